@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Arena and text buffer: the two ways in which steptime holds memory.
+ *
+ * One run allocates everything that it loads (sheets, jobs, programs) from one arena and frees it
+ * at once. An arena is not safe for use by two threads at a time.
+ */
+#ifndef STEPTIME_ARENA_H
+#define STEPTIME_ARENA_H
+
+#include "steptime/status.h"
+
+#include <stdarg.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct st_arena st_arena;
+
+ST_API st_arena *st_arena_create(void); /* NULL when out of memory */
+ST_API void st_arena_destroy(st_arena *arena);
+/* Zeroed memory for `count` objects of `size_bytes`, aligned for any type; NULL when out of memory
+ * or when the product overflows. */
+ST_API void *st_arena_alloc(st_arena *arena, size_t count, size_t size_bytes);
+ST_API char *st_arena_copy(st_arena *arena, const char *text, size_t length); /* NUL-terminated */
+ST_API char *st_arena_printf(st_arena *arena, const char *format, ...) ST_PRINTF(2, 3);
+/*
+ * Grows an array that was allocated from the arena: returns room for at least `needed` items and
+ * updates *capacity; old items are kept. NULL when out of memory.
+ */
+ST_API void *st_arena_grow(st_arena *arena, void *items, size_t size_bytes, size_t needed,
+                           size_t *capacity);
+
+/* Text that grows; appending after a failed allocation does nothing, `failed` tells at the end. */
+typedef struct st_buffer {
+    char *data; /* NUL-terminated once anything was appended; NULL before */
+    size_t length;
+    size_t capacity;
+    bool failed;
+} st_buffer;
+
+ST_API void st_buffer_append(st_buffer *buffer, const char *text, size_t length);
+ST_API void st_buffer_text(st_buffer *buffer, const char *text);
+ST_API void st_buffer_printf(st_buffer *buffer, const char *format, ...) ST_PRINTF(2, 3);
+ST_API void st_buffer_json_string(st_buffer *buffer, const char *text); /* with quotes, escaped */
+ST_API void st_buffer_csv_field(st_buffer *buffer, const char *text);   /* quoted where needed */
+ST_API void st_buffer_free(st_buffer *buffer);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Jobs: a model, a cluster, a plan and a sheet, read from YAML by one table of keys.
+ *
+ * The table (estimator/job/keys.c) declares every key once: name, kind, unit, range, default,
+ * meaning. It drives loading, messages, --set and the generated docs/configuration.md. Keys under
+ * "constants." are free names; the sheet that reads one gives it its unit.
+ */
+#ifndef STEPTIME_JOB_H
+#define STEPTIME_JOB_H
+
+#include "steptime/paths.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum st_key_kind {
+    ST_KEY_COUNT,    /* a whole number */
+    ST_KEY_NUMBER,   /* a real pure number */
+    ST_KEY_QUANTITY, /* a number with a unit */
+    ST_KEY_BOOL,     /* true or false */
+    ST_KEY_ENUM,     /* one of a list of names */
+    ST_KEY_TEXT      /* free text */
+} st_key_kind;
+
+typedef struct st_key {
+    const char *path; /* "model.hidden" */
+    st_key_kind kind;
+    const char *unit;   /* ST_KEY_QUANTITY: any unit of the right dimension, e.g. "GB/s" */
+    const char *values; /* ST_KEY_ENUM: "none selective full" */
+    double minimum;     /* inclusive, in base units, for the three numeric kinds */
+    double maximum;
+    const char *default_text; /* NULL: none; a sheet that reads the key then demands it */
+    const char *doc;
+} st_key;
+
+/* A part of a job that may be a map or the name of a file: model, cluster, cluster.gpu. */
+typedef struct st_key_section {
+    const char *path;
+    bool is_file;
+    st_folder folder; /* where names are looked up, when is_file */
+    const char *doc;
+} st_key_section;
+
+ST_API const st_key *st_keys(size_t *count);
+ST_API const st_key_section *st_key_sections(size_t *count);
+ST_API const st_key *st_key_find(const char *path);
+
+typedef enum st_origin {
+    ST_ORIGIN_NONE, /* not given and no default */
+    ST_ORIGIN_FILE,
+    ST_ORIGIN_SET,    /* --set */
+    ST_ORIGIN_DEFAULT /* an assumption */
+} st_origin;
+
+typedef struct st_job_value {
+    const char *path; /* the key; for constants "constants.NAME" */
+    const st_key *key; /* NULL for constants */
+    st_origin origin;
+    double number;    /* base units; bool 0 or 1; enumeration: index in key->values */
+    const char *text; /* as written */
+    const char *source;  /* `source:` given beside the value, or NULL */
+    bool assumption;     /* marked `assumption: true` beside the value, or a default */
+    st_place place;
+} st_job_value;
+
+typedef struct st_job st_job;
+
+/*
+ * Loads a job by name or path and applies `sets` ("key=value", one assignment each, later ones win;
+ * "model=NAME" replaces a whole section before its keys are set). Reports all faults at once.
+ */
+ST_API st_status st_job_load(const st_paths *paths, const char *name, const char *const *sets,
+                             size_t set_count, st_arena *arena, const st_job **job,
+                             st_errors *errors) ST_NODISCARD;
+
+ST_API const char *st_job_name(const st_job *job); /* `name:` of the job, else its file's stem */
+ST_API const char *st_job_file(const st_job *job);
+/* Name of the file behind a section ("model" -> "gpt-3b"), "inline" for a map, NULL when absent. */
+ST_API const char *st_job_section_name(const st_job *job, const char *section);
+/* NULL when the key is not in the table; origin ST_ORIGIN_NONE when it has no value. */
+ST_API const st_job_value *st_job_value_of(const st_job *job, const char *path);
+
+/* What one input of a sheet got. */
+typedef struct st_bound_input {
+    const st_sheet_input *input;
+    double value; /* base units */
+    const st_job_value *from; /* NULL: the sheet's own default */
+} st_bound_input;
+
+/*
+ * Gives every input of a sheet its value: from the job, else from the sheet's default. Reports all
+ * inputs that have neither (with the key to set), whose dimension differs from the key's, or whose
+ * enumeration does not know the job's value; and constants that no input reads.
+ */
+ST_API st_status st_job_bind(const st_job *job, const st_sheet *sheet, st_arena *arena,
+                             const st_bound_input **inputs, st_errors *errors) ST_NODISCARD;
+
+/* docs/configuration.md from the table. */
+ST_API void st_job_write_reference(st_buffer *buffer);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

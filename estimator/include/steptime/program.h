@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Programs: a sheet compiled to straight-line code over blocks of values, and run.
+ *
+ * Constants are folded, common subexpressions shared, cells that no output needs dropped. A program
+ * is read-only; a workspace belongs to one thread. A row gives the same bits alone, in a block of any
+ * size and on any machine with the same C mathematics library.
+ *
+ * Values that do not exist (division by zero, overflow, logarithm of a negative) travel as values
+ * that are not finite and can never turn finite again, except through an `if`, `and` or `or` that
+ * does not choose them.
+ */
+#ifndef STEPTIME_PROGRAM_H
+#define STEPTIME_PROGRAM_H
+
+#include "steptime/sheet.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct st_program st_program;
+typedef struct st_workspace st_workspace;
+
+/*
+ * Something that stands in for an open function or cell: evaluates a block of rows from base-unit
+ * arguments to base-unit values. For a function the arguments are the function's; for a cell they
+ * are the cells or inputs that `argument_names` lists. Must be callable from several threads.
+ */
+typedef struct st_provider {
+    const char *name;   /* the open function or cell it replaces */
+    const char *source; /* who provides it, for reports */
+    const char *const *argument_names;
+    const st_unit *argument_units;
+    size_t argument_count;
+    st_unit unit;
+    /* arguments[i] and values hold `rows` doubles; values that are refused are set to NaN. */
+    st_status (*evaluate)(void *self, size_t rows, const double *const *arguments, double *values);
+    void *self;
+} st_provider;
+
+typedef struct st_program_options {
+    const char *const *outputs; /* cells or inputs, may repeat; NULL: every cell */
+    size_t output_count;
+    const st_provider *const *providers;
+    size_t provider_count;
+    bool without_checks; /* leave the sheet's checks out */
+} st_program_options;
+
+/* Unknown outputs and providers that fit nothing are errors. The program lives in `arena`. */
+ST_API st_status st_program_compile(const st_sheet *sheet, const st_program_options *options,
+                                    st_arena *arena, const st_program **program,
+                                    st_errors *errors) ST_NODISCARD;
+
+ST_API const st_sheet *st_program_sheet(const st_program *program);
+ST_API size_t st_program_output_count(const st_program *program);
+ST_API const char *st_program_output_name(const st_program *program, size_t index);
+ST_API const st_type *st_program_output_type(const st_program *program, size_t index);
+/* Operations run per row, after folding and sharing (inputs and constants are not operations). */
+ST_API size_t st_program_operation_count(const st_program *program);
+ST_API size_t st_program_register_count(const st_program *program);
+/* One line per operation, for `sheet show --program` and tests. */
+ST_API void st_program_print(const st_program *program, st_buffer *buffer);
+
+/* Scratch memory for one thread; NULL when out of memory. */
+ST_API st_workspace *st_workspace_create(const st_program *program);
+ST_API void st_workspace_destroy(st_workspace *workspace);
+
+/* The values of one input over the rows: values[row * stride]; stride 0 is one value for all. */
+typedef struct st_column {
+    const double *values;
+    size_t stride;
+} st_column;
+
+/*
+ * Runs `rows` rows. `inputs` has a column per input of the sheet, in the sheet's order. Writes
+ * outputs[i][row] for every output and, where the program has checks and `checks` is not NULL,
+ * checks[i][row] (1 holds, 0 fails, not finite: cannot be told). Allocates nothing.
+ */
+ST_API st_status st_program_run(const st_program *program, st_workspace *workspace,
+                                const st_column *inputs, size_t rows, double *const *outputs,
+                                double *const *checks) ST_NODISCARD;
+
+/* One row: `inputs`, `outputs` and `checks` are plain arrays of one value each. */
+ST_API st_status st_program_run_one(const st_program *program, st_workspace *workspace,
+                                    const double *inputs, double *outputs,
+                                    double *checks) ST_NODISCARD;
+
+/*
+ * For one row: adds an error for every output and check that is not finite, naming the cell where
+ * the fault arises, its formula and its operands; an error for every failing check (with its message
+ * and numbers) and a warning for every failing check of level warning. Returns ST_ERR_MATH,
+ * ST_ERR_CHECK, ST_ERR_PROVIDER or ST_OK.
+ */
+ST_API st_status st_program_verify(const st_program *program, const double *inputs,
+                                   st_errors *errors) ST_NODISCARD;
+
+typedef enum st_explain_kind {
+    ST_EXPLAIN_INPUT,
+    ST_EXPLAIN_CELL,
+    ST_EXPLAIN_FUNCTION /* a call: its arguments' values stand in its formula */
+} st_explain_kind;
+
+/* A step of an explanation; texts never NULL ("" where there is none). */
+typedef struct st_explanation {
+    st_explain_kind kind;
+    const char *name;
+    const char *doc;
+    const char *cite;
+    const char *formula;  /* as written; an input: its job key */
+    const char *numbers;  /* the formula with values in place of names; "" for an input */
+    const char *provider; /* who supplied the value instead of the formula; "" normally */
+    double value;         /* base units */
+    double formula_value; /* what the formula alone gives; differs from value under a provider */
+    st_type type;
+    st_place place;
+    bool shown_before; /* explained further up: operands are left out here */
+    bool cut;          /* has operands that the depth limit left out */
+    struct st_explanation *const *operands; /* in the order in which the formula names them; an
+                                               operand in an `if` branch not taken is left out */
+    size_t operand_count;
+} st_explanation;
+
+/*
+ * Explains a cell or an input for one row of inputs, from the values of the running program. `depth`
+ * 0 shows the cell alone, 1 its operands, ...; negative: down to the inputs. The program must have
+ * the cell among its outputs.
+ */
+ST_API st_status st_program_explain(const st_program *program, const double *inputs,
+                                    const char *cell, int depth, st_arena *arena,
+                                    const st_explanation **explanation,
+                                    st_errors *errors) ST_NODISCARD;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

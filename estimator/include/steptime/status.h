@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Status codes and the error list.
+ *
+ * Every function that can fail returns an st_status and takes an st_errors list. The first
+ * function that knows the cause adds one st_error with its place in the input; callers only pass
+ * the status on. A reader goes on after an error where it can, so that a user sees all faults of a
+ * file in one run.
+ */
+#ifndef STEPTIME_STATUS_H
+#define STEPTIME_STATUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define ST_NODISCARD __attribute__((warn_unused_result))
+#define ST_PRINTF(format_index, first_index)                                                       \
+    __attribute__((format(printf, format_index, first_index)))
+#else
+#define ST_NODISCARD
+#define ST_PRINTF(format_index, first_index)
+#endif
+#define ST_API __attribute__((visibility("default")))
+
+typedef enum st_status {
+    ST_OK = 0,
+    ST_ERR_MEMORY = -1, /* an allocation failed */
+    ST_ERR_IO = -2,     /* a file cannot be read or written */
+    ST_ERR_SYNTAX = -3, /* text does not follow its grammar */
+    ST_ERR_VALUE = -4,  /* a value of the wrong kind or out of its range */
+    ST_ERR_UNIT = -5,   /* units or dimensions do not agree */
+    ST_ERR_NAME = -6,   /* a name is unknown, missing or used twice */
+    ST_ERR_LIMIT = -7,  /* input is larger, deeper or longer than allowed */
+    ST_ERR_CYCLE = -8,  /* cells, functions or files that need themselves */
+    ST_ERR_MATH = -9,   /* a cell has no finite value */
+    ST_ERR_CHECK = -10, /* a check of the sheet fails: the configuration makes no sense */
+    ST_ERR_USAGE = -11, /* the caller or the command line asks for something that does not exist */
+    ST_ERR_PROVIDER = -12 /* a provider refused, failed or returned an impossible value */
+} st_status;
+
+/* One line of English for a status, never NULL. */
+ST_API const char *st_status_text(st_status status);
+
+typedef enum st_severity { ST_SEVERITY_ERROR, ST_SEVERITY_WARNING } st_severity;
+
+/* A place in an input; line and column count from 1, 0 where they make no sense. */
+typedef struct st_place {
+    const char *file; /* path, "--set", "<embedded>/..." or NULL */
+    int line;
+    int column; /* in characters (UTF-8 code points) */
+} st_place;
+
+/* One fault. Texts may be NULL where they add nothing; `message` may not. */
+typedef struct st_error {
+    st_status status;
+    st_severity severity;
+    st_place place;
+    const char *message;    /* what is wrong, e.g. "unknown key 'hiden' in model" */
+    const char *found;      /* what stands there, e.g. "'3.5'" */
+    const char *expected;   /* what may stand there, e.g. "a whole number of at least 1" */
+    const char *suggestion; /* nearest valid name, or a remedy as a sentence fragment */
+} st_error;
+
+/* A list of faults in the order in which they were found; owns the texts of its entries. */
+typedef struct st_errors st_errors;
+
+/* Returns NULL when out of memory. */
+ST_API st_errors *st_errors_create(void);
+ST_API void st_errors_destroy(st_errors *errors); /* NULL is fine */
+
+/*
+ * Copies `error` with all its texts to the end of the list and returns error->status, so that a
+ * caller can write `return st_errors_add(...)`. Beyond 50 entries (an input that is wrong
+ * everywhere) entries are counted but not kept. `errors` may be NULL: then only the status counts.
+ */
+ST_API st_status st_errors_add(st_errors *errors, const st_error *error);
+
+/* Formats a text that lives as long as the list; never NULL ("" when out of memory). */
+ST_API const char *st_errors_text(st_errors *errors, const char *format, ...) ST_PRINTF(2, 3);
+
+ST_API size_t st_errors_count(const st_errors *errors, st_severity severity);
+ST_API size_t st_errors_size(const st_errors *errors); /* kept entries of any severity */
+ST_API const st_error *st_errors_at(const st_errors *errors, size_t index);
+/* Status of the first error, ST_OK when there are only warnings or nothing. */
+ST_API st_status st_errors_status(const st_errors *errors);
+ST_API void st_errors_clear(st_errors *errors);
+
+/* One line, "file:line:column: error: message: found F, expected E; did you mean 'S'?". */
+ST_API void st_error_write(const st_error *error, FILE *stream);
+/* Every kept entry on a line, then how many more there were. */
+ST_API void st_errors_write(const st_errors *errors, FILE *stream);
+
+/*
+ * The candidate nearest to `name` by edit distance (transpositions count once, case is ignored at a
+ * small price), or NULL where none is near enough to be a likely slip of the pen.
+ */
+ST_API const char *st_nearest(const char *name, const char *const *candidates, size_t count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Everything at once. The order of the headers is the order of the rooms: each knows only those
+ * above it.
+ */
+#ifndef STEPTIME_H
+#define STEPTIME_H
+
+#include "steptime/status.h"
+#include "steptime/arena.h"
+#include "steptime/quantity.h"
+#include "steptime/sheet.h"
+#include "steptime/program.h"
+#include "steptime/paths.h"
+#include "steptime/job.h"
+
+#endif
