@@ -3,21 +3,17 @@
  * YAML as a tree with places, bounded against hostile input.
  *
  * libyaml's document is copied into an arena tree in which every node knows where it stands, so
- * that readers (sheets, jobs) report file:line:column. Refused here, once for all readers: text over
- * ST_YAML_MAX_BYTES, nesting over ST_YAML_MAX_DEPTH, more than ST_YAML_MAX_NODES nodes after aliases
- * are expanded, bytes that are not UTF-8, control characters, several documents, an empty document,
- * tags, keys that are not scalars, the same key twice in a map.
+ * that readers (sheets, jobs) report file:line:column. Refused here, once for all readers: text
+ * over ST_YAML_MAX_BYTES, nesting over ST_YAML_MAX_DEPTH, more than ST_YAML_MAX_NODES nodes after
+ * aliases are expanded, bytes that are not UTF-8, control characters, several documents, an empty
+ * document, tags, keys that are not scalars, the same key twice in a map.
  */
 #ifndef STEPTIME_BASE_YAML_H
 #define STEPTIME_BASE_YAML_H
 
 #include "steptime/arena.h"
 
-enum {
-    ST_YAML_MAX_BYTES = 2 * 1024 * 1024,
-    ST_YAML_MAX_DEPTH = 32,
-    ST_YAML_MAX_NODES = 200000
-};
+enum { ST_YAML_MAX_BYTES = 2 * 1024 * 1024, ST_YAML_MAX_DEPTH = 32, ST_YAML_MAX_NODES = 200000 };
 
 typedef enum st_yaml_kind { ST_YAML_SCALAR, ST_YAML_LIST, ST_YAML_MAP } st_yaml_kind;
 
@@ -33,8 +29,8 @@ typedef struct st_yaml_node {
     size_t source_offset; /* where this node starts in `source`, bytes */
     /* list and map */
     size_t count;
-    const char **keys;                  /* map only; count names */
-    const st_place *key_places;         /* map only */
+    const char **keys;                       /* map only; count names */
+    const st_place *key_places;              /* map only */
     const struct st_yaml_node *const *items; /* list items or map values */
 } st_yaml_node;
 

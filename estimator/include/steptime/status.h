@@ -71,19 +71,28 @@ typedef struct st_error {
 /* A list of faults in the order in which they were found; owns the texts of its entries. */
 typedef struct st_errors st_errors;
 
+enum { ST_ERRORS_KEPT = 50 };
+
 /* Returns NULL when out of memory. */
 ST_API st_errors *st_errors_create(void);
 ST_API void st_errors_destroy(st_errors *errors); /* NULL is fine */
 
 /*
  * Copies `error` with all its texts to the end of the list and returns error->status, so that a
- * caller can write `return st_errors_add(...)`. Beyond 50 entries (an input that is wrong
- * everywhere) entries are counted but not kept. `errors` may be NULL: then only the status counts.
+ * caller can write `return st_errors_add(...)`. Beyond ST_ERRORS_KEPT entries (an input that is
+ * wrong everywhere) entries are counted but not kept; a kept warning gives way to an error. Texts of
+ * more than 2000 bytes lose their middle. `errors` may be NULL: then only the status counts.
  */
 ST_API st_status st_errors_add(st_errors *errors, const st_error *error);
 
-/* Formats a text that lives as long as the list; never NULL ("" when out of memory). */
+/*
+ * Formats a text for an entry that lives as long as the list; never NULL: "" when out of memory,
+ * when `errors` is NULL and when no further error would be kept.
+ */
 ST_API const char *st_errors_text(st_errors *errors, const char *format, ...) ST_PRINTF(2, 3);
+
+/* No further error would be kept: costly suggestions may be left out. True for NULL. */
+ST_API bool st_errors_full(const st_errors *errors);
 
 ST_API size_t st_errors_count(const st_errors *errors, st_severity severity);
 ST_API size_t st_errors_size(const st_errors *errors); /* kept entries of any severity */
@@ -92,7 +101,11 @@ ST_API const st_error *st_errors_at(const st_errors *errors, size_t index);
 ST_API st_status st_errors_status(const st_errors *errors);
 ST_API void st_errors_clear(st_errors *errors);
 
-/* One line, "file:line:column: error: message: found F, expected E; did you mean 'S'?". */
+/*
+ * One line, "file:line:column: error: message: found F, expected E; did you mean 'S'?"; a suggestion
+ * with blanks in it is a remedy and stands as it is: "...; write it without the comma". Controls are
+ * escaped and long texts shortened.
+ */
 ST_API void st_error_write(const st_error *error, FILE *stream);
 /* Every kept entry on a line, then how many more there were. */
 ST_API void st_errors_write(const st_errors *errors, FILE *stream);

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Arena: a chain of zeroed chunks, freed as a whole.
+ *
+ * Chunks come from calloc and are never used twice, so that everything handed out is zero without a
+ * second pass over it.
+ */
+#include "steptime/arena.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_CHUNK_BYTES = 4096, LARGEST_CHUNK_BYTES = 1024 * 1024 };
+
+typedef struct chunk {
+    struct chunk *previous;
+    size_t size_bytes;
+    size_t used_bytes;
+    max_align_t data[];
+} chunk;
+
+struct st_arena {
+    chunk *newest;
+    size_t next_chunk_bytes;
+};
+
+st_arena *st_arena_create(void)
+{
+    st_arena *arena = calloc(1, sizeof *arena);
+    if (arena != NULL)
+        arena->next_chunk_bytes = FIRST_CHUNK_BYTES;
+    return arena;
+}
+
+void st_arena_destroy(st_arena *arena)
+{
+    if (arena == NULL)
+        return;
+    for (chunk *one = arena->newest; one != NULL;) {
+        chunk *previous = one->previous;
+        free(one);
+        one = previous;
+    }
+    free(arena);
+}
+
+static chunk *add_chunk(st_arena *arena, size_t least_bytes)
+{
+    size_t size_bytes = arena->next_chunk_bytes;
+    if (size_bytes < least_bytes)
+        size_bytes = least_bytes;
+    if (size_bytes > SIZE_MAX - sizeof(chunk))
+        return NULL;
+    chunk *one = calloc(1, sizeof(chunk) + size_bytes);
+    if (one == NULL)
+        return NULL;
+    one->size_bytes = size_bytes;
+    one->previous = arena->newest;
+    arena->newest = one;
+    if (arena->next_chunk_bytes < LARGEST_CHUNK_BYTES)
+        arena->next_chunk_bytes *= 2;
+    return one;
+}
+
+/* Rounds up to the strictest alignment; false on overflow. An empty request still gets a place. */
+static bool padded_size(size_t count, size_t size_bytes, size_t *result)
+{
+    const size_t alignment = _Alignof(max_align_t);
+    if (size_bytes != 0 && count > (SIZE_MAX - alignment) / size_bytes)
+        return false;
+    size_t bytes = count * size_bytes;
+    if (bytes == 0)
+        bytes = 1;
+    *result = (bytes + alignment - 1) / alignment * alignment;
+    return true;
+}
+
+void *st_arena_alloc(st_arena *arena, size_t count, size_t size_bytes)
+{
+    size_t bytes;
+    if (!padded_size(count, size_bytes, &bytes))
+        return NULL;
+    chunk *one = arena->newest;
+    if (one == NULL || one->size_bytes - one->used_bytes < bytes) {
+        one = add_chunk(arena, bytes);
+        if (one == NULL)
+            return NULL;
+    }
+    void *memory = (char *)one->data + one->used_bytes;
+    one->used_bytes += bytes;
+    return memory;
+}
+
+char *st_arena_copy(st_arena *arena, const char *text, size_t length)
+{
+    if (length == SIZE_MAX)
+        return NULL;
+    char *copy = st_arena_alloc(arena, length + 1, 1);
+    if (copy != NULL && length > 0)
+        memcpy(copy, text, length);
+    return copy;
+}
+
+char *st_arena_printf(st_arena *arena, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    if (length < 0)
+        return NULL;
+    char *text = st_arena_alloc(arena, (size_t)length + 1, 1);
+    if (text == NULL)
+        return NULL;
+    va_start(arguments, format);
+    (void)vsnprintf(text, (size_t)length + 1, format, arguments);
+    va_end(arguments);
+    return text;
+}
+
+void *st_arena_grow(st_arena *arena, void *items, size_t size_bytes, size_t needed,
+                    size_t *capacity)
+{
+    if (items != NULL && needed <= *capacity)
+        return items;
+    size_t wanted = *capacity > SIZE_MAX / 2 ? needed : *capacity * 2;
+    if (wanted < 8)
+        wanted = 8;
+    if (wanted < needed)
+        wanted = needed;
+    void *grown = st_arena_alloc(arena, wanted, size_bytes);
+    if (grown == NULL)
+        return NULL;
+    if (items != NULL && *capacity > 0)
+        memcpy(grown, items, *capacity * size_bytes);
+    *capacity = wanted;
+    return grown;
+}

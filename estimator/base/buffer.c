@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Text buffer: grows by doubling and remembers a failed allocation, so that writers can append a
+ * whole report and look once at the end.
+ */
+#include "steptime/arena.h"
+
+#include "base/utf8.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Makes room for `extra` bytes and the closing NUL. */
+static bool reserve(st_buffer *buffer, size_t extra)
+{
+    if (buffer->failed)
+        return false;
+    if (extra < buffer->capacity - buffer->length)
+        return true;
+    if (extra > SIZE_MAX / 2 - buffer->length - 1) {
+        buffer->failed = true;
+        return false;
+    }
+    size_t wanted = buffer->capacity < 64 ? 64 : buffer->capacity * 2;
+    if (wanted < buffer->length + extra + 1)
+        wanted = buffer->length + extra + 1;
+    char *data = realloc(buffer->data, wanted);
+    if (data == NULL) {
+        buffer->failed = true;
+        return false;
+    }
+    buffer->data = data;
+    buffer->capacity = wanted;
+    return true;
+}
+
+void st_buffer_append(st_buffer *buffer, const char *text, size_t length)
+{
+    if (!reserve(buffer, length))
+        return;
+    if (length > 0)
+        memcpy(buffer->data + buffer->length, text, length);
+    buffer->length += length;
+    buffer->data[buffer->length] = '\0';
+}
+
+void st_buffer_text(st_buffer *buffer, const char *text)
+{
+    st_buffer_append(buffer, text, strlen(text));
+}
+
+void st_buffer_printf(st_buffer *buffer, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    if (length < 0) {
+        buffer->failed = true;
+        return;
+    }
+    if (!reserve(buffer, (size_t)length))
+        return;
+    va_start(arguments, format);
+    (void)vsnprintf(buffer->data + buffer->length, (size_t)length + 1, format, arguments);
+    va_end(arguments);
+    buffer->length += (size_t)length;
+}
+
+static void append_json_character(st_buffer *buffer, const char *text, size_t size, uint32_t code)
+{
+    static const char letters[] = "\b\t\n\f\r\"\\";
+    static const char *const escapes[] = {"\\b", "\\t", "\\n", "\\f", "\\r", "\\\"", "\\\\"};
+    const char *letter = code != 0 && code < 0x80 ? strchr(letters, (int)code) : NULL;
+    if (letter != NULL)
+        st_buffer_text(buffer, escapes[letter - letters]);
+    else if (code < 0x20 || code == 0x7F)
+        st_buffer_printf(buffer, "\\u%04x", (unsigned)code);
+    else
+        st_buffer_append(buffer, text, size);
+}
+
+void st_buffer_json_string(st_buffer *buffer, const char *text)
+{
+    size_t length = strlen(text);
+    st_buffer_text(buffer, "\"");
+    for (size_t i = 0; i < length;) {
+        uint32_t code = 0;
+        size_t size = st_utf8_decode(text + i, length - i, &code);
+        if (size == 0)
+            st_buffer_text(buffer, "\\ufffd");
+        else
+            append_json_character(buffer, text + i, size, code);
+        i += size > 0 ? size : 1;
+    }
+    st_buffer_text(buffer, "\"");
+}
+
+void st_buffer_csv_field(st_buffer *buffer, const char *text)
+{
+    size_t length = strlen(text);
+    bool blank_end = length > 0 && (text[0] == ' ' || text[length - 1] == ' ');
+    if (!blank_end && strpbrk(text, ",\"\r\n\t;") == NULL) {
+        st_buffer_append(buffer, text, length);
+        return;
+    }
+    st_buffer_text(buffer, "\"");
+    for (const char *quote; (quote = strchr(text, '"')) != NULL; text = quote + 1) {
+        st_buffer_append(buffer, text, (size_t)(quote - text));
+        st_buffer_text(buffer, "\"\"");
+    }
+    st_buffer_text(buffer, text);
+    st_buffer_text(buffer, "\"");
+}
+
+void st_buffer_free(st_buffer *buffer)
+{
+    free(buffer->data);
+    *buffer = (st_buffer){0};
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The error list, bounded in entries and in the length of their texts: an input that is wrong
+ * everywhere costs no more memory than one that is wrong fifty times.
+ */
+#include "steptime/arena.h"
+
+#include "base/utf8.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    STORED_TEXT_BYTES = 2000, /* of each text of an entry */
+    TAIL_BYTES = 24           /* kept at the end of a shortened text, closing quote included */
+};
+
+struct st_errors {
+    st_arena *texts;
+    st_error kept[ST_ERRORS_KEPT];
+    size_t kept_count;
+    size_t total[2]; /* by severity, kept or not */
+    st_status first_status;
+};
+
+const char *st_status_text(st_status status)
+{
+    switch (status) {
+    case ST_OK:
+        return "success";
+    case ST_ERR_MEMORY:
+        return "out of memory";
+    case ST_ERR_IO:
+        return "a file cannot be read or written";
+    case ST_ERR_SYNTAX:
+        return "text does not follow its grammar";
+    case ST_ERR_VALUE:
+        return "a value is of the wrong kind or out of its range";
+    case ST_ERR_UNIT:
+        return "units do not agree";
+    case ST_ERR_NAME:
+        return "a name is unknown, missing or used twice";
+    case ST_ERR_LIMIT:
+        return "input is larger, deeper or longer than allowed";
+    case ST_ERR_CYCLE:
+        return "something needs itself";
+    case ST_ERR_MATH:
+        return "a cell has no finite value";
+    case ST_ERR_CHECK:
+        return "a check of the sheet fails";
+    case ST_ERR_USAGE:
+        return "something was asked for that does not exist";
+    case ST_ERR_PROVIDER:
+        return "a provider failed or refused";
+    }
+    return "unknown status";
+}
+
+st_errors *st_errors_create(void)
+{
+    st_errors *errors = calloc(1, sizeof *errors);
+    if (errors == NULL)
+        return NULL;
+    errors->texts = st_arena_create();
+    if (errors->texts == NULL) {
+        free(errors);
+        return NULL;
+    }
+    return errors;
+}
+
+void st_errors_destroy(st_errors *errors)
+{
+    if (errors == NULL)
+        return;
+    st_arena_destroy(errors->texts);
+    free(errors);
+}
+
+/* Copies a text, without its middle where it is very long. NULL stays NULL. */
+static const char *keep_text(st_errors *errors, const char *text)
+{
+    if (text == NULL)
+        return NULL;
+    size_t length = strlen(text);
+    if (length <= STORED_TEXT_BYTES) {
+        const char *copy = st_arena_copy(errors->texts, text, length);
+        return copy != NULL ? copy : "";
+    }
+    size_t head = st_utf8_cut(text, length, STORED_TEXT_BYTES - TAIL_BYTES);
+    size_t tail = st_utf8_cut(text, length, length - TAIL_BYTES);
+    const char *copy = st_arena_printf(errors->texts, "%.*s...%s", (int)head, text, text + tail);
+    return copy != NULL ? copy : "";
+}
+
+/*
+ * A place for one more entry, NULL when the list is full. Warnings give way to errors: a user must
+ * see why a command failed, however many warnings came first.
+ */
+static st_error *new_entry(st_errors *errors, st_severity severity)
+{
+    if (errors->kept_count < ST_ERRORS_KEPT)
+        return &errors->kept[errors->kept_count++];
+    if (severity == ST_SEVERITY_WARNING)
+        return NULL;
+    size_t victim = ST_ERRORS_KEPT;
+    while (victim > 0 && errors->kept[victim - 1].severity != ST_SEVERITY_WARNING)
+        victim--;
+    if (victim == 0)
+        return NULL;
+    memmove(&errors->kept[victim - 1], &errors->kept[victim],
+            (ST_ERRORS_KEPT - victim) * sizeof errors->kept[0]);
+    return &errors->kept[ST_ERRORS_KEPT - 1];
+}
+
+st_status st_errors_add(st_errors *errors, const st_error *error)
+{
+    if (errors == NULL)
+        return error->status;
+    bool is_error = error->severity == ST_SEVERITY_ERROR;
+    errors->total[is_error ? ST_SEVERITY_ERROR : ST_SEVERITY_WARNING]++;
+    if (is_error && errors->first_status == ST_OK)
+        errors->first_status = error->status;
+    st_error *entry = new_entry(errors, error->severity);
+    if (entry == NULL)
+        return error->status;
+    *entry = *error;
+    entry->place.file = keep_text(errors, error->place.file);
+    entry->message = keep_text(errors, error->message);
+    entry->found = keep_text(errors, error->found);
+    entry->expected = keep_text(errors, error->expected);
+    entry->suggestion = keep_text(errors, error->suggestion);
+    return error->status;
+}
+
+/* No further error can be kept, so that texts for one would only cost memory. */
+static bool is_full(const st_errors *errors)
+{
+    if (errors->kept_count < ST_ERRORS_KEPT)
+        return false;
+    for (size_t i = 0; i < ST_ERRORS_KEPT; i++)
+        if (errors->kept[i].severity == ST_SEVERITY_WARNING)
+            return false;
+    return true;
+}
+
+const char *st_errors_text(st_errors *errors, const char *format, ...)
+{
+    if (errors == NULL || is_full(errors))
+        return "";
+    char small[512];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(small, sizeof small, format, arguments);
+    va_end(arguments);
+    if (length < 0)
+        return "";
+    size_t size = (size_t)length + 1;
+    char *text = st_arena_alloc(errors->texts, size, 1);
+    if (text == NULL)
+        return "";
+    if (size <= sizeof small) {
+        memcpy(text, small, size);
+        return text;
+    }
+    va_start(arguments, format);
+    (void)vsnprintf(text, size, format, arguments);
+    va_end(arguments);
+    return text;
+}
+
+bool st_errors_full(const st_errors *errors)
+{
+    return errors == NULL || is_full(errors);
+}
+
+size_t st_errors_count(const st_errors *errors, st_severity severity)
+{
+    return errors->total[severity];
+}
+
+size_t st_errors_size(const st_errors *errors)
+{
+    return errors->kept_count;
+}
+
+const st_error *st_errors_at(const st_errors *errors, size_t index)
+{
+    return index < errors->kept_count ? &errors->kept[index] : NULL;
+}
+
+st_status st_errors_status(const st_errors *errors)
+{
+    return errors->first_status;
+}
+
+void st_errors_clear(st_errors *errors)
+{
+    st_arena *fresh = st_arena_create();
+    if (fresh != NULL) {
+        st_arena_destroy(errors->texts);
+        errors->texts = fresh;
+    }
+    errors->kept_count = 0;
+    memset(errors->total, 0, sizeof errors->total);
+    errors->first_status = ST_OK;
+}

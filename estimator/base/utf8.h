@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * UTF-8, strictly: what is not shortest form, a surrogate or beyond U+10FFFF is invalid.
+ *
+ * Shared by everything that counts columns or prints text that a stranger wrote.
+ */
+#ifndef STEPTIME_BASE_UTF8_H
+#define STEPTIME_BASE_UTF8_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes of the character at the start of `text` and its code point; 0 where it is invalid. */
+size_t st_utf8_decode(const char *text, size_t length, uint32_t *code);
+
+/* The longest prefix of at most `limit` bytes that does not cut a character in two. */
+size_t st_utf8_cut(const char *text, size_t length, size_t limit);
+
+/* Characters in `text`; an invalid byte counts as one. */
+size_t st_utf8_count(const char *text, size_t length);
+
+/* Characters that a terminal acts on instead of showing: controls, line and direction marks. */
+bool st_utf8_is_control(uint32_t code);
+
+#endif
