@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading a file. The limit is checked before and while reading, so that neither a huge file nor an
+ * endless device costs more than the limit itself.
+ */
+#include "job/files.h"
+
+#include "base/yaml.h"
+#include "job/embedded.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { CHUNK_BYTES = 16384, REASON_BYTES = 160 };
+
+st_status st_out_of_memory(st_errors *errors)
+{
+    return st_errors_add(errors, &(st_error){
+                                     .status = ST_ERR_MEMORY,
+                                     .message = st_status_text(ST_ERR_MEMORY),
+                                 });
+}
+
+bool st_place_in_file(st_place place)
+{
+    return place.file != NULL && place.line > 0;
+}
+
+static bool ends_with(const char *text, const char *ending)
+{
+    size_t length = strlen(text);
+    size_t ending_length = strlen(ending);
+    return length >= ending_length && strcmp(text + length - ending_length, ending) == 0;
+}
+
+bool st_name_is_path(const char *name)
+{
+    return strchr(name, '/') != NULL || ends_with(name, ".yaml") || strcmp(name, ".") == 0 ||
+           strcmp(name, "..") == 0;
+}
+
+const char *st_path_resolve(st_arena *arena, st_place place, const char *name)
+{
+    const char *slash = st_place_in_file(place) ? strrchr(place.file, '/') : NULL;
+    bool own = strncmp(name, ST_EMBEDDED_ROOT "/", strlen(ST_EMBEDDED_ROOT "/")) == 0;
+    if (name[0] == '/' || slash == NULL || own)
+        return st_arena_copy(arena, name, strlen(name));
+    while (name[0] == '.' && name[1] == '/') {
+        name += 2;
+        while (name[0] == '/')
+            name++;
+    }
+    size_t folder_bytes = (size_t)(slash - place.file) + 1;
+    const char *folder = st_arena_copy(arena, place.file, folder_bytes);
+    return folder != NULL ? st_arena_printf(arena, "%s%s", folder, name) : NULL;
+}
+
+/* Why a call on a file failed, without the C library's capital letter. */
+static const char *reason_of(int code, char *reason)
+{
+    if (strerror_r(code, reason, REASON_BYTES) != 0)
+        (void)snprintf(reason, REASON_BYTES, "error %d", code);
+    if (reason[0] >= 'A' && reason[0] <= 'Z' && reason[1] >= 'a' && reason[1] <= 'z')
+        reason[0] = (char)(reason[0] - 'A' + 'a');
+    return reason;
+}
+
+static st_status cannot_read(const char *path, int code, st_place place, st_errors *errors)
+{
+    char reason[REASON_BYTES];
+    return st_errors_add(errors, &(st_error){
+                                     .status = ST_ERR_IO,
+                                     .place = place,
+                                     .message = st_errors_text(errors, "cannot read '%s': %s", path,
+                                                               reason_of(code, reason)),
+                                 });
+}
+
+static st_status wrong_kind(const char *path, const char *kind, st_place place, st_errors *errors)
+{
+    return st_errors_add(errors, &(st_error){
+                                     .status = ST_ERR_IO,
+                                     .place = place,
+                                     .message = st_errors_text(errors, "cannot read '%s'", path),
+                                     .found = kind,
+                                     .expected = "a YAML file",
+                                 });
+}
+
+static st_status too_large(const char *path, const char *size, st_place place, st_errors *errors)
+{
+    return st_errors_add(
+        errors, &(st_error){
+                    .status = ST_ERR_LIMIT,
+                    .place = place,
+                    .message = st_errors_text(errors, "'%s' is too large", path),
+                    .found = size,
+                    .expected = st_errors_text(errors, "at most %d bytes", ST_YAML_MAX_BYTES),
+                });
+}
+
+/* Reads to the end; false with errno set, or with errno 0 when the limit was passed. */
+static bool read_all(int descriptor, st_buffer *buffer)
+{
+    char chunk[CHUNK_BYTES];
+    for (;;) {
+        ssize_t count = read(descriptor, chunk, sizeof chunk);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return false;
+        if (count == 0)
+            return true;
+        if (buffer->length + (size_t)count > ST_YAML_MAX_BYTES) {
+            errno = 0;
+            return false;
+        }
+        st_buffer_append(buffer, chunk, (size_t)count);
+        if (buffer->failed)
+            return true; /* the caller looks; an endless device must not be read on */
+    }
+}
+
+static st_status read_descriptor(int descriptor, const char *path, st_place place, st_arena *arena,
+                                 st_source *source, st_errors *errors)
+{
+    st_buffer buffer = {0};
+    st_status status = ST_OK;
+    const char *text = NULL;
+    const char *file = NULL;
+    if (!read_all(descriptor, &buffer)) {
+        int code = errno;
+        char size[64];
+        (void)snprintf(size, sizeof size, "more than %d bytes", ST_YAML_MAX_BYTES);
+        status = code == 0 ? too_large(path, size, place, errors)
+                           : cannot_read(path, code, place, errors);
+        goto cleanup;
+    }
+    text = st_arena_copy(arena, buffer.data != NULL ? buffer.data : "", buffer.length);
+    file = st_arena_copy(arena, path, strlen(path));
+    if (buffer.failed || text == NULL || file == NULL) {
+        status = st_out_of_memory(errors);
+        goto cleanup;
+    }
+    *source = (st_source){.file = file, .text = text, .length = buffer.length};
+cleanup:
+    st_buffer_free(&buffer);
+    return status;
+}
+
+/* Refuses by kind and size before anything is opened: opening a device may already do something. */
+static st_status check_file(const char *path, st_place place, st_errors *errors)
+{
+    struct stat status;
+    if (stat(path, &status) != 0)
+        return cannot_read(path, errno, place, errors);
+    if (S_ISDIR(status.st_mode))
+        return wrong_kind(path, "a folder", place, errors);
+    if (!S_ISREG(status.st_mode) && st_place_in_file(place))
+        return wrong_kind(path, "a device or pipe", place, errors);
+    if (S_ISREG(status.st_mode) && status.st_size > ST_YAML_MAX_BYTES) {
+        char size[64];
+        (void)snprintf(size, sizeof size, "%lld bytes", (long long)status.st_size);
+        return too_large(path, size, place, errors);
+    }
+    return ST_OK;
+}
+
+/* Removes "." and ".." from a path inside the library, in place; false where it leads out of it. */
+static bool normalise(char *path)
+{
+    char *out = path;
+    const char *in = path;
+    for (bool last = false; !last;) {
+        size_t length = strcspn(in, "/");
+        last = in[length] == '\0';
+        bool up = length == 2 && in[0] == '.' && in[1] == '.';
+        bool stay = length == 0 || (length == 1 && in[0] == '.');
+        if (up && out == path)
+            return false;
+        if (up) {
+            out--; /* the '/' behind the folder that is left */
+            while (out > path && out[-1] != '/')
+                out--;
+        } else if (!stay) {
+            memmove(out, in, length);
+            out += length;
+            *out++ = '/';
+        }
+        in += length + 1;
+    }
+    if (out > path)
+        out--;
+    *out = '\0';
+    return true;
+}
+
+static int compare_path(const void *path, const void *file)
+{
+    return strcmp(path, ((const st_embedded_file *)file)->path);
+}
+
+bool st_file_embedded(const char *path, st_arena *arena, st_source *source)
+{
+    const st_embedded_file *file = bsearch(path, st_embedded_files, st_embedded_count,
+                                           sizeof st_embedded_files[0], compare_path);
+    if (file == NULL)
+        return false;
+    const char *name = st_arena_printf(arena, ST_EMBEDDED_ROOT "/%s", path);
+    *source = (st_source){
+        .file = name != NULL ? name : file->path,
+        .text = (const char *)file->bytes,
+        .length = file->length,
+    };
+    return true;
+}
+
+static st_status read_embedded(const char *path, st_place place, st_arena *arena, st_source *source,
+                               st_errors *errors)
+{
+    const char *inner = path + strlen(ST_EMBEDDED_ROOT "/");
+    char *copy = st_arena_copy(arena, inner, strlen(inner));
+    if (copy == NULL)
+        return st_out_of_memory(errors);
+    if (normalise(copy) && st_file_embedded(copy, arena, source))
+        return ST_OK;
+    return cannot_read(path, ENOENT, place, errors);
+}
+
+st_status st_file_read(const char *path, st_place place, st_arena *arena, st_source *source,
+                       st_errors *errors)
+{
+    if (strncmp(path, ST_EMBEDDED_ROOT "/", strlen(ST_EMBEDDED_ROOT "/")) == 0)
+        return read_embedded(path, place, arena, source, errors);
+    st_status status = check_file(path, place, errors);
+    if (status != ST_OK)
+        return status;
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0)
+        return cannot_read(path, errno, place, errors);
+    status = read_descriptor(descriptor, path, place, arena, source, errors);
+    (void)close(descriptor);
+    return status;
+}
+
+st_status st_file_read_stdin(st_place place, st_arena *arena, st_source *source, st_errors *errors)
+{
+    return read_descriptor(STDIN_FILENO, ST_STANDARD_INPUT, place, arena, source, errors);
+}

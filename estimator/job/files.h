@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Files as the search path sees them: read whole, bounded, from the disk, from standard input or
+ * from the copies inside the library. What cannot be read is reported where it was asked for.
+ */
+#ifndef STEPTIME_JOB_FILES_H
+#define STEPTIME_JOB_FILES_H
+
+#include "steptime/sheet.h"
+
+#define ST_EMBEDDED_ROOT  "<embedded>"
+#define ST_STANDARD_INPUT "<stdin>"
+
+enum { ST_PATH_MAX_BYTES = 4096 };
+
+/*
+ * Reads a file of at most ST_YAML_MAX_BYTES. A path that another file names must be a regular file;
+ * one that the user names may also be a pipe. "<embedded>/..." is one of the library's own.
+ */
+st_status st_file_read(const char *path, st_place place, st_arena *arena, st_source *source,
+                       st_errors *errors) ST_NODISCARD;
+
+st_status st_file_read_stdin(st_place place, st_arena *arena, st_source *source,
+                             st_errors *errors) ST_NODISCARD;
+
+/* One of the library's own files, by its path in the project; false where there is none. */
+bool st_file_embedded(const char *path, st_arena *arena, st_source *source);
+
+/* The place stands inside a file, so that relative paths are relative to that file. */
+bool st_place_in_file(st_place place);
+
+/*
+ * `name`, asked for at `place`, as a path from the working folder. NULL when out of memory. The
+ * result has a '/' wherever `name` has one.
+ */
+const char *st_path_resolve(st_arena *arena, st_place place, const char *name);
+
+/* `name` is a path and no name to look for: it has a '/' or ends in ".yaml". */
+bool st_name_is_path(const char *name);
+
+/* Adds "out of memory" and returns its status. */
+st_status st_out_of_memory(st_errors *errors);
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the search path has to offer: the names of a folder over all roots. */
+#include "base/utf8.h"
+#include "job/embedded.h"
+#include "job/files.h"
+#include "job/roots.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MAX_ENTRIES = 10000 };
+
+typedef struct found_name {
+    const char *name;
+    size_t rank; /* of the root it comes from */
+} found_name;
+
+typedef struct name_list {
+    const st_paths *paths;
+    const st_folder_shape *shape;
+    st_arena *arena;
+    st_errors *errors;
+    found_name *names;
+    size_t count;
+    size_t capacity;
+} name_list;
+
+/* A name that a user can type: not hidden, no path, and nothing that a terminal acts on. */
+static bool is_listable(const char *name, size_t length)
+{
+    if (length == 0 || name[0] == '.')
+        return false;
+    for (size_t i = 0; i < length;) {
+        uint32_t code = 0;
+        size_t size = st_utf8_decode(name + i, length - i, &code);
+        if (size == 0 || st_utf8_is_control(code) || code == '/')
+            return false;
+        i += size;
+    }
+    return true;
+}
+
+static st_status add_name(name_list *list, const char *name, size_t length, size_t rank)
+{
+    if (!is_listable(name, length))
+        return ST_OK;
+    if (list->count == MAX_ENTRIES)
+        return st_errors_add(list->errors,
+                             &(st_error){
+                                 .status = ST_ERR_LIMIT,
+                                 .message = st_errors_text(list->errors,
+                                                           "more than %d files in '%s' over all "
+                                                           "roots of the search path",
+                                                           MAX_ENTRIES, list->shape->path),
+                             });
+    const char *copy = st_arena_copy(list->arena, name, length);
+    found_name *names =
+        st_arena_grow(list->arena, list->names, sizeof *names, list->count + 1, &list->capacity);
+    if (copy == NULL || names == NULL)
+        return st_out_of_memory(list->errors);
+    list->names = names;
+    names[list->count++] = (found_name){.name = copy, .rank = rank};
+    return ST_OK;
+}
+
+static bool ends_in(const char *text, size_t length, const char *ending)
+{
+    size_t ending_length = strlen(ending);
+    return length > ending_length && strcmp(text + length - ending_length, ending) == 0;
+}
+
+static st_status list_embedded(name_list *list, size_t rank)
+{
+    size_t prefix = strlen(list->shape->path) + 1;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < st_embedded_count && status == ST_OK; i++) {
+        const char *path = st_embedded_files[i].path;
+        size_t length = strlen(path);
+        if (length < prefix || path[prefix - 1] != '/' ||
+            strncmp(path, list->shape->path, prefix - 1) != 0 ||
+            !ends_in(path + prefix, length - prefix, list->shape->ending))
+            continue;
+        status = add_name(list, path + prefix, length - prefix - strlen(list->shape->ending), rank);
+    }
+    return status;
+}
+
+/* The length of the name that a folder's entry stands for, 0 where it stands for none. */
+static size_t name_length(const name_list *list, const char *entry)
+{
+    size_t length = strlen(entry);
+    if (list->shape->ending[0] == '/')
+        return length;
+    return ends_in(entry, length, list->shape->ending) ? length - strlen(list->shape->ending) : 0;
+}
+
+static st_status list_stream(name_list *list, size_t rank, DIR *stream)
+{
+    st_status status = ST_OK;
+    const struct dirent *entry = readdir(stream);
+    for (; entry != NULL && status == ST_OK; entry = readdir(stream)) {
+        size_t length = name_length(list, entry->d_name);
+        const char *file =
+            st_arena_printf(list->arena, "%s/%s/%.*s%s", list->paths->roots[rank],
+                            list->shape->path, (int)length, entry->d_name, list->shape->ending);
+        struct stat kind;
+        if (file == NULL)
+            status = st_out_of_memory(list->errors);
+        else if (length > 0 && stat(file, &kind) == 0 && S_ISREG(kind.st_mode))
+            status = add_name(list, entry->d_name, length, rank);
+    }
+    return status;
+}
+
+static st_status list_folder(name_list *list, size_t rank)
+{
+    const char *folder =
+        st_arena_printf(list->arena, "%s/%s", list->paths->roots[rank], list->shape->path);
+    if (folder == NULL)
+        return st_out_of_memory(list->errors);
+    DIR *stream = opendir(folder);
+    if (stream == NULL && (errno == ENOENT || errno == ENOTDIR))
+        return ST_OK;
+    if (stream == NULL)
+        return st_errors_add(
+            list->errors,
+            &(st_error){
+                .status = ST_ERR_IO,
+                .message = st_errors_text(list->errors, "cannot read the folder '%s'", folder),
+            });
+    st_status status = list_stream(list, rank, stream);
+    (void)closedir(stream);
+    return status;
+}
+
+static int compare_names(const void *left, const void *right)
+{
+    const found_name *a = left;
+    const found_name *b = right;
+    int order = strcmp(a->name, b->name);
+    return order != 0 ? order : (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+/* Each name once, from the first root that has it. */
+static size_t fill_entries(const name_list *list, st_path_entry *entries)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const char *root = list->paths->roots[list->names[i].rank];
+        if (count == 0 || strcmp(list->names[i].name, entries[count - 1].name) != 0)
+            entries[count++] = (st_path_entry){
+                .name = list->names[i].name,
+                .root = root != NULL ? root : ST_EMBEDDED_ROOT,
+            };
+    }
+    return count;
+}
+
+st_status st_paths_list(const st_paths *paths, st_folder folder, st_arena *arena,
+                        const st_path_entry **entries, size_t *count, st_errors *errors)
+{
+    name_list list = {
+        .paths = paths, .shape = st_folder_shape_of(folder), .arena = arena, .errors = errors};
+    st_status status = ST_OK;
+    for (size_t i = 0; i < paths->count && status == ST_OK; i++)
+        status = paths->roots[i] == NULL ? list_embedded(&list, i) : list_folder(&list, i);
+    if (status != ST_OK)
+        return status;
+    st_path_entry *kept = st_arena_alloc(arena, list.count + 1, sizeof *kept);
+    if (kept == NULL)
+        return st_out_of_memory(errors);
+    if (list.count > 0)
+        qsort(list.names, list.count, sizeof list.names[0], compare_names);
+    *count = fill_entries(&list, kept);
+    *entries = kept;
+    return ST_OK;
+}

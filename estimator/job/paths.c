@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The search path: an ordered list of roots of one shape, the last of which is the library itself.
+ * The working folder is deliberately none of them: a bare name means the same thing everywhere.
+ */
+#include "steptime/paths.h"
+
+#include "job/files.h"
+#include "job/installed.h"
+#include "job/roots.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { SHOWN_NAMES = 8, SHOWN_BYTES = 300 };
+
+static const st_folder_shape shapes[ST_FOLDERS] = {
+    [ST_FOLDER_SHEETS] = {"formulas", "sheet", ".yaml"},
+    [ST_FOLDER_JOBS] = {"configs/jobs", "job", ".yaml"},
+    [ST_FOLDER_MODELS] = {"configs/models", "model", ".yaml"},
+    [ST_FOLDER_CLUSTERS] = {"configs/clusters", "cluster", ".yaml"},
+    [ST_FOLDER_GPUS] = {"configs/gpus", "gpu", ".yaml"},
+    [ST_FOLDER_VALIDATION] = {"validation", "validation source", "/cases.yaml"},
+};
+
+const st_folder_shape *st_folder_shape_of(st_folder folder)
+{
+    return &shapes[folder];
+}
+
+static st_status add_root(st_paths *paths, const char *folder, size_t length, st_errors *errors)
+{
+    while (length > 1 && folder[length - 1] == '/')
+        length--;
+    char *copy = st_arena_copy(paths->arena, folder, length);
+    const char **roots = st_arena_grow(paths->arena, paths->roots, sizeof *roots, paths->count + 1,
+                                       &paths->capacity);
+    if (copy == NULL || roots == NULL)
+        return st_out_of_memory(errors);
+    paths->roots = roots;
+    paths->roots[paths->count++] = copy;
+    return ST_OK;
+}
+
+/* NULL when `path` is a folder that exists, else what is wrong with it. */
+static const char *folder_fault(const char *path)
+{
+    struct stat status;
+    if (stat(path, &status) != 0)
+        return errno == ENOENT || errno == ENOTDIR ? "does not exist" : "cannot be read";
+    return S_ISDIR(status.st_mode) ? NULL : "is not a folder";
+}
+
+static st_status add_arguments(st_paths *paths, const char *const *folders, size_t count,
+                               st_errors *errors)
+{
+    st_status first = ST_OK;
+    for (size_t i = 0; i < count; i++) {
+        const char *fault = folder_fault(folders[i]);
+        st_status status =
+            fault == NULL
+                ? add_root(paths, folders[i], strlen(folders[i]), errors)
+                : st_errors_add(errors, &(st_error){
+                                            .status = ST_ERR_USAGE,
+                                            .place = {.file = "--path"},
+                                            .message = st_errors_text(errors, "the folder '%s' %s",
+                                                                      folders[i], fault),
+                                        });
+        if (first == ST_OK)
+            first = status;
+    }
+    return first;
+}
+
+/* An empty part would mean the working folder to a shell; here it means nothing. */
+static st_status add_environment(st_paths *paths, st_errors *errors)
+{
+    const char *rest = getenv("STEPTIME_PATH");
+    while (rest != NULL && *rest != '\0') {
+        size_t length = strcspn(rest, ":");
+        char *folder = st_arena_copy(paths->arena, rest, length);
+        if (folder == NULL)
+            return st_out_of_memory(errors);
+        const char *fault = length > 0 ? folder_fault(folder) : NULL;
+        if (fault != NULL) {
+            (void)st_errors_add(
+                errors, &(st_error){
+                            .status = ST_ERR_IO,
+                            .severity = ST_SEVERITY_WARNING,
+                            .place = {.file = "STEPTIME_PATH"},
+                            .message = st_errors_text(errors, "the folder '%s' %s", folder, fault),
+                        });
+        } else if (length > 0) {
+            st_status status = add_root(paths, folder, length, errors);
+            if (status != ST_OK)
+                return status;
+        }
+        rest += length;
+        if (*rest == ':')
+            rest++;
+    }
+    return ST_OK;
+}
+
+static st_status add_if_there(st_paths *paths, const char *folder, st_errors *errors)
+{
+    if (folder == NULL)
+        return st_out_of_memory(errors);
+    return folder_fault(folder) == NULL ? add_root(paths, folder, strlen(folder), errors) : ST_OK;
+}
+
+static st_status add_standard(st_paths *paths, st_errors *errors)
+{
+    const char *config = getenv("XDG_CONFIG_HOME");
+    const char *home = getenv("HOME");
+    st_status status = ST_OK;
+    /* Both variables count only as absolute paths: a relative one would be the working folder. */
+    if (config != NULL && config[0] == '/')
+        status = add_if_there(paths, st_arena_printf(paths->arena, "%s/steptime", config), errors);
+    else if (home != NULL && home[0] == '/')
+        status =
+            add_if_there(paths, st_arena_printf(paths->arena, "%s/.config/steptime", home), errors);
+    if (status == ST_OK)
+        status = add_if_there(paths, STEPTIME_INSTALLED_DATA, errors);
+    return status;
+}
+
+/* The library itself is the last root. */
+static st_status add_embedded(st_paths *paths, st_errors *errors)
+{
+    st_status status = add_root(paths, "", 0, errors);
+    if (status == ST_OK)
+        paths->roots[paths->count - 1] = NULL;
+    return status;
+}
+
+st_status st_paths_create(const char *const *folders, size_t count, st_paths **paths,
+                          st_errors *errors)
+{
+    st_paths *created = calloc(1, sizeof *created);
+    st_status status = ST_OK;
+    if (created == NULL)
+        return st_out_of_memory(errors);
+    created->self = created;
+    created->arena = st_arena_create();
+    if (created->arena == NULL) {
+        status = st_out_of_memory(errors);
+        goto cleanup;
+    }
+    status = add_arguments(created, folders, count, errors);
+    if (status == ST_OK)
+        status = add_environment(created, errors);
+    if (status == ST_OK)
+        status = add_standard(created, errors);
+    if (status == ST_OK)
+        status = add_embedded(created, errors);
+cleanup:
+    if (status == ST_OK)
+        *paths = created;
+    else
+        st_paths_destroy(created);
+    return status;
+}
+
+void st_paths_destroy(st_paths *paths)
+{
+    if (paths == NULL)
+        return;
+    st_arena_destroy(paths->arena);
+    free(paths);
+}
+
+/* ---- reading ---- */
+
+typedef struct lookup {
+    const st_paths *paths;
+    st_folder folder;
+    const char *name;
+    st_place place;
+    st_arena *arena;
+    st_errors *errors;
+} lookup;
+
+static const char *noun_of(const lookup *request)
+{
+    return shapes[request->folder].noun;
+}
+
+/* The names that exist, for a message: the first few of them. */
+static const char *known_names(const lookup *request, const st_path_entry *entries, size_t count)
+{
+    char text[SHOWN_BYTES];
+    size_t used = 0;
+    for (size_t i = 0; i < count && i < SHOWN_NAMES; i++) {
+        int length =
+            snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? ", " : "", entries[i].name);
+        if (length < 0 || (size_t)length >= sizeof text - used) {
+            text[used] = '\0';
+            break;
+        }
+        used += (size_t)length;
+    }
+    if (used == 0)
+        return NULL;
+    return st_errors_text(request->errors, "one of %s%s", text, count > SHOWN_NAMES ? ", ..." : "");
+}
+
+static bool is_file(const char *path)
+{
+    struct stat status;
+    return path != NULL && stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
+}
+
+/* "write ./NAME to read it" where a file of that name lies where the user may have meant. */
+static const char *local_remedy(const lookup *request)
+{
+    static const char *const endings[] = {"", ".yaml", ".yml"};
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        const char *path = st_arena_printf(request->arena, "./%s%s", request->name, endings[i]);
+        if (path != NULL && is_file(st_path_resolve(request->arena, request->place, path)))
+            return st_errors_text(request->errors, "write %s to read the file of that name", path);
+    }
+    return NULL;
+}
+
+static st_status unknown_name(const lookup *request)
+{
+    const st_path_entry *entries = NULL;
+    size_t count = 0;
+    const char *nearest = NULL;
+    const char *remedy = local_remedy(request);
+    st_status listed =
+        st_paths_list(request->paths, request->folder, request->arena, &entries, &count, NULL);
+    if (listed == ST_OK && remedy == NULL && count > 0) {
+        const char **names = st_arena_alloc(request->arena, count, sizeof *names);
+        for (size_t i = 0; names != NULL && i < count; i++)
+            names[i] = entries[i].name;
+        nearest = names != NULL ? st_nearest(request->name, names, count) : NULL;
+    }
+    st_errors *errors = request->errors;
+    return st_errors_add(
+        errors,
+        &(st_error){
+            .status = ST_ERR_NAME,
+            .place = request->place,
+            .message = st_errors_text(errors, "there is no %s '%s' on the search path",
+                                      noun_of(request), request->name),
+            .expected =
+                nearest == NULL && remedy == NULL ? known_names(request, entries, count) : NULL,
+            .suggestion = remedy != NULL ? remedy : nearest,
+        });
+}
+
+/* A root that lacks the file is passed over; one that has it but cannot give it is an error. */
+static st_status read_name(const lookup *request, st_source *source)
+{
+    const st_folder_shape *shape = &shapes[request->folder];
+    for (size_t i = 0; i < request->paths->count; i++) {
+        const char *root = request->paths->roots[i];
+        const char *file =
+            st_arena_printf(request->arena, "%s%s%s/%s%s", root != NULL ? root : "",
+                            root != NULL ? "/" : "", shape->path, request->name, shape->ending);
+        struct stat status;
+        if (file == NULL)
+            return st_out_of_memory(request->errors);
+        if (root == NULL && st_file_embedded(file, request->arena, source))
+            return ST_OK;
+        if (root == NULL)
+            continue;
+        if (stat(file, &status) == 0 ||
+            (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG))
+            return st_file_read(file, request->place, request->arena, source, request->errors);
+    }
+    return unknown_name(request);
+}
+
+/* A file that is not there but whose name without the ending is known was meant as that name. */
+static st_status missing_file(const lookup *request, const char *path)
+{
+    size_t length = strlen(request->name);
+    const char *suggestion = NULL;
+    st_source found;
+    if (strchr(request->name, '/') == NULL && length > strlen(".yaml")) {
+        lookup bare = *request;
+        bare.errors = NULL;
+        bare.name = st_arena_copy(request->arena, request->name, length - strlen(".yaml"));
+        if (bare.name != NULL && read_name(&bare, &found) == ST_OK)
+            suggestion =
+                st_errors_text(request->errors, "write %s, without .yaml, to read the one in %s",
+                               bare.name, found.file);
+    }
+    return st_errors_add(
+        request->errors,
+        &(st_error){
+            .status = ST_ERR_IO,
+            .place = request->place,
+            .message = st_errors_text(request->errors, "the %s file '%s' does not exist",
+                                      noun_of(request), path),
+            .suggestion = suggestion,
+        });
+}
+
+static st_status read_path(const lookup *request, st_source *source)
+{
+    const char *path = st_path_resolve(request->arena, request->place, request->name);
+    struct stat status;
+    if (path == NULL)
+        return st_out_of_memory(request->errors);
+    bool embedded = strncmp(path, ST_EMBEDDED_ROOT, strlen(ST_EMBEDDED_ROOT)) == 0;
+    if (!embedded && stat(path, &status) != 0 && errno == ENOENT)
+        return missing_file(request, path);
+    return st_file_read(path, request->place, request->arena, source, request->errors);
+}
+
+static st_status wrong_name(const lookup *request, st_status status, const char *message)
+{
+    return st_errors_add(request->errors, &(st_error){
+                                              .status = status,
+                                              .place = request->place,
+                                              .message = message,
+                                          });
+}
+
+st_status st_paths_read(const st_paths *paths, st_folder folder, const char *name, st_place place,
+                        st_arena *arena, st_source *source, st_errors *errors)
+{
+    const lookup request = {paths, folder, name, place, arena, errors};
+    if (name[0] == '\0')
+        return wrong_name(&request, ST_ERR_NAME,
+                          st_errors_text(errors, "the name of the %s is empty", noun_of(&request)));
+    if (strlen(name) > ST_PATH_MAX_BYTES)
+        return wrong_name(&request, ST_ERR_LIMIT,
+                          st_errors_text(errors, "the name of the %s has more than %d bytes",
+                                         noun_of(&request), ST_PATH_MAX_BYTES));
+    if (strcmp(name, "-") == 0) {
+        if (folder == ST_FOLDER_JOBS && !st_place_in_file(place))
+            return st_file_read_stdin(place, arena, source, errors);
+        return wrong_name(
+            &request, ST_ERR_NAME,
+            st_errors_text(errors, "only a job can be read from standard input ('-')"));
+    }
+    return st_name_is_path(name) ? read_path(&request, source) : read_name(&request, source);
+}
+
+static st_status read_sheet(void *context, const char *name, st_place place, st_arena *arena,
+                            st_source *source, st_errors *errors)
+{
+    const st_paths *paths = context;
+    return st_paths_read(paths, ST_FOLDER_SHEETS, name, place, arena, source, errors);
+}
+
+st_sheet_reader st_paths_sheet_reader(const st_paths *paths)
+{
+    return (st_sheet_reader){.read = read_sheet, .context = paths->self};
+}

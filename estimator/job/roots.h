@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The search path's inside, shared by what reads from it and what lists it. */
+#ifndef STEPTIME_JOB_ROOTS_H
+#define STEPTIME_JOB_ROOTS_H
+
+#include "steptime/paths.h"
+
+struct st_paths {
+    st_arena *arena;
+    const char **roots; /* folders; NULL stands for the copies inside the library */
+    size_t count;
+    size_t capacity;
+    void *self; /* what a sheet reader passes back */
+};
+
+/* How the files of an st_folder are found below a root: root/path/NAME + ending. */
+typedef struct st_folder_shape {
+    const char *path;
+    const char *noun;   /* for messages */
+    const char *ending; /* ".yaml", or "/cases.yaml" where a name is a folder */
+} st_folder_shape;
+
+const st_folder_shape *st_folder_shape_of(st_folder folder);
+
+#endif
