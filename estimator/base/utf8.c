@@ -72,3 +72,10 @@ bool st_utf8_is_control(uint32_t code)
                           (code >= 0x2066 && code <= 0x2069);
     return c0_or_c1 || line_mark || direction_mark || code == 0xFEFF;
 }
+
+st_place st_utf8_advance(st_place place, const char *text, size_t bytes)
+{
+    if (place.column > 0)
+        place.column += (int)st_utf8_count(text, bytes);
+    return place;
+}

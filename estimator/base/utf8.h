@@ -7,9 +7,7 @@
 #ifndef STEPTIME_BASE_UTF8_H
 #define STEPTIME_BASE_UTF8_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "steptime/status.h"
 
 /* Bytes of the character at the start of `text` and its code point; 0 where it is invalid. */
 size_t st_utf8_decode(const char *text, size_t length, uint32_t *code);
@@ -22,5 +20,8 @@ size_t st_utf8_count(const char *text, size_t length);
 
 /* Characters that a terminal acts on instead of showing: controls, line and direction marks. */
 bool st_utf8_is_control(uint32_t code);
+
+/* `place` moved right over `bytes` of `text`; a place without a column stays as it is. */
+st_place st_utf8_advance(st_place place, const char *text, size_t bytes);
 
 #endif

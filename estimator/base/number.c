@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Decimal numbers: the grammar is checked here, so that strtod's own extensions (hexadecimal, nan,
+ * the locale's decimal point) never come into play.
+ */
+#include "base/number.h"
+
+#include "base/utf8.h"
+
+#include <errno.h>
+#include <float.h>
+#include <locale.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LONGEST_NUMBER = 400,
+    LONGEST_POINT = 8,  /* of a locale's decimal point, which may be several bytes */
+    PRINTED_BYTES = 352 /* "%f" of the largest double and then some */
+};
+
+static bool is_digit(char letter)
+{
+    return letter >= '0' && letter <= '9';
+}
+
+static size_t skip_digits(const char *text, size_t length, size_t at)
+{
+    while (at < length && is_digit(text[at]))
+        at++;
+    return at;
+}
+
+size_t st_number_scan(const char *text, size_t length)
+{
+    size_t start = length > 0 && (text[0] == '+' || text[0] == '-') ? 1 : 0;
+    size_t end = skip_digits(text, length, start);
+    if (end == start)
+        return 0;
+    if (end + 1 < length && text[end] == '.' && is_digit(text[end + 1]))
+        end = skip_digits(text, length, end + 1);
+    if (end < length && (text[end] == 'e' || text[end] == 'E')) {
+        size_t digits = end + 1;
+        if (digits < length && (text[digits] == '+' || text[digits] == '-'))
+            digits++;
+        size_t after = skip_digits(text, length, digits);
+        if (after > digits)
+            end = after;
+    }
+    return end;
+}
+
+static const char *decimal_point(void)
+{
+    const char *point = localeconv()->decimal_point;
+    size_t length = strlen(point);
+    return length > 0 && length <= LONGEST_POINT ? point : ".";
+}
+
+/* strtod with a point for every locale; `text` follows the grammar and fits. */
+static double to_double(const char *text, size_t length)
+{
+    char copy[LONGEST_NUMBER + LONGEST_POINT + 1];
+    const char *point = memchr(text, '.', length);
+    size_t head = point != NULL ? (size_t)(point - text) : length;
+    memcpy(copy, text, head);
+    size_t used = head;
+    if (point != NULL) {
+        const char *local_point = decimal_point();
+        memcpy(copy + used, local_point, strlen(local_point));
+        used += strlen(local_point);
+        memcpy(copy + used, point + 1, length - head - 1);
+        used += length - head - 1;
+    }
+    copy[used] = '\0';
+    int saved_errno = errno;
+    double value = strtod(copy, NULL);
+    errno = saved_errno;
+    return value;
+}
+
+/* Some digit before the exponent is not 0. */
+static bool is_written_nonzero(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length && text[i] != 'e' && text[i] != 'E'; i++)
+        if (text[i] >= '1' && text[i] <= '9')
+            return true;
+    return false;
+}
+
+st_status st_number_parse(const char *text, size_t length, st_place place, double *value,
+                          st_errors *errors)
+{
+    if (length > LONGEST_NUMBER)
+        return st_errors_add(errors,
+                             &(st_error){.status = ST_ERR_LIMIT,
+                                         .place = place,
+                                         .message = "number is too long",
+                                         .found = st_errors_text(errors, "%zu characters", length),
+                                         .expected = "at most 400 characters"});
+    size_t end = st_number_scan(text, length);
+    if (end == 0 || end < length)
+        return st_number_fault(text, length, end, place, errors);
+    double result = to_double(text, length);
+    const char *message = NULL;
+    if (isinf(result))
+        message = "number is too large";
+    else if (result == 0.0 && is_written_nonzero(text, length))
+        message = "number is too small to be told from zero";
+    if (message != NULL)
+        return st_errors_add(
+            errors, &(st_error){.status = ST_ERR_VALUE,
+                                .place = place,
+                                .message = message,
+                                .found = st_errors_text(errors, "'%.*s'", (int)length, text),
+                                .expected = "0 or a magnitude from 4.9e-324 to 1.7e308"});
+    *value = result;
+    return ST_OK;
+}
+
+/* Writes the exponent as people do: "1e15" for printf's "1e+15", "1e-5" for "1e-05". */
+static void tidy_exponent(char *text)
+{
+    char *mark = strchr(text, 'e');
+    if (mark == NULL)
+        return;
+    char *to = mark + 1;
+    char *from = to;
+    if (*from == '-')
+        to++;
+    if (*from == '-' || *from == '+')
+        from++;
+    while (*from == '0' && from[1] != '\0')
+        from++;
+    memmove(to, from, strlen(from) + 1);
+}
+
+static void restore_point(char *text)
+{
+    const char *local_point = decimal_point();
+    char *found = strcmp(local_point, ".") == 0 ? NULL : strstr(text, local_point);
+    if (found == NULL)
+        return;
+    const char *rest = found + strlen(local_point);
+    *found = '.';
+    memmove(found + 1, rest, strlen(rest) + 1);
+}
+
+const char *st_number_print(char conversion, int precision, double value, char *text, size_t size)
+{
+    char full[PRINTED_BYTES];
+    if (conversion == 'e')
+        (void)snprintf(full, sizeof full, "%.*e", precision, value);
+    else if (conversion == 'f')
+        (void)snprintf(full, sizeof full, "%.*f", precision, value);
+    else
+        (void)snprintf(full, sizeof full, "%.*g", precision, value);
+    restore_point(full);
+    tidy_exponent(full);
+    (void)snprintf(text, size, "%s", full);
+    return text;
+}
+
+static void drop_trailing_zeros(char *text)
+{
+    if (strchr(text, '.') == NULL)
+        return;
+    size_t length = strlen(text);
+    while (text[length - 1] == '0')
+        length--;
+    if (text[length - 1] == '.')
+        length--;
+    text[length] = '\0';
+}
+
+const char *st_number_significant(double value, int digits, char *text, size_t size)
+{
+    char full[PRINTED_BYTES];
+    if (value == 0.0)
+        value = 0.0; /* no sign on zero */
+    /* The exponent after rounding: 999.96 has four digits as 1000. */
+    (void)st_number_print('e', digits - 1, value, full, sizeof full);
+    long exponent = strtol(strchr(full, 'e') + 1, NULL, 10);
+    if (exponent >= -5 && exponent < 15) {
+        int decimals = digits - 1 - (int)exponent;
+        (void)st_number_print('f', decimals > 0 ? decimals : 0, value, full, sizeof full);
+        drop_trailing_zeros(full);
+    } else {
+        (void)st_number_print('g', digits, value, full, sizeof full);
+    }
+    (void)snprintf(text, size, "%s", full);
+    return text;
+}
+
+static bool reads_back(const char *text, double value)
+{
+    return to_double(text, strlen(text)) == value;
+}
+
+const char *st_number_format(double value, char *text, size_t size)
+{
+    char full[PRINTED_BYTES];
+    if (!isfinite(value)) {
+        (void)snprintf(text, size, "%s", isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+        return text;
+    }
+    /* A decimal of 15 digits survives the way through a normal double, so that the shortest text
+     * shows up at 15 digits without its zeros; only subnormal values can have a shorter one. */
+    bool is_subnormal = fabs(value) < DBL_MIN && value != 0.0;
+    int precision = is_subnormal ? 1 : DBL_DIG;
+    do
+        (void)st_number_print('g', precision, value, full, sizeof full);
+    while (!reads_back(full, value) && precision++ < DBL_DECIMAL_DIG);
+    (void)snprintf(text, size, "%s", full);
+    return text;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers with units, as users write them. */
+#include "base/number.h"
+
+#include "base/utf8.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool is_blank(char letter)
+{
+    return letter == ' ' || letter == '\t' || letter == '\n' || letter == '\r';
+}
+
+/* What a quantity of this dimension is called, with its article. */
+static const char *noun_of(st_dimension dimension)
+{
+    static const struct {
+        int8_t exponent[ST_DIMENSIONS];
+        const char *noun;
+    } nouns[] = {
+        {{0, 0, 0, 0, 0}, "a pure number"},
+        {{1, 0, 0, 0, 0}, "an amount of data"},
+        {{1, 0, -1, 0, 0}, "a bandwidth"},
+        {{-1, 0, 1, 0, 0}, "a time per byte"},
+        {{0, 1, 0, 0, 0}, "a number of operations"},
+        {{0, 1, -1, 0, 0}, "a compute rate"},
+        {{-1, 1, 0, 0, 0}, "an arithmetic intensity"},
+        {{0, 0, 1, 0, 0}, "a time"},
+        {{0, 0, -1, 0, 0}, "a rate"},
+        {{0, 0, 0, 1, 0}, "an energy"},
+        {{0, 0, -1, 1, 0}, "a power"},
+        {{0, 0, 0, 0, 1}, "a sum of money"},
+        {{0, 0, -1, 0, 1}, "a price per time"},
+        {{0, 0, 0, -1, 1}, "a price of energy"},
+    };
+    for (size_t i = 0; i < sizeof nouns / sizeof nouns[0]; i++) {
+        bool is_equal = true;
+        for (int d = 0; d < ST_DIMENSIONS; d++)
+            is_equal = is_equal && dimension.exponent[d] == nouns[i].exponent[d] * ST_EXPONENT_ONE;
+        if (is_equal)
+            return nouns[i].noun;
+    }
+    return "a quantity";
+}
+
+/* "a bandwidth such as 2.5 GB/s (B/s)" */
+static const char *expectation(const st_unit *expected, st_errors *errors)
+{
+    char base[80];
+    const char *noun = noun_of(expected->dimension);
+    if (st_dimension_is_number(expected->dimension))
+        return st_errors_text(errors, "%s such as %s", noun,
+                              expected->text[0] == '%' ? "2.5 % or 0.025" : "2.5");
+    return st_errors_text(errors, "%s such as 2.5 %s (%s)", noun, expected->text,
+                          st_dimension_text(expected->dimension, base, sizeof base));
+}
+
+/* A quantity taken apart; its texts lie in the text that was given. */
+typedef struct parts {
+    const char *text; /* without outer blanks */
+    size_t length;
+    size_t number_length;
+    size_t unit_start;
+    st_place place;
+} parts;
+
+/* The text behind the number is the fault of the number, not an unknown unit. */
+static bool is_number_fault(const parts *whole)
+{
+    size_t rest = whole->length - whole->unit_start;
+    if (whole->number_length == 0)
+        return true;
+    if (rest == 0)
+        return false;
+    const char *unit = whole->text + whole->unit_start;
+    bool is_reciprocal = rest > 1 && unit[0] == '1' && unit[1] == '/';
+    bool is_hexadecimal =
+        (unit[0] == 'x' || unit[0] == 'X') && whole->unit_start == whole->number_length;
+    return (unit[0] >= '0' && unit[0] <= '9' && !is_reciprocal) || is_hexadecimal ||
+           (unit[0] == 'e' && rest == 1) || strchr(".,_'", unit[0]) != NULL;
+}
+
+static st_status refuse_dimension(const parts *whole, const st_unit *unit, const st_unit *expected,
+                                  st_errors *errors)
+{
+    char base[80];
+    const char *found = st_errors_text(errors, "%.*s (%s)", (int)whole->length, whole->text,
+                                       st_dimension_text(unit->dimension, base, sizeof base));
+    return st_errors_add(
+        errors, &(st_error){.status = ST_ERR_UNIT,
+                            .place = st_utf8_advance(whole->place, whole->text, whole->unit_start),
+                            .message = "unit of the wrong dimension",
+                            .found = found,
+                            .expected = expectation(expected, errors)});
+}
+
+/* Reads the unit behind the number; a pure number may have none. */
+static st_status read_unit(const parts *whole, const st_unit *expected, st_unit *unit,
+                           st_errors *errors)
+{
+    bool is_number = st_dimension_is_number(expected->dimension);
+    size_t rest = whole->length - whole->unit_start;
+    const char *text = whole->text + whole->unit_start;
+    *unit = st_unit_one();
+    if (rest == 0 && is_number)
+        return ST_OK;
+    if (rest == 0)
+        return st_errors_add(
+            errors,
+            &(st_error){.status = ST_ERR_UNIT,
+                        .place = whole->place,
+                        .message = "unit is missing",
+                        .found = st_errors_text(errors, "'%.*s'", (int)whole->length, whole->text),
+                        .expected = st_errors_text(errors, "a number with a unit, e.g. 2.5 %s",
+                                                   expected->text)});
+    st_status status = st_unit_parse(
+        text, rest, st_utf8_advance(whole->place, whole->text, whole->unit_start), unit, errors);
+    if (status != ST_OK)
+        return status;
+    bool is_odd_number = is_number && unit->text[0] != '%';
+    if (!st_dimension_equal(unit->dimension, expected->dimension) || is_odd_number)
+        return refuse_dimension(whole, unit, expected, errors);
+    return ST_OK;
+}
+
+st_status st_quantity_parse(const char *text, size_t length, const st_unit *expected,
+                            st_place place, double *value, st_errors *errors)
+{
+    size_t start = 0;
+    while (start < length && is_blank(text[start]))
+        start++;
+    size_t end = length;
+    while (end > start && is_blank(text[end - 1]))
+        end--;
+    parts whole = {
+        .text = text + start, .length = end - start, .place = st_utf8_advance(place, text, start)};
+    whole.number_length = st_number_scan(whole.text, whole.length);
+    whole.unit_start = whole.number_length;
+    while (whole.unit_start < whole.length && is_blank(whole.text[whole.unit_start]))
+        whole.unit_start++;
+    if (is_number_fault(&whole))
+        return st_number_fault(whole.text, whole.length, whole.number_length, whole.place, errors);
+    double number;
+    st_status status =
+        st_number_parse(whole.text, whole.number_length, whole.place, &number, errors);
+    if (status != ST_OK)
+        return status;
+    st_unit unit;
+    status = read_unit(&whole, expected, &unit, errors);
+    if (status != ST_OK)
+        return status;
+    double base_value = st_unit_to_base(&unit, number);
+    if (!isfinite(base_value) || (base_value == 0.0 && number != 0.0))
+        return st_errors_add(
+            errors,
+            &(st_error){.status = ST_ERR_VALUE,
+                        .place = whole.place,
+                        .message = "quantity is too large or too small to be held",
+                        .found = st_errors_text(errors, "'%.*s'", (int)whole.length, whole.text),
+                        .expected = expectation(expected, errors)});
+    *value = base_value;
+    return ST_OK;
+}
