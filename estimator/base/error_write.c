@@ -78,14 +78,27 @@ static bool is_given(const char *text)
     return text != NULL && text[0] != '\0';
 }
 
-/* A suggestion of one word is a name; more words are a remedy that reads as it stands. */
+/*
+ * A suggestion of one word, or of two with "or" between them, is a name; more words are a remedy
+ * that reads as it stands.
+ */
 static void write_suggestion(const char *suggestion, FILE *stream)
 {
-    bool is_name = strchr(suggestion, ' ') == NULL;
-    fputs(is_name ? "; did you mean '" : "; ", stream);
+    const char *joint = strstr(suggestion, " or ");
+    const char *blank = strchr(suggestion, ' ');
+    if (blank != NULL && (blank != joint || strchr(joint + strlen(" or "), ' ') != NULL)) {
+        fputs("; ", stream);
+        write_text(suggestion, OTHER_BYTES, stream);
+        return;
+    }
+    fputs("; did you mean '", stream);
+    if (joint != NULL) {
+        write_escaped(suggestion, (size_t)(joint - suggestion), stream);
+        fputs("' or '", stream);
+        suggestion = joint + strlen(" or ");
+    }
     write_text(suggestion, OTHER_BYTES, stream);
-    if (is_name)
-        fputs("'?", stream);
+    fputs("'?", stream);
 }
 
 void st_error_write(const st_error *error, FILE *stream)

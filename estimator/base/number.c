@@ -32,6 +32,18 @@ static size_t skip_digits(const char *text, size_t length, size_t at)
     return at;
 }
 
+/* Behind the exponent that begins at `at`; `at` itself where there is none. */
+static size_t skip_exponent(const char *text, size_t length, size_t at)
+{
+    if (at >= length || (text[at] != 'e' && text[at] != 'E'))
+        return at;
+    size_t digits = at + 1;
+    if (digits < length && (text[digits] == '+' || text[digits] == '-'))
+        digits++;
+    size_t end = skip_digits(text, length, digits);
+    return end > digits ? end : at;
+}
+
 size_t st_number_scan(const char *text, size_t length)
 {
     size_t start = length > 0 && (text[0] == '+' || text[0] == '-') ? 1 : 0;
@@ -40,15 +52,7 @@ size_t st_number_scan(const char *text, size_t length)
         return 0;
     if (end + 1 < length && text[end] == '.' && is_digit(text[end + 1]))
         end = skip_digits(text, length, end + 1);
-    if (end < length && (text[end] == 'e' || text[end] == 'E')) {
-        size_t digits = end + 1;
-        if (digits < length && (text[digits] == '+' || text[digits] == '-'))
-            digits++;
-        size_t after = skip_digits(text, length, digits);
-        if (after > digits)
-            end = after;
-    }
-    return end;
+    return skip_exponent(text, length, end);
 }
 
 static const char *decimal_point(void)

@@ -97,33 +97,46 @@ static void describe_comma(fault *one, st_errors *errors)
                                          (int)decimals, one->text + one->end + 1);
 }
 
-/* A number comes first, then something that does not belong to it. */
-static void describe_rest(fault *one, st_errors *errors)
+static bool is_separator_fault(fault *one, st_errors *errors)
 {
     char next = letter_at(one, one->end);
     size_t behind_blanks = one->end;
     while (is_blank(letter_at(one, behind_blanks)))
         behind_blanks++;
-    bool is_zero =
-        one->text[one->end - 1] == '0' && (one->end == 1 || !is_digit_at(one, one->end - 2));
     if (next == '_' || next == '\'') {
         one->message = "separator between digits";
         one->suggestion = without_separators(one, errors);
     } else if (next == ',') {
         describe_comma(one, errors);
-    } else if (next == '.') {
-        bool again = memchr(one->text, '.', one->end) != NULL;
-        one->message = again ? "second decimal point" : "no digit after the decimal point";
-        if (!again && one->end + 1 == one->length)
-            one->suggestion = st_errors_text(errors, "%.*s0", (int)one->length, one->text);
-    } else if ((next == 'x' || next == 'X') && is_zero) {
-        one->message = "number is not decimal";
-    } else if (next == 'e' || next == 'E') {
-        one->message = "exponent without digits";
     } else if (behind_blanks > one->end && is_digit_at(one, behind_blanks)) {
         one->message = "blank inside a number";
     } else if (behind_blanks == one->length) {
         one->message = "blank behind a number";
+    }
+    return one->message != NULL;
+}
+
+/* The number is "0", with or without a sign. */
+static bool is_lone_zero(const fault *one)
+{
+    return one->text[one->end - 1] == '0' && !is_digit_at(one, one->end - 2);
+}
+
+/* A number comes first, then something that does not belong to it. */
+static void describe_rest(fault *one, st_errors *errors)
+{
+    char next = letter_at(one, one->end);
+    if (is_separator_fault(one, errors))
+        return;
+    if (next == '.') {
+        bool again = memchr(one->text, '.', one->end) != NULL;
+        one->message = again ? "second decimal point" : "no digit after the decimal point";
+        if (!again && one->end + 1 == one->length)
+            one->suggestion = st_errors_text(errors, "%.*s0", (int)one->length, one->text);
+    } else if ((next == 'x' || next == 'X') && is_lone_zero(one)) {
+        one->message = "number is not decimal";
+    } else if (next == 'e' || next == 'E') {
+        one->message = "exponent without digits";
     } else {
         one->message = "text behind a number";
     }

@@ -44,16 +44,29 @@ static const char *noun_of(st_dimension dimension)
     return "a quantity";
 }
 
+/* "2.5 GB/s (B/s)"; the dimension is left out where it says nothing new. */
+static const char *with_dimension(const char *quantity, size_t length, const st_unit *unit,
+                                  st_errors *errors)
+{
+    char base[80];
+    (void)st_dimension_text(unit->dimension, base, sizeof base);
+    if (strcmp(base, unit->text) == 0)
+        return st_errors_text(errors, "%.*s", (int)length, quantity);
+    bool is_number = st_dimension_is_number(unit->dimension);
+    return st_errors_text(errors, "%.*s (%s)", (int)length, quantity,
+                          is_number ? "a pure number" : base);
+}
+
 /* "a bandwidth such as 2.5 GB/s (B/s)" */
 static const char *expectation(const st_unit *expected, st_errors *errors)
 {
-    char base[80];
     const char *noun = noun_of(expected->dimension);
     if (st_dimension_is_number(expected->dimension))
         return st_errors_text(errors, "%s such as %s", noun,
                               expected->text[0] == '%' ? "2.5 % or 0.025" : "2.5");
-    return st_errors_text(errors, "%s such as 2.5 %s (%s)", noun, expected->text,
-                          st_dimension_text(expected->dimension, base, sizeof base));
+    const char *example = st_errors_text(errors, "2.5 %s", expected->text);
+    return st_errors_text(errors, "%s such as %s", noun,
+                          with_dimension(example, strlen(example), expected, errors));
 }
 
 /* A quantity taken apart; its texts lie in the text that was given. */
@@ -84,14 +97,11 @@ static bool is_number_fault(const parts *whole)
 static st_status refuse_dimension(const parts *whole, const st_unit *unit, const st_unit *expected,
                                   st_errors *errors)
 {
-    char base[80];
-    const char *found = st_errors_text(errors, "%.*s (%s)", (int)whole->length, whole->text,
-                                       st_dimension_text(unit->dimension, base, sizeof base));
     return st_errors_add(
         errors, &(st_error){.status = ST_ERR_UNIT,
                             .place = st_utf8_advance(whole->place, whole->text, whole->unit_start),
                             .message = "unit of the wrong dimension",
-                            .found = found,
+                            .found = with_dimension(whole->text, whole->length, unit, errors),
                             .expected = expectation(expected, errors)});
 }
 

@@ -39,6 +39,7 @@ typedef struct st_unit {
 
 ST_API bool st_dimension_equal(st_dimension a, st_dimension b);
 ST_API bool st_dimension_is_number(st_dimension dimension);
+/* Exponents that would leave int16 stay at its ends. */
 ST_API st_dimension st_dimension_multiply(st_dimension a, st_dimension b, int sign_of_b);
 /* Fails with ST_ERR_UNIT where the result is no whole number of twelfths or leaves int16. */
 ST_API st_status st_dimension_power(st_dimension base, double exponent, st_dimension *result);
@@ -79,7 +80,8 @@ ST_API st_status st_quantity_parse(const char *text, size_t length, const st_uni
 typedef enum st_style {
     ST_STYLE_SCALED, /* 4 significant digits at a sensible prefix of the unit's family: "16.73 s" */
     ST_STYLE_UNIT,   /* 6 significant digits in the unit itself: "16730.2 ms" */
-    ST_STYLE_EXACT   /* shortest text that reads back to the same double, in the unit itself */
+    ST_STYLE_EXACT   /* shortest text that reads back to the same double, in the unit itself; in base
+                        units where rounding leaves no such text */
 } st_style;
 
 enum { ST_QUANTITY_TEXT = 96 }; /* enough for every formatted quantity */

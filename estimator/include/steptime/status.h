@@ -102,8 +102,9 @@ ST_API st_status st_errors_status(const st_errors *errors);
 ST_API void st_errors_clear(st_errors *errors);
 
 /*
- * One line, "file:line:column: error: message: found F, expected E; did you mean 'S'?"; a suggestion
- * with blanks in it is a remedy and stands as it is: "...; write it without the comma". Controls are
+ * One line, "file:line:column: error: message: found F, expected E; did you mean 'S'?"; "A or
+ * B" gives "did you mean 'A' or 'B'?", and any other suggestion with blanks is a remedy and stands as
+ * it is: "...; write it without the comma". Controls are
  * escaped and long texts shortened.
  */
 ST_API void st_error_write(const st_error *error, FILE *stream);
