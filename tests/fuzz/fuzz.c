@@ -5,12 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-void fuzz_require(bool holds, const char *condition, const char *file, int line)
+void fuzz_fail(const char *condition, const char *file, int line)
 {
-    if (!holds) {
-        fprintf(stderr, "%s:%d: does not hold: %s\n", file, line, condition);
-        abort();
-    }
+    fprintf(stderr, "%s:%d: does not hold: %s\n", file, line, condition);
+    abort();
 }
 
 size_t fuzz_split(const uint8_t *data, size_t size, fuzz_part parts[FUZZ_PARTS])

@@ -12,7 +12,7 @@
 
 #include "steptime/steptime.h"
 
-#define FUZZ_REQUIRE(condition) fuzz_require((condition), #condition, __FILE__, __LINE__)
+#define FUZZ_REQUIRE(condition) ((condition) ? (void)0 : fuzz_fail(#condition, __FILE__, __LINE__))
 
 enum { FUZZ_PARTS = 4 };
 
@@ -25,7 +25,7 @@ typedef struct fuzz_part {
 /* The entry that libFuzzer and replay.c call; always returns 0. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-void fuzz_require(bool holds, const char *condition, const char *file, int line);
+_Noreturn void fuzz_fail(const char *condition, const char *file, int line);
 
 /* Cuts the input at form feeds (which no reader of text files accepts); returns how many parts. */
 size_t fuzz_split(const uint8_t *data, size_t size, fuzz_part parts[FUZZ_PARTS]);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Fuzzes targets of a build made with -Dfuzzers=true: run.sh BUILD [TARGET [SECONDS]]. New inputs stay
-# in the build folder; a finding is named, to be minimised and added to corpus/TARGET with its fix.
+# Fuzzes targets of a build made with -Dfuzzers=true: run.sh BUILD [TARGET [SECONDS]]. New inputs
+# stay in the build folder; a finding is to be minimised and added to corpus/TARGET with its fix.
 set -euo pipefail
 
 build=$1
