@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An estimate for people: what was estimated, the sheet's sections as columns, what was assumed,
+ * what to watch, and last, where the eye is when the command ends, the headline.
+ */
+#include "report/report.h"
+
+#include "report/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME, NUMBER, UNIT, MEANING, ORIGIN, COLUMNS };
+
+static const st_table_column columns[COLUMNS] = {
+    [NAME] = {.ink = ST_INK_NAME},
+    [NUMBER] = {.right = true},
+    [UNIT] = {.joined = true},
+    [MEANING] = {.elastic = true},
+    [ORIGIN] = {.ink = ST_INK_FAINT, .elastic = true},
+};
+
+static void add_value(st_table *table, const char *name, const st_type *type, double value,
+                      const char *meaning, const char *origin)
+{
+    char text[ST_QUANTITY_TEXT];
+    const char *fields[COLUMNS] = {[NAME] = name, [MEANING] = meaning, [ORIGIN] = origin};
+    st_type_format(type, value, ST_STYLE_SCALED, text, sizeof text);
+    st_split_unit(text, &fields[NUMBER], &fields[UNIT]);
+    st_table_row(table, fields);
+}
+
+static void add_sections(const st_estimate *estimate, st_table *table)
+{
+    const char *section = NULL;
+    for (size_t i = 0; i < estimate->shown_count; i++) {
+        const st_shown *shown = &estimate->shown[i];
+        if (section == NULL || strcmp(section, shown->section) != 0) {
+            bool only_one = estimate->shown[0].section[0] == '\0';
+            st_table_title(table, "");
+            st_table_title(table, shown->section[0] != '\0' ? shown->section
+                                  : only_one                ? "Cells"
+                                                            : "Other cells");
+        }
+        section = shown->section;
+        add_value(table, shown->name, shown->type, shown->value, shown->doc, shown->cite);
+    }
+}
+
+/* "model.layers, configs/models/gpt-3b.yaml:7; data sheet": why a value is what it is. */
+static void describe_origin(const st_estimate *estimate, const st_bound_input *input,
+                            st_buffer *text)
+{
+    if (input->from == NULL) {
+        st_buffer_printf(text, "default of sheet %s", st_sheet_name(estimate->sheet));
+        return;
+    }
+    if (input->from->origin == ST_ORIGIN_DEFAULT) {
+        st_buffer_printf(text, "default of %s", input->from->path);
+        return;
+    }
+    st_place place = input->from->place;
+    place.column = 0;
+    if (input->from->source != NULL)
+        st_buffer_printf(text, "%s; ", input->from->source);
+    st_place_text(place, text);
+}
+
+static void add_assumptions(const st_estimate *estimate, st_table *table, bool *failed)
+{
+    bool first = true;
+    for (size_t i = 0; i < estimate->input_count; i++) {
+        const st_bound_input *input = &estimate->inputs[i];
+        if (!st_input_is_assumed(input))
+            continue;
+        if (first) {
+            st_table_title(table, "");
+            st_table_title(table, "Assumptions");
+        }
+        first = false;
+        st_buffer origin = {0};
+        describe_origin(estimate, input, &origin);
+        add_value(table, input->input->name, &input->input->type, input->value, input->input->doc,
+                  origin.data);
+        *failed = *failed || origin.failed;
+        st_buffer_free(&origin);
+    }
+}
+
+/* The keys of the plan as the command line would set them: "parallel.tp=2 parallel.pp=4". */
+static void describe_plan(const st_job *job, st_buffer *text)
+{
+    size_t count = 0;
+    const st_key *keys = st_keys(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (strncmp(keys[i].path, "parallel.", 9) != 0 && strncmp(keys[i].path, "batch.", 6) != 0)
+            continue;
+        const st_job_value *value = st_job_value_of(job, keys[i].path);
+        bool given =
+            value != NULL && (value->origin == ST_ORIGIN_FILE || value->origin == ST_ORIGIN_SET);
+        if (given)
+            st_buffer_printf(text, "%s%s=%s", text->length > 0 ? " " : "", keys[i].path,
+                             value->text);
+    }
+}
+
+static void write_fact(const st_paint *paint, const char *label, const char *text,
+                       st_buffer *buffer)
+{
+    enum { LABEL_WIDTH = 9 };
+    if (text == NULL || text[0] == '\0')
+        return;
+    st_buffer_printf(buffer, "%-*s", LABEL_WIDTH, label);
+    st_paint_wrapped(paint, text, LABEL_WIDTH, LABEL_WIDTH, buffer);
+    st_buffer_text(buffer, "\n");
+}
+
+static void write_header(const st_estimate *estimate, const st_paint *paint, st_buffer *buffer)
+{
+    st_buffer plan = {0};
+    st_buffer sheet = {0};
+    describe_plan(estimate->job, &plan);
+    const char *title = st_sheet_title(estimate->sheet);
+    st_buffer_printf(&sheet, "%s%s%s", st_sheet_name(estimate->sheet), title[0] != '\0' ? ": " : "",
+                     title);
+    write_fact(paint, "job", st_job_name(estimate->job), buffer);
+    write_fact(paint, "model", st_job_section_name(estimate->job, "model"), buffer);
+    write_fact(paint, "cluster", st_job_section_name(estimate->job, "cluster"), buffer);
+    write_fact(paint, "plan", plan.data, buffer);
+    write_fact(paint, "sheet", sheet.data, buffer);
+    buffer->failed = buffer->failed || plan.failed || sheet.failed;
+    st_buffer_free(&plan);
+    st_buffer_free(&sheet);
+}
+
+static void write_warnings(const st_errors *errors, const st_paint *paint, st_buffer *buffer)
+{
+    if (st_errors_count(errors, ST_SEVERITY_WARNING) == 0)
+        return;
+    st_buffer_text(buffer, "\n");
+    st_paint_text(paint, ST_INK_STRONG, "Warnings", buffer);
+    st_buffer_text(buffer, "\n");
+    for (size_t i = 0; i < st_errors_size(errors); i++) {
+        const st_error *error = st_errors_at(errors, i);
+        if (error->severity != ST_SEVERITY_WARNING)
+            continue;
+        st_buffer line = {0};
+        st_error_text(error, &line);
+        st_buffer_text(buffer, "  ");
+        st_paint_wrapped(paint, line.data != NULL ? line.data : "", 2, 4, buffer);
+        st_buffer_text(buffer, "\n");
+        buffer->failed = buffer->failed || line.failed;
+        st_buffer_free(&line);
+    }
+}
+
+static void write_headline(const st_estimate *estimate, const st_paint *paint, st_buffer *buffer)
+{
+    if (estimate->shown_count == 0)
+        return;
+    const st_shown *first = &estimate->shown[0];
+    char text[ST_QUANTITY_TEXT];
+    st_type_format(first->type, first->value, ST_STYLE_SCALED, text, sizeof text);
+    st_buffer_printf(buffer, "\n%s (%s): ", first->doc, first->name);
+    st_paint_text(paint, ST_INK_STRONG, text, buffer);
+    st_buffer_text(buffer, "\n");
+}
+
+void st_estimate_write_text(const st_estimate *estimate, const st_errors *errors,
+                            const st_paint *paint, st_arena *arena, st_buffer *buffer)
+{
+    st_table *table = st_table_create(arena, columns, COLUMNS);
+    if (table == NULL) {
+        buffer->failed = true;
+        return;
+    }
+    write_header(estimate, paint, buffer);
+    add_sections(estimate, table);
+    add_assumptions(estimate, table, &buffer->failed);
+    st_table_write(table, paint, 2, buffer);
+    write_warnings(errors, paint, buffer);
+    write_headline(estimate, paint, buffer);
+}
+
+void st_error_text(const st_error *error, st_buffer *buffer)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&text, &length);
+    if (stream == NULL) {
+        buffer->failed = true;
+        return;
+    }
+    st_error_write(error, stream);
+    if (fclose(stream) != 0)
+        buffer->failed = true;
+    else
+        st_buffer_append(buffer, text, length > 0 ? length - 1 : 0);
+    free(text);
+}
