@@ -60,7 +60,7 @@ sizes() {
         sed "s/:\([0-9]*\):.*/:\1: over $max_columns columns/" || true
 }
 
-# Every source names its licence on its first line (scripts: on their second) and leaves nothing open.
+# Every source names its licence on its first line (scripts: their second) and leaves nothing open.
 texts() {
     local file
     for file in "${c_files[@]}" "${scripts[@]}"; do
@@ -106,8 +106,8 @@ tidy() {
 
 cpp_check() {
     cppcheck --quiet --inline-suppr --std=c11 --error-exitcode=1 -j "$(nproc)" \
-        --suppress=readdirCalled --enable=warning,portability,performance --library=posix -DST_API= -DST_NODISCARD= \
-        -Iestimator/include -Iestimator estimator
+        --suppress=readdirCalled --enable=warning,portability,performance --library=posix \
+        -DST_API= -DST_NODISCARD= -Iestimator/include -Iestimator estimator
 }
 
 spelling() {
