@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Binding: a job speaks in keys, a sheet in letters. Here each letter gets its value, and whatever
+ * does not meet is said: inputs without a value, values without an input.
+ */
+#include "job/files.h"
+#include "job/loader.h"
+
+#include <string.h>
+
+typedef struct binding {
+    const st_job *job;
+    const st_sheet *sheet;
+    const st_sheet_input *inputs;
+    size_t input_count;
+    st_arena *arena;
+    st_errors *errors;
+    st_status status;
+    bool *key_read;      /* per key of the table: some input reads it */
+    bool *constant_read; /* per constant of the job */
+} binding;
+
+static void fail(binding *binder, const st_error *error)
+{
+    st_status status = st_errors_add(binder->errors, error);
+    if (binder->status == ST_OK && error->severity == ST_SEVERITY_ERROR)
+        binder->status = status;
+}
+
+/* Who reads a value, for messages. */
+static const char *reader_of(binding *binder, const st_sheet_input *input)
+{
+    return st_errors_text(binder->errors, "input '%s' of sheet %s", input->name,
+                          st_sheet_name(binder->sheet));
+}
+
+static bool is_constant(const char *path)
+{
+    return strncmp(path, ST_CONSTANTS ".", sizeof ST_CONSTANTS) == 0;
+}
+
+/* An example of what to give an input: "constants.mu=VALUE" or "constants.V='VALUE GB'". */
+static const char *remedy_for(binding *binder, const st_sheet_input *input)
+{
+    const st_unit *unit = &input->type.unit;
+    bool plain = input->type.kind != ST_TYPE_NUMBER || st_dimension_is_number(unit->dimension);
+    return st_errors_text(binder->errors,
+                          plain ? "give it in the job or with --set %s=VALUE%s"
+                                : "give it in the job or with --set '%s=VALUE %s'",
+                          input->from, plain ? "" : unit->text);
+}
+
+/* The sheet's default, or the report that there is none. */
+static void bind_without_value(binding *binder, const st_sheet_input *input, st_bound_input *bound)
+{
+    if (input->has_default) {
+        bound->value = input->default_value;
+        return;
+    }
+    fail(binder, &(st_error){
+                     .status = ST_ERR_NAME,
+                     .place = {.file = binder->job->file},
+                     .message = st_errors_text(binder->errors, "%s has no value for %s (%s)",
+                                               input->from, reader_of(binder, input), input->doc),
+                     .suggestion = remedy_for(binder, input),
+                 });
+}
+
+/* ---- constants ---- */
+
+static st_status parse_constant(const st_sheet_input *input, const st_job_value *constant,
+                                double *number, st_errors *errors)
+{
+    const st_value_text text = {
+        .text = constant->text, .length = strlen(constant->text), .place = constant->place};
+    switch (input->type.kind) {
+    case ST_TYPE_NUMBER:
+        return st_quantity_parse(text.text, text.length, &input->type.unit, text.place, number,
+                                 errors);
+    case ST_TYPE_BOOL:
+        return st_value_parse_bool(constant->path, &text, number, errors);
+    case ST_TYPE_ENUM:
+        return st_value_parse_name(constant->path, &text, input->type.enumeration->values,
+                                   input->type.enumeration->count, number, errors);
+    }
+    return ST_ERR_VALUE;
+}
+
+static void bind_constant(binding *binder, const st_sheet_input *input, st_bound_input *bound)
+{
+    size_t index = 0;
+    while (index < binder->job->constant_count &&
+           strcmp(binder->job->constants[index].path, input->from) != 0)
+        index++;
+    if (index == binder->job->constant_count) {
+        bind_without_value(binder, input, bound);
+        return;
+    }
+    const st_job_value *constant = &binder->job->constants[index];
+    binder->constant_read[index] = true;
+    bound->from = constant;
+    st_errors *errors = st_errors_create();
+    if (errors == NULL) {
+        binder->status = st_out_of_memory(binder->errors);
+        return;
+    }
+    if (parse_constant(input, constant, &bound->value, errors) != ST_OK) {
+        st_status status = st_errors_move(binder->errors, errors, constant->place);
+        if (binder->status == ST_OK)
+            binder->status = status;
+    }
+    st_errors_destroy(errors);
+}
+
+/* ---- keys ---- */
+
+static void wrong_type(binding *binder, const st_sheet_input *input, st_status status,
+                       const char *found, const char *expected)
+{
+    fail(binder, &(st_error){
+                     .status = status,
+                     .place = input->place,
+                     .message = st_errors_text(binder->errors, "%s cannot hold %s",
+                                               reader_of(binder, input), input->from),
+                     .found = found,
+                     .expected = expected,
+                 });
+}
+
+static const char *type_name(binding *binder, const st_type *type)
+{
+    if (type->kind == ST_TYPE_BOOL)
+        return "a truth value";
+    if (type->kind == ST_TYPE_ENUM)
+        return st_errors_text(binder->errors, "a value of %s", type->enumeration->name);
+    if (st_dimension_is_number(type->unit.dimension))
+        return "a pure number";
+    return st_errors_text(binder->errors, "a quantity in %s", type->unit.text);
+}
+
+static const char *kind_name(binding *binder, const st_key *key)
+{
+    switch (key->kind) {
+    case ST_KEY_COUNT:
+    case ST_KEY_NUMBER:
+        return "a pure number";
+    case ST_KEY_QUANTITY:
+        return st_errors_text(binder->errors, "a quantity in %s", key->unit);
+    case ST_KEY_BOOL:
+        return "a truth value";
+    case ST_KEY_ENUM:
+        return st_errors_text(binder->errors, "one of the names %s", key->values);
+    case ST_KEY_TEXT:
+        break;
+    }
+    return "a text, which no formula can read";
+}
+
+/* The dimension of a key's values; false for kinds that have none. */
+static bool dimension_of(const st_key *key, st_dimension *dimension)
+{
+    st_unit unit = st_unit_one();
+    if (key->kind != ST_KEY_COUNT && key->kind != ST_KEY_NUMBER && key->kind != ST_KEY_QUANTITY)
+        return false;
+    if (key->kind == ST_KEY_QUANTITY &&
+        st_unit_parse(key->unit, strlen(key->unit), (st_place){0}, &unit, NULL) != ST_OK)
+        return false;
+    *dimension = unit.dimension;
+    return true;
+}
+
+/* The key's kind suits the input's type; else that is reported at the input. */
+static bool check_type(binding *binder, const st_sheet_input *input, const st_key *key)
+{
+    st_dimension dimension;
+    bool fits = false;
+    st_status status = ST_ERR_VALUE;
+    switch (input->type.kind) {
+    case ST_TYPE_NUMBER:
+        if (dimension_of(key, &dimension)) {
+            fits = st_dimension_equal(dimension, input->type.unit.dimension);
+            status = ST_ERR_UNIT;
+        }
+        break;
+    case ST_TYPE_BOOL:
+        fits = key->kind == ST_KEY_BOOL;
+        break;
+    case ST_TYPE_ENUM:
+        fits = key->kind == ST_KEY_ENUM;
+        break;
+    }
+    if (!fits)
+        wrong_type(binder, input, status, type_name(binder, &input->type), kind_name(binder, key));
+    return fits;
+}
+
+/* An enumeration's value goes by name: the sheet's list may differ from the table's. */
+static void bind_name(binding *binder, const st_sheet_input *input, const st_job_value *value,
+                      double *number)
+{
+    const st_value_text text = {
+        .text = value->text, .length = strlen(value->text), .place = value->place};
+    const st_enum *enumeration = input->type.enumeration;
+    st_status status = st_value_parse_name(value->path, &text, enumeration->values,
+                                           enumeration->count, number, binder->errors);
+    if (binder->status == ST_OK)
+        binder->status = status;
+}
+
+/* One job means one plan to everybody, so the table's default goes before a sheet's: but not
+ * mutely. */
+static void check_default(binding *binder, const st_sheet_input *input, const st_job_value *value,
+                          double number)
+{
+    if (value->origin != ST_ORIGIN_DEFAULT || !input->has_default || input->default_value == number)
+        return;
+    fail(binder, &(st_error){
+                     .status = ST_ERR_VALUE,
+                     .severity = ST_SEVERITY_WARNING,
+                     .place = input->place,
+                     .message = st_errors_text(
+                         binder->errors, "the default of %s has no effect: %s has its own, %s",
+                         reader_of(binder, input), value->path, value->text),
+                 });
+}
+
+static void bind_key(binding *binder, const st_sheet_input *input, const st_key *key,
+                     st_bound_input *bound)
+{
+    const st_job_value *value = &binder->job->values[st_key_index(key)];
+    binder->key_read[st_key_index(key)] = true;
+    if (!check_type(binder, input, key))
+        return;
+    if (value->origin == ST_ORIGIN_NONE) {
+        bind_without_value(binder, input, bound);
+        return;
+    }
+    bound->from = value;
+    bound->value = value->number;
+    if (key->kind == ST_KEY_ENUM)
+        bind_name(binder, input, value, &bound->value);
+    check_default(binder, input, value, bound->value);
+}
+
+static void bind_input(binding *binder, const st_sheet_input *input, st_bound_input *bound)
+{
+    const st_key *key = st_key_find(input->from);
+    *bound = (st_bound_input){.input = input};
+    if (key != NULL)
+        bind_key(binder, input, key, bound);
+    else if (is_constant(input->from) && st_is_constant_name(input->from + sizeof ST_CONSTANTS))
+        bind_constant(binder, input, bound);
+    else
+        fail(binder, &(st_error){
+                         .status = ST_ERR_NAME,
+                         .place = input->place,
+                         .message = st_errors_text(binder->errors, "%s comes from no known key",
+                                                   reader_of(binder, input)),
+                         .found = st_errors_text(binder->errors, "'%s'", input->from),
+                         .expected = "a key of docs/configuration.md or constants.NAME",
+                         .suggestion = st_key_nearest_path(input->from),
+                     });
+}
+
+/* ---- what nobody reads ---- */
+
+static bool is_plan(const char *path)
+{
+    return strncmp(path, "parallel.", 9) == 0 || strncmp(path, "batch.", 6) == 0 ||
+           strcmp(path, "recompute") == 0;
+}
+
+/* Names say who is who and never change a number; the sheet is read by whoever loads it. */
+static bool is_label(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return strcmp(dot != NULL ? dot + 1 : path, "name") == 0 || strcmp(path, "sheet") == 0;
+}
+
+static void warn_of_key(binding *binder, const st_job_value *value)
+{
+    fail(binder, &(st_error){
+                     .status = ST_ERR_NAME,
+                     .severity = ST_SEVERITY_WARNING,
+                     .place = value->place,
+                     .message = st_errors_text(binder->errors,
+                                               "%s has no effect: no input of sheet %s reads it",
+                                               value->path, st_sheet_name(binder->sheet)),
+                 });
+}
+
+static void check_unread_keys(binding *binder)
+{
+    size_t count = 0;
+    (void)st_keys(&count);
+    for (size_t i = 0; i < count; i++) {
+        const st_job_value *value = &binder->job->values[i];
+        bool expected_to_count = value->origin == ST_ORIGIN_SET ||
+                                 (value->origin == ST_ORIGIN_FILE && is_plan(value->path));
+        if (!binder->key_read[i] && expected_to_count && !is_label(value->path))
+            warn_of_key(binder, value);
+    }
+}
+
+/* Whether the job gives the constant of that path. */
+static bool is_given(const st_job *job, const char *path)
+{
+    for (size_t i = 0; i < job->constant_count; i++)
+        if (strcmp(job->constants[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+/*
+ * A constant that no input reads may belong to another sheet, hence only a warning. But where it
+ * looks like a slip for one that this sheet reads and the job lacks, the estimate would silently be
+ * another than the one that was asked for.
+ */
+static void check_unread_constants(binding *binder)
+{
+    const char **wanted = st_arena_alloc(binder->arena, binder->input_count + 1, sizeof *wanted);
+    size_t count = 0;
+    if (wanted == NULL) {
+        binder->status = st_out_of_memory(binder->errors);
+        return;
+    }
+    for (size_t i = 0; i < binder->input_count; i++)
+        if (is_constant(binder->inputs[i].from) && !is_given(binder->job, binder->inputs[i].from))
+            wanted[count++] = binder->inputs[i].from;
+    for (size_t i = 0; i < binder->job->constant_count; i++) {
+        const st_job_value *constant = &binder->job->constants[i];
+        if (binder->constant_read[i])
+            continue;
+        const char *slip = st_nearest(constant->path, wanted, count);
+        fail(binder, &(st_error){
+                         .status = constant->origin == ST_ORIGIN_SET ? ST_ERR_USAGE : ST_ERR_NAME,
+                         .severity = slip != NULL ? ST_SEVERITY_ERROR : ST_SEVERITY_WARNING,
+                         .place = constant->place,
+                         .message = st_errors_text(
+                             binder->errors, "%s has no effect: no input of sheet %s reads it",
+                             constant->path, st_sheet_name(binder->sheet)),
+                         .suggestion = slip,
+                     });
+    }
+}
+
+st_status st_job_bind(const st_job *job, const st_sheet *sheet, st_arena *arena,
+                      const st_bound_input **inputs, st_errors *errors)
+{
+    binding binder = {.job = job, .sheet = sheet, .arena = arena, .errors = errors};
+    size_t key_count = 0;
+    (void)st_keys(&key_count);
+    binder.inputs = st_sheet_inputs(sheet, &binder.input_count);
+    binder.key_read = st_arena_alloc(arena, key_count, sizeof *binder.key_read);
+    binder.constant_read =
+        st_arena_alloc(arena, job->constant_count + 1, sizeof *binder.constant_read);
+    st_bound_input *bound = st_arena_alloc(arena, binder.input_count + 1, sizeof *bound);
+    if (bound == NULL || binder.key_read == NULL || binder.constant_read == NULL)
+        return st_out_of_memory(errors);
+    for (size_t i = 0; i < binder.input_count; i++)
+        bind_input(&binder, &binder.inputs[i], &bound[i]);
+    check_unread_keys(&binder);
+    check_unread_constants(&binder);
+    if (binder.status == ST_OK)
+        *inputs = bound;
+    return binder.status;
+}

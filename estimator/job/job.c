@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The job as others see it: loading as a whole, defaults, and what can be asked of it. */
+#include "job/files.h"
+#include "job/loader.h"
+
+#include <string.h>
+
+/* "gpt-3b" of "configs/jobs/gpt-3b.yaml". */
+static const char *stem_of(st_arena *arena, const char *file)
+{
+    static const char *const endings[] = {".yaml", ".yml"};
+    const char *slash = strrchr(file, '/');
+    const char *name = slash != NULL ? slash + 1 : file;
+    size_t length = strlen(name);
+    if (strcmp(file, ST_STANDARD_INPUT) == 0)
+        return "stdin";
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        size_t ending = strlen(endings[i]);
+        if (length > ending && strcmp(name + length - ending, endings[i]) == 0)
+            return st_arena_copy(arena, name, length - ending);
+    }
+    return name;
+}
+
+static void apply_default(st_loader *loader, const st_key *key, st_job_value *value)
+{
+    if (value->origin != ST_ORIGIN_NONE || key->default_text == NULL)
+        return;
+    const st_value_text text = {
+        .text = key->default_text,
+        .length = strlen(key->default_text),
+        .place = {.file = key->path},
+    };
+    st_loader_note(loader, st_value_parse(key, &text, &value->number, loader->errors));
+    value->origin = ST_ORIGIN_DEFAULT;
+    value->text = key->default_text;
+    value->assumption = true;
+}
+
+static bool prepare(st_loader *loader)
+{
+    size_t key_count = 0;
+    size_t section_count = 0;
+    const st_key *keys = st_keys(&key_count);
+    (void)st_key_sections(&section_count);
+    st_job *job = st_arena_alloc(loader->arena, 1, sizeof *job);
+    loader->replacements =
+        st_arena_alloc(loader->arena, section_count, sizeof *loader->replacements);
+    if (job == NULL || loader->replacements == NULL)
+        return false;
+    job->values = st_arena_alloc(loader->arena, key_count, sizeof *job->values);
+    job->section_names = st_arena_alloc(loader->arena, section_count, sizeof *job->section_names);
+    if (job->values == NULL || job->section_names == NULL)
+        return false;
+    for (size_t i = 0; i < key_count; i++)
+        job->values[i] = (st_job_value){.path = keys[i].path, .key = &keys[i]};
+    loader->job = job;
+    return true;
+}
+
+static void finish(st_loader *loader)
+{
+    size_t count = 0;
+    const st_key *keys = st_keys(&count);
+    st_job *job = loader->job;
+    for (size_t i = 0; i < count; i++)
+        apply_default(loader, &keys[i], &job->values[i]);
+    const st_job_value *name = &job->values[st_key_index(st_key_find("name"))];
+    job->name = name->text != NULL ? name->text : stem_of(loader->arena, job->file);
+    if (job->name == NULL)
+        st_loader_note(loader, st_out_of_memory(loader->errors));
+}
+
+st_status st_job_load(const st_paths *paths, const char *name, const char *const *sets,
+                      size_t set_count, st_arena *arena, const st_job **job, st_errors *errors)
+{
+    st_loader loader = {.paths = paths, .arena = arena, .errors = errors};
+    size_t count = 0;
+    if (!prepare(&loader))
+        return st_out_of_memory(errors);
+    const st_set *read = st_loader_read_sets(&loader, sets, set_count, &count);
+    if (read == NULL)
+        return loader.status;
+    st_loader_find_replacements(&loader, read, count);
+    st_loader_read_job(&loader, name);
+    st_loader_apply_sets(&loader, read, count);
+    if (loader.status == ST_OK)
+        finish(&loader);
+    if (loader.status == ST_OK)
+        *job = loader.job;
+    return loader.status;
+}
+
+const char *st_job_name(const st_job *job)
+{
+    return job->name;
+}
+
+const char *st_job_file(const st_job *job)
+{
+    return job->file;
+}
+
+const char *st_job_section_name(const st_job *job, const char *section)
+{
+    const st_key_section *found = st_section_find(section);
+    return found != NULL ? job->section_names[st_section_index(found)] : NULL;
+}
+
+const st_job_value *st_job_value_of(const st_job *job, const char *path)
+{
+    const st_key *key = st_key_find(path);
+    if (key != NULL)
+        return &job->values[st_key_index(key)];
+    for (size_t i = 0; i < job->constant_count; i++)
+        if (strcmp(job->constants[i].path, path) == 0)
+            return &job->constants[i];
+    return NULL;
+}

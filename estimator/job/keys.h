@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finding keys and sections, and the names to suggest for those that do not exist. */
+#ifndef STEPTIME_JOB_KEYS_H
+#define STEPTIME_JOB_KEYS_H
+
+#include "steptime/job.h"
+
+#define ST_CONSTANTS "constants"
+
+/*
+ * The least positive value, as an inclusive minimum: quantities such as bandwidths are above 0.
+ */
+extern const double st_above_zero;
+
+/* "section.name" without building it; `section` "" is the top level. NULL: no such key. */
+const st_key *st_key_in(const char *section, const char *name);
+const st_key_section *st_section_in(const char *section, const char *name);
+const st_key_section *st_section_find(const char *path);
+size_t st_key_index(const st_key *key);
+size_t st_section_index(const st_key_section *section);
+
+/* `path` is `section` + "." + one more name, which is returned; NULL where it is not. */
+const char *st_path_below(const char *path, const char *section);
+
+/*
+ * The suggestion for a name that `section` does not have: the nearest of its own names, else where
+ * a key of that name belongs. NULL where nothing is near; the text lives in `errors`.
+ */
+const char *st_key_suggestion(const char *section, const char *name, st_errors *errors);
+
+/* The nearest full path of a key, or of a section that can be set to a file's name. */
+const char *st_key_nearest_path(const char *path);
+
+/* The names directly below a section: "tp, pp, dp, order"; lives in `errors`. */
+const char *st_section_names(const st_key_section *section, st_errors *errors);
+/* The same as paths: "parallel.tp, parallel.pp, ..." */
+const char *st_section_paths(const st_key_section *section, st_errors *errors);
+
+/* A name that `constants:` accepts: a letter or '_', then letters, digits and '_'. */
+bool st_is_constant_name(const char *name);
+
+#endif

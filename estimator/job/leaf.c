@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Leaves of a job: a scalar, or a map that says where its value comes from. */
+#include "job/leaf.h"
+
+#include "base/utf8.h"
+#include "job/files.h"
+
+#include <string.h>
+
+enum { MAX_SOURCE_BYTES = 4096, NAME_BYTES = 160 };
+
+static bool is_nothing(const st_yaml_node *node)
+{
+    static const char *const nulls[] = {"~", "null", "Null", "NULL"};
+    if (node->kind != ST_YAML_SCALAR || node->length == 0)
+        return node->kind == ST_YAML_SCALAR;
+    for (size_t i = 0; i < sizeof nulls / sizeof nulls[0] && !node->quoted; i++)
+        if (strcmp(node->text, nulls[i]) == 0)
+            return true;
+    return false;
+}
+
+bool st_leaf_is_scalar(const st_yaml_node *node)
+{
+    return node->kind == ST_YAML_SCALAR && !is_nothing(node);
+}
+
+void st_leaf_refuse(st_loader *loader, const char *path, const st_yaml_node *node,
+                    const char *expected)
+{
+    st_errors *errors = loader->errors;
+    bool nothing = is_nothing(node);
+    st_loader_fail(loader,
+                   &(st_error){
+                       .status = ST_ERR_VALUE,
+                       .place = node->place,
+                       .message = nothing ? st_errors_text(errors, "%s has no value", path)
+                                          : st_errors_text(errors, "wrong value for %s", path),
+                       .found = nothing ? NULL : st_yaml_describe(node, errors),
+                       .expected = expected,
+                   });
+}
+
+/* The text as one line: blanks, line ends and controls become single blanks. */
+static const char *one_line(st_loader *loader, const st_yaml_node *node)
+{
+    size_t length = st_utf8_cut(node->text, node->length, MAX_SOURCE_BYTES);
+    char *line = st_arena_alloc(loader->arena, length + 1, 1);
+    size_t used = 0;
+    if (line == NULL) {
+        st_loader_note(loader, st_out_of_memory(loader->errors));
+        return NULL;
+    }
+    for (size_t i = 0; i < length;) {
+        uint32_t code = 0;
+        size_t size = st_utf8_decode(node->text + i, length - i, &code);
+        bool blank = size == 0 || code == ' ' || st_utf8_is_control(code);
+        if (!blank)
+            memcpy(line + used, node->text + i, size);
+        else if (used > 0 && line[used - 1] != ' ')
+            line[used] = ' ';
+        used += !blank ? size : line[used] == ' ' ? 1 : 0;
+        i += size > 0 ? size : 1;
+    }
+    if (used > 0 && line[used - 1] == ' ')
+        used--;
+    line[used] = '\0';
+    return line;
+}
+
+const char *st_leaf_source(st_loader *loader, const char *path, const st_yaml_node *node)
+{
+    if (st_leaf_is_scalar(node))
+        return one_line(loader, node);
+    st_leaf_refuse(loader, path, node, "a text");
+    return NULL;
+}
+
+static bool read_assumption(st_loader *loader, const char *path, const st_yaml_node *node)
+{
+    double truth = 0;
+    if (!st_leaf_is_scalar(node)) {
+        st_leaf_refuse(loader, path, node, "true or false");
+        return false;
+    }
+    const st_value_text text = {node->text, node->length, node->quoted, node->place};
+    st_loader_note(loader, st_value_parse_bool(path, &text, &truth, loader->errors));
+    return truth > 0;
+}
+
+static void read_leaf_key(st_loader *loader, const char *path, const st_yaml_node *map,
+                          size_t index, st_leaf *leaf)
+{
+    static const char *const known[] = {"value", "source", "assumption"};
+    const char *key = map->keys[index];
+    const st_yaml_node *node = map->items[index];
+    char name[NAME_BYTES];
+    (void)snprintf(name, sizeof name, "%.*s of %s", (int)sizeof "assumption", key, path);
+    if (strcmp(key, "value") == 0)
+        leaf->value = node;
+    else if (strcmp(key, "source") == 0)
+        leaf->source = st_leaf_source(loader, name, node);
+    else if (strcmp(key, "assumption") == 0)
+        leaf->assumption = read_assumption(loader, name, node);
+    else
+        st_loader_fail(
+            loader,
+            &(st_error){
+                .status = ST_ERR_NAME,
+                .place = map->key_places[index],
+                .message = st_errors_text(loader->errors, "unknown key '%s' in %s", key, path),
+                .expected = "value, source or assumption",
+                .suggestion = st_nearest(key, known, sizeof known / sizeof known[0]),
+            });
+}
+
+bool st_leaf_read(st_loader *loader, const char *path, const char *expected,
+                  const st_yaml_node *node, st_leaf *leaf)
+{
+    leaf->value = node->kind == ST_YAML_MAP ? NULL : node;
+    for (size_t i = 0; i < node->count && node->kind == ST_YAML_MAP; i++)
+        read_leaf_key(loader, path, node, i, leaf);
+    if (leaf->value != NULL && st_leaf_is_scalar(leaf->value))
+        return true;
+    if (leaf->value != NULL)
+        st_leaf_refuse(loader, path, leaf->value, expected);
+    else
+        st_loader_fail(loader,
+                       &(st_error){
+                           .status = ST_ERR_NAME,
+                           .place = node->place,
+                           .message = st_errors_text(loader->errors, "%s has no 'value'", path),
+                           .expected = expected,
+                       });
+    return false;
+}

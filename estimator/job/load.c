@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loading: the YAML of a job is walked along the table of sections, files that it names are walked
+ * in their place, and every leaf goes through the table of keys. Nothing stops at a fault, so that
+ * a user sees those of all files at once.
+ */
+#include "job/leaf.h"
+
+#include "job/files.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX_BASES = 8, MAX_FILES = 32, MAX_CONSTANTS = 10000 };
+
+void st_loader_note(st_loader *loader, st_status status)
+{
+    if (loader->status == ST_OK)
+        loader->status = status;
+}
+
+void st_loader_fail(st_loader *loader, const st_error *error)
+{
+    st_loader_note(loader, st_errors_add(loader->errors, error));
+}
+
+/* Where a map stands: its section (NULL for the job itself), its file, and whose word it is. */
+typedef struct map_scope {
+    const st_key_section *section;
+    const char *path; /* of the section, "" for the job itself */
+    const st_open_file *file;
+    const char *source; /* `source:` of the nearest map around */
+} map_scope;
+
+static void load_map(st_loader *loader, const map_scope *scope, const st_yaml_node *map);
+
+static const char *full_path(st_loader *loader, const map_scope *scope, const char *name)
+{
+    return st_errors_text(loader->errors, "%s%s%s", scope->path, scope->path[0] != '\0' ? "." : "",
+                          name);
+}
+
+/* ---- values ---- */
+
+static st_value_text text_of(const st_yaml_node *scalar)
+{
+    return (st_value_text){scalar->text, scalar->length, scalar->quoted,
+                           st_yaml_place_at(scalar, 0)};
+}
+
+/* A sheet that a file names by path is relative to that file, wherever it is loaded later. */
+static const char *text_to_keep(st_loader *loader, const st_key *key, const st_value_text *value)
+{
+    if (strcmp(key->path, "sheet") == 0 && st_name_is_path(value->text))
+        return st_path_resolve(loader->arena, value->place, value->text);
+    return value->text;
+}
+
+static void load_key(st_loader *loader, const map_scope *scope, const st_key *key,
+                     const st_yaml_node *node)
+{
+    char expected[ST_EXPECTATION_TEXT];
+    st_leaf leaf = {.source = scope->source};
+    double number = 0;
+    if (!st_leaf_read(loader, key->path, st_key_expectation(key, expected, sizeof expected), node,
+                      &leaf))
+        return;
+    const st_value_text value = text_of(leaf.value);
+    st_status status = st_value_parse(key, &value, &number, loader->errors);
+    st_loader_note(loader, status);
+    if (status != ST_OK)
+        return;
+    loader->job->values[st_key_index(key)] = (st_job_value){
+        .path = key->path,
+        .key = key,
+        .origin = ST_ORIGIN_FILE,
+        .number = number,
+        .text = text_to_keep(loader, key, &value),
+        .source = leaf.source,
+        .assumption = leaf.assumption,
+        .place = value.place,
+    };
+}
+
+st_job_value *st_loader_constant(st_loader *loader, const char *path, st_place place)
+{
+    st_job *job = loader->job;
+    for (size_t i = 0; i < job->constant_count; i++)
+        if (strcmp(job->constants[i].path, path) == 0)
+            return &job->constants[i];
+    if (job->constant_count == MAX_CONSTANTS) {
+        st_loader_fail(loader, &(st_error){
+                                   .status = ST_ERR_LIMIT,
+                                   .place = place,
+                                   .message = st_errors_text(
+                                       loader->errors, "more than %d constants", MAX_CONSTANTS),
+                               });
+        return NULL;
+    }
+    st_job_value *constants = st_arena_grow(loader->arena, job->constants, sizeof *constants,
+                                            job->constant_count + 1, &job->constant_capacity);
+    if (constants == NULL) {
+        st_loader_note(loader, st_out_of_memory(loader->errors));
+        return NULL;
+    }
+    job->constants = constants;
+    constants[job->constant_count] = (st_job_value){.path = path};
+    return &constants[job->constant_count++];
+}
+
+static void load_constant(st_loader *loader, const map_scope *scope, const char *name,
+                          st_place name_place, const st_yaml_node *node)
+{
+    st_leaf leaf = {.source = scope->source};
+    if (!st_is_constant_name(name)) {
+        st_loader_fail(loader,
+                       &(st_error){
+                           .status = ST_ERR_NAME,
+                           .place = name_place,
+                           .message = "wrong name of a constant",
+                           .found = st_errors_text(loader->errors, "'%s'", name),
+                           .expected = "a letter or '_', then letters, digits and '_', at most 64",
+                       });
+        return;
+    }
+    const char *path = st_arena_printf(loader->arena, ST_CONSTANTS ".%s", name);
+    if (path == NULL) {
+        st_loader_note(loader, st_out_of_memory(loader->errors));
+        return;
+    }
+    if (!st_leaf_read(loader, path, "a number, with a unit where the sheet's input has one", node,
+                      &leaf))
+        return;
+    st_job_value *constant = st_loader_constant(loader, path, name_place);
+    if (constant == NULL)
+        return;
+    const st_value_text value = text_of(leaf.value);
+    *constant = (st_job_value){
+        .path = constant->path,
+        .origin = ST_ORIGIN_FILE,
+        .number = (double)NAN,
+        .text = value.text,
+        .source = leaf.source,
+        .assumption = leaf.assumption,
+        .place = value.place,
+    };
+}
+
+/* ---- sections ---- */
+
+/* Forgets what a section and those below it had. */
+static void clear_section(st_loader *loader, const st_key_section *section)
+{
+    size_t length = strlen(section->path);
+    size_t count = 0;
+    const st_key *keys = st_keys(&count);
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(keys[i].path, section->path, length) == 0 && keys[i].path[length] == '.')
+            loader->job->values[i] = (st_job_value){.path = keys[i].path, .key = &keys[i]};
+    const st_key_section *sections = st_key_sections(&count);
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(sections[i].path, section->path, length) == 0 &&
+            (sections[i].path[length] == '.' || sections[i].path[length] == '\0'))
+            loader->job->section_names[i] = NULL;
+}
+
+static bool is_open(const st_open_file *innermost, const char *file)
+{
+    for (const st_open_file *open = innermost; open != NULL; open = open->outer)
+        if (strcmp(open->file, file) == 0)
+            return true;
+    return false;
+}
+
+/* "a.yaml -> b.yaml -> a.yaml", from the file that closes the circle outwards. */
+static void report_cycle(st_loader *loader, const st_open_file *innermost, const char *file,
+                         st_place place)
+{
+    const char *path = file;
+    for (const st_open_file *open = innermost; open != NULL; open = open->outer) {
+        path = st_errors_text(loader->errors, "%s -> %s", open->file, path);
+        if (strcmp(open->file, file) == 0)
+            break;
+    }
+    st_loader_fail(loader,
+                   &(st_error){
+                       .status = ST_ERR_CYCLE,
+                       .place = place,
+                       .message = st_errors_text(loader->errors, "files need each other: %s", path),
+                   });
+}
+
+/* Reads one more file; false where it cannot be had, which has been reported. */
+static bool open_file(st_loader *loader, const st_key_section *section, const char *name,
+                      st_place place, st_source *source)
+{
+    if (loader->files_read == MAX_FILES) {
+        st_loader_fail(loader, &(st_error){
+                                   .status = ST_ERR_LIMIT,
+                                   .place = place,
+                                   .message = st_errors_text(
+                                       loader->errors, "a job of more than %d files", MAX_FILES),
+                               });
+        return false;
+    }
+    loader->files_read++;
+    st_status status = st_paths_read(loader->paths, section->folder, name, place, loader->arena,
+                                     source, loader->errors);
+    st_loader_note(loader, status);
+    return status == ST_OK;
+}
+
+/* The map of a section's file is laid over what the section has already. */
+static void lay_file(st_loader *loader, const st_key_section *section, const char *name,
+                     st_place place, const st_open_file *outer, int bases)
+{
+    st_source source;
+    const st_yaml_node *root = NULL;
+    if (!open_file(loader, section, name, place, &source))
+        return;
+    if (is_open(outer, source.file)) {
+        report_cycle(loader, outer, source.file, place);
+        return;
+    }
+    st_status status = st_yaml_parse(source.file, source.text, source.length, loader->arena, &root,
+                                     loader->errors);
+    st_loader_note(loader, status);
+    if (status != ST_OK)
+        return;
+    const st_open_file file = {source.file, outer, bases};
+    const map_scope scope = {section, section->path, &file, NULL};
+    if (root->kind == ST_YAML_MAP)
+        load_map(loader, &scope, root);
+    else
+        st_leaf_refuse(loader, section->path, root,
+                       st_errors_text(loader->errors, "a map with keys such as %s",
+                                      st_section_names(section, loader->errors)));
+}
+
+static void replace_by_file(st_loader *loader, const st_key_section *section, const char *name,
+                            st_place place, const st_open_file *outer)
+{
+    clear_section(loader, section);
+    loader->job->section_names[st_section_index(section)] = name;
+    lay_file(loader, section, name, place, outer, 0);
+}
+
+void st_loader_read_section(st_loader *loader, const st_key_section *section, const char *name,
+                            st_place place)
+{
+    replace_by_file(loader, section, name, place, NULL);
+}
+
+static void load_base(st_loader *loader, const map_scope *scope, const st_yaml_node *node)
+{
+    if (!st_leaf_is_scalar(node)) {
+        st_leaf_refuse(loader, full_path(loader, scope, "base"), node, "the name of a file");
+        return;
+    }
+    int bases = scope->file->bases + 1;
+    if (bases <= MAX_BASES) {
+        lay_file(loader, scope->section, node->text, st_yaml_place_at(node, 0), scope->file, bases);
+        return;
+    }
+    st_loader_fail(loader, &(st_error){
+                               .status = ST_ERR_LIMIT,
+                               .place = node->place,
+                               .message = st_errors_text(loader->errors,
+                                                         "more than %d files that are based on "
+                                                         "each other",
+                                                         MAX_BASES),
+                           });
+}
+
+static void load_section(st_loader *loader, const map_scope *outer, const st_key_section *section,
+                         const st_yaml_node *node)
+{
+    if (loader->replacements[st_section_index(section)] != NULL)
+        return;
+    if (node->kind == ST_YAML_MAP) {
+        /* Bases count within their own section. */
+        const st_open_file file = {outer->file->file, outer->file->outer, 0};
+        const map_scope inner = {section, section->path, &file, outer->source};
+        loader->job->section_names[st_section_index(section)] = "inline";
+        load_map(loader, &inner, node);
+    } else if (section->is_file && st_leaf_is_scalar(node)) {
+        replace_by_file(loader, section, node->text, st_yaml_place_at(node, 0), outer->file);
+    } else {
+        const char *names = st_section_names(section, loader->errors);
+        st_leaf_refuse(loader, section->path, node,
+                       st_errors_text(loader->errors, "a map%s%s%s",
+                                      section->is_file ? " or the name of a file" : "",
+                                      names[0] != '\0' ? ", with keys such as " : "", names));
+    }
+}
+
+static void load_unknown(st_loader *loader, const map_scope *scope, const st_yaml_node *map,
+                         size_t index)
+{
+    const char *key = map->keys[index];
+    if (st_errors_full(loader->errors)) {
+        st_loader_fail(loader, &(st_error){.status = ST_ERR_NAME, .message = "unknown key"});
+        return;
+    }
+    const char *where = scope->path[0] != '\0' ? scope->path : "a job";
+    st_loader_fail(
+        loader, &(st_error){
+                    .status = ST_ERR_NAME,
+                    .place = map->key_places[index],
+                    .message = st_errors_text(loader->errors, "unknown key '%s' in %s", key, where),
+                    .suggestion = st_key_suggestion(scope->path, key, loader->errors),
+                });
+}
+
+static void load_entry(st_loader *loader, const map_scope *scope, const st_yaml_node *map,
+                       size_t index)
+{
+    const char *name = map->keys[index];
+    const st_yaml_node *node = map->items[index];
+    const st_key *key = st_key_in(scope->path, name);
+    const st_key_section *section = st_section_in(scope->path, name);
+    if (strcmp(name, "base") == 0 && scope->section != NULL && scope->section->is_file)
+        return; /* laid below the rest before */
+    if (strcmp(name, "source") == 0)
+        return; /* read before, for it covers the whole map */
+    if (strcmp(name, "doc") == 0)
+        (void)st_leaf_source(loader, full_path(loader, scope, name), node);
+    else if (key != NULL)
+        load_key(loader, scope, key, node);
+    else if (section != NULL)
+        load_section(loader, scope, section, node);
+    else if (strcmp(scope->path, ST_CONSTANTS) == 0)
+        load_constant(loader, scope, name, map->key_places[index], node);
+    else
+        load_unknown(loader, scope, map, index);
+}
+
+static void load_map(st_loader *loader, const map_scope *scope, const st_yaml_node *map)
+{
+    map_scope inner = *scope;
+    const st_yaml_node *source = st_yaml_get(map, "source");
+    const st_yaml_node *base = st_yaml_get(map, "base");
+    if (source != NULL)
+        inner.source = st_leaf_source(loader, full_path(loader, scope, "source"), source);
+    if (base != NULL && scope->section != NULL && scope->section->is_file)
+        load_base(loader, &inner, base);
+    for (size_t i = 0; i < map->count; i++)
+        load_entry(loader, &inner, map, i);
+}
+
+void st_loader_read_job(st_loader *loader, const char *name)
+{
+    st_source source;
+    const st_yaml_node *root = NULL;
+    st_status status = st_paths_read(loader->paths, ST_FOLDER_JOBS, name, (st_place){0},
+                                     loader->arena, &source, loader->errors);
+    st_loader_note(loader, status);
+    if (status != ST_OK)
+        return;
+    loader->job->file = source.file;
+    status = st_yaml_parse(source.file, source.text, source.length, loader->arena, &root,
+                           loader->errors);
+    st_loader_note(loader, status);
+    if (status != ST_OK)
+        return;
+    const st_open_file file = {source.file, NULL, 0};
+    const map_scope scope = {NULL, "", &file, NULL};
+    if (root->kind == ST_YAML_MAP)
+        load_map(loader, &scope, root);
+    else
+        st_leaf_refuse(loader, "a job", root,
+                       "a map with keys such as model, cluster and parallel");
+}

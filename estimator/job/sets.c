@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Assignments from the command line. They are read before the files, because one that names a file
+ * for a section keeps the job's own from being read, and applied after them, because they win.
+ */
+#include "base/utf8.h"
+#include "job/files.h"
+#include "job/loader.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX_SET_BYTES = 4096 };
+
+st_status st_errors_move(st_errors *to, const st_errors *from, st_place place)
+{
+    st_status first = ST_OK;
+    for (size_t i = 0; i < st_errors_size(from); i++) {
+        st_error error = *st_errors_at(from, i);
+        bool here = error.place.file != NULL && error.place.line <= 0 &&
+                    strcmp(error.place.file, place.file) == 0;
+        if (here && error.status != ST_ERR_MEMORY)
+            error.status = ST_ERR_USAGE;
+        if (here)
+            error.place.column = 0; /* it counts from the value, of which the user sees no start */
+        st_status status = st_errors_add(to, &error);
+        if (first == ST_OK && error.severity == ST_SEVERITY_ERROR)
+            first = status;
+    }
+    return first;
+}
+
+static bool refuse(st_loader *loader, st_place place, const char *message, const char *expected,
+                   const char *suggestion)
+{
+    st_loader_fail(loader, &(st_error){
+                               .status = ST_ERR_USAGE,
+                               .place = place,
+                               .message = message,
+                               .expected = expected,
+                               .suggestion = suggestion,
+                           });
+    return false;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* Copies `text` without the blanks around it. */
+static char *trim(st_arena *arena, const char *text, size_t length)
+{
+    while (length > 0 && is_blank(text[0])) {
+        text++;
+        length--;
+    }
+    while (length > 0 && is_blank(text[length - 1]))
+        length--;
+    return st_arena_copy(arena, text, length);
+}
+
+static bool is_clean(const char *text)
+{
+    size_t length = strlen(text);
+    for (size_t i = 0; i < length;) {
+        uint32_t code = 0;
+        size_t size = st_utf8_decode(text + i, length - i, &code);
+        if (size == 0 || (st_utf8_is_control(code) && code != '\t'))
+            return false;
+        i += size;
+    }
+    return length <= MAX_SET_BYTES;
+}
+
+/* A key that no table has: a section, a wrong constant or a slip. */
+static bool refuse_key(st_loader *loader, const char *path, st_place place)
+{
+    st_errors *errors = loader->errors;
+    const st_key_section *section = st_section_find(path);
+    if (section != NULL && strcmp(path, ST_CONSTANTS) != 0)
+        return refuse(
+            loader, place, st_errors_text(errors, "%s is a section, not a key", path),
+            st_errors_text(errors, "one of its keys: %s", st_section_paths(section, errors)), NULL);
+    if (strncmp(path, ST_CONSTANTS, strlen(ST_CONSTANTS)) == 0 &&
+        strchr(".", path[strlen(ST_CONSTANTS)]) != NULL)
+        return refuse(loader, place, st_errors_text(errors, "'%s' is no name of a constant", path),
+                      "constants.NAME, with a letter or '_' first, then letters, digits and '_'",
+                      NULL);
+    return refuse(loader, place, st_errors_text(errors, "unknown key '%s'", path), NULL,
+                  st_key_nearest_path(path));
+}
+
+static bool find_target(st_loader *loader, const char *path, st_set *set)
+{
+    static const size_t prefix = sizeof ST_CONSTANTS; /* with its dot */
+    const st_key_section *section = st_section_find(path);
+    set->key = st_key_find(path);
+    if (set->key != NULL)
+        return true;
+    if (section != NULL && section->is_file) {
+        set->section = section;
+        return true;
+    }
+    if (strncmp(path, ST_CONSTANTS ".", prefix) == 0 && st_is_constant_name(path + prefix)) {
+        set->constant = path;
+        return true;
+    }
+    return refuse_key(loader, path, set->value.place);
+}
+
+/* What the target of an assignment accepts. */
+static const char *expectation_of(const st_set *set, char *text, size_t size)
+{
+    if (set->key != NULL)
+        return st_key_expectation(set->key, text, size);
+    return set->section != NULL ? "the name of a file" : "a value";
+}
+
+static bool read_set(st_loader *loader, const char *assignment, st_set *set)
+{
+    char expected[ST_EXPECTATION_TEXT];
+    size_t key_length = strcspn(assignment, "=");
+    const char *file = st_arena_printf(loader->arena, "--set %s", assignment);
+    if (file == NULL) {
+        st_loader_note(loader, st_out_of_memory(loader->errors));
+        return false;
+    }
+    st_place place = {.file = file};
+    set->value.place = place;
+    if (!is_clean(assignment))
+        return refuse(loader, place, "wrong characters or too many of them",
+                      st_errors_text(loader->errors, "at most %d bytes of UTF-8 without controls",
+                                     MAX_SET_BYTES),
+                      NULL);
+    if (assignment[key_length] == '\0')
+        return refuse(loader, place, "there is no '='", "key=value", NULL);
+    const char *path = trim(loader->arena, assignment, key_length);
+    const char *value = assignment + key_length + 1;
+    set->value.text = trim(loader->arena, value, strlen(value));
+    if (path == NULL || set->value.text == NULL) {
+        st_loader_note(loader, st_out_of_memory(loader->errors));
+        return false;
+    }
+    set->value.length = strlen(set->value.text);
+    if (path[0] == '\0')
+        return refuse(loader, place, "there is no key before '='", "key=value", NULL);
+    if (!find_target(loader, path, set))
+        return false;
+    if (set->value.length == 0)
+        return refuse(loader, place, st_errors_text(loader->errors, "%s has no value", path),
+                      expectation_of(set, expected, sizeof expected), NULL);
+    return true;
+}
+
+const st_set *st_loader_read_sets(st_loader *loader, const char *const *sets, size_t count,
+                                  size_t *kept)
+{
+    st_set *read = st_arena_alloc(loader->arena, count + 1, sizeof *read);
+    *kept = 0;
+    if (read == NULL) {
+        st_loader_note(loader, st_out_of_memory(loader->errors));
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++) {
+        st_set set = {0};
+        if (read_set(loader, sets[i], &set))
+            read[(*kept)++] = set;
+    }
+    return read;
+}
+
+void st_loader_find_replacements(st_loader *loader, const st_set *sets, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (sets[i].section != NULL)
+            loader->replacements[st_section_index(sets[i].section)] = &sets[i];
+}
+
+static void apply_constant(st_loader *loader, const st_set *set)
+{
+    st_job_value *constant = st_loader_constant(loader, set->constant, set->value.place);
+    if (constant != NULL)
+        *constant = (st_job_value){
+            .path = constant->path,
+            .origin = ST_ORIGIN_SET,
+            .number = (double)NAN,
+            .text = set->value.text,
+            .place = set->value.place,
+        };
+}
+
+static void apply_key(st_loader *loader, const st_set *set)
+{
+    double number = 0;
+    st_status status = st_value_parse(set->key, &set->value, &number, loader->errors);
+    st_loader_note(loader, status);
+    if (status == ST_OK)
+        loader->job->values[st_key_index(set->key)] = (st_job_value){
+            .path = set->key->path,
+            .key = set->key,
+            .origin = ST_ORIGIN_SET,
+            .number = number,
+            .text = set->value.text,
+            .place = set->value.place,
+        };
+}
+
+/* Applies one assignment with a list of faults of its own, which then join the others. */
+static void apply_set(st_loader *loader, const st_set *set)
+{
+    st_errors *errors = st_errors_create();
+    st_loader inner = *loader;
+    if (errors == NULL) {
+        st_loader_note(loader, st_out_of_memory(loader->errors));
+        return;
+    }
+    inner.errors = errors;
+    inner.status = ST_OK;
+    if (set->section != NULL)
+        st_loader_read_section(&inner, set->section, set->value.text, set->value.place);
+    else if (set->key != NULL)
+        apply_key(&inner, set);
+    else
+        apply_constant(&inner, set);
+    st_loader_note(loader, st_errors_move(loader->errors, errors, set->value.place));
+    loader->files_read = inner.files_read;
+    st_errors_destroy(errors);
+}
+
+void st_loader_apply_sets(st_loader *loader, const st_set *sets, size_t count)
+{
+    size_t sections = 0;
+    (void)st_key_sections(&sections);
+    for (size_t i = 0; i < sections; i++)
+        if (loader->replacements[i] != NULL)
+            apply_set(loader, loader->replacements[i]);
+    for (size_t i = 0; i < count; i++)
+        if (sets[i].section == NULL)
+            apply_set(loader, &sets[i]);
+}

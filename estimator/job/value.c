@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Values by kind. Every message says what was found and the whole of what would have been accepted,
+ * so that one look is enough to mend a file.
+ */
+#include "job/value.h"
+
+#include "base/utf8.h"
+#include "job/keys.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+enum { MAX_TEXT_BYTES = 4096, NUMBER_TEXT = 32 };
+
+static const char *quote(const st_value_text *value, st_errors *errors)
+{
+    int length = value->length > 200 ? (int)st_utf8_cut(value->text, value->length, 200)
+                                     : (int)value->length;
+    return st_errors_text(errors, value->quoted ? "the text '%.*s'%s" : "'%.*s'%s", length,
+                          value->text, (size_t)length < value->length ? "..." : "");
+}
+
+static st_status refuse(const char *name, const st_value_text *value, const char *expected,
+                        const char *suggestion, st_errors *errors)
+{
+    return st_errors_add(errors, &(st_error){
+                                     .status = ST_ERR_VALUE,
+                                     .place = value->place,
+                                     .message = st_errors_text(errors, "wrong value for %s", name),
+                                     .found = quote(value, errors),
+                                     .expected = expected,
+                                     .suggestion = suggestion,
+                                 });
+}
+
+static const char *plain_number(double number, char *text, size_t size)
+{
+    if (number == floor(number) && fabs(number) < 1e15)
+        (void)snprintf(text, size, "%.0f", number);
+    else
+        (void)st_number_format(number, text, size);
+    return text;
+}
+
+/* "from 1 to 1000000", "above 0", "above 0 and at most 1", "" where nothing is bounded. */
+static void describe_range(const st_key *key, const char *unit, char *text, size_t size)
+{
+    char least[NUMBER_TEXT];
+    char most[NUMBER_TEXT];
+    bool positive = key->minimum == st_above_zero; /* an exact mark in the table */
+    bool bounded = key->maximum < DBL_MAX;
+    (void)plain_number(positive ? 0 : key->minimum, least, sizeof least);
+    (void)plain_number(key->maximum, most, sizeof most);
+    if (positive && bounded)
+        (void)snprintf(text, size, " above 0%s and at most %s%s", unit, most, unit);
+    else if (positive)
+        (void)snprintf(text, size, " above 0%s", unit);
+    else if (bounded)
+        (void)snprintf(text, size, " from %s to %s%s", least, most, unit);
+    else
+        (void)snprintf(text, size, " of at least %s%s", least, unit);
+}
+
+size_t st_key_values(const st_key *key, char *storage, const char **names)
+{
+    size_t count = 0;
+    (void)snprintf(storage, ST_VALUES_TEXT, "%s", key->values);
+    for (char *rest = storage; *rest != '\0' && count < ST_VALUES_MAX;) {
+        names[count++] = rest;
+        rest += strcspn(rest, " ");
+        if (*rest == ' ')
+            *rest++ = '\0';
+    }
+    return count;
+}
+
+static const char *join_names(const char *const *names, size_t count, char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < count && used < size; i++) {
+        const char *joint = i == 0 ? "" : i + 1 == count ? " or " : ", ";
+        int length = snprintf(text + used, size - used, "%s%s", joint, names[i]);
+        used += length > 0 ? (size_t)length : 0;
+    }
+    return text;
+}
+
+const char *st_key_expectation(const st_key *key, char *text, size_t size)
+{
+    char range[ST_EXPECTATION_TEXT] = "";
+    char storage[ST_VALUES_TEXT];
+    const char *names[ST_VALUES_MAX];
+    switch (key->kind) {
+    case ST_KEY_COUNT:
+        describe_range(key, "", range, sizeof range);
+        (void)snprintf(text, size, "a whole number%s", range);
+        break;
+    case ST_KEY_NUMBER:
+        describe_range(key, "", range, sizeof range);
+        (void)snprintf(text, size, "a number%s", range);
+        break;
+    case ST_KEY_QUANTITY:
+        describe_range(key, "", range, sizeof range);
+        (void)snprintf(text, size, "a quantity%s in %s or alike", range, key->unit);
+        break;
+    case ST_KEY_BOOL:
+        (void)snprintf(text, size, "true or false");
+        break;
+    case ST_KEY_ENUM:
+        (void)join_names(names, st_key_values(key, storage, names), text, size);
+        break;
+    case ST_KEY_TEXT:
+        (void)snprintf(text, size, "a text of one line");
+        break;
+    }
+    return text;
+}
+
+static st_status refuse_for_key(const st_key *key, const st_value_text *value,
+                                const char *suggestion, st_errors *errors)
+{
+    char expected[ST_EXPECTATION_TEXT];
+    return refuse(key->path, value, st_key_expectation(key, expected, sizeof expected), suggestion,
+                  errors);
+}
+
+static bool is_in_range(const st_key *key, double number)
+{
+    return number >= key->minimum && number <= key->maximum;
+}
+
+static st_status parse_plain(const st_key *key, const st_value_text *value, double *number,
+                             st_errors *errors)
+{
+    double parsed = 0;
+    st_status status = st_number_parse(value->text, value->length, value->place, &parsed, NULL);
+    bool whole = status == ST_OK && parsed == floor(parsed);
+    if (status != ST_OK || (key->kind == ST_KEY_COUNT && !whole) || !is_in_range(key, parsed))
+        return refuse_for_key(key, value, NULL, errors);
+    *number = parsed;
+    return ST_OK;
+}
+
+static st_status parse_quantity(const st_key *key, const st_value_text *value, double *number,
+                                st_errors *errors)
+{
+    st_unit unit;
+    double parsed = 0;
+    st_status status =
+        st_unit_parse(key->unit, strlen(key->unit), (st_place){.file = key->path}, &unit, errors);
+    if (status == ST_OK)
+        status =
+            st_quantity_parse(value->text, value->length, &unit, value->place, &parsed, errors);
+    if (status != ST_OK)
+        return status;
+    if (!is_in_range(key, parsed))
+        return refuse_for_key(key, value, NULL, errors);
+    *number = parsed;
+    return ST_OK;
+}
+
+static bool is_word(const st_value_text *value, const char *word)
+{
+    return value->length == strlen(word) && memcmp(value->text, word, value->length) == 0;
+}
+
+st_status st_value_parse_bool(const char *name, const st_value_text *value, double *number,
+                              st_errors *errors)
+{
+    static const char *const spellings[][2] = {
+        {"yes", "true"},  {"no", "false"},    {"on", "true"},   {"off", "false"},
+        {"True", "true"}, {"False", "false"}, {"TRUE", "true"}, {"FALSE", "false"},
+        {"Yes", "true"},  {"No", "false"},    {"y", "true"},    {"n", "false"},
+        {"1", "true"},    {"0", "false"},     {"ture", "true"}, {"flase", "false"},
+    };
+    const char *suggestion = NULL;
+    if (!value->quoted && (is_word(value, "true") || is_word(value, "false"))) {
+        *number = is_word(value, "true") ? 1 : 0;
+        return ST_OK;
+    }
+    for (size_t i = 0; i < sizeof spellings / sizeof spellings[0]; i++)
+        if (is_word(value, spellings[i][0]))
+            suggestion = spellings[i][1];
+    if (value->quoted && (is_word(value, "true") || is_word(value, "false")))
+        suggestion = "write it without quotes";
+    return refuse(name, value, "true or false", suggestion, errors);
+}
+
+st_status st_value_parse_name(const char *name, const st_value_text *value,
+                              const char *const *values, size_t count, double *number,
+                              st_errors *errors)
+{
+    char expected[ST_EXPECTATION_TEXT];
+    for (size_t i = 0; i < count; i++)
+        if (is_word(value, values[i])) {
+            *number = (double)i;
+            return ST_OK;
+        }
+    return refuse(name, value, join_names(values, count, expected, sizeof expected),
+                  st_nearest(value->text, values, count), errors);
+}
+
+/* ---- texts ---- */
+
+static st_status refuse_order(const st_value_text *value, const char *message, const char *found,
+                              const char *suggestion, st_errors *errors)
+{
+    return st_errors_add(errors, &(st_error){
+                                     .status = ST_ERR_VALUE,
+                                     .place = value->place,
+                                     .message = message,
+                                     .found = found,
+                                     .expected = "some of tp, cp, ep, dp and pp, joined by '-', "
+                                                 "each at most once",
+                                     .suggestion = suggestion,
+                                 });
+}
+
+static st_status check_order(const st_value_text *value, st_errors *errors)
+{
+    static const char *const groups[] = {"tp", "cp", "ep", "dp", "pp"};
+    enum { GROUPS = sizeof groups / sizeof groups[0] };
+    bool seen[GROUPS] = {false};
+    for (const char *rest = value->text;; rest++) {
+        size_t length = strcspn(rest, "-");
+        size_t group = 0;
+        while (group < GROUPS && (length != 2 || strncmp(rest, groups[group], 2) != 0))
+            group++;
+        char name[24];
+        (void)snprintf(name, sizeof name, "%.*s", length < 20 ? (int)length : 20, rest);
+        if (group == GROUPS)
+            return refuse_order(value, "parallel.order names an unknown group",
+                                st_errors_text(errors, "'%s'", name),
+                                st_nearest(name, groups, GROUPS), errors);
+        if (seen[group])
+            return refuse_order(value, "parallel.order names a group twice",
+                                st_errors_text(errors, "'%s'", name), NULL, errors);
+        seen[group] = true;
+        rest += length;
+        if (*rest == '\0')
+            return ST_OK;
+    }
+}
+
+/* Texts with a grammar of their own. */
+static const struct text_rule {
+    const char *path;
+    st_status (*check)(const st_value_text *value, st_errors *errors);
+} text_rules[] = {
+    {"parallel.order", check_order},
+};
+
+static st_status parse_text(const st_key *key, const st_value_text *value, double *number,
+                            st_errors *errors)
+{
+    bool clean = value->length <= MAX_TEXT_BYTES;
+    for (size_t i = 0; i < value->length && clean;) {
+        uint32_t code = 0;
+        size_t size = st_utf8_decode(value->text + i, value->length - i, &code);
+        clean = size > 0 && !st_utf8_is_control(code);
+        i += size;
+    }
+    if (!clean)
+        return refuse_for_key(key, value, NULL, errors);
+    for (size_t i = 0; i < sizeof text_rules / sizeof text_rules[0]; i++)
+        if (strcmp(text_rules[i].path, key->path) == 0) {
+            st_status status = text_rules[i].check(value, errors);
+            if (status != ST_OK)
+                return status;
+        }
+    *number = 0;
+    return ST_OK;
+}
+
+st_status st_value_parse(const st_key *key, const st_value_text *value, double *number,
+                         st_errors *errors)
+{
+    char storage[ST_VALUES_TEXT];
+    const char *names[ST_VALUES_MAX];
+    switch (key->kind) {
+    case ST_KEY_COUNT:
+    case ST_KEY_NUMBER:
+        return parse_plain(key, value, number, errors);
+    case ST_KEY_QUANTITY:
+        return parse_quantity(key, value, number, errors);
+    case ST_KEY_BOOL:
+        return st_value_parse_bool(key->path, value, number, errors);
+    case ST_KEY_ENUM:
+        return st_value_parse_name(key->path, value, names, st_key_values(key, storage, names),
+                                   number, errors);
+    case ST_KEY_TEXT:
+        return parse_text(key, value, number, errors);
+    }
+    return ST_ERR_VALUE;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the text of a value to its number, by the kind of its key. */
+#ifndef STEPTIME_JOB_VALUE_H
+#define STEPTIME_JOB_VALUE_H
+
+#include "steptime/job.h"
+
+/* A value as written. */
+typedef struct st_value_text {
+    const char *text;
+    size_t length;
+    bool quoted; /* in YAML: 'no' in quotes is a text and no truth value */
+    st_place place;
+} st_value_text;
+
+/*
+ * Reads a value of `key` into base units (bool: 0 or 1; enumeration: the index of its name; text:
+ * 0). `number` is set only on success.
+ */
+st_status st_value_parse(const st_key *key, const st_value_text *value, double *number,
+                         st_errors *errors) ST_NODISCARD;
+
+/* `name` is who reads the value, for messages. */
+st_status st_value_parse_bool(const char *name, const st_value_text *value, double *number,
+                              st_errors *errors) ST_NODISCARD;
+
+/* The index of the value among `values`; unknown names are reported with the nearest one. */
+st_status st_value_parse_name(const char *name, const st_value_text *value,
+                              const char *const *values, size_t count, double *number,
+                              st_errors *errors) ST_NODISCARD;
+
+/* What a key accepts: "a whole number from 1 to 1000000", "a quantity above 0 GB/s, ..."; returns
+ * `text`. Used in messages and in docs/configuration.md. */
+enum { ST_EXPECTATION_TEXT = 160 };
+const char *st_key_expectation(const st_key *key, char *text, size_t size);
+
+/* Splits "none selective full" into at most ST_VALUES_MAX names, held in `storage`. */
+enum { ST_VALUES_MAX = 16, ST_VALUES_TEXT = 160 };
+size_t st_key_values(const st_key *key, char *storage, const char **names);
+
+#endif
