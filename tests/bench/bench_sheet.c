@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How fast sheets are: loading and compiling, one row, a block of rows against the same formulas in
+ * plain C, and a whole process. bench_sheet PROGRAM, where PROGRAM is the built steptime.
+ */
+#include "bench.h"
+#include "scalar.h"
+#include "steptime/steptime.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+extern char **environ;
+
+enum { ROWS = 4096 };
+
+static const char sheet_name[] = "li2024";
+static const char job_name[] = "gpt-3b-32x3090";
+
+typedef struct setting {
+    const char *program_path;
+    st_arena *arena;
+    st_errors *errors;
+    st_paths *paths;
+    const st_sheet *sheet;
+    const st_program *program;
+    st_workspace *workspace;
+    size_t input_count;
+    size_t output_count;
+    double *inputs;  /* one row */
+    double *outputs; /* one row */
+    double **input_columns;
+    double **block_columns;
+    double **scalar_columns;
+    st_column *columns;
+} setting;
+
+static void demand(bool holds, const char *what, const st_errors *errors)
+{
+    if (!holds) {
+        if (errors) {
+            st_errors_write(errors, stderr);
+        }
+        fprintf(stderr, "bench: %s\n", what);
+        exit(1);
+    }
+}
+
+static void *allocate(st_arena *arena, size_t count, size_t size_bytes)
+{
+    void *memory = st_arena_alloc(arena, count, size_bytes);
+    demand(memory != NULL, "out of memory", NULL);
+    return memory;
+}
+
+static const st_program *load_program(const st_paths *paths, st_arena *arena, st_errors *errors)
+{
+    const st_sheet *sheet = NULL;
+    const st_program *program = NULL;
+    st_program_options options = {.without_checks = true};
+    st_sheet_reader reader = st_paths_sheet_reader(paths);
+    demand(st_sheet_load(&reader, sheet_name, arena, &sheet, errors) == ST_OK, "no sheet", errors);
+    demand(st_program_compile(sheet, &options, arena, &program, errors) == ST_OK, "no program",
+           errors);
+    return program;
+}
+
+static double **make_columns(st_arena *arena, size_t count)
+{
+    double **columns = allocate(arena, count, sizeof *columns);
+    for (size_t i = 0; i < count; i++) {
+        columns[i] = allocate(arena, ROWS, sizeof *columns[i]);
+    }
+    return columns;
+}
+
+/* Every number differs from row to row; switches stay, so that branches are easy to foretell. */
+static void fill_inputs(setting *s)
+{
+    const st_sheet_input *inputs = st_sheet_inputs(s->sheet, &s->input_count);
+    for (size_t i = 0; i < s->input_count; i++) {
+        for (size_t row = 0; row < ROWS; row++) {
+            double factor = 1 + 0.25 * (double)((row + i) % 8);
+            bool number = inputs[i].type.kind == ST_TYPE_NUMBER;
+            s->input_columns[i][row] = s->inputs[i] * (number ? factor : 1);
+        }
+        s->columns[i] = (st_column){s->input_columns[i], 1};
+    }
+}
+
+static void prepare(setting *s)
+{
+    const st_job *job = NULL;
+    const st_bound_input *bound = NULL;
+    s->arena = st_arena_create();
+    s->errors = st_errors_create();
+    demand(s->arena && s->errors, "out of memory", NULL);
+    demand(st_paths_create(NULL, 0, &s->paths, s->errors) == ST_OK, "no paths", s->errors);
+    s->program = load_program(s->paths, s->arena, s->errors);
+    s->sheet = st_program_sheet(s->program);
+    s->workspace = st_workspace_create(s->program);
+    demand(s->workspace != NULL, "out of memory", NULL);
+    demand(st_job_load(s->paths, job_name, NULL, 0, s->arena, &job, s->errors) == ST_OK, "no job",
+           s->errors);
+    demand(st_job_bind(job, s->sheet, s->arena, &bound, s->errors) == ST_OK, "job does not fit",
+           s->errors);
+    (void)st_sheet_inputs(s->sheet, &s->input_count);
+    s->output_count = st_program_output_count(s->program);
+    s->inputs = allocate(s->arena, s->input_count, sizeof *s->inputs);
+    for (size_t i = 0; i < s->input_count; i++) {
+        s->inputs[i] = bound[i].value;
+    }
+    s->outputs = allocate(s->arena, s->output_count, sizeof *s->outputs);
+    s->columns = allocate(s->arena, s->input_count, sizeof *s->columns);
+    s->input_columns = make_columns(s->arena, s->input_count);
+    s->block_columns = make_columns(s->arena, s->output_count);
+    s->scalar_columns = make_columns(s->arena, s->output_count);
+    fill_inputs(s);
+}
+
+static void run_load(void *context, size_t repeats)
+{
+    const setting *s = context;
+    for (size_t i = 0; i < repeats; i++) {
+        st_arena *arena = st_arena_create();
+        demand(arena != NULL, "out of memory", NULL);
+        (void)load_program(s->paths, arena, s->errors);
+        st_arena_destroy(arena);
+    }
+}
+
+static void run_one(void *context, size_t repeats)
+{
+    const setting *s = context;
+    for (size_t i = 0; i < repeats; i++) {
+        demand(st_program_run_one(s->program, s->workspace, s->inputs, s->outputs, NULL) == ST_OK,
+               "no result", NULL);
+    }
+}
+
+static void run_block(void *context, size_t repeats)
+{
+    const setting *s = context;
+    for (size_t i = 0; i < repeats; i++) {
+        demand(st_program_run(s->program, s->workspace, s->columns, ROWS, s->block_columns, NULL) ==
+                   ST_OK,
+               "no result", NULL);
+    }
+}
+
+static void run_scalar(void *context, size_t repeats)
+{
+    const setting *s = context;
+    for (size_t i = 0; i < repeats; i++) {
+        scalar_run(ROWS, (const double *const *)s->input_columns, s->scalar_columns);
+    }
+}
+
+static void run_process(void *context, size_t repeats)
+{
+    const setting *s = context;
+    char *arguments[] = {(char *)(uintptr_t)s->program_path, (char[]){"estimate"},
+                         (char *)(uintptr_t)job_name, NULL};
+    posix_spawn_file_actions_t actions;
+    demand(posix_spawn_file_actions_init(&actions) == 0 &&
+               posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0) == 0,
+           "cannot prepare a process", NULL);
+    for (size_t i = 0; i < repeats; i++) {
+        pid_t child = 0;
+        int status = 0;
+        demand(posix_spawn(&child, s->program_path, &actions, NULL, arguments, environ) == 0,
+               "cannot run the program", NULL);
+        demand(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0,
+               "the program failed", NULL);
+    }
+    posix_spawn_file_actions_destroy(&actions);
+}
+
+/* The comparison is worth nothing unless both compute the same. */
+static void compare_results(setting *s)
+{
+    run_block(s, 1);
+    run_scalar(s, 1);
+    for (size_t i = 0; i < s->output_count; i++) {
+        for (size_t row = 0; row < ROWS; row++) {
+            double a = s->block_columns[i][row];
+            double b = s->scalar_columns[i][row];
+            demand(fabs(a - b) <= 1e-12 * fabs(b), st_program_output_name(s->program, i), NULL);
+        }
+    }
+}
+
+static bool report(const setting *s, const bench_case cases[5])
+{
+    double operations = (double)st_program_operation_count(s->program);
+    double block_s = cases[2].median_s / ROWS;
+    double scalar_s = cases[3].median_s / ROWS;
+    bench_figure figures[] = {
+        {"load and compile li2024", 1e3 * cases[0].median_s, "ms", 2, false},
+        {"one evaluation", 1e6 * cases[1].median_s, "us", 2, false},
+        {"block evaluation, per operation and row", 1e9 * block_s / operations, "ns", 0.4, false},
+        {"block evaluation, per row", 1e9 * block_s, "ns", 0, false},
+        {"the same formulas in plain C at -O3, per row", 1e9 * scalar_s, "ns", 0, false},
+        {"plain C / block evaluation", scalar_s / block_s, "x", 3, true},
+        {"steptime estimate, whole process", 1e3 * cases[4].median_s, "ms", 10, false},
+    };
+    printf("sheet %s: %zu operations per row; %d rows a block; median of %d rounds\n", sheet_name,
+           st_program_operation_count(s->program), ROWS, BENCH_ROUNDS);
+    for (size_t i = 0; i < 5; i++) {
+        printf("  %-20s least %.4g, median %.4g, most %.4g us\n", cases[i].name,
+               1e6 * cases[i].least_s, 1e6 * cases[i].median_s, 1e6 * cases[i].most_s);
+    }
+    return bench_print(figures, sizeof figures / sizeof figures[0]);
+}
+
+int main(int argc, char **argv)
+{
+    setting s = {.program_path = argc == 2 ? argv[1] : NULL};
+    if (!s.program_path) {
+        fprintf(stderr, "usage: bench_sheet PROGRAM\n");
+        return 2;
+    }
+    bench_case cases[] = {
+        {.name = "load and compile", .clock = BENCH_CPU, .run = run_load, .context = &s},
+        {.name = "one row", .clock = BENCH_CPU, .run = run_one, .context = &s},
+        {.name = "block", .clock = BENCH_CPU, .run = run_block, .context = &s},
+        {.name = "plain C", .clock = BENCH_CPU, .run = run_scalar, .context = &s},
+        {.name = "whole process", .clock = BENCH_WALL, .run = run_process, .context = &s},
+    };
+    prepare(&s);
+    compare_results(&s);
+    bench_measure(cases, sizeof cases / sizeof cases[0]);
+    bool reached = report(&s, cases);
+    st_workspace_destroy(s.workspace);
+    st_paths_destroy(s.paths);
+    st_errors_destroy(s.errors);
+    st_arena_destroy(s.arena);
+    return reached ? 0 : 1;
+}
