@@ -29,6 +29,14 @@ static void check_number(const char *text, size_t length, st_errors *errors)
     st_errors_clear(errors);
 }
 
+/* Quantities of a pure number are written bare or with "%", whatever unit a sheet gave them
+ * ("s/s"). */
+static bool reads_back(const st_unit *unit)
+{
+    return !st_dimension_is_number(unit->dimension) || strcmp(unit->text, "1") == 0 ||
+           strcmp(unit->text, "%") == 0;
+}
+
 /* A value that was read in a unit: every style prints, the exact one reads back. */
 static void check_printing(double value, const st_unit *unit, st_errors *errors)
 {
@@ -39,7 +47,7 @@ static void check_printing(double value, const st_unit *unit, st_errors *errors)
     FUZZ_REQUIRE(st_quantity_format(value, unit, ST_STYLE_UNIT, text, sizeof text)[0] != '\0');
     st_quantity_format(value, unit, ST_STYLE_EXACT, text, sizeof text);
     FUZZ_REQUIRE(strlen(text) + 1 < sizeof text);
-    if (isfinite(st_unit_from_base(unit, value))) {
+    if (reads_back(unit) && isfinite(st_unit_from_base(unit, value))) {
         FUZZ_REQUIRE(st_quantity_parse(text, strlen(text), unit, place, &again, errors) == ST_OK);
         FUZZ_REQUIRE(again == value);
     }
