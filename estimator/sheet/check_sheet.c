@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The checker of a whole sheet: every formula, then who needs whom. */
+#include "sheet/check.h"
+#include "sheet/order.h"
+
+/* Types a formula and demands its declared type; faults are reported, nothing else is to be done.
+ */
+static void check_formula(st_checker *checker, const st_formula *formula, const st_type *type,
+                          const char *kind, const char *name)
+{
+    checker->formula = formula;
+    if (formula->expr == NULL || !st_checker_expr(checker, formula->expr)) {
+        return;
+    }
+    const char *what = name == NULL ? kind : st_errors_text(checker->errors, "%s '%s'", kind, name);
+    if (!st_checker_expect(checker, formula->expr, type, what)) {
+        checker->faults++;
+    }
+}
+
+static void check_functions(st_checker *checker)
+{
+    st_sheet *sheet = checker->sheet;
+    for (size_t i = 0; i < sheet->function_count; i++) {
+        checker->function = &sheet->functions[i];
+        check_formula(checker, &sheet->function_formulas[i], &sheet->functions[i].type, "function",
+                      sheet->functions[i].name);
+    }
+    checker->function = NULL;
+}
+
+static void check_cells(st_checker *checker)
+{
+    st_sheet *sheet = checker->sheet;
+    for (size_t i = 0; i < sheet->cell_count; i++) {
+        check_formula(checker, &sheet->cell_formulas[i], &sheet->cells[i].type, "cell",
+                      sheet->cells[i].name);
+    }
+}
+
+static void check_checks(st_checker *checker)
+{
+    static const st_type truth = {.kind = ST_TYPE_BOOL};
+    st_sheet *sheet = checker->sheet;
+    for (size_t i = 0; i < sheet->check_count; i++) {
+        check_formula(checker, &sheet->check_formulas[i], &truth, "the check", NULL);
+        for (size_t j = 0; j < sheet->messages[i].count; j++) {
+            const st_formula *shown = &sheet->messages[i].parts[j].formula;
+            if (shown->expr == NULL) {
+                continue;
+            }
+            /* Any type may be shown, once it is known which: a bare enumeration value is not. */
+            checker->formula = shown;
+            if (st_checker_expr(checker, shown->expr) &&
+                !st_checker_expect(checker, shown->expr, &shown->expr->type, "the message")) {
+                checker->faults++;
+            }
+        }
+    }
+}
+
+/* The height of a tree once the bodies of the functions stand in their places. */
+static size_t inlined_height(const st_expr *expr, const size_t *functions)
+{
+    size_t height = 0;
+    for (size_t i = 0; i < expr->child_count; i++) {
+        size_t child = inlined_height(expr->children[i], functions);
+        height = child > height ? child : height;
+    }
+    if (expr->name_kind == ST_NAME_FUNCTION && functions[expr->index] > height) {
+        height = functions[expr->index];
+    }
+    return height + 1;
+}
+
+static size_t check_height(st_checker *checker, const st_expr *expr, const size_t *functions,
+                           st_place place)
+{
+    size_t height = expr == NULL ? 0 : inlined_height(expr, functions);
+    if (height > ST_SHEET_MAX_HEIGHT) {
+        (void)st_errors_add(checker->errors, &(st_error){.status = ST_ERR_LIMIT,
+                                                         .place = place,
+                                                         .message = "functions call functions, and "
+                                                                    "the formula gets too deep",
+                                                         .expected = "at most 4000 levels"});
+        checker->faults++;
+        return 0; /* told once, not for everybody who calls this */
+    }
+    return height;
+}
+
+/* Recursion follows trees and calls in all that comes later: bound both together. */
+static void check_heights(st_checker *checker, const size_t *order, st_arena *arena)
+{
+    st_sheet *sheet = checker->sheet;
+    size_t *heights = st_arena_alloc(arena, sheet->function_count + 1, sizeof(*heights));
+    if (heights == NULL) {
+        (void)st_errors_add(checker->errors,
+                            &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        return;
+    }
+    for (size_t i = 0; i < sheet->function_count; i++) {
+        const st_sheet_function *function = &sheet->functions[order[i]];
+        heights[order[i]] = check_height(checker, function->expr, heights, function->place);
+    }
+    for (size_t i = 0; i < sheet->cell_count; i++) {
+        (void)check_height(checker, sheet->cells[i].expr, heights, sheet->cells[i].place);
+    }
+    for (size_t i = 0; i < sheet->check_count; i++) {
+        (void)check_height(checker, sheet->checks[i].expr, heights, sheet->checks[i].place);
+    }
+}
+
+static void warn_unused(st_checker *checker)
+{
+    for (size_t i = 0; i < checker->sheet->input_count; i++) {
+        const st_sheet_input *input = &checker->sheet->inputs[i];
+        if (!input->used) {
+            (void)st_errors_add(checker->errors,
+                                &(st_error){.status = ST_ERR_NAME,
+                                            .severity = ST_SEVERITY_WARNING,
+                                            .place = input->place,
+                                            .message = st_errors_text(
+                                                checker->errors,
+                                                "no cell or check reads input '%s'", input->name)});
+        }
+    }
+}
+
+st_status st_sheet_check_all(st_sheet *sheet, st_arena *arena, st_errors *errors)
+{
+    size_t before = st_errors_count(errors, ST_SEVERITY_ERROR);
+    st_checker checker = {.sheet = sheet, .errors = errors};
+    check_functions(&checker);
+    check_cells(&checker);
+    check_checks(&checker);
+    size_t *functions = NULL;
+    if (st_order_functions(sheet, arena, &functions, errors) == ST_OK) {
+        check_heights(&checker, functions, arena);
+    }
+    checker.faults += st_order_cells(sheet, NULL, arena, &sheet->cell_order, errors) != ST_OK;
+    if (st_errors_count(errors, ST_SEVERITY_ERROR) > before) {
+        return st_errors_status(errors);
+    }
+    warn_unused(&checker);
+    return ST_OK;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Expressions as trees: what the parser makes, the checker annotates and the compiler lowers.
+ *
+ * A tree belongs to one formula. Every node knows the span of text that it came from, so that
+ * messages and explanations can point at it and quote it.
+ */
+#ifndef STEPTIME_SHEET_EXPR_H
+#define STEPTIME_SHEET_EXPR_H
+
+#include "base/yaml.h"
+#include "steptime/sheet.h"
+
+enum {
+    ST_EXPR_MAX_BYTES = 64 * 1024,
+    ST_EXPR_MAX_NESTING = 200, /* parentheses, calls, signs: bounds the parser's recursion */
+    ST_EXPR_MAX_HEIGHT = 1000, /* operators in a chain: bounds everybody else's recursion */
+    ST_EXPR_MAX_ARGUMENTS = 64
+};
+
+typedef enum st_expr_kind {
+    ST_EXPR_NUMBER,
+    ST_EXPR_BOOL,
+    ST_EXPR_NAME,
+    ST_EXPR_UNARY, /* ST_OPERATOR_MINUS, ST_OPERATOR_NOT */
+    ST_EXPR_BINARY,
+    ST_EXPR_CALL
+} st_expr_kind;
+
+typedef enum st_operator {
+    ST_OPERATOR_OR,
+    ST_OPERATOR_AND,
+    ST_OPERATOR_NOT,
+    ST_OPERATOR_EQUAL,
+    ST_OPERATOR_UNEQUAL,
+    ST_OPERATOR_LESS,
+    ST_OPERATOR_LESS_EQUAL,
+    ST_OPERATOR_GREATER,
+    ST_OPERATOR_GREATER_EQUAL,
+    ST_OPERATOR_PLUS,
+    ST_OPERATOR_MINUS,
+    ST_OPERATOR_TIMES,
+    ST_OPERATOR_DIVIDE,
+    ST_OPERATOR_POWER
+} st_operator;
+
+typedef enum st_builtin {
+    ST_BUILTIN_NONE, /* a function of the sheet */
+    ST_BUILTIN_IF,
+    ST_BUILTIN_MIN,
+    ST_BUILTIN_MAX,
+    ST_BUILTIN_FLOOR,
+    ST_BUILTIN_CEIL,
+    ST_BUILTIN_ROUND,
+    ST_BUILTIN_SQRT,
+    ST_BUILTIN_LOG2,
+    ST_BUILTIN_LOG,
+    ST_BUILTIN_EXP,
+    ST_BUILTIN_ABS
+} st_builtin;
+
+/* What a name stands for; decided by the checker. */
+typedef enum st_name_kind {
+    ST_NAME_UNKNOWN,
+    ST_NAME_INPUT,
+    ST_NAME_CELL,
+    ST_NAME_ARGUMENT,
+    ST_NAME_VALUE,   /* of an enumeration */
+    ST_NAME_FUNCTION /* a call of a function of the sheet */
+} st_name_kind;
+
+struct st_expr {
+    st_expr_kind kind;
+    st_operator op;
+    st_builtin builtin;     /* calls */
+    st_name_kind name_kind; /* names and calls */
+    uint32_t offset;        /* span in the formula's text */
+    uint32_t length;
+    uint32_t operator_offset; /* of a binary operator */
+    uint32_t height;
+    uint32_t index; /* of the input, cell, argument, enumeration value or sheet function */
+    uint32_t child_count;
+    double number;    /* base units */
+    const char *name; /* names and calls */
+    const char *text; /* numbers: as written, with the unit */
+    st_type type;     /* numbers: from the parser; everything else: from the checker */
+    struct st_expr **children;
+};
+
+/* A formula's text and where it stands. */
+typedef struct st_formula {
+    const char *text; /* outer blanks removed */
+    size_t length;
+    const st_yaml_node *scalar; /* to turn offsets into places; NULL: `place` is all there is */
+    size_t scalar_offset;       /* of text[0] in the scalar */
+    st_place place;
+    st_expr *expr; /* the tree; NULL where the text is faulty */
+} st_formula;
+
+st_place st_formula_place_at(const st_formula *formula, size_t offset);
+
+/* Sets formula->expr; adds one error (the first fault) when the text does not follow the grammar.
+ */
+st_status st_expr_parse(st_formula *formula, st_arena *arena, st_errors *errors) ST_NODISCARD;
+
+/* Name of a built-in function or a word of the language, which nothing else may be called. */
+bool st_expr_is_reserved(const char *name);
+const char *st_operator_text(st_operator op);
+const char *st_builtin_text(st_builtin builtin);
+st_builtin st_builtin_find(const char *name);
+/* Names of all built-in functions, for suggestions. */
+const char *const *st_builtin_names(size_t *count);
+/* How tightly an operator binds; larger is tighter. */
+int st_operator_strength(const st_expr *expr);
+
+#endif

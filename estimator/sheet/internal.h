@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A sheet from the inside: what reading, checking, compiling and explaining share. */
+#ifndef STEPTIME_SHEET_INTERNAL_H
+#define STEPTIME_SHEET_INTERNAL_H
+
+#include "sheet/expr.h"
+#include "sheet/names.h"
+
+enum {
+    ST_SHEET_MAX_SYMBOLS = 20000,
+    ST_SHEET_MAX_INCLUDES = 32,
+    ST_SHEET_MAX_HEIGHT = 4000 /* of a formula with its functions' bodies in place */
+};
+
+/* A piece of a check's message: text, or an expression whose value is shown. */
+typedef struct st_message_part {
+    const char *text;
+    st_formula formula; /* without a tree: text alone */
+} st_message_part;
+
+typedef struct st_message {
+    st_message_part *parts;
+    size_t count;
+} st_message;
+
+struct st_sheet {
+    const char *name;
+    const char *title;
+    const char *doc;
+    const char *file;
+    st_sheet_input *inputs;
+    size_t input_count;
+    st_sheet_cell *cells;
+    st_formula *cell_formulas;
+    size_t cell_count;
+    st_sheet_function *functions;
+    st_formula *function_formulas;
+    size_t function_count;
+    st_sheet_check *checks;
+    st_formula *check_formulas;
+    st_message *messages;
+    size_t check_count;
+    st_sheet_section *sections;
+    size_t section_count;
+    st_enum *enums;
+    size_t enum_count;
+    st_names input_names;
+    st_names cell_names;
+    st_names function_names;
+    size_t *cell_order; /* every cell behind the cells that it reads */
+};
+
+/*
+ * Resolves names, checks types, finds cycles and unused inputs. Adds every fault to `errors`;
+ * returns the status of the first.
+ */
+st_status st_sheet_check_all(st_sheet *sheet, st_arena *arena, st_errors *errors) ST_NODISCARD;
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The block kernels: one loop per operation and kind of operand.
+ *
+ * kernels.c is compiled once per instruction set under different names of st_kernels_run; the
+ * fastest that the processor has is chosen when a workspace is made. All give the same bits, since
+ * no instruction set changes what a correctly rounded operation gives.
+ */
+#ifndef STEPTIME_SHEET_KERNELS_H
+#define STEPTIME_SHEET_KERNELS_H
+
+#include "sheet/ops.h"
+
+#include <stddef.h>
+
+enum { ST_SCALAR_A = 1, ST_SCALAR_B = 2, ST_SCALAR_C = 4 };
+
+/* One operation over a block. A scalar operand points at one value, others at a value per row. */
+typedef struct st_step {
+    st_op op;
+    unsigned scalars; /* ST_SCALAR_ bits */
+    const double *a;
+    const double *b;
+    const double *c;
+    double *out; /* never an operand's array */
+} st_step;
+
+typedef void st_kernels(const st_step *steps, size_t count, size_t rows);
+
+st_kernels st_kernels_baseline;
+#if defined(__x86_64__)
+st_kernels st_kernels_avx2;
+st_kernels st_kernels_avx512;
+#endif
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The lexer of expressions. It knows the notations that people bring along from other languages
+ * (&&, ?:, **, =) and says what is written instead.
+ */
+#include "sheet/lexer.h"
+
+#include <string.h>
+
+typedef struct st_symbol {
+    const char *text;
+    st_token_kind kind;
+    st_operator op;
+    const char *instead; /* not NULL: refused, with this remedy */
+} st_symbol;
+
+/* Longer symbols stand before their prefixes. */
+static const st_symbol symbols[] = {
+    {"**", ST_TOKEN_FAULT, ST_OPERATOR_POWER, "'^' for powers"},
+    {"&&", ST_TOKEN_FAULT, ST_OPERATOR_AND, "'and'"},
+    {"||", ST_TOKEN_FAULT, ST_OPERATOR_OR, "'or'"},
+    {"==", ST_TOKEN_OPERATOR, ST_OPERATOR_EQUAL, NULL},
+    {"!=", ST_TOKEN_OPERATOR, ST_OPERATOR_UNEQUAL, NULL},
+    {"<=", ST_TOKEN_OPERATOR, ST_OPERATOR_LESS_EQUAL, NULL},
+    {">=", ST_TOKEN_OPERATOR, ST_OPERATOR_GREATER_EQUAL, NULL},
+    {"<>", ST_TOKEN_FAULT, ST_OPERATOR_UNEQUAL, "'!='"},
+    {"//", ST_TOKEN_FAULT, ST_OPERATOR_DIVIDE, "floor(a/b)"},
+    {"<", ST_TOKEN_OPERATOR, ST_OPERATOR_LESS, NULL},
+    {">", ST_TOKEN_OPERATOR, ST_OPERATOR_GREATER, NULL},
+    {"+", ST_TOKEN_OPERATOR, ST_OPERATOR_PLUS, NULL},
+    {"-", ST_TOKEN_OPERATOR, ST_OPERATOR_MINUS, NULL},
+    {"*", ST_TOKEN_OPERATOR, ST_OPERATOR_TIMES, NULL},
+    {"/", ST_TOKEN_OPERATOR, ST_OPERATOR_DIVIDE, NULL},
+    {"^", ST_TOKEN_OPERATOR, ST_OPERATOR_POWER, NULL},
+    {"(", ST_TOKEN_OPEN, ST_OPERATOR_OR, NULL},
+    {")", ST_TOKEN_CLOSE, ST_OPERATOR_OR, NULL},
+    {",", ST_TOKEN_COMMA, ST_OPERATOR_OR, NULL},
+    {"=", ST_TOKEN_FAULT, ST_OPERATOR_EQUAL, "'==' to compare"},
+    {"?", ST_TOKEN_FAULT, ST_OPERATOR_OR, "if(condition, a, b)"},
+    {"!", ST_TOKEN_FAULT, ST_OPERATOR_NOT, "'not'"},
+    {"%", ST_TOKEN_FAULT, ST_OPERATOR_DIVIDE, "a - b*floor(a/b) for a remainder, 5[%] for percent"},
+    {"[", ST_TOKEN_FAULT, ST_OPERATOR_OR, "a number directly before a unit in brackets"},
+    {";", ST_TOKEN_FAULT, ST_OPERATOR_OR, "',' between arguments"},
+};
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static char at(const st_formula *formula, size_t offset)
+{
+    return offset < formula->length ? formula->text[offset] : '\0';
+}
+
+/* Everything that could be meant as part of a number, so that 1_000 or 0x10 is one fault. */
+static size_t number_end(const st_formula *formula, size_t offset)
+{
+    size_t end = offset;
+    while (is_digit(at(formula, end)) || is_letter(at(formula, end)) || at(formula, end) == '.') {
+        char c = at(formula, end++);
+        char sign = at(formula, end);
+        bool decimal = at(formula, offset + 1) != 'x' && at(formula, offset + 1) != 'X';
+        if ((c == 'e' || c == 'E') && decimal && (sign == '+' || sign == '-') &&
+            is_digit(at(formula, end + 1))) {
+            end++;
+        }
+    }
+    return end;
+}
+
+static st_token read_number(const st_formula *formula, size_t offset, st_errors *errors)
+{
+    st_token token = {.kind = ST_TOKEN_NUMBER, .offset = offset, .unit = st_unit_one()};
+    size_t end = number_end(formula, offset);
+    double value = 0;
+    if (st_number_parse(formula->text + offset, end - offset, st_formula_place_at(formula, offset),
+                        &value, errors) != ST_OK) {
+        token.kind = ST_TOKEN_FAULT;
+        return token;
+    }
+    if (at(formula, end) == '[') {
+        size_t start = end + 1;
+        const char *close = memchr(formula->text + start, ']', formula->length - start);
+        if (close == NULL) {
+            (void)st_errors_add(errors, &(st_error){.status = ST_ERR_SYNTAX,
+                                                    .place = st_formula_place_at(formula, end),
+                                                    .message = "the unit's bracket is not closed",
+                                                    .expected = "']'"});
+            token.kind = ST_TOKEN_FAULT;
+            return token;
+        }
+        size_t length = (size_t)(close - formula->text) - start;
+        if (st_unit_parse(formula->text + start, length, st_formula_place_at(formula, start),
+                          &token.unit, errors) != ST_OK) {
+            token.kind = ST_TOKEN_FAULT;
+            return token;
+        }
+        end = start + length + 1;
+    }
+    token.number = st_unit_to_base(&token.unit, value);
+    token.length = end - offset;
+    return token;
+}
+
+static st_token read_word(const st_formula *formula, size_t offset)
+{
+    static const struct {
+        const char *text;
+        st_operator op;
+    } words[] = {{"or", ST_OPERATOR_OR}, {"and", ST_OPERATOR_AND}, {"not", ST_OPERATOR_NOT}};
+    size_t end = offset;
+    while (is_letter(at(formula, end)) || is_digit(at(formula, end))) {
+        end++;
+    }
+    st_token token = {.kind = ST_TOKEN_NAME, .offset = offset, .length = end - offset};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strlen(words[i].text) == token.length &&
+            memcmp(words[i].text, formula->text + offset, token.length) == 0) {
+            token.kind = ST_TOKEN_OPERATOR;
+            token.op = words[i].op;
+        }
+    }
+    return token;
+}
+
+static st_token refuse(const st_formula *formula, size_t offset, size_t length,
+                       const char *expected, st_errors *errors)
+{
+    const char *found = st_errors_text(errors, "'%.*s'", (int)length, formula->text + offset);
+    (void)st_errors_add(errors,
+                        &(st_error){.status = ST_ERR_SYNTAX,
+                                    .place = st_formula_place_at(formula, offset),
+                                    .message = "the formula has a sign that the language does not",
+                                    .found = found,
+                                    .expected = expected});
+    return (st_token){.kind = ST_TOKEN_FAULT, .offset = offset};
+}
+
+/* Bytes of the UTF-8 character at `offset`, so that a fault never cuts one in half. */
+static size_t character_length(const st_formula *formula, size_t offset)
+{
+    size_t length = 1;
+    while (((unsigned char)at(formula, offset + length) & 0xC0U) == 0x80U) {
+        length++;
+    }
+    return length;
+}
+
+st_token st_lexer_next(const st_formula *formula, size_t offset, st_errors *errors)
+{
+    while (offset < formula->length && is_blank(formula->text[offset])) {
+        offset++;
+    }
+    char c = at(formula, offset);
+    if (offset >= formula->length) {
+        return (st_token){.kind = ST_TOKEN_END, .offset = offset};
+    }
+    if (is_digit(c)) {
+        return read_number(formula, offset, errors);
+    }
+    if (is_letter(c)) {
+        return read_word(formula, offset);
+    }
+    for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
+        size_t length = strlen(symbols[i].text);
+        if (length > formula->length - offset ||
+            memcmp(symbols[i].text, formula->text + offset, length) != 0) {
+            continue;
+        }
+        if (symbols[i].instead != NULL) {
+            return refuse(formula, offset, length, symbols[i].instead, errors);
+        }
+        return (st_token){
+            .kind = symbols[i].kind, .op = symbols[i].op, .offset = offset, .length = length};
+    }
+    if (c == '.') {
+        return refuse(formula, offset, 1, "a digit before the point, as in 0.5", errors);
+    }
+    return refuse(formula, offset, character_length(formula, offset),
+                  "a number, a name, an operator or a parenthesis", errors);
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading a sheet: a file, what it includes before it, then its parts in an order in which each
+ * finds what it needs. Faults are collected; names are checked even when some formulas are faulty,
+ * but not when an included file is missing, since every name of that file would be reported.
+ */
+#include "sheet/loader.h"
+
+#include <string.h>
+
+static void read_file(st_loader *loader, const char *name, st_place place);
+
+static void read_includes(st_loader *loader, const st_yaml_node *root)
+{
+    const st_yaml_node *include = st_yaml_get(root, "include");
+    if (include == NULL) {
+        return;
+    }
+    bool list = include->kind == ST_YAML_LIST;
+    size_t count = list ? include->count : 1;
+    for (size_t i = 0; i < count; i++) {
+        const st_yaml_node *item = list ? include->items[i] : include;
+        if (item->kind != ST_YAML_SCALAR || item->length == 0) {
+            (void)st_loader_fault(loader, item->place, ST_ERR_VALUE, "'include' lists sheets",
+                                  "names of sheets, or paths relative to this file");
+            loader->include_failed = true;
+            continue;
+        }
+        read_file(loader, item->text, item->place);
+    }
+}
+
+static void read_parts(st_loader *loader, const st_yaml_node *root)
+{
+    static const struct {
+        const char *key;
+        st_yaml_kind kind;
+        void (*read)(st_loader *loader, const st_yaml_node *node);
+    } parts[] = {
+        {"enums", ST_YAML_MAP, st_loader_enums},         {"inputs", ST_YAML_MAP, st_loader_inputs},
+        {"functions", ST_YAML_MAP, st_loader_functions}, {"cells", ST_YAML_MAP, st_loader_cells},
+        {"checks", ST_YAML_LIST, st_loader_checks},      {"report", ST_YAML_LIST, st_loader_report},
+    };
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        const st_yaml_node *node =
+            st_loader_get(loader, root, parts[i].key, parts[i].kind, "the sheet");
+        if (node != NULL) {
+            parts[i].read(loader, node);
+        }
+    }
+}
+
+static void check_sheet_name(st_loader *loader, const st_yaml_node *root, const char *name)
+{
+    const st_yaml_node *node = st_yaml_get(root, "sheet");
+    if (node == NULL || name[0] == '\0') {
+        (void)st_loader_fault(loader, root->place, ST_ERR_NAME, "the sheet has no name",
+                              "'sheet: NAME' at the top");
+        return;
+    }
+    for (const char *c = name; *c != '\0'; c++) {
+        bool good = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_' ||
+                    *c == '-' || *c == '.' || (*c >= '0' && *c <= '9');
+        if (!good) {
+            (void)st_loader_fault(
+                loader, node->place, ST_ERR_NAME,
+                st_errors_text(loader->errors, "'%.60s' cannot name a sheet", name),
+                "letters, digits, '-', '_' and '.'");
+            return;
+        }
+    }
+}
+
+static void read_sheet(st_loader *loader, const st_yaml_node *root)
+{
+    static const char *const keys[] = {"sheet",  "title",     "doc",   "include", "enums",
+                                       "inputs", "functions", "cells", "checks",  "report"};
+    st_sheet *sheet = loader->sheet;
+    if (root->kind != ST_YAML_MAP) {
+        (void)st_errors_add(loader->errors,
+                            &(st_error){.status = ST_ERR_VALUE,
+                                        .place = root->place,
+                                        .message = "a sheet is described by keys",
+                                        .found = st_yaml_describe(root, loader->errors),
+                                        .expected = "a map with 'sheet', 'inputs', 'cells', ..."});
+        return;
+    }
+    st_loader_check_keys(loader, root, keys, sizeof(keys) / sizeof(keys[0]), "the sheet");
+    const char *name = st_loader_text(loader, root, "sheet", "the sheet");
+    check_sheet_name(loader, root, name);
+    if (loader->depth == 1) {
+        sheet->name = name;
+        sheet->title = st_loader_text(loader, root, "title", "the sheet");
+        sheet->doc = st_loader_text(loader, root, "doc", "the sheet");
+    }
+    read_includes(loader, root);
+    read_parts(loader, root);
+}
+
+static void report_include_cycle(st_loader *loader, size_t first, st_place place)
+{
+    st_buffer path = {0};
+    for (size_t i = first; i < loader->depth; i++) {
+        st_buffer_printf(&path, "%s -> ", loader->stack[i]);
+    }
+    st_buffer_text(&path, loader->stack[first]);
+    const char *message =
+        loader->depth - first == 1 ? "the sheet includes itself" : "sheets include each other";
+    (void)st_loader_fault(
+        loader, place, ST_ERR_CYCLE,
+        st_errors_text(loader->errors, "%s: %s", message, path.data == NULL ? "" : path.data),
+        NULL);
+    st_buffer_free(&path);
+}
+
+/* True when the file is new; marks it as being read. */
+static bool enter_file(st_loader *loader, const char *file, st_place place)
+{
+    size_t index = 0;
+    for (size_t i = 0; i < loader->depth; i++) {
+        if (strcmp(loader->stack[i], file) == 0) {
+            report_include_cycle(loader, i, place);
+            loader->include_failed = true;
+            return false;
+        }
+    }
+    if (st_names_get(&loader->files, file, &index)) {
+        return false;
+    }
+    if (loader->depth == ST_SHEET_MAX_INCLUDES) {
+        (void)st_loader_fault(loader, place, ST_ERR_LIMIT, "sheets include each other too deep",
+                              "at most 32 levels");
+        loader->include_failed = true;
+        return false;
+    }
+    if (!st_names_put(&loader->files, file, loader->files.count)) {
+        return st_loader_out_of_memory(loader);
+    }
+    loader->stack[loader->depth++] = file;
+    return true;
+}
+
+static void read_file(st_loader *loader, const char *name, st_place place)
+{
+    st_source source = {0};
+    const st_yaml_node *root = NULL;
+    if (loader->reader->read(loader->reader->context, name, place, loader->arena, &source,
+                             loader->errors) != ST_OK) {
+        loader->include_failed = true;
+        return;
+    }
+    if (!enter_file(loader, source.file, place)) {
+        return;
+    }
+    if (loader->depth == 1) {
+        loader->sheet->file = source.file;
+    }
+    if (st_yaml_parse(source.file, source.text, source.length, loader->arena, &root,
+                      loader->errors) == ST_OK) {
+        read_sheet(loader, root);
+    } else {
+        loader->include_failed = true;
+    }
+    loader->depth--;
+}
+
+/* Sorts the entries into inputs and cells, in the order in which they were first defined. */
+static bool sort_entries(st_loader *loader)
+{
+    st_sheet *sheet = loader->sheet;
+    size_t count = loader->entry_count;
+    sheet->inputs = st_arena_alloc(loader->arena, count + 1, sizeof(*sheet->inputs));
+    sheet->cells = st_arena_alloc(loader->arena, count + 1, sizeof(*sheet->cells));
+    sheet->cell_formulas = st_arena_alloc(loader->arena, count + 1, sizeof(*sheet->cell_formulas));
+    if (sheet->inputs == NULL || sheet->cells == NULL || sheet->cell_formulas == NULL) {
+        return st_loader_out_of_memory(loader);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const st_symbol_entry *entry = &loader->entries[i];
+        st_names *names = entry->is_cell ? &sheet->cell_names : &sheet->input_names;
+        size_t index = entry->is_cell ? sheet->cell_count++ : sheet->input_count++;
+        const char *name = entry->is_cell ? entry->cell.name : entry->input.name;
+        if (!st_names_put(names, name, index)) {
+            return st_loader_out_of_memory(loader);
+        }
+        if (entry->is_cell) {
+            sheet->cells[index] = entry->cell;
+            sheet->cells[index].expr = entry->formula.expr;
+            sheet->cell_formulas[index] = entry->formula;
+        } else {
+            sheet->inputs[index] = entry->input;
+        }
+    }
+    return true;
+}
+
+st_status st_sheet_load(const st_sheet_reader *reader, const char *name, st_arena *arena,
+                        const st_sheet **sheet, st_errors *errors)
+{
+    size_t before = st_errors_count(errors, ST_SEVERITY_ERROR);
+    st_sheet *loaded = st_arena_alloc(arena, 1, sizeof(*loaded));
+    if (loaded == NULL) {
+        return st_errors_add(errors,
+                             &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+    }
+    *loaded = (st_sheet){.name = name, .title = "", .doc = "", .file = name};
+    loaded->input_names.arena = arena;
+    loaded->cell_names.arena = arena;
+    loaded->function_names.arena = arena;
+    st_loader loader = {.reader = reader, .arena = arena, .errors = errors, .sheet = loaded};
+    loader.entry_names.arena = arena;
+    loader.value_names.arena = arena;
+    loader.files.arena = arena;
+    read_file(&loader, name, (st_place){0});
+    st_status status = ST_OK;
+    if (!loader.include_failed && sort_entries(&loader)) {
+        status = st_sheet_check_all(loaded, arena, errors);
+    }
+    if (st_errors_count(errors, ST_SEVERITY_ERROR) > before) {
+        return status != ST_OK ? status : st_errors_status(errors);
+    }
+    *sheet = loaded;
+    return ST_OK;
+}

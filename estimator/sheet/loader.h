@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state of reading a sheet, shared by the files that read its parts. */
+#ifndef STEPTIME_SHEET_LOADER_H
+#define STEPTIME_SHEET_LOADER_H
+
+#include "sheet/internal.h"
+
+/* An input or a cell, before the two are sorted apart (an override may turn one into the other). */
+typedef struct st_symbol_entry {
+    bool is_cell;
+    st_sheet_input input;
+    st_sheet_cell cell;
+    st_formula formula;
+} st_symbol_entry;
+
+typedef struct st_loader {
+    const st_sheet_reader *reader;
+    st_arena *arena;
+    st_errors *errors;
+    st_sheet *sheet;
+    st_symbol_entry *entries;
+    size_t entry_count;
+    size_t entry_capacity;
+    size_t function_capacity;
+    size_t check_capacity;
+    size_t section_capacity;
+    size_t enum_capacity;
+    size_t enum_formula_capacity;
+    size_t message_capacity;
+    size_t check_formula_capacity;
+    size_t function_formula_capacity;
+    st_names entry_names;
+    st_names value_names;                     /* values of enumerations */
+    const char *stack[ST_SHEET_MAX_INCLUDES]; /* files that are being read, for cycles */
+    size_t depth;
+    st_names files;      /* files that were read, so that each counts once */
+    bool include_failed; /* names would be missing: do not report them one by one */
+} st_loader;
+
+/* Reports an error at `place`; texts as in st_error. Returns false, for `return st_loader_fault()`.
+ */
+bool st_loader_fault(st_loader *loader, st_place place, st_status status, const char *message,
+                     const char *expected);
+bool st_loader_out_of_memory(st_loader *loader);
+
+/* Room for one more item; NULL (reported) when out of memory. */
+void *st_loader_grow(st_loader *loader, void *items, size_t size_bytes, size_t count,
+                     size_t *capacity);
+
+/* Reports keys of `map` that are not among `allowed`; `what` names the thing, e.g. "cell 'T'". */
+void st_loader_check_keys(st_loader *loader, const st_yaml_node *map, const char *const *allowed,
+                          size_t count, const char *what);
+
+/* The node of `key` if it has the kind; NULL when absent or (reported) of another kind. */
+const st_yaml_node *st_loader_get(st_loader *loader, const st_yaml_node *map, const char *key,
+                                  st_yaml_kind kind, const char *what);
+/* Text of a scalar key with outer blanks removed; "" when absent. */
+const char *st_loader_text(st_loader *loader, const st_yaml_node *map, const char *key,
+                           const char *what);
+bool st_loader_flag(st_loader *loader, const st_yaml_node *map, const char *key, const char *what);
+/* True when `name` may name a thing of the language; reports otherwise. */
+bool st_loader_name(st_loader *loader, const char *name, st_place place, const char *what);
+/* The type that a unit, "bool" or the name of an enumeration stands for; NULL node: pure number. */
+bool st_loader_type(st_loader *loader, const st_yaml_node *node, st_type *type);
+/* The formula in a scalar, parsed; a faulty one has no tree. */
+bool st_loader_formula(st_loader *loader, const st_yaml_node *scalar, st_formula *formula);
+
+/* The parts of a file; each reports its faults and goes on. */
+void st_loader_enums(st_loader *loader, const st_yaml_node *map);
+void st_loader_inputs(st_loader *loader, const st_yaml_node *map);
+void st_loader_functions(st_loader *loader, const st_yaml_node *map);
+void st_loader_cells(st_loader *loader, const st_yaml_node *map);
+void st_loader_checks(st_loader *loader, const st_yaml_node *list);
+void st_loader_report(st_loader *loader, const st_yaml_node *list);
+
+#endif

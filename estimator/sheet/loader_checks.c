@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks and the templates of their messages. */
+#include "sheet/loader.h"
+
+#include <string.h>
+
+enum { MAX_CHECKS = 1000, MAX_PARTS = 64 };
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Text of a template from `start` up to a single brace, with {{ and }} made one. */
+static char *read_text(st_loader *loader, const st_yaml_node *node, size_t start, size_t *end)
+{
+    char *text = st_arena_copy(loader->arena, node->text + start, node->length - start);
+    size_t length = 0;
+    size_t i = start;
+    while (text != NULL && i < node->length) {
+        char c = node->text[i];
+        bool brace = c == '{' || c == '}';
+        if (brace && node->text[i + 1] != c) {
+            break;
+        }
+        text[length++] = c;
+        i += brace ? 2 : 1;
+    }
+    if (text != NULL) {
+        text[length] = '\0';
+    }
+    *end = i;
+    return text;
+}
+
+/* The expression between braces; `open` is where '{' stands, *end is set behind '}'. */
+static bool read_value(st_loader *loader, const st_yaml_node *node, size_t open, size_t *end,
+                       st_formula *formula)
+{
+    const char *close = strchr(node->text + open, '}');
+    if (close == NULL) {
+        return st_loader_fault(loader, st_yaml_place_at(node, open), ST_ERR_SYNTAX,
+                               "the brace in the message is not closed",
+                               "'}', or '{{' for a brace itself");
+    }
+    size_t start = open + 1;
+    size_t length = (size_t)(close - node->text) - start;
+    *formula = (st_formula){.text = st_arena_copy(loader->arena, node->text + start, length),
+                            .length = length,
+                            .scalar = node,
+                            .scalar_offset = start,
+                            .place = node->place};
+    *end = start + length + 1;
+    if (formula->text == NULL) {
+        return st_loader_out_of_memory(loader);
+    }
+    return st_expr_parse(formula, loader->arena, loader->errors) == ST_OK;
+}
+
+static bool read_message(st_loader *loader, const st_yaml_node *node, st_message *message)
+{
+    message->parts = st_arena_alloc(loader->arena, MAX_PARTS, sizeof(*message->parts));
+    if (message->parts == NULL) {
+        return st_loader_out_of_memory(loader);
+    }
+    size_t position = 0;
+    while (position < node->length) {
+        if (message->count + 1 >= MAX_PARTS) {
+            return st_loader_fault(loader, node->place, ST_ERR_LIMIT,
+                                   "the message has too many values", "at most 31");
+        }
+        st_message_part *part = &message->parts[message->count++];
+        part->text = read_text(loader, node, position, &position);
+        if (part->text == NULL) {
+            return st_loader_out_of_memory(loader);
+        }
+        if (position == node->length) {
+            break;
+        }
+        if (node->text[position] == '}') {
+            return st_loader_fault(loader, st_yaml_place_at(node, position), ST_ERR_SYNTAX,
+                                   "the message closes a brace that it did not open",
+                                   "'}}' for a brace itself");
+        }
+        part = &message->parts[message->count++];
+        part->text = "";
+        if (!read_value(loader, node, position, &position, &part->formula)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool grow_checks(st_loader *loader)
+{
+    st_sheet *sheet = loader->sheet;
+    size_t count = sheet->check_count;
+    void *checks = st_loader_grow(loader, sheet->checks, sizeof(*sheet->checks), count,
+                                  &loader->check_capacity);
+    void *formulas = st_loader_grow(loader, sheet->check_formulas, sizeof(*sheet->check_formulas),
+                                    count, &loader->check_formula_capacity);
+    void *messages = st_loader_grow(loader, sheet->messages, sizeof(*sheet->messages), count,
+                                    &loader->message_capacity);
+    if (checks == NULL || formulas == NULL || messages == NULL) {
+        return false;
+    }
+    sheet->checks = checks;
+    sheet->check_formulas = formulas;
+    sheet->messages = messages;
+    return true;
+}
+
+static bool read_level(st_loader *loader, const st_yaml_node *node, const char *what)
+{
+    const char *level = st_loader_text(loader, node, "level", what);
+    if (level[0] != '\0' && strcmp(level, "error") != 0 && strcmp(level, "warning") != 0) {
+        (void)st_loader_fault(
+            loader, st_yaml_get(node, "level")->place, ST_ERR_VALUE,
+            st_errors_text(loader->errors, "'%.60s' is no level of a check", level),
+            "error or warning");
+    }
+    return strcmp(level, "warning") == 0;
+}
+
+static void read_check(st_loader *loader, const st_yaml_node *node)
+{
+    static const char *const keys[] = {"that", "else", "level"};
+    const char *what = "a check";
+    st_sheet *sheet = loader->sheet;
+    if (node->kind != ST_YAML_MAP) {
+        (void)st_loader_fault(loader, node->place, ST_ERR_VALUE, "a check is described by keys",
+                              "{that: CONDITION, else: MESSAGE}");
+        return;
+    }
+    st_loader_check_keys(loader, node, keys, COUNT(keys), what);
+    const st_yaml_node *that = st_loader_get(loader, node, "that", ST_YAML_SCALAR, what);
+    const st_yaml_node *message = st_loader_get(loader, node, "else", ST_YAML_SCALAR, what);
+    st_sheet_check check = {.place = node->place, .warning = read_level(loader, node, what)};
+    if (st_yaml_get(node, "that") == NULL || st_yaml_get(node, "else") == NULL) {
+        (void)st_loader_fault(loader, node->place, ST_ERR_NAME, "a check needs 'that' and 'else'",
+                              "{that: CONDITION, else: MESSAGE}");
+    }
+    if (that == NULL || message == NULL || !grow_checks(loader)) {
+        return;
+    }
+    st_formula formula = {.place = node->place};
+    st_message parts = {0};
+    bool good = st_loader_formula(loader, that, &formula);
+    good = read_message(loader, message, &parts) && good;
+    if (!good) {
+        return;
+    }
+    check.formula = formula.text;
+    check.message = message->text;
+    check.expr = formula.expr;
+    check.place = st_formula_place_at(&formula, 0);
+    sheet->checks[sheet->check_count] = check;
+    sheet->check_formulas[sheet->check_count] = formula;
+    sheet->messages[sheet->check_count] = parts;
+    sheet->check_count++;
+}
+
+void st_loader_checks(st_loader *loader, const st_yaml_node *list)
+{
+    if (list->count > MAX_CHECKS) {
+        (void)st_loader_fault(loader, list->place, ST_ERR_LIMIT, "the sheet has too many checks",
+                              "at most 1000");
+        return;
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        read_check(loader, list->items[i]);
+    }
+}

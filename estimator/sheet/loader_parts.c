@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of a sheet's file: enumerations, inputs, functions, cells, checks, report. */
+#include "sheet/loader.h"
+
+#include <string.h>
+
+enum { MAX_ENUM_VALUES = 64, MAX_LIST = 1000 };
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const char *describe(st_loader *loader, const char *kind, const char *name)
+{
+    return st_errors_text(loader->errors, "%s '%.60s'", kind, name);
+}
+
+static bool is_map(st_loader *loader, const st_yaml_node *node, const char *what)
+{
+    if (node->kind == ST_YAML_MAP) {
+        return true;
+    }
+    (void)st_errors_add(
+        loader->errors,
+        &(st_error){.status = ST_ERR_VALUE,
+                    .place = node->place,
+                    .message = st_errors_text(loader->errors, "%s is not described by keys", what),
+                    .found = st_yaml_describe(node, loader->errors),
+                    .expected = "a map, e.g. {unit: us, is: V/C, doc: transfer}"});
+    return false;
+}
+
+/* --- enumerations ---------------------------------------------------------------------------- */
+
+static bool read_enum_values(st_loader *loader, const st_yaml_node *list, st_enum *entry)
+{
+    if (list->kind != ST_YAML_LIST || list->count == 0 || list->count > MAX_ENUM_VALUES) {
+        return st_loader_fault(loader, list->place, ST_ERR_VALUE,
+                               describe(loader, "enumeration", entry->name),
+                               "a list of 1 to 64 names");
+    }
+    const char **values = st_arena_alloc(loader->arena, list->count, sizeof(*values));
+    if (values == NULL) {
+        return st_loader_out_of_memory(loader);
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        const st_yaml_node *item = list->items[i];
+        if (item->kind != ST_YAML_SCALAR ||
+            !st_loader_name(loader, item->text, item->place, "a value of an enumeration")) {
+            return false;
+        }
+        size_t taken = 0;
+        if (st_names_get(&loader->entry_names, item->text, &taken)) {
+            return st_loader_fault(
+                loader, item->place, ST_ERR_NAME,
+                st_errors_text(loader->errors, "'%s' already names a cell or an input", item->text),
+                NULL);
+        }
+        for (size_t j = 0; j < i; j++) {
+            if (strcmp(values[j], item->text) == 0) {
+                return st_loader_fault(
+                    loader, item->place, ST_ERR_NAME,
+                    st_errors_text(loader->errors, "value '%s' stands twice", item->text), NULL);
+            }
+        }
+        values[i] = item->text;
+        if (!st_names_put(&loader->value_names, item->text, i)) {
+            return st_loader_out_of_memory(loader);
+        }
+    }
+    entry->values = values;
+    entry->count = list->count;
+    return true;
+}
+
+void st_loader_enums(st_loader *loader, const st_yaml_node *map)
+{
+    st_sheet *sheet = loader->sheet;
+    for (size_t i = 0; i < map->count; i++) {
+        st_enum entry = {.name = map->keys[i], .place = map->key_places[i]};
+        bool taken = false;
+        for (size_t j = 0; j < sheet->enum_count; j++) {
+            taken = taken || strcmp(sheet->enums[j].name, entry.name) == 0;
+        }
+        if (taken) {
+            (void)st_loader_fault(
+                loader, entry.place, ST_ERR_NAME,
+                st_errors_text(loader->errors, "enumeration '%s' is already defined", entry.name),
+                NULL);
+            continue;
+        }
+        if (!st_loader_name(loader, entry.name, entry.place, "an enumeration") ||
+            !read_enum_values(loader, map->items[i], &entry)) {
+            continue;
+        }
+        if (sheet->enum_count == MAX_LIST) {
+            (void)st_loader_fault(loader, entry.place, ST_ERR_LIMIT, "too many enumerations",
+                                  "at most 1000");
+            return;
+        }
+        if (sheet->enums == NULL) {
+            /* One block from the start: types point into it. */
+            sheet->enums = st_arena_alloc(loader->arena, MAX_LIST, sizeof(*sheet->enums));
+        }
+        if (sheet->enums == NULL) {
+            (void)st_loader_out_of_memory(loader);
+            return;
+        }
+        sheet->enums[sheet->enum_count++] = entry;
+    }
+}
+
+/* --- inputs and cells ------------------------------------------------------------------------ */
+
+static st_place entry_place(const st_symbol_entry *entry)
+{
+    return entry->is_cell ? entry->cell.place : entry->input.place;
+}
+
+/*
+ * Where the entry `name` goes: the slot of the definition that it overrides, or a new one. NULL
+ * when it may not go anywhere (reported).
+ */
+static st_symbol_entry *place_entry(st_loader *loader, const char *name, st_place place,
+                                    bool override)
+{
+    size_t index = 0;
+    if (st_names_get(&loader->value_names, name, &index)) {
+        (void)st_loader_fault(
+            loader, place, ST_ERR_NAME,
+            st_errors_text(loader->errors, "'%s' is already a value of an enumeration", name),
+            NULL);
+        return NULL;
+    }
+    if (st_names_get(&loader->entry_names, name, &index)) {
+        st_place first = entry_place(&loader->entries[index]);
+        if (!override) {
+            (void)st_loader_fault(
+                loader, place, ST_ERR_NAME,
+                st_errors_text(loader->errors, "'%s' is already defined at %s:%d", name,
+                               first.file == NULL ? "?" : first.file, first.line),
+                "another name, or 'override: true' to replace what an included sheet defines");
+            return NULL;
+        }
+        return &loader->entries[index];
+    }
+    if (override) {
+        (void)st_loader_fault(loader, place, ST_ERR_NAME,
+                              st_errors_text(loader->errors, "'%s' overrides nothing", name),
+                              "the name of an input or a cell of an included sheet");
+        return NULL;
+    }
+    if (loader->entry_count == ST_SHEET_MAX_SYMBOLS) {
+        (void)st_loader_fault(loader, place, ST_ERR_LIMIT, "the sheet has too many cells",
+                              "at most 20000");
+        return NULL;
+    }
+    st_symbol_entry *grown = st_loader_grow(loader, loader->entries, sizeof(*loader->entries),
+                                            loader->entry_count, &loader->entry_capacity);
+    if (grown == NULL) {
+        return NULL;
+    }
+    loader->entries = grown;
+    if (!st_names_put(&loader->entry_names, name, loader->entry_count)) {
+        (void)st_loader_out_of_memory(loader);
+        return NULL;
+    }
+    return &loader->entries[loader->entry_count++];
+}
+
+static void read_default(st_loader *loader, const st_yaml_node *node, st_sheet_input *input)
+{
+    input->has_default = true;
+    if (input->type.kind == ST_TYPE_NUMBER) {
+        if (st_quantity_parse(node->text, node->length, &input->type.unit,
+                              st_yaml_place_at(node, 0), &input->default_value,
+                              loader->errors) != ST_OK) {
+            input->default_value = 0;
+        }
+        return;
+    }
+    static const char *const truths[] = {"false", "true"};
+    bool truth = input->type.kind == ST_TYPE_BOOL;
+    const char *const *values = truth ? truths : input->type.enumeration->values;
+    size_t count = truth ? COUNT(truths) : input->type.enumeration->count;
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(values[i], node->text) == 0) {
+            input->default_value = (double)i;
+            return;
+        }
+    }
+    (void)st_errors_add(
+        loader->errors,
+        &(st_error){.status = ST_ERR_VALUE,
+                    .place = node->place,
+                    .message = st_errors_text(loader->errors, "the default of '%s'", input->name),
+                    .found = st_yaml_describe(node, loader->errors),
+                    .expected = truth ? "true or false" : "a value of its enumeration",
+                    .suggestion = st_nearest(node->text, values, count)});
+}
+
+static void read_input(st_loader *loader, const char *name, st_place place,
+                       const st_yaml_node *node)
+{
+    static const char *const keys[] = {"from", "unit", "doc", "cite", "default", "override"};
+    const char *what = describe(loader, "input", name);
+    if (!st_loader_name(loader, name, place, "an input") || !is_map(loader, node, what)) {
+        return;
+    }
+    st_loader_check_keys(loader, node, keys, COUNT(keys), what);
+    st_sheet_input input = {.name = name, .place = place};
+    input.from = st_loader_text(loader, node, "from", what);
+    input.doc = st_loader_text(loader, node, "doc", what);
+    input.cite = st_loader_text(loader, node, "cite", what);
+    bool typed = st_loader_type(loader, st_yaml_get(node, "unit"), &input.type);
+    const st_yaml_node *value = st_loader_get(loader, node, "default", ST_YAML_SCALAR, what);
+    if (value != NULL && typed) {
+        read_default(loader, value, &input);
+    }
+    if (input.from[0] == '\0') {
+        (void)st_loader_fault(loader, place, ST_ERR_NAME,
+                              st_errors_text(loader->errors, "%s has no key 'from'", what),
+                              "the job key that gives its value, e.g. 'from: model.hidden'");
+    }
+    st_symbol_entry *entry =
+        place_entry(loader, name, place, st_loader_flag(loader, node, "override", what));
+    if (entry != NULL) {
+        *entry = (st_symbol_entry){.input = input};
+    }
+}
+
+void st_loader_inputs(st_loader *loader, const st_yaml_node *map)
+{
+    for (size_t i = 0; i < map->count; i++) {
+        read_input(loader, map->keys[i], map->key_places[i], map->items[i]);
+    }
+}
+
+static void read_cell(st_loader *loader, const char *name, st_place place, const st_yaml_node *node)
+{
+    static const char *const keys[] = {"unit", "is", "doc", "cite", "open", "override"};
+    const char *what = describe(loader, "cell", name);
+    if (!st_loader_name(loader, name, place, "a cell") || !is_map(loader, node, what)) {
+        return;
+    }
+    st_loader_check_keys(loader, node, keys, COUNT(keys), what);
+    st_symbol_entry read = {.is_cell = true, .cell = {.name = name, .place = place}};
+    st_sheet_cell *cell = &read.cell;
+    cell->doc = st_loader_text(loader, node, "doc", what);
+    cell->cite = st_loader_text(loader, node, "cite", what);
+    cell->open = st_loader_flag(loader, node, "open", what);
+    bool typed = st_loader_type(loader, st_yaml_get(node, "unit"), &cell->type);
+    const st_yaml_node *is = st_loader_get(loader, node, "is", ST_YAML_SCALAR, what);
+    cell->formula = "";
+    if (is != NULL) {
+        bool parsed = st_loader_formula(loader, is, &read.formula);
+        cell->formula = read.formula.text;
+        cell->formula_place = st_formula_place_at(&read.formula, 0);
+        read.formula.expr = parsed && typed ? read.formula.expr : NULL;
+    } else if (st_yaml_get(node, "is") == NULL) {
+        (void)st_loader_fault(loader, place, ST_ERR_NAME,
+                              st_errors_text(loader->errors, "%s has no key 'is'", what),
+                              "its formula, e.g. 'is: V/C'");
+    }
+    st_symbol_entry *entry =
+        place_entry(loader, name, place, st_loader_flag(loader, node, "override", what));
+    if (entry != NULL) {
+        *entry = read;
+    }
+}
+
+void st_loader_cells(st_loader *loader, const st_yaml_node *map)
+{
+    for (size_t i = 0; i < map->count; i++) {
+        read_cell(loader, map->keys[i], map->key_places[i], map->items[i]);
+    }
+}
+
+/* --- functions ------------------------------------------------------------------------------- */
+
+static bool read_arguments(st_loader *loader, const st_yaml_node *map, st_sheet_function *function)
+{
+    if (map == NULL) {
+        return true;
+    }
+    if (map->count > ST_EXPR_MAX_ARGUMENTS) {
+        return st_loader_fault(loader, map->place, ST_ERR_LIMIT,
+                               describe(loader, "function", function->name),
+                               "at most 64 arguments");
+    }
+    st_sheet_argument *arguments = st_arena_alloc(loader->arena, map->count, sizeof(*arguments));
+    if (arguments == NULL && map->count > 0) {
+        return st_loader_out_of_memory(loader);
+    }
+    bool good = true;
+    for (size_t i = 0; i < map->count; i++) {
+        size_t taken = 0;
+        arguments[i].name = map->keys[i];
+        good = st_loader_name(loader, map->keys[i], map->key_places[i], "an argument") && good;
+        if (st_names_get(&loader->value_names, map->keys[i], &taken)) {
+            good = st_loader_fault(loader, map->key_places[i], ST_ERR_NAME,
+                                   st_errors_text(loader->errors,
+                                                  "'%s' is already a value of an enumeration",
+                                                  map->keys[i]),
+                                   NULL);
+        }
+        good = st_loader_type(loader, map->items[i], &arguments[i].type) && good;
+    }
+    function->arguments = arguments;
+    function->argument_count = map->count;
+    return good;
+}
+
+/* The slot for a function: an overridden one or a new one; SIZE_MAX when it may not go anywhere. */
+static size_t place_function(st_loader *loader, const char *name, st_place place, bool override)
+{
+    st_sheet *sheet = loader->sheet;
+    size_t index = 0;
+    bool exists = st_names_get(&sheet->function_names, name, &index);
+    if (exists != override) {
+        (void)st_loader_fault(
+            loader, place, ST_ERR_NAME,
+            st_errors_text(loader->errors,
+                           exists ? "function '%s' is already defined"
+                                  : "function '%s' overrides nothing",
+                           name),
+            exists ? "another name, or 'override: true' to replace what an included sheet defines"
+                   : "the name of a function of an included sheet");
+        return SIZE_MAX;
+    }
+    if (exists) {
+        return index;
+    }
+    st_sheet_function *functions =
+        st_loader_grow(loader, sheet->functions, sizeof(*functions), sheet->function_count,
+                       &loader->function_capacity);
+    st_formula *formulas =
+        st_loader_grow(loader, sheet->function_formulas, sizeof(*formulas), sheet->function_count,
+                       &loader->function_formula_capacity);
+    if (functions == NULL || formulas == NULL) {
+        return SIZE_MAX;
+    }
+    sheet->functions = functions;
+    sheet->function_formulas = formulas;
+    if (!st_names_put(&sheet->function_names, name, sheet->function_count)) {
+        (void)st_loader_out_of_memory(loader);
+        return SIZE_MAX;
+    }
+    return sheet->function_count++;
+}
+
+static void read_body(st_loader *loader, const st_yaml_node *node, bool typed,
+                      st_sheet_function *function, st_formula *formula)
+{
+    const char *what = describe(loader, "function", function->name);
+    const st_yaml_node *is = st_loader_get(loader, node, "is", ST_YAML_SCALAR, what);
+    if (is != NULL) {
+        bool parsed = st_loader_formula(loader, is, formula);
+        function->formula = formula->text;
+        function->formula_place = st_formula_place_at(formula, 0);
+        formula->expr = parsed && typed ? formula->expr : NULL;
+        function->expr = formula->expr;
+    } else if (!function->open && st_yaml_get(node, "is") == NULL) {
+        (void)st_loader_fault(loader, function->place, ST_ERR_NAME,
+                              st_errors_text(loader->errors, "%s has no key 'is'", what),
+                              "its formula, or 'open: true' where a provider gives the value");
+    }
+}
+
+static void read_function(st_loader *loader, const char *name, st_place place,
+                          const st_yaml_node *node)
+{
+    static const char *const keys[] = {"args", "unit", "is", "open", "doc", "cite", "override"};
+    const char *what = describe(loader, "function", name);
+    if (!st_loader_name(loader, name, place, "a function") || !is_map(loader, node, what)) {
+        return;
+    }
+    st_loader_check_keys(loader, node, keys, COUNT(keys), what);
+    st_sheet_function function = {.name = name, .place = place};
+    st_formula formula = {.place = place};
+    function.doc = st_loader_text(loader, node, "doc", what);
+    function.cite = st_loader_text(loader, node, "cite", what);
+    function.open = st_loader_flag(loader, node, "open", what);
+    bool typed = st_loader_type(loader, st_yaml_get(node, "unit"), &function.type);
+    typed =
+        read_arguments(loader, st_loader_get(loader, node, "args", ST_YAML_MAP, what), &function) &&
+        typed;
+    read_body(loader, node, typed, &function, &formula);
+    bool override = st_loader_flag(loader, node, "override", what);
+    size_t index = place_function(loader, name, place, override);
+    if (index != SIZE_MAX) {
+        loader->sheet->functions[index] = function;
+        loader->sheet->function_formulas[index] = formula;
+    }
+}
+
+void st_loader_functions(st_loader *loader, const st_yaml_node *map)
+{
+    if (map->count > MAX_LIST) {
+        (void)st_loader_fault(loader, map->place, ST_ERR_LIMIT, "the sheet has too many functions",
+                              "at most 1000");
+        return;
+    }
+    for (size_t i = 0; i < map->count; i++) {
+        read_function(loader, map->keys[i], map->key_places[i], map->items[i]);
+    }
+}
+
+/* --- report ---------------------------------------------------------------------------------- */
+
+static st_sheet_section *section_titled(st_loader *loader, const char *title)
+{
+    st_sheet *sheet = loader->sheet;
+    for (size_t i = 0; i < sheet->section_count; i++) {
+        if (strcmp(sheet->sections[i].title, title) == 0) {
+            return &sheet->sections[i];
+        }
+    }
+    st_sheet_section *sections = st_loader_grow(loader, sheet->sections, sizeof(*sections),
+                                                sheet->section_count, &loader->section_capacity);
+    if (sections == NULL) {
+        return NULL;
+    }
+    sheet->sections = sections;
+    sheet->sections[sheet->section_count] = (st_sheet_section){.title = title};
+    return &sheet->sections[sheet->section_count++];
+}
+
+/* Names are checked here: everything that they may name was read before. */
+static bool section_name(st_loader *loader, const st_yaml_node *item)
+{
+    size_t index = 0;
+    if (item->kind != ST_YAML_SCALAR) {
+        return st_loader_fault(loader, item->place, ST_ERR_VALUE, "a report lists names of cells",
+                               "the name of a cell or an input");
+    }
+    if (st_names_get(&loader->entry_names, item->text, &index)) {
+        return true;
+    }
+    if (loader->include_failed) {
+        return false;
+    }
+    const char *nearest = NULL;
+    for (size_t i = 0; i < loader->entry_count; i++) {
+        const st_symbol_entry *entry = &loader->entries[i];
+        const char *pair[2] = {nearest, entry->is_cell ? entry->cell.name : entry->input.name};
+        nearest =
+            nearest == NULL ? st_nearest(item->text, pair + 1, 1) : st_nearest(item->text, pair, 2);
+    }
+    (void)st_errors_add(loader->errors, &(st_error){.status = ST_ERR_NAME,
+                                                    .place = item->place,
+                                                    .message = st_errors_text(
+                                                        loader->errors,
+                                                        "the report names '%.60s', which is no"
+                                                        " cell or input",
+                                                        item->text),
+                                                    .suggestion = nearest});
+    return false;
+}
+
+static void read_section(st_loader *loader, const st_yaml_node *node)
+{
+    static const char *const keys[] = {"section", "cells"};
+    const char *what = "a report section";
+    if (!is_map(loader, node, what)) {
+        return;
+    }
+    st_loader_check_keys(loader, node, keys, COUNT(keys), what);
+    const char *title = st_loader_text(loader, node, "section", what);
+    const st_yaml_node *cells = st_loader_get(loader, node, "cells", ST_YAML_LIST, what);
+    if (title[0] == '\0' || (cells == NULL && st_yaml_get(node, "cells") == NULL)) {
+        (void)st_loader_fault(loader, node->place, ST_ERR_NAME,
+                              "a report section needs 'section' and 'cells'",
+                              "{section: TITLE, cells: [names]}");
+        return;
+    }
+    st_sheet_section *section = cells == NULL ? NULL : section_titled(loader, title);
+    if (section == NULL) {
+        return;
+    }
+    size_t total = section->count + cells->count;
+    const char **names = st_arena_alloc(loader->arena, total, sizeof(*names));
+    if (names == NULL && total > 0) {
+        (void)st_loader_out_of_memory(loader);
+        return;
+    }
+    size_t count = section->count;
+    for (size_t i = 0; i < count; i++) {
+        names[i] = section->cells[i];
+    }
+    for (size_t i = 0; i < cells->count; i++) {
+        if (section_name(loader, cells->items[i])) {
+            names[count++] = cells->items[i]->text;
+        }
+    }
+    section->cells = names;
+    section->count = count;
+}
+
+void st_loader_report(st_loader *loader, const st_yaml_node *list)
+{
+    if (list->count > MAX_LIST) {
+        (void)st_loader_fault(loader, list->place, ST_ERR_LIMIT, "the report has too many sections",
+                              "at most 1000");
+        return;
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        read_section(loader, list->items[i]);
+    }
+}

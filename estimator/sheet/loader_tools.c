@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Small steps that every part of the sheet reader takes. */
+#include "sheet/loader.h"
+
+#include <string.h>
+
+bool st_loader_fault(st_loader *loader, st_place place, st_status status, const char *message,
+                     const char *expected)
+{
+    (void)st_errors_add(
+        loader->errors,
+        &(st_error){.status = status, .place = place, .message = message, .expected = expected});
+    return false;
+}
+
+bool st_loader_out_of_memory(st_loader *loader)
+{
+    return st_loader_fault(loader, (st_place){.file = loader->sheet->file}, ST_ERR_MEMORY,
+                           "out of memory", NULL);
+}
+
+void *st_loader_grow(st_loader *loader, void *items, size_t size_bytes, size_t count,
+                     size_t *capacity)
+{
+    void *grown = st_arena_grow(loader->arena, items, size_bytes, count + 1, capacity);
+    if (grown == NULL) {
+        (void)st_loader_out_of_memory(loader);
+    }
+    return grown;
+}
+
+void st_loader_check_keys(st_loader *loader, const st_yaml_node *map, const char *const *allowed,
+                          size_t count, const char *what)
+{
+    for (size_t i = 0; i < map->count; i++) {
+        bool known = false;
+        for (size_t j = 0; j < count && !known; j++) {
+            known = strcmp(map->keys[i], allowed[j]) == 0;
+        }
+        if (known) {
+            continue;
+        }
+        st_buffer list = {0};
+        for (size_t j = 0; j < count; j++) {
+            st_buffer_printf(&list, j == 0 ? "%s" : ", %s", allowed[j]);
+        }
+        (void)st_errors_add(
+            loader->errors,
+            &(st_error){
+                .status = ST_ERR_NAME,
+                .place = map->key_places[i],
+                .message = st_errors_text(loader->errors, "%s has no key '%s'", what, map->keys[i]),
+                .expected = list.data == NULL
+                                ? NULL
+                                : st_errors_text(loader->errors, "one of %s", list.data),
+                .suggestion = st_nearest(map->keys[i], allowed, count)});
+        st_buffer_free(&list);
+    }
+}
+
+const st_yaml_node *st_loader_get(st_loader *loader, const st_yaml_node *map, const char *key,
+                                  st_yaml_kind kind, const char *what)
+{
+    static const char *const kinds[] = {"a text", "a list", "a map"};
+    const st_yaml_node *node = st_yaml_get(map, key);
+    if (node == NULL || node->kind == kind) {
+        return node;
+    }
+    (void)st_errors_add(loader->errors, &(st_error){.status = ST_ERR_VALUE,
+                                                    .place = node->place,
+                                                    .message = st_errors_text(
+                                                        loader->errors, "'%s' of %s", key, what),
+                                                    .found = st_yaml_describe(node, loader->errors),
+                                                    .expected = kinds[kind]});
+    return NULL;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* The span of a text without its outer blanks. */
+static void trim(const char *text, size_t length, size_t *start, size_t *end)
+{
+    *start = 0;
+    *end = length;
+    while (*start < *end && is_blank(text[*start])) {
+        (*start)++;
+    }
+    while (*end > *start && is_blank(text[*end - 1])) {
+        (*end)--;
+    }
+}
+
+const char *st_loader_text(st_loader *loader, const st_yaml_node *map, const char *key,
+                           const char *what)
+{
+    const st_yaml_node *node = st_loader_get(loader, map, key, ST_YAML_SCALAR, what);
+    if (node == NULL) {
+        return "";
+    }
+    size_t start = 0;
+    size_t end = 0;
+    trim(node->text, node->length, &start, &end);
+    const char *text = st_arena_copy(loader->arena, node->text + start, end - start);
+    if (text == NULL) {
+        (void)st_loader_out_of_memory(loader);
+        return "";
+    }
+    return text;
+}
+
+bool st_loader_flag(st_loader *loader, const st_yaml_node *map, const char *key, const char *what)
+{
+    const st_yaml_node *node = st_loader_get(loader, map, key, ST_YAML_SCALAR, what);
+    if (node == NULL || strcmp(node->text, "false") == 0) {
+        return false;
+    }
+    if (strcmp(node->text, "true") == 0) {
+        return true;
+    }
+    (void)st_errors_add(loader->errors, &(st_error){.status = ST_ERR_VALUE,
+                                                    .place = node->place,
+                                                    .message = st_errors_text(
+                                                        loader->errors, "'%s' of %s", key, what),
+                                                    .found = st_yaml_describe(node, loader->errors),
+                                                    .expected = "true or false"});
+    return false;
+}
+
+bool st_loader_name(st_loader *loader, const char *name, st_place place, const char *what)
+{
+    bool good = name[0] != '\0' && !(name[0] >= '0' && name[0] <= '9');
+    for (const char *c = name; *c != '\0'; c++) {
+        good = good && ((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_' ||
+                        (*c >= '0' && *c <= '9'));
+    }
+    if (!good) {
+        return st_loader_fault(loader, place, ST_ERR_NAME,
+                               st_errors_text(loader->errors, "'%.60s' cannot name %s", name, what),
+                               "a letter or '_', then letters, digits and '_'");
+    }
+    if (st_expr_is_reserved(name)) {
+        return st_loader_fault(loader, place, ST_ERR_NAME,
+                               st_errors_text(loader->errors,
+                                              "'%s' cannot name %s: it is a word of the language",
+                                              name, what),
+                               NULL);
+    }
+    return true;
+}
+
+bool st_loader_type(st_loader *loader, const st_yaml_node *node, st_type *type)
+{
+    *type = (st_type){.kind = ST_TYPE_NUMBER, .unit = st_unit_one()};
+    if (node == NULL) {
+        return true;
+    }
+    if (node->kind != ST_YAML_SCALAR) {
+        (void)st_errors_add(
+            loader->errors,
+            &(st_error){.status = ST_ERR_VALUE,
+                        .place = node->place,
+                        .message = "a unit is one text",
+                        .found = st_yaml_describe(node, loader->errors),
+                        .expected = "a unit, 'bool' or the name of an enumeration"});
+        return false;
+    }
+    if (strcmp(node->text, "bool") == 0) {
+        type->kind = ST_TYPE_BOOL;
+        return true;
+    }
+    for (size_t i = 0; i < loader->sheet->enum_count; i++) {
+        if (strcmp(loader->sheet->enums[i].name, node->text) == 0) {
+            type->kind = ST_TYPE_ENUM;
+            type->enumeration = &loader->sheet->enums[i];
+            return true;
+        }
+    }
+    return st_unit_parse(node->text, node->length, st_yaml_place_at(node, 0), &type->unit,
+                         loader->errors) == ST_OK;
+}
+
+bool st_loader_formula(st_loader *loader, const st_yaml_node *scalar, st_formula *formula)
+{
+    size_t start = 0;
+    size_t end = 0;
+    trim(scalar->text, scalar->length, &start, &end);
+    char *text = st_arena_copy(loader->arena, scalar->text + start, end - start);
+    if (text == NULL) {
+        return st_loader_out_of_memory(loader);
+    }
+    *formula = (st_formula){.text = text,
+                            .length = end - start,
+                            .scalar = scalar,
+                            .scalar_offset = start,
+                            .place = scalar->place};
+    return st_expr_parse(formula, loader->arena, loader->errors) == ST_OK;
+}

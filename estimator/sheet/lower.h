@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lowering: from checked trees to the value graph. Calls of sheet functions are inlined. */
+#ifndef STEPTIME_SHEET_LOWER_H
+#define STEPTIME_SHEET_LOWER_H
+
+#include "sheet/graph.h"
+
+typedef struct st_lowering {
+    const st_sheet *sheet;
+    st_graph graph;
+    uint32_t *cells;                        /* value of every cell that was lowered */
+    const st_provider **cell_providers;     /* per cell, NULL: the formula */
+    const st_provider **function_providers; /* per function */
+    size_t *order;                          /* of evaluation of the cells */
+    bool has_cell_providers;
+    size_t work; /* nodes walked, against exponential inlining */
+    bool too_large;
+} st_lowering;
+
+/* Values of the arguments of the function whose body is lowered; NULL outside of functions. */
+typedef const uint32_t *st_scope;
+
+/* Binds the providers; errors where one fits nothing. */
+st_status st_lowering_begin(st_lowering *lowering, const st_sheet *sheet,
+                            const st_program_options *options, st_arena *arena,
+                            st_errors *errors) ST_NODISCARD;
+
+/* Lowers the cells marked in `needed` and whatever they need (marks are added). */
+st_status st_lowering_cells(st_lowering *lowering, bool *needed, st_errors *errors) ST_NODISCARD;
+/* Marks the cells that a tree reads. */
+void st_lowering_mark(const st_lowering *lowering, const st_expr *expr, bool *needed);
+
+/* The value of a tree; cells that it reads must be lowered. ST_NO_VALUE when it fails. */
+uint32_t st_lower(st_lowering *lowering, const st_expr *expr, st_scope scope);
+st_status st_lowering_status(const st_lowering *lowering, st_errors *errors) ST_NODISCARD;
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A map from names to indices, for symbol tables. */
+#ifndef STEPTIME_SHEET_NAMES_H
+#define STEPTIME_SHEET_NAMES_H
+
+#include "steptime/arena.h"
+
+typedef struct st_name_slot {
+    const char *name; /* NULL: free */
+    size_t index;
+} st_name_slot;
+
+typedef struct st_names {
+    st_arena *arena;
+    st_name_slot *slots;
+    size_t capacity; /* a power of two, or 0 */
+    size_t count;
+} st_names;
+
+/* Sets or replaces; `name` must live as long as the map. False when out of memory. */
+bool st_names_put(st_names *names, const char *name, size_t index) ST_NODISCARD;
+/* False where the name is unknown. */
+bool st_names_get(const st_names *names, const char *name, size_t *index);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who needs whom: an order in which every cell (or function) stands behind those that it reads, or
+ * the cycle that makes one impossible. The walk keeps its own stack, since chains of cells may be
+ * long.
+ */
+#include "sheet/order.h"
+
+enum { UNSEEN, OPEN, DONE };
+
+/* A cell (or function) that a formula names, and where; a provider names without a place. */
+typedef struct st_reference {
+    size_t node;
+    const st_expr *expr;
+} st_reference;
+
+typedef struct st_frame {
+    size_t node;
+    st_reference *references;
+    size_t count;
+    size_t next;
+} st_frame;
+
+typedef struct st_walk {
+    const st_sheet *sheet;
+    const st_provider *const *providers; /* per cell; NULL: formulas only */
+    st_arena *arena;
+    st_errors *errors;
+    bool functions; /* over functions, else over cells */
+    unsigned char *states;
+    st_frame *frames;
+    size_t depth;
+    size_t *order;
+    size_t order_count;
+    bool failed;
+} st_walk;
+
+static bool is_reference(const st_walk *walk, const st_expr *expr)
+{
+    if (walk->functions) {
+        return expr->kind == ST_EXPR_CALL && expr->name_kind == ST_NAME_FUNCTION;
+    }
+    return expr->kind == ST_EXPR_NAME && expr->name_kind == ST_NAME_CELL;
+}
+
+static size_t count_references(const st_walk *walk, const st_expr *expr)
+{
+    size_t count = is_reference(walk, expr) ? 1 : 0;
+    for (size_t i = 0; i < expr->child_count; i++) {
+        count += count_references(walk, expr->children[i]);
+    }
+    return count;
+}
+
+static void list_references(const st_walk *walk, const st_expr *expr, st_frame *frame)
+{
+    if (is_reference(walk, expr)) {
+        frame->references[frame->count++] = (st_reference){.node = expr->index, .expr = expr};
+    }
+    for (size_t i = 0; i < expr->child_count; i++) {
+        list_references(walk, expr->children[i], frame);
+    }
+}
+
+static const char *node_name(const st_walk *walk, size_t node)
+{
+    return walk->functions ? walk->sheet->functions[node].name : walk->sheet->cells[node].name;
+}
+
+static void list_provider_references(const st_walk *walk, const st_provider *provider,
+                                     st_frame *frame)
+{
+    for (size_t i = 0; i < provider->argument_count; i++) {
+        size_t node = 0;
+        if (st_names_get(&walk->sheet->cell_names, provider->argument_names[i], &node)) {
+            frame->references[frame->count++] = (st_reference){.node = node};
+        }
+    }
+}
+
+static void push(st_walk *walk, size_t node)
+{
+    const st_provider *provider = walk->providers == NULL ? NULL : walk->providers[node];
+    const st_expr *expr =
+        walk->functions ? walk->sheet->functions[node].expr : walk->sheet->cells[node].expr;
+    st_frame *frame = &walk->frames[walk->depth++];
+    *frame = (st_frame){.node = node};
+    walk->states[node] = OPEN;
+    if (provider == NULL && expr == NULL) {
+        return;
+    }
+    size_t count = provider != NULL ? provider->argument_count : count_references(walk, expr);
+    frame->references = st_arena_alloc(walk->arena, count + 1, sizeof(*frame->references));
+    if (frame->references == NULL) {
+        (void)st_errors_add(walk->errors,
+                            &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        walk->failed = true;
+    } else if (provider != NULL) {
+        list_provider_references(walk, provider, frame);
+    } else {
+        list_references(walk, expr, frame);
+    }
+}
+
+static void report_cycle(st_walk *walk, size_t target)
+{
+    size_t first = walk->depth - 1;
+    while (walk->frames[first].node != target) {
+        first--;
+    }
+    st_buffer path = {0};
+    for (size_t i = first; i < walk->depth; i++) {
+        st_buffer_printf(&path, "%s -> ", node_name(walk, walk->frames[i].node));
+    }
+    st_buffer_text(&path, node_name(walk, target));
+    const st_frame *last = &walk->frames[walk->depth - 1];
+    const st_expr *expr = last->references[last->next - 1].expr;
+    const st_formula *formula = walk->functions ? &walk->sheet->function_formulas[last->node]
+                                                : &walk->sheet->cell_formulas[last->node];
+    const char *what = walk->functions ? "functions call themselves" : "cells need themselves";
+    (void)st_errors_add(
+        walk->errors,
+        &(st_error){.status = ST_ERR_CYCLE,
+                    .place = st_formula_place_at(formula, expr == NULL ? 0 : expr->offset),
+                    .message = st_errors_text(walk->errors, "%s: %.2000s", what,
+                                              path.data == NULL ? "" : path.data)});
+    st_buffer_free(&path);
+    walk->failed = true;
+}
+
+static void visit(st_walk *walk, size_t root)
+{
+    if (walk->states[root] != UNSEEN) {
+        return;
+    }
+    push(walk, root);
+    while (walk->depth > 0) {
+        st_frame *frame = &walk->frames[walk->depth - 1];
+        if (frame->next == frame->count) {
+            walk->states[frame->node] = DONE;
+            walk->order[walk->order_count++] = frame->node;
+            walk->depth--;
+            continue;
+        }
+        size_t target = frame->references[frame->next++].node;
+        if (walk->states[target] == OPEN) {
+            report_cycle(walk, target);
+        } else if (walk->states[target] == UNSEEN) {
+            push(walk, target);
+        }
+    }
+}
+
+static st_status sort_nodes(st_walk *walk, size_t count, size_t **order)
+{
+    walk->states = st_arena_alloc(walk->arena, count + 1, sizeof(*walk->states));
+    walk->frames = st_arena_alloc(walk->arena, count + 1, sizeof(*walk->frames));
+    walk->order = st_arena_alloc(walk->arena, count + 1, sizeof(*walk->order));
+    if (walk->states == NULL || walk->frames == NULL || walk->order == NULL) {
+        return st_errors_add(walk->errors,
+                             &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+    }
+    for (size_t i = 0; i < count; i++) {
+        visit(walk, i);
+    }
+    if (walk->failed) {
+        return ST_ERR_CYCLE;
+    }
+    *order = walk->order;
+    return ST_OK;
+}
+
+st_status st_order_functions(const st_sheet *sheet, st_arena *arena, size_t **order,
+                             st_errors *errors)
+{
+    st_walk walk = {.sheet = sheet, .arena = arena, .errors = errors, .functions = true};
+    return sort_nodes(&walk, sheet->function_count, order);
+}
+
+st_status st_order_cells(const st_sheet *sheet, const st_provider *const *providers,
+                         st_arena *arena, size_t **order, st_errors *errors)
+{
+    st_walk walk = {.sheet = sheet, .providers = providers, .arena = arena, .errors = errors};
+    return sort_nodes(&walk, sheet->cell_count, order);
+}

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The parser of expressions: precedence climbing, one fault per formula.
+ *
+ * Nesting is bounded before the parser recurses, and the height of every tree is bounded too (a sum
+ * of thousands of terms is a deep tree), so that no later walk can exhaust the stack.
+ */
+#include "sheet/lexer.h"
+
+#include <string.h>
+
+typedef struct st_parser {
+    const st_formula *formula;
+    st_arena *arena;
+    st_errors *errors;
+    st_token token; /* the next one */
+    int nesting;
+} st_parser;
+
+static const struct {
+    const char *name;
+    st_builtin builtin;
+} builtins[] = {
+    {"if", ST_BUILTIN_IF},       {"min", ST_BUILTIN_MIN},   {"max", ST_BUILTIN_MAX},
+    {"floor", ST_BUILTIN_FLOOR}, {"ceil", ST_BUILTIN_CEIL}, {"round", ST_BUILTIN_ROUND},
+    {"sqrt", ST_BUILTIN_SQRT},   {"log2", ST_BUILTIN_LOG2}, {"log", ST_BUILTIN_LOG},
+    {"exp", ST_BUILTIN_EXP},     {"abs", ST_BUILTIN_ABS},
+};
+
+static const char *const builtin_names[] = {"if",   "min",  "max", "floor", "ceil", "round",
+                                            "sqrt", "log2", "log", "exp",   "abs"};
+
+static const char *const operator_texts[] = {
+    "or", "and", "not", "==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "^"};
+
+const char *st_operator_text(st_operator op)
+{
+    return operator_texts[op];
+}
+
+const char *st_builtin_text(st_builtin builtin)
+{
+    for (size_t i = 0; i < sizeof(builtins) / sizeof(builtins[0]); i++) {
+        if (builtins[i].builtin == builtin) {
+            return builtins[i].name;
+        }
+    }
+    return "";
+}
+
+st_builtin st_builtin_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof(builtins) / sizeof(builtins[0]); i++) {
+        if (strcmp(builtins[i].name, name) == 0) {
+            return builtins[i].builtin;
+        }
+    }
+    return ST_BUILTIN_NONE;
+}
+
+const char *const *st_builtin_names(size_t *count)
+{
+    *count = sizeof(builtin_names) / sizeof(builtin_names[0]);
+    return builtin_names;
+}
+
+bool st_expr_is_reserved(const char *name)
+{
+    static const char *const words[] = {"and", "or", "not", "true", "false", "bool"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strcmp(words[i], name) == 0) {
+            return true;
+        }
+    }
+    return st_builtin_find(name) != ST_BUILTIN_NONE;
+}
+
+enum { STRENGTH_NOT = 3, STRENGTH_COMPARE = 4, STRENGTH_SIGN = 7, STRENGTH_POWER = 8 };
+
+static int binary_strength(st_operator op)
+{
+    switch (op) {
+    case ST_OPERATOR_OR:
+        return 1;
+    case ST_OPERATOR_AND:
+        return 2;
+    case ST_OPERATOR_NOT:
+        return 0; /* not between operands */
+    case ST_OPERATOR_EQUAL:
+    case ST_OPERATOR_UNEQUAL:
+    case ST_OPERATOR_LESS:
+    case ST_OPERATOR_LESS_EQUAL:
+    case ST_OPERATOR_GREATER:
+    case ST_OPERATOR_GREATER_EQUAL:
+        return STRENGTH_COMPARE;
+    case ST_OPERATOR_PLUS:
+    case ST_OPERATOR_MINUS:
+        return 5;
+    case ST_OPERATOR_TIMES:
+    case ST_OPERATOR_DIVIDE:
+        return 6;
+    case ST_OPERATOR_POWER:
+        return STRENGTH_POWER;
+    }
+    return 0;
+}
+
+int st_operator_strength(const st_expr *expr)
+{
+    if (expr->kind == ST_EXPR_BINARY) {
+        return binary_strength(expr->op);
+    }
+    if (expr->kind == ST_EXPR_UNARY) {
+        return expr->op == ST_OPERATOR_NOT ? STRENGTH_NOT : STRENGTH_SIGN;
+    }
+    return STRENGTH_POWER + 1;
+}
+
+st_place st_formula_place_at(const st_formula *formula, size_t offset)
+{
+    if (formula->scalar != NULL) {
+        return st_yaml_place_at(formula->scalar, formula->scalar_offset + offset);
+    }
+    st_place place = formula->place;
+    place.column += (int)offset;
+    return place;
+}
+
+static st_expr *fail(st_parser *parser, size_t offset, st_status status, const char *message,
+                     const char *expected)
+{
+    (void)st_errors_add(parser->errors,
+                        &(st_error){.status = status,
+                                    .place = st_formula_place_at(parser->formula, offset),
+                                    .message = message,
+                                    .expected = expected});
+    return NULL;
+}
+
+static st_expr *fail_memory(st_parser *parser)
+{
+    return fail(parser, 0, ST_ERR_MEMORY, "out of memory", NULL);
+}
+
+static const char *describe(st_parser *parser, const st_token *token)
+{
+    if (token->kind == ST_TOKEN_END) {
+        return "the end of the formula";
+    }
+    return st_errors_text(parser->errors, "'%.*s'", (int)token->length,
+                          parser->formula->text + token->offset);
+}
+
+static st_expr *unexpected(st_parser *parser, const char *expected)
+{
+    if (parser->token.kind != ST_TOKEN_FAULT) {
+        (void)st_errors_add(
+            parser->errors,
+            &(st_error){.status = ST_ERR_SYNTAX,
+                        .place = st_formula_place_at(parser->formula, parser->token.offset),
+                        .message = "the formula does not go on as it should",
+                        .found = describe(parser, &parser->token),
+                        .expected = expected});
+    }
+    return NULL;
+}
+
+static void advance(st_parser *parser)
+{
+    size_t end = parser->token.offset + parser->token.length;
+    parser->token = st_lexer_next(parser->formula, end, parser->errors);
+}
+
+/* A node over `count` children; the span reaches from `offset` to the end of the last child. */
+static st_expr *new_node(st_parser *parser, st_expr_kind kind, size_t offset, size_t count)
+{
+    st_expr *expr = st_arena_alloc(parser->arena, 1, sizeof(*expr));
+    if (expr == NULL) {
+        return fail_memory(parser);
+    }
+    expr->kind = kind;
+    expr->offset = (uint32_t)offset;
+    expr->child_count = (uint32_t)count;
+    expr->type = (st_type){.kind = ST_TYPE_NUMBER, .unit = st_unit_one()};
+    if (count > 0) {
+        expr->children = st_arena_alloc(parser->arena, count, sizeof(*expr->children));
+        if (expr->children == NULL) {
+            return fail_memory(parser);
+        }
+    }
+    return expr;
+}
+
+/* Sets the span's end and the height; NULL when the tree got too high. */
+static st_expr *finish(st_parser *parser, st_expr *expr, size_t end)
+{
+    expr->length = (uint32_t)(end - expr->offset);
+    expr->height = 1;
+    for (size_t i = 0; i < expr->child_count; i++) {
+        if (expr->children[i]->height >= expr->height) {
+            expr->height = expr->children[i]->height + 1;
+        }
+    }
+    if (expr->height > ST_EXPR_MAX_HEIGHT) {
+        return fail(parser, expr->offset, ST_ERR_LIMIT, "the formula chains too many operators",
+                    "at most 1000 in a row: split it into several cells");
+    }
+    return expr;
+}
+
+static size_t end_of(const st_expr *expr)
+{
+    return (size_t)expr->offset + expr->length;
+}
+
+static bool enter(st_parser *parser)
+{
+    if (parser->nesting >= ST_EXPR_MAX_NESTING) {
+        (void)fail(parser, parser->token.offset, ST_ERR_LIMIT, "the formula is nested too deep",
+                   "at most 200 levels: split it into several cells");
+        return false;
+    }
+    parser->nesting++;
+    return true;
+}
+
+static st_expr *parse_binary(st_parser *parser, int weakest);
+
+static st_expr *parse_number(st_parser *parser)
+{
+    st_token token = parser->token;
+    st_expr *expr = new_node(parser, ST_EXPR_NUMBER, token.offset, 0);
+    if (expr == NULL) {
+        return NULL;
+    }
+    expr->number = token.number;
+    expr->type.unit = token.unit;
+    expr->text = st_arena_copy(parser->arena, parser->formula->text + token.offset, token.length);
+    if (expr->text == NULL) {
+        return fail_memory(parser);
+    }
+    advance(parser);
+    return finish(parser, expr, token.offset + token.length);
+}
+
+static st_expr *parse_arguments(st_parser *parser, const st_token *name, const char *text)
+{
+    st_expr *arguments[ST_EXPR_MAX_ARGUMENTS];
+    size_t count = 0;
+    advance(parser); /* the parenthesis */
+    while (parser->token.kind != ST_TOKEN_CLOSE || count > 0) {
+        if (count == ST_EXPR_MAX_ARGUMENTS) {
+            return fail(parser, parser->token.offset, ST_ERR_LIMIT,
+                        "the call has too many arguments", "at most 64");
+        }
+        arguments[count] = parse_binary(parser, 1);
+        if (arguments[count] == NULL) {
+            return NULL;
+        }
+        count++;
+        if (parser->token.kind == ST_TOKEN_CLOSE) {
+            break;
+        }
+        if (parser->token.kind != ST_TOKEN_COMMA) {
+            return unexpected(parser, "',' or ')' in the call's arguments");
+        }
+        advance(parser);
+    }
+    size_t end = parser->token.offset + parser->token.length;
+    advance(parser);
+    st_expr *expr = new_node(parser, ST_EXPR_CALL, name->offset, count);
+    if (expr == NULL) {
+        return NULL;
+    }
+    if (count > 0) {
+        memcpy(expr->children, arguments, count * sizeof(arguments[0]));
+    }
+    expr->name = text;
+    expr->builtin = st_builtin_find(text);
+    return finish(parser, expr, end);
+}
+
+static st_expr *parse_name(st_parser *parser)
+{
+    st_token token = parser->token;
+    char *text = st_arena_copy(parser->arena, parser->formula->text + token.offset, token.length);
+    if (text == NULL) {
+        return fail_memory(parser);
+    }
+    advance(parser);
+    if (parser->token.kind == ST_TOKEN_OPEN) {
+        return parse_arguments(parser, &token, text);
+    }
+    bool truth = strcmp(text, "true") == 0 || strcmp(text, "false") == 0;
+    st_expr *expr = new_node(parser, truth ? ST_EXPR_BOOL : ST_EXPR_NAME, token.offset, 0);
+    if (expr == NULL) {
+        return NULL;
+    }
+    expr->name = text;
+    expr->number = truth && text[0] == 't' ? 1.0 : 0.0;
+    if (truth) {
+        expr->type = (st_type){.kind = ST_TYPE_BOOL, .unit = st_unit_one()};
+    }
+    return finish(parser, expr, token.offset + token.length);
+}
+
+static st_expr *parse_group(st_parser *parser)
+{
+    size_t open = parser->token.offset;
+    advance(parser);
+    st_expr *expr = parse_binary(parser, 1);
+    if (expr == NULL) {
+        return NULL;
+    }
+    if (parser->token.kind == ST_TOKEN_END) {
+        return fail(parser, open, ST_ERR_SYNTAX, "the parenthesis is not closed", "')'");
+    }
+    if (parser->token.kind != ST_TOKEN_CLOSE) {
+        return unexpected(parser, "an operator or ')'");
+    }
+    /* The span grows over the parentheses, so that a quoted operand reads as it was written. */
+    expr->offset = (uint32_t)open;
+    expr->length = (uint32_t)(parser->token.offset + parser->token.length - open);
+    advance(parser);
+    return expr;
+}
+
+static st_expr *parse_prefix(st_parser *parser)
+{
+    st_token token = parser->token;
+    bool negation = token.op == ST_OPERATOR_NOT;
+    advance(parser);
+    /* -x^2 is -(x^2); not binds weaker than a comparison. */
+    st_expr *operand = parse_binary(parser, negation ? STRENGTH_NOT : STRENGTH_SIGN);
+    if (operand == NULL) {
+        return NULL;
+    }
+    st_expr *expr = new_node(parser, ST_EXPR_UNARY, token.offset, 1);
+    if (expr == NULL) {
+        return NULL;
+    }
+    expr->op = token.op;
+    expr->children[0] = operand;
+    return finish(parser, expr, end_of(operand));
+}
+
+static st_expr *parse_operand(st_parser *parser)
+{
+    st_expr *expr = NULL;
+    switch (parser->token.kind) {
+    case ST_TOKEN_NUMBER:
+        expr = parse_number(parser);
+        break;
+    case ST_TOKEN_NAME:
+        expr = parse_name(parser);
+        break;
+    case ST_TOKEN_OPEN:
+        expr = parse_group(parser);
+        break;
+    case ST_TOKEN_OPERATOR:
+        if (parser->token.op == ST_OPERATOR_MINUS || parser->token.op == ST_OPERATOR_NOT) {
+            expr = parse_prefix(parser);
+            break;
+        }
+        expr = unexpected(parser, "a number, a name or '('");
+        break;
+    case ST_TOKEN_END:
+    case ST_TOKEN_CLOSE:
+    case ST_TOKEN_COMMA:
+    case ST_TOKEN_FAULT:
+        expr = unexpected(parser, "a number, a name or '('");
+        break;
+    }
+    return expr;
+}
+
+static st_expr *join(st_parser *parser, st_expr *left, const st_token *op, st_expr *right)
+{
+    st_expr *expr = new_node(parser, ST_EXPR_BINARY, left->offset, 2);
+    if (expr == NULL) {
+        return NULL;
+    }
+    expr->op = op->op;
+    expr->operator_offset = (uint32_t)op->offset;
+    expr->children[0] = left;
+    expr->children[1] = right;
+    return finish(parser, expr, end_of(right));
+}
+
+/* Parses operands joined by operators of at least strength `weakest`. */
+static st_expr *parse_binary(st_parser *parser, int weakest)
+{
+    if (!enter(parser)) {
+        return NULL;
+    }
+    st_expr *left = parse_operand(parser);
+    while (left != NULL && parser->token.kind == ST_TOKEN_OPERATOR) {
+        st_token op = parser->token;
+        int strength = binary_strength(op.op);
+        if (strength == 0 || strength < weakest) {
+            break;
+        }
+        advance(parser);
+        /* ^ groups from the right, everything else from the left. */
+        st_expr *right =
+            parse_binary(parser, strength == STRENGTH_POWER ? STRENGTH_SIGN : strength + 1);
+        if (right == NULL) {
+            left = NULL;
+            break;
+        }
+        left = join(parser, left, &op, right);
+        if (left != NULL && strength == STRENGTH_COMPARE &&
+            parser->token.kind == ST_TOKEN_OPERATOR &&
+            binary_strength(parser->token.op) == STRENGTH_COMPARE) {
+            left = fail(parser, parser->token.offset, ST_ERR_SYNTAX,
+                        "comparisons cannot be chained", "'a < b and b < c'");
+        }
+    }
+    parser->nesting--;
+    return left;
+}
+
+st_status st_expr_parse(st_formula *formula, st_arena *arena, st_errors *errors)
+{
+    st_parser parser = {.formula = formula, .arena = arena, .errors = errors};
+    if (formula->length == 0) {
+        (void)fail(&parser, 0, ST_ERR_SYNTAX, "the formula is empty", "an expression");
+        return ST_ERR_SYNTAX;
+    }
+    if (formula->length > ST_EXPR_MAX_BYTES) {
+        (void)fail(&parser, 0, ST_ERR_LIMIT, "the formula is too long", "at most 64 KiB");
+        return ST_ERR_LIMIT;
+    }
+    parser.token = st_lexer_next(formula, 0, errors);
+    st_expr *result = parse_binary(&parser, 1);
+    if (result == NULL) {
+        return ST_ERR_SYNTAX;
+    }
+    if (parser.token.kind == ST_TOKEN_CLOSE) {
+        (void)fail(&parser, parser.token.offset, ST_ERR_SYNTAX,
+                   "the formula closes a parenthesis that it did not open", NULL);
+        return ST_ERR_SYNTAX;
+    }
+    if (parser.token.kind != ST_TOKEN_END) {
+        (void)unexpected(&parser, "an operator");
+        return ST_ERR_SYNTAX;
+    }
+    formula->expr = result;
+    return ST_OK;
+}

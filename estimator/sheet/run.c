@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Running a program over rows.
+ *
+ * What depends on no varying input is computed once per run, as a scalar; the rest runs block by
+ * block. The steps of a block (which kernel, which arrays) are laid out once per run, so a block
+ * costs one loop over steps and nothing else. Results are copied to their outputs as soon as they
+ * exist, which lets their registers be used again.
+ */
+#include "sheet/program.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A step whose array moves along with the block: a column that is read, an output that is written.
+ */
+typedef struct st_copy {
+    size_t step;
+    const double *source; /* of row 0; NULL: the step's own array */
+    double *target;       /* of row 0; NULL: the step's own array */
+} st_copy;
+
+/* A provider's turn between two steps. */
+typedef struct st_turn {
+    size_t step; /* runs before this step */
+    const st_program_call *call;
+    double *target;
+} st_turn;
+
+struct st_workspace {
+    const st_program *program;
+    st_kernels *kernels;
+    double *scalars;   /* per slot */
+    bool *varies;      /* per slot, in the current run */
+    double *registers; /* register_count blocks */
+    double *broadcast; /* argument_count blocks, for providers */
+    const double **arguments;
+    st_step *steps;
+    size_t step_count;
+    st_copy *copies;
+    size_t copy_count;
+    st_turn *turns;
+    size_t turn_count;
+    uint32_t *next_output; /* outputs and checks of a slot, as a list: index + 1, 0 ends */
+    uint32_t *first_output;
+};
+
+static st_kernels *choose_kernels(void)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl")) {
+        return st_kernels_avx512;
+    }
+    if (__builtin_cpu_supports("avx2")) {
+        return st_kernels_avx2;
+    }
+#endif
+    return st_kernels_baseline;
+}
+
+/* Room for `count` blocks at a cache line's start. */
+static double *allocate_blocks(size_t count, size_t rows)
+{
+    size_t bytes = (count + 1) * rows * sizeof(double);
+    return aligned_alloc(64, (bytes + 63) / 64 * 64);
+}
+
+static void list_outputs(st_workspace *workspace)
+{
+    const st_program *program = workspace->program;
+    size_t count = program->output_count + program->check_count;
+    for (size_t i = count; i-- > 0;) {
+        uint32_t slot = i < program->output_count ? program->outputs[i].slot
+                                                  : program->checks[i - program->output_count].slot;
+        workspace->next_output[i] = workspace->first_output[slot];
+        workspace->first_output[slot] = (uint32_t)i + 1;
+    }
+}
+
+st_workspace *st_workspace_create(const st_program *program)
+{
+    st_workspace *workspace = calloc(1, sizeof(*workspace));
+    if (workspace == NULL) {
+        return NULL;
+    }
+    size_t outputs = program->output_count + program->check_count;
+    size_t steps = program->instruction_count + program->sheet->input_count + outputs;
+    workspace->program = program;
+    workspace->kernels = choose_kernels();
+    workspace->scalars = calloc(program->slot_count + 1, sizeof(double));
+    workspace->varies = calloc(program->slot_count + 1, sizeof(bool));
+    workspace->registers = allocate_blocks(program->register_count, program->block_rows);
+    workspace->broadcast = allocate_blocks(program->argument_count, program->block_rows);
+    workspace->arguments = calloc(program->argument_count + 1, sizeof(const double *));
+    workspace->steps = calloc(steps + 1, sizeof(st_step));
+    workspace->copies = calloc(program->sheet->input_count + outputs + 1, sizeof(st_copy));
+    workspace->turns = calloc(program->instruction_count + 1, sizeof(st_turn));
+    workspace->next_output = calloc(outputs + 1, sizeof(uint32_t));
+    workspace->first_output = calloc(program->slot_count + 1, sizeof(uint32_t));
+    if (workspace->scalars == NULL || workspace->varies == NULL || workspace->registers == NULL ||
+        workspace->broadcast == NULL || workspace->arguments == NULL || workspace->steps == NULL ||
+        workspace->copies == NULL || workspace->turns == NULL || workspace->next_output == NULL ||
+        workspace->first_output == NULL) {
+        st_workspace_destroy(workspace);
+        return NULL;
+    }
+    memcpy(workspace->scalars + st_program_first_constant(program), program->constants,
+           program->constant_count * sizeof(double));
+    list_outputs(workspace);
+    return workspace;
+}
+
+void st_workspace_destroy(st_workspace *workspace)
+{
+    if (workspace == NULL) {
+        return;
+    }
+    free(workspace->scalars);
+    free(workspace->varies);
+    free(workspace->registers);
+    free(workspace->broadcast);
+    free(workspace->arguments);
+    free(workspace->steps);
+    free(workspace->copies);
+    free(workspace->turns);
+    free(workspace->next_output);
+    free(workspace->first_output);
+    free(workspace);
+}
+
+/* --- one row --------------------------------------------------------------------------------- */
+
+/* A provider that fails, or gives what no estimate can use, leaves a value that is not finite. */
+static void call_provider(const st_provider *provider, size_t rows, const double *const *arguments,
+                          double *values)
+{
+    if (provider->evaluate(provider->self, rows, arguments, values) != ST_OK) {
+        for (size_t i = 0; i < rows; i++) {
+            values[i] = (double)NAN;
+        }
+        return;
+    }
+    for (size_t i = 0; i < rows; i++) {
+        values[i] = values[i] >= 0 && isfinite(values[i]) ? values[i] : (double)NAN;
+    }
+}
+
+double st_provider_call_one(const st_provider *provider, const double *const *arguments)
+{
+    double value = (double)NAN;
+    call_provider(provider, 1, arguments, &value);
+    return value;
+}
+
+static double call_scalar(st_workspace *workspace, const st_program_call *call)
+{
+    for (size_t i = 0; i < call->provider->argument_count; i++) {
+        workspace->arguments[i] = &workspace->scalars[call->arguments[i]];
+    }
+    return st_provider_call_one(call->provider, workspace->arguments);
+}
+
+static void run_scalar(st_workspace *workspace, const st_instruction *instruction)
+{
+    double *scalars = workspace->scalars;
+    scalars[instruction->target] =
+        instruction->op == ST_OP_CALL
+            ? call_scalar(workspace, &workspace->program->calls[instruction->a])
+            : st_apply(instruction->op, scalars[instruction->a], scalars[instruction->b],
+                       scalars[instruction->c]);
+}
+
+st_status st_program_run_one(const st_program *program, st_workspace *workspace,
+                             const double *inputs, double *outputs, double *checks)
+{
+    double *scalars = workspace->scalars;
+    memcpy(scalars, inputs, program->sheet->input_count * sizeof(double));
+    for (size_t i = 0; i < program->instruction_count; i++) {
+        run_scalar(workspace, &program->instructions[i]);
+    }
+    for (size_t i = 0; i < program->output_count; i++) {
+        outputs[i] = scalars[program->outputs[i].slot];
+    }
+    for (size_t i = 0; checks != NULL && i < program->check_count; i++) {
+        checks[i] = scalars[program->checks[i].slot];
+    }
+    return ST_OK;
+}
+
+/* --- many rows ------------------------------------------------------------------------------- */
+
+/* What a run writes to. */
+typedef struct st_targets {
+    double *const *outputs;
+    double *const *checks;
+    size_t rows;
+} st_targets;
+
+static double *target_of(const st_workspace *workspace, const st_targets *targets, size_t output)
+{
+    size_t count = workspace->program->output_count;
+    if (output < count) {
+        return targets->outputs[output];
+    }
+    return targets->checks == NULL ? NULL : targets->checks[output - count];
+}
+
+static double *register_of(const st_workspace *workspace, uint32_t slot)
+{
+    const st_program *program = workspace->program;
+    return workspace->registers + (size_t)program->registers[slot] * program->block_rows;
+}
+
+static void add_copy(st_workspace *workspace, const double *source, double *target,
+                     const double *from_register, double *to_register)
+{
+    workspace->copies[workspace->copy_count++] =
+        (st_copy){.step = workspace->step_count, .source = source, .target = target};
+    workspace->steps[workspace->step_count++] =
+        (st_step){.op = ST_OP_CONSTANT, .a = from_register, .out = to_register};
+}
+
+/* Copies of a slot's block to the outputs that show it, or the scalar to all their rows. */
+static void write_outputs(st_workspace *workspace, uint32_t slot, const double *column,
+                          const st_targets *targets)
+{
+    uint32_t next = workspace->first_output[slot];
+    while (next != 0) {
+        double *target = target_of(workspace, targets, next - 1);
+        if (target != NULL && column != NULL) {
+            memcpy(target, column, targets->rows * sizeof(double));
+        } else if (target != NULL && workspace->varies[slot]) {
+            add_copy(workspace, NULL, target, register_of(workspace, slot), NULL);
+        } else {
+            for (size_t row = 0; target != NULL && row < targets->rows; row++) {
+                target[row] = workspace->scalars[slot];
+            }
+        }
+        next = workspace->next_output[next - 1];
+    }
+}
+
+static void read_inputs(st_workspace *workspace, const st_column *inputs, const st_targets *targets)
+{
+    const st_program *program = workspace->program;
+    for (uint32_t slot = 0; slot < program->sheet->input_count; slot++) {
+        workspace->varies[slot] = inputs[slot].stride != 0;
+        if (!workspace->varies[slot]) {
+            workspace->scalars[slot] = inputs[slot].values[0];
+        } else if (program->registers[slot] != ST_NO_REGISTER) {
+            add_copy(workspace, inputs[slot].values, NULL, NULL, register_of(workspace, slot));
+        }
+        write_outputs(workspace, slot, workspace->varies[slot] ? inputs[slot].values : NULL,
+                      targets);
+    }
+    for (uint32_t slot = st_program_first_constant(program);
+         slot < st_program_first_result(program); slot++) {
+        write_outputs(workspace, slot, NULL, targets);
+    }
+}
+
+static bool operand_varies(const st_workspace *workspace, const st_instruction *instruction)
+{
+    const bool *varies = workspace->varies;
+    if (instruction->op == ST_OP_CALL) {
+        const st_program_call *call = &workspace->program->calls[instruction->a];
+        for (size_t i = 0; i < call->provider->argument_count; i++) {
+            if (varies[call->arguments[i]]) {
+                return true;
+            }
+        }
+        return false;
+    }
+    return varies[instruction->a] || (instruction->op >= ST_OP_ADD && varies[instruction->b]) ||
+           (instruction->op == ST_OP_SELECT && varies[instruction->c]);
+}
+
+static const double *operand(const st_workspace *workspace, uint32_t slot, unsigned bit,
+                             unsigned *scalars)
+{
+    if (workspace->varies[slot]) {
+        return register_of(workspace, slot);
+    }
+    *scalars |= bit;
+    return &workspace->scalars[slot];
+}
+
+static void add_step(st_workspace *workspace, const st_instruction *instruction)
+{
+    double *out = register_of(workspace, instruction->target);
+    if (instruction->op == ST_OP_CALL) {
+        workspace->turns[workspace->turn_count++] =
+            (st_turn){.step = workspace->step_count,
+                      .call = &workspace->program->calls[instruction->a],
+                      .target = out};
+        return;
+    }
+    st_step step = {.op = instruction->op, .out = out};
+    step.a = operand(workspace, instruction->a, ST_SCALAR_A, &step.scalars);
+    if (instruction->op >= ST_OP_ADD) {
+        step.b = operand(workspace, instruction->b, ST_SCALAR_B, &step.scalars);
+    }
+    if (instruction->op == ST_OP_SELECT) {
+        step.c = operand(workspace, instruction->c, ST_SCALAR_C, &step.scalars);
+    }
+    workspace->steps[workspace->step_count++] = step;
+}
+
+/* Computes what is the same for all rows and lays out the steps for the rest. */
+static void prepare(st_workspace *workspace, const st_column *inputs, const st_targets *targets)
+{
+    const st_program *program = workspace->program;
+    workspace->step_count = 0;
+    workspace->copy_count = 0;
+    workspace->turn_count = 0;
+    read_inputs(workspace, inputs, targets);
+    for (size_t i = 0; i < program->instruction_count; i++) {
+        const st_instruction *instruction = &program->instructions[i];
+        bool varies = operand_varies(workspace, instruction);
+        workspace->varies[instruction->target] = varies;
+        if (varies) {
+            add_step(workspace, instruction);
+        } else {
+            run_scalar(workspace, instruction);
+        }
+        write_outputs(workspace, instruction->target, NULL, targets);
+    }
+}
+
+static void run_turn(st_workspace *workspace, const st_turn *turn, size_t rows)
+{
+    const st_program_call *call = turn->call;
+    for (size_t i = 0; i < call->provider->argument_count; i++) {
+        uint32_t slot = call->arguments[i];
+        double *block = workspace->broadcast + i * workspace->program->block_rows;
+        if (workspace->varies[slot]) {
+            workspace->arguments[i] = register_of(workspace, slot);
+            continue;
+        }
+        for (size_t row = 0; row < rows; row++) {
+            block[row] = workspace->scalars[slot];
+        }
+        workspace->arguments[i] = block;
+    }
+    call_provider(call->provider, rows, workspace->arguments, turn->target);
+}
+
+static void run_block(st_workspace *workspace, size_t first_row, size_t rows)
+{
+    for (size_t i = 0; i < workspace->copy_count; i++) {
+        const st_copy *copy = &workspace->copies[i];
+        st_step *step = &workspace->steps[copy->step];
+        step->a = copy->source == NULL ? step->a : copy->source + first_row;
+        step->out = copy->target == NULL ? step->out : copy->target + first_row;
+    }
+    size_t done = 0;
+    for (size_t i = 0; i < workspace->turn_count; i++) {
+        const st_turn *turn = &workspace->turns[i];
+        workspace->kernels(workspace->steps + done, turn->step - done, rows);
+        run_turn(workspace, turn, rows);
+        done = turn->step;
+    }
+    workspace->kernels(workspace->steps + done, workspace->step_count - done, rows);
+}
+
+st_status st_program_run(const st_program *program, st_workspace *workspace,
+                         const st_column *inputs, size_t rows, double *const *outputs,
+                         double *const *checks)
+{
+    st_targets targets = {.outputs = outputs, .checks = checks, .rows = rows};
+    if (rows == 0) {
+        return ST_OK;
+    }
+    prepare(workspace, inputs, &targets);
+    for (size_t row = 0; row < rows; row += program->block_rows) {
+        size_t left = rows - row;
+        run_block(workspace, row, left < program->block_rows ? left : program->block_rows);
+    }
+    return ST_OK;
+}

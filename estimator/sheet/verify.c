@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What went wrong in a row: the cell where a value stopped existing, and the checks that fail.
+ *
+ * A value that is not finite is followed from the output to the first cell all of whose operands
+ * are finite, and inside that cell's formula to the first such operation.
+ */
+#include "sheet/show.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct st_culprit {
+    const st_expr *expr; /* the operation that failed */
+    st_shown shown;      /* the formula that it stands in */
+    const char *name;    /* of the cell or the function; NULL: a check */
+    const st_formula *formula;
+    const st_provider *provider; /* it gave the value; NULL: the formula did */
+    size_t next_cell;            /* the search goes on there; SIZE_MAX: it ended */
+} st_culprit;
+
+static bool is_bad(double value)
+{
+    return !isfinite(value);
+}
+
+/* --- where a value stops to exist ------------------------------------------------------------- */
+
+static void blame_expr(st_session *session, const st_expr *expr, st_culprit *culprit);
+
+/* One cell of the chain: finds the operation that failed in it, or the next cell to look at. */
+static void blame_one_cell(st_session *session, size_t cell, st_culprit *culprit)
+{
+    const st_sheet *sheet = session->program->sheet;
+    const st_provider *provider = session->lowering.cell_providers[cell];
+    *culprit =
+        (st_culprit){.name = sheet->cells[cell].name,
+                     .formula = &sheet->cell_formulas[cell],
+                     .shown = {.text = sheet->cells[cell].formula, .expr = sheet->cells[cell].expr},
+                     .expr = sheet->cells[cell].expr,
+                     .provider = provider,
+                     .next_cell = SIZE_MAX};
+    for (size_t i = 0; provider != NULL && i < provider->argument_count; i++) {
+        size_t operand = 0;
+        if (st_names_get(&sheet->cell_names, provider->argument_names[i], &operand) &&
+            is_bad(st_session_cell(session, operand))) {
+            culprit->next_cell = operand;
+            return;
+        }
+    }
+    if (provider == NULL) {
+        blame_expr(session, sheet->cells[cell].expr, culprit);
+    }
+}
+
+/* A loop and not a recursion: chains of cells may be long. */
+static void blame_cells(st_session *session, size_t cell, st_culprit *culprit)
+{
+    culprit->next_cell = cell;
+    while (culprit->next_cell != SIZE_MAX) {
+        blame_one_cell(session, culprit->next_cell, culprit);
+    }
+}
+
+static void blame_function(st_session *session, const st_expr *call, st_culprit *culprit)
+{
+    const st_sheet *sheet = session->program->sheet;
+    const st_sheet_function *function = &sheet->functions[call->index];
+    const st_provider *provider = session->lowering.function_providers[call->index];
+    if (provider != NULL) {
+        culprit->provider = provider;
+        culprit->expr = call;
+        return;
+    }
+    uint32_t *arguments =
+        st_arena_alloc(session->lowering.graph.arena, call->child_count + 1, sizeof(*arguments));
+    if (arguments == NULL) {
+        culprit->expr = call;
+        return;
+    }
+    st_session_arguments(session, call, culprit->shown.scope, arguments);
+    culprit->shown = (st_shown){.text = function->formula,
+                                .expr = function->expr,
+                                .scope = arguments,
+                                .function = function};
+    culprit->formula = &sheet->function_formulas[call->index];
+    blame_expr(session, function->expr, culprit);
+}
+
+/* `expr` is not finite: descends to the operand that is to blame, or stays. */
+static void blame_expr(st_session *session, const st_expr *expr, st_culprit *culprit)
+{
+    for (size_t i = 0; i < expr->child_count; i++) {
+        if (!st_session_skips(session, expr, i, culprit->shown.scope) &&
+            is_bad(st_session_value(session, expr->children[i], culprit->shown.scope))) {
+            blame_expr(session, expr->children[i], culprit);
+            return;
+        }
+    }
+    if (expr->kind == ST_EXPR_NAME && expr->name_kind == ST_NAME_CELL) {
+        culprit->next_cell = expr->index;
+    } else if (expr->name_kind == ST_NAME_FUNCTION) {
+        blame_function(session, expr, culprit);
+    } else {
+        culprit->expr = expr;
+    }
+}
+
+static const char *reason_of(st_session *session, const st_culprit *culprit)
+{
+    const st_expr *expr = culprit->expr;
+    if (culprit->provider != NULL) {
+        return "the provider refuses or gives no usable value";
+    }
+    if (expr->kind == ST_EXPR_BINARY && expr->op == ST_OPERATOR_DIVIDE &&
+        st_session_value(session, expr->children[1], culprit->shown.scope) == 0) {
+        return "division by zero";
+    }
+    if (expr->kind == ST_EXPR_CALL && expr->builtin == ST_BUILTIN_SQRT) {
+        return "square root of a negative number";
+    }
+    if (expr->kind == ST_EXPR_CALL &&
+        (expr->builtin == ST_BUILTIN_LOG || expr->builtin == ST_BUILTIN_LOG2)) {
+        return "logarithm of a number that is not positive";
+    }
+    if (expr->kind == ST_EXPR_BINARY && expr->op == ST_OPERATOR_POWER) {
+        return "a power that does not exist or is too large";
+    }
+    return "the result is too large";
+}
+
+/* The operands of the operation that failed, as "p = 4, t = 0". */
+static void show_operands(st_session *session, const st_shown *shown, const st_expr *expr,
+                          st_buffer *buffer, size_t *count)
+{
+    enum { MOST = 12 };
+    if (expr->kind == ST_EXPR_NAME && expr->name_kind != ST_NAME_VALUE && *count < MOST) {
+        const st_type *type = NULL;
+        char text[ST_QUANTITY_TEXT];
+        double value = st_show_name(session, shown, expr, &type);
+        st_buffer_printf(buffer, "%s%s = %s", *count == 0 ? "" : ", ", expr->name,
+                         st_type_format(type, value, ST_STYLE_SCALED, text, sizeof(text)));
+        (*count)++;
+    }
+    for (size_t i = 0; i < expr->child_count; i++) {
+        show_operands(session, shown, expr->children[i], buffer, count);
+    }
+}
+
+static st_status report_culprit(st_session *session, const st_culprit *culprit, st_errors *errors)
+{
+    const st_expr *expr = culprit->expr;
+    st_buffer operands = {0};
+    size_t count = 0;
+    show_operands(session, &culprit->shown, expr, &operands, &count);
+    const char *what =
+        culprit->name == NULL ? "a check" : st_errors_text(errors, "cell '%s'", culprit->name);
+    const char *inside =
+        culprit->shown.function == NULL
+            ? ""
+            : st_errors_text(errors, " (in function '%s')", culprit->shown.function->name);
+    const char *message = st_errors_text(
+        errors, "%s has no value%s: %s in '%.*s'", what, inside, reason_of(session, culprit),
+        expr->length > 200 ? 200 : (int)expr->length, culprit->shown.text + expr->offset);
+    if (operands.data != NULL) {
+        message = st_errors_text(errors, "%s with %s; formula: %.400s", message, operands.data,
+                                 culprit->shown.text);
+    } else {
+        message = st_errors_text(errors, "%s; formula: %.400s", message, culprit->shown.text);
+    }
+    st_buffer_free(&operands);
+    return st_errors_add(
+        errors, &(st_error){.status = culprit->provider != NULL ? ST_ERR_PROVIDER : ST_ERR_MATH,
+                            .place = st_formula_place_at(culprit->formula, expr->offset),
+                            .message = message});
+}
+
+/* --- checks ---------------------------------------------------------------------------------- */
+
+static const char *fill_message(st_session *session, size_t check, st_errors *errors)
+{
+    const st_message *message = &session->program->sheet->messages[check];
+    st_buffer text = {0};
+    for (size_t i = 0; i < message->count; i++) {
+        const st_formula *formula = &message->parts[i].formula;
+        st_buffer_text(&text, message->parts[i].text);
+        if (formula->expr == NULL) {
+            continue;
+        }
+        st_shown shown = {.text = formula->text, .expr = formula->expr};
+        const st_type *type = &formula->expr->type;
+        double value = formula->expr->kind == ST_EXPR_NAME
+                           ? st_show_name(session, &shown, formula->expr, &type)
+                           : st_session_value(session, formula->expr, NULL);
+        char number[ST_QUANTITY_TEXT];
+        st_buffer_text(&text, st_type_format(type, value, ST_STYLE_SCALED, number, sizeof(number)));
+    }
+    const char *result = st_errors_text(errors, "%s", text.data == NULL ? "" : text.data);
+    st_buffer_free(&text);
+    return result;
+}
+
+static st_status verify_check(st_session *session, size_t check, st_errors *errors)
+{
+    const st_sheet_check *entry = &session->program->sheet->checks[check];
+    const st_formula *formula = &session->program->sheet->check_formulas[check];
+    double value = st_session_value(session, entry->expr, NULL);
+    if (value == 1.0) {
+        return ST_OK;
+    }
+    if (is_bad(value)) {
+        st_culprit culprit = {.expr = entry->expr,
+                              .shown = {.text = entry->formula, .expr = entry->expr},
+                              .formula = formula};
+        culprit.next_cell = SIZE_MAX;
+        blame_expr(session, entry->expr, &culprit);
+        if (culprit.next_cell != SIZE_MAX) {
+            blame_cells(session, culprit.next_cell, &culprit);
+        }
+        return report_culprit(session, &culprit, errors);
+    }
+    (void)st_errors_add(
+        errors, &(st_error){.status = ST_ERR_CHECK,
+                            .severity = entry->warning ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR,
+                            .place = entry->place,
+                            .message = fill_message(session, check, errors)});
+    return entry->warning ? ST_OK : ST_ERR_CHECK;
+}
+
+/* Every check; a failing check is told before values that it may be the reason of. */
+static st_status verify_checks(st_session *session, st_errors *errors)
+{
+    st_status status = ST_OK;
+    for (size_t i = 0; i < session->program->check_count; i++) {
+        st_status checked = verify_check(session, i, errors);
+        /* That the configuration makes no sense says more than what follows from it. */
+        status = checked == ST_ERR_CHECK || status == ST_OK ? checked : status;
+    }
+    return status;
+}
+
+/* Every output without a value; cells that fail for the same reason are told once. */
+static st_status verify_outputs(st_session *session, st_errors *errors)
+{
+    const st_program *program = session->program;
+    const st_sheet *sheet = program->sheet;
+    const st_expr *last = NULL;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < program->output_count; i++) {
+        size_t cell = 0;
+        if (!st_names_get(&sheet->cell_names, program->outputs[i].name, &cell) ||
+            !is_bad(st_session_cell(session, cell))) {
+            continue;
+        }
+        st_culprit culprit = {0};
+        blame_cells(session, cell, &culprit);
+        if (culprit.expr != last) {
+            st_status reported = report_culprit(session, &culprit, errors);
+            status = status == ST_OK ? reported : status;
+        }
+        last = culprit.expr;
+    }
+    return status;
+}
+
+st_status st_program_verify(const st_program *program, const double *inputs, st_errors *errors)
+{
+    st_session session;
+    st_arena *arena = st_arena_create();
+    st_status status = ST_ERR_MEMORY;
+    if (arena == NULL) {
+        return st_errors_add(errors,
+                             &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+    }
+    status = st_session_begin(&session, program, inputs, arena, errors);
+    if (status != ST_OK) {
+        goto cleanup;
+    }
+    status = verify_checks(&session, errors);
+    st_status outputs = verify_outputs(&session, errors);
+    status = status == ST_OK ? outputs : status;
+cleanup:
+    st_arena_destroy(arena);
+    return status;
+}
