@@ -2,18 +2,26 @@
 /*
  * YAML as a tree with places, bounded against hostile input.
  *
- * libyaml's document is copied into an arena tree in which every node knows where it stands, so
- * that readers (sheets, jobs) report file:line:column. Refused here, once for all readers: text
- * over ST_YAML_MAX_BYTES, nesting over ST_YAML_MAX_DEPTH, more than ST_YAML_MAX_NODES nodes after
- * aliases are expanded, bytes that are not UTF-8, control characters, several documents, an empty
- * document, tags, keys that are not scalars, the same key twice in a map.
+ * libyaml's events become an arena tree in which every node knows where it stands, so that readers
+ * (sheets, jobs) report file:line:column. Events rather than libyaml's own document, because that
+ * takes seconds for a few kilobytes of '[' and for many anchors; from events a bound is seen as
+ * soon as it is passed. Refused here, once for all readers: text over ST_YAML_MAX_BYTES, nesting
+ * over ST_YAML_MAX_DEPTH, more than ST_YAML_MAX_NODES nodes after aliases are expanded, more than
+ * ST_YAML_MAX_ANCHORS anchors, bytes that are not UTF-8, control characters (written or escaped),
+ * several documents, an empty document, tags, keys that are not scalars, the same key twice in a
+ * map.
  */
 #ifndef STEPTIME_BASE_YAML_H
 #define STEPTIME_BASE_YAML_H
 
 #include "steptime/arena.h"
 
-enum { ST_YAML_MAX_BYTES = 2 * 1024 * 1024, ST_YAML_MAX_DEPTH = 32, ST_YAML_MAX_NODES = 200000 };
+enum {
+    ST_YAML_MAX_BYTES = 2 * 1024 * 1024,
+    ST_YAML_MAX_DEPTH = 32,
+    ST_YAML_MAX_NODES = 200000,
+    ST_YAML_MAX_ANCHORS = 256
+};
 
 typedef enum st_yaml_kind { ST_YAML_SCALAR, ST_YAML_LIST, ST_YAML_MAP } st_yaml_kind;
 
@@ -47,7 +55,10 @@ const st_yaml_node *st_yaml_get(const st_yaml_node *map, const char *key);
 /* Where the byte `offset` of a scalar's text stands in its file, across quotes and folded lines. */
 st_place st_yaml_place_at(const st_yaml_node *scalar, size_t offset);
 
-/* "a map", "a list", "the text 'abc'" (shortened) for messages; lives in `errors`. */
+/*
+ * "a map", "a list", "nothing", "'3.5'" and, where it is quoted, "the text '3.5'" (shortened) for
+ * messages; lives in `errors`. `node` may be NULL.
+ */
 const char *st_yaml_describe(const st_yaml_node *node, st_errors *errors);
 
 #endif
