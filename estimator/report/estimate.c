@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* A reader that lets a sheet named inside a job be relative to the job's file. */
+/* A reader that reports a sheet which does not exist where the job names it. */
 typedef struct job_reader {
     st_sheet_reader reader;
     st_place place;
@@ -35,7 +35,7 @@ static st_status load_sheet(const st_paths *paths, const char *asked, st_arena *
                                                                    "or give --sheet NAME"});
         }
         name = value->text;
-        if (value->origin == ST_ORIGIN_FILE)
+        if (strchr(name, '/') == NULL) /* a path is relative to the job's file already */
             self.place = value->place;
     }
     st_sheet_reader reader = {read_for_job, &self};

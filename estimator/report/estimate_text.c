@@ -169,15 +169,19 @@ static void write_headline(const st_estimate *estimate, const st_paint *paint, s
 void st_estimate_write_text(const st_estimate *estimate, const st_errors *errors,
                             const st_paint *paint, st_arena *arena, st_buffer *buffer)
 {
-    st_table *table = st_table_create(arena, columns, COLUMNS);
-    if (table == NULL) {
+    st_table *sections = st_table_create(arena, columns, COLUMNS);
+    st_table *assumptions = st_table_create(arena, columns, COLUMNS);
+    if (sections == NULL || assumptions == NULL) {
         buffer->failed = true;
         return;
     }
     write_header(estimate, paint, buffer);
-    add_sections(estimate, table);
-    add_assumptions(estimate, table, &buffer->failed);
-    st_table_write(table, paint, 2, buffer);
+    add_sections(estimate, sections);
+    add_assumptions(estimate, assumptions, &buffer->failed);
+    /* Sources are longer than citations: only the values of the two line up. */
+    st_table_align(sections, assumptions, MEANING);
+    st_table_write(sections, paint, 2, buffer);
+    st_table_write(assumptions, paint, 2, buffer);
     write_warnings(errors, paint, buffer);
     write_headline(estimate, paint, buffer);
 }

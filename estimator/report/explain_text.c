@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An explanation as one would write it on a board: the name and its meaning, the formula, the
- * formula with numbers, the result; below it, further in, the same for what the formula reads. What
- * was explained further up is not explained again.
+ * formula with numbers, the result; then the given numbers that it uses, and further in the same
+ * for every cell that it reads. What was shown further up is named with its value and not shown
+ * again.
  */
 #include "report/report.h"
 
 #include "base/utf8.h"
+#include "report/groups.h"
 #include "report/json.h"
 
 #include <string.h>
@@ -19,7 +21,9 @@ enum {
 typedef struct explain_writer {
     const st_estimate *estimate;
     const st_paint *paint;
+    st_arena *arena;
     st_buffer *buffer;
+    bool *inputs_seen; /* one per input of the sheet */
 } explain_writer;
 
 static size_t indent_of(size_t level)
@@ -32,63 +36,109 @@ static void write_indent(const explain_writer *writer, size_t indent)
     st_buffer_printf(writer->buffer, "%*s", (int)indent, "");
 }
 
-static const st_bound_input *find_input(const st_estimate *estimate, const char *name)
+static const char *format_value(const st_explanation *step, double value, char *text, size_t size)
 {
+    return st_type_format(&step->type, value, ST_STYLE_SCALED, text, size);
+}
+
+/* The index of an input step among the sheet's inputs; the number of inputs where it is none. */
+static size_t input_index(const explain_writer *writer, const st_explanation *step)
+{
+    const st_estimate *estimate = writer->estimate;
+    if (step->kind != ST_EXPLAIN_INPUT)
+        return estimate->input_count;
     for (size_t i = 0; i < estimate->input_count; i++) {
-        if (strcmp(estimate->inputs[i].input->name, name) == 0)
-            return &estimate->inputs[i];
+        if (strcmp(estimate->inputs[i].input->name, step->name) == 0)
+            return i;
     }
-    return NULL;
+    return estimate->input_count;
 }
 
-/* "model.layers, configs/models/gpt-3b.yaml:7": which key gave the value and where it stands. */
-static void write_input_origin(const explain_writer *writer, const st_bound_input *input)
+static bool is_seen(const explain_writer *writer, const st_explanation *step)
 {
-    st_buffer *buffer = writer->buffer;
+    size_t index = input_index(writer, step);
+    return index < writer->estimate->input_count ? writer->inputs_seen[index] : step->shown_before;
+}
+
+/* "model.layers in configs/models/gpt-3b.yaml:7; data sheet": where the value comes from. */
+static const char *describe_origin(const explain_writer *writer, const st_bound_input *input)
+{
     const st_job_value *from = input->from;
-    st_buffer_printf(buffer, "%s, ", input->input->from);
-    if (from == NULL) {
-        st_buffer_printf(buffer, "default of sheet %s, an assumption",
-                         st_sheet_name(writer->estimate->sheet));
-        return;
-    }
-    if (from->origin == ST_ORIGIN_DEFAULT) {
-        st_buffer_text(buffer, "default, an assumption");
-        return;
-    }
+    const char *key = input->input->from;
+    if (from == NULL)
+        return st_arena_printf(writer->arena, "%s, an assumption: default of sheet %s", key,
+                               st_sheet_name(writer->estimate->sheet));
+    if (from->origin == ST_ORIGIN_DEFAULT)
+        return st_arena_printf(writer->arena, "%s, an assumption: default of the key", key);
     st_place place = from->place;
+    st_buffer where = {0};
     place.column = 0;
-    st_place_text(place, buffer);
-    if (from->assumption)
-        st_buffer_text(buffer, ", an assumption");
-    if (from->source != NULL)
-        st_buffer_printf(buffer, ": %s", from->source);
+    st_place_text(place, &where);
+    const char *text =
+        st_arena_printf(writer->arena, "%s in %s%s%s%s", key, where.data != NULL ? where.data : "?",
+                        from->assumption ? ", an assumption" : "",
+                        from->source == NULL ? ""
+                        : from->assumption   ? ": "
+                                             : "; ",
+                        st_text_or_empty(from->source));
+    writer->buffer->failed = writer->buffer->failed || where.failed;
+    st_buffer_free(&where);
+    return text;
 }
 
-static void write_input(const explain_writer *writer, const st_explanation *step, size_t indent)
+/* Input steps that stand for the first time, as columns. */
+static void write_inputs(const explain_writer *writer, const st_explanation *const *steps,
+                         size_t count, size_t indent)
 {
-    char value[ST_QUANTITY_TEXT];
-    st_buffer *buffer = writer->buffer;
-    write_indent(writer, indent);
-    st_paint_text(writer->paint, ST_INK_NAME, step->name, buffer);
-    st_buffer_printf(
-        buffer, " = %s",
-        st_type_format(&step->type, step->value, ST_STYLE_SCALED, value, sizeof value));
-    st_buffer_text(buffer, "   ");
-    st_paint_text(writer->paint, ST_INK_PLAIN, step->doc, buffer);
-    const st_bound_input *input = find_input(writer->estimate, step->name);
-    if (input != NULL) {
-        st_buffer origin = {0};
-        explain_writer part = {writer->estimate, writer->paint, &origin};
-        write_input_origin(&part, input);
-        st_buffer_text(buffer, "   ");
-        st_paint_text(writer->paint, ST_INK_FAINT, "(", buffer);
-        st_paint_text(writer->paint, ST_INK_FAINT, origin.data != NULL ? origin.data : "", buffer);
-        st_paint_text(writer->paint, ST_INK_FAINT, ")", buffer);
-        buffer->failed = buffer->failed || origin.failed;
-        st_buffer_free(&origin);
+    static const st_table_column columns[] = {{.ink = ST_INK_NAME},
+                                              {.joined = true},
+                                              {.elastic = true},
+                                              {.ink = ST_INK_FAINT, .elastic = true}};
+    st_table *table = st_table_create(writer->arena, columns, sizeof columns / sizeof columns[0]);
+    if (table == NULL) {
+        writer->buffer->failed = true;
+        return;
     }
-    st_buffer_text(buffer, "\n");
+    for (size_t i = 0; i < count; i++) {
+        size_t index = input_index(writer, steps[i]);
+        if (index == writer->estimate->input_count || writer->inputs_seen[index])
+            continue;
+        char value[ST_QUANTITY_TEXT + 2] = "= ";
+        format_value(steps[i], steps[i]->value, value + 2, sizeof value - 2);
+        const char *origin = describe_origin(writer, &writer->estimate->inputs[index]);
+        const char *const fields[] = {steps[i]->name, value, steps[i]->doc, origin};
+        writer->inputs_seen[index] = true;
+        writer->buffer->failed = writer->buffer->failed || origin == NULL;
+        st_table_row(table, fields);
+    }
+    st_table_write(table, writer->paint, indent, writer->buffer);
+}
+
+/* "see above: p = 4, t = 2"; steps that repeat are dropped from `steps`. */
+static size_t write_repeats(const explain_writer *writer, const st_explanation **steps,
+                            size_t count, size_t indent)
+{
+    size_t kept = 0;
+    bool first = true;
+    st_buffer text = {0};
+    for (size_t i = 0; i < count; i++) {
+        char value[ST_QUANTITY_TEXT];
+        if (!is_seen(writer, steps[i])) {
+            steps[kept++] = steps[i];
+            continue;
+        }
+        st_buffer_printf(&text, "%s%s = %s", first ? "see above: " : ", ", steps[i]->name,
+                         format_value(steps[i], steps[i]->value, value, sizeof value));
+        first = false;
+    }
+    if (text.data != NULL) {
+        write_indent(writer, indent);
+        st_paint_wrapped(writer->paint, text.data, indent, indent, writer->buffer);
+        st_buffer_text(writer->buffer, "\n");
+    }
+    writer->buffer->failed = writer->buffer->failed || text.failed;
+    st_buffer_free(&text);
+    return kept;
 }
 
 /* "NAME - meaning   [citation]" */
@@ -110,88 +160,109 @@ static void write_title(const explain_writer *writer, const st_explanation *step
     st_buffer_text(buffer, "\n");
 }
 
-/* "    = text", with the equals sign below that of the first line. */
-static void write_equals(const explain_writer *writer, size_t column, const char *text)
+/* What stands before the equals sign: a cell's name, or a function with its arguments. */
+static void write_left_side(const explain_writer *writer, const st_explanation *step,
+                            st_buffer *buffer)
 {
-    write_indent(writer, column);
-    st_buffer_text(writer->buffer, "= ");
+    size_t count = 0;
+    const st_sheet_function *functions = st_sheet_functions(writer->estimate->sheet, &count);
+    for (size_t i = 0; step->kind == ST_EXPLAIN_FUNCTION && i < count; i++) {
+        if (strcmp(functions[i].name, step->name) == 0) {
+            st_signature_write(&functions[i], buffer);
+            return;
+        }
+    }
+    st_buffer_text(buffer, step->name);
+}
+
+static void write_side(const explain_writer *writer, const char *sign, const char *text,
+                       size_t column)
+{
+    st_buffer_printf(writer->buffer, "%s ", sign);
     st_paint_wrapped(writer->paint, text, column + 2, column + 2, writer->buffer);
     st_buffer_text(writer->buffer, "\n");
 }
 
-static void write_formula(const explain_writer *writer, const st_explanation *step, size_t indent)
+static void write_result(const explain_writer *writer, const st_explanation *step, size_t column)
 {
     char value[ST_QUANTITY_TEXT];
     st_buffer *buffer = writer->buffer;
-    size_t column = indent + st_utf8_count(step->name, strlen(step->name)) + 1;
-    write_indent(writer, indent);
-    st_paint_text(writer->paint, ST_INK_NAME, step->name, buffer);
-    st_buffer_text(buffer, " ");
-    if (step->formula[0] != '\0') {
-        st_buffer_text(buffer, "= ");
-        st_paint_wrapped(writer->paint, step->formula, column + 2, column + 2, buffer);
-        st_buffer_text(buffer, "\n");
-        if (step->numbers[0] != '\0' && strcmp(step->numbers, step->formula) != 0)
-            write_equals(writer, column, step->numbers);
-        write_indent(writer, column);
-    }
-    st_type_format(&step->type, step->formula_value, ST_STYLE_SCALED, value, sizeof value);
     st_buffer_text(buffer, "= ");
-    st_paint_text(writer->paint, ST_INK_STRONG, value, buffer);
+    st_paint_text(writer->paint, ST_INK_STRONG,
+                  format_value(step, step->formula_value, value, sizeof value), buffer);
     st_buffer_text(buffer, "\n");
-    if (step->provider[0] != '\0') {
-        st_type_format(&step->type, step->value, ST_STYLE_SCALED, value, sizeof value);
-        write_indent(writer, column);
-        st_buffer_text(buffer, "-> ");
-        st_paint_text(writer->paint, ST_INK_STRONG, value, buffer);
-        st_buffer_printf(buffer, " by %s, in place of the formula\n", step->provider);
-    }
+    if (step->provider[0] == '\0')
+        return;
+    write_indent(writer, column);
+    st_buffer_text(buffer, "-> ");
+    st_paint_text(writer->paint, ST_INK_STRONG,
+                  format_value(step, step->value, value, sizeof value), buffer);
+    st_buffer_printf(buffer, " by %s, in place of the formula\n", step->provider);
 }
 
-static bool is_leaf(const st_explanation *step)
+/* The equals signs of all lines stand below each other. */
+static void write_formula(const explain_writer *writer, const st_explanation *step, size_t indent)
 {
-    return step->kind == ST_EXPLAIN_INPUT;
-}
-
-static void write_repeat(const explain_writer *writer, const st_explanation *step, size_t indent)
-{
-    char value[ST_QUANTITY_TEXT];
+    st_buffer left = {0};
+    write_left_side(writer, step, &left);
+    const char *name = left.data != NULL ? left.data : step->name;
+    size_t column = indent + st_utf8_count(name, strlen(name)) + 1;
     write_indent(writer, indent);
-    st_paint_text(writer->paint, ST_INK_NAME, step->name, writer->buffer);
-    st_buffer_printf(
-        writer->buffer, " = %s   ",
-        st_type_format(&step->type, step->value, ST_STYLE_SCALED, value, sizeof value));
-    st_paint_text(writer->paint, ST_INK_FAINT, "see above", writer->buffer);
-    st_buffer_text(writer->buffer, "\n");
+    st_paint_text(writer->paint, ST_INK_NAME, name, writer->buffer);
+    st_buffer_text(writer->buffer, " ");
+    if (step->formula[0] != '\0') {
+        write_side(writer, "=", step->formula, column);
+        if (step->numbers[0] != '\0' && strcmp(step->numbers, step->formula) != 0) {
+            write_indent(writer, column);
+            write_side(writer, "=", step->numbers, column);
+        }
+        write_indent(writer, column);
+    }
+    write_result(writer, step, column);
+    writer->buffer->failed = writer->buffer->failed || left.failed;
+    st_buffer_free(&left);
 }
 
 static void write_step(const explain_writer *writer, const st_explanation *step, size_t level)
 {
-    size_t indent = indent_of(level);
-    if (step->shown_before) {
-        write_repeat(writer, step, indent);
+    size_t indent = indent_of(level) + STEP_INDENT;
+    write_title(writer, step, indent - STEP_INDENT);
+    write_formula(writer, step, indent);
+    if (step->cut) {
+        write_indent(writer, indent);
+        st_paint_text(writer->paint, ST_INK_FAINT, "(a larger --depth shows more)", writer->buffer);
+        st_buffer_text(writer->buffer, "\n");
+    }
+    if (step->operand_count == 0)
+        return;
+    const st_explanation **steps =
+        st_arena_alloc(writer->arena, step->operand_count, sizeof *steps);
+    if (steps == NULL) {
+        writer->buffer->failed = true;
         return;
     }
-    if (is_leaf(step)) {
-        write_input(writer, step, indent);
-        return;
-    }
-    write_title(writer, step, indent);
-    write_formula(writer, step, indent + STEP_INDENT);
-    for (size_t i = 0; i < step->operand_count; i++) {
-        const st_explanation *operand = step->operands[i];
-        bool one_line = is_leaf(operand) || operand->shown_before;
-        bool after_line =
-            i > 0 && (is_leaf(step->operands[i - 1]) || step->operands[i - 1]->shown_before);
-        if (!one_line || !after_line)
-            st_buffer_text(writer->buffer, "\n");
-        write_step(writer, operand, level + 1);
+    for (size_t i = 0; i < step->operand_count; i++)
+        steps[i] = step->operands[i];
+    size_t count = write_repeats(writer, steps, step->operand_count, indent);
+    write_inputs(writer, steps, count, indent);
+    for (size_t i = 0; i < count && !writer->buffer->failed; i++) {
+        if (steps[i]->kind == ST_EXPLAIN_INPUT)
+            continue;
+        st_buffer_text(writer->buffer, "\n");
+        write_step(writer, steps[i], level + 1);
     }
 }
 
 void st_explanation_write_text(const st_estimate *estimate, const st_explanation *explanation,
-                               const st_paint *paint, st_buffer *buffer)
+                               const st_paint *paint, st_arena *arena, st_buffer *buffer)
 {
-    explain_writer writer = {estimate, paint, buffer};
-    write_step(&writer, explanation, 0);
+    explain_writer writer = {estimate, paint, arena, buffer, NULL};
+    writer.inputs_seen =
+        st_arena_alloc(arena, estimate->input_count + 1, sizeof *writer.inputs_seen);
+    if (writer.inputs_seen == NULL)
+        buffer->failed = true;
+    else if (explanation->kind == ST_EXPLAIN_INPUT)
+        write_inputs(&writer, &explanation, 1, 0);
+    else
+        write_step(&writer, explanation, 0);
 }

@@ -22,7 +22,7 @@ void st_estimate_write_json(const st_estimate *estimate, const st_errors *errors
 void st_estimate_write_csv(const st_estimate *estimate, st_buffer *buffer);
 
 void st_explanation_write_text(const st_estimate *estimate, const st_explanation *explanation,
-                               const st_paint *paint, st_buffer *buffer);
+                               const st_paint *paint, st_arena *arena, st_buffer *buffer);
 void st_explanation_write_json(const st_estimate *estimate, const st_explanation *explanation,
                                st_buffer *buffer);
 

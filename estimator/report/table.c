@@ -23,6 +23,7 @@ struct st_table {
     table_row *rows;
     size_t row_count;
     size_t row_capacity;
+    size_t minimum_widths[ST_TABLE_COLUMNS];
     bool failed;
 };
 
@@ -107,16 +108,32 @@ static size_t gap_before(const st_table *table, size_t column)
     return table->columns[column].joined ? 1 : 2;
 }
 
+static size_t widest_field(const st_table *table, size_t column)
+{
+    size_t widest = table->minimum_widths[column];
+    for (size_t r = 0; r < table->row_count; r++) {
+        const table_row *row = &table->rows[r];
+        size_t width = row->title == NULL ? shown_width(row->fields[column]) : 0;
+        widest = width > widest ? width : widest;
+    }
+    return widest;
+}
+
+void st_table_align(st_table *first, st_table *second, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t one = widest_field(first, i);
+        size_t other = widest_field(second, i);
+        first->minimum_widths[i] = one > other ? one : other;
+        second->minimum_widths[i] = first->minimum_widths[i];
+    }
+}
+
 static void measure(const st_table *table, const st_paint *paint, size_t indent, size_t *widths)
 {
     size_t total = indent;
     for (size_t i = 0; i < table->column_count; i++) {
-        widths[i] = 0;
-        for (size_t r = 0; r < table->row_count; r++) {
-            const table_row *row = &table->rows[r];
-            size_t width = row->title == NULL ? shown_width(row->fields[i]) : 0;
-            widths[i] = width > widths[i] ? width : widths[i];
-        }
+        widths[i] = widest_field(table, i);
         total += widths[i] > 0 ? widths[i] + gap_before(table, i) : 0;
     }
     while (paint->width > 0 && total > paint->width) {

@@ -53,6 +53,8 @@ void st_table_title(st_table *table, const char *title);
 void st_table_row(st_table *table, const char *const *fields);
 /* The ink of one field of the last row. */
 void st_table_ink(st_table *table, size_t column, st_ink ink);
+/* Makes the first `count` columns of two tables equally wide. */
+void st_table_align(st_table *first, st_table *second, size_t count);
 /* Every row begins with `indent` blanks; no line ends in one. */
 void st_table_write(const st_table *table, const st_paint *paint, size_t indent, st_buffer *buffer);
 

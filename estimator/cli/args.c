@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the words of a command line to a verb, its arguments and its options; see cli.h. */
+#include "cli/cli.h"
+
+#include <string.h>
+
+enum { NAMES_MAX = 64 }; /* options of a verb with the two that all have, or verbs */
+
+const cli_option cli_help_option = {CLI_HELP, CLI_FLAG, 'h',           "help",
+                                    NULL,     NULL,     CLI_WORD_NONE, "show this help"};
+static const cli_option version_option = {
+    CLI_VERSION, CLI_FLAG, 0, "version", NULL, NULL, CLI_WORD_NONE, "show the version"};
+
+typedef struct word_list {
+    const char *const *words;
+    size_t count;
+    size_t next;
+} word_list;
+
+st_status cli_wrong_use(cli_run *run, const char *message, const char *suggestion)
+{
+    return st_errors_add(
+        run->errors,
+        &(st_error){.status = ST_ERR_USAGE, .message = message, .suggestion = suggestion});
+}
+
+const cli_verb *cli_find_verb(const char *name)
+{
+    size_t count = 0;
+    const cli_verb *const *verbs = cli_verbs(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(verbs[i]->name, name) == 0)
+            return verbs[i];
+    }
+    return NULL;
+}
+
+/* Whether some verb's name is `word` and a second word. */
+static bool is_group(const char *word)
+{
+    size_t count = 0;
+    size_t length = strlen(word);
+    const cli_verb *const *verbs = cli_verbs(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (strncmp(verbs[i]->name, word, length) == 0 && verbs[i]->name[length] == ' ')
+            return true;
+    }
+    return false;
+}
+
+st_status cli_unknown_verb(cli_run *run, const char *name)
+{
+    const char *candidates[NAMES_MAX];
+    size_t count = 0;
+    const cli_verb *const *verbs = cli_verbs(&count);
+    for (size_t i = 0; i < count && i < NAMES_MAX; i++)
+        candidates[i] = verbs[i]->name;
+    const char *near = st_nearest(name, candidates, count);
+    const char *remedy = near == NULL ? "'steptime help' lists the verbs"
+                         : strchr(near, ' ') == NULL
+                             ? near
+                             : st_errors_text(run->errors, "did you mean '%s'?", near);
+    return cli_wrong_use(run, st_errors_text(run->errors, "unknown verb '%s'", name), remedy);
+}
+
+/* Takes one or two words as the verb; run->verb stays NULL before --help and --version. */
+static st_status take_verb(cli_run *run, word_list *list)
+{
+    const char *first = list->words[list->next];
+    if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0 || strcmp(first, "--version") == 0)
+        return ST_OK;
+    if (first[0] == '-')
+        return cli_wrong_use(
+            run, st_errors_text(run->errors, "option '%s' stands before the verb", first),
+            "the verb comes first: steptime estimate JOB --json");
+    list->next++;
+    run->verb = cli_find_verb(first);
+    if (run->verb != NULL)
+        return ST_OK;
+    if (!is_group(first))
+        return cli_unknown_verb(run, first);
+    const char *second = list->next < list->count ? list->words[list->next] : NULL;
+    if (second == NULL)
+        return cli_wrong_use(
+            run, st_errors_text(run->errors, "'%s' needs a second word", first),
+            st_errors_text(run->errors, "'steptime %s --help' lists what it can do", first));
+    if (second[0] == '-') { /* steptime sheet --help */
+        run->arguments[run->argument_count++] = first;
+        return ST_OK;
+    }
+    list->next++;
+    const char *name = st_errors_text(run->errors, "%s %s", first, second);
+    run->verb = cli_find_verb(name);
+    return run->verb != NULL ? ST_OK : cli_unknown_verb(run, name);
+}
+
+/* The option of a verb by name or, with a name of NULL, by letter. */
+static const cli_option *find_option(const cli_verb *verb, const char *name, size_t length,
+                                     char letter)
+{
+    const cli_option *const common[] = {&cli_help_option, &version_option};
+    for (size_t i = 0; i < sizeof common / sizeof common[0]; i++) {
+        const cli_option *option = common[i];
+        if (name != NULL
+                ? strlen(option->name) == length && strncmp(option->name, name, length) == 0
+                : option->letter != 0 && option->letter == letter)
+            return option;
+    }
+    for (const cli_option *option = verb != NULL ? verb->options : NULL;
+         option != NULL && option->id != CLI_NO_OPTION; option++) {
+        if (name != NULL
+                ? strlen(option->name) == length && strncmp(option->name, name, length) == 0
+                : option->letter != 0 && option->letter == letter)
+            return option;
+    }
+    return NULL;
+}
+
+static st_status unknown_option(cli_run *run, const char *word, size_t length)
+{
+    const char *candidates[NAMES_MAX];
+    size_t count = 0;
+    const cli_option *option = run->verb != NULL ? run->verb->options : NULL;
+    for (; option != NULL && option->id != CLI_NO_OPTION && count < NAMES_MAX - 2; option++)
+        candidates[count++] = st_errors_text(run->errors, "--%s", option->name);
+    candidates[count++] = "--help";
+    candidates[count++] = "--version";
+    const char *name = st_errors_text(run->errors, "%.*s", (int)length, word);
+    const char *verb = run->verb != NULL ? run->verb->name : "";
+    const char *near = st_nearest(name, candidates, count);
+    if (near == NULL && run->verb != NULL)
+        near = st_errors_text(run->errors, "'steptime help %s' lists its options", verb);
+    return cli_wrong_use(run,
+                         st_errors_text(run->errors, "unknown option '%s'%s%s", name,
+                                        verb[0] != '\0' ? " of " : "", verb),
+                         near);
+}
+
+/* `what` is at fault unless `value` is one of the words of `choices`; NULL allows everything. */
+static st_status check_choice(cli_run *run, const char *what, const char *choices,
+                              const char *value)
+{
+    const char *names[NAMES_MAX];
+    size_t count = 0;
+    for (const char *next = choices; next != NULL && *next != '\0' && count < NAMES_MAX;) {
+        size_t length = strcspn(next, " ");
+        if (length == strlen(value) && strncmp(next, value, length) == 0)
+            return ST_OK;
+        names[count++] = st_errors_text(run->errors, "%.*s", (int)length, next);
+        next += length + (next[length] == ' ' ? 1 : 0);
+    }
+    if (choices == NULL)
+        return ST_OK;
+    return st_errors_add(
+        run->errors, &(st_error){.status = ST_ERR_USAGE,
+                                 .message = what,
+                                 .found = st_errors_text(run->errors, "'%s'", value),
+                                 .expected = st_errors_text(run->errors, "%s%s",
+                                                            count > 1 ? "one of " : "", choices),
+                                 .suggestion = st_nearest(value, names, count)});
+}
+
+static st_status give(cli_run *run, const cli_option *option, const char *value)
+{
+    if (option->takes == CLI_ONE && cli_is_given(run, option->id))
+        return cli_wrong_use(
+            run, st_errors_text(run->errors, "option --%s is given twice", option->name), NULL);
+    run->given[run->given_count++] = (cli_given){option->id, value};
+    if (option->takes == CLI_FLAG)
+        return ST_OK;
+    return check_choice(run, st_errors_text(run->errors, "option --%s", option->name),
+                        option->choices, value);
+}
+
+/* `value` stands in the same word as the option, or is NULL. */
+static st_status take_option(cli_run *run, const cli_option *option, const char *value,
+                             word_list *list)
+{
+    if (option->takes == CLI_FLAG) {
+        if (value != NULL)
+            return cli_wrong_use(
+                run, st_errors_text(run->errors, "option --%s takes no value", option->name), NULL);
+        return give(run, option, NULL);
+    }
+    if (value == NULL && list->next < list->count)
+        value = list->words[list->next++];
+    if (value == NULL || value[0] == '\0')
+        return cli_wrong_use(
+            run, st_errors_text(run->errors, "option --%s needs a value", option->name),
+            st_errors_text(run->errors, "write --%s %s", option->name, option->value));
+    return give(run, option, value);
+}
+
+static st_status take_long(cli_run *run, const char *word, word_list *list)
+{
+    const char *equals = strchr(word, '=');
+    size_t length = equals != NULL ? (size_t)(equals - word) : strlen(word);
+    const cli_option *option = find_option(run->verb, word + 2, length - 2, 0);
+    if (option == NULL)
+        return unknown_option(run, word, length);
+    return take_option(run, option, equals != NULL ? equals + 1 : NULL, list);
+}
+
+/* "-h", "-o FILE", "-oFILE", "-ho FILE" */
+static st_status take_letters(cli_run *run, const char *word, word_list *list)
+{
+    for (const char *letter = word + 1; *letter != '\0'; letter++) {
+        const cli_option *option = find_option(run->verb, NULL, 0, *letter);
+        if (option == NULL)
+            return unknown_option(run, word, strlen(word));
+        if (option->takes != CLI_FLAG)
+            return take_option(run, option, letter[1] != '\0' ? letter + 1 : NULL, list);
+        st_status status = give(run, option, NULL);
+        if (status != ST_OK)
+            return status;
+    }
+    return ST_OK;
+}
+
+static st_status check_arguments(cli_run *run)
+{
+    const cli_verb *verb = run->verb;
+    if (run->argument_count < verb->minimum)
+        return cli_wrong_use(
+            run, st_errors_text(run->errors, "'%s' needs %s", verb->name, verb->arguments),
+            st_errors_text(run->errors, "see 'steptime help %s'", verb->name));
+    if (run->argument_count > verb->maximum)
+        return cli_wrong_use(
+            run,
+            st_errors_text(run->errors, "unexpected argument '%s'", run->arguments[verb->maximum]),
+            st_errors_text(run->errors, "usage: steptime %s %s", verb->name, verb->arguments));
+    if (cli_is_given(run, CLI_JSON) && cli_is_given(run, CLI_CSV))
+        return cli_wrong_use(run, "--json and --csv exclude each other", NULL);
+    if (run->argument_count == 0)
+        return ST_OK;
+    return check_choice(run, st_errors_text(run->errors, "'%s' cannot do this", verb->name),
+                        verb->choices, run->arguments[0]);
+}
+
+st_status cli_parse(cli_run *run, size_t count, const char *const *words)
+{
+    word_list list = {words, count, 0};
+    run->arguments = st_arena_alloc(run->arena, count + 1, sizeof *run->arguments);
+    run->given = st_arena_alloc(run->arena, count * 2 + 1, sizeof *run->given);
+    if (run->arguments == NULL || run->given == NULL)
+        return ST_ERR_MEMORY;
+    st_status status = take_verb(run, &list);
+    bool only_arguments = false;
+    while (status == ST_OK && list.next < count) {
+        const char *word = words[list.next++];
+        if (only_arguments || word[0] != '-' || word[1] == '\0')
+            run->arguments[run->argument_count++] = word;
+        else if (strcmp(word, "--") == 0)
+            only_arguments = true;
+        else if (word[1] == '-')
+            status = take_long(run, word, &list);
+        else
+            status = take_letters(run, word, &list);
+    }
+    bool asks_only = cli_is_given(run, CLI_HELP) || cli_is_given(run, CLI_VERSION);
+    if (status != ST_OK || asks_only)
+        return status;
+    return check_arguments(run);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The command line: a table of verbs, each with one table of options. The tables drive parsing,
+ * help, docs/commands.md, the man page and the completion, so that none of them can tell anything
+ * else.
+ *
+ * A verb fills `result` and returns an exit code; a verb that fails leaves nothing there. What it
+ * left is written at the end in one piece, to standard output or to the file of --output.
+ */
+#ifndef STEPTIME_CLI_CLI_H
+#define STEPTIME_CLI_CLI_H
+
+#include "report/report.h"
+#include "steptime/job.h"
+
+enum {
+    CLI_DONE = 0,
+    CLI_FAILED = 1,     /* bad files, input or output, a calculation without a result */
+    CLI_WRONG_USE = 2,  /* of the command line */
+    CLI_CHECK_FAILS = 3 /* a check of the sheet does not hold */
+};
+
+typedef enum cli_takes {
+    CLI_FLAG,
+    CLI_ONE, /* a value, once */
+    CLI_MANY /* a value, any number of times */
+} cli_takes;
+
+/* What stands at a place of the command line, for the completion. */
+typedef enum cli_word {
+    CLI_WORD_NONE,
+    CLI_WORD_JOB,
+    CLI_WORD_SHEET,
+    CLI_WORD_CELL,
+    CLI_WORD_SOURCE,
+    CLI_WORD_KEY, /* KEY=VALUE */
+    CLI_WORD_FILE,
+    CLI_WORD_FOLDER,
+    CLI_WORD_VERB,
+    CLI_WORD_CHOICE /* one of `choices` */
+} cli_word;
+
+typedef enum cli_option_id {
+    CLI_NO_OPTION, /* ends a table */
+    CLI_HELP,
+    CLI_ALL,
+    CLI_COLOR,
+    CLI_CSV,
+    CLI_DEPTH,
+    CLI_FORMAT,
+    CLI_JSON,
+    CLI_OUTPUT,
+    CLI_PATH,
+    CLI_PROGRAM,
+    CLI_SET,
+    CLI_SHEET,
+    CLI_VERSION
+} cli_option_id;
+
+typedef struct cli_option {
+    cli_option_id id;
+    cli_takes takes;
+    char letter; /* 0: none */
+    const char *name;
+    const char *value;   /* what the value is called in help, NULL for flags */
+    const char *choices; /* "auto always never", NULL: any value */
+    cli_word word;
+    const char *doc;
+} cli_option;
+
+typedef struct cli_example {
+    const char *command; /* NULL ends a list */
+    const char *doc;
+} cli_example;
+
+typedef struct cli_run cli_run;
+
+typedef struct cli_verb {
+    const char *name;      /* "estimate", "sheet check" */
+    const char *arguments; /* "JOB CELL", "" */
+    size_t minimum;
+    size_t maximum;      /* SIZE_MAX: any number */
+    cli_word words[2];   /* of the first argument, and of the others */
+    const char *choices; /* for CLI_WORD_CHOICE */
+    const char *summary; /* one line, lower case */
+    const char *doc;     /* paragraphs, separated by empty lines */
+    const cli_example *examples;
+    const cli_option *options; /* without --help, which every verb has */
+    int (*run)(cli_run *run);
+} cli_verb;
+
+typedef struct cli_given {
+    cli_option_id id;
+    const char *value;
+} cli_given;
+
+struct cli_run {
+    const cli_verb *verb;
+    const char **arguments;
+    size_t argument_count;
+    cli_given *given; /* in the order of the command line */
+    size_t given_count;
+    st_arena *arena;
+    st_errors *errors;
+    st_buffer result;
+    bool warnings_shown; /* the result, on standard output, has them */
+    bool stdout_closed;  /* when the program was started */
+};
+
+/* main.c */
+const cli_verb *const *cli_verbs(size_t *count);
+
+/* args.c: options stand anywhere behind the verb, "--" ends them. Reports all faults at once. */
+st_status cli_parse(cli_run *run, size_t count, const char *const *words) ST_NODISCARD;
+const cli_verb *cli_find_verb(const char *name);
+st_status cli_unknown_verb(cli_run *run, const char *name); /* reports it, with the nearest one */
+extern const cli_option cli_help_option;
+
+/* run.c: what verbs share */
+bool cli_is_given(const cli_run *run, cli_option_id id);
+const char *cli_value(const cli_run *run, cli_option_id id); /* NULL: not given */
+st_status cli_values(cli_run *run, cli_option_id id, const char *const **values,
+                     size_t *count) ST_NODISCARD;
+st_status cli_paths(cli_run *run, st_paths **paths) ST_NODISCARD;
+/* The verb's first argument as a job, with --sheet and --set. */
+st_status cli_load_job(cli_run *run, const st_paths *paths, st_estimate *estimate) ST_NODISCARD;
+/* A paint for the place where the result goes. */
+st_paint cli_paint(const cli_run *run);
+/* Adds a fault of the command line. */
+st_status cli_wrong_use(cli_run *run, const char *message, const char *suggestion);
+/* The exit code of a status and of the faults that were collected. */
+int cli_exit_code(const cli_run *run, st_status status);
+
+/* output.c */
+bool cli_open_streams(void); /* false: standard output was closed */
+/* Writes what the verb left in `result`, if anything; the verb's exit code, or CLI_FAILED. */
+int cli_write_result(cli_run *run, int code);
+
+/* help.c */
+void cli_write_overview(st_buffer *buffer);
+void cli_write_help(const cli_verb *verb, st_buffer *buffer);
+/* The verbs of a group such as "sheet"; false where no verb has that first word. */
+bool cli_write_group(const char *word, st_buffer *buffer);
+/* "--set KEY=VALUE", "-o, --output FILE" */
+void cli_write_option(const cli_option *option, st_buffer *buffer);
+/* "steptime estimate JOB [options]" */
+void cli_write_usage(const cli_verb *verb, st_buffer *buffer);
+
+/* commands.c, man.c, completion.c: the same tables as documents */
+void cli_write_commands(st_buffer *buffer);
+void cli_write_man(st_buffer *buffer);
+void cli_write_completion(st_buffer *buffer);
+
+/* Rows that several verbs share. */
+#define CLI_ROW_ALL                                                                                \
+    {                                                                                              \
+        CLI_ALL, CLI_FLAG, 0, "all", NULL, NULL, CLI_WORD_NONE,                                    \
+            "show every cell of the sheet, not only those of its report"                           \
+    }
+#define CLI_ROW_COLOR                                                                              \
+    {                                                                                              \
+        CLI_COLOR, CLI_ONE, 0, "color", "WHEN", "auto always never", CLI_WORD_CHOICE,              \
+            "colour: auto (on a terminal, unless NO_COLOR is set), always or never"                \
+    }
+#define CLI_ROW_CSV                                                                                \
+    {                                                                                              \
+        CLI_CSV, CLI_FLAG, 0, "csv", NULL, NULL, CLI_WORD_NONE, "print comma-separated values"     \
+    }
+#define CLI_ROW_JSON                                                                               \
+    {                                                                                              \
+        CLI_JSON, CLI_FLAG, 0, "json", NULL, NULL, CLI_WORD_NONE, "print JSON"                     \
+    }
+#define CLI_ROW_OUTPUT                                                                             \
+    {                                                                                              \
+        CLI_OUTPUT, CLI_ONE, 'o', "output", "FILE", NULL, CLI_WORD_FILE,                           \
+            "write to FILE instead of standard output; FILE changes only on success"               \
+    }
+#define CLI_ROW_PATH                                                                               \
+    {                                                                                              \
+        CLI_PATH, CLI_MANY, 0, "path", "DIR", NULL, CLI_WORD_FOLDER,                               \
+            "look for sheets and configurations in DIR first; may be repeated"                     \
+    }
+#define CLI_ROW_SET                                                                                \
+    {                                                                                              \
+        CLI_SET, CLI_MANY, 0, "set", "KEY=VALUE", NULL, CLI_WORD_KEY,                              \
+            "give a key of the job another value; may be repeated"                                 \
+    }
+#define CLI_ROW_SHEET                                                                              \
+    {                                                                                              \
+        CLI_SHEET, CLI_ONE, 0, "sheet", "NAME|FILE", NULL, CLI_WORD_SHEET,                         \
+            "use this sheet instead of the job's own"                                              \
+    }
+#define CLI_ROW_END                                                                                \
+    {                                                                                              \
+        CLI_NO_OPTION, CLI_FLAG, 0, NULL, NULL, NULL, CLI_WORD_NONE, NULL                          \
+    }
+
+extern const cli_verb cli_verb_estimate;
+extern const cli_verb cli_verb_explain;
+extern const cli_verb cli_verb_sheet_check;
+extern const cli_verb cli_verb_sheet_show;
+extern const cli_verb cli_verb_sheet_list;
+extern const cli_verb cli_verb_sheet_export;
+extern const cli_verb cli_verb_list;
+extern const cli_verb cli_verb_validate;
+extern const cli_verb cli_verb_docs;
+extern const cli_verb cli_verb_completion;
+extern const cli_verb cli_verb_help;
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Help on the terminal, from the tables of verbs and options. Examples come first. */
+#include "cli/cli.h"
+
+#include <string.h>
+
+static const cli_example overview_examples[] = {
+    {"steptime list jobs", "what can be estimated out of the box"},
+    {"steptime estimate gpt-3b-32x3090", "the step time of a job and its parts"},
+    {"steptime estimate gpt-3b-32x3090 --set parallel.tp=4 --set parallel.dp=2", "another plan"},
+    {"steptime explain gpt-3b-32x3090 T_iter", "every number down to its source"},
+    {NULL, NULL},
+};
+
+static void write_examples(const cli_example *examples, st_buffer *buffer)
+{
+    st_buffer_text(buffer, "Examples:\n");
+    for (const cli_example *example = examples; example->command != NULL; example++)
+        st_buffer_printf(buffer, "  %s\n      %s\n", example->command, example->doc);
+}
+
+/* Lines of at most 80 characters behind `indent` blanks, of which `column` are written already. */
+static void write_filled(const char *text, size_t column, size_t indent, st_buffer *buffer)
+{
+    const st_paint page = {.width = 80};
+    st_buffer_printf(buffer, "%*s", (int)(indent - column), "");
+    st_paint_wrapped(&page, text, indent, indent, buffer);
+    st_buffer_text(buffer, "\n");
+}
+
+static void write_paragraphs(const char *text, st_buffer *buffer)
+{
+    while (*text != '\0') {
+        const char *end = strstr(text, "\n\n");
+        size_t length = end != NULL ? (size_t)(end - text) : strlen(text);
+        st_buffer paragraph = {0};
+        st_buffer_append(&paragraph, text, length);
+        write_filled(paragraph.data != NULL ? paragraph.data : "", 0, 0, buffer);
+        buffer->failed = buffer->failed || paragraph.failed;
+        st_buffer_free(&paragraph);
+        text += length + (end != NULL ? 2 : 0);
+        if (end != NULL)
+            st_buffer_text(buffer, "\n");
+    }
+}
+
+void cli_write_option(const cli_option *option, st_buffer *buffer)
+{
+    if (option->letter != 0)
+        st_buffer_printf(buffer, "-%c, ", option->letter);
+    st_buffer_printf(buffer, "--%s", option->name);
+    if (option->value != NULL)
+        st_buffer_printf(buffer, " %s", option->value);
+}
+
+void cli_write_usage(const cli_verb *verb, st_buffer *buffer)
+{
+    st_buffer_printf(buffer, "steptime %s%s%s%s", verb->name, verb->arguments[0] != '\0' ? " " : "",
+                     verb->arguments, verb->options[0].id != CLI_NO_OPTION ? " [OPTION...]" : "");
+}
+
+static void write_option_help(const cli_option *option, st_buffer *buffer)
+{
+    enum { OPTION_COLUMN = 24 };
+    st_buffer name = {0};
+    cli_write_option(option, &name);
+    size_t used = name.length + 2;
+    st_buffer_printf(buffer, "  %s", name.data != NULL ? name.data : "");
+    if (used + 2 > OPTION_COLUMN) {
+        st_buffer_text(buffer, "\n");
+        used = 0;
+    }
+    write_filled(option->doc, used, OPTION_COLUMN, buffer);
+    buffer->failed = buffer->failed || name.failed;
+    st_buffer_free(&name);
+}
+
+void cli_write_help(const cli_verb *verb, st_buffer *buffer)
+{
+    st_buffer_printf(buffer, "steptime %s: %s\n\n", verb->name, verb->summary);
+    write_examples(verb->examples, buffer);
+    st_buffer_text(buffer, "\nUsage: ");
+    cli_write_usage(verb, buffer);
+    st_buffer_text(buffer, "\n\n");
+    write_paragraphs(verb->doc, buffer);
+    st_buffer_text(buffer, "\nOptions:\n");
+    for (const cli_option *option = verb->options; option->id != CLI_NO_OPTION; option++)
+        write_option_help(option, buffer);
+    write_option_help(&cli_help_option, buffer);
+}
+
+/* The verbs whose name begins with `prefix`, one a line. */
+static size_t write_verbs(const char *prefix, st_buffer *buffer)
+{
+    enum { VERB_COLUMN = 16 };
+    size_t count = 0;
+    size_t shown = 0;
+    const cli_verb *const *verbs = cli_verbs(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (strncmp(verbs[i]->name, prefix, strlen(prefix)) != 0)
+            continue;
+        if (shown == 0)
+            st_buffer_text(buffer, "Verbs:\n");
+        st_buffer_printf(buffer, "  %-*s%s\n", VERB_COLUMN, verbs[i]->name, verbs[i]->summary);
+        shown++;
+    }
+    return shown;
+}
+
+void cli_write_overview(st_buffer *buffer)
+{
+    st_buffer_text(buffer, "steptime estimates the step time of distributed training, and explains "
+                           "every number.\n\n");
+    write_examples(overview_examples, buffer);
+    st_buffer_text(buffer, "\nUsage: steptime VERB [ARGUMENT...] [OPTION...]\n\n");
+    (void)write_verbs("", buffer);
+    st_buffer_text(buffer, "\n'steptime help VERB' shows a verb's examples and options, "
+                           "'steptime --version' the version.\n"
+                           "Exit codes: 0 done, 1 failed, 2 wrong use, 3 a check of the sheet "
+                           "fails.\n");
+}
+
+bool cli_write_group(const char *word, st_buffer *buffer)
+{
+    st_buffer prefix = {0};
+    st_buffer_printf(&prefix, "%s ", word);
+    size_t shown = prefix.data != NULL ? write_verbs(prefix.data, buffer) : 0;
+    buffer->failed = buffer->failed || prefix.failed;
+    st_buffer_free(&prefix);
+    if (shown > 0)
+        st_buffer_printf(buffer, "\n'steptime help %s VERB' shows a verb's examples and options.\n",
+                         word);
+    return shown > 0;
+}

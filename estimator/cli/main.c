@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steptime: the table of verbs, and how a run goes from words to an exit code. */
+#include "cli/cli.h"
+
+#include <signal.h>
+#include <string.h>
+
+static const cli_verb *const verbs[] = {
+    &cli_verb_estimate,   &cli_verb_explain,      &cli_verb_sheet_check, &cli_verb_sheet_show,
+    &cli_verb_sheet_list, &cli_verb_sheet_export, &cli_verb_list,        &cli_verb_validate,
+    &cli_verb_docs,       &cli_verb_completion,   &cli_verb_help,
+};
+
+const cli_verb *const *cli_verbs(size_t *count)
+{
+    *count = sizeof verbs / sizeof verbs[0];
+    return verbs;
+}
+
+/* Help and version are wanted whatever else stands on the command line. */
+static int run_verb(cli_run *run)
+{
+    if (cli_is_given(run, CLI_VERSION)) {
+        st_buffer_text(&run->result, "steptime " STEPTIME_VERSION "\n");
+        return CLI_DONE;
+    }
+    if (cli_is_given(run, CLI_HELP)) {
+        if (run->verb != NULL)
+            cli_write_help(run->verb, &run->result);
+        else if (run->argument_count == 0 || !cli_write_group(run->arguments[0], &run->result))
+            cli_write_overview(&run->result);
+        return CLI_DONE;
+    }
+    return run->verb->run(run);
+}
+
+static int run_words(cli_run *run, size_t count, const char *const *words)
+{
+    if (count == 0) {
+        cli_write_overview(&run->result);
+        (void)fwrite(run->result.data, 1, run->result.length, stderr);
+        return CLI_WRONG_USE;
+    }
+    st_status status = cli_parse(run, count, words);
+    if (status != ST_OK)
+        return cli_exit_code(run, status);
+    return cli_write_result(run, run_verb(run));
+}
+
+int main(int argc, char **argv)
+{
+    cli_run run = {.stdout_closed = !cli_open_streams()};
+    int code = CLI_FAILED;
+    signal(SIGPIPE, SIG_IGN);
+    run.arena = st_arena_create();
+    run.errors = st_errors_create();
+    if (run.arena == NULL || run.errors == NULL)
+        fputs("error: out of memory\n", stderr);
+    else
+        code = run_words(&run, argc > 0 ? (size_t)argc - 1 : 0, (const char *const *)argv + 1);
+    if (run.errors != NULL && !run.warnings_shown)
+        st_errors_write(run.errors, stderr);
+    st_buffer_free(&run.result);
+    st_errors_destroy(run.errors);
+    st_arena_destroy(run.arena);
+    return code;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a result goes: standard output in one piece, or a file that changes only on success. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+#include <stdio.h>
+
+static st_status st_output_write(const char *file, const char *data, size_t length,
+                                 st_errors *errors)
+{
+    FILE *f = fopen(file, "wb");
+    if (f == NULL)
+        return st_errors_add(
+            errors,
+            &(st_error){.status = ST_ERR_IO, .place = {.file = file}, .message = "cannot write"});
+    fwrite(data, 1, length, f);
+    fclose(f);
+    return ST_OK;
+}
+
+bool cli_open_streams(void)
+{
+    bool stdout_open = true;
+    /* The next file to be opened would take the number of a closed stream. */
+    for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++) {
+        if (fcntl(stream, F_GETFD) != -1 || errno != EBADF)
+            continue;
+        stdout_open = stdout_open && stream != STDOUT_FILENO;
+        (void)!open("/dev/null", stream == STDIN_FILENO ? O_RDONLY : O_WRONLY);
+    }
+    return stdout_open;
+}
+
+static int write_all(const char *data, size_t length)
+{
+    while (length > 0) {
+        ssize_t written = write(STDOUT_FILENO, data, length);
+        if (written < 0 && errno != EINTR)
+            return errno;
+        if (written > 0) {
+            data += written;
+            length -= (size_t)written;
+        }
+    }
+    /* Some file systems tell only now that a disk is full. */
+    return close(STDOUT_FILENO) == 0 ? 0 : errno;
+}
+
+static st_status write_stdout(cli_run *run)
+{
+    int fault = run->stdout_closed ? EBADF : write_all(run->result.data, run->result.length);
+    if (fault == 0)
+        return ST_OK;
+    if (st_errors_count(run->errors, ST_SEVERITY_ERROR) == 0)
+        st_errors_clear(run->errors); /* warnings about what nobody can see */
+    const char *reason = fault == EBADF ? "it is closed" : strerror(fault);
+    return st_errors_add(
+        run->errors, &(st_error){.status = ST_ERR_IO,
+                                 .message = st_errors_text(
+                                     run->errors, "cannot write to standard output: %s", reason)});
+}
+
+int cli_write_result(cli_run *run, int code)
+{
+    const char *file = cli_value(run, CLI_OUTPUT);
+    if (run->result.failed)
+        return cli_exit_code(run, ST_ERR_MEMORY);
+    if (run->result.length == 0)
+        return code;
+    st_status status = ST_OK;
+    if (file != NULL && strcmp(file, "-") != 0) {
+        status = st_output_write(file, run->result.data, run->result.length, run->errors);
+    } else {
+        status = write_stdout(run);
+    }
+    run->warnings_shown = run->warnings_shown && status == ST_OK;
+    return status == ST_OK ? code : CLI_FAILED;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What verbs share: options, the search path, the job, the exit code. */
+#include "cli/cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+bool cli_is_given(const cli_run *run, cli_option_id id)
+{
+    for (size_t i = 0; i < run->given_count; i++) {
+        if (run->given[i].id == id)
+            return true;
+    }
+    return false;
+}
+
+const char *cli_value(const cli_run *run, cli_option_id id)
+{
+    for (size_t i = 0; i < run->given_count; i++) {
+        if (run->given[i].id == id)
+            return run->given[i].value;
+    }
+    return NULL;
+}
+
+st_status cli_values(cli_run *run, cli_option_id id, const char *const **values, size_t *count)
+{
+    const char **list = st_arena_alloc(run->arena, run->given_count + 1, sizeof *list);
+    *count = 0;
+    if (list == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < run->given_count; i++) {
+        if (run->given[i].id == id)
+            list[(*count)++] = run->given[i].value;
+    }
+    *values = list;
+    return ST_OK;
+}
+
+st_status cli_paths(cli_run *run, st_paths **paths)
+{
+    const char *const *folders = NULL;
+    size_t count = 0;
+    st_status status = cli_values(run, CLI_PATH, &folders, &count);
+    return status == ST_OK ? st_paths_create(folders, count, paths, run->errors) : status;
+}
+
+st_status cli_load_job(cli_run *run, const st_paths *paths, st_estimate *estimate)
+{
+    st_request request = {.job = run->arguments[0], .sheet = cli_value(run, CLI_SHEET)};
+    st_status status = cli_values(run, CLI_SET, &request.sets, &request.set_count);
+    if (status != ST_OK)
+        return status;
+    return st_estimate_load(paths, &request, run->arena, estimate, run->errors);
+}
+
+static bool is_dumb_terminal(void)
+{
+    const char *term = getenv("TERM");
+    return term == NULL || strcmp(term, "dumb") == 0;
+}
+
+st_paint cli_paint(const cli_run *run)
+{
+    st_paint paint = {0};
+    const char *when = cli_value(run, CLI_COLOR);
+    const char *no_color = getenv("NO_COLOR");
+    bool on_terminal =
+        cli_value(run, CLI_OUTPUT) == NULL && !run->stdout_closed && isatty(STDOUT_FILENO) == 1;
+    struct winsize size = {0};
+    if (on_terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+        paint.width = size.ws_col;
+    bool wanted = on_terminal && !is_dumb_terminal() && (no_color == NULL || no_color[0] == '\0');
+    if (when != NULL && strcmp(when, "auto") != 0)
+        wanted = strcmp(when, "always") == 0;
+    paint.color = wanted;
+    return paint;
+}
+
+/* A fault of what the user typed, as against one of a file. */
+static bool is_typed(const st_error *error)
+{
+    if (error->status == ST_ERR_USAGE)
+        return true;
+    if (error->place.file == NULL)
+        return error->status == ST_ERR_NAME;
+    return strncmp(error->place.file, "--", 2) == 0;
+}
+
+int cli_exit_code(const cli_run *run, st_status status)
+{
+    if (status == ST_OK)
+        return CLI_DONE;
+    bool all_typed = status != ST_ERR_MEMORY;
+    bool all_checks = status != ST_ERR_MEMORY;
+    for (size_t i = 0; i < st_errors_size(run->errors); i++) {
+        const st_error *error = st_errors_at(run->errors, i);
+        if (error->severity == ST_SEVERITY_WARNING)
+            continue;
+        all_typed = all_typed && is_typed(error);
+        all_checks = all_checks && error->status == ST_ERR_CHECK;
+    }
+    if (st_errors_count(run->errors, ST_SEVERITY_ERROR) == 0) {
+        (void)st_errors_add(run->errors,
+                            &(st_error){.status = status, .message = st_status_text(status)});
+        return CLI_FAILED;
+    }
+    if (all_checks)
+        return CLI_CHECK_FAILS;
+    return all_typed ? CLI_WRONG_USE : CLI_FAILED;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steptime estimate */
+#include "cli/cli.h"
+
+static const cli_option options[] = {
+    CLI_ROW_SHEET, CLI_ROW_SET,    CLI_ROW_ALL,   CLI_ROW_JSON, CLI_ROW_CSV,
+    CLI_ROW_PATH,  CLI_ROW_OUTPUT, CLI_ROW_COLOR, CLI_ROW_END,
+};
+
+static const cli_example examples[] = {
+    {"steptime estimate gpt-3b-32x3090", "the step time of a shipped job and what it is made of"},
+    {"steptime estimate my-job.yaml --set parallel.tp=4 --set parallel.dp=2",
+     "a job of your own under another plan"},
+    {"steptime estimate gpt-3b-32x3090 --sheet mine.yaml", "the same job by a sheet of your own"},
+    {"steptime estimate gpt-3b-32x3090 --json -o estimate.json", "every number, for a program"},
+    {NULL, NULL},
+};
+
+/* A report has its warnings; they need not be told twice unless it goes out of sight. */
+static bool shows_warnings(const cli_run *run)
+{
+    return !cli_is_given(run, CLI_CSV) && cli_value(run, CLI_OUTPUT) == NULL;
+}
+
+static st_status write_estimate(cli_run *run, const st_estimate *estimate)
+{
+    if (cli_is_given(run, CLI_JSON)) {
+        st_estimate_write_json(estimate, run->errors, &run->result);
+    } else if (cli_is_given(run, CLI_CSV)) {
+        st_estimate_write_csv(estimate, &run->result);
+    } else {
+        st_paint paint = cli_paint(run);
+        st_estimate_write_text(estimate, run->errors, &paint, run->arena, &run->result);
+    }
+    run->warnings_shown = shows_warnings(run);
+    return ST_OK;
+}
+
+static int run_estimate(cli_run *run)
+{
+    st_paths *paths = NULL;
+    st_estimate estimate = {0};
+    st_status status = cli_paths(run, &paths);
+    if (status == ST_OK)
+        status = cli_load_job(run, paths, &estimate);
+    if (status == ST_OK)
+        status = st_estimate_show_report(&estimate, cli_is_given(run, CLI_ALL), run->arena);
+    if (status == ST_OK)
+        status = st_estimate_run(&estimate, run->arena, run->errors);
+    if (status == ST_OK)
+        status = write_estimate(run, &estimate);
+    st_paths_destroy(paths);
+    return cli_exit_code(run, status);
+}
+
+const cli_verb cli_verb_estimate = {
+    .name = "estimate",
+    .arguments = "JOB",
+    .minimum = 1,
+    .maximum = 1,
+    .words = {CLI_WORD_JOB, CLI_WORD_NONE},
+    .summary = "estimate the step time of a training job",
+    .doc =
+        "Computes the sections that the job's sheet reports and shows every number with its unit, "
+        "meaning and source, then what was assumed, then the result.\n\n"
+        "JOB is the name of a job on the search path ('steptime list jobs'), a file, or '-' for "
+        "standard input.",
+    .examples = examples,
+    .options = options,
+    .run = run_estimate,
+};

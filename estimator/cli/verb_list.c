@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steptime list */
+#include "cli/listing.h"
+
+#include "base/yaml.h"
+#include "report/csv.h"
+#include "report/json.h"
+
+#include <string.h>
+
+static const cli_option options[] = {CLI_ROW_JSON, CLI_ROW_CSV, CLI_ROW_PATH, CLI_ROW_OUTPUT,
+                                     CLI_ROW_END};
+
+static const cli_example examples[] = {
+    {"steptime list jobs", "the jobs on the search path"},
+    {"steptime list gpus --json", "for a program"},
+    {NULL, NULL},
+};
+
+static const struct {
+    const char *name;
+    st_folder folder;
+} folders[] = {
+    {"jobs", ST_FOLDER_JOBS}, {"models", ST_FOLDER_MODELS}, {"clusters", ST_FOLDER_CLUSTERS},
+    {"gpus", ST_FOLDER_GPUS}, {"sheets", ST_FOLDER_SHEETS}, {"sources", ST_FOLDER_VALIDATION},
+};
+
+typedef struct listing {
+    const st_path_entry *entries;
+    const char **titles;
+    size_t count;
+} listing;
+
+static bool is_text(const st_yaml_node *node)
+{
+    return node != NULL && node->kind == ST_YAML_SCALAR;
+}
+
+/* A file's title, what a job combines, or a name that is not the file's; "" where there is none. */
+static const char *title_of(cli_run *run, const st_paths *paths, st_folder folder, const char *name)
+{
+    st_source source = {0};
+    const st_yaml_node *root = NULL;
+    st_status status =
+        st_paths_read(paths, folder, name, (st_place){0}, run->arena, &source, run->errors);
+    if (status == ST_OK)
+        status =
+            st_yaml_parse(source.file, source.text, source.length, run->arena, &root, run->errors);
+    if (status != ST_OK)
+        return "(cannot be read)";
+    const st_yaml_node *model = st_yaml_get(root, "model");
+    const st_yaml_node *cluster = st_yaml_get(root, "cluster");
+    if (folder == ST_FOLDER_JOBS && is_text(model) && is_text(cluster))
+        return st_errors_text(run->errors, "%s on %s", model->text, cluster->text);
+    const st_yaml_node *title = st_yaml_get(root, "title");
+    if (title == NULL)
+        title = st_yaml_get(root, "name");
+    return is_text(title) && strcmp(title->text, name) != 0 ? title->text : "";
+}
+
+static st_status load(cli_run *run, st_folder folder, listing *list)
+{
+    st_paths *paths = NULL;
+    st_status status = cli_paths(run, &paths);
+    if (status == ST_OK)
+        status =
+            st_paths_list(paths, folder, run->arena, &list->entries, &list->count, run->errors);
+    if (status == ST_OK) {
+        list->titles = st_arena_alloc(run->arena, list->count + 1, sizeof *list->titles);
+        status = list->titles != NULL ? ST_OK : ST_ERR_MEMORY;
+    }
+    for (size_t i = 0; status == ST_OK && i < list->count; i++)
+        list->titles[i] = title_of(run, paths, folder, list->entries[i].name);
+    st_paths_destroy(paths);
+    return status;
+}
+
+static void write_text(cli_run *run, const listing *list)
+{
+    static const st_table_column columns[] = {
+        {.ink = ST_INK_NAME}, {.elastic = true}, {.ink = ST_INK_FAINT}};
+    st_paint paint = cli_paint(run);
+    st_table *table = st_table_create(run->arena, columns, 3);
+    if (table == NULL) {
+        run->result.failed = true;
+        return;
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        const char *const fields[] = {list->entries[i].name, list->titles[i],
+                                      list->entries[i].root};
+        st_table_row(table, fields);
+    }
+    st_table_write(table, &paint, 0, &run->result);
+}
+
+static void write_json(cli_run *run, const char *what, const listing *list)
+{
+    st_json json = {.buffer = &run->result};
+    st_json_open(&json, NULL, '{');
+    st_json_count(&json, "schema_version", ST_SCHEMA_VERSION);
+    st_json_text(&json, "steptime", STEPTIME_VERSION);
+    st_json_open(&json, what, '[');
+    for (size_t i = 0; i < list->count; i++) {
+        st_json_open_line(&json, NULL, '{');
+        st_json_text(&json, "name", list->entries[i].name);
+        st_json_text_or_null(&json, "title", list->titles[i]);
+        st_json_text(&json, "root", list->entries[i].root);
+        st_json_close(&json, '}');
+    }
+    st_json_close(&json, ']');
+    st_json_close(&json, '}');
+}
+
+static void write_csv(cli_run *run, const listing *list)
+{
+    st_buffer_text(&run->result, "name,title,root\n");
+    for (size_t i = 0; i < list->count; i++) {
+        const char *const fields[] = {list->entries[i].name, list->titles[i],
+                                      list->entries[i].root};
+        st_csv_row(fields, 3, &run->result);
+    }
+}
+
+int cli_list_folder(cli_run *run, const char *what)
+{
+    st_folder folder = ST_FOLDER_JOBS;
+    listing list = {0};
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        if (strcmp(folders[i].name, what) == 0)
+            folder = folders[i].folder;
+    }
+    st_status status = load(run, folder, &list);
+    if (status != ST_OK)
+        return cli_exit_code(run, status);
+    if (cli_is_given(run, CLI_JSON))
+        write_json(run, what, &list);
+    else if (cli_is_given(run, CLI_CSV))
+        write_csv(run, &list);
+    else
+        write_text(run, &list);
+    /* A file that cannot be read is listed and told, and the others are listed still. */
+    return cli_exit_code(run, st_errors_status(run->errors));
+}
+
+static int run_list(cli_run *run)
+{
+    return cli_list_folder(run, run->arguments[0]);
+}
+
+const cli_verb cli_verb_list = {
+    .name = "list",
+    .arguments = "jobs|models|clusters|gpus|sheets|sources",
+    .minimum = 1,
+    .maximum = 1,
+    .words = {CLI_WORD_CHOICE, CLI_WORD_NONE},
+    .choices = "jobs models clusters gpus sheets sources",
+    .summary = "list what the search path holds",
+    .doc = "Lists names with their titles and the folder of the search path that each comes from; "
+           "'<embedded>' is the program itself. 'sources' are the sources of 'steptime validate'.",
+    .examples = examples,
+    .options = options,
+    .run = run_list,
+};

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steptime sheet check, show, list, export */
+#include "cli/cli.h"
+
+#include "cli/listing.h"
+
+#include <string.h>
+
+static const cli_option check_options[] = {CLI_ROW_PATH, CLI_ROW_END};
+static const cli_option show_options[] = {
+    {CLI_PROGRAM, CLI_FLAG, 0, "program", NULL, NULL, CLI_WORD_NONE,
+     "show the operations that the sheet is compiled to as well"},
+    CLI_ROW_JSON,
+    CLI_ROW_PATH,
+    CLI_ROW_OUTPUT,
+    CLI_ROW_COLOR,
+    CLI_ROW_END};
+static const cli_option list_options[] = {CLI_ROW_JSON, CLI_ROW_CSV, CLI_ROW_PATH, CLI_ROW_OUTPUT,
+                                          CLI_ROW_END};
+static const cli_option export_options[] = {{CLI_FORMAT, CLI_ONE, 0, "format", "FORMAT", "md latex",
+                                             CLI_WORD_CHOICE,
+                                             "md (Markdown, the default) or latex"},
+                                            CLI_ROW_PATH,
+                                            CLI_ROW_OUTPUT,
+                                            CLI_ROW_END};
+
+static const cli_example check_examples[] = {
+    {"steptime sheet check mine.yaml", "find every fault of a sheet before it is used"},
+    {NULL, NULL}};
+static const cli_example show_examples[] = {
+    {"steptime sheet show li2024", "inputs, functions, cells and checks of a sheet"},
+    {"steptime sheet show li2024 --program", "what it compiles to"},
+    {NULL, NULL}};
+static const cli_example list_examples[] = {
+    {"steptime sheet list", "the sheets on the search path"}, {NULL, NULL}};
+static const cli_example export_examples[] = {
+    {"steptime sheet export li2024 --format md", "a sheet as a Markdown document"},
+    {"steptime sheet export li2024 --format latex -o li2024.tex", "for pdflatex"},
+    {NULL, NULL}};
+
+static st_status compile(cli_run *run, const st_sheet *sheet, const st_program **program)
+{
+    return st_program_compile(sheet, &(st_program_options){0}, run->arena, program, run->errors);
+}
+
+static void write_counts(const st_sheet *sheet, const st_program *program, st_buffer *buffer)
+{
+    size_t cells = 0;
+    size_t inputs = 0;
+    size_t functions = 0;
+    size_t checks = 0;
+    (void)st_sheet_cells(sheet, &cells);
+    (void)st_sheet_inputs(sheet, &inputs);
+    (void)st_sheet_functions(sheet, &functions);
+    (void)st_sheet_checks(sheet, &checks);
+    st_buffer_printf(buffer, "%s: ok: %zu cell%s, %zu input%s, %zu function%s, %zu check%s; ",
+                     st_sheet_file(sheet), cells, cells == 1 ? "" : "s", inputs,
+                     inputs == 1 ? "" : "s", functions, functions == 1 ? "" : "s", checks,
+                     checks == 1 ? "" : "s");
+    st_buffer_printf(buffer, "%zu operations\n", st_program_operation_count(program));
+}
+
+/* Every sheet is looked at, whatever the others are like. */
+static int run_check(cli_run *run)
+{
+    st_paths *paths = NULL;
+    st_status status = cli_paths(run, &paths);
+    if (status != ST_OK)
+        return cli_exit_code(run, status);
+    st_sheet_reader reader = st_paths_sheet_reader(paths);
+    for (size_t i = 0; i < run->argument_count; i++) {
+        const st_sheet *sheet = NULL;
+        const st_program *program = NULL;
+        st_status own = st_sheet_load(&reader, run->arguments[i], run->arena, &sheet, run->errors);
+        if (own == ST_OK)
+            own = compile(run, sheet, &program);
+        if (own == ST_OK)
+            write_counts(sheet, program, &run->result);
+        status = status == ST_OK ? own : status;
+    }
+    st_paths_destroy(paths);
+    return cli_exit_code(run, status);
+}
+
+static st_status load_sheet(cli_run *run, const st_sheet **sheet)
+{
+    st_paths *paths = NULL;
+    st_status status = cli_paths(run, &paths);
+    if (status != ST_OK)
+        return status;
+    st_sheet_reader reader = st_paths_sheet_reader(paths);
+    status = st_sheet_load(&reader, run->arguments[0], run->arena, sheet, run->errors);
+    st_paths_destroy(paths);
+    return status;
+}
+
+static void write_sheet(cli_run *run, const st_sheet *sheet, const st_program *program)
+{
+    if (cli_is_given(run, CLI_JSON)) {
+        st_sheet_write_json(sheet, program, run->arena, &run->result);
+        return;
+    }
+    st_paint paint = cli_paint(run);
+    st_sheet_write_text(sheet, &paint, run->arena, &run->result);
+    if (program == NULL)
+        return;
+    st_buffer_text(&run->result, "\n");
+    st_paint_text(&paint, ST_INK_STRONG, "Program", &run->result);
+    st_buffer_printf(&run->result, "\n%zu operations, %zu registers\n",
+                     st_program_operation_count(program), st_program_register_count(program));
+    st_program_print(program, &run->result);
+}
+
+static int run_show(cli_run *run)
+{
+    const st_sheet *sheet = NULL;
+    const st_program *program = NULL;
+    st_status status = load_sheet(run, &sheet);
+    if (status == ST_OK && cli_is_given(run, CLI_PROGRAM))
+        status = compile(run, sheet, &program);
+    if (status == ST_OK)
+        write_sheet(run, sheet, program);
+    return cli_exit_code(run, status);
+}
+
+static int run_export(cli_run *run)
+{
+    const st_sheet *sheet = NULL;
+    const char *format = cli_value(run, CLI_FORMAT);
+    st_status status = load_sheet(run, &sheet);
+    if (status == ST_OK && format != NULL && strcmp(format, "latex") == 0)
+        status = ST_ERR_USAGE;
+    else if (status == ST_OK)
+        st_sheet_write_markdown(sheet, 1, run->arena, &run->result);
+    return cli_exit_code(run, status);
+}
+
+static int run_list(cli_run *run)
+{
+    return cli_list_folder(run, "sheets");
+}
+
+const cli_verb cli_verb_sheet_check = {
+    .name = "sheet check",
+    .arguments = "NAME|FILE...",
+    .minimum = 1,
+    .maximum = SIZE_MAX,
+    .words = {CLI_WORD_SHEET, CLI_WORD_SHEET},
+    .summary = "check sheets: grammar, names, units, cycles",
+    .doc =
+        "Reads each sheet with what it includes and reports all faults and warnings at once, each "
+        "with file, line and column. Exits 1 where a sheet has a fault.",
+    .examples = check_examples,
+    .options = check_options,
+    .run = run_check,
+};
+
+const cli_verb cli_verb_sheet_show = {
+    .name = "sheet show",
+    .arguments = "NAME|FILE",
+    .minimum = 1,
+    .maximum = 1,
+    .words = {CLI_WORD_SHEET, CLI_WORD_NONE},
+    .summary = "show a sheet: inputs, functions, cells, checks",
+    .doc = "Shows every formula of a sheet with its unit, meaning and source.",
+    .examples = show_examples,
+    .options = show_options,
+    .run = run_show,
+};
+
+const cli_verb cli_verb_sheet_list = {
+    .name = "sheet list",
+    .arguments = "",
+    .maximum = 0,
+    .summary = "list the sheets on the search path",
+    .doc = "The same as 'steptime list sheets'.",
+    .examples = list_examples,
+    .options = list_options,
+    .run = run_list,
+};
+
+const cli_verb cli_verb_sheet_export = {
+    .name = "sheet export",
+    .arguments = "NAME|FILE",
+    .minimum = 1,
+    .maximum = 1,
+    .words = {CLI_WORD_SHEET, CLI_WORD_NONE},
+    .summary = "write a sheet as a document",
+    .doc =
+        "Writes the sheet's formulas as a Markdown document, or as a LaTeX document that pdflatex "
+        "sets.",
+    .examples = export_examples,
+    .options = export_options,
+    .run = run_export,
+};
