@@ -75,8 +75,7 @@ static st_status parse_constant(const st_sheet_input *input, const st_job_value 
         .text = constant->text, .length = strlen(constant->text), .place = constant->place};
     switch (input->type.kind) {
     case ST_TYPE_NUMBER:
-        return st_quantity_parse(text.text, text.length, &input->type.unit, text.place, number,
-                                 errors);
+        return st_value_parse_quantity(constant->path, &text, &input->type.unit, number, errors);
     case ST_TYPE_BOOL:
         return st_value_parse_bool(constant->path, &text, number, errors);
     case ST_TYPE_ENUM:

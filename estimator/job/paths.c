@@ -5,6 +5,7 @@
  */
 #include "steptime/paths.h"
 
+#include "base/utf8.h"
 #include "job/files.h"
 #include "job/installed.h"
 #include "job/roots.h"
@@ -323,6 +324,20 @@ static st_status wrong_name(const lookup *request, st_status status, const char 
                                           });
 }
 
+/* Names are shown in reports, where a terminal would act on what they hold. */
+static bool has_control(const char *name)
+{
+    size_t length = strlen(name);
+    for (size_t i = 0; i < length;) {
+        uint32_t code = 0;
+        size_t size = st_utf8_decode(name + i, length - i, &code);
+        if (size > 0 && st_utf8_is_control(code))
+            return true;
+        i += size > 0 ? size : 1; /* file names need not be UTF-8 */
+    }
+    return false;
+}
+
 st_status st_paths_read(const st_paths *paths, st_folder folder, const char *name, st_place place,
                         st_arena *arena, st_source *source, st_errors *errors)
 {
@@ -334,6 +349,10 @@ st_status st_paths_read(const st_paths *paths, st_folder folder, const char *nam
         return wrong_name(&request, ST_ERR_LIMIT,
                           st_errors_text(errors, "the name of the %s has more than %d bytes",
                                          noun_of(&request), ST_PATH_MAX_BYTES));
+    if (has_control(name))
+        return wrong_name(&request, ST_ERR_NAME,
+                          st_errors_text(errors, "the name of the %s has a control character: '%s'",
+                                         noun_of(&request), name));
     if (strcmp(name, "-") == 0) {
         if (folder == ST_FOLDER_JOBS && !st_place_in_file(place))
             return st_file_read_stdin(place, arena, source, errors);

@@ -6,6 +6,7 @@
 #include "job/value.h"
 
 #include "base/utf8.h"
+#include "job/files.h"
 #include "job/keys.h"
 
 #include <float.h>
@@ -104,7 +105,7 @@ const char *st_key_expectation(const st_key *key, char *text, size_t size)
         break;
     case ST_KEY_QUANTITY:
         describe_range(key, "", range, sizeof range);
-        (void)snprintf(text, size, "a quantity%s in %s or alike", range, key->unit);
+        (void)snprintf(text, size, "a number%s with a unit, e.g. %s", range, key->unit);
         break;
     case ST_KEY_BOOL:
         (void)snprintf(text, size, "true or false");
@@ -132,28 +133,49 @@ static bool is_in_range(const st_key *key, double number)
     return number >= key->minimum && number <= key->maximum;
 }
 
-static st_status parse_plain(const st_key *key, const st_value_text *value, double *number,
+static st_status parse_count(const st_key *key, const st_value_text *value, double *number,
                              st_errors *errors)
 {
     double parsed = 0;
     st_status status = st_number_parse(value->text, value->length, value->place, &parsed, NULL);
-    bool whole = status == ST_OK && parsed == floor(parsed);
-    if (status != ST_OK || (key->kind == ST_KEY_COUNT && !whole) || !is_in_range(key, parsed))
+    if (status != ST_OK || parsed != floor(parsed) || !is_in_range(key, parsed))
         return refuse_for_key(key, value, NULL, errors);
     *number = parsed;
     return ST_OK;
 }
 
+st_status st_value_parse_quantity(const char *name, const st_value_text *value, const st_unit *unit,
+                                  double *number, st_errors *errors)
+{
+    st_status status =
+        st_quantity_parse(value->text, value->length, unit, value->place, number, NULL);
+    if (status == ST_OK)
+        return ST_OK;
+    st_errors *reasons = st_errors_create();
+    if (reasons == NULL)
+        return st_out_of_memory(errors);
+    status = st_quantity_parse(value->text, value->length, unit, value->place, number, reasons);
+    for (size_t i = 0; i < st_errors_size(reasons); i++) {
+        st_error error = *st_errors_at(reasons, i);
+        error.message = st_errors_text(errors, "%s: %s", name, error.message);
+        (void)st_errors_add(errors, &error);
+    }
+    st_errors_destroy(reasons);
+    return status;
+}
+
+/* A share may be written in per cent; other pure numbers have no unit to be written in. */
 static st_status parse_quantity(const st_key *key, const st_value_text *value, double *number,
                                 st_errors *errors)
 {
-    st_unit unit;
+    st_unit unit = st_unit_one();
     double parsed = 0;
-    st_status status =
-        st_unit_parse(key->unit, strlen(key->unit), (st_place){.file = key->path}, &unit, errors);
+    st_status status = ST_OK;
+    if (key->kind == ST_KEY_QUANTITY)
+        status = st_unit_parse(key->unit, strlen(key->unit), (st_place){.file = key->path}, &unit,
+                               errors);
     if (status == ST_OK)
-        status =
-            st_quantity_parse(value->text, value->length, &unit, value->place, &parsed, errors);
+        status = st_value_parse_quantity(key->path, value, &unit, &parsed, errors);
     if (status != ST_OK)
         return status;
     if (!is_in_range(key, parsed))
@@ -282,8 +304,8 @@ st_status st_value_parse(const st_key *key, const st_value_text *value, double *
     const char *names[ST_VALUES_MAX];
     switch (key->kind) {
     case ST_KEY_COUNT:
+        return parse_count(key, value, number, errors);
     case ST_KEY_NUMBER:
-        return parse_plain(key, value, number, errors);
     case ST_KEY_QUANTITY:
         return parse_quantity(key, value, number, errors);
     case ST_KEY_BOOL:

@@ -24,6 +24,9 @@ st_status st_value_parse(const st_key *key, const st_value_text *value, double *
 st_status st_value_parse_bool(const char *name, const st_value_text *value, double *number,
                               st_errors *errors) ST_NODISCARD;
 
+st_status st_value_parse_quantity(const char *name, const st_value_text *value, const st_unit *unit,
+                                  double *number, st_errors *errors) ST_NODISCARD;
+
 /* The index of the value among `values`; unknown names are reported with the nearest one. */
 st_status st_value_parse_name(const char *name, const st_value_text *value,
                               const char *const *values, size_t count, double *number,
