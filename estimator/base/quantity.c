@@ -128,7 +128,9 @@ static st_status read_unit(const parts *whole, const st_unit *expected, st_unit 
         text, rest, st_utf8_advance(whole->place, whole->text, whole->unit_start), unit, errors);
     if (status != ST_OK)
         return status;
-    bool is_odd_number = is_number && unit->text[0] != '%';
+    /* Where a sheet says "ms/s", that is a pure number's unit too, but "2 GB/GB" is a slip. */
+    bool is_odd_number =
+        is_number && unit->text[0] != '%' && strcmp(unit->text, expected->text) != 0;
     if (!st_dimension_equal(unit->dimension, expected->dimension) || is_odd_number)
         return refuse_dimension(whole, unit, expected, errors);
     return ST_OK;

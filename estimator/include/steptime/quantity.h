@@ -71,7 +71,7 @@ ST_API st_status st_number_parse(const char *text, size_t length, st_place place
 /*
  * Reads "number unit" (blank between them optional) into base units. The dimension must be that of
  * `expected`; a missing unit is an error unless `expected` is a pure number, and a pure number may
- * carry "%" only. `value` is set only on success.
+ * carry "%" or the very unit of `expected` only. `value` is set only on success.
  */
 ST_API st_status st_quantity_parse(const char *text, size_t length, const st_unit *expected,
                                    st_place place, double *value, st_errors *errors) ST_NODISCARD;
