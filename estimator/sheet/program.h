@@ -63,7 +63,4 @@ static inline uint32_t st_program_first_result(const st_program *program)
     return (uint32_t)(program->sheet->input_count + program->constant_count);
 }
 
-/* One value of a provider: NaN where it fails or gives what no estimate can use. */
-double st_provider_call_one(const st_provider *provider, const double *const *arguments);
-
 #endif

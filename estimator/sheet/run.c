@@ -7,9 +7,8 @@
  * costs one loop over steps and nothing else. Results are copied to their outputs as soon as they
  * exist, which lets their registers be used again.
  */
-#include "sheet/program.h"
+#include "sheet/scalar.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,54 +131,12 @@ void st_workspace_destroy(st_workspace *workspace)
 
 /* --- one row --------------------------------------------------------------------------------- */
 
-/* A provider that fails, or gives what no estimate can use, leaves a value that is not finite. */
-static void call_provider(const st_provider *provider, size_t rows, const double *const *arguments,
-                          double *values)
-{
-    if (provider->evaluate(provider->self, rows, arguments, values) != ST_OK) {
-        for (size_t i = 0; i < rows; i++) {
-            values[i] = (double)NAN;
-        }
-        return;
-    }
-    for (size_t i = 0; i < rows; i++) {
-        values[i] = values[i] >= 0 && isfinite(values[i]) ? values[i] : (double)NAN;
-    }
-}
-
-double st_provider_call_one(const st_provider *provider, const double *const *arguments)
-{
-    double value = (double)NAN;
-    call_provider(provider, 1, arguments, &value);
-    return value;
-}
-
-static double call_scalar(st_workspace *workspace, const st_program_call *call)
-{
-    for (size_t i = 0; i < call->provider->argument_count; i++) {
-        workspace->arguments[i] = &workspace->scalars[call->arguments[i]];
-    }
-    return st_provider_call_one(call->provider, workspace->arguments);
-}
-
-static void run_scalar(st_workspace *workspace, const st_instruction *instruction)
-{
-    double *scalars = workspace->scalars;
-    scalars[instruction->target] =
-        instruction->op == ST_OP_CALL
-            ? call_scalar(workspace, &workspace->program->calls[instruction->a])
-            : st_apply(instruction->op, scalars[instruction->a], scalars[instruction->b],
-                       scalars[instruction->c]);
-}
-
 st_status st_program_run_one(const st_program *program, st_workspace *workspace,
                              const double *inputs, double *outputs, double *checks)
 {
     double *scalars = workspace->scalars;
     memcpy(scalars, inputs, program->sheet->input_count * sizeof(double));
-    for (size_t i = 0; i < program->instruction_count; i++) {
-        run_scalar(workspace, &program->instructions[i]);
-    }
+    st_scalars_run(program, program->instructions, program->instruction_count, scalars);
     for (size_t i = 0; i < program->output_count; i++) {
         outputs[i] = scalars[program->outputs[i].slot];
     }
@@ -323,7 +280,7 @@ static void prepare(st_workspace *workspace, const st_column *inputs, const st_t
         if (varies) {
             add_step(workspace, instruction);
         } else {
-            run_scalar(workspace, instruction);
+            st_scalars_run(program, instruction, 1, workspace->scalars);
         }
         write_outputs(workspace, instruction->target, NULL, targets);
     }
@@ -344,7 +301,7 @@ static void run_turn(st_workspace *workspace, const st_turn *turn, size_t rows)
         }
         workspace->arguments[i] = block;
     }
-    call_provider(call->provider, rows, workspace->arguments, turn->target);
+    st_provider_call(call->provider, rows, workspace->arguments, turn->target);
 }
 
 static void run_block(st_workspace *workspace, size_t first_row, size_t rows)

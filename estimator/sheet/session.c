@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sheet/session.h"
+#include "sheet/scalar.h"
 
 #include <math.h>
 

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Instructions over scalars, and providers. */
+#ifndef STEPTIME_SHEET_SCALAR_H
+#define STEPTIME_SHEET_SCALAR_H
+
+#include "sheet/program.h"
+
+/* Runs `count` instructions from `first` on; scalars[slot] is a slot's value. */
+void st_scalars_run(const st_program *program, const st_instruction *first, size_t count,
+                    double *scalars);
+
+/* Values of a provider: NaN where it fails or gives what no estimate can use. */
+void st_provider_call(const st_provider *provider, size_t rows, const double *const *arguments,
+                      double *values);
+double st_provider_call_one(const st_provider *provider, const double *const *arguments);
+
+#endif
