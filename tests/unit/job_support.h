@@ -84,6 +84,11 @@ static inline int set_up(void **state)
     created->errors = st_errors_create();
     assert_non_null(created->arena);
     assert_non_null(created->errors);
+    /* Nothing of the user's, and nothing of the test before. */
+    char none[80];
+    (void)snprintf(none, sizeof none, "%s/none", created->folder);
+    setenv("STEPTIME_PATH", "", 1);
+    setenv("XDG_CONFIG_HOME", none, 1);
     const char *folders[] = {created->folder};
     assert_int_equal(st_paths_create(folders, 1, &created->paths, created->errors), ST_OK);
     *state = created;
