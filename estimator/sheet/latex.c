@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Expressions as LaTeX mathematics.
+ *
+ * T_comp_mb becomes T with an upright subscript, quotients become fractions (and need no
+ * parentheses inside), a choice becomes a brace of cases.
+ */
+#include "sheet/expr.h"
+
+#include <string.h>
+
+static void write_expr(const st_expr *expr, st_buffer *buffer);
+
+static void write_escaped(const char *text, size_t length, st_buffer *buffer)
+{
+    for (size_t i = 0; i < length; i++) {
+        if (strchr("_%$&#{}", text[i]) != NULL) {
+            st_buffer_printf(buffer, "\\%c", text[i]);
+        } else if (text[i] == '^') {
+            st_buffer_text(buffer, "\\hat{}");
+        } else {
+            st_buffer_append(buffer, text + i, 1);
+        }
+    }
+}
+
+static bool is_greek(const char *name, size_t length)
+{
+    static const char *const letters[] = {"alpha", "beta",  "gamma",  "delta", "epsilon", "eta",
+                                          "theta", "kappa", "lambda", "mu",    "nu",      "rho",
+                                          "sigma", "tau",   "phi",    "omega"};
+    for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++) {
+        if (strlen(letters[i]) == length && memcmp(letters[i], name, length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void st_name_latex(const char *name, st_buffer *buffer)
+{
+    const char *bar = strchr(name, '_');
+    size_t length = bar == NULL || bar == name ? strlen(name) : (size_t)(bar - name);
+    if (length == 1 && bar != name) {
+        st_buffer_append(buffer, name, 1);
+    } else if (is_greek(name, length)) {
+        st_buffer_printf(buffer, "\\%.*s", (int)length, name);
+    } else {
+        st_buffer_text(buffer, "\\mathrm{");
+        write_escaped(name, length, buffer);
+        st_buffer_text(buffer, "}");
+    }
+    if (length == strlen(name)) {
+        return;
+    }
+    st_buffer_text(buffer, "_{\\mathrm{");
+    for (const char *c = name + length + 1; *c != '\0'; c++) {
+        st_buffer_append(buffer, *c == '_' ? "," : c, 1);
+    }
+    st_buffer_text(buffer, "}}");
+}
+
+static void write_number(const st_expr *expr, st_buffer *buffer)
+{
+    const char *bracket = strchr(expr->text, '[');
+    size_t length = bracket == NULL ? strlen(expr->text) : (size_t)(bracket - expr->text);
+    size_t exponent = strcspn(expr->text, "eE");
+    if (exponent < length) {
+        st_buffer_printf(buffer, "%.*s \\times 10^{%.*s}", (int)exponent, expr->text,
+                         (int)(length - exponent - 1), expr->text + exponent + 1);
+    } else {
+        st_buffer_append(buffer, expr->text, length);
+    }
+    if (bracket != NULL) {
+        st_buffer_text(buffer, "\\,\\mathrm{");
+        write_escaped(bracket + 1, strlen(bracket + 1) - 1, buffer);
+        st_buffer_text(buffer, "}");
+    }
+}
+
+/* An operand, in parentheses where it binds weaker than `strength`. */
+static void write_operand(const st_expr *expr, int strength, st_buffer *buffer)
+{
+    bool fraction = expr->kind == ST_EXPR_BINARY && expr->op == ST_OPERATOR_DIVIDE;
+    bool group = st_operator_strength(expr) < strength && !fraction;
+    st_buffer_text(buffer, group ? "\\left(" : "");
+    write_expr(expr, buffer);
+    st_buffer_text(buffer, group ? "\\right)" : "");
+}
+
+static void write_binary(const st_expr *expr, st_buffer *buffer)
+{
+    static const char *const signs[] = {
+        [ST_OPERATOR_OR] = " \\vee ",    [ST_OPERATOR_AND] = " \\wedge ",
+        [ST_OPERATOR_EQUAL] = " = ",     [ST_OPERATOR_UNEQUAL] = " \\neq ",
+        [ST_OPERATOR_LESS] = " < ",      [ST_OPERATOR_LESS_EQUAL] = " \\le ",
+        [ST_OPERATOR_GREATER] = " > ",   [ST_OPERATOR_GREATER_EQUAL] = " \\ge ",
+        [ST_OPERATOR_PLUS] = " + ",      [ST_OPERATOR_MINUS] = " - ",
+        [ST_OPERATOR_TIMES] = " \\cdot "};
+    const st_expr *a = expr->children[0];
+    const st_expr *b = expr->children[1];
+    int strength = st_operator_strength(expr);
+    if (expr->op == ST_OPERATOR_DIVIDE) {
+        st_buffer_text(buffer, "\\frac{");
+        write_expr(a, buffer);
+        st_buffer_text(buffer, "}{");
+        write_expr(b, buffer);
+        st_buffer_text(buffer, "}");
+    } else if (expr->op == ST_OPERATOR_POWER) {
+        /* A fraction under an exponent does need its parentheses. */
+        bool atom = a->kind == ST_EXPR_NAME || a->kind == ST_EXPR_NUMBER;
+        st_buffer_text(buffer, atom ? "{" : "\\left(");
+        write_expr(a, buffer);
+        st_buffer_text(buffer, atom ? "}^{" : "\\right)^{");
+        write_expr(b, buffer);
+        st_buffer_text(buffer, "}");
+    } else {
+        write_operand(a, strength, buffer);
+        st_buffer_text(buffer, signs[expr->op]);
+        write_operand(b, strength + 1, buffer);
+    }
+}
+
+static void write_list(const st_expr *call, st_buffer *buffer)
+{
+    for (uint32_t i = 0; i < call->child_count; i++) {
+        st_buffer_text(buffer, i == 0 ? "" : ",\\, ");
+        write_expr(call->children[i], buffer);
+    }
+}
+
+static void write_choice(const st_expr *call, st_buffer *buffer)
+{
+    st_buffer_text(buffer, "\\begin{cases} ");
+    write_expr(call->children[1], buffer);
+    st_buffer_text(buffer, " & \\text{if } ");
+    write_expr(call->children[0], buffer);
+    st_buffer_text(buffer, " \\\\ ");
+    write_expr(call->children[2], buffer);
+    st_buffer_text(buffer, " & \\text{otherwise} \\end{cases}");
+}
+
+static void write_call(const st_expr *call, st_buffer *buffer)
+{
+    static const char *const opening[] = {[ST_BUILTIN_MIN] = "\\min\\left(",
+                                          [ST_BUILTIN_MAX] = "\\max\\left(",
+                                          [ST_BUILTIN_FLOOR] = "\\left\\lfloor ",
+                                          [ST_BUILTIN_CEIL] = "\\left\\lceil ",
+                                          [ST_BUILTIN_ROUND] = "\\operatorname{round}\\left(",
+                                          [ST_BUILTIN_SQRT] = "\\sqrt{",
+                                          [ST_BUILTIN_LOG2] = "\\log_2\\left(",
+                                          [ST_BUILTIN_LOG] = "\\ln\\left(",
+                                          [ST_BUILTIN_EXP] = "\\exp\\left(",
+                                          [ST_BUILTIN_ABS] = "\\left|"};
+    if (call->builtin == ST_BUILTIN_IF) {
+        write_choice(call, buffer);
+        return;
+    }
+    if (call->builtin == ST_BUILTIN_NONE) {
+        st_name_latex(call->name, buffer);
+        st_buffer_text(buffer, "\\left(");
+    } else {
+        st_buffer_text(buffer, opening[call->builtin]);
+    }
+    write_list(call, buffer);
+    st_buffer_text(buffer, call->builtin == ST_BUILTIN_FLOOR  ? "\\right\\rfloor"
+                           : call->builtin == ST_BUILTIN_CEIL ? "\\right\\rceil"
+                           : call->builtin == ST_BUILTIN_SQRT ? "}"
+                           : call->builtin == ST_BUILTIN_ABS  ? "\\right|"
+                                                              : "\\right)");
+}
+
+static void write_expr(const st_expr *expr, st_buffer *buffer)
+{
+    switch (expr->kind) {
+    case ST_EXPR_NUMBER:
+        write_number(expr, buffer);
+        break;
+    case ST_EXPR_BOOL:
+        st_buffer_printf(buffer, "\\mathrm{%s}", expr->name);
+        break;
+    case ST_EXPR_NAME:
+        if (expr->name_kind == ST_NAME_VALUE) {
+            st_buffer_text(buffer, "\\text{");
+            write_escaped(expr->name, strlen(expr->name), buffer);
+            st_buffer_text(buffer, "}");
+        } else {
+            st_name_latex(expr->name, buffer);
+        }
+        break;
+    case ST_EXPR_UNARY:
+        st_buffer_text(buffer, expr->op == ST_OPERATOR_NOT ? "\\neg " : "-");
+        write_operand(expr->children[0], st_operator_strength(expr), buffer);
+        break;
+    case ST_EXPR_BINARY:
+        write_binary(expr, buffer);
+        break;
+    case ST_EXPR_CALL:
+        write_call(expr, buffer);
+        break;
+    }
+}
+
+void st_expr_latex(const st_expr *expr, st_buffer *buffer)
+{
+    write_expr(expr, buffer);
+}
