@@ -1,0 +1,693 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loading jobs: what the files say, what --set changes, what is assumed, and that every fault of
+ * every file is reported in one run, where it stands.
+ */
+#include "job_support.h"
+
+#include "base/yaml.h"
+
+static const st_job *load_with(fixture *own, const char *const *sets, size_t count)
+{
+    const st_job *job = NULL;
+    st_status status =
+        st_job_load(own->paths, below(own, "job.yaml"), sets, count, own->arena, &job, own->errors);
+    assert_int_equal(status, st_errors_status(own->errors));
+    if (status != ST_OK) {
+        assert_null(job);
+        fail_msg("%s", said(own));
+    }
+    return job;
+}
+
+static const st_job *load(fixture *own, const char *text)
+{
+    write_text(own, "job.yaml", text);
+    return load_with(own, NULL, 0);
+}
+
+static st_status refused_with(fixture *own, const char *const *sets, size_t count)
+{
+    const st_job *job = NULL;
+    st_status status =
+        st_job_load(own->paths, below(own, "job.yaml"), sets, count, own->arena, &job, own->errors);
+    assert_int_not_equal(status, ST_OK);
+    assert_int_equal(status, st_errors_status(own->errors));
+    assert_null(job);
+    return status;
+}
+
+/* Loads a faulty job; all that is said about it must be `message`. */
+static void assert_faults(fixture *own, const char *text, st_status status, const char *message)
+{
+    write_text(own, "job.yaml", text);
+    assert_int_equal(refused_with(own, NULL, 0), status);
+    assert_string_equal(said(own), message);
+}
+
+static void assert_set_fault(fixture *own, const char *set, st_status status, const char *message)
+{
+    assert_int_equal(refused_with(own, &set, 1), status);
+    assert_string_equal(said(own), message);
+}
+
+static const st_job_value *value_of(const st_job *job, const char *path)
+{
+    const st_job_value *value = st_job_value_of(job, path);
+    assert_non_null(value);
+    assert_string_equal(value->path, path);
+    return value;
+}
+
+static void assert_number(const st_job *job, const char *path, st_origin origin, double number)
+{
+    const st_job_value *value = value_of(job, path);
+    assert_int_equal(value->origin, origin);
+    if (value->number != number)
+        fail_msg("%s is %.17g", path, value->number);
+}
+
+static void assert_place(const fixture *own, st_place place, const char *file, int line, int column)
+{
+    assert_string_equal(place.file, below(own, file));
+    assert_int_equal(place.line, line);
+    assert_int_equal(place.column, column);
+}
+
+/* ---- what is read ---- */
+
+static void a_job_is_read_with_all_its_files(void **state)
+{
+    fixture *own = *state;
+    write_text(own, "configs/models/m.yaml", "name: M 2.385B\nlayers: 37\nhidden: 2385\n");
+    write_text(own, "configs/clusters/c.yaml",
+               "gpu: g\nnodes: 3\nbandwidth: {tp: 23.85 GB/s, dp: \"11 Gbit/s\"}\n");
+    write_text(own, "configs/gpus/g.yaml", "memory: 24 GiB\npeak_fp16: 71.5 TFLOP/s\n");
+    const st_job *job = load(own, "model: m\n"
+                                  "cluster: c\n"
+                                  "parallel: {tp: 2, pp: \"3\", order: tp-pp}\n"
+                                  "batch: {global: 1e3, micro: 08}\n"
+                                  "recompute: selective\n"
+                                  "sheet: other\n"
+                                  "constants: {mu: 0.385, size: 25 MB}\n");
+    assert_number(job, "model.layers", ST_ORIGIN_FILE, 37);
+    assert_number(job, "model.hidden", ST_ORIGIN_FILE, 2385);
+    assert_number(job, "cluster.nodes", ST_ORIGIN_FILE, 3);
+    assert_number(job, "cluster.bandwidth.tp", ST_ORIGIN_FILE, 23.85e9);
+    assert_number(job, "cluster.bandwidth.dp", ST_ORIGIN_FILE, 1.375e9);
+    assert_number(job, "cluster.gpu.memory", ST_ORIGIN_FILE, 24.0 * 1073741824);
+    assert_number(job, "cluster.gpu.peak_fp16", ST_ORIGIN_FILE, 71.5e12);
+    assert_number(job, "parallel.tp", ST_ORIGIN_FILE, 2);
+    assert_number(job, "parallel.pp", ST_ORIGIN_FILE, 3);
+    assert_number(job, "batch.global", ST_ORIGIN_FILE, 1000);
+    assert_number(job, "batch.micro", ST_ORIGIN_FILE, 8);
+    assert_number(job, "recompute", ST_ORIGIN_FILE, 1);
+    assert_string_equal(value_of(job, "sheet")->text, "other");
+    assert_string_equal(value_of(job, "model.name")->text, "M 2.385B");
+    assert_string_equal(value_of(job, "parallel.order")->text, "tp-pp");
+    assert_string_equal(value_of(job, "constants.mu")->text, "0.385");
+    assert_string_equal(value_of(job, "constants.size")->text, "25 MB");
+    assert_null(value_of(job, "constants.mu")->key);
+    assert_null(st_job_value_of(job, "constants.nu"));
+    assert_null(st_job_value_of(job, "model.hiden"));
+    assert_int_equal(value_of(job, "model.heads")->origin, ST_ORIGIN_NONE);
+    assert_null(value_of(job, "model.heads")->text);
+    assert_place(own, value_of(job, "model.hidden")->place, "configs/models/m.yaml", 3, 9);
+    assert_place(own, value_of(job, "parallel.tp")->place, "job.yaml", 3, 16);
+    assert_place(own, value_of(job, "constants.size")->place, "job.yaml", 7, 30);
+}
+
+static void defaults_are_assumptions(void **state)
+{
+    fixture *own = *state;
+    const st_job *job = load(own, "parallel: {pp: 7}\n");
+    assert_number(job, "parallel.tp", ST_ORIGIN_DEFAULT, 1);
+    assert_number(job, "parallel.dp", ST_ORIGIN_DEFAULT, 1);
+    assert_number(job, "model.vocabulary_multiple", ST_ORIGIN_DEFAULT, 128);
+    assert_string_equal(value_of(job, "sheet")->text, "li2024");
+    assert_true(value_of(job, "sheet")->assumption);
+    assert_true(value_of(job, "parallel.tp")->assumption);
+    assert_string_equal(value_of(job, "parallel.tp")->text, "1");
+    assert_false(value_of(job, "parallel.pp")->assumption);
+    assert_int_equal(value_of(job, "recompute")->origin, ST_ORIGIN_NONE);
+    assert_int_equal(value_of(job, "parallel.order")->origin, ST_ORIGIN_NONE);
+}
+
+static void jobs_and_sections_have_names(void **state)
+{
+    fixture *own = *state;
+    write_text(own, "configs/models/m.yaml", "layers: 3\n");
+    write_text(own, "configs/clusters/c.yaml", "gpu: {memory: 3 GiB}\n");
+    const st_job *job = load(own, "name: My job\nmodel: m\ncluster: c\nbatch: {micro: 3}\n");
+    assert_string_equal(st_job_name(job), "My job");
+    assert_string_equal(st_job_file(job), below(own, "job.yaml"));
+    assert_string_equal(st_job_section_name(job, "model"), "m");
+    assert_string_equal(st_job_section_name(job, "cluster"), "c");
+    assert_string_equal(st_job_section_name(job, "cluster.gpu"), "inline");
+    assert_string_equal(st_job_section_name(job, "batch"), "inline");
+    assert_null(st_job_section_name(job, "parallel"));
+    assert_null(st_job_section_name(job, "no.such.section"));
+    job = load(own, "model: ./configs/models/m.yaml\n");
+    assert_string_equal(st_job_name(job), "job");
+    assert_string_equal(st_job_section_name(job, "model"), "./configs/models/m.yaml");
+    assert_null(st_job_section_name(job, "cluster"));
+}
+
+static void values_say_where_they_come_from(void **state)
+{
+    fixture *own = *state;
+    write_text(own, "configs/gpus/g.yaml",
+               "source: data sheet\nmemory: 24 GiB\npower: {value: 350 W, source: measured}\n");
+    const st_job *job = load(own, "source: >-\n"
+                                  "  a paper,\n"
+                                  "  its   Table 3\n"
+                                  "doc: |\n"
+                                  "  many\n"
+                                  "  lines\n"
+                                  "parallel:\n"
+                                  "  tp: {value: 2, assumption: true}\n"
+                                  "  pp: {value: 3, source: \"tab\\there\", assumption: false}\n"
+                                  "  dp: 4\n"
+                                  "  source: the plan\n"
+                                  "cluster: {gpu: g}\n"
+                                  "constants: {mu: {value: 0.385, source: fitted}}\n"
+                                  "recompute: full\n");
+    assert_string_equal(value_of(job, "recompute")->source, "a paper, its Table 3");
+    assert_string_equal(value_of(job, "parallel.dp")->source, "the plan");
+    assert_string_equal(value_of(job, "parallel.tp")->source, "the plan");
+    assert_string_equal(value_of(job, "parallel.pp")->source, "tab here");
+    assert_string_equal(value_of(job, "cluster.gpu.memory")->source, "data sheet");
+    assert_string_equal(value_of(job, "cluster.gpu.power")->source, "measured");
+    assert_string_equal(value_of(job, "constants.mu")->source, "fitted");
+    assert_true(value_of(job, "parallel.tp")->assumption);
+    assert_false(value_of(job, "parallel.pp")->assumption);
+    assert_false(value_of(job, "cluster.gpu.power")->assumption);
+    assert_place(own, value_of(job, "parallel.tp")->place, "job.yaml", 8, 15);
+}
+
+static void sources_of_a_job_do_not_cover_its_files(void **state)
+{
+    fixture *own = *state;
+    write_text(own, "configs/models/m.yaml", "layers: 37\n");
+    const st_job *job = load(own, "source: the job's\nmodel: m\nbatch: {micro: 3}\n");
+    assert_null(value_of(job, "model.layers")->source);
+    assert_string_equal(value_of(job, "batch.micro")->source, "the job's");
+}
+
+static void maps_override_their_base(void **state)
+{
+    fixture *own = *state;
+    write_text(own, "configs/models/m.yaml", "base: n\nlayers: 37\nheads: 11\n");
+    write_text(own, "configs/models/n.yaml", "layers: 5\nheads: 7\nhidden: 2385\n");
+    const st_job *job = load(own, "model: {layers: 41, base: m}\n");
+    assert_number(job, "model.layers", ST_ORIGIN_FILE, 41);
+    assert_number(job, "model.heads", ST_ORIGIN_FILE, 11);
+    assert_number(job, "model.hidden", ST_ORIGIN_FILE, 2385);
+    assert_string_equal(st_job_section_name(job, "model"), "inline");
+    job = load(own, "model: {base: ./configs/models/n.yaml}\n");
+    assert_number(job, "model.layers", ST_ORIGIN_FILE, 5);
+}
+
+static void a_named_gpu_replaces_that_of_the_base_and_a_map_changes_it(void **state)
+{
+    fixture *own = *state;
+    write_text(own, "configs/clusters/c.yaml", "gpu: old\nnodes: 3\n");
+    write_text(own, "configs/gpus/old.yaml", "memory: 24 GiB\npower: 350 W\n");
+    write_text(own, "configs/gpus/new.yaml", "memory: 80 GiB\n");
+    const st_job *job = load(own, "cluster: {base: c, gpu: new}\n");
+    assert_number(job, "cluster.gpu.memory", ST_ORIGIN_FILE, 80.0 * 1073741824);
+    assert_int_equal(value_of(job, "cluster.gpu.power")->origin, ST_ORIGIN_NONE);
+    assert_number(job, "cluster.nodes", ST_ORIGIN_FILE, 3);
+    assert_string_equal(st_job_section_name(job, "cluster.gpu"), "new");
+    job = load(own, "cluster: {base: c, gpu: {memory: 40 GiB}}\n");
+    assert_number(job, "cluster.gpu.memory", ST_ORIGIN_FILE, 40.0 * 1073741824);
+    assert_number(job, "cluster.gpu.power", ST_ORIGIN_FILE, 350);
+}
+
+static void paths_in_files_are_relative_to_them(void **state)
+{
+    fixture *own = *state;
+    write_text(own, "deep/cluster.yaml", "gpu: ./er/gpu.yaml\n");
+    write_text(own, "deep/er/gpu.yaml", "base: ../base.yaml\npower: 123 W\n");
+    write_text(own, "deep/base.yaml", "memory: 37 GiB\n");
+    const st_job *job = load(own, "cluster: deep/cluster.yaml\nsheet: ./sheets/mine.yaml\n");
+    assert_number(job, "cluster.gpu.memory", ST_ORIGIN_FILE, 37.0 * 1073741824);
+    assert_number(job, "cluster.gpu.power", ST_ORIGIN_FILE, 123);
+    assert_string_equal(value_of(job, "sheet")->text, below(own, "sheets/mine.yaml"));
+    const char *set = "sheet=./mine.yaml";
+    job = load_with(own, &set, 1);
+    assert_string_equal(value_of(job, "sheet")->text, "./mine.yaml");
+}
+
+static void shipped_jobs_load(void **state)
+{
+    fixture *own = *state;
+    const st_path_entry *entries = NULL;
+    size_t count = 0;
+    assert_int_equal(
+        st_paths_list(own->paths, ST_FOLDER_JOBS, own->arena, &entries, &count, own->errors),
+        ST_OK);
+    assert_true(count >= 4);
+    for (size_t i = 0; i < count; i++) {
+        const st_job *job = NULL;
+        assert_int_equal(
+            st_job_load(own->paths, entries[i].name, NULL, 0, own->arena, &job, own->errors),
+            ST_OK);
+        assert_int_equal(st_errors_size(own->errors), 0);
+        assert_non_null(st_job_section_name(job, "model"));
+    }
+}
+
+/* ---- --set ---- */
+
+static void assignments_override_files(void **state)
+{
+    fixture *own = *state;
+    static const char *const sets[] = {"parallel.tp=3",
+                                       "parallel.tp = 8",
+                                       "cluster.nic_bandwidth=200 Gbit/s",
+                                       " recompute =\tnone ",
+                                       "constants.mu=0.4375",
+                                       "constants.new=25 MB",
+                                       "name=a=b",
+                                       "batch.global=1.024e3"};
+    write_text(own, "job.yaml",
+               "parallel: {tp: 2, pp: 5}\nrecompute: full\nconstants: {mu: 0.3}\n");
+    const st_job *job = load_with(own, sets, sizeof sets / sizeof sets[0]);
+    assert_number(job, "parallel.tp", ST_ORIGIN_SET, 8);
+    assert_number(job, "parallel.pp", ST_ORIGIN_FILE, 5);
+    assert_number(job, "cluster.nic_bandwidth", ST_ORIGIN_SET, 25e9);
+    assert_number(job, "recompute", ST_ORIGIN_SET, 0);
+    assert_number(job, "batch.global", ST_ORIGIN_SET, 1024);
+    assert_string_equal(value_of(job, "constants.mu")->text, "0.4375");
+    assert_int_equal(value_of(job, "constants.mu")->origin, ST_ORIGIN_SET);
+    assert_string_equal(value_of(job, "constants.new")->text, "25 MB");
+    assert_string_equal(st_job_name(job), "a=b");
+    assert_string_equal(value_of(job, "parallel.tp")->place.file, "--set parallel.tp = 8");
+    assert_int_equal(value_of(job, "parallel.tp")->place.line, 0);
+    assert_null(value_of(job, "parallel.tp")->source);
+}
+
+static void assignments_replace_sections_first(void **state)
+{
+    fixture *own = *state;
+    static const char *const sets[] = {"model.layers=41", "model=gone", "model=m",
+                                       "cluster.gpu=new", "cluster=c"};
+    write_text(own, "configs/models/m.yaml", "layers: 37\nheads: 11\n");
+    write_text(own, "configs/clusters/c.yaml", "gpu: missing\nnodes: 3\n");
+    write_text(own, "configs/gpus/new.yaml", "memory: 80 GiB\n");
+    write_text(own, "job.yaml",
+               "model: {base: missing, layers: wrong, hidden: 2385}\ncluster: missing\n");
+    const st_job *job = load_with(own, sets, sizeof sets / sizeof sets[0]);
+    assert_number(job, "model.layers", ST_ORIGIN_SET, 41);
+    assert_number(job, "model.heads", ST_ORIGIN_FILE, 11);
+    assert_int_equal(value_of(job, "model.hidden")->origin, ST_ORIGIN_NONE);
+    assert_number(job, "cluster.nodes", ST_ORIGIN_FILE, 3);
+    assert_number(job, "cluster.gpu.memory", ST_ORIGIN_FILE, 80.0 * 1073741824);
+    assert_string_equal(st_job_section_name(job, "model"), "m");
+    assert_string_equal(st_job_section_name(job, "cluster.gpu"), "new");
+}
+
+static void faulty_assignments_are_wrong_use(void **state)
+{
+    static const char *const cases[][2] = {
+        {"parallel.tp=3.5",
+         "--set parallel.tp=3.5: error: wrong value for parallel.tp: found '3.5', expected a whole "
+         "number from 1 to 1000000\n"},
+        {"parallel.tp=", "--set parallel.tp=: error: parallel.tp has no value: expected a whole "
+                         "number from 1 to 1000000\n"},
+        {"parallel.tp= ", "--set parallel.tp= : error: parallel.tp has no value: expected a whole "
+                          "number from 1 to 1000000\n"},
+        {"model=", "--set model=: error: model has no value: expected the name of a file\n"},
+        {"constants.mu=", "--set constants.mu=: error: constants.mu has no value: expected a "
+                          "value\n"},
+        {"parallel.tp", "--set parallel.tp: error: there is no '=': expected key=value\n"},
+        {"", "--set : error: there is no '=': expected key=value\n"},
+        {"=8", "--set =8: error: there is no key before '=': expected key=value\n"},
+        {"paralel.tp=8",
+         "--set paralel.tp=8: error: unknown key 'paralel.tp'; did you mean 'parallel.tp'?\n"},
+        {"tp=8", "--set tp=8: error: unknown key 'tp'; did you mean 'parallel.tp'?\n"},
+        {"parallel=8", "--set parallel=8: error: parallel is a section, not a key: expected one of "
+                       "its keys: parallel.tp, parallel.pp, parallel.dp, parallel.order\n"},
+        {"constants=8", "--set constants=8: error: 'constants' is no name of a constant: expected "
+                        "constants.NAME, with a letter or '_' first, then letters, digits and "
+                        "'_'\n"},
+        {"constants.a.b=8", "--set constants.a.b=8: error: 'constants.a.b' is no name of a "
+                            "constant: expected constants.NAME, with a letter or '_' first, then "
+                            "letters, digits and '_'\n"},
+        {"model=missing", "--set model=missing: error: there is no model 'missing' on the search "
+                          "path; did you mean 'mising'?\n"},
+        {"cluster.gpu.memory=24 GB/s",
+         "--set cluster.gpu.memory=24 GB/s: error: cluster.gpu.memory: unit of the wrong "
+         "dimension: found 24 GB/s (B/s), expected an amount of data such as 2.5 GiB (B)\n"},
+        {"recompute=ful", "--set recompute=ful: error: wrong value for recompute: found 'ful', "
+                          "expected none, selective or full; did you mean 'full'?\n"},
+        {"name=\xff", "--set name=\\xFF: error: wrong characters or too many of them: expected at "
+                      "most 4096 bytes of UTF-8 without controls\n"},
+        {"name=a\nb", "--set name=a\\nb: error: wrong characters or too many of them: expected at "
+                      "most 4096 bytes of UTF-8 without controls\n"},
+    };
+    fixture *own = *state;
+    write_text(own, "configs/models/mising.yaml", "layers: 37\n");
+    write_text(own, "job.yaml", "name: sound\n");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_set_fault(own, cases[i][0], ST_ERR_USAGE, cases[i][1]);
+}
+
+static void faults_in_a_file_that_an_assignment_names_keep_their_kind(void **state)
+{
+    fixture *own = *state;
+    write_text(own, "job.yaml", "name: sound\n");
+    write_text(own, "configs/models/m.yaml", "layers: 3.5\nhiden: 4\n");
+    assert_set_fault(own, "model=m", ST_ERR_VALUE,
+                     "@/configs/models/m.yaml:1:9: error: wrong value for model.layers: found "
+                     "'3.5', expected a whole number from 1 to 1000000\n"
+                     "@/configs/models/m.yaml:2:1: error: unknown key 'hiden' in model; did you "
+                     "mean 'hidden'?\n");
+}
+
+static void all_assignments_are_reported_beside_the_faults_of_the_job(void **state)
+{
+    fixture *own = *state;
+    static const char *const sets[] = {"paralel.tp=8", "parallel.pp=x", "parallel.dp=2"};
+    write_text(own, "job.yaml", "batch: {micro: -3}\n");
+    assert_int_equal(refused_with(own, sets, 3), ST_ERR_USAGE);
+    assert_string_equal(
+        said(own), "--set paralel.tp=8: error: unknown key 'paralel.tp'; did you mean "
+                   "'parallel.tp'?\n"
+                   "@/job.yaml:1:16: error: wrong value for batch.micro: found '-3', expected a "
+                   "whole number from 1 to 1000000000\n"
+                   "--set parallel.pp=x: error: wrong value for parallel.pp: found 'x', expected a "
+                   "whole number from 1 to 1000000\n");
+}
+
+static void long_assignments_are_refused_briefly(void **state)
+{
+    fixture *own = *state;
+    char *set = st_arena_alloc(own->arena, 60001, 1);
+    assert_non_null(set);
+    memset(set, 'x', 60000);
+    memcpy(set, "name=", 5);
+    write_text(own, "job.yaml", "name: sound\n");
+    const char *const sets[] = {set};
+    assert_int_equal(refused_with(own, sets, 1), ST_ERR_USAGE);
+    assert_true(strlen(said(own)) < 1000);
+}
+
+/* ---- faults of files ---- */
+
+static void unknown_keys_get_the_nearest_one(void **state)
+{
+    fixture *own = *state;
+    assert_faults(own,
+                  "modle: m\n"
+                  "model: {hiden: 3, vocabulary: 7}\n"
+                  "batch: {vocabulary: 7, layers: {value: 2}}\n"
+                  "parallel.tp: 8\n"
+                  "base: x\n"
+                  "zzzzzzzz: 1\n",
+                  ST_ERR_NAME,
+                  "@/job.yaml:1:1: error: unknown key 'modle' in a job; did you mean 'model'?\n"
+                  "@/job.yaml:2:9: error: unknown key 'hiden' in model; did you mean 'hidden'?\n"
+                  "@/job.yaml:3:9: error: unknown key 'vocabulary' in batch; 'vocabulary' belongs "
+                  "under model\n"
+                  "@/job.yaml:3:24: error: unknown key 'layers' in batch; 'layers' belongs under "
+                  "model\n"
+                  "@/job.yaml:4:1: error: unknown key 'parallel.tp' in a job; write parallel: {tp: "
+                  "...}\n"
+                  "@/job.yaml:5:1: error: unknown key 'base' in a job\n"
+                  "@/job.yaml:6:1: error: unknown key 'zzzzzzzz' in a job\n");
+}
+
+static void values_of_the_wrong_kind_are_all_reported(void **state)
+{
+    fixture *own = *state;
+    assert_faults(
+        own,
+        "parallel: 8\n"
+        "model: [m]\n"
+        "cluster:\n"
+        "batch: {global: [3], micro: , sequence: ~, doc: [1]}\n"
+        "recompute: {value: full, sauce: x}\n"
+        "sheet: {source: x}\n"
+        "name: \"\"\n"
+        "constants: {mu: {value: [1]}, 2x: 3, nu: {value: 1, assumption: yes}}\n"
+        "source: {a: b}\n",
+        ST_ERR_VALUE,
+        "@/job.yaml:9:9: error: wrong value for source: found a map, expected a text\n"
+        "@/job.yaml:1:11: error: wrong value for parallel: found '8', expected a map, with keys "
+        "such as tp, pp, dp, order\n"
+        "@/job.yaml:2:8: error: wrong value for model: found a list, expected a map or the name of "
+        "a file, with keys such as name, layers, hidden, heads, vocabulary, vocabulary_multiple, "
+        "positions\n"
+        "@/job.yaml:3:9: error: cluster has no value: expected a map or the name of a file, with "
+        "keys such as name, nodes, gpus_per_node, gpu_utilization, nic_bandwidth, bandwidth, gpu\n"
+        "@/job.yaml:4:17: error: wrong value for batch.global: found a list, expected a whole "
+        "number from 1 to 1000000000\n"
+        "@/job.yaml:4:29: error: batch.micro has no value: expected a whole number from 1 to "
+        "1000000000\n"
+        "@/job.yaml:4:41: error: batch.sequence has no value: expected a whole number from 1 to "
+        "1000000000\n"
+        "@/job.yaml:4:49: error: wrong value for batch.doc: found a list, expected a text\n"
+        "@/job.yaml:5:26: error: unknown key 'sauce' in recompute: expected value, source or "
+        "assumption; did you mean 'source'?\n"
+        "@/job.yaml:6:8: error: sheet has no 'value': expected a text of one line\n"
+        "@/job.yaml:7:7: error: name has no value: expected a text of one line\n"
+        "@/job.yaml:8:25: error: wrong value for constants.mu: found a list, expected a number, "
+        "with a unit where the sheet's input has one\n"
+        "@/job.yaml:8:31: error: wrong name of a constant: found '2x', expected a letter or '_', "
+        "then letters, digits and '_', at most 64\n"
+        "@/job.yaml:8:65: error: wrong value for assumption of constants.nu: found 'yes', expected "
+        "true or false; did you mean 'true'?\n");
+}
+
+static void faults_of_all_files_come_at_once(void **state)
+{
+    fixture *own = *state;
+    write_text(own, "configs/models/m.yaml", "layers: 3.5\n");
+    write_text(own, "configs/clusters/c.yaml", "nodes: -3\ngpu: g\n");
+    write_text(own, "configs/gpus/g.yaml", "memory: 24\nmemori: 3 GiB\n");
+    assert_faults(own, "model: m\ncluster: c\nparallel: {tp: x}\n", ST_ERR_VALUE,
+                  "@/configs/models/m.yaml:1:9: error: wrong value for model.layers: found '3.5', "
+                  "expected a whole number from 1 to 1000000\n"
+                  "@/configs/clusters/c.yaml:1:8: error: wrong value for cluster.nodes: found "
+                  "'-3', expected a whole number from 1 to 1000000000\n"
+                  "@/configs/gpus/g.yaml:1:9: error: cluster.gpu.memory: unit is missing: found "
+                  "'24', expected a number with a unit, e.g. 2.5 GiB\n"
+                  "@/configs/gpus/g.yaml:2:1: error: unknown key 'memori' in cluster.gpu; did you "
+                  "mean 'memory'?\n"
+                  "@/job.yaml:3:16: error: wrong value for parallel.tp: found 'x', expected a "
+                  "whole number from 1 to 1000000\n");
+}
+
+static void files_that_are_no_jobs_are_refused(void **state)
+{
+    fixture *own = *state;
+    static const struct {
+        const char *text;
+        st_status status;
+    } cases[] = {
+        {"", ST_ERR_SYNTAX},
+        {"- a\n- b\n", ST_ERR_VALUE},
+        {"just a text\n", ST_ERR_VALUE},
+        {"name: a\nname: b\n", ST_ERR_NAME},
+        {"name: \xFF\n", ST_ERR_SYNTAX},
+        {"name: [\n", ST_ERR_SYNTAX},
+        {"\tname: x\n", ST_ERR_SYNTAX},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        write_text(own, "job.yaml", cases[i].text);
+        st_status status = refused_with(own, NULL, 0);
+        const char *text = said(own);
+        if (status != cases[i].status)
+            fail_msg("'%s' gives %d: %s", cases[i].text, status, text);
+        assert_non_null(strstr(text, "@/job.yaml"));
+        assert_int_equal(strchr(text, '\n')[1], '\0'); /* one line */
+    }
+}
+
+static void unreadable_jobs_are_refused(void **state)
+{
+    fixture *own = *state;
+    const st_job *job = NULL;
+    assert_int_equal(st_job_load(own->paths, "no-such-job", NULL, 0, own->arena, &job, own->errors),
+                     ST_ERR_NAME);
+    assert_non_null(strstr(said(own), "there is no job 'no-such-job' on the search path"));
+    assert_int_equal(st_job_load(own->paths, own->folder, NULL, 0, own->arena, &job, own->errors),
+                     ST_ERR_IO);
+    assert_string_equal(said(own),
+                        "error: cannot read '@': found a folder, expected a YAML file\n");
+    write_text(own, "large.yaml", "");
+    assert_int_equal(truncate(below(own, "large.yaml"), 104857600), 0);
+    assert_int_equal(
+        st_job_load(own->paths, below(own, "large.yaml"), NULL, 0, own->arena, &job, own->errors),
+        ST_ERR_LIMIT);
+    assert_null(job);
+}
+
+static void alias_bombs_are_refused(void **state)
+{
+    fixture *own = *state;
+    st_buffer text = {0};
+    st_buffer_text(&text, "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
+    for (int i = 1; i < 12; i++) {
+        st_buffer_printf(&text, "a%d: &a%d [", i, i);
+        for (int j = 0; j < 10; j++)
+            st_buffer_printf(&text, "%s*a%d", j > 0 ? ", " : "", i - 1);
+        st_buffer_text(&text, "]\n");
+    }
+    write_text(own, "job.yaml", text.data);
+    st_buffer_free(&text);
+    assert_int_equal(refused_with(own, NULL, 0), ST_ERR_LIMIT);
+    assert_true(strlen(said(own)) < 500);
+}
+
+static void aliases_are_values(void **state)
+{
+    fixture *own = *state;
+    const st_job *job = load(own, "batch: {global: &n 96, micro: *n}\nparallel: {tp: *n}\n");
+    assert_number(job, "batch.micro", ST_ORIGIN_FILE, 96);
+    assert_number(job, "parallel.tp", ST_ORIGIN_FILE, 96);
+}
+
+static void a_thousand_faults_are_counted(void **state)
+{
+    fixture *own = *state;
+    st_buffer text = {0};
+    for (int i = 0; i < 1000; i++)
+        st_buffer_printf(&text, "unknown%d: %d\n", i, i);
+    write_text(own, "job.yaml", text.data);
+    st_buffer_free(&text);
+    assert_int_equal(refused_with(own, NULL, 0), ST_ERR_NAME);
+    assert_int_equal(st_errors_count(own->errors, ST_SEVERITY_ERROR), 1000);
+    assert_non_null(strstr(said(own), "950 more errors not shown"));
+}
+
+/* ---- files that name files ---- */
+
+static void circles_of_bases_are_shown(void **state)
+{
+    fixture *own = *state;
+    write_text(own, "configs/models/a.yaml", "base: b\nlayers: 3\n");
+    write_text(own, "configs/models/b.yaml", "base: c\n");
+    write_text(own, "configs/models/c.yaml", "heads: 4\nbase: b\n");
+    assert_faults(own, "model: a\n", ST_ERR_CYCLE,
+                  "@/configs/models/c.yaml:2:7: error: files need each other: "
+                  "@/configs/models/b.yaml -> @/configs/models/c.yaml -> "
+                  "@/configs/models/b.yaml\n");
+    write_text(own, "configs/models/own.yaml", "base: own\n");
+    assert_faults(own, "model: {base: own}\n", ST_ERR_CYCLE,
+                  "@/configs/models/own.yaml:1:7: error: files need each other: "
+                  "@/configs/models/own.yaml -> @/configs/models/own.yaml\n");
+}
+
+static void bases_end_after_eight(void **state)
+{
+    fixture *own = *state;
+    write_text(own, "configs/models/m0.yaml", "layers: 37\n");
+    for (int i = 1; i < 10; i++)
+        write_text(own, st_arena_printf(own->arena, "configs/models/m%d.yaml", i),
+                   st_arena_printf(own->arena, "base: m%d\n", i - 1));
+    assert_number(load(own, "model: m8\n"), "model.layers", ST_ORIGIN_FILE, 37);
+    assert_number(load(own, "model: {base: m7}\n"), "model.layers", ST_ORIGIN_FILE, 37);
+    assert_faults(own, "model: m9\n", ST_ERR_LIMIT,
+                  "@/configs/models/m1.yaml:1:7: error: more than 8 files that are based on each "
+                  "other\n");
+    assert_faults(own, "model: {base: m8}\n", ST_ERR_LIMIT,
+                  "@/configs/models/m1.yaml:1:7: error: more than 8 files that are based on each "
+                  "other\n");
+}
+
+static void a_job_is_of_few_files(void **state)
+{
+    fixture *own = *state;
+    write_text(own, "configs/gpus/g0.yaml", "memory: 3 GiB\n");
+    write_text(own, "configs/clusters/c0.yaml", "gpu: g8\n");
+    for (int i = 1; i < 9; i++) {
+        write_text(own, st_arena_printf(own->arena, "configs/gpus/g%d.yaml", i),
+                   st_arena_printf(own->arena, "base: g%d\n", i - 1));
+        write_text(own, st_arena_printf(own->arena, "configs/clusters/c%d.yaml", i),
+                   st_arena_printf(own->arena, "base: c%d\ngpu: g8\n", i - 1));
+    }
+    write_text(own, "job.yaml", "cluster: c8\n");
+    assert_int_equal(refused_with(own, NULL, 0), ST_ERR_LIMIT);
+    assert_non_null(strstr(said(own), "error: a job of more than 32 files"));
+}
+
+static void faults_of_named_files_stand_where_they_are_named(void **state)
+{
+    fixture *own = *state;
+    write_text(own, "configs/models/list.yaml", "- 3\n");
+    write_text(own, "configs/clusters/c.yaml", "gpu: ./gone.yaml\n");
+    write_text(own, "configs/gpus/near.yaml", "memory: 3 GiB\n");
+    assert_faults(own, "model: list\ncluster: {base: c, nodes: 3}\n", ST_ERR_VALUE,
+                  "@/configs/models/list.yaml:1:1: error: wrong value for model: found a list, "
+                  "expected a map with keys such as name, layers, hidden, heads, vocabulary, "
+                  "vocabulary_multiple, positions\n"
+                  "@/configs/clusters/c.yaml:1:6: error: the gpu file "
+                  "'@/configs/clusters/gone.yaml' does not exist\n");
+    assert_faults(own, "model: {base: [x]}\ncluster: {base: , gpu: naer}\n", ST_ERR_VALUE,
+                  "@/job.yaml:1:15: error: wrong value for model.base: found a list, expected the "
+                  "name of a file\n"
+                  "@/job.yaml:2:17: error: cluster.base has no value: expected the name of a file\n"
+                  "@/job.yaml:2:24: error: there is no gpu 'naer' on the search path; did you mean "
+                  "'near'?\n");
+    assert_faults(own, "model: /dev/zero\n", ST_ERR_IO,
+                  "@/job.yaml:1:8: error: cannot read '/dev/zero': found a device or pipe, "
+                  "expected a YAML file\n");
+}
+
+static void loading_works_without_a_list_of_errors(void **state)
+{
+    fixture *own = *state;
+    const st_job *job = NULL;
+    static const char *const sets[] = {"parallel.tp=x", "nonsense", "model=gone"};
+    write_text(own, "job.yaml", "parallel: {tp: 3.5, tq: 4}\nmodel: [x]\ncluster: gone\n");
+    assert_int_equal(
+        st_job_load(own->paths, below(own, "job.yaml"), sets, 3, own->arena, &job, NULL),
+        ST_ERR_USAGE);
+    assert_int_equal(
+        st_job_load(own->paths, below(own, "job.yaml"), NULL, 0, own->arena, &job, NULL),
+        ST_ERR_VALUE);
+    assert_null(job);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_job_is_read_with_all_its_files, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(defaults_are_assumptions, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(jobs_and_sections_have_names, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(values_say_where_they_come_from, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(sources_of_a_job_do_not_cover_its_files, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(maps_override_their_base, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_named_gpu_replaces_that_of_the_base_and_a_map_changes_it,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(paths_in_files_are_relative_to_them, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(shipped_jobs_load, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(assignments_override_files, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(assignments_replace_sections_first, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(faulty_assignments_are_wrong_use, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(faults_in_a_file_that_an_assignment_names_keep_their_kind,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(all_assignments_are_reported_beside_the_faults_of_the_job,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(long_assignments_are_refused_briefly, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(unknown_keys_get_the_nearest_one, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(values_of_the_wrong_kind_are_all_reported, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(faults_of_all_files_come_at_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(files_that_are_no_jobs_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(unreadable_jobs_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(alias_bombs_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(aliases_are_values, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_thousand_faults_are_counted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(circles_of_bases_are_shown, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(bases_end_after_eight, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_job_is_of_few_files, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(faults_of_named_files_stand_where_they_are_named, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(loading_works_without_a_list_of_errors, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
