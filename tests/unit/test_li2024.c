@@ -463,13 +463,19 @@ static void shipped_numbers_name_their_source(void **state)
 
 static void unprinted_values_are_marked_as_assumptions(void **state)
 {
-    static const char *const assumed[] = {"parallel.pp",          "parallel.tp",
-                                          "parallel.dp",          "batch.global",
-                                          "cluster.bandwidth.tp", "cluster.bandwidth.pp",
-                                          "cluster.bandwidth.dp", "model.vocabulary",
-                                          "model.positions",      "model.vocabulary_multiple"};
+    static const char *const assumed[] = {"parallel.pp",
+                                          "parallel.tp",
+                                          "parallel.dp",
+                                          "batch.global",
+                                          "cluster.bandwidth.tp",
+                                          "cluster.bandwidth.pp",
+                                          "cluster.bandwidth.dp",
+                                          "cluster.gpu.peak_fp16",
+                                          "model.vocabulary",
+                                          "model.positions",
+                                          "model.vocabulary_multiple"};
     static const char *const printed[] = {"model.layers", "model.hidden", "batch.micro",
-                                          "cluster.gpu_utilization", "cluster.gpu.peak_fp16"};
+                                          "cluster.gpu_utilization", "cluster.gpus_per_node"};
     run r;
     (void)state;
     run_start(&r, "gpt-3b-8xv100", NULL, 0);
