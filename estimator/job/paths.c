@@ -282,7 +282,7 @@ static st_status missing_file(const lookup *request, const char *path)
 {
     size_t length = strlen(request->name);
     const char *suggestion = NULL;
-    st_source found;
+    st_source found = {0};
     if (strchr(request->name, '/') == NULL && length > strlen(".yaml")) {
         lookup bare = *request;
         bare.errors = NULL;

@@ -193,10 +193,9 @@ st_status st_value_parse_bool(const char *name, const st_value_text *value, doub
                               st_errors *errors)
 {
     static const char *const spellings[][2] = {
-        {"yes", "true"},  {"no", "false"},    {"on", "true"},   {"off", "false"},
-        {"True", "true"}, {"False", "false"}, {"TRUE", "true"}, {"FALSE", "false"},
-        {"Yes", "true"},  {"No", "false"},    {"y", "true"},    {"n", "false"},
-        {"1", "true"},    {"0", "false"},     {"ture", "true"}, {"flase", "false"},
+        {"yes", "true"},  {"no", "false"},    {"on", "true"},  {"off", "false"}, {"y", "true"},
+        {"n", "false"},   {"1", "true"},      {"0", "false"},  {"True", "true"}, {"False", "false"},
+        {"TRUE", "true"}, {"FALSE", "false"}, {"Yes", "true"}, {"No", "false"},
     };
     const char *suggestion = NULL;
     if (!value->quoted && (is_word(value, "true") || is_word(value, "false"))) {

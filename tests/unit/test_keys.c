@@ -112,81 +112,82 @@ static st_status parse(fixture *own, const char *key, const char *text, double *
     return st_value_parse(found, &value, number, own->errors);
 }
 
+static const value_case value_cases[] = {
+    {"parallel.tp", "8", ST_OK, 8},
+    {"parallel.tp", "08", ST_OK, 8},
+    {"parallel.tp", "8.0", ST_OK, 8},
+    {"parallel.tp", "1e3", ST_OK, 1000},
+    {"parallel.tp", "+37", ST_OK, 37},
+    {"parallel.tp", "1000000", ST_OK, 1e6},
+    {"parallel.tp", "1000001", ST_ERR_VALUE, 0},
+    {"parallel.tp", "3.5", ST_ERR_VALUE, 0},
+    {"parallel.tp", "0", ST_ERR_VALUE, 0},
+    {"parallel.tp", "-4", ST_ERR_VALUE, 0},
+    {"parallel.tp", "8x", ST_ERR_VALUE, 0},
+    {"parallel.tp", "8 ", ST_ERR_VALUE, 0},
+    {"parallel.tp", "", ST_ERR_VALUE, 0},
+    {"parallel.tp", "0x8", ST_ERR_VALUE, 0},
+    {"parallel.tp", "1_000", ST_ERR_VALUE, 0},
+    {"parallel.tp", "1,000", ST_ERR_VALUE, 0},
+    {"parallel.tp", "nan", ST_ERR_VALUE, 0},
+    {"parallel.tp", "inf", ST_ERR_VALUE, 0},
+    {"parallel.tp", "1e400", ST_ERR_VALUE, 0},
+    {"parallel.tp", "eight", ST_ERR_VALUE, 0},
+    {"parallel.tp", "8 B", ST_ERR_VALUE, 0},
+    {"batch.global", "999999999", ST_OK, 999999999},
+    {"batch.global", "1000000001", ST_ERR_VALUE, 0},
+    {"model.layers", "1000001", ST_ERR_VALUE, 0},
+    {"cluster.gpu_utilization", "0.3125", ST_OK, 0.3125},
+    {"cluster.gpu_utilization", "62.5 %", ST_OK, 0.625},
+    {"cluster.gpu_utilization", "1", ST_OK, 1},
+    {"cluster.gpu_utilization", "1.0625", ST_ERR_VALUE, 0},
+    {"cluster.gpu_utilization", "0", ST_ERR_VALUE, 0},
+    {"cluster.gpu_utilization", "0.3 s", ST_ERR_UNIT, 0},
+    {"cluster.nic_bandwidth", "200 Gbit/s", ST_OK, 25e9},
+    {"cluster.nic_bandwidth", "23.85GB/s", ST_OK, 23.85e9},
+    {"cluster.nic_bandwidth", "1.5 GiB/s", ST_OK, 1.5 * 1073741824},
+    {"cluster.nic_bandwidth", "200", ST_ERR_UNIT, 0},
+    {"cluster.nic_bandwidth", "200 GB", ST_ERR_UNIT, 0},
+    {"cluster.nic_bandwidth", "200 Gbps", ST_ERR_UNIT, 0},
+    {"cluster.nic_bandwidth", "0 GB/s", ST_ERR_VALUE, 0},
+    {"cluster.nic_bandwidth", "-12.5 GB/s", ST_ERR_VALUE, 0},
+    {"cluster.gpu.memory", "24 GiB", ST_OK, 24.0 * 1073741824},
+    {"cluster.gpu.peak_fp16", "71 TFLOP/s", ST_OK, 71e12},
+    {"cluster.gpu.power", "0.35 kW", ST_OK, 350},
+    {"recompute", "none", ST_OK, 0},
+    {"recompute", "selective", ST_OK, 1},
+    {"recompute", "full", ST_OK, 2},
+    {"recompute", "Full", ST_ERR_VALUE, 0},
+    {"recompute", "2", ST_ERR_VALUE, 0},
+    {"name", "GPT-3 175B \xC2\xB5", ST_OK, 0},
+    {"name", "two\nlines", ST_ERR_VALUE, 0},
+    {"name", "bell\x07", ST_ERR_VALUE, 0},
+    {"name", "\xFF", ST_ERR_VALUE, 0},
+    {"parallel.order", "tp", ST_OK, 0},
+    {"parallel.order", "tp-cp-ep-dp-pp", ST_OK, 0},
+    {"parallel.order", "pp-dp-tp", ST_OK, 0},
+    {"parallel.order", "tp-dp-tp", ST_ERR_VALUE, 0},
+    {"parallel.order", "tp-xp", ST_ERR_VALUE, 0},
+    {"parallel.order", "tp--pp", ST_ERR_VALUE, 0},
+    {"parallel.order", "tp-", ST_ERR_VALUE, 0},
+    {"parallel.order", "-tp", ST_ERR_VALUE, 0},
+    {"parallel.order", "TP-PP", ST_ERR_VALUE, 0},
+    {"parallel.order", "tp,pp", ST_ERR_VALUE, 0},
+};
+
 static void values_are_read_by_kind(void **state)
 {
-    static const value_case cases[] = {
-        {"parallel.tp", "8", ST_OK, 8},
-        {"parallel.tp", "08", ST_OK, 8},
-        {"parallel.tp", "8.0", ST_OK, 8},
-        {"parallel.tp", "1e3", ST_OK, 1000},
-        {"parallel.tp", "+37", ST_OK, 37},
-        {"parallel.tp", "1000000", ST_OK, 1e6},
-        {"parallel.tp", "1000001", ST_ERR_VALUE, 0},
-        {"parallel.tp", "3.5", ST_ERR_VALUE, 0},
-        {"parallel.tp", "0", ST_ERR_VALUE, 0},
-        {"parallel.tp", "-4", ST_ERR_VALUE, 0},
-        {"parallel.tp", "8x", ST_ERR_VALUE, 0},
-        {"parallel.tp", "8 ", ST_ERR_VALUE, 0},
-        {"parallel.tp", "", ST_ERR_VALUE, 0},
-        {"parallel.tp", "0x8", ST_ERR_VALUE, 0},
-        {"parallel.tp", "1_000", ST_ERR_VALUE, 0},
-        {"parallel.tp", "1,000", ST_ERR_VALUE, 0},
-        {"parallel.tp", "nan", ST_ERR_VALUE, 0},
-        {"parallel.tp", "inf", ST_ERR_VALUE, 0},
-        {"parallel.tp", "1e400", ST_ERR_VALUE, 0},
-        {"parallel.tp", "eight", ST_ERR_VALUE, 0},
-        {"parallel.tp", "8 B", ST_ERR_VALUE, 0},
-        {"batch.global", "999999999", ST_OK, 999999999},
-        {"batch.global", "1000000001", ST_ERR_VALUE, 0},
-        {"model.layers", "1000001", ST_ERR_VALUE, 0},
-        {"cluster.gpu_utilization", "0.3125", ST_OK, 0.3125},
-        {"cluster.gpu_utilization", "62.5 %", ST_OK, 0.625},
-        {"cluster.gpu_utilization", "1", ST_OK, 1},
-        {"cluster.gpu_utilization", "1.0625", ST_ERR_VALUE, 0},
-        {"cluster.gpu_utilization", "0", ST_ERR_VALUE, 0},
-        {"cluster.gpu_utilization", "0.3 s", ST_ERR_UNIT, 0},
-        {"cluster.nic_bandwidth", "200 Gbit/s", ST_OK, 25e9},
-        {"cluster.nic_bandwidth", "23.85GB/s", ST_OK, 23.85e9},
-        {"cluster.nic_bandwidth", "1.5 GiB/s", ST_OK, 1.5 * 1073741824},
-        {"cluster.nic_bandwidth", "200", ST_ERR_UNIT, 0},
-        {"cluster.nic_bandwidth", "200 GB", ST_ERR_UNIT, 0},
-        {"cluster.nic_bandwidth", "200 Gbps", ST_ERR_UNIT, 0},
-        {"cluster.nic_bandwidth", "0 GB/s", ST_ERR_VALUE, 0},
-        {"cluster.nic_bandwidth", "-12.5 GB/s", ST_ERR_VALUE, 0},
-        {"cluster.gpu.memory", "24 GiB", ST_OK, 24.0 * 1073741824},
-        {"cluster.gpu.peak_fp16", "71 TFLOP/s", ST_OK, 71e12},
-        {"cluster.gpu.power", "0.35 kW", ST_OK, 350},
-        {"recompute", "none", ST_OK, 0},
-        {"recompute", "selective", ST_OK, 1},
-        {"recompute", "full", ST_OK, 2},
-        {"recompute", "Full", ST_ERR_VALUE, 0},
-        {"recompute", "2", ST_ERR_VALUE, 0},
-        {"name", "GPT-3 175B \xC2\xB5", ST_OK, 0},
-        {"name", "two\nlines", ST_ERR_VALUE, 0},
-        {"name", "bell\x07", ST_ERR_VALUE, 0},
-        {"name", "\xFF", ST_ERR_VALUE, 0},
-        {"parallel.order", "tp", ST_OK, 0},
-        {"parallel.order", "tp-cp-ep-dp-pp", ST_OK, 0},
-        {"parallel.order", "pp-dp-tp", ST_OK, 0},
-        {"parallel.order", "tp-dp-tp", ST_ERR_VALUE, 0},
-        {"parallel.order", "tp-xp", ST_ERR_VALUE, 0},
-        {"parallel.order", "tp--pp", ST_ERR_VALUE, 0},
-        {"parallel.order", "tp-", ST_ERR_VALUE, 0},
-        {"parallel.order", "-tp", ST_ERR_VALUE, 0},
-        {"parallel.order", "TP-PP", ST_ERR_VALUE, 0},
-        {"parallel.order", "tp,pp", ST_ERR_VALUE, 0},
-    };
     fixture *own = *state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof value_cases / sizeof value_cases[0]; i++) {
         double number = -2.385;
-        st_status status = parse(own, cases[i].key, cases[i].text, &number);
-        if (status != cases[i].status)
-            fail_msg("%s=%s gives status %d", cases[i].key, cases[i].text, status);
-        double expected = cases[i].status == ST_OK ? cases[i].number : -2.385;
+        st_status status = parse(own, value_cases[i].key, value_cases[i].text, &number);
+        if (status != value_cases[i].status)
+            fail_msg("%s=%s gives status %d", value_cases[i].key, value_cases[i].text, status);
+        double expected = value_cases[i].status == ST_OK ? value_cases[i].number : -2.385;
         if (number != expected)
-            fail_msg("%s=%s gives %.17g", cases[i].key, cases[i].text, number);
+            fail_msg("%s=%s gives %.17g", value_cases[i].key, value_cases[i].text, number);
         assert_int_equal(st_errors_count(own->errors, ST_SEVERITY_ERROR), status != ST_OK);
-        assert_int_equal(st_errors_status(own->errors), cases[i].status);
+        assert_int_equal(st_errors_status(own->errors), value_cases[i].status);
         st_errors_clear(own->errors);
     }
 }
