@@ -49,8 +49,6 @@ static chunk *add_chunk(st_arena *arena, size_t least_bytes)
     size_t size_bytes = arena->next_chunk_bytes;
     if (size_bytes < least_bytes)
         size_bytes = least_bytes;
-    if (size_bytes > SIZE_MAX - sizeof(chunk))
-        return NULL;
     chunk *one = calloc(1, sizeof(chunk) + size_bytes);
     if (one == NULL)
         return NULL;
@@ -62,11 +60,12 @@ static chunk *add_chunk(st_arena *arena, size_t least_bytes)
     return one;
 }
 
-/* Rounds up to the strictest alignment; false on overflow. An empty request still gets a place. */
+/* Rounds up to the strictest alignment; false where no object is that large. An empty request still
+ * gets a place. */
 static bool padded_size(size_t count, size_t size_bytes, size_t *result)
 {
     const size_t alignment = _Alignof(max_align_t);
-    if (size_bytes != 0 && count > (SIZE_MAX - alignment) / size_bytes)
+    if (size_bytes != 0 && count > (PTRDIFF_MAX - sizeof(chunk) - alignment) / size_bytes)
         return false;
     size_t bytes = count * size_bytes;
     if (bytes == 0)

@@ -29,11 +29,23 @@ static const char *format_number(double value, char *text, size_t size)
     return st_number_significant(value, is_whole ? 15 : UNIT_DIGITS, text, size);
 }
 
+static const char *format_in_base(const char *number, const st_unit *unit, char *text, size_t size)
+{
+    char base[80];
+    bool is_number = st_dimension_is_number(unit->dimension);
+    return join(number, is_number ? "1" : st_dimension_text(unit->dimension, base, sizeof base),
+                text, size);
+}
+
 static const char *format_in_unit(double base_value, const st_unit *unit, int digits, char *text,
                                   size_t size)
 {
     char number[NUMBER_BYTES];
     double value = st_unit_from_base(unit, base_value);
+    if (!isfinite(value) || (value == 0.0 && base_value != 0.0)) {
+        (void)st_number_significant(base_value, digits, number, sizeof number);
+        return format_in_base(number, unit, text, size);
+    }
     if (strcmp(unit->text, "1") == 0)
         (void)format_number(value, number, sizeof number);
     else
@@ -163,11 +175,8 @@ static const char *format_exact(double base_value, const st_unit *unit, char *te
     }
     if (find_exact(base_value, unit, number, sizeof number))
         return join(number, unit->text, text, size);
-    char base[80];
     (void)st_number_format(base_value, number, sizeof number);
-    bool is_number = st_dimension_is_number(unit->dimension);
-    return join(number, is_number ? "1" : st_dimension_text(unit->dimension, base, sizeof base),
-                text, size);
+    return format_in_base(number, unit, text, size);
 }
 
 const char *st_quantity_format(double base_value, const st_unit *unit, st_style style, char *text,

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_FACTORS = 16, LARGEST_EXPONENT = 99 };
+enum { MOST_FACTORS = 16, LARGEST_EXPONENT = INT16_MAX / ST_EXPONENT_ONE };
 
 typedef struct reader {
     const char *text;
@@ -155,7 +155,7 @@ static st_status read_exponent(reader *in, int *exponent)
         return refuse(in, start,
                       (st_error){.status = ST_ERR_SYNTAX,
                                  .message = "malformed exponent in a unit",
-                                 .expected = "a whole number from 1 to 99 or from -99 to -1"});
+                                 .expected = "a whole number other than 0, up to 2730"});
     *exponent = is_negative ? -value : value;
     return ST_OK;
 }

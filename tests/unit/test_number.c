@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Decimal numbers: what is read, how each slip is named, how values are printed. */
+#include "base_support.h"
+
+#include "base/number.h"
+
+#include <float.h>
+#include <math.h>
+
+static st_status read_number(const char *text, double *value, st_errors *errors)
+{
+    return st_number_parse(text, strlen(text), here, value, errors);
+}
+
+static void numbers_are_read(void **state)
+{
+    static const struct {
+        const char *text;
+        double value;
+    } rows[] = {
+        {"2.385", 2.385},
+        {"0", 0.0},
+        {"-0", -0.0},
+        {"+17", 17},
+        {"-17.25", -17.25},
+        {"007", 7},
+        {"0.1", 0.1},
+        {"1e9", 1e9},
+        {"1E9", 1e9},
+        {"2.5e+3", 2500},
+        {"2.5e-3", 0.0025},
+        {"131072000", 131072000},
+        {"9007199254740993", 9007199254740992.0}, /* a tie, to even */
+        {"0.30000000000000004", 0.1 + 0.2},
+        {"1.7976931348623157e308", DBL_MAX},
+        {"2.2250738585072014e-308", DBL_MIN},
+        {"5e-324", 0x1p-1074},
+        {"0e999", 0.0},
+        {"0.000e-999", 0.0},
+        {"1e0000000000000000000000002", 100},
+        {"0.00000000000000000000000000000000000000000000000000000000001", 1e-59},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        double value = NAN;
+        assert_int_equal(read_number(rows[i].text, &value, *state), ST_OK);
+        assert_same_double(value, rows[i].value);
+    }
+    assert_string_equal(said(*state), "");
+}
+
+static void only_the_given_bytes_are_read(void **state)
+{
+    double value = NAN;
+    assert_int_equal(st_number_parse("12345", 2, here, &value, *state), ST_OK);
+    assert_same_double(value, 12);
+    assert_int_equal(st_number_parse("1e55", 3, here, &value, *state), ST_OK);
+    assert_same_double(value, 1e5);
+    assert_int_equal(st_number_parse("12\0", 3, here, &value, *state), ST_ERR_SYNTAX);
+    assert_contains(said(*state), "text behind a number");
+}
+
+static void every_slip_is_named(void **state)
+{
+    static const struct {
+        const char *text;
+        int column; /* of the fault, behind the 7 of the place */
+        st_status status;
+        const char *message;
+        const char *suggestion;
+    } rows[] = {
+        {"", 0, ST_ERR_SYNTAX, "number is missing", NULL},
+        {"  ", 0, ST_ERR_SYNTAX, "number is missing", NULL},
+        {" 5", 0, ST_ERR_SYNTAX, "blank before a number", NULL},
+        {"5 ", 1, ST_ERR_SYNTAX, "blank behind a number", NULL},
+        {"5\n", 1, ST_ERR_SYNTAX, "blank behind a number", NULL},
+        {"5 5", 1, ST_ERR_SYNTAX, "blank inside a number", NULL},
+        {"1 000", 1, ST_ERR_SYNTAX, "blank inside a number", NULL},
+        {"5.", 1, ST_ERR_SYNTAX, "no digit after the decimal point", "5.0"},
+        {"5.e3", 1, ST_ERR_SYNTAX, "no digit after the decimal point", NULL},
+        {".5", 0, ST_ERR_SYNTAX, "no digit before the decimal point", "0.5"},
+        {"-.5", 0, ST_ERR_SYNTAX, "no digit before the decimal point", "-0.5"},
+        {"1.2.3", 3, ST_ERR_SYNTAX, "second decimal point", NULL},
+        {"1e", 1, ST_ERR_SYNTAX, "exponent without digits", NULL},
+        {"1e+", 1, ST_ERR_SYNTAX, "exponent without digits", NULL},
+        {"1e x", 1, ST_ERR_SYNTAX, "exponent without digits", NULL},
+        {"1e2.5", 3, ST_ERR_SYNTAX, "no digit after the decimal point", NULL},
+        {"1_000", 1, ST_ERR_SYNTAX, "separator between digits", "1000"},
+        {"12'345'678", 2, ST_ERR_SYNTAX, "separator between digits", "12345678"},
+        {"1_000.5", 1, ST_ERR_SYNTAX, "separator between digits", NULL},
+        {"1,5", 1, ST_ERR_SYNTAX, "comma in a number", "1.5"},
+        {"23,75", 2, ST_ERR_SYNTAX, "comma in a number", "23.75"},
+        {"1,000,000", 1, ST_ERR_SYNTAX, "comma in a number", "1000000"},
+        {"1,000", 1, ST_ERR_SYNTAX, "comma in a number",
+         "write a point for a fraction, and thousands without a separator"},
+        {"1,x", 1, ST_ERR_SYNTAX, "comma in a number", NULL},
+        {"0x10", 1, ST_ERR_SYNTAX, "number is not decimal", NULL},
+        {"-0X1p3", 2, ST_ERR_SYNTAX, "number is not decimal", NULL},
+        {"10x2", 2, ST_ERR_SYNTAX, "text behind a number", NULL},
+        {"5GB", 1, ST_ERR_SYNTAX, "text behind a number", NULL},
+        {"3.5us", 3, ST_ERR_SYNTAX, "text behind a number", NULL},
+        {"1-2", 1, ST_ERR_SYNTAX, "text behind a number", NULL},
+        {"nan", 0, ST_ERR_SYNTAX, "not a finite number", NULL},
+        {"NaN", 0, ST_ERR_SYNTAX, "not a finite number", NULL},
+        {"nan(7)", 0, ST_ERR_SYNTAX, "not a finite number", NULL},
+        {"inf", 0, ST_ERR_SYNTAX, "not a finite number", NULL},
+        {"-Infinity", 0, ST_ERR_SYNTAX, "not a finite number", NULL},
+        {"abc", 0, ST_ERR_SYNTAX, "not a number", NULL},
+        {"--5", 0, ST_ERR_SYNTAX, "not a number", NULL},
+        {"+-5", 0, ST_ERR_SYNTAX, "not a number", NULL},
+        {"+", 0, ST_ERR_SYNTAX, "not a number", NULL},
+        {"e5", 0, ST_ERR_SYNTAX, "not a number", NULL},
+        {".", 0, ST_ERR_SYNTAX, "not a number", NULL},
+        {"\xE2\x88\x92"
+         "5",
+         0, ST_ERR_SYNTAX, "minus sign is not the plain '-'", NULL},
+        {"\xEF\xBC\x95", 0, ST_ERR_SYNTAX, "not a number", NULL}, /* a wide 5 */
+        {"1e400", 0, ST_ERR_VALUE, "number is too large", NULL},
+        {"-1e309", 0, ST_ERR_VALUE, "number is too large", NULL},
+        {"1e99999999999999999999", 0, ST_ERR_VALUE, "number is too large", NULL},
+        {"1e-400", 0, ST_ERR_VALUE, "number is too small to be told from zero", NULL},
+        {"-0.001e-330", 0, ST_ERR_VALUE, "number is too small to be told from zero", NULL},
+    };
+    st_errors *errors = *state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        double value = 2.385;
+        assert_int_equal(read_number(rows[i].text, &value, errors), rows[i].status);
+        assert_same_double(value, 2.385);
+        assert_int_equal(st_errors_size(errors), 1);
+        const st_error *error = st_errors_at(errors, 0);
+        assert_int_equal(error->status, rows[i].status);
+        assert_string_equal(error->message, rows[i].message);
+        assert_string_equal(error->place.file, "f");
+        assert_int_equal(error->place.line, 3);
+        assert_int_equal(error->place.column, 7 + rows[i].column);
+        assert_non_null(error->expected);
+        if (rows[i].suggestion == NULL)
+            assert_null(error->suggestion);
+        else
+            assert_string_equal(error->suggestion, rows[i].suggestion);
+        char quoted[64];
+        (void)snprintf(quoted, sizeof quoted, "'%s'", rows[i].text);
+        assert_string_equal(error->found, quoted);
+        st_errors_clear(errors);
+    }
+}
+
+static void very_long_numbers_are_refused(void **state)
+{
+    char text[402];
+    double value = NAN;
+    memset(text, '3', sizeof text);
+    text[1] = '.';
+    assert_int_equal(st_number_parse(text, 400, here, &value, *state), ST_OK);
+    assert_true(fabs(value - 10.0 / 3) < 1e-15);
+    assert_int_equal(st_number_parse(text, 401, here, &value, *state), ST_ERR_LIMIT);
+    assert_string_equal(said(*state), "f:3:7: error: number is too long: found 401 characters, "
+                                      "expected at most 400 characters\n");
+}
+
+static void a_number_can_be_found_in_front_of_text(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t length;
+    } rows[] = {
+        {"", 0},         {"x", 0},     {"+", 0},     {"-x", 0},    {"5", 1},    {"5EB", 1},
+        {"5e3B", 3},     {"5e-3B", 4}, {"5e+", 1},   {"5.5.5", 3}, {"5.", 1},   {"5..2", 1},
+        {"-12.50kB", 6}, {"1e5e5", 3}, {"12 GB", 2}, {"+7%", 2},   {"3.e5", 1},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++)
+        assert_int_equal(st_number_scan(rows[i].text, strlen(rows[i].text)), rows[i].length);
+}
+
+static void values_print_in_their_shortest_form(void **state)
+{
+    (void)state;
+    static const struct {
+        double value;
+        const char *text;
+    } rows[] = {
+        {0.0, "0"},
+        {-0.0, "-0"},
+        {2.385, "2.385"},
+        {-0.1, "-0.1"},
+        {0.1 + 0.2, "0.30000000000000004"},
+        {1.0 / 3, "0.3333333333333333"},
+        {131072000, "131072000"},
+        {89128960000, "89128960000"},
+        {123456789012345, "123456789012345"},
+        {1e15, "1e15"},
+        {1e22, "1e22"},
+        {1e23, "1e23"},
+        {-1.5e300, "-1.5e300"},
+        {0.0001, "0.0001"},
+        {0.00001, "1e-5"},
+        {2.5e-6, "2.5e-6"},
+        {DBL_MAX, "1.7976931348623157e308"},
+        {DBL_MIN, "2.2250738585072014e-308"},
+        {0x1p-1074, "5e-324"},
+        {0x1.8p-1072, "3e-323"},
+        {9007199254740993.0, "9007199254740992"},
+        {NAN, "nan"},
+        {HUGE_VAL, "inf"},
+        {-HUGE_VAL, "-inf"},
+    };
+    char text[ST_QUANTITY_TEXT];
+    for (size_t i = 0; i < COUNT(rows); i++)
+        assert_string_equal(st_number_format(rows[i].value, text, sizeof text), rows[i].text);
+}
+
+static void a_small_buffer_is_never_overrun(void **state)
+{
+    (void)state;
+    char text[8];
+    memset(text, '#', sizeof text);
+    assert_ptr_equal(st_number_format(0.1 + 0.2, text, 5), text);
+    assert_string_equal(text, "0.30");
+    assert_int_equal(text[5], '#');
+    assert_string_equal(st_number_format(NAN, text, 3), "na");
+    assert_string_equal(st_number_significant(1234.5, 6, text, 4), "123");
+    assert_string_equal(st_number_print('f', 2, 1234.5, text, 6), "1234.");
+    assert_int_equal(text[6], '#');
+}
+
+static void significant_digits_are_kept_and_zeros_dropped(void **state)
+{
+    (void)state;
+    static const struct {
+        double value;
+        int digits;
+        const char *text;
+    } rows[] = {
+        {16.7302, 4, "16.73"},
+        {16.70, 4, "16.7"},
+        {25, 4, "25"},
+        {0, 4, "0"},
+        {-0.0, 4, "0"},
+        {-16.7302, 4, "-16.73"},
+        {999.95, 4, "1000"},
+        {999.94, 4, "999.9"},
+        {9999.6, 4, "10000"},
+        {16730.2, 6, "16730.2"},
+        {1234567.8, 4, "1234568"},
+        {89128960000, 4, "89128960000"},
+        {123456789012345, 4, "123456789012345"},
+        {1e15, 4, "1e15"},
+        {1.23456e18, 4, "1.235e18"},
+        {0.000123456, 4, "0.0001235"},
+        {0.0000123456, 4, "0.00001235"},
+        {0.00000123456, 4, "1.235e-6"},
+        {0.00000999996, 4, "0.00001"},
+        {0.1, 6, "0.1"},
+        {2.0 / 3, 6, "0.666667"},
+        {5e-324, 4, "4.941e-324"},
+        {DBL_MAX, 4, "1.798e308"},
+    };
+    char text[ST_QUANTITY_TEXT];
+    for (size_t i = 0; i < COUNT(rows); i++)
+        assert_string_equal(st_number_significant(rows[i].value, rows[i].digits, text, sizeof text),
+                            rows[i].text);
+}
+
+static void exponents_print_without_padding(void **state)
+{
+    (void)state;
+    char text[ST_QUANTITY_TEXT];
+    assert_string_equal(st_number_print('e', 3, 12385, text, sizeof text), "1.238e4");
+    assert_string_equal(st_number_print('e', 2, 1.0, text, sizeof text), "1.00e0");
+    assert_string_equal(st_number_print('e', 2, 1e-7, text, sizeof text), "1.00e-7");
+    assert_string_equal(st_number_print('e', 2, 1e107, text, sizeof text), "1.00e107");
+    assert_string_equal(st_number_print('f', 3, 2.3855, text, sizeof text), "2.385");
+    assert_string_equal(st_number_print('g', 3, 23855, text, sizeof text), "2.39e4");
+    char wide[400];
+    assert_int_equal(strlen(st_number_print('f', 2, -DBL_MAX, wide, sizeof wide)), 313);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(numbers_are_read, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(only_the_given_bytes_are_read, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(every_slip_is_named, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(very_long_numbers_are_refused, make_errors, drop_errors),
+        cmocka_unit_test(a_number_can_be_found_in_front_of_text),
+        cmocka_unit_test(values_print_in_their_shortest_form),
+        cmocka_unit_test(a_small_buffer_is_never_overrun),
+        cmocka_unit_test(significant_digits_are_kept_and_zeros_dropped),
+        cmocka_unit_test(exponents_print_without_padding),
+    };
+    return cmocka_run_group_tests_name("number", tests, NULL, NULL);
+}
