@@ -239,6 +239,30 @@ static void paths_in_files_are_relative_to_them(void **state)
     assert_string_equal(value_of(job, "sheet")->text, "./mine.yaml");
 }
 
+static void jobs_may_be_piped(void **state)
+{
+    fixture *own = *state;
+    static const char text[] = "model: {layers: 37}\nbatch: {micro: 3.5}\n";
+    const st_job *job = NULL;
+    for (size_t length = 20; length < sizeof text; length += sizeof text - 21) {
+        int ends[2];
+        int saved = dup(STDIN_FILENO);
+        assert_int_equal(pipe(ends), 0);
+        assert_int_equal(write(ends[1], text, length), length);
+        (void)close(ends[1]);
+        assert_true(dup2(ends[0], STDIN_FILENO) >= 0);
+        (void)close(ends[0]);
+        st_status status = st_job_load(own->paths, "-", NULL, 0, own->arena, &job, own->errors);
+        assert_true(dup2(saved, STDIN_FILENO) >= 0);
+        (void)close(saved);
+        assert_int_equal(status, length == 20 ? ST_OK : ST_ERR_VALUE);
+    }
+    assert_string_equal(st_job_name(job), "stdin");
+    assert_string_equal(st_job_file(job), "<stdin>");
+    assert_number(job, "model.layers", ST_ORIGIN_FILE, 37);
+    assert_non_null(strstr(said(own), "<stdin>:2:16: error: wrong value for batch.micro"));
+}
+
 static void shipped_jobs_load(void **state)
 {
     fixture *own = *state;
@@ -664,6 +688,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_named_gpu_replaces_that_of_the_base_and_a_map_changes_it,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(paths_in_files_are_relative_to_them, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(jobs_may_be_piped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(shipped_jobs_load, set_up, tear_down),
         cmocka_unit_test_setup_teardown(assignments_override_files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(assignments_replace_sections_first, set_up, tear_down),
