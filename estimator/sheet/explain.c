@@ -120,7 +120,7 @@ static void explain_operands(st_explainer *explainer, st_explanation *step, cons
     step->operand_count = explainer->failed ? 0 : list.count;
 }
 
-static const char *numbers_of(st_explainer *explainer, const st_shown *shown)
+static const char *numbers_of(st_explainer *explainer, const st_formula_view *shown)
 {
     st_buffer buffer = {0};
     st_show_numbers(&explainer->session, shown, &buffer);
@@ -150,8 +150,8 @@ static st_explanation *explain_input(st_explainer *explainer, size_t index)
     return step;
 }
 
-static void explain_formula(st_explainer *explainer, st_explanation *step, const st_shown *shown,
-                            int depth)
+static void explain_formula(st_explainer *explainer, st_explanation *step,
+                            const st_formula_view *shown, int depth)
 {
     step->formula = shown->text;
     step->formula_value = st_session_value(&explainer->session, shown->expr, shown->scope);
@@ -213,7 +213,7 @@ static st_explanation *explain_cell(st_explainer *explainer, size_t index, int d
         explain_provided_cell(explainer, step, provider, depth);
         return step;
     }
-    st_shown shown = {.text = cell->formula, .expr = cell->expr};
+    st_formula_view shown = {.text = cell->formula, .expr = cell->expr};
     explain_formula(explainer, step, &shown, depth);
     return step;
 }
@@ -237,10 +237,10 @@ static st_explanation *explain_call(st_explainer *explainer, const st_expr *call
     step->provider = provider == NULL ? "" : provider->source;
     step->formula_value = step->value;
     if (function->expr != NULL) {
-        st_shown shown = {.text = function->formula,
-                          .expr = function->expr,
-                          .scope = arguments,
-                          .function = function};
+        st_formula_view shown = {.text = function->formula,
+                                 .expr = function->expr,
+                                 .scope = arguments,
+                                 .function = function};
         explain_formula(explainer, step, &shown, depth);
     }
     return step;

@@ -18,7 +18,7 @@ void st_show_value(const st_type *type, double value, st_buffer *buffer)
     }
 }
 
-double st_show_name(st_session *session, const st_shown *shown, const st_expr *name,
+double st_show_name(st_session *session, const st_formula_view *shown, const st_expr *name,
                     const st_type **type)
 {
     const st_sheet *sheet = session->program->sheet;
@@ -42,7 +42,7 @@ double st_show_name(st_session *session, const st_shown *shown, const st_expr *n
 }
 
 /* Copies the text between the names, and the values of the names; returns how far it came. */
-static size_t show_tree(st_session *session, const st_shown *shown, const st_expr *expr,
+static size_t show_tree(st_session *session, const st_formula_view *shown, const st_expr *expr,
                         size_t position, st_buffer *buffer)
 {
     if (expr->kind == ST_EXPR_NAME && expr->name_kind != ST_NAME_VALUE) {
@@ -61,7 +61,7 @@ static size_t show_tree(st_session *session, const st_shown *shown, const st_exp
     return position;
 }
 
-void st_show_numbers(st_session *session, const st_shown *shown, st_buffer *buffer)
+void st_show_numbers(st_session *session, const st_formula_view *shown, st_buffer *buffer)
 {
     size_t end = show_tree(session, shown, shown->expr, 0, buffer);
     st_buffer_text(buffer, shown->text + end);

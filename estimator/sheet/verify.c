@@ -11,9 +11,9 @@
 #include <string.h>
 
 typedef struct st_culprit {
-    const st_expr *expr; /* the operation that failed */
-    st_shown shown;      /* the formula that it stands in */
-    const char *name;    /* of the cell or the function; NULL: a check */
+    const st_expr *expr;   /* the operation that failed */
+    st_formula_view shown; /* the formula that it stands in */
+    const char *name;      /* of the cell or the function; NULL: a check */
     const st_formula *formula;
     const st_provider *provider; /* it gave the value; NULL: the formula did */
     size_t next_cell;            /* the search goes on there; SIZE_MAX: it ended */
@@ -79,10 +79,10 @@ static void blame_function(st_session *session, const st_expr *call, st_culprit 
         return;
     }
     st_session_arguments(session, call, culprit->shown.scope, arguments);
-    culprit->shown = (st_shown){.text = function->formula,
-                                .expr = function->expr,
-                                .scope = arguments,
-                                .function = function};
+    culprit->shown = (st_formula_view){.text = function->formula,
+                                       .expr = function->expr,
+                                       .scope = arguments,
+                                       .function = function};
     culprit->formula = &sheet->function_formulas[call->index];
     blame_expr(session, function->expr, culprit);
 }
@@ -130,7 +130,7 @@ static const char *reason_of(st_session *session, const st_culprit *culprit)
 }
 
 /* The operands of the operation that failed, as "p = 4, t = 0". */
-static void show_operands(st_session *session, const st_shown *shown, const st_expr *expr,
+static void show_operands(st_session *session, const st_formula_view *shown, const st_expr *expr,
                           st_buffer *buffer, size_t *count)
 {
     enum { MOST = 12 };
@@ -187,7 +187,7 @@ static const char *fill_message(st_session *session, size_t check, st_errors *er
         if (formula->expr == NULL) {
             continue;
         }
-        st_shown shown = {.text = formula->text, .expr = formula->expr};
+        st_formula_view shown = {.text = formula->text, .expr = formula->expr};
         const st_type *type = &formula->expr->type;
         double value = formula->expr->kind == ST_EXPR_NAME
                            ? st_show_name(session, &shown, formula->expr, &type)
