@@ -18,13 +18,23 @@ static const char script_start[] =
     "    steptime estimate \"$1\" --all --csv 2>/dev/null | sed -n '2,$p' | cut -d, -f2\n"
     "}\n"
     "\n"
+    "# compgen -W would run what stands in a name.\n"
     "_steptime_words() {\n"
-    "    mapfile -t COMPREPLY < <(compgen -W \"$1\" -- \"$2\")\n"
+    "    local words name\n"
+    "    read -r -d '' -a words <<<\"$1\"\n"
+    "    for name in \"${words[@]}\"; do\n"
+    "        if [[ $name == \"$2\"* ]]; then COMPREPLY+=(\"$name\"); fi\n"
+    "    done\n"
+    "}\n"
+    "\n"
+    "_steptime_files() {\n"
+    "    compopt -o filenames 2>/dev/null\n"
+    "    mapfile -t -O \"${#COMPREPLY[@]}\" COMPREPLY < <(compgen \"$@\")\n"
     "}\n"
     "\n"
     "_steptime() {\n"
     "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
-    "    local verb=${COMP_WORDS[1]} job= place=1 i\n"
+    "    local verb=${COMP_WORDS[1]} job='' place=1 i\n"
     "    COMPREPLY=()\n"
     "    if [[ $word == '=' ]]; then word=; fi\n"
     "    if [[ $before == '=' ]]; then before=${COMP_WORDS[COMP_CWORD - 2]}; fi\n";
@@ -34,14 +44,11 @@ static void write_action(cli_word word, const char *choices, st_buffer *buffer)
 {
     switch (word) {
     case CLI_WORD_JOB:
-        st_buffer_text(buffer, "_steptime_words \"$(_steptime_names jobs)\" \"$word\"\n"
-                               "            mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen "
-                               "-f -X '!*.yaml' -- \"$word\")");
-        return;
     case CLI_WORD_SHEET:
-        st_buffer_text(buffer, "_steptime_words \"$(_steptime_names sheets)\" \"$word\"\n"
-                               "            mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen "
-                               "-f -X '!*.yaml' -- \"$word\")");
+        st_buffer_printf(buffer,
+                         "_steptime_words \"$(_steptime_names %s)\" \"$word\"\n"
+                         "            _steptime_files -f -X '!*.yaml' -- \"$word\"",
+                         word == CLI_WORD_JOB ? "jobs" : "sheets");
         return;
     case CLI_WORD_CELL:
         st_buffer_text(buffer, "_steptime_words \"$(_steptime_cells \"$job\")\" \"$word\"");
@@ -54,10 +61,10 @@ static void write_action(cli_word word, const char *choices, st_buffer *buffer)
                                "            compopt -o nospace 2>/dev/null");
         return;
     case CLI_WORD_FILE:
-        st_buffer_text(buffer, "mapfile -t COMPREPLY < <(compgen -f -- \"$word\")");
+        st_buffer_text(buffer, "_steptime_files -f -- \"$word\"");
         return;
     case CLI_WORD_FOLDER:
-        st_buffer_text(buffer, "mapfile -t COMPREPLY < <(compgen -d -- \"$word\")");
+        st_buffer_text(buffer, "_steptime_files -d -- \"$word\"");
         return;
     case CLI_WORD_VERB:
         st_buffer_text(buffer, "_steptime_words \"$_steptime_verbs\" \"$word\"");

@@ -6,37 +6,62 @@
 
 #define STEPTIME_DATE "2026-11-21" /* of the release; changes with the version */
 
-/* Running text: no line of it can become a request, and hyphens stay what they are. */
-static void write_text(const char *text, st_buffer *buffer)
+enum { LINE_BYTES = 78 };
+
+static const char *escape_of(char c)
 {
-    bool line_start = true;
-    for (const char *next = text; *next != '\0'; next++) {
-        if (line_start && (*next == '.' || *next == '\''))
-            st_buffer_text(buffer, "\\&");
-        line_start = *next == '\n';
-        switch (*next) {
-        case '\\':
-            st_buffer_text(buffer, "\\e");
-            break;
-        case '-':
-            st_buffer_text(buffer, "\\-");
-            break;
-        case '\'':
-            st_buffer_text(buffer, "\\(aq");
-            break;
-        case '~':
-            st_buffer_text(buffer, "\\(ti");
-            break;
-        default:
-            st_buffer_append(buffer, next, 1);
-        }
+    switch (c) {
+    case '\\':
+        return "\\e";
+    case '-':
+        return "\\-";
+    case '\'':
+        return "\\(aq";
+    case '~':
+        return "\\(ti";
+    default:
+        return NULL;
     }
 }
 
+static void append_word(const char *word, size_t length, st_buffer *buffer)
+{
+    for (size_t i = 0; i < length; i++) {
+        const char *escape = escape_of(word[i]);
+        if (escape != NULL)
+            st_buffer_text(buffer, escape);
+        else
+            st_buffer_append(buffer, &word[i], 1);
+    }
+}
+
+/* Running text in lines that end at a sentence's end or before they are long; none of them can
+ * become a request, and hyphens stay what they are. */
+static void write_text(const char *text, bool filled, st_buffer *buffer)
+{
+    size_t line_start = buffer->length;
+    bool sentence_ends = false;
+    for (const char *word = text; *word != '\0';) {
+        size_t length = strcspn(word, " \n");
+        bool breaks =
+            filled && (sentence_ends || buffer->length - line_start + length > LINE_BYTES);
+        if (word != text)
+            st_buffer_text(buffer, breaks ? "\n" : " ");
+        if (word != text && breaks)
+            line_start = buffer->length;
+        if (buffer->length == line_start && (word[0] == '.' || word[0] == '\''))
+            st_buffer_text(buffer, "\\&");
+        append_word(word, length, buffer);
+        sentence_ends = length > 0 && word[length - 1] == '.';
+        word += length + (word[length] != '\0' ? 1 : 0);
+    }
+}
+
+/* A request with its text, or with "" running text. */
 static void write_line(const char *request, const char *text, st_buffer *buffer)
 {
     st_buffer_text(buffer, request);
-    write_text(text, buffer);
+    write_text(text, request[0] == '\0', buffer);
     st_buffer_text(buffer, "\n");
 }
 
@@ -94,13 +119,11 @@ static const char page_start[] =
     ".I VERB\n"
     "[\\fIARGUMENT\\fR...] [\\fIOPTION\\fR...]\n"
     ".SH DESCRIPTION\n"
-    "An estimate is a sheet of named cells: inputs that a job gives and formulas over them, each "
-    "with\n"
-    "a unit, a meaning and a source.\n"
+    "An estimate is a sheet of named cells: inputs that a job gives and formulas\n"
+    "over them, each with a unit, a meaning and a source.\n"
     ".B steptime\n"
-    "reads a job and a sheet, checks the units, computes the cells and explains any of them down "
-    "to\n"
-    "the inputs.\n"
+    "reads a job and a sheet, checks the units, computes the cells and explains\n"
+    "any of them down to the inputs.\n"
     ".PP\n"
     "Options stand anywhere behind the verb; a word of two hyphens ends them.\n"
     "The result goes to standard output, messages go to standard error.\n";
@@ -108,8 +131,8 @@ static const char page_start[] =
 static const char page_end[] =
     ".SH ENVIRONMENT\n"
     ".TP\n.B STEPTIME_PATH\n"
-    "Folders, separated by colons, in which sheets and configurations are looked for after those "
-    "of\n"
+    "Folders, separated by colons, in which sheets and configurations are looked\n"
+    "for after those of\n"
     ".BR \\-\\-path .\n"
     ".TP\n.B XDG_CONFIG_HOME\n"
     "The user\\(aqs own sheets and configurations are in its folder\n"

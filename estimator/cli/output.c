@@ -2,24 +2,12 @@
 /* Where a result goes: standard output in one piece, or a file that changes only on success. */
 #include "cli/cli.h"
 
+#include "base/output.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
-#include <stdio.h>
-
-static st_status st_output_write(const char *file, const char *data, size_t length,
-                                 st_errors *errors)
-{
-    FILE *f = fopen(file, "wb");
-    if (f == NULL)
-        return st_errors_add(
-            errors,
-            &(st_error){.status = ST_ERR_IO, .place = {.file = file}, .message = "cannot write"});
-    fwrite(data, 1, length, f);
-    fclose(f);
-    return ST_OK;
-}
 
 bool cli_open_streams(void)
 {

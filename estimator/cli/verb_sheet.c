@@ -57,7 +57,36 @@ static void write_counts(const st_sheet *sheet, const st_program *program, st_bu
                      st_sheet_file(sheet), cells, cells == 1 ? "" : "s", inputs,
                      inputs == 1 ? "" : "s", functions, functions == 1 ? "" : "s", checks,
                      checks == 1 ? "" : "s");
-    st_buffer_printf(buffer, "%zu operations\n", st_program_operation_count(program));
+    if (program != NULL)
+        st_buffer_printf(buffer, "%zu operations\n", st_program_operation_count(program));
+}
+
+/* A function that only a provider can compute, NULL where every one has a formula. */
+static const char *name_without_formula(const st_sheet *sheet)
+{
+    size_t count = 0;
+    const st_sheet_function *functions = st_sheet_functions(sheet, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (functions[i].formula == NULL)
+            return functions[i].name;
+    }
+    return NULL;
+}
+
+static st_status check_sheet(cli_run *run, const st_sheet_reader *reader, const char *name)
+{
+    const st_sheet *sheet = NULL;
+    const st_program *program = NULL;
+    st_status status = st_sheet_load(reader, name, run->arena, &sheet, run->errors);
+    const char *without = status == ST_OK ? name_without_formula(sheet) : NULL;
+    if (status == ST_OK && without == NULL)
+        status = compile(run, sheet, &program);
+    if (status != ST_OK)
+        return status;
+    write_counts(sheet, program, &run->result);
+    if (without != NULL)
+        st_buffer_printf(&run->result, "needs a provider for %s\n", without);
+    return ST_OK;
 }
 
 /* Every sheet is looked at, whatever the others are like. */
@@ -69,13 +98,7 @@ static int run_check(cli_run *run)
         return cli_exit_code(run, status);
     st_sheet_reader reader = st_paths_sheet_reader(paths);
     for (size_t i = 0; i < run->argument_count; i++) {
-        const st_sheet *sheet = NULL;
-        const st_program *program = NULL;
-        st_status own = st_sheet_load(&reader, run->arguments[i], run->arena, &sheet, run->errors);
-        if (own == ST_OK)
-            own = compile(run, sheet, &program);
-        if (own == ST_OK)
-            write_counts(sheet, program, &run->result);
+        st_status own = check_sheet(run, &reader, run->arguments[i]);
         status = status == ST_OK ? own : status;
     }
     st_paths_destroy(paths);
@@ -129,7 +152,7 @@ static int run_export(cli_run *run)
     const char *format = cli_value(run, CLI_FORMAT);
     st_status status = load_sheet(run, &sheet);
     if (status == ST_OK && format != NULL && strcmp(format, "latex") == 0)
-        status = ST_ERR_USAGE;
+        st_sheet_write_latex(sheet, run->arena, &run->result);
     else if (status == ST_OK)
         st_sheet_write_markdown(sheet, 1, run->arena, &run->result);
     return cli_exit_code(run, status);

@@ -9,16 +9,20 @@
 #include "report/json.h"
 #include "report/latex.h"
 
+#include <string.h>
+
 static const char preamble[] = "\\documentclass[a4paper,10pt]{article}\n"
                                "\\usepackage[utf8]{inputenc}\n"
                                "\\usepackage{amsmath}\n"
+                               "\\usepackage{array}\n"
                                "\\usepackage{longtable}\n"
                                "\\setlength{\\textwidth}{170mm}\n"
                                "\\setlength{\\oddsidemargin}{-5mm}\n"
                                "\\setlength{\\textheight}{235mm}\n"
                                "\\setlength{\\topmargin}{-10mm}\n"
                                "\\setlength{\\parindent}{0pt}\n"
-                               "\\raggedright\n";
+                               "\\raggedright\n"
+                               "\\frenchspacing\n";
 
 static void write_heading(const char *text, st_buffer *buffer)
 {
@@ -34,11 +38,11 @@ static void write_inputs(const st_sheet *sheet, st_buffer *buffer)
     if (count == 0)
         return;
     write_heading("Inputs", buffer);
-    st_buffer_text(buffer, "\\begin{longtable}{lp{45mm}lp{75mm}}\n"
+    st_buffer_text(buffer, "\\begin{longtable}{lp{45mm}l>{\\raggedright\\arraybackslash}p{65mm}}\n"
                            "name & job key & unit & meaning \\\\\n\\hline\n\\endhead\n");
     for (size_t i = 0; i < count; i++) {
         st_buffer_text(buffer, "$");
-        st_latex_name(inputs[i].name, buffer);
+        st_name_latex(inputs[i].name, buffer);
         st_buffer_text(buffer, "$ & ");
         st_latex_code(inputs[i].from, buffer);
         st_buffer_text(buffer, " & ");
@@ -60,9 +64,11 @@ static void write_definition(const st_buffer *name, const st_sheet_cell *cell, s
 {
     st_buffer_text(buffer, "\n\\medskip\n");
     st_latex_text(cell->doc, buffer);
-    st_buffer_text(buffer, " [");
-    st_latex_text(st_type_unit_text(&cell->type), buffer);
-    st_buffer_text(buffer, "]");
+    if (strcmp(st_type_unit_text(&cell->type), "1") != 0) {
+        st_buffer_text(buffer, " [");
+        st_latex_text(st_type_unit_text(&cell->type), buffer);
+        st_buffer_text(buffer, "]");
+    }
     if (st_text_or_empty(cell->cite)[0] != '\0') {
         st_buffer_text(buffer, " \\emph{");
         st_latex_text(cell->cite, buffer);
@@ -85,11 +91,11 @@ static void write_functions(const st_sheet *sheet, st_buffer *buffer)
         write_heading("Functions", buffer);
     for (size_t i = 0; i < count; i++) {
         st_buffer name = {0};
-        st_latex_name(functions[i].name, &name);
+        st_name_latex(functions[i].name, &name);
         st_buffer_text(&name, "(");
         for (size_t k = 0; k < functions[i].argument_count; k++) {
             st_buffer_text(&name, k > 0 ? ", " : "");
-            st_latex_name(functions[i].arguments[k].name, &name);
+            st_name_latex(functions[i].arguments[k].name, &name);
         }
         st_buffer_text(&name, ")");
         st_sheet_cell shown = {.doc = functions[i].doc,
@@ -107,7 +113,7 @@ static void write_group(const st_cell_group *group, const char *title, st_buffer
     write_heading(title, buffer);
     for (size_t i = 0; i < group->count; i++) {
         st_buffer name = {0};
-        st_latex_name(group->cells[i]->name, &name);
+        st_name_latex(group->cells[i]->name, &name);
         write_definition(&name, group->cells[i], buffer);
         buffer->failed = buffer->failed || name.failed;
         st_buffer_free(&name);
@@ -123,7 +129,7 @@ static void write_checks(const st_sheet *sheet, st_buffer *buffer)
     write_heading("Checks", buffer);
     st_buffer_text(buffer, "\\begin{itemize}\n");
     for (size_t i = 0; i < count; i++) {
-        st_buffer_text(buffer, "\\item $");
+        st_buffer_text(buffer, "\\item[--] $");
         st_expr_latex(checks[i].expr, buffer);
         st_buffer_text(buffer, checks[i].warning ? "$, else a warning: " : "$, else: ");
         st_latex_text(checks[i].message, buffer);
