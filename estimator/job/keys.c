@@ -37,6 +37,10 @@ static const st_key keys[] = {
     {"model.positions", ST_KEY_COUNT, NULL, NULL, COUNTS, NULL,
      "rows of a learned position embedding"},
 
+    {"model.layer_list", ST_KEY_TEXT, NULL, NULL, 0, 0, NULL,
+     "the list of parameter tensors in configs/layers, by name or path, for sheets that look into "
+     "layers"},
+
     {"batch.global", ST_KEY_COUNT, NULL, NULL, COUNTS, NULL, "sequences in an optimizer step"},
     {"batch.micro", ST_KEY_COUNT, NULL, NULL, COUNTS, NULL,
      "sequences in a micro-batch of one data-parallel rank"},

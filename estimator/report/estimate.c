@@ -3,6 +3,7 @@
 #include "report/estimate.h"
 
 #include "report/groups.h"
+#include "timeline/builtin.h"
 
 #include <string.h>
 
@@ -68,6 +69,9 @@ st_status st_estimate_load(const st_paths *paths, const st_request *request, st_
         status = load_sheet(paths, request->sheet, arena, estimate, errors);
     if (status == ST_OK)
         status = bind_inputs(arena, estimate, errors);
+    if (status == ST_OK)
+        status = st_builtin_providers(paths, estimate->job, estimate->sheet, arena,
+                                      &estimate->providers, &estimate->provider_count, errors);
     return status;
 }
 
@@ -171,7 +175,10 @@ static st_status compile(st_estimate *estimate, st_arena *arena, st_errors *erro
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < estimate->shown_count; i++)
         names[i] = estimate->shown[i].name;
-    st_program_options options = {.outputs = names, .output_count = estimate->shown_count};
+    st_program_options options = {.outputs = names,
+                                  .output_count = estimate->shown_count,
+                                  .providers = estimate->providers,
+                                  .provider_count = estimate->provider_count};
     return st_program_compile(estimate->sheet, &options, arena, &estimate->program, errors);
 }
 

@@ -34,6 +34,8 @@ typedef struct st_estimate {
     const st_bound_input *inputs; /* in the sheet's order */
     const double *input_values;
     size_t input_count;
+    const st_provider *const *providers; /* the library's own, for this job */
+    size_t provider_count;
     const st_program *program;
     st_shown *shown; /* the program's outputs */
     size_t shown_count;

@@ -25,6 +25,7 @@ typedef enum st_folder {
     ST_FOLDER_MODELS,   /* configs/models */
     ST_FOLDER_CLUSTERS, /* configs/clusters */
     ST_FOLDER_GPUS,     /* configs/gpus */
+    ST_FOLDER_LAYERS,   /* configs/layers */
     ST_FOLDER_VALIDATION, /* validation/SOURCE/cases.yaml: named SOURCE */
     ST_FOLDERS
 } st_folder;

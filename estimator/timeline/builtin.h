@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Providers that the library brings itself: what a sheet cannot express because it needs a list.
+ *
+ * A sheet declares them as open functions without a formula (see formulas/ddp.yaml); a job that
+ * names `model.layer_list` gets them bound to that list.
+ */
+#ifndef STEPTIME_TIMELINE_BUILTIN_H
+#define STEPTIME_TIMELINE_BUILTIN_H
+
+#include "steptime/job.h"
+#include "steptime/program.h"
+
+/*
+ * The providers that `sheet` has functions for. None where the job names no layer list. Everything
+ * lives in `arena`.
+ */
+st_status st_builtin_providers(const st_paths *paths, const st_job *job, const st_sheet *sheet,
+                               st_arena *arena, const st_provider *const **providers, size_t *count,
+                               st_errors *errors) ST_NODISCARD;
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Layer lists, gradient buckets and what of their all-reduces stays exposed. */
+#include "timeline/buckets.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+typedef struct fixture {
+    st_arena *arena;
+    st_errors *errors;
+    st_paths *paths;
+} fixture;
+
+static int setup(void **state)
+{
+    fixture *self = calloc(1, sizeof(*self));
+    self->arena = st_arena_create();
+    self->errors = st_errors_create();
+    *state = self;
+    return st_paths_create(NULL, 0, &self->paths, self->errors) == ST_OK ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    fixture *self = *state;
+    st_paths_destroy(self->paths);
+    st_errors_destroy(self->errors);
+    st_arena_destroy(self->arena);
+    free(self);
+    return 0;
+}
+
+/* --- shipped lists --------------------------------------------------------------------------- */
+
+static void shipped_lists_have_the_known_number_of_parameters(void **state)
+{
+    /* torchvision's counts; BERT with the masked-language head; GPT-2 small. */
+    static const struct {
+        const char *name;
+        double parameters;
+        double gflop; /* forward, per sample or per token; 0: not compared */
+    } known[] = {{"resnet50", 25557032, 8.178},   {"resnet101", 44549160, 15.602},
+                 {"resnet152", 60192808, 23.025}, {"vgg16", 138357544, 30.94},
+                 {"vgg19", 143667240, 39.26},     {"bert-base", 109514298, 0},
+                 {"bert-large", 335174458, 0},    {"gpt2", 124439808, 0}};
+    fixture *self = *state;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        const st_layers *layers = NULL;
+        assert_int_equal(st_layers_load(self->paths, known[i].name, (st_place){0}, self->arena,
+                                        &layers, self->errors),
+                         ST_OK);
+        assert_true(layers->parameters == known[i].parameters);
+        if (known[i].gflop > 0) {
+            assert_true(fabs(layers->forward_flop / 1e9 / known[i].gflop - 1) < 0.001);
+        }
+    }
+}
+
+/* --- buckets of a small network -------------------------------------------------------------- */
+
+static st_tensor small_tensors[] = {
+    {.parameters = 700, .forward_flop = 2385}, /* first layer */
+    {.parameters = 13},
+    {.parameters = 450, .forward_flop = 1117},
+    {.parameters = 29, .forward_flop = 331},
+    {.parameters = 310, .forward_flop = 167},
+};
+
+static const st_layers small = {.name = "small",
+                                .tensors = small_tensors,
+                                .count = 5,
+                                .parameters = 1502,
+                                .forward_flop = 4000};
+
+typedef struct record {
+    st_bucket buckets[8];
+    size_t count;
+    size_t stop_after;
+} record;
+
+static bool keep(void *context, const st_bucket *bucket)
+{
+    record *list = context;
+    list->buckets[list->count++] = *bucket;
+    return list->count != list->stop_after;
+}
+
+static void buckets_fill_from_the_last_layer(void **state)
+{
+    (void)state;
+    st_bucket_caps caps = {.first_bytes = 600, .cap_bytes = 1900, .width_bytes = 2};
+    record list = {0};
+    assert_int_equal(st_buckets_visit(&small, &caps, keep, &list), 3);
+    /* 310 values are 620 bytes and close the first bucket; 29+450+13 = 984 bytes do not close the
+     * second, the 700 of the first layer do. */
+    assert_true(list.buckets[0].bytes == 620);
+    assert_true(list.buckets[1].bytes == 2 * (29 + 450 + 13 + 700));
+    caps.cap_bytes = 900;
+    list = (record){0};
+    assert_int_equal(st_buckets_visit(&small, &caps, keep, &list), 3);
+    assert_true(list.buckets[1].bytes == 958);
+    assert_true(list.buckets[2].bytes == 1426);
+    assert_true(list.buckets[0].ready_frac == 167.0 / 4000);
+    assert_true(list.buckets[1].ready_frac == (167.0 + 331 + 1117) / 4000);
+    assert_true(list.buckets[2].ready_frac == 1);
+}
+
+static void a_visitor_may_stop(void **state)
+{
+    (void)state;
+    st_bucket_caps caps = {.first_bytes = 1, .cap_bytes = 1, .width_bytes = 4};
+    record list = {.stop_after = 2};
+    assert_int_equal(st_buckets_visit(&small, &caps, keep, &list), 2);
+}
+
+static void bytes_are_never_lost(void **state)
+{
+    (void)state;
+    for (double cap = 1; cap < 8000; cap *= 1.7) {
+        st_bucket_caps caps = {.first_bytes = cap / 3, .cap_bytes = cap, .width_bytes = 4};
+        record list = {0};
+        double bytes = 0;
+        size_t count = st_buckets_visit(&small, &caps, keep, &list);
+        for (size_t i = 0; i < count; i++) {
+            bytes += list.buckets[i].bytes;
+            assert_true(i == 0 || list.buckets[i].ready_frac >= list.buckets[i - 1].ready_frac);
+        }
+        assert_true(bytes == 4 * small.parameters);
+    }
+}
+
+static void exposed_time_follows_the_clock(void **state)
+{
+    (void)state;
+    st_bucket_caps caps = {.first_bytes = 600, .cap_bytes = 900, .width_bytes = 2};
+    st_bucket_times times = {.backward = 8000, .start = 11, .per_byte = 2.385};
+    /* Ready at 334, 3230 and 8000; each transfer ends before the next is ready. */
+    assert_true(fabs(st_buckets_exposed(&small, &caps, &times) - (11 + 1426 * 2.385)) < 1e-9);
+    times.per_byte = 7.5;
+    /* Now they queue: 334+11+4650 = 4995, then 4995+11+7185 = 12191, then 12191+11+10695. */
+    assert_true(fabs(st_buckets_exposed(&small, &caps, &times) - (22897 - 8000)) < 1e-9);
+    caps.first_bytes = caps.cap_bytes = 1e9;
+    /* One bucket: nothing overlaps. */
+    assert_true(fabs(st_buckets_exposed(&small, &caps, &times) - (11 + 3004 * 7.5)) < 1e-9);
+}
+
+/* --- faulty lists ---------------------------------------------------------------------------- */
+
+static void expect_fault(fixture *self, const char *text, const char *message)
+{
+    char path[] = "/tmp/steptime-layers-XXXXXX";
+    char named[sizeof(path) + 8];
+    const st_layers *layers = NULL;
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, text, strlen(text)), (ssize_t)strlen(text));
+    close(file);
+    (void)snprintf(named, sizeof(named), "%s.yaml", path);
+    assert_int_equal(rename(path, named), 0);
+    st_errors_clear(self->errors);
+    st_status status =
+        st_layers_load(self->paths, named, (st_place){0}, self->arena, &layers, self->errors);
+    unlink(named);
+    assert_int_not_equal(status, ST_OK);
+    assert_null(layers);
+    bool found = false;
+    for (size_t i = 0; i < st_errors_size(self->errors); i++) {
+        found = found || strstr(st_errors_at(self->errors, i)->message, message) != NULL;
+    }
+    if (!found) {
+        st_errors_write(self->errors, stderr);
+    }
+    assert_true(found);
+}
+
+static void faulty_lists_are_refused(void **state)
+{
+    fixture *self = *state;
+    expect_fault(self, "[1, 2]\n", "described by keys");
+    expect_fault(self, "layers: x\nunit: sample\n", "list of layers is missing");
+    expect_fault(self, "layers: x\nlist: []\n", "counted for");
+    expect_fault(self, "layers: x\nunit: sample\nlist: [{name: a}]\n", "no 'parameters'");
+    expect_fault(self, "layers: x\nunit: sample\nlist: [{parameters: [2.5]}]\n", "no count");
+    expect_fault(self, "layers: x\nunit: sample\nlist: [{parameters: [-3]}]\n", "no count");
+    expect_fault(self, "layers: x\nunit: sample\nlist: [{parameters: [3], flops: 1}]\n",
+                 "unknown key 'flops'");
+    expect_fault(self, "layers: x\nunit: sample\nlist: [{repeat: 1e18, list: []}]\n",
+                 "list of layers is missing");
+    expect_fault(self, "layers: x\nunit: sample\nlist: [{repeat: 0, list: []}]\n", "no count");
+    expect_fault(self,
+                 "layers: x\nunit: sample\nlist: [{repeat: 1000000, list: [{parameters: [3]}]}]\n",
+                 "too many tensors");
+    expect_fault(
+        self,
+        "layers: x\nunit: sample\nlist: [{repeat: 2, list: [{repeat: 2, list: [{repeat: 2,"
+        " list: [{repeat: 2, list: [{repeat: 2, list: [{repeat: 2, list: [{repeat: 2, list:"
+        " [{repeat: 2, list: [{repeat: 2, list: [{parameters: [3]}]}]}]}]}]}]}]}]}]\n",
+        "too deep");
+}
+
+static void an_unknown_list_is_named(void **state)
+{
+    fixture *self = *state;
+    const st_layers *layers = NULL;
+    assert_int_not_equal(
+        st_layers_load(self->paths, "resnet51", (st_place){0}, self->arena, &layers, self->errors),
+        ST_OK);
+    assert_string_equal(st_errors_at(self->errors, 0)->suggestion, "resnet50");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(shipped_lists_have_the_known_number_of_parameters, setup,
+                                        teardown),
+        cmocka_unit_test(buckets_fill_from_the_last_layer),
+        cmocka_unit_test(a_visitor_may_stop),
+        cmocka_unit_test(bytes_are_never_lost),
+        cmocka_unit_test(exposed_time_follows_the_clock),
+        cmocka_unit_test_setup_teardown(faulty_lists_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_unknown_list_is_named, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
