@@ -114,7 +114,9 @@ static int replace(const char *path, const struct stat *old, const char *data, s
 {
     target where = {NULL, NULL};
     int file = -1;
-    int fault = old != NULL && access(path, W_OK) != 0 ? errno : find_target(path, &where);
+    int fault = old != NULL && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0
+                    ? errno
+                    : find_target(path, &where);
     if (fault == 0)
         fault = open_temporary(&where, &file);
     if (fault == 0)

@@ -169,13 +169,17 @@ static size_t escape_length(char letter)
     }
 }
 
+/* Behind escaped line ends, which leave nothing in the text. */
+static size_t skip_continuations(const walk *w, size_t at)
+{
+    while (w->style == '"' && source_at(w, at) == '\\' && is_break(source_at(w, at + 1)))
+        at = skip_blanks(w, skip_break(w, at + 1));
+    return at;
+}
+
 static bool step_escape(walk *w)
 {
     char letter = source_at(w, w->at + 1);
-    if (is_break(letter)) { /* the line goes on without a blank */
-        w->at = skip_blanks(w, skip_break(w, w->at + 1));
-        return true;
-    }
     uint32_t code;
     size_t size = st_utf8_decode(w->text + w->done, w->text_length - w->done, &code);
     w->done += size;
@@ -238,10 +242,12 @@ st_place st_yaml_place_at(const st_yaml_node *scalar, size_t offset)
     if (offset > scalar->length)
         offset = scalar->length;
     enter(&w);
+    w.at = skip_continuations(&w, w.at);
     size_t reached = w.at;
     while (w.done < offset) {
         if (!step(&w))
             return scalar->place;
+        w.at = skip_continuations(&w, w.at);
         if (w.done <= offset)
             reached = w.at;
     }

@@ -251,8 +251,7 @@ static void refuse_duplicates(st_yaml_tree *tree, st_yaml_entry *entries, size_t
     for (size_t i = 0; i < count; i++)
         if (entries[i].key != NULL)
             entries[keyed++] = entries[i];
-    if (keyed > 1)
-        qsort(entries, keyed, sizeof *entries, compare_keys);
+    qsort(entries, keyed, sizeof *entries, compare_keys);
     for (size_t i = 1; i < keyed; i++) {
         const st_yaml_node *key = entries[i].key;
         const st_yaml_node *before = entries[i - 1].key;
@@ -274,7 +273,7 @@ static bool fill_node(st_yaml_tree *tree, const st_yaml_frame *top)
 {
     st_yaml_node *node = top->node;
     size_t count = tree->entry_count - top->first_entry;
-    const st_yaml_entry *entries = tree->entries + top->first_entry;
+    const st_yaml_entry *entries = count > 0 ? tree->entries + top->first_entry : NULL;
     const st_yaml_node **items = st_arena_alloc(tree->arena, count, sizeof *items);
     bool is_map = node->kind == ST_YAML_MAP;
     const char **keys = is_map ? st_arena_alloc(tree->arena, count, sizeof *keys) : NULL;
@@ -302,7 +301,7 @@ void st_yaml_tree_close(st_yaml_tree *tree)
     st_yaml_frame top = tree->frames[--tree->depth];
     if (!fill_node(tree, &top))
         return;
-    if (top.node->kind == ST_YAML_MAP)
+    if (top.node->kind == ST_YAML_MAP && top.node->count > 1)
         refuse_duplicates(tree, tree->entries + top.first_entry, top.node->count);
     tree->entry_count = top.first_entry;
     if (top.anchor > 0) {
@@ -372,6 +371,8 @@ void st_yaml_tree_report(st_yaml_tree *tree)
 {
     size_t kept = tree->fault_count < ST_ERRORS_KEPT ? tree->fault_count : ST_ERRORS_KEPT;
     qsort(tree->faults, kept, sizeof tree->faults[0], compare_places);
+    if (kept > 0)
+        tree->status = tree->faults[0].status;
     /* The list keeps no more than this tree does: what comes behind is only counted there. */
     for (size_t i = 0; i < tree->fault_count; i++)
         (void)st_errors_add(tree->errors, &tree->faults[i < kept ? i : 0]);

@@ -70,7 +70,8 @@ void st_yaml_tree_fault(st_yaml_tree *tree, const st_error *fault);
 void st_yaml_tree_stop(st_yaml_tree *tree, const st_error *fault);
 void st_yaml_tree_stop_out_of_memory(st_yaml_tree *tree);
 
-/* Adds the kept faults to the list of errors in the order of their places. */
+/* Adds the kept faults to the list of errors in the order of their places; the first one gives the
+ * status. */
 void st_yaml_tree_report(st_yaml_tree *tree);
 
 st_place st_yaml_tree_place(const st_yaml_tree *tree, yaml_mark_t mark);

@@ -5,6 +5,7 @@
 
 #include "steptime/quantity.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +15,7 @@
 
 #include <cmocka.h>
 
+#define NOT_A_NUMBER ((double)NAN) /* the macro is a float */
 #define COUNT(table) (sizeof(table) / sizeof(table)[0])
 
 /* Where the texts of these tests pretend to stand. */
@@ -35,6 +37,7 @@ static inline int drop_errors(void **state)
 static inline const char *said(st_errors *errors)
 {
     static char text[16384];
+    text[0] = '\0'; /* closing an empty stream writes nothing */
     FILE *stream = fmemopen(text, sizeof text, "w");
     assert_non_null(stream);
     st_errors_write(errors, stream);
@@ -47,6 +50,7 @@ static inline const char *said(st_errors *errors)
 static inline const char *printed(const st_error *error)
 {
     static char text[16384];
+    text[0] = '\0'; /* closing an empty stream writes nothing */
     FILE *stream = fmemopen(text, sizeof text, "w");
     assert_non_null(stream);
     st_error_write(error, stream);

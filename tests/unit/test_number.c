@@ -41,7 +41,7 @@ static void numbers_are_read(void **state)
         {"0.00000000000000000000000000000000000000000000000000000000001", 1e-59},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        double value = NAN;
+        double value = NOT_A_NUMBER;
         assert_int_equal(read_number(rows[i].text, &value, *state), ST_OK);
         assert_same_double(value, rows[i].value);
     }
@@ -50,7 +50,7 @@ static void numbers_are_read(void **state)
 
 static void only_the_given_bytes_are_read(void **state)
 {
-    double value = NAN;
+    double value = NOT_A_NUMBER;
     assert_int_equal(st_number_parse("12345", 2, here, &value, *state), ST_OK);
     assert_same_double(value, 12);
     assert_int_equal(st_number_parse("1e55", 3, here, &value, *state), ST_OK);
@@ -147,7 +147,7 @@ static void every_slip_is_named(void **state)
 static void very_long_numbers_are_refused(void **state)
 {
     char text[402];
-    double value = NAN;
+    double value = NOT_A_NUMBER;
     memset(text, '3', sizeof text);
     text[1] = '.';
     assert_int_equal(st_number_parse(text, 400, here, &value, *state), ST_OK);
@@ -200,7 +200,7 @@ static void values_print_in_their_shortest_form(void **state)
         {0x1p-1074, "5e-324"},
         {0x1.8p-1072, "3e-323"},
         {9007199254740993.0, "9007199254740992"},
-        {NAN, "nan"},
+        {NOT_A_NUMBER, "nan"},
         {HUGE_VAL, "inf"},
         {-HUGE_VAL, "-inf"},
     };
@@ -217,7 +217,7 @@ static void a_small_buffer_is_never_overrun(void **state)
     assert_ptr_equal(st_number_format(0.1 + 0.2, text, 5), text);
     assert_string_equal(text, "0.30");
     assert_int_equal(text[5], '#');
-    assert_string_equal(st_number_format(NAN, text, 3), "na");
+    assert_string_equal(st_number_format(NOT_A_NUMBER, text, 3), "na");
     assert_string_equal(st_number_significant(1234.5, 6, text, 4), "123");
     assert_string_equal(st_number_print('f', 2, 1234.5, text, 6), "1234.");
     assert_int_equal(text[6], '#');

@@ -353,9 +353,9 @@ static void dimensions_take_powers(void **state)
     st_dimension untouched = rate;
     assert_int_equal(st_dimension_power(rate, 0.3, &untouched), ST_ERR_UNIT);
     assert_int_equal(st_dimension_power(rate, 1e9, &untouched), ST_ERR_UNIT);
-    assert_int_equal(st_dimension_power(rate, NAN, &untouched), ST_ERR_UNIT);
+    assert_int_equal(st_dimension_power(rate, NOT_A_NUMBER, &untouched), ST_ERR_UNIT);
     assert_int_equal(st_dimension_power(rate, HUGE_VAL, &untouched), ST_ERR_UNIT);
-    assert_int_equal(st_dimension_power(number, NAN, &untouched), ST_ERR_UNIT);
+    assert_int_equal(st_dimension_power(number, NOT_A_NUMBER, &untouched), ST_ERR_UNIT);
     assert_true(st_dimension_equal(untouched, rate));
 }
 

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Output files: whole or not there, with the right permissions, and nothing left behind. */
+#include "base_support.h"
+
+#include "base/output.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct fixture {
+    char folder[64];
+    st_errors *errors;
+} fixture;
+
+static int make_fixture(void **state)
+{
+    fixture *own = calloc(1, sizeof *own);
+    if (own == NULL)
+        return -1;
+    (void)snprintf(own->folder, sizeof own->folder, "/tmp/steptime-output-XXXXXX");
+    own->errors = st_errors_create();
+    *state = own;
+    return mkdtemp(own->folder) == NULL || own->errors == NULL ? -1 : 0;
+}
+
+static const char *path_in(const fixture *own, const char *name)
+{
+    static char path[128];
+    (void)snprintf(path, sizeof path, "%s/%s", own->folder, name);
+    return path;
+}
+
+/* Names in the folder. */
+static int count_files(const fixture *own)
+{
+    DIR *folder = opendir(own->folder);
+    assert_non_null(folder);
+    int count = 0;
+    for (const struct dirent *one; (one = readdir(folder)) != NULL;)
+        count += strcmp(one->d_name, ".") != 0 && strcmp(one->d_name, "..") != 0;
+    assert_int_equal(closedir(folder), 0);
+    return count;
+}
+
+static int drop_fixture(void **state)
+{
+    fixture *own = *state;
+    static const char *const names[] = {"a", "b", "link", "pipe", "folder/a", "folder"};
+    for (size_t i = 0; i < COUNT(names); i++)
+        (void)remove(path_in(own, names[i]));
+    int left = rmdir(own->folder);
+    st_errors_destroy(own->errors);
+    free(own);
+    return left;
+}
+
+static st_status write_text(fixture *own, const char *name, const char *text)
+{
+    return st_output_write(path_in(own, name), text, strlen(text), own->errors);
+}
+
+static void assert_holds(const fixture *own, const char *name, const char *text)
+{
+    char data[64] = "";
+    FILE *stream = fopen(path_in(own, name), "rb");
+    assert_non_null(stream);
+    size_t length = fread(data, 1, sizeof data - 1, stream);
+    assert_int_equal(fclose(stream), 0);
+    assert_int_equal(length, strlen(text));
+    assert_string_equal(data, text);
+}
+
+static mode_t permissions(const fixture *own, const char *name)
+{
+    struct stat status;
+    assert_int_equal(lstat(path_in(own, name), &status), 0);
+    return status.st_mode & 0777;
+}
+
+static void assert_refused(fixture *own, const char *name, const char *part)
+{
+    int before = count_files(own);
+    assert_int_equal(write_text(own, name, "new"), ST_ERR_IO);
+    assert_contains(said(own->errors), part);
+    assert_int_equal(count_files(own), before);
+}
+
+static void a_new_file_is_written(void **state)
+{
+    fixture *own = *state;
+    mode_t mask = umask(027);
+    assert_int_equal(write_text(own, "a", "T_comp 2.385 s\n"), ST_OK);
+    (void)umask(mask);
+    assert_holds(own, "a", "T_comp 2.385 s\n");
+    assert_int_equal(permissions(own, "a"), 0640);
+    assert_int_equal(count_files(own), 1);
+    assert_int_equal(write_text(own, "b", ""), ST_OK);
+    assert_holds(own, "b", "");
+    assert_string_equal(said(own->errors), "");
+}
+
+static void an_old_file_is_replaced_and_keeps_its_permissions(void **state)
+{
+    fixture *own = *state;
+    assert_int_equal(write_text(own, "a", "a much longer text that was here"), ST_OK);
+    assert_int_equal(chmod(path_in(own, "a"), 0604), 0);
+    int open_before = open(path_in(own, "a"), O_RDONLY);
+    assert_int_equal(write_text(own, "a", "new"), ST_OK);
+    assert_holds(own, "a", "new");
+    assert_int_equal(permissions(own, "a"), 0604);
+    assert_int_equal(count_files(own), 1);
+    /* whoever had it open still reads the old text */
+    char old[8] = "";
+    assert_int_equal(read(open_before, old, 6), 6);
+    assert_string_equal(old, "a much");
+    assert_int_equal(close(open_before), 0);
+}
+
+static void a_symbolic_link_stays_one(void **state)
+{
+    fixture *own = *state;
+    assert_int_equal(write_text(own, "a", "old"), ST_OK);
+    assert_int_equal(symlink("a", path_in(own, "link")), 0);
+    assert_int_equal(write_text(own, "link", "new"), ST_OK);
+    assert_holds(own, "a", "new");
+    struct stat status;
+    assert_int_equal(lstat(path_in(own, "link"), &status), 0);
+    assert_true(S_ISLNK(status.st_mode));
+    assert_int_equal(count_files(own), 2);
+}
+
+static void what_cannot_be_a_file_is_refused(void **state)
+{
+    fixture *own = *state;
+    assert_int_equal(mkdir(path_in(own, "folder"), 0700), 0);
+    assert_int_equal(write_text(own, "a", "old"), ST_OK);
+    assert_refused(own, "folder", "error: cannot write the file: it is a folder");
+    assert_refused(own, "folder/", "error: cannot write the file: it is a folder");
+    assert_refused(own, "none/a", "error: cannot write the file: its folder does not exist");
+    assert_refused(own, "none/", "error: cannot write the file: its folder does not exist");
+    assert_refused(own, "a/b", "error: cannot write the file: Not a directory");
+    assert_int_equal(st_output_write("", "x", 1, own->errors), ST_ERR_IO);
+    assert_contains(said(own->errors), "its name is empty");
+    char long_name[512];
+    memset(long_name, 'n', sizeof long_name);
+    long_name[sizeof long_name - 1] = '\0';
+    assert_int_equal(st_output_write(long_name, "x", 1, own->errors), ST_ERR_IO);
+    assert_contains(said(own->errors), "File name too long");
+    assert_holds(own, "a", "old");
+}
+
+static void files_and_folders_without_permission_are_refused(void **state)
+{
+    fixture *own = *state;
+    enum { NOBODY = 65534 };
+    bool is_root = geteuid() == 0; /* to whom everything is permitted */
+    if (is_root) {
+        assert_int_equal(chown(own->folder, NOBODY, NOBODY), 0);
+        assert_int_equal(seteuid(NOBODY), 0);
+    }
+    assert_int_equal(write_text(own, "a", "old"), ST_OK);
+    assert_int_equal(chmod(path_in(own, "a"), 0400), 0);
+    assert_refused(own, "a", "Permission denied");
+    assert_holds(own, "a", "old");
+    assert_int_equal(chmod(own->folder, 0500), 0);
+    assert_refused(own, "b", "Permission denied");
+    assert_int_equal(chmod(own->folder, 0700), 0);
+    assert_true(!is_root || seteuid(0) == 0);
+}
+
+static void the_name_of_the_file_stands_in_the_error(void **state)
+{
+    fixture *own = *state;
+    assert_int_equal(write_text(own, "none/report.csv", "x"), ST_ERR_IO);
+    assert_string_equal(st_errors_at(own->errors, 0)->place.file, path_in(own, "none/report.csv"));
+    assert_int_equal(st_errors_status(own->errors), ST_ERR_IO);
+}
+
+static void a_failed_write_leaves_the_old_file(void **state)
+{
+    fixture *own = *state;
+    assert_int_equal(write_text(own, "a", "old"), ST_OK);
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    struct rlimit small = {.rlim_cur = 1000, .rlim_max = before.rlim_max};
+    char large[4000];
+    memset(large, 'x', sizeof large);
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    st_status old_file = st_output_write(path_in(own, "a"), large, sizeof large, own->errors);
+    st_status new_file = st_output_write(path_in(own, "b"), large, sizeof large, own->errors);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    (void)signal(SIGXFSZ, handler);
+    assert_int_equal(old_file, ST_ERR_IO);
+    assert_int_equal(new_file, ST_ERR_IO);
+    assert_contains(said(own->errors), "cannot write the file: File too large");
+    assert_holds(own, "a", "old");
+    assert_int_equal(count_files(own), 1);
+}
+
+static void a_full_device_is_reported(void **state)
+{
+    fixture *own = *state;
+    if (access("/dev/full", W_OK) != 0)
+        skip();
+    assert_int_equal(st_output_write("/dev/full", "x", 1, own->errors), ST_ERR_IO);
+    assert_contains(said(own->errors), "/dev/full: error: cannot write the file: No space left");
+    assert_int_equal(st_output_write("/dev/null", "x", 1, own->errors), ST_OK);
+    struct stat status;
+    assert_int_equal(stat("/dev/null", &status), 0);
+    assert_true(S_ISCHR(status.st_mode));
+}
+
+static void *read_pipe(void *path)
+{
+    static char data[64];
+    FILE *stream = fopen(path, "rb");
+    size_t length = stream != NULL ? fread(data, 1, sizeof data - 1, stream) : 0;
+    data[length] = '\0';
+    if (stream != NULL)
+        (void)fclose(stream);
+    return data;
+}
+
+static void a_pipe_is_written_to_as_it_is(void **state)
+{
+    fixture *own = *state;
+    char path[128];
+    (void)snprintf(path, sizeof path, "%s", path_in(own, "pipe"));
+    assert_int_equal(mkfifo(path, 0600), 0);
+    pthread_t reader;
+    assert_int_equal(pthread_create(&reader, NULL, read_pipe, path), 0);
+    assert_int_equal(write_text(own, "pipe", "through"), ST_OK);
+    void *data = NULL;
+    assert_int_equal(pthread_join(reader, &data), 0);
+    assert_string_equal(data, "through");
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    assert_true(S_ISFIFO(status.st_mode));
+}
+
+static void names_without_a_folder_are_written_here(void **state)
+{
+    fixture *own = *state;
+    int back = open(".", O_RDONLY);
+    assert_true(back >= 0);
+    assert_int_equal(chdir(own->folder), 0);
+    st_status status = st_output_write("a", "here", 4, own->errors);
+    assert_int_equal(fchdir(back), 0);
+    assert_int_equal(close(back), 0);
+    assert_int_equal(status, ST_OK);
+    assert_holds(own, "a", "here");
+    assert_int_equal(count_files(own), 1);
+}
+
+static void a_leftover_of_another_run_is_no_obstacle(void **state)
+{
+    fixture *own = *state;
+    char name[64];
+    (void)snprintf(name, sizeof name, ".steptime-%ld-0.tmp", (long)getpid());
+    assert_int_equal(write_text(own, name, "leftover"), ST_OK);
+    assert_int_equal(write_text(own, "a", "new"), ST_OK);
+    assert_holds(own, "a", "new");
+    assert_holds(own, name, "leftover");
+    assert_int_equal(remove(path_in(own, name)), 0);
+}
+
+int main(void)
+{
+#define WITH_FIXTURE(name) cmocka_unit_test_setup_teardown(name, make_fixture, drop_fixture)
+    const struct CMUnitTest tests[] = {
+        WITH_FIXTURE(a_new_file_is_written),
+        WITH_FIXTURE(an_old_file_is_replaced_and_keeps_its_permissions),
+        WITH_FIXTURE(a_symbolic_link_stays_one),
+        WITH_FIXTURE(what_cannot_be_a_file_is_refused),
+        WITH_FIXTURE(files_and_folders_without_permission_are_refused),
+        WITH_FIXTURE(the_name_of_the_file_stands_in_the_error),
+        WITH_FIXTURE(a_failed_write_leaves_the_old_file),
+        WITH_FIXTURE(a_full_device_is_reported),
+        WITH_FIXTURE(a_pipe_is_written_to_as_it_is),
+        WITH_FIXTURE(names_without_a_folder_are_written_here),
+        WITH_FIXTURE(a_leftover_of_another_run_is_no_obstacle),
+    };
+    return cmocka_run_group_tests_name("output", tests, NULL, NULL);
+}
