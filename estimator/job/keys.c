@@ -13,6 +13,8 @@
 #define COUNTS     1, 1e9
 #define SPLITS     1, 1e6
 #define POSITIVE   ABOVE_ZERO, UNBOUNDED
+#define OR_NONE    0, 1e9 /* a count, 0 where there is none */
+#define SHARE      0, 1
 
 const double st_above_zero = ABOVE_ZERO;
 
@@ -20,23 +22,65 @@ const double st_above_zero = ABOVE_ZERO;
 static const st_key keys[] = {
     {"name", ST_KEY_TEXT, NULL, NULL, 0, 0, NULL,
      "what reports call the job; the file's name where it is left out"},
-    {"sheet", ST_KEY_TEXT, NULL, NULL, 0, 0, "li2024",
+    {"sheet", ST_KEY_TEXT, NULL, NULL, 0, 0, "megatron",
      "the sheet that estimates the job, by name or path"},
     {"recompute", ST_KEY_ENUM, NULL, "none selective full", 0, 0, NULL,
      "which activations the backward pass computes again"},
+    {"attention", ST_KEY_ENUM, NULL, "flash unfused", 0, 0, "flash",
+     "how scores are computed: fused with softmax and context, or one kernel after the other, "
+     "which "
+     "keeps them in memory"},
 
     {"model.name", ST_KEY_TEXT, NULL, NULL, 0, 0, NULL, "what reports call the model"},
     {"model.layers", ST_KEY_COUNT, NULL, NULL, SPLITS, NULL, "transformer layers"},
     {"model.hidden", ST_KEY_COUNT, NULL, NULL, COUNTS, NULL, "hidden size"},
     {"model.heads", ST_KEY_COUNT, NULL, NULL, COUNTS, NULL, "attention heads of a layer"},
+    {"model.kv_heads", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",
+     "key and value heads of grouped-query attention; 0: as many as heads"},
+    {"model.head_dim", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",
+     "width of a head; 0: hidden size over heads"},
+    {"model.ffn", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",
+     "inner width of the MLP; 0: four times the hidden size"},
+    {"model.gated", ST_KEY_BOOL, NULL, NULL, 0, 0, "false",
+     "gated MLP (SwiGLU, GeGLU), which has a third matrix"},
+    {"model.bias", ST_KEY_BOOL, NULL, NULL, 0, 0, "true", "linear layers have biases"},
+    {"model.norm", ST_KEY_ENUM, NULL, "layer rms", 0, 0, "layer",
+     "norm in front of attention and MLP: layer norm or RMS norm"},
+    {"model.dropout", ST_KEY_BOOL, NULL, NULL, 0, 0, "true",
+     "dropout after attention and MLP, and on unfused scores"},
+    {"model.causal", ST_KEY_BOOL, NULL, NULL, 0, 0, "true",
+     "tokens see only earlier ones, which fused attention makes use of"},
+    {"model.tied", ST_KEY_BOOL, NULL, NULL, 0, 0, "true",
+     "the output layer uses the matrix of the embedding"},
     {"model.vocabulary", ST_KEY_COUNT, NULL, NULL, COUNTS, NULL,
      "tokens in the vocabulary, before padding"},
     {"model.vocabulary_multiple", ST_KEY_COUNT, NULL, NULL, COUNTS, "128",
      "the embedding is padded to a multiple of this times the tensor-parallel size, as Megatron "
      "does"},
-    {"model.positions", ST_KEY_COUNT, NULL, NULL, COUNTS, NULL,
-     "rows of a learned position embedding"},
-
+    {"model.positions", ST_KEY_COUNT, NULL, NULL, OR_NONE, NULL,
+     "rows of a learned position embedding; 0: none, as with rotary positions"},
+    {"model.q_lora", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",
+     "rank of the query projection in multi-head latent attention; 0: not factored"},
+    {"model.kv_lora", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",
+     "rank of the key and value projection in multi-head latent attention; 0: ordinary attention"},
+    {"model.rope_dim", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",
+     "rotary part of a head in multi-head latent attention, beside head_dim"},
+    {"model.v_dim", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0", "width of a value head; 0: head_dim"},
+    {"model.experts", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",
+     "routed experts of a MoE layer; 0: a dense model"},
+    {"model.top_k", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0", "routed experts that a token visits"},
+    {"model.expert_ffn", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",
+     "inner width of one routed expert; 0: that of the MLP"},
+    {"model.shared_ffn", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",
+     "inner width of the shared experts together; 0: none"},
+    {"model.dense_layers", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",
+     "dense layers before the first MoE layer"},
+    {"model.moe_every", ST_KEY_COUNT, NULL, NULL, SPLITS, "1",
+     "one MoE layer in so many of the layers after them"},
+    {"model.imbalance", ST_KEY_NUMBER, NULL, NULL, 1, 1e6, "1",
+     "tokens of the busiest expert rank over the mean (routing imbalance)"},
+    {"model.capacity_factor", ST_KEY_NUMBER, NULL, NULL, 0, 1e6, "0",
+     "tokens that an expert takes at most, over the mean; 0: no token is dropped"},
     {"model.layer_list", ST_KEY_TEXT, NULL, NULL, 0, 0, NULL,
      "the list of parameter tensors in configs/layers, by name or path, for sheets that look into "
      "layers"},
@@ -49,10 +93,61 @@ static const st_key keys[] = {
     {"parallel.tp", ST_KEY_COUNT, NULL, NULL, SPLITS, "1", "tensor-parallel size"},
     {"parallel.pp", ST_KEY_COUNT, NULL, NULL, SPLITS, "1", "pipeline stages"},
     {"parallel.dp", ST_KEY_COUNT, NULL, NULL, SPLITS, "1", "data-parallel size"},
+    {"parallel.cp", ST_KEY_COUNT, NULL, NULL, SPLITS, "1", "context-parallel size"},
+    {"parallel.ep", ST_KEY_COUNT, NULL, NULL, SPLITS, "1",
+     "expert-parallel size; its ranks are taken from tp, cp and dp"},
+    {"parallel.expert_tp", ST_KEY_COUNT, NULL, NULL, 0, 1e6, "0",
+     "tensor-parallel size inside an expert; 0: that of the other layers"},
+    {"parallel.virtual_stages", ST_KEY_COUNT, NULL, NULL, SPLITS, "1",
+     "model chunks of a pipeline rank; more than 1 interleaves the schedule"},
+    {"parallel.schedule", ST_KEY_ENUM, NULL, "gpipe 1f1b interleaved zero_bubble zero_bubble_2", 0,
+     0, "1f1b",
+     "pipeline schedule; zero_bubble keeps the memory of 1f1b (ZB-H1), zero_bubble_2 takes twice "
+     "as "
+     "much (ZB-H2)"},
+    {"parallel.first_stage_layers", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",
+     "layers of the first stage; 0: as the others"},
+    {"parallel.last_stage_layers", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",
+     "layers of the last stage; 0: as the others"},
+    {"parallel.sequence_parallel", ST_KEY_BOOL, NULL, NULL, 0, 0, "false",
+     "norms, dropouts and residuals are split over the tensor-parallel ranks along the sequence"},
+    {"parallel.zero", ST_KEY_COUNT, NULL, NULL, 0, 3, "0",
+     "what data-parallel ranks split: 0 nothing, 1 optimizer state (distributed optimizer), 2 "
+     "gradients too, 3 weights too (FSDP)"},
+    {"parallel.scatter_gather", ST_KEY_BOOL, NULL, NULL, 0, 0, "true",
+     "each tensor-parallel rank sends its part of what the next stage needs, which gathers it"},
     {"parallel.order", ST_KEY_TEXT, NULL, NULL, 0, 0, NULL,
      "how ranks are numbered, the group of neighbouring ranks first, e.g. tp-dp-pp: some of tp, "
      "cp, "
      "ep, dp and pp, joined by '-', each at most once"},
+
+    {"precision.weights", ST_KEY_ENUM, NULL, "fp32 bf16 fp16", 0, 0, "bf16",
+     "weights and activations"},
+    {"precision.gradients", ST_KEY_ENUM, NULL, "fp32 bf16 fp16", 0, 0, "fp32",
+     "gradients that are accumulated and reduced"},
+    {"precision.optimizer", ST_KEY_ENUM, NULL, "fp32 bf16 fp16 fp8", 0, 0, "fp32",
+     "each of Adam's two moments; weights below 32 bits have an fp32 copy besides"},
+    {"precision.communication", ST_KEY_ENUM, NULL, "fp32 bf16 fp16 fp8", 0, 0, "bf16",
+     "activations in messages of tensor, context, expert and pipeline parallelism"},
+    {"precision.fp8", ST_KEY_BOOL, NULL, NULL, 0, 0, "false",
+     "linear layers of the blocks are computed in FP8"},
+    {"precision.fused_wgrad", ST_KEY_BOOL, NULL, NULL, 0, 0, "true",
+     "the GEMM of a weight gradient adds into the gradient buffer itself"},
+
+    {"overlap.gradients", ST_KEY_NUMBER, NULL, NULL, SHARE, "0",
+     "share of the gradient reduction that may hide behind the backward pass"},
+    {"overlap.parameters", ST_KEY_NUMBER, NULL, NULL, SHARE, "0",
+     "share of the gathering of weights that may hide behind computation"},
+    {"overlap.tp", ST_KEY_NUMBER, NULL, NULL, SHARE, "0",
+     "share of tensor-parallel communication that hides behind GEMMs"},
+    {"overlap.pp", ST_KEY_NUMBER, NULL, NULL, SHARE, "0",
+     "share of the transfers between stages that hides"},
+    {"overlap.cp", ST_KEY_NUMBER, NULL, NULL, SHARE, "1",
+     "share of the attention behind which the ring of keys and values may hide"},
+    {"overlap.ep", ST_KEY_NUMBER, NULL, NULL, SHARE, "0",
+     "share of the expert all-to-all that hides"},
+
+    {"train.tokens", ST_KEY_NUMBER, NULL, NULL, POSITIVE, NULL, "tokens of the whole training"},
 
     {"cluster.name", ST_KEY_TEXT, NULL, NULL, 0, 0, NULL, "what reports call the cluster"},
     {"cluster.nodes", ST_KEY_COUNT, NULL, NULL, COUNTS, NULL, "nodes that the job runs on"},
@@ -67,10 +162,21 @@ static const st_key keys[] = {
      "effective bandwidth per rank between pipeline stages"},
     {"cluster.bandwidth.dp", ST_KEY_QUANTITY, "GB/s", NULL, POSITIVE, NULL,
      "effective bandwidth per rank of data-parallel collectives"},
+    {"cluster.price", ST_KEY_QUANTITY, "$/h", NULL, POSITIVE, NULL, "price of one GPU"},
+    {"cluster.pue", ST_KEY_NUMBER, NULL, NULL, 1, 10, NULL,
+     "power of the building over that of the machines"},
 
     {"cluster.gpu.name", ST_KEY_TEXT, NULL, NULL, 0, 0, NULL, "what reports call the GPU"},
     {"cluster.gpu.peak_fp16", ST_KEY_QUANTITY, "TFLOP/s", NULL, POSITIVE, NULL,
-     "peak 16-bit matrix rate, dense"},
+     "peak rate of 16-bit matrix products, dense, with 32-bit accumulation"},
+    {"cluster.gpu.peak_bf16", ST_KEY_QUANTITY, "TFLOP/s", NULL, POSITIVE, NULL,
+     "the same in bf16; left out where the GPU has none"},
+    {"cluster.gpu.peak_fp8", ST_KEY_QUANTITY, "TFLOP/s", NULL, POSITIVE, NULL,
+     "the same in FP8; left out where the GPU has none"},
+    {"cluster.gpu.peak_fp32", ST_KEY_QUANTITY, "TFLOP/s", NULL, POSITIVE, NULL,
+     "peak rate of 32-bit products, dense, without TF32"},
+    {"cluster.gpu.gemm_efficiency", ST_KEY_NUMBER, NULL, NULL, ABOVE_ZERO, 1, NULL,
+     "share of the peak rate that large matrix products reach"},
     {"cluster.gpu.memory", ST_KEY_QUANTITY, "GiB", NULL, POSITIVE, NULL, "memory of a GPU"},
     {"cluster.gpu.memory_bandwidth", ST_KEY_QUANTITY, "GB/s", NULL, POSITIVE, NULL,
      "bandwidth of that memory"},
@@ -83,11 +189,14 @@ static const st_key_section sections[] = {
     {"model", true, ST_FOLDER_MODELS, "what is trained"},
     {"batch", false, ST_FOLDERS, "how much data a step takes"},
     {"parallel", false, ST_FOLDERS, "how the work is divided over the GPUs"},
+    {"precision", false, ST_FOLDERS, "how many bits a number has"},
+    {"overlap", false, ST_FOLDERS, "which share of communication may hide behind computation"},
+    {"train", false, ST_FOLDERS, "the whole training, of which a job is one step"},
     {"cluster", true, ST_FOLDER_CLUSTERS, "the machines and what connects them"},
     {"cluster.bandwidth", false, ST_FOLDERS,
      "what the collectives of a group reach, as measured on the cluster"},
     {"cluster.gpu", true, ST_FOLDER_GPUS, "one GPU"},
-    {ST_CONSTANTS, false, ST_FOLDERS,
+    {ST_CONSTANTS, true, ST_FOLDER_CONSTANTS,
      "values that a sheet names itself; the sheet's input says what each means and its unit"},
 };
 
@@ -239,13 +348,18 @@ const char *st_key_nearest_path(const char *path)
 {
     const char *paths[KEY_COUNT + SECTION_COUNT];
     size_t count = 0;
-    for (size_t i = 0; i < KEY_COUNT; i++)
+    for (size_t i = 0; i < KEY_COUNT; i++) {
+        if (strcmp(last_part(keys[i].path), path) == 0)
+            return keys[i].path;
         paths[count++] = keys[i].path;
+    }
     for (size_t i = 0; i < SECTION_COUNT; i++)
         if (sections[i].is_file)
             paths[count++] = sections[i].path;
     return st_nearest(path, paths, count);
 }
+
+enum { NAMES_SHOWN = 8 };
 
 /* "tp, pp" or, with the section before each name, "parallel.tp, parallel.pp". */
 static const char *list_names(const st_key_section *section, bool full, st_errors *errors)
@@ -253,10 +367,10 @@ static const char *list_names(const st_key_section *section, bool full, st_error
     const char *names[KEY_COUNT + SECTION_COUNT];
     size_t count = add_names_below(section->path, names);
     const char *text = "";
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count && i < NAMES_SHOWN; i++)
         text = st_errors_text(errors, "%s%s%s%s%s", text, i > 0 ? ", " : "",
                               full ? section->path : "", full ? "." : "", names[i]);
-    return text;
+    return count > NAMES_SHOWN ? st_errors_text(errors, "%s, ...", text) : text;
 }
 
 const char *st_section_names(const st_key_section *section, st_errors *errors)

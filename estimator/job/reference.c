@@ -11,7 +11,7 @@ static const char introduction[] =
     "<!-- Generated from the table of keys in estimator/job/keys.c; a test compares the two. -->\n"
     "\n"
     "A job is a YAML file that says what is trained (`model`), on what (`cluster`), by which\n"
-    "plan (`parallel`, `batch`, `recompute`) and which `sheet` estimates it:\n"
+    "plan (`parallel`, `batch`, `recompute`, ...) and which `sheet` estimates it:\n"
     "\n"
     "```yaml\n"
     "model: gpt-3b\n"
@@ -115,6 +115,7 @@ static void write_section(st_buffer *buffer, const st_key_section *section)
         [ST_FOLDER_MODELS] = "configs/models",
         [ST_FOLDER_CLUSTERS] = "configs/clusters",
         [ST_FOLDER_GPUS] = "configs/gpus",
+        [ST_FOLDER_CONSTANTS] = "configs/constants",
     };
     st_buffer_printf(buffer, "\n## %s\n\n", section->path);
     st_buffer_printf(buffer, "%c%s.", section->doc[0] - 'a' + 'A', section->doc + 1);
@@ -124,7 +125,7 @@ static void write_section(st_buffer *buffer, const st_key_section *section)
     st_buffer_text(buffer, "\n");
     if (strcmp(section->path, ST_CONSTANTS) == 0)
         st_buffer_text(buffer, "\nAny name of letters, digits and `_` that does not begin with a "
-                               "digit, except `source` and `doc`.\n");
+                               "digit, except `base`, `source` and `doc`.\n");
     else
         write_table(buffer, section->path);
 }

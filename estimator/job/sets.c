@@ -78,12 +78,11 @@ static bool refuse_key(st_loader *loader, const char *path, st_place place)
 {
     st_errors *errors = loader->errors;
     const st_key_section *section = st_section_find(path);
-    if (section != NULL && strcmp(path, ST_CONSTANTS) != 0)
+    if (section != NULL)
         return refuse(
             loader, place, st_errors_text(errors, "%s is a section, not a key", path),
             st_errors_text(errors, "one of its keys: %s", st_section_paths(section, errors)), NULL);
-    if (strncmp(path, ST_CONSTANTS, strlen(ST_CONSTANTS)) == 0 &&
-        strchr(".", path[strlen(ST_CONSTANTS)]) != NULL)
+    if (strncmp(path, ST_CONSTANTS ".", sizeof ST_CONSTANTS) == 0)
         return refuse(loader, place, st_errors_text(errors, "'%s' is no name of a constant", path),
                       "constants.NAME, with a letter or '_' first, then letters, digits and '_'",
                       NULL);

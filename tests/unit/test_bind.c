@@ -210,7 +210,8 @@ static void keys_that_do_not_exist_are_faults_of_the_sheet(void **state)
         "'model.hiden', expected a key of docs/configuration.md or constants.NAME; did you "
         "mean 'model.hidden'?\n"
         "@/formulas/s.yaml:7:3: error: input 'c' of sheet s comes from no known key: found "
-        "'constant.mu', expected a key of docs/configuration.md or constants.NAME\n"
+        "'constant.mu', expected a key of docs/configuration.md or constants.NAME; did you "
+        "mean 'constants'?\n"
         "@/formulas/s.yaml:8:3: error: input 'p' of sheet s comes from no known key: found "
         "'parallel', expected a key of docs/configuration.md or constants.NAME; did you "
         "mean 'parallel.tp'?\n");

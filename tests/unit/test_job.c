@@ -124,7 +124,7 @@ static void defaults_are_assumptions(void **state)
     assert_number(job, "parallel.tp", ST_ORIGIN_DEFAULT, 1);
     assert_number(job, "parallel.dp", ST_ORIGIN_DEFAULT, 1);
     assert_number(job, "model.vocabulary_multiple", ST_ORIGIN_DEFAULT, 128);
-    assert_string_equal(value_of(job, "sheet")->text, "li2024");
+    assert_string_equal(value_of(job, "sheet")->text, "megatron");
     assert_true(value_of(job, "sheet")->assumption);
     assert_true(value_of(job, "parallel.tp")->assumption);
     assert_string_equal(value_of(job, "parallel.tp")->text, "1");
@@ -352,10 +352,10 @@ static void faulty_assignments_are_wrong_use(void **state)
          "--set paralel.tp=8: error: unknown key 'paralel.tp'; did you mean 'parallel.tp'?\n"},
         {"tp=8", "--set tp=8: error: unknown key 'tp'; did you mean 'parallel.tp'?\n"},
         {"parallel=8", "--set parallel=8: error: parallel is a section, not a key: expected one of "
-                       "its keys: parallel.tp, parallel.pp, parallel.dp, parallel.order\n"},
-        {"constants=8", "--set constants=8: error: 'constants' is no name of a constant: expected "
-                        "constants.NAME, with a letter or '_' first, then letters, digits and "
-                        "'_'\n"},
+                       "its keys: parallel.tp, parallel.pp, parallel.dp, parallel.cp, parallel.ep, "
+                       "parallel.expert_tp, parallel.virtual_stages, parallel.schedule, ...\n"},
+        {"constants=8", "--set constants=8: error: there is no file of constants '8' on the search "
+                        "path\n"},
         {"constants.a.b=8", "--set constants.a.b=8: error: 'constants.a.b' is no name of a "
                             "constant: expected constants.NAME, with a letter or '_' first, then "
                             "letters, digits and '_'\n"},
@@ -460,12 +460,13 @@ static void values_of_the_wrong_kind_are_all_reported(void **state)
         ST_ERR_VALUE,
         "@/job.yaml:9:9: error: wrong value for source: found a map, expected a text\n"
         "@/job.yaml:1:11: error: wrong value for parallel: found '8', expected a map, with keys "
-        "such as tp, pp, dp, order\n"
+        "such as tp, pp, dp, cp, ep, expert_tp, virtual_stages, schedule, ...\n"
         "@/job.yaml:2:8: error: wrong value for model: found a list, expected a map or the name of "
-        "a file, with keys such as name, layers, hidden, heads, vocabulary, vocabulary_multiple, "
-        "positions\n"
+        "a file, with keys such as name, layers, hidden, heads, kv_heads, head_dim, ffn, gated, "
+        "...\n"
         "@/job.yaml:3:9: error: cluster has no value: expected a map or the name of a file, with "
-        "keys such as name, nodes, gpus_per_node, gpu_utilization, nic_bandwidth, bandwidth, gpu\n"
+        "keys such as name, nodes, gpus_per_node, gpu_utilization, nic_bandwidth, price, pue, "
+        "bandwidth, ...\n"
         "@/job.yaml:4:17: error: wrong value for batch.global: found a list, expected a whole "
         "number from 1 to 1000000000\n"
         "@/job.yaml:4:29: error: batch.micro has no value: expected a whole number from 1 to "
@@ -646,8 +647,8 @@ static void faults_of_named_files_stand_where_they_are_named(void **state)
     write_text(own, "configs/gpus/near.yaml", "memory: 3 GiB\n");
     assert_faults(own, "model: list\ncluster: {base: c, nodes: 3}\n", ST_ERR_VALUE,
                   "@/configs/models/list.yaml:1:1: error: wrong value for model: found a list, "
-                  "expected a map with keys such as name, layers, hidden, heads, vocabulary, "
-                  "vocabulary_multiple, positions\n"
+                  "expected a map with keys such as name, layers, hidden, heads, kv_heads, "
+                  "head_dim, ffn, gated, ...\n"
                   "@/configs/clusters/c.yaml:1:6: error: the gpu file "
                   "'@/configs/clusters/gone.yaml' does not exist\n");
     assert_faults(own, "model: {base: [x]}\ncluster: {base: , gpu: naer}\n", ST_ERR_VALUE,

@@ -315,7 +315,7 @@ static void suggestions_lead_to_the_right_key(void **state)
         {"model", "bse", "base"},
         {"batch", "sorce", "source"},
         {"batch", "vocabulary", "'vocabulary' belongs under model"},
-        {"model", "tp", "'tp' belongs under parallel or cluster.bandwidth"},
+        {"model", "tp", "'tp' belongs under parallel or overlap or cluster.bandwidth"},
         {"model", "recompute", "'recompute' belongs under the top level of the job"},
         {"model", "gpu", "'gpu' belongs under cluster"},
         {"batch", "vocabularies", "model.vocabulary"},
@@ -342,6 +342,7 @@ static void paths_are_near_to_paths(void **state)
     assert_string_equal(st_key_nearest_path("model.hiden"), "model.hidden");
     assert_string_equal(st_key_nearest_path("clustr"), "cluster");
     assert_string_equal(st_key_nearest_path("hidden"), "model.hidden");
+    assert_string_equal(st_key_nearest_path("tp"), "parallel.tp");
     assert_null(st_key_nearest_path("qwertyuiop"));
 }
 

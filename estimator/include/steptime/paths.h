@@ -3,8 +3,8 @@
  * The search path for formulas and configs.
  *
  * Roots are tried in this order, first hit wins: --path folders, STEPTIME_PATH (colon-separated),
- * the user's folder ($XDG_CONFIG_HOME/steptime or ~/.config/steptime), the installed data folder, the
- * copies embedded in the library. A root has the project's own shape: formulas/NAME.yaml,
+ * the user's folder ($XDG_CONFIG_HOME/steptime or ~/.config/steptime), the installed data folder,
+ * the copies embedded in the library. A root has the project's own shape: formulas/NAME.yaml,
  * configs/models/NAME.yaml and so on. A name that contains '/' or ends in ".yaml" is a file and is
  * looked for nowhere else; the working folder is never searched for a bare name.
  */
@@ -20,12 +20,13 @@ extern "C" {
 typedef struct st_paths st_paths;
 
 typedef enum st_folder {
-    ST_FOLDER_SHEETS,   /* formulas */
-    ST_FOLDER_JOBS,     /* configs/jobs */
-    ST_FOLDER_MODELS,   /* configs/models */
-    ST_FOLDER_CLUSTERS, /* configs/clusters */
-    ST_FOLDER_GPUS,     /* configs/gpus */
-    ST_FOLDER_LAYERS,   /* configs/layers */
+    ST_FOLDER_SHEETS,     /* formulas */
+    ST_FOLDER_JOBS,       /* configs/jobs */
+    ST_FOLDER_MODELS,     /* configs/models */
+    ST_FOLDER_CLUSTERS,   /* configs/clusters */
+    ST_FOLDER_GPUS,       /* configs/gpus */
+    ST_FOLDER_CONSTANTS,  /* configs/constants: what `steptime fit` writes */
+    ST_FOLDER_LAYERS,     /* configs/layers */
     ST_FOLDER_VALIDATION, /* validation/SOURCE/cases.yaml: named SOURCE */
     ST_FOLDERS
 } st_folder;
