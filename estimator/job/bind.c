@@ -265,8 +265,13 @@ static void bind_input(binding *binder, const st_sheet_input *input, st_bound_in
 
 static bool is_plan(const char *path)
 {
-    return strncmp(path, "parallel.", 9) == 0 || strncmp(path, "batch.", 6) == 0 ||
-           strcmp(path, "recompute") == 0;
+    static const char *const sections[] = {"parallel.", "batch.", "precision.", "overlap.",
+                                           "train."};
+    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
+        if (strncmp(path, sections[i], strlen(sections[i])) == 0)
+            return true;
+    }
+    return strcmp(path, "recompute") == 0;
 }
 
 /* Names say who is who and never change a number; the sheet is read by whoever loads it. */

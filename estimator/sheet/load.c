@@ -194,31 +194,47 @@ static bool sort_entries(st_loader *loader)
     return true;
 }
 
+static st_status load_sheet(st_loader *loader, const char *name, const st_sheet **sheet)
+{
+    st_errors *errors = loader->errors;
+    size_t before = st_errors_count(errors, ST_SEVERITY_ERROR);
+    st_status status = ST_OK;
+    read_file(loader, name, (st_place){0});
+    if (!loader->include_failed && sort_entries(loader)) {
+        status = st_sheet_check_all(loader->sheet, loader->arena, errors);
+    }
+    if (st_errors_count(errors, ST_SEVERITY_ERROR) > before) {
+        return status != ST_OK ? status : st_errors_status(errors);
+    }
+    *sheet = loader->sheet;
+    return ST_OK;
+}
+
 st_status st_sheet_load(const st_sheet_reader *reader, const char *name, st_arena *arena,
                         const st_sheet **sheet, st_errors *errors)
 {
-    size_t before = st_errors_count(errors, ST_SEVERITY_ERROR);
     st_sheet *loaded = st_arena_alloc(arena, 1, sizeof(*loaded));
-    if (loaded == NULL) {
-        return st_errors_add(errors,
-                             &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+    /* The reader counts faults, also for a caller who does not want to see them. */
+    st_errors *unseen = errors == NULL ? st_errors_create() : NULL;
+    st_status status = ST_ERR_MEMORY;
+    if (loaded == NULL || (errors == NULL && unseen == NULL)) {
+        (void)st_errors_add(errors,
+                            &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        goto cleanup;
     }
     *loaded = (st_sheet){.name = name, .title = "", .doc = "", .file = name};
     loaded->input_names.arena = arena;
     loaded->cell_names.arena = arena;
     loaded->function_names.arena = arena;
-    st_loader loader = {.reader = reader, .arena = arena, .errors = errors, .sheet = loaded};
+    st_loader loader = {.reader = reader,
+                        .arena = arena,
+                        .errors = errors == NULL ? unseen : errors,
+                        .sheet = loaded};
     loader.entry_names.arena = arena;
     loader.value_names.arena = arena;
     loader.files.arena = arena;
-    read_file(&loader, name, (st_place){0});
-    st_status status = ST_OK;
-    if (!loader.include_failed && sort_entries(&loader)) {
-        status = st_sheet_check_all(loaded, arena, errors);
-    }
-    if (st_errors_count(errors, ST_SEVERITY_ERROR) > before) {
-        return status != ST_OK ? status : st_errors_status(errors);
-    }
-    *sheet = loaded;
-    return ST_OK;
+    status = load_sheet(&loader, name, sheet);
+cleanup:
+    st_errors_destroy(unseen);
+    return status;
 }
