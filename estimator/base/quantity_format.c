@@ -66,7 +66,8 @@ static bool take_apart(const st_unit *unit, scalable *parts)
     size_t size = st_unit_name_length(unit->text, length);
     parts->name = st_unit_name_find(unit->text, size, &parts->prefix);
     parts->rest = unit->text + size;
-    if (parts->name == NULL || (*parts->rest != '\0' && *parts->rest != '/'))
+    if (parts->name == NULL || st_dimension_is_number(unit->dimension) ||
+        (*parts->rest != '\0' && *parts->rest != '/'))
         return false;
     /* A '*' behind the '/' at the outermost level is a second numerator. */
     int depth = 0;

@@ -84,6 +84,15 @@ static bool is_tab_fault(reader *in)
             strstr(in->parser.problem, "tab character") != NULL);
 }
 
+/* At the end of a file libyaml pretends to stand on a further line. */
+static st_place problem_place(reader *in)
+{
+    const st_yaml_source *source = &in->tree.source;
+    bool is_end = st_yaml_tree_byte(&in->tree, in->parser.problem_mark) == source->length;
+    return is_end ? st_yaml_source_place(source, source->length)
+                  : st_yaml_tree_place(&in->tree, in->parser.problem_mark);
+}
+
 static void refuse_syntax(reader *in)
 {
     const yaml_parser_t *parser = &in->parser;
@@ -91,8 +100,7 @@ static void refuse_syntax(reader *in)
         st_yaml_tree_stop_out_of_memory(&in->tree);
         return;
     }
-    st_error error = {.status = ST_ERR_SYNTAX,
-                      .place = st_yaml_tree_place(&in->tree, parser->problem_mark)};
+    st_error error = {.status = ST_ERR_SYNTAX, .place = problem_place(in)};
     if (is_tab_fault(in)) {
         error.message = "tab in the indentation";
         error.suggestion = "indent with blanks";

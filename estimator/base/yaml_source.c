@@ -10,8 +10,7 @@
 
 #include <string.h>
 
-/* Where the byte `offset` stands. */
-static st_place place_of(const st_yaml_source *source, size_t offset)
+st_place st_yaml_source_place(const st_yaml_source *source, size_t offset)
 {
     st_place place = {.file = source->file, .line = 1, .column = 1};
     size_t line_start = 0;
@@ -50,7 +49,7 @@ static st_status refuse_bytes(const st_yaml_source *source, size_t offset, uint3
     return st_errors_add(
         errors,
         &(st_error){.status = ST_ERR_SYNTAX,
-                    .place = place_of(source, offset),
+                    .place = st_yaml_source_place(source, offset),
                     .message = is_valid ? "control character in the file" : "the file is not UTF-8",
                     .found = found,
                     .expected = is_valid ? "text" : "text encoded as UTF-8"});

@@ -245,6 +245,9 @@ static void faults_have_clear_messages(void **state)
         {"a: 'it\n", ST_ERR_SYNTAX,
          "f:2:1: error: malformed YAML: found unexpected end of stream while scanning a quoted "
          "scalar begun at line 1, column 4\n"},
+        {"a: [1, 2", ST_ERR_SYNTAX,
+         "f:1:9: error: malformed YAML: did not find expected ',' or ']' while parsing a flow "
+         "sequence begun at line 1, column 4\n"},
         {"'a' 'b'\n", ST_ERR_SYNTAX,
          "f:1:5: error: malformed YAML: did not find expected <document start>; nothing may follow "
          "a complete value; quote it as a whole\n"},
