@@ -32,7 +32,9 @@ const char *st_checker_describe_type(st_checker *checker, const st_type *type)
     case ST_TYPE_BOOL:
         return "a truth value";
     case ST_TYPE_ENUM:
-        return st_errors_text(checker->errors, "a value of '%s'", type->enumeration->name);
+        return type->enumeration == NULL
+                   ? "a value of some enumeration"
+                   : st_errors_text(checker->errors, "a value of '%s'", type->enumeration->name);
     case ST_TYPE_NUMBER:
         break;
     }
@@ -198,9 +200,10 @@ static bool settle(st_checker *checker, st_expr *expr, const st_enum *enumeratio
 
 static bool refuse_unsettled(st_checker *checker, const st_expr *expr)
 {
+    int length = expr->length > 60 ? 60 : (int)expr->length;
     return fault(checker, expr->offset, ST_ERR_VALUE,
-                 st_errors_text(checker->errors, "nothing tells which enumeration %.60s belongs to",
-                                describe(checker, expr)),
+                 st_errors_text(checker->errors, "nothing tells which enumeration '%.*s' is from",
+                                length, checker->formula->text + expr->offset),
                  "a comparison with an input or a cell of that enumeration");
 }
 

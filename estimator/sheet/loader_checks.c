@@ -140,6 +140,10 @@ static void read_check(st_loader *loader, const st_yaml_node *node)
     if (that == NULL || message == NULL || !grow_checks(loader)) {
         return;
     }
+    if (message->length == 0) {
+        (void)st_loader_fault(loader, message->place, ST_ERR_VALUE, "a check has an empty message",
+                              "a sentence that says what is wrong");
+    }
     st_formula formula = {.place = node->place};
     st_message parts = {0};
     bool good = st_loader_formula(loader, that, &formula);

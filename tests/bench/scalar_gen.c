@@ -20,7 +20,7 @@ static void write_expr(writer *w, const st_expr *expr);
 
 static const char *operator_text(const st_expr *expr)
 {
-    switch (expr->operator) {
+    switch (expr->op) {
     case ST_OPERATOR_OR:
         return "||";
     case ST_OPERATOR_AND:
@@ -28,7 +28,7 @@ static const char *operator_text(const st_expr *expr)
     case ST_OPERATOR_NOT:
         return "!";
     default:
-        return st_operator_text(expr->operator);
+        return st_operator_text(expr->op);
     }
 }
 
@@ -114,7 +114,7 @@ static void write_call(writer *w, const st_expr *expr)
 
 static void write_binary(writer *w, const st_expr *expr)
 {
-    if (expr->operator== ST_OPERATOR_POWER) {
+    if (expr->op == ST_OPERATOR_POWER) {
         write_list(w, "pow", expr);
         return;
     }

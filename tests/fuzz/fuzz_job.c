@@ -79,26 +79,25 @@ static void estimate(const st_job *job, const st_sheet *sheet, st_arena *arena)
 }
 
 /* Loaded once: the same for every input, and no fault of a job. */
-static const st_sheet *shared_sheet(const st_paths *paths)
-{
-    static const st_sheet *sheet;
-    static st_arena *arena;
-    if (!sheet) {
-        st_sheet_reader reader = st_paths_sheet_reader(paths);
-        arena = st_arena_create();
-        FUZZ_REQUIRE(arena != NULL);
-        FUZZ_REQUIRE(st_sheet_load(&reader, "li2024", arena, &sheet, NULL) == ST_OK);
-    }
-    return sheet;
-}
+typedef struct shared {
+    st_paths *paths;
+    const st_sheet *sheet;
+} shared;
 
-static const st_paths *shared_paths(void)
+static const shared *get_shared(void)
 {
-    static st_paths *paths;
-    if (!paths) {
-        FUZZ_REQUIRE(st_paths_create(NULL, 0, &paths, NULL) == ST_OK);
+    static shared common;
+    static st_arena *arena;
+    if (!common.sheet) {
+        st_errors *errors = st_errors_create();
+        arena = st_arena_create();
+        FUZZ_REQUIRE(errors != NULL && arena != NULL);
+        FUZZ_REQUIRE(st_paths_create(NULL, 0, &common.paths, errors) == ST_OK);
+        st_sheet_reader reader = st_paths_sheet_reader(common.paths);
+        FUZZ_REQUIRE(st_sheet_load(&reader, "li2024", arena, &common.sheet, errors) == ST_OK);
+        st_errors_destroy(errors);
     }
-    return paths;
+    return &common;
 }
 
 /* The texts behind the first part, as the command line would hand them over. */
@@ -124,12 +123,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t count = fuzz_split(data, size, parts);
     size_t set_count = make_sets(parts + 1, count - 1, sets, arena);
     write_job(path, parts[0]);
-    st_status status = st_job_load(shared_paths(), path, sets, set_count, arena, &job, errors);
+    st_status status = st_job_load(get_shared()->paths, path, sets, set_count, arena, &job, errors);
     FUZZ_REQUIRE(unlink(path) == 0);
     fuzz_check_errors(status, errors);
     if (status == ST_OK) {
         check_keys(job);
-        estimate(job, shared_sheet(shared_paths()), arena);
+        estimate(job, get_shared()->sheet, arena);
     }
     st_arena_destroy(arena);
     st_errors_destroy(errors);
