@@ -58,21 +58,18 @@ static const char *title_of(cli_run *run, const st_paths *paths, st_folder folde
     return is_text(title) && strcmp(title->text, name) != 0 ? title->text : "";
 }
 
-static st_status load(cli_run *run, st_folder folder, listing *list)
+static st_status load(cli_run *run, const st_paths *paths, st_folder folder, listing *list)
 {
-    st_paths *paths = NULL;
-    st_status status = cli_paths(run, &paths);
-    if (status == ST_OK)
-        status =
-            st_paths_list(paths, folder, run->arena, &list->entries, &list->count, run->errors);
-    if (status == ST_OK) {
-        list->titles = st_arena_alloc(run->arena, list->count + 1, sizeof *list->titles);
-        status = list->titles != NULL ? ST_OK : ST_ERR_MEMORY;
-    }
-    for (size_t i = 0; status == ST_OK && i < list->count; i++)
+    st_status status =
+        st_paths_list(paths, folder, run->arena, &list->entries, &list->count, run->errors);
+    if (status != ST_OK)
+        return status;
+    list->titles = st_arena_alloc(run->arena, list->count + 1, sizeof *list->titles);
+    if (list->titles == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < list->count; i++)
         list->titles[i] = title_of(run, paths, folder, list->entries[i].name);
-    st_paths_destroy(paths);
-    return status;
+    return ST_OK;
 }
 
 static void write_text(cli_run *run, const listing *list)
@@ -121,25 +118,35 @@ static void write_csv(cli_run *run, const listing *list)
     }
 }
 
+static void write_list(cli_run *run, const char *what, const listing *list)
+{
+    if (cli_is_given(run, CLI_JSON))
+        write_json(run, what, list);
+    else if (cli_is_given(run, CLI_CSV))
+        write_csv(run, list);
+    else
+        write_text(run, list);
+}
+
 int cli_list_folder(cli_run *run, const char *what)
 {
     st_folder folder = ST_FOLDER_JOBS;
+    st_paths *paths = NULL; /* owns the names of the roots */
     listing list = {0};
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
         if (strcmp(folders[i].name, what) == 0)
             folder = folders[i].folder;
     }
-    st_status status = load(run, folder, &list);
-    if (status != ST_OK)
-        return cli_exit_code(run, status);
-    if (cli_is_given(run, CLI_JSON))
-        write_json(run, what, &list);
-    else if (cli_is_given(run, CLI_CSV))
-        write_csv(run, &list);
-    else
-        write_text(run, &list);
-    /* A file that cannot be read is listed and told, and the others are listed still. */
-    return cli_exit_code(run, st_errors_status(run->errors));
+    st_status status = cli_paths(run, &paths);
+    if (status == ST_OK)
+        status = load(run, paths, folder, &list);
+    if (status == ST_OK) {
+        write_list(run, what, &list);
+        /* A file that cannot be read is listed and told, and the others are listed still. */
+        status = st_errors_status(run->errors);
+    }
+    st_paths_destroy(paths);
+    return cli_exit_code(run, status);
 }
 
 static int run_list(cli_run *run)

@@ -51,7 +51,8 @@ typedef struct st_case_source {
     size_t case_count;
     /* filled by the run */
     size_t compared;
-    size_t failed; /* differences over the declared one, and values of cases that did not run */
+    size_t failed; /* differences over the declared one */
+    size_t missed; /* values of cases that could not run */
 } st_case_source;
 
 /* Reads a source by name; reports all faults at once. */

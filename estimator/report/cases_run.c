@@ -111,13 +111,15 @@ st_status st_cases_run(const st_paths *paths, st_arena *arena, st_case_source *s
 {
     source->compared = 0;
     source->failed = 0;
+    source->missed = 0;
     for (size_t i = 0; i < source->case_count; i++) {
         st_case *item = &source->cases[i];
         if (try_case(paths, arena, item, errors) == ST_ERR_MEMORY)
             return ST_ERR_MEMORY;
         for (size_t k = 0; k < item->value_count; k++) {
             source->compared += item->values[k].compared ? 1 : 0;
-            source->failed += item->values[k].ok ? 0 : 1;
+            source->failed += item->values[k].compared && !item->values[k].ok ? 1 : 0;
+            source->missed += item->values[k].compared ? 0 : 1;
         }
     }
     return ST_OK;

@@ -78,17 +78,21 @@ static void add_value(st_table *table, const st_case *item, const st_case_value 
     st_table_ink(table, VERDICT, value->ok ? ST_INK_GOOD : ST_INK_BAD);
 }
 
-static void write_summary(const char *name, size_t compared, size_t failed, const st_paint *paint,
+static void write_summary(const char *name, const st_case_source *sum, const st_paint *paint,
                           st_buffer *buffer)
 {
     char text[128];
-    snprintf(text, sizeof text, "%zu value%s compared, ", compared, compared == 1 ? "" : "s");
-    st_buffer_printf(buffer, "%s: %s", name, text);
-    if (failed == 0)
+    st_buffer_printf(buffer, "%s: %zu value%s compared, ", name, sum->compared,
+                     sum->compared == 1 ? "" : "s");
+    snprintf(text, sizeof text, "%zu FAILED", sum->failed);
+    if (sum->failed == 0)
         snprintf(text, sizeof text, "none off by more than declared");
-    else
-        snprintf(text, sizeof text, "%zu FAILED", failed);
-    st_paint_text(paint, failed == 0 ? ST_INK_GOOD : ST_INK_BAD, text, buffer);
+    st_paint_text(paint, sum->failed == 0 ? ST_INK_GOOD : ST_INK_BAD, text, buffer);
+    if (sum->missed > 0) {
+        snprintf(text, sizeof text, "%zu not compared", sum->missed);
+        st_buffer_text(buffer, ", ");
+        st_paint_text(paint, ST_INK_BAD, text, buffer);
+    }
     st_buffer_text(buffer, "\n");
 }
 
@@ -118,24 +122,24 @@ static void write_source(const st_case_source *source, const st_paint *paint, st
             add_value(table, item, &item->values[k], k == 0);
     }
     st_table_write(table, paint, 2, buffer);
-    write_summary(source->name, source->compared, source->failed, paint, buffer);
+    write_summary(source->name, source, paint, buffer);
 }
 
 void st_cases_write_text(const st_case_source *sources, size_t count, const st_paint *paint,
                          st_arena *arena, st_buffer *buffer)
 {
-    size_t compared = 0;
-    size_t failed = 0;
+    st_case_source sum = {0};
     for (size_t i = 0; i < count; i++) {
         if (i > 0)
             st_buffer_text(buffer, "\n");
         write_source(&sources[i], paint, arena, buffer);
-        compared += sources[i].compared;
-        failed += sources[i].failed;
+        sum.compared += sources[i].compared;
+        sum.failed += sources[i].failed;
+        sum.missed += sources[i].missed;
     }
     if (count > 1) {
         st_buffer_text(buffer, "\n");
-        write_summary("all sources", compared, failed, paint, buffer);
+        write_summary("all sources", &sum, paint, buffer);
     }
 }
 
@@ -187,6 +191,7 @@ void st_cases_write_json(const st_case_source *sources, size_t count, st_buffer 
         st_json_text(&json, "cite", sources[i].cite);
         st_json_count(&json, "compared", sources[i].compared);
         st_json_count(&json, "failed", sources[i].failed);
+        st_json_count(&json, "missed", sources[i].missed);
         st_json_open(&json, "cases", '[');
         for (size_t k = 0; k < sources[i].case_count; k++)
             write_case_json(&sources[i].cases[k], &json);

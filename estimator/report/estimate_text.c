@@ -5,6 +5,7 @@
  */
 #include "report/report.h"
 
+#include "report/groups.h"
 #include "report/json.h"
 
 #include <stdlib.h>
@@ -87,17 +88,23 @@ static void add_assumptions(const st_estimate *estimate, st_table *table, bool *
     }
 }
 
+/* What a job says about itself: all keys but names and the model's and cluster's data. */
+static bool is_plan(const char *path)
+{
+    if (strchr(path, '.') == NULL)
+        return strcmp(path, "name") != 0 && strcmp(path, "sheet") != 0;
+    return strncmp(path, "parallel.", 9) == 0 || strncmp(path, "batch.", 6) == 0;
+}
+
 /* The keys of the plan as the command line would set them: "parallel.tp=2 parallel.pp=4". */
 static void describe_plan(const st_job *job, st_buffer *text)
 {
     size_t count = 0;
     const st_key *keys = st_keys(&count);
     for (size_t i = 0; i < count; i++) {
-        if (strncmp(keys[i].path, "parallel.", 9) != 0 && strncmp(keys[i].path, "batch.", 6) != 0)
-            continue;
         const st_job_value *value = st_job_value_of(job, keys[i].path);
-        bool given =
-            value != NULL && (value->origin == ST_ORIGIN_FILE || value->origin == ST_ORIGIN_SET);
+        bool given = is_plan(keys[i].path) && value != NULL &&
+                     (value->origin == ST_ORIGIN_FILE || value->origin == ST_ORIGIN_SET);
         if (given)
             st_buffer_printf(text, "%s%s=%s", text->length > 0 ? " " : "", keys[i].path,
                              value->text);
@@ -115,6 +122,24 @@ static void write_fact(const st_paint *paint, const char *label, const char *tex
     st_buffer_text(buffer, "\n");
 }
 
+/* "GPT-3B (gpt-3b)": what the section calls itself, and the file that it came from. */
+static void write_section(const st_job *job, const char *section, const char *name_key,
+                          const st_paint *paint, st_buffer *buffer)
+{
+    const char *file = st_job_section_name(job, section);
+    const st_job_value *name = st_job_value_of(job, name_key);
+    st_buffer text = {0};
+    if (name == NULL || name->origin == ST_ORIGIN_NONE)
+        st_buffer_text(&text, st_text_or_empty(file));
+    else if (file == NULL || strcmp(file, "inline") == 0 || strcmp(file, name->text) == 0)
+        st_buffer_text(&text, name->text);
+    else
+        st_buffer_printf(&text, "%s (%s)", name->text, file);
+    write_fact(paint, section, text.data, buffer);
+    buffer->failed = buffer->failed || text.failed;
+    st_buffer_free(&text);
+}
+
 static void write_header(const st_estimate *estimate, const st_paint *paint, st_buffer *buffer)
 {
     st_buffer plan = {0};
@@ -124,8 +149,8 @@ static void write_header(const st_estimate *estimate, const st_paint *paint, st_
     st_buffer_printf(&sheet, "%s%s%s", st_sheet_name(estimate->sheet), title[0] != '\0' ? ": " : "",
                      title);
     write_fact(paint, "job", st_job_name(estimate->job), buffer);
-    write_fact(paint, "model", st_job_section_name(estimate->job, "model"), buffer);
-    write_fact(paint, "cluster", st_job_section_name(estimate->job, "cluster"), buffer);
+    write_section(estimate->job, "model", "model.name", paint, buffer);
+    write_section(estimate->job, "cluster", "cluster.name", paint, buffer);
     write_fact(paint, "plan", plan.data, buffer);
     write_fact(paint, "sheet", sheet.data, buffer);
     buffer->failed = buffer->failed || plan.failed || sheet.failed;

@@ -24,6 +24,7 @@ typedef struct explain_writer {
     st_arena *arena;
     st_buffer *buffer;
     bool *inputs_seen; /* one per input of the sheet */
+    bool *cells_seen;  /* one per cell: written already */
 } explain_writer;
 
 static size_t indent_of(size_t level)
@@ -54,6 +55,17 @@ static size_t input_index(const explain_writer *writer, const st_explanation *st
     return estimate->input_count;
 }
 
+static bool *cell_mark(const explain_writer *writer, const st_explanation *step)
+{
+    size_t count = 0;
+    const st_sheet_cell *cells = st_sheet_cells(writer->estimate->sheet, &count);
+    const st_sheet_cell *cell = step->kind == ST_EXPLAIN_CELL
+                                    ? st_sheet_find_cell(writer->estimate->sheet, step->name)
+                                    : NULL;
+    return cell != NULL ? &writer->cells_seen[cell - cells] : NULL;
+}
+
+/* Shown elsewhere: further up or, below a step that is still to be written, further down. */
 static bool is_seen(const explain_writer *writer, const st_explanation *step)
 {
     size_t index = input_index(writer, step);
@@ -73,63 +85,70 @@ static const char *describe_origin(const explain_writer *writer, const st_bound_
     st_place place = from->place;
     st_buffer where = {0};
     place.column = 0;
+    if (from->origin == ST_ORIGIN_FILE) /* --set names the key itself */
+        st_buffer_printf(&where, "%s in ", key);
     st_place_text(place, &where);
-    const char *text =
-        st_arena_printf(writer->arena, "%s in %s%s%s%s", key, where.data != NULL ? where.data : "?",
-                        from->assumption ? ", an assumption" : "",
-                        from->source == NULL ? ""
-                        : from->assumption   ? ": "
-                                             : "; ",
-                        st_text_or_empty(from->source));
+    if (from->assumption)
+        st_buffer_text(&where, ", an assumption");
+    if (from->source != NULL)
+        st_buffer_printf(&where, "%s%s", from->assumption ? ": " : "; ", from->source);
+    const char *text = st_arena_copy(writer->arena, st_text_or_empty(where.data), where.length);
     writer->buffer->failed = writer->buffer->failed || where.failed;
     st_buffer_free(&where);
     return text;
 }
 
-/* Input steps that stand for the first time, as columns. */
-static void write_inputs(const explain_writer *writer, const st_explanation *const *steps,
-                         size_t count, size_t indent)
+static st_table *create_inputs(const explain_writer *writer)
 {
     static const st_table_column columns[] = {{.ink = ST_INK_NAME},
                                               {.joined = true},
                                               {.elastic = true},
                                               {.ink = ST_INK_FAINT, .elastic = true}};
     st_table *table = st_table_create(writer->arena, columns, sizeof columns / sizeof columns[0]);
-    if (table == NULL) {
-        writer->buffer->failed = true;
-        return;
-    }
-    for (size_t i = 0; i < count; i++) {
-        size_t index = input_index(writer, steps[i]);
-        if (index == writer->estimate->input_count || writer->inputs_seen[index])
-            continue;
-        char value[ST_QUANTITY_TEXT + 2] = "= ";
-        format_value(steps[i], steps[i]->value, value + 2, sizeof value - 2);
-        const char *origin = describe_origin(writer, &writer->estimate->inputs[index]);
-        const char *const fields[] = {steps[i]->name, value, steps[i]->doc, origin};
-        writer->inputs_seen[index] = true;
-        writer->buffer->failed = writer->buffer->failed || origin == NULL;
-        st_table_row(table, fields);
-    }
-    st_table_write(table, writer->paint, indent, writer->buffer);
+    writer->buffer->failed = writer->buffer->failed || table == NULL;
+    return table;
 }
 
-/* "see above: p = 4, t = 2"; steps that repeat are dropped from `steps`. */
-static size_t write_repeats(const explain_writer *writer, const st_explanation **steps,
-                            size_t count, size_t indent)
+/* Adds an input step that stands for the first time. */
+static void add_input(const explain_writer *writer, const st_explanation *step, st_table *table)
 {
-    size_t kept = 0;
-    bool first = true;
+    size_t index = input_index(writer, step);
+    if (table == NULL || index == writer->estimate->input_count || writer->inputs_seen[index])
+        return;
+    char value[ST_QUANTITY_TEXT + 2] = "= ";
+    format_value(step, step->value, value + 2, sizeof value - 2);
+    const char *origin = describe_origin(writer, &writer->estimate->inputs[index]);
+    const char *const fields[] = {step->name, value, step->doc, origin};
+    writer->inputs_seen[index] = true;
+    writer->buffer->failed = writer->buffer->failed || origin == NULL;
+    st_table_row(table, fields);
+}
+
+static void write_inputs(const explain_writer *writer, const st_table *table, size_t indent)
+{
+    if (table != NULL)
+        st_table_write(table, writer->paint, indent, writer->buffer);
+}
+
+static bool is_below(const explain_writer *writer, const st_explanation *step)
+{
+    const bool *mark = cell_mark(writer, step);
+    return mark != NULL && !*mark;
+}
+
+/* "see above: p = 4, t = 2", for the operands that were shown, or `below` will be shown, there. */
+static void write_repeats(const explain_writer *writer, const st_explanation *step, bool below,
+                          size_t indent)
+{
     st_buffer text = {0};
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < step->operand_count; i++) {
+        const st_explanation *operand = step->operands[i];
         char value[ST_QUANTITY_TEXT];
-        if (!is_seen(writer, steps[i])) {
-            steps[kept++] = steps[i];
+        if (!is_seen(writer, operand) || is_below(writer, operand) != below)
             continue;
-        }
-        st_buffer_printf(&text, "%s%s = %s", first ? "see above: " : ", ", steps[i]->name,
-                         format_value(steps[i], steps[i]->value, value, sizeof value));
-        first = false;
+        st_buffer_text(&text, text.length > 0 ? ", " : below ? "see below: " : "see above: ");
+        st_buffer_printf(&text, "%s = %s", operand->name,
+                         format_value(operand, operand->value, value, sizeof value));
     }
     if (text.data != NULL) {
         write_indent(writer, indent);
@@ -138,7 +157,6 @@ static size_t write_repeats(const explain_writer *writer, const st_explanation *
     }
     writer->buffer->failed = writer->buffer->failed || text.failed;
     st_buffer_free(&text);
-    return kept;
 }
 
 /* "NAME - meaning   [citation]" */
@@ -223,9 +241,21 @@ static void write_formula(const explain_writer *writer, const st_explanation *st
     st_buffer_free(&left);
 }
 
+static void write_operand_inputs(const explain_writer *writer, const st_explanation *step,
+                                 size_t indent)
+{
+    st_table *table = create_inputs(writer);
+    for (size_t i = 0; i < step->operand_count; i++)
+        add_input(writer, step->operands[i], table);
+    write_inputs(writer, table, indent);
+}
+
 static void write_step(const explain_writer *writer, const st_explanation *step, size_t level)
 {
     size_t indent = indent_of(level) + STEP_INDENT;
+    bool *mark = cell_mark(writer, step);
+    if (mark != NULL)
+        *mark = true;
     write_title(writer, step, indent - STEP_INDENT);
     write_formula(writer, step, indent);
     if (step->cut) {
@@ -233,36 +263,34 @@ static void write_step(const explain_writer *writer, const st_explanation *step,
         st_paint_text(writer->paint, ST_INK_FAINT, "(a larger --depth shows more)", writer->buffer);
         st_buffer_text(writer->buffer, "\n");
     }
-    if (step->operand_count == 0)
-        return;
-    const st_explanation **steps =
-        st_arena_alloc(writer->arena, step->operand_count, sizeof *steps);
-    if (steps == NULL) {
-        writer->buffer->failed = true;
-        return;
-    }
-    for (size_t i = 0; i < step->operand_count; i++)
-        steps[i] = step->operands[i];
-    size_t count = write_repeats(writer, steps, step->operand_count, indent);
-    write_inputs(writer, steps, count, indent);
-    for (size_t i = 0; i < count && !writer->buffer->failed; i++) {
-        if (steps[i]->kind == ST_EXPLAIN_INPUT)
+    write_repeats(writer, step, false, indent);
+    write_repeats(writer, step, true, indent);
+    write_operand_inputs(writer, step, indent);
+    for (size_t i = 0; i < step->operand_count && !writer->buffer->failed; i++) {
+        if (step->operands[i]->kind == ST_EXPLAIN_INPUT || step->operands[i]->shown_before)
             continue;
         st_buffer_text(writer->buffer, "\n");
-        write_step(writer, steps[i], level + 1);
+        write_step(writer, step->operands[i], level + 1);
     }
 }
 
 void st_explanation_write_text(const st_estimate *estimate, const st_explanation *explanation,
                                const st_paint *paint, st_arena *arena, st_buffer *buffer)
 {
-    explain_writer writer = {estimate, paint, arena, buffer, NULL};
+    size_t cell_count = 0;
+    (void)st_sheet_cells(estimate->sheet, &cell_count);
+    explain_writer writer = {
+        .estimate = estimate, .paint = paint, .arena = arena, .buffer = buffer};
     writer.inputs_seen =
         st_arena_alloc(arena, estimate->input_count + 1, sizeof *writer.inputs_seen);
-    if (writer.inputs_seen == NULL)
+    writer.cells_seen = st_arena_alloc(arena, cell_count + 1, sizeof *writer.cells_seen);
+    if (writer.inputs_seen == NULL || writer.cells_seen == NULL) {
         buffer->failed = true;
-    else if (explanation->kind == ST_EXPLAIN_INPUT)
-        write_inputs(&writer, &explanation, 1, 0);
-    else
+    } else if (explanation->kind == ST_EXPLAIN_INPUT) {
+        st_table *table = create_inputs(&writer);
+        add_input(&writer, explanation, table);
+        write_inputs(&writer, table, 0);
+    } else {
         write_step(&writer, explanation, 0);
+    }
 }

@@ -3,6 +3,7 @@
 #include "report/json.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static void start_item(st_json *json, const char *key)
@@ -121,6 +122,10 @@ void st_json_place(st_json *json, const char *key, st_place place)
 
 void st_exact_text(const st_type *type, double value, char *text, size_t size)
 {
+    if (type->kind == ST_TYPE_BOOL && isfinite(value)) {
+        snprintf(text, size, "%s", value != 0.0 ? "true" : "false");
+        return;
+    }
     st_type_format(type, value, ST_STYLE_EXACT, text, size);
     if (type->kind == ST_TYPE_NUMBER && isfinite(value))
         text[strspn(text, "+-.0123456789eE")] = '\0';

@@ -32,7 +32,7 @@ void st_json_value(st_json *json, const char *key, const st_type *type, double v
 void st_json_unit(st_json *json, const char *key, const st_type *type);
 void st_json_place(st_json *json, const char *key, st_place place); /* "file:12:3" or null */
 
-/* The number of ST_STYLE_EXACT without its unit, or the name of a truth or enumeration value. */
+/* The number of ST_STYLE_EXACT without its unit, "true", "false", or the name of a value. */
 void st_exact_text(const st_type *type, double value, char *text, size_t size);
 /* "GB/s", "bool", the enumeration's name. */
 const char *st_type_unit_text(const st_type *type);

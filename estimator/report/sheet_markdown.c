@@ -10,11 +10,11 @@
 
 #include <string.h>
 
-/* Text in which nothing is markup; line ends become blanks, for a table's row is one line. */
-static void write_text(const char *text, st_buffer *buffer)
+/* Text in which nothing is markup. */
+static void write_escaped(const char *text, bool one_line, st_buffer *buffer)
 {
     for (const char *next = st_text_or_empty(text); *next != '\0'; next++) {
-        if (*next == '\n' || *next == '\t' || *next == '\r') {
+        if (one_line && (*next == '\n' || *next == '\t' || *next == '\r')) {
             st_buffer_text(buffer, " ");
             continue;
         }
@@ -22,6 +22,12 @@ static void write_text(const char *text, st_buffer *buffer)
             st_buffer_text(buffer, "\\");
         st_buffer_append(buffer, next, 1);
     }
+}
+
+/* A field of a table, which is one line. */
+static void write_text(const char *text, st_buffer *buffer)
+{
+    write_escaped(text, true, buffer);
 }
 
 /* Formulas, names and units: no backtick and no bar can stand in them. */
@@ -168,8 +174,10 @@ void st_sheet_write_markdown(const st_sheet *sheet, int level, st_arena *arena, 
         buffer->length--;
     }
     if (st_sheet_doc(sheet)[0] != '\0') {
-        write_text(st_sheet_doc(sheet), buffer);
-        st_buffer_text(buffer, "\n");
+        size_t length = strlen(st_sheet_doc(sheet));
+        write_escaped(st_sheet_doc(sheet), false, buffer);
+        if (st_sheet_doc(sheet)[length - 1] != '\n')
+            st_buffer_text(buffer, "\n");
     }
     write_inputs(sheet, level + 1, buffer);
     write_functions(sheet, level + 1, buffer);

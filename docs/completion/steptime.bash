@@ -1,0 +1,243 @@
+# bash completion for steptime, written by 'steptime completion bash'
+_steptime_names() {
+    steptime list "$1" --csv 2>/dev/null | sed -n '2,$s/,.*//p'
+}
+
+_steptime_cells() {
+    steptime estimate "$1" --all --csv 2>/dev/null | sed -n '2,$p' | cut -d, -f2
+}
+
+# compgen -W would run what stands in a name.
+_steptime_words() {
+    local words name
+    read -r -d '' -a words <<<"$1"
+    for name in "${words[@]}"; do
+        if [[ $name == "$2"* ]]; then COMPREPLY+=("$name"); fi
+    done
+}
+
+_steptime_files() {
+    compopt -o filenames 2>/dev/null
+    mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen "$@")
+}
+
+_steptime() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+    local verb=${COMP_WORDS[1]} job='' place=1 i
+    COMPREPLY=()
+    if [[ $word == '=' ]]; then word=; fi
+    if [[ $before == '=' ]]; then before=${COMP_WORDS[COMP_CWORD - 2]}; fi
+    local _steptime_verbs='estimate explain sheet list validate docs completion help'
+    local _steptime_keys='name= sheet= recompute= attention= model.name= model.layers= model.hidden= model.heads= model.kv_heads= model.head_dim= model.ffn= model.gated= model.bias= model.norm= model.dropout= model.causal= model.tied= model.vocabulary= model.vocabulary_multiple= model.positions= model.q_lora= model.kv_lora= model.rope_dim= model.v_dim= model.experts= model.top_k= model.expert_ffn= model.shared_ffn= model.dense_layers= model.moe_every= model.imbalance= model.capacity_factor= model.layer_list= batch.global= batch.micro= batch.sequence= parallel.tp= parallel.pp= parallel.dp= parallel.cp= parallel.ep= parallel.expert_tp= parallel.virtual_stages= parallel.schedule= parallel.first_stage_layers= parallel.last_stage_layers= parallel.sequence_parallel= parallel.zero= parallel.scatter_gather= parallel.order= precision.weights= precision.gradients= precision.optimizer= precision.communication= precision.fp8= precision.fused_wgrad= overlap.gradients= overlap.parameters= overlap.tp= overlap.pp= overlap.cp= overlap.ep= train.tokens= cluster.name= cluster.nodes= cluster.gpus_per_node= cluster.gpu_utilization= cluster.nic_bandwidth= cluster.bandwidth.tp= cluster.bandwidth.pp= cluster.bandwidth.dp= cluster.price= cluster.pue= cluster.gpu.name= cluster.gpu.peak_fp16= cluster.gpu.peak_bf16= cluster.gpu.peak_fp8= cluster.gpu.peak_fp32= cluster.gpu.gemm_efficiency= cluster.gpu.memory= cluster.gpu.memory_bandwidth= cluster.gpu.link_bandwidth= cluster.gpu.power='
+    if ((COMP_CWORD == 1)); then
+        _steptime_words "$_steptime_verbs --help --version" "$word"
+        return
+    fi
+    for ((i = 2; i < COMP_CWORD; i++)); do
+        case ${COMP_WORDS[i]} in
+            '=' | --sheet | --set | --path | --output | -o | --color | --depth | --format)
+                ((i++))
+                if [[ ${COMP_WORDS[i]} == '=' ]]; then ((i++)); fi
+                ;;
+            -*) ;;
+            *)
+                if ((place == 1)); then job=${COMP_WORDS[i]}; fi
+                ((place++))
+                ;;
+        esac
+    done
+    if [[ $verb == sheet ]]; then
+        if ((COMP_CWORD == 2)); then
+            _steptime_words 'check show list export' "$word"
+            return
+        fi
+        verb="$verb ${COMP_WORDS[2]}"
+        ((place--))
+    fi
+    case "$verb:$before" in
+        'estimate:--sheet')
+            _steptime_words "$(_steptime_names sheets)" "$word"
+            _steptime_files -f -X '!*.yaml' -- "$word"
+            return
+            ;;
+        'estimate:--set')
+            _steptime_words "$_steptime_keys" "$word"
+            compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'estimate:--path')
+            _steptime_files -d -- "$word"
+            return
+            ;;
+        'estimate:--output' | 'estimate:-o')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'estimate:--color')
+            _steptime_words 'auto always never' "$word"
+            return
+            ;;
+        'explain:--depth')
+            :
+            return
+            ;;
+        'explain:--sheet')
+            _steptime_words "$(_steptime_names sheets)" "$word"
+            _steptime_files -f -X '!*.yaml' -- "$word"
+            return
+            ;;
+        'explain:--set')
+            _steptime_words "$_steptime_keys" "$word"
+            compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'explain:--path')
+            _steptime_files -d -- "$word"
+            return
+            ;;
+        'explain:--output' | 'explain:-o')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'explain:--color')
+            _steptime_words 'auto always never' "$word"
+            return
+            ;;
+        'sheet check:--path')
+            _steptime_files -d -- "$word"
+            return
+            ;;
+        'sheet show:--path')
+            _steptime_files -d -- "$word"
+            return
+            ;;
+        'sheet show:--output' | 'sheet show:-o')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'sheet show:--color')
+            _steptime_words 'auto always never' "$word"
+            return
+            ;;
+        'sheet list:--path')
+            _steptime_files -d -- "$word"
+            return
+            ;;
+        'sheet list:--output' | 'sheet list:-o')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'sheet export:--format')
+            _steptime_words 'md latex' "$word"
+            return
+            ;;
+        'sheet export:--path')
+            _steptime_files -d -- "$word"
+            return
+            ;;
+        'sheet export:--output' | 'sheet export:-o')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'list:--path')
+            _steptime_files -d -- "$word"
+            return
+            ;;
+        'list:--output' | 'list:-o')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'validate:--path')
+            _steptime_files -d -- "$word"
+            return
+            ;;
+        'validate:--output' | 'validate:-o')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'validate:--color')
+            _steptime_words 'auto always never' "$word"
+            return
+            ;;
+        'docs:--path')
+            _steptime_files -d -- "$word"
+            return
+            ;;
+        'docs:--output' | 'docs:-o')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'completion:--output' | 'completion:-o')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+    esac
+    if [[ $word == -* ]]; then
+        case $verb in
+        'estimate') _steptime_words '--help --sheet --set --all --json --csv --path --output --color' "$word" ;;
+        'explain') _steptime_words '--help --depth --sheet --set --json --path --output --color' "$word" ;;
+        'sheet check') _steptime_words '--help --path' "$word" ;;
+        'sheet show') _steptime_words '--help --program --json --path --output --color' "$word" ;;
+        'sheet list') _steptime_words '--help --json --csv --path --output' "$word" ;;
+        'sheet export') _steptime_words '--help --format --path --output' "$word" ;;
+        'list') _steptime_words '--help --json --csv --path --output' "$word" ;;
+        'validate') _steptime_words '--help --json --csv --path --output --color' "$word" ;;
+        'docs') _steptime_words '--help --path --output' "$word" ;;
+        'completion') _steptime_words '--help --output' "$word" ;;
+        'help') _steptime_words '--help' "$word" ;;
+        esac
+        return
+    fi
+    case "$verb:$place" in
+        'estimate:1')
+            _steptime_words "$(_steptime_names jobs)" "$word"
+            _steptime_files -f -X '!*.yaml' -- "$word"
+            ;;
+        'explain:1')
+            _steptime_words "$(_steptime_names jobs)" "$word"
+            _steptime_files -f -X '!*.yaml' -- "$word"
+            ;;
+        'explain:'*)
+            _steptime_words "$(_steptime_cells "$job")" "$word"
+            ;;
+        'sheet check:1')
+            _steptime_words "$(_steptime_names sheets)" "$word"
+            _steptime_files -f -X '!*.yaml' -- "$word"
+            ;;
+        'sheet check:'*)
+            _steptime_words "$(_steptime_names sheets)" "$word"
+            _steptime_files -f -X '!*.yaml' -- "$word"
+            ;;
+        'sheet show:1')
+            _steptime_words "$(_steptime_names sheets)" "$word"
+            _steptime_files -f -X '!*.yaml' -- "$word"
+            ;;
+        'sheet export:1')
+            _steptime_words "$(_steptime_names sheets)" "$word"
+            _steptime_files -f -X '!*.yaml' -- "$word"
+            ;;
+        'list:1')
+            _steptime_words 'jobs models clusters gpus sheets sources' "$word"
+            ;;
+        'validate:1')
+            _steptime_words "$(_steptime_names sources)" "$word"
+            ;;
+        'validate:'*)
+            _steptime_words "$(_steptime_names sources)" "$word"
+            ;;
+        'docs:1')
+            _steptime_words 'configuration commands formulas man' "$word"
+            ;;
+        'completion:1')
+            _steptime_words 'bash' "$word"
+            ;;
+        'help:1')
+            _steptime_words "$_steptime_verbs" "$word"
+            ;;
+        'help:'*)
+            _steptime_words "$_steptime_verbs" "$word"
+            ;;
+    esac
+}
+
+complete -F _steptime steptime

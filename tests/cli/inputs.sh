@@ -1,0 +1,146 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Writes the files that tests/cli/cases.txt reads into the working folder: good ones, and bad ones of
+# every kind that a user or a stranger may give.
+set -eu
+
+job() {
+    cat <<'END'
+model: gpt-3b
+cluster: rtx3090-pcie-32
+parallel: {tp: 2, pp: 4, dp: 4}
+batch: {global: 1024, micro: 32, sequence: 1024}
+recompute: full
+sheet: li2024
+END
+}
+
+# A sheet of one input and the cells on standard input.
+sheet() {
+    printf 'sheet: %s\ninputs:\n  C: {from: constants.C, unit: GB/s, doc: bandwidth}\n' "$1"
+    printf '  V: {from: constants.V, unit: MB, doc: message}\ncells:\n'
+    cat
+}
+
+# ---- good ones
+job >job.yaml
+printf 'sheet: mine\ninclude: [li2024]\ncells:\n' >mine.yaml
+printf '  T_DP: {override: true, unit: s, is: "0[s]", doc: all hidden, cite: ours}\n' >>mine.yaml
+sheet good >good.yaml <<'END'
+  T: {unit: us, is: V/C, doc: time}
+END
+printf 'sheet: good.yaml\nconstants: {C: 2.385 GB/s, V: 3 MB}\n' >good-job.yaml
+cp good-job.yaml -- --odd.yaml
+mkdir folder folder.yaml
+mkdir -p tree/formulas tree/configs/jobs
+cp good.yaml tree/formulas/good.yaml
+printf 'sheet: good\nconstants: {C: 2.385 GB/s, V: 3 MB}\n' >tree/configs/jobs/in-tree.yaml
+
+# ---- bad jobs
+: >empty.yaml
+printf '# only a comment\n' >comment.yaml
+job | sed 's/^model:/modell:/' >misspelt.yaml
+job | sed 's/tp: 2/tpp: 2/' >misspelt-inside.yaml
+{ job && echo 'model: gpt-1.5b'; } >twice.yaml
+{ job && echo 'cluster:' && echo '  nic_bandwidth: 12 GiB'; } | sed '/^cluster: rtx/d' >unit.yaml
+{ job && printf 'a: &a [1, 2, 3]\nb: [*a, *a]\n'; } >alias.yaml
+{
+    printf 'a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n'
+    for i in 1 2 3 4 5 6 7 8 9; do
+        p=$((i - 1))
+        printf 'a%d: &a%d [*a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d]\n' \
+            "$i" "$i" "$p" "$p" "$p" "$p" "$p" "$p" "$p" "$p" "$p" "$p"
+    done
+} >bomb.yaml
+{ job && printf 'name: \377\376\n'; } >latin.yaml
+{ job && printf 'name: "\\e[31mred"\n'; } >escape.yaml
+printf '\000\001\002' >binary.yaml
+{ job && printf 'x: {y: [1, 2\n'; } >broken.yaml
+job | tr ' ' '\t' >tabs.yaml
+job | sed 's/global: 1024/global: 1000/' >multiple.yaml
+job | sed 's/tp: 2/tp: 3.5/; s/pp: 4/pp: nan/; s/dp: 4/dp: 0x4/; s/1024, micro/1_024, micro/' \
+    >numbers.yaml
+printf 'sheet: li2024\n' >bare.yaml
+head -c 100000000 /dev/zero | tr '\000' 'x' >huge.yaml
+{ printf 'a: ' && head -c 100000 /dev/zero | tr '\000' '['; } >nested.yaml
+ln -s loop-b.yaml loop-a.yaml
+ln -s loop-a.yaml loop-b.yaml
+
+# ---- bad sheets
+sheet add >add.yaml <<'END'
+  T: {unit: us, is: V + C, doc: nonsense}
+END
+sheet dimension >dimension.yaml <<'END'
+  T: {unit: us, is: V*C, doc: nonsense}
+END
+sheet literal >literal.yaml <<'END'
+  T: {unit: us, is: V/C + 1, doc: a bare number is no time}
+END
+sheet cycle >cycle.yaml <<'END'
+  a: {is: b+1, doc: d}
+  b: {is: c+1, doc: d}
+  c: {is: d+1, doc: d}
+  d: {is: e+1, doc: d}
+  e: {is: a+1, doc: d}
+  T: {unit: us, is: V/C, doc: time}
+END
+cat >zero.yaml <<'END'
+sheet: zero
+inputs:
+  V: {from: constants.V, unit: MB, doc: message}
+  n: {from: constants.n, doc: a divisor}
+cells:
+  T: {unit: MB, is: V/n, doc: share}
+END
+printf 'sheet: zero.yaml\nconstants: {V: 3 MB, n: 0}\n' >zero-job.yaml
+{ echo 'include: [self.yaml]' && sheet self <good.yaml; } >self.yaml
+sed -i '/^sheet: good/,$d' self.yaml
+printf '  T: {unit: us, is: V/C, doc: time}\n' >>self.yaml
+printf 'include: [two-b.yaml]\nsheet: a\n' >two-a.yaml
+printf 'include: [two-a.yaml]\nsheet: b\n' >two-b.yaml
+{
+    printf '  T: {doc: deep, is: "'
+    head -c 10000 /dev/zero | tr '\000' '('
+    printf 1
+    head -c 10000 /dev/zero | tr '\000' ')'
+    printf '"}\n'
+} | sheet deep >deep.yaml
+sheet faults >faults.yaml <<'END'
+  a: {is: V +, doc: d}
+  b: {is: unknown*2, doc: d}
+  c: {unit: parsec, is: "1", doc: d}
+  T: {unitt: us, is: V/C, doc: d}
+END
+sheet unused >unused.yaml <<'END'
+  T: {unit: MB, is: 2*V, doc: time}
+END
+# shellcheck disable=SC2016 # LaTeX's dollars
+sheet latex >latex.yaml <<'END'
+  T_a: {unit: us, is: V/C, doc: "100% of $x & #1 {a} \\input{/etc/passwd} ~ ^ _ < > | \" ` é 中 α"}
+END
+
+# ---- bad validation sources
+mkdir -p cases/validation/strict cases/validation/name
+cat >cases/validation/strict/cases.yaml <<'END'
+source: strict
+title: t
+cite: c
+cases:
+  - name: a
+    job: gpt-3b-32x3090
+    valuess:
+      - {cell: T_iter, published: "1 s", tolerance: "0"}
+  - name: b
+    job: gpt-3b-32x3090
+    values:
+      - {cell: T_iter, publishd: "1 s", tolerance: "-1 %"}
+      - {cell: T_iter, published: "1 s", tolerance: "2 s"}
+  - name: b
+    job: gpt-3b-32x3090
+    values: 7
+END
+printf 'source: other\ntitle: t\ncite: c\ncases: []\n' >cases/validation/name/cases.yaml
+
+# ---- places to write to
+echo old >existing.txt

@@ -1,0 +1,63 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# The command line, one case a line: exit code, what stands on standard output, what on standard
+# error, and the command.
+#
+#   run.sh STEPTIME SOURCE_ROOT [CASES]
+#
+# Cases are `EXIT | OUTPUT | MESSAGES | COMMAND`. "-" means that nothing stands there, "*" anything,
+# any other text must be part of it. Commands run in one new folder with the files of inputs.sh;
+# $ROOT is the source folder. A program that dies or that a sanitizer stops fails whatever is expected.
+set -u
+
+program=$(readlink -f "$1")
+root=$2
+here=$root/tests/cli
+cases=${3:-$here/cases.txt}
+work=$(mktemp -d) || exit 1
+trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
+mkdir "$work/bin" "$work/files" "$work/home"
+ln -s "$program" "$work/bin/steptime"
+ROOT=$root PATH=$work/bin:$PATH HOME=$work/home LC_ALL=C.UTF-8 TERM=dumb STEPTIME_PATH=''
+export ROOT PATH HOME LC_ALL TERM STEPTIME_PATH
+unset XDG_CONFIG_HOME NO_COLOR
+count=0
+failed=0
+cd "$work/files" || exit 1
+sh "$here/inputs.sh" || exit 1
+
+# matches PATTERN FILE
+matches() {
+    case $1 in
+    '*') return 0 ;;
+    -) [ ! -s "$2" ] ;;
+    *) grep -qF -e "$1" "$2" ;;
+    esac
+}
+
+grep -v '^#' "$cases" | grep . >"$work/cases"
+while IFS='|' read -r exit output messages command; do
+    exit=${exit%% *}
+    output=${output# }
+    output=${output% }
+    messages=${messages# }
+    messages=${messages% }
+    command=${command# }
+    count=$((count + 1))
+    timeout 60 sh -c "$command" >"$work/out" 2>"$work/err" </dev/null
+    status=$?
+    if [ "$status" -eq "$exit" ] && matches "$output" "$work/out" &&
+        matches "$messages" "$work/err" && ! grep -q 'Sanitizer\|runtime error:' "$work/err"; then
+        echo "ok $count - $command"
+    else
+        failed=$((failed + 1))
+        echo "not ok $count - $command"
+        echo "# exit $status, expected $exit; output '$output', messages '$messages' expected"
+        head -n 20 "$work/out" | cut -c1-200 | sed 's/^/# out: /'
+        head -n 20 "$work/err" | cut -c1-400 | sed 's/^/# err: /'
+    fi
+done <"$work/cases"
+
+echo "1..$count"
+[ "$failed" -eq 0 ]
