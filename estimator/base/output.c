@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Output files; see output.h. */
-#define _XOPEN_SOURCE 700 /* realpath */
+#define _XOPEN_SOURCE 700 /* realpath; NOLINT(bugprone-reserved-identifier) */
 
 #include "base/output.h"
 
@@ -11,12 +11,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_ATTEMPTS = 100, NEW_FILE_MODE = 0666, PERMISSIONS = 0777 };
+enum { MOST_ATTEMPTS = 100, NEW_FILE_MODE = 0666, PERMISSIONS = 0777, TEMPORARY_BYTES = 64 };
 
 /* Folder and temporary name in it; both from malloc. */
 typedef struct target {
     char *folder;
     char *temporary;
+    size_t folder_length; /* of what stands before the name; "" for the working folder */
 } target;
 
 /* Returns 0 or an errno. */
@@ -48,27 +49,25 @@ static int write_in_place(const char *path, const char *data, size_t length)
 
 static int find_target(const char *path, target *where)
 {
-    enum { NAME_BYTES = 64 };
     const char *slash = strrchr(path, '/');
     size_t length = slash != NULL ? (size_t)(slash - path) + 1 : 0;
     where->folder = malloc(length + 2);
-    where->temporary = malloc(length + NAME_BYTES);
+    where->temporary = malloc(length + TEMPORARY_BYTES);
     if (where->folder == NULL || where->temporary == NULL)
         return ENOMEM;
     memcpy(where->folder, path, length);
     (void)snprintf(where->folder + length, 2, "%s", length > 0 ? "" : ".");
     memcpy(where->temporary, path, length);
-    where->temporary[length] = '\0';
+    where->folder_length = length;
     return 0;
 }
 
 /* Opens a new file beside the target, so that the rename stays within one file system. */
 static int open_temporary(target *where, int *file)
 {
-    size_t length = strcmp(where->folder, ".") == 0 ? 0 : strlen(where->folder);
     for (int attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
-        (void)snprintf(where->temporary + length, 64, ".steptime-%ld-%d.tmp", (long)getpid(),
-                       attempt);
+        (void)snprintf(where->temporary + where->folder_length, TEMPORARY_BYTES,
+                       ".steptime-%ld-%d.tmp", (long)getpid(), attempt);
         *file = open(where->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, NEW_FILE_MODE);
         if (*file >= 0)
             return 0;
@@ -112,11 +111,11 @@ static int fill_and_rename(target *where, int file, const char *path, const stru
 
 static int replace(const char *path, const struct stat *old, const char *data, size_t length)
 {
-    target where = {NULL, NULL};
+    if (old != NULL && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0)
+        return errno;
+    target where = {.folder = NULL};
     int file = -1;
-    int fault = old != NULL && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0
-                    ? errno
-                    : find_target(path, &where);
+    int fault = find_target(path, &where);
     if (fault == 0)
         fault = open_temporary(&where, &file);
     if (fault == 0)

@@ -89,7 +89,7 @@ static void enter_block(walk *w)
 {
     w->at = skip_line(w, w->at);
     size_t line = w->at;
-    size_t content = line;
+    size_t content;
     for (;;) {
         content = line;
         while (source_at(w, content) == ' ')

@@ -303,7 +303,7 @@ static void a_slip_of_the_pen_is_found_again(void **state)
         char letter = text[at];
         switch (random_below(random, 3)) {
         case 0:
-            memmove(text + at, text + at + 1, strlen(text) - at);
+            memmove(text + at, text + at + 1, strlen(text + at + 1) + 1);
             break;
         case 1:
             text[at] = text[at + 1];

@@ -302,7 +302,7 @@ static void mangled_files_are_read_or_refused(void **state)
     for (int round = 0; round < 4 * ROUNDS; round++) {
         char text[256];
         size_t length = strlen(start);
-        memcpy(text, start, length);
+        (void)snprintf(text, sizeof text, "%s", start);
         for (int i = random_between(random, 1, 6); i > 0; i--)
             text[random_below(random, length)] = letters[random_below(random, sizeof letters - 1)];
         int lines = 1;

@@ -9,11 +9,13 @@
 
 #include <locale.h>
 
+/* NOLINTBEGIN(bugprone-reserved-identifier): the linker wants these names */
 double __real_strtod(const char *text, char **end);
 double __wrap_strtod(const char *text, char **end);
 struct lconv *__wrap_localeconv(void);
 int __wrap_snprintf(char *text, size_t size, const char *format, ...) ST_PRINTF(3, 4)
     __attribute__((nonnull(3)));
+/* NOLINTEND(bugprone-reserved-identifier) */
 
 static char point[12] = ",";
 
@@ -50,7 +52,8 @@ int __wrap_snprintf(char *text, size_t size, const char *format, ...)
         return length;
     assert_true(strlen(text) + strlen(point) < size);
     memmove(dot + strlen(point), dot + 1, strlen(dot + 1) + 1);
-    memcpy(dot, point, strlen(point));
+    for (const char *letter = point; *letter != '\0'; letter++)
+        *dot++ = *letter;
     return length + (int)strlen(point) - 1;
 }
 

@@ -59,86 +59,87 @@ static void only_the_given_bytes_are_read(void **state)
     assert_contains(said(*state), "text behind a number");
 }
 
+static const struct {
+    const char *text;
+    int column; /* of the fault, behind the 7 of the place */
+    st_status status;
+    const char *message;
+    const char *suggestion;
+} number_slips[] = {
+    {"", 0, ST_ERR_SYNTAX, "number is missing", NULL},
+    {"  ", 0, ST_ERR_SYNTAX, "number is missing", NULL},
+    {" 5", 0, ST_ERR_SYNTAX, "blank before a number", NULL},
+    {"5 ", 1, ST_ERR_SYNTAX, "blank behind a number", NULL},
+    {"5\n", 1, ST_ERR_SYNTAX, "blank behind a number", NULL},
+    {"5 5", 1, ST_ERR_SYNTAX, "blank inside a number", NULL},
+    {"1 000", 1, ST_ERR_SYNTAX, "blank inside a number", NULL},
+    {"5.", 1, ST_ERR_SYNTAX, "no digit after the decimal point", "5.0"},
+    {"5.e3", 1, ST_ERR_SYNTAX, "no digit after the decimal point", NULL},
+    {".5", 0, ST_ERR_SYNTAX, "no digit before the decimal point", "0.5"},
+    {"-.5", 0, ST_ERR_SYNTAX, "no digit before the decimal point", "-0.5"},
+    {"1.2.3", 3, ST_ERR_SYNTAX, "second decimal point", NULL},
+    {"1e", 1, ST_ERR_SYNTAX, "exponent without digits", NULL},
+    {"1e+", 1, ST_ERR_SYNTAX, "exponent without digits", NULL},
+    {"1e x", 1, ST_ERR_SYNTAX, "exponent without digits", NULL},
+    {"1e2.5", 3, ST_ERR_SYNTAX, "no digit after the decimal point", NULL},
+    {"1_000", 1, ST_ERR_SYNTAX, "separator between digits", "1000"},
+    {"12'345'678", 2, ST_ERR_SYNTAX, "separator between digits", "12345678"},
+    {"1_000.5", 1, ST_ERR_SYNTAX, "separator between digits", NULL},
+    {"1,5", 1, ST_ERR_SYNTAX, "comma in a number", "1.5"},
+    {"23,75", 2, ST_ERR_SYNTAX, "comma in a number", "23.75"},
+    {"1,000,000", 1, ST_ERR_SYNTAX, "comma in a number", "1000000"},
+    {"1,000", 1, ST_ERR_SYNTAX, "comma in a number",
+     "write a point for a fraction, and thousands without a separator"},
+    {"1,x", 1, ST_ERR_SYNTAX, "comma in a number", NULL},
+    {"0x10", 1, ST_ERR_SYNTAX, "number is not decimal", NULL},
+    {"-0X1p3", 2, ST_ERR_SYNTAX, "number is not decimal", NULL},
+    {"10x2", 2, ST_ERR_SYNTAX, "text behind a number", NULL},
+    {"5GB", 1, ST_ERR_SYNTAX, "text behind a number", NULL},
+    {"3.5us", 3, ST_ERR_SYNTAX, "text behind a number", NULL},
+    {"1-2", 1, ST_ERR_SYNTAX, "text behind a number", NULL},
+    {"nan", 0, ST_ERR_SYNTAX, "not a finite number", NULL},
+    {"NaN", 0, ST_ERR_SYNTAX, "not a finite number", NULL},
+    {"nan(7)", 0, ST_ERR_SYNTAX, "not a finite number", NULL},
+    {"inf", 0, ST_ERR_SYNTAX, "not a finite number", NULL},
+    {"-Infinity", 0, ST_ERR_SYNTAX, "not a finite number", NULL},
+    {"abc", 0, ST_ERR_SYNTAX, "not a number", NULL},
+    {"--5", 0, ST_ERR_SYNTAX, "not a number", NULL},
+    {"+-5", 0, ST_ERR_SYNTAX, "not a number", NULL},
+    {"+", 0, ST_ERR_SYNTAX, "not a number", NULL},
+    {"e5", 0, ST_ERR_SYNTAX, "not a number", NULL},
+    {".", 0, ST_ERR_SYNTAX, "not a number", NULL},
+    {"\xE2\x88\x92"
+     "5",
+     0, ST_ERR_SYNTAX, "minus sign is not the plain '-'", NULL},
+    {"\xEF\xBC\x95", 0, ST_ERR_SYNTAX, "not a number", NULL}, /* a wide 5 */
+    {"1e400", 0, ST_ERR_VALUE, "number is too large", NULL},
+    {"-1e309", 0, ST_ERR_VALUE, "number is too large", NULL},
+    {"1e99999999999999999999", 0, ST_ERR_VALUE, "number is too large", NULL},
+    {"1e-400", 0, ST_ERR_VALUE, "number is too small to be told from zero", NULL},
+    {"-0.001e-330", 0, ST_ERR_VALUE, "number is too small to be told from zero", NULL},
+};
+
 static void every_slip_is_named(void **state)
 {
-    static const struct {
-        const char *text;
-        int column; /* of the fault, behind the 7 of the place */
-        st_status status;
-        const char *message;
-        const char *suggestion;
-    } rows[] = {
-        {"", 0, ST_ERR_SYNTAX, "number is missing", NULL},
-        {"  ", 0, ST_ERR_SYNTAX, "number is missing", NULL},
-        {" 5", 0, ST_ERR_SYNTAX, "blank before a number", NULL},
-        {"5 ", 1, ST_ERR_SYNTAX, "blank behind a number", NULL},
-        {"5\n", 1, ST_ERR_SYNTAX, "blank behind a number", NULL},
-        {"5 5", 1, ST_ERR_SYNTAX, "blank inside a number", NULL},
-        {"1 000", 1, ST_ERR_SYNTAX, "blank inside a number", NULL},
-        {"5.", 1, ST_ERR_SYNTAX, "no digit after the decimal point", "5.0"},
-        {"5.e3", 1, ST_ERR_SYNTAX, "no digit after the decimal point", NULL},
-        {".5", 0, ST_ERR_SYNTAX, "no digit before the decimal point", "0.5"},
-        {"-.5", 0, ST_ERR_SYNTAX, "no digit before the decimal point", "-0.5"},
-        {"1.2.3", 3, ST_ERR_SYNTAX, "second decimal point", NULL},
-        {"1e", 1, ST_ERR_SYNTAX, "exponent without digits", NULL},
-        {"1e+", 1, ST_ERR_SYNTAX, "exponent without digits", NULL},
-        {"1e x", 1, ST_ERR_SYNTAX, "exponent without digits", NULL},
-        {"1e2.5", 3, ST_ERR_SYNTAX, "no digit after the decimal point", NULL},
-        {"1_000", 1, ST_ERR_SYNTAX, "separator between digits", "1000"},
-        {"12'345'678", 2, ST_ERR_SYNTAX, "separator between digits", "12345678"},
-        {"1_000.5", 1, ST_ERR_SYNTAX, "separator between digits", NULL},
-        {"1,5", 1, ST_ERR_SYNTAX, "comma in a number", "1.5"},
-        {"23,75", 2, ST_ERR_SYNTAX, "comma in a number", "23.75"},
-        {"1,000,000", 1, ST_ERR_SYNTAX, "comma in a number", "1000000"},
-        {"1,000", 1, ST_ERR_SYNTAX, "comma in a number",
-         "write a point for a fraction, and thousands without a separator"},
-        {"1,x", 1, ST_ERR_SYNTAX, "comma in a number", NULL},
-        {"0x10", 1, ST_ERR_SYNTAX, "number is not decimal", NULL},
-        {"-0X1p3", 2, ST_ERR_SYNTAX, "number is not decimal", NULL},
-        {"10x2", 2, ST_ERR_SYNTAX, "text behind a number", NULL},
-        {"5GB", 1, ST_ERR_SYNTAX, "text behind a number", NULL},
-        {"3.5us", 3, ST_ERR_SYNTAX, "text behind a number", NULL},
-        {"1-2", 1, ST_ERR_SYNTAX, "text behind a number", NULL},
-        {"nan", 0, ST_ERR_SYNTAX, "not a finite number", NULL},
-        {"NaN", 0, ST_ERR_SYNTAX, "not a finite number", NULL},
-        {"nan(7)", 0, ST_ERR_SYNTAX, "not a finite number", NULL},
-        {"inf", 0, ST_ERR_SYNTAX, "not a finite number", NULL},
-        {"-Infinity", 0, ST_ERR_SYNTAX, "not a finite number", NULL},
-        {"abc", 0, ST_ERR_SYNTAX, "not a number", NULL},
-        {"--5", 0, ST_ERR_SYNTAX, "not a number", NULL},
-        {"+-5", 0, ST_ERR_SYNTAX, "not a number", NULL},
-        {"+", 0, ST_ERR_SYNTAX, "not a number", NULL},
-        {"e5", 0, ST_ERR_SYNTAX, "not a number", NULL},
-        {".", 0, ST_ERR_SYNTAX, "not a number", NULL},
-        {"\xE2\x88\x92"
-         "5",
-         0, ST_ERR_SYNTAX, "minus sign is not the plain '-'", NULL},
-        {"\xEF\xBC\x95", 0, ST_ERR_SYNTAX, "not a number", NULL}, /* a wide 5 */
-        {"1e400", 0, ST_ERR_VALUE, "number is too large", NULL},
-        {"-1e309", 0, ST_ERR_VALUE, "number is too large", NULL},
-        {"1e99999999999999999999", 0, ST_ERR_VALUE, "number is too large", NULL},
-        {"1e-400", 0, ST_ERR_VALUE, "number is too small to be told from zero", NULL},
-        {"-0.001e-330", 0, ST_ERR_VALUE, "number is too small to be told from zero", NULL},
-    };
     st_errors *errors = *state;
-    for (size_t i = 0; i < COUNT(rows); i++) {
+    for (size_t i = 0; i < COUNT(number_slips); i++) {
         double value = 2.385;
-        assert_int_equal(read_number(rows[i].text, &value, errors), rows[i].status);
+        assert_int_equal(read_number(number_slips[i].text, &value, errors), number_slips[i].status);
         assert_same_double(value, 2.385);
         assert_int_equal(st_errors_size(errors), 1);
         const st_error *error = st_errors_at(errors, 0);
-        assert_int_equal(error->status, rows[i].status);
-        assert_string_equal(error->message, rows[i].message);
+        assert_int_equal(error->status, number_slips[i].status);
+        assert_string_equal(error->message, number_slips[i].message);
         assert_string_equal(error->place.file, "f");
         assert_int_equal(error->place.line, 3);
-        assert_int_equal(error->place.column, 7 + rows[i].column);
+        assert_int_equal(error->place.column, 7 + number_slips[i].column);
         assert_non_null(error->expected);
-        if (rows[i].suggestion == NULL)
+        if (number_slips[i].suggestion == NULL)
             assert_null(error->suggestion);
         else
-            assert_string_equal(error->suggestion, rows[i].suggestion);
+            assert_string_equal(error->suggestion, number_slips[i].suggestion);
         char quoted[64];
-        (void)snprintf(quoted, sizeof quoted, "'%s'", rows[i].text);
+        (void)snprintf(quoted, sizeof quoted, "'%s'", number_slips[i].text);
         assert_string_equal(error->found, quoted);
         st_errors_clear(errors);
     }

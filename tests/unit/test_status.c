@@ -148,10 +148,10 @@ static void long_texts_are_stored_without_their_middle(void **state)
 static void a_shortened_text_cuts_no_character(void **state)
 {
     st_errors *errors = *state;
-    char text[6003];
+    char text[6004];
     for (size_t i = 0; i < 6000; i += 3)
-        memcpy(text + i, "\xE2\x82\xAC", 3); /* the euro sign */
-    memcpy(text + 6000, "ab", 3);
+        (void)snprintf(text + i, 4, "\xE2\x82\xAC"); /* the euro sign */
+    (void)snprintf(text + 6000, 4, "ab");
     st_errors_add(errors, &(st_error){.status = ST_ERR_VALUE, .message = text});
     const char *kept = st_errors_at(errors, 0)->message;
     assert_contains(kept, "\xE2\x82\xAC...\xE2\x82\xAC");

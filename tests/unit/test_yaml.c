@@ -185,102 +185,101 @@ static void columns_count_characters(void **state)
     assert_place(st_yaml_place_at(root->items[0], 3), 1, 9);
 }
 
+static const struct {
+    const char *text;
+    st_status status;
+    const char *lines;
+} faults[] = {
+    {"", ST_ERR_SYNTAX, "f: error: the file is empty\n"},
+    {" \n\t\n", ST_ERR_SYNTAX, "f: error: the file is empty\n"},
+    {"\xEF\xBB\xBF", ST_ERR_SYNTAX, "f: error: the file is empty\n"},
+    {"# only\n# words\n", ST_ERR_SYNTAX,
+     "f: error: the file is empty: found nothing but comments\n"},
+    {"---\n", ST_ERR_SYNTAX, "f: error: the file is empty: found a document without content\n"},
+    {"a: 1\nb: 2\na: 3\n", ST_ERR_NAME,
+     "f:3:1: error: key 'a' appears twice; the same key stands at line 1, column 1\n"},
+    {"a: {x: 1, y: 2, 'x': 3}\nb: !!int 1\nc: {d: 1, d: 1}\n", ST_ERR_SYNTAX,
+     "f:1:17: error: key 'x' appears twice; the same key stands at line 1, column 5\n"
+     "f:2:4: error: tags have no meaning here: found 'tag:yaml.org,2002:int', expected a value "
+     "without a tag; quote a text that begins with '!'\n"
+     "f:3:11: error: key 'd' appears twice; the same key stands at line 3, column 5\n"},
+    {"[a]: 1\n? {b: 2}\n: 3\n", ST_ERR_SYNTAX,
+     "f:1:1: error: key is not a name: found a list, expected a name followed by ':'; quote a "
+     "text that begins with '[' or '{'\n"
+     "f:2:3: error: key is not a name: found a map, expected a name followed by ':'; quote a "
+     "text that begins with '[' or '{'\n"},
+    {"a: !mine {b: 1}\n", ST_ERR_SYNTAX,
+     "f:1:4: error: tags have no meaning here: found '!mine', expected a value without a tag; "
+     "quote a text that begins with '!'\n"},
+    {"a: !x [b]\n", ST_ERR_SYNTAX,
+     "f:1:4: error: tags have no meaning here: found '!x', expected a value without a tag; "
+     "quote a text that begins with '!'\n"},
+    {"a: *b\n", ST_ERR_NAME,
+     "f:1:4: error: alias '*b' names no anchor; quote a text that begins with '*'\n"},
+    {"a: &a [1, *a]\n", ST_ERR_CYCLE, "f:1:11: error: alias '*a' stands inside what it names\n"},
+    {"a: 1\n---\nb: 2\n", ST_ERR_SYNTAX,
+     "f:2:1: error: a second document begins here: expected one document in a file\n"},
+    {"a:\n\tb: 1\n", ST_ERR_SYNTAX, "f:2:1: error: tab in the indentation; indent with blanks\n"},
+    {"a:\n  b: 1\n\tc: 2\n", ST_ERR_SYNTAX,
+     "f:3:1: error: tab in the indentation; indent with blanks\n"},
+    {"a: b: c\n", ST_ERR_SYNTAX,
+     "f:1:5: error: malformed YAML: mapping values are not allowed in this context; quote a "
+     "text that contains ': ', and check the indentation\n"},
+    {"a: @b\n", ST_ERR_SYNTAX,
+     "f:1:4: error: malformed YAML: found character that cannot start any token; quote the "
+     "text\n"},
+    {"a: * b\n", ST_ERR_SYNTAX,
+     "f:1:5: error: malformed YAML: did not find expected alphabetic or numeric character "
+     "while scanning an alias begun at line 1, column 4; quote a text that begins with '*' or "
+     "'&'\n"},
+    {"a:\n    b: 1\n  c: 2\n", ST_ERR_SYNTAX,
+     "f:3:3: error: malformed YAML: did not find expected key while parsing a block mapping "
+     "begun at line 1, column 1; check the indentation\n"},
+    {"a: 1\nbcd\ne: 2\n", ST_ERR_SYNTAX,
+     "f:3:1: error: malformed YAML: could not find expected ':' while scanning a simple key "
+     "begun at line 2, column 1; write 'key: value'\n"},
+    {"a: 'it\n", ST_ERR_SYNTAX,
+     "f:2:1: error: malformed YAML: found unexpected end of stream while scanning a quoted "
+     "scalar begun at line 1, column 4\n"},
+    {"a: [1, 2", ST_ERR_SYNTAX,
+     "f:1:9: error: malformed YAML: did not find expected ',' or ']' while parsing a flow "
+     "sequence begun at line 1, column 4\n"},
+    {"'a' 'b'\n", ST_ERR_SYNTAX,
+     "f:1:5: error: malformed YAML: did not find expected <document start>; nothing may follow "
+     "a complete value; quote it as a whole\n"},
+    {"a: 1\nb: \"x\\0y\"\n", ST_ERR_SYNTAX,
+     "f:2:4: error: control character in a text: found U+0000, expected text that can be "
+     "shown\n"},
+    {"a: \"\\e[31m\"\n", ST_ERR_SYNTAX,
+     "f:1:4: error: control character in a text: found U+001B, expected text that can be "
+     "shown\n"},
+    {"a: \"\\u202e\"\n", ST_ERR_SYNTAX,
+     "f:1:4: error: control character in a text: found U+202E, expected text that can be "
+     "shown\n"},
+    {"a: b\x01\n", ST_ERR_SYNTAX,
+     "f:1:5: error: control character in the file: found U+0001, expected text\n"},
+    {"a: \xE2\x82\xAC\xE2\x80\xAE\n", ST_ERR_SYNTAX,
+     "f:1:5: error: control character in the file: found U+202E, expected text\n"},
+    {"a: b\r\nc: \xC3\xBC\xE9t\n", ST_ERR_SYNTAX,
+     "f:2:5: error: the file is not UTF-8: found byte 0xE9, expected text encoded as UTF-8\n"},
+    {"a: \xC0\x80\n", ST_ERR_SYNTAX,
+     "f:1:4: error: the file is not UTF-8: found byte 0xC0, expected text encoded as UTF-8\n"},
+    {"a\rb\r\xFF", ST_ERR_SYNTAX,
+     "f:3:1: error: the file is not UTF-8: found byte 0xFF, expected text encoded as UTF-8\n"},
+    {"\xFF\xFE", ST_ERR_SYNTAX,
+     "f: error: the file is not UTF-8: found UTF-16 or UTF-32, expected text encoded as "
+     "UTF-8\n"},
+    {"\xFE\xFF", ST_ERR_SYNTAX,
+     "f: error: the file is not UTF-8: found UTF-16 or UTF-32, expected text encoded as "
+     "UTF-8\n"},
+};
+
 static void faults_have_clear_messages(void **state)
 {
-    static const struct {
-        const char *text;
-        st_status status;
-        const char *lines;
-    } rows[] = {
-        {"", ST_ERR_SYNTAX, "f: error: the file is empty\n"},
-        {" \n\t\n", ST_ERR_SYNTAX, "f: error: the file is empty\n"},
-        {"\xEF\xBB\xBF", ST_ERR_SYNTAX, "f: error: the file is empty\n"},
-        {"# only\n# words\n", ST_ERR_SYNTAX,
-         "f: error: the file is empty: found nothing but comments\n"},
-        {"---\n", ST_ERR_SYNTAX, "f: error: the file is empty: found a document without content\n"},
-        {"a: 1\nb: 2\na: 3\n", ST_ERR_NAME,
-         "f:3:1: error: key 'a' appears twice; the same key stands at line 1, column 1\n"},
-        {"a: {x: 1, y: 2, 'x': 3}\nb: !!int 1\nc: {d: 1, d: 1}\n", ST_ERR_SYNTAX,
-         "f:1:17: error: key 'x' appears twice; the same key stands at line 1, column 5\n"
-         "f:2:4: error: tags have no meaning here: found 'tag:yaml.org,2002:int', expected a value "
-         "without a tag; quote a text that begins with '!'\n"
-         "f:3:11: error: key 'd' appears twice; the same key stands at line 3, column 5\n"},
-        {"[a]: 1\n? {b: 2}\n: 3\n", ST_ERR_SYNTAX,
-         "f:1:1: error: key is not a name: found a list, expected a name followed by ':'; quote a "
-         "text that begins with '[' or '{'\n"
-         "f:2:3: error: key is not a name: found a map, expected a name followed by ':'; quote a "
-         "text that begins with '[' or '{'\n"},
-        {"a: !mine {b: 1}\n", ST_ERR_SYNTAX,
-         "f:1:4: error: tags have no meaning here: found '!mine', expected a value without a tag; "
-         "quote a text that begins with '!'\n"},
-        {"a: !x [b]\n", ST_ERR_SYNTAX,
-         "f:1:4: error: tags have no meaning here: found '!x', expected a value without a tag; "
-         "quote a text that begins with '!'\n"},
-        {"a: *b\n", ST_ERR_NAME,
-         "f:1:4: error: alias '*b' names no anchor; quote a text that begins with '*'\n"},
-        {"a: &a [1, *a]\n", ST_ERR_CYCLE,
-         "f:1:11: error: alias '*a' stands inside what it names\n"},
-        {"a: 1\n---\nb: 2\n", ST_ERR_SYNTAX,
-         "f:2:1: error: a second document begins here: expected one document in a file\n"},
-        {"a:\n\tb: 1\n", ST_ERR_SYNTAX,
-         "f:2:1: error: tab in the indentation; indent with blanks\n"},
-        {"a:\n  b: 1\n\tc: 2\n", ST_ERR_SYNTAX,
-         "f:3:1: error: tab in the indentation; indent with blanks\n"},
-        {"a: b: c\n", ST_ERR_SYNTAX,
-         "f:1:5: error: malformed YAML: mapping values are not allowed in this context; quote a "
-         "text that contains ': ', and check the indentation\n"},
-        {"a: @b\n", ST_ERR_SYNTAX,
-         "f:1:4: error: malformed YAML: found character that cannot start any token; quote the "
-         "text\n"},
-        {"a: * b\n", ST_ERR_SYNTAX,
-         "f:1:5: error: malformed YAML: did not find expected alphabetic or numeric character "
-         "while scanning an alias begun at line 1, column 4; quote a text that begins with '*' or "
-         "'&'\n"},
-        {"a:\n    b: 1\n  c: 2\n", ST_ERR_SYNTAX,
-         "f:3:3: error: malformed YAML: did not find expected key while parsing a block mapping "
-         "begun at line 1, column 1; check the indentation\n"},
-        {"a: 1\nbcd\ne: 2\n", ST_ERR_SYNTAX,
-         "f:3:1: error: malformed YAML: could not find expected ':' while scanning a simple key "
-         "begun at line 2, column 1; write 'key: value'\n"},
-        {"a: 'it\n", ST_ERR_SYNTAX,
-         "f:2:1: error: malformed YAML: found unexpected end of stream while scanning a quoted "
-         "scalar begun at line 1, column 4\n"},
-        {"a: [1, 2", ST_ERR_SYNTAX,
-         "f:1:9: error: malformed YAML: did not find expected ',' or ']' while parsing a flow "
-         "sequence begun at line 1, column 4\n"},
-        {"'a' 'b'\n", ST_ERR_SYNTAX,
-         "f:1:5: error: malformed YAML: did not find expected <document start>; nothing may follow "
-         "a complete value; quote it as a whole\n"},
-        {"a: 1\nb: \"x\\0y\"\n", ST_ERR_SYNTAX,
-         "f:2:4: error: control character in a text: found U+0000, expected text that can be "
-         "shown\n"},
-        {"a: \"\\e[31m\"\n", ST_ERR_SYNTAX,
-         "f:1:4: error: control character in a text: found U+001B, expected text that can be "
-         "shown\n"},
-        {"a: \"\\u202e\"\n", ST_ERR_SYNTAX,
-         "f:1:4: error: control character in a text: found U+202E, expected text that can be "
-         "shown\n"},
-        {"a: b\x01\n", ST_ERR_SYNTAX,
-         "f:1:5: error: control character in the file: found U+0001, expected text\n"},
-        {"a: \xE2\x82\xAC\xE2\x80\xAE\n", ST_ERR_SYNTAX,
-         "f:1:5: error: control character in the file: found U+202E, expected text\n"},
-        {"a: b\r\nc: \xC3\xBC\xE9t\n", ST_ERR_SYNTAX,
-         "f:2:5: error: the file is not UTF-8: found byte 0xE9, expected text encoded as UTF-8\n"},
-        {"a: \xC0\x80\n", ST_ERR_SYNTAX,
-         "f:1:4: error: the file is not UTF-8: found byte 0xC0, expected text encoded as UTF-8\n"},
-        {"a\rb\r\xFF", ST_ERR_SYNTAX,
-         "f:3:1: error: the file is not UTF-8: found byte 0xFF, expected text encoded as UTF-8\n"},
-        {"\xFF\xFE", ST_ERR_SYNTAX,
-         "f: error: the file is not UTF-8: found UTF-16 or UTF-32, expected text encoded as "
-         "UTF-8\n"},
-        {"\xFE\xFF", ST_ERR_SYNTAX,
-         "f: error: the file is not UTF-8: found UTF-16 or UTF-32, expected text encoded as "
-         "UTF-8\n"},
-    };
     fixture *own = *state;
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        st_status status = parse(own, rows[i].text);
-        assert_string_equal(said(own->errors), rows[i].lines);
+    for (size_t i = 0; i < COUNT(faults); i++) {
+        st_status status = parse(own, faults[i].text);
+        assert_string_equal(said(own->errors), faults[i].lines);
         (void)status;
         assert_int_not_equal(status, ST_OK);
     }
@@ -323,7 +322,7 @@ static char *repeated(const char *head, const char *part, size_t count, const ch
     size_t size = strlen(head) + strlen(part) * count + strlen(tail) + 1;
     char *text = malloc(size);
     assert_non_null(text);
-    memcpy(text, head, strlen(head));
+    (void)snprintf(text, size, "%s", head);
     char *end = text + strlen(head);
     for (size_t i = 0; i < count; i++) {
         memcpy(end, part, strlen(part));
@@ -424,60 +423,61 @@ static void many_faults_are_counted(void **state)
     assert_place(st_errors_at(own->errors, 49)->place, 51, 1);
 }
 
+static const char *const hostile_parts[] = {
+    "[",
+    "{",
+    "- ",
+    "? ",
+    ": ",
+    "&a ",
+    "*a ",
+    "%",
+    "\"",
+    "'",
+    "\t",
+    "[a, ",
+    "{a: ",
+    "a: b\n",
+    "? a\n: b\n",
+    "[[],",
+    "{[]: ",
+    "[?",
+    "{? ",
+    "x: |\n",
+    "!a ",
+    "!<",
+    "\n",
+    "a ",
+    "a\n",
+    "# \n",
+    "- &a\n",
+    "[&a x, *a,",
+    "\"\\x41",
+    "'' ",
+    "a:\n",
+    "-\n",
+    "---\n",
+    "...\n",
+    "a: ",
+    "|\n ",
+    ">\n\n a\n",
+    "\r",
+    "[\n",
+    "{x: [",
+    "|\n\n",
+    "- |\n",
+    "\xC3\xBC",
+    "- \xC3\xBC\n",
+    "? [a]\n: b\n",
+    "!!str a: b\n",
+};
+
 static void hostile_files_cost_little_time(void **state)
 {
-    static const char *const parts[] = {
-        "[",
-        "{",
-        "- ",
-        "? ",
-        ": ",
-        "&a ",
-        "*a ",
-        "%",
-        "\"",
-        "'",
-        "\t",
-        "[a, ",
-        "{a: ",
-        "a: b\n",
-        "? a\n: b\n",
-        "[[],",
-        "{[]: ",
-        "[?",
-        "{? ",
-        "x: |\n",
-        "!a ",
-        "!<",
-        "\n",
-        "a ",
-        "a\n",
-        "# \n",
-        "- &a\n",
-        "[&a x, *a,",
-        "\"\\x41",
-        "'' ",
-        "a:\n",
-        "-\n",
-        "---\n",
-        "...\n",
-        "a: ",
-        "|\n ",
-        ">\n\n a\n",
-        "\r",
-        "[\n",
-        "{x: [",
-        "|\n\n",
-        "- |\n",
-        "\xC3\xBC",
-        "- \xC3\xBC\n",
-        "? [a]\n: b\n",
-        "!!str a: b\n",
-    };
     fixture *own = *state;
-    for (size_t i = 0; i < COUNT(parts); i++) {
-        size_t count = ST_YAML_MAX_BYTES / strlen(parts[i]);
-        char *text = repeated("", parts[i], count, "");
+    for (size_t i = 0; i < COUNT(hostile_parts); i++) {
+        size_t count = ST_YAML_MAX_BYTES / strlen(hostile_parts[i]);
+        char *text = repeated("", hostile_parts[i], count, "");
         clock_t start = clock();
         (void)parse(own, text);
         double spent_s = (double)(clock() - start) / CLOCKS_PER_SEC;
@@ -487,7 +487,7 @@ static void hostile_files_cost_little_time(void **state)
         own->arena = st_arena_create();
         assert_non_null(own->arena);
         if (spent_s > 2.5) /* a tenth of that without sanitizers */
-            fail_msg("%s: %.1f s", parts[i], spent_s);
+            fail_msg("%s: %.1f s", hostile_parts[i], spent_s);
     }
 }
 
