@@ -135,9 +135,9 @@ static void scaled_numbers_are_easy_to_read(void **state)
         double largest;
         double limit;
     } families[] = {
-        {"GB", 1, 1e21, 1000},       {"bit", 0.125, 1e20, 1000},      {"MiB/s", 1, 1e21, 1024},
-        {"TFLOP/s", 1, 1e21, 1000},  {"J", 1e-3, 1e21, 1000},         {"kWh", 3600, 1e24, 1000},
-        {"us", 1e-12, 9.99e2, 1000}, {"$/h", 1.0 / 3600, 1e17, 1000},
+        {"GB", 1, 9.99e20, 1000},      {"bit", 0.125, 1e20, 1000},      {"MiB/s", 1, 1e21, 1024},
+        {"TFLOP/s", 1, 9.99e20, 1000}, {"J", 1e-3, 9.99e20, 1000},      {"kWh", 3600, 1e24, 1000},
+        {"us", 1e-12, 9.99e2, 1000},   {"$/h", 1.0 / 3600, 1e17, 1000},
     };
     property_random *random = *state;
     for (int round = 0; round < ROUNDS; round++) {
