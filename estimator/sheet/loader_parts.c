@@ -30,6 +30,14 @@ static bool is_map(st_loader *loader, const st_yaml_node *node, const char *what
 
 /* --- enumerations ---------------------------------------------------------------------------- */
 
+/* A value may begin with digits, as 1f1b does; a formula can then compare it with others only. */
+static bool is_value_name(st_loader *loader, const st_yaml_node *item)
+{
+    const char *name = item->text + strspn(item->text, "0123456789");
+    return st_loader_name(loader, *name != '\0' ? name : item->text, item->place,
+                          "a value of an enumeration");
+}
+
 static bool read_enum_values(st_loader *loader, const st_yaml_node *list, st_enum *entry)
 {
     if (list->kind != ST_YAML_LIST || list->count == 0 || list->count > MAX_ENUM_VALUES) {
@@ -43,8 +51,7 @@ static bool read_enum_values(st_loader *loader, const st_yaml_node *list, st_enu
     }
     for (size_t i = 0; i < list->count; i++) {
         const st_yaml_node *item = list->items[i];
-        if (item->kind != ST_YAML_SCALAR ||
-            !st_loader_name(loader, item->text, item->place, "a value of an enumeration")) {
+        if (item->kind != ST_YAML_SCALAR || !is_value_name(loader, item)) {
             return false;
         }
         size_t taken = 0;
