@@ -372,32 +372,40 @@ static bool check_comparison(st_checker *checker, st_expr *expr)
     return need_same(checker, expr->operator_offset, a, b, "compare");
 }
 
-static bool check_binary(st_checker *checker, st_expr *expr)
+static bool check_logic(st_checker *checker, st_expr *expr)
+{
+    const char *what = expr->op == ST_OPERATOR_OR ? "'or'" : "'and'";
+    bool good = need_truth(checker, expr->children[0], what);
+    expr->type = truth_type();
+    return need_truth(checker, expr->children[1], what) && good;
+}
+
+static bool check_sum(st_checker *checker, st_expr *expr)
 {
     st_expr *a = expr->children[0];
     st_expr *b = expr->children[1];
-    bool good = st_checker_expr(checker, a);
-    if (!st_checker_expr(checker, b) || !good) {
+    bool plus = expr->op == ST_OPERATOR_PLUS;
+    bool good = need_number(checker, a, plus ? "'+'" : "'-'");
+    if (!need_number(checker, b, plus ? "'+'" : "'-'") || !good) {
+        return false;
+    }
+    expr->type = number_type(a->type.unit.dimension);
+    return need_same(checker, expr->operator_offset, a, b, plus ? "add" : "subtract");
+}
+
+static bool check_binary(st_checker *checker, st_expr *expr)
+{
+    bool good = st_checker_expr(checker, expr->children[0]);
+    if (!st_checker_expr(checker, expr->children[1]) || !good) {
         return false;
     }
     switch (expr->op) {
     case ST_OPERATOR_OR:
-    case ST_OPERATOR_AND: {
-        const char *what = expr->op == ST_OPERATOR_OR ? "'or'" : "'and'";
-        good = need_truth(checker, a, what);
-        expr->type = truth_type();
-        return need_truth(checker, b, what) && good;
-    }
+    case ST_OPERATOR_AND:
+        return check_logic(checker, expr);
     case ST_OPERATOR_PLUS:
-    case ST_OPERATOR_MINUS: {
-        bool plus = expr->op == ST_OPERATOR_PLUS;
-        good = need_number(checker, a, plus ? "'+'" : "'-'");
-        if (!need_number(checker, b, plus ? "'+'" : "'-'") || !good) {
-            return false;
-        }
-        expr->type = number_type(a->type.unit.dimension);
-        return need_same(checker, expr->operator_offset, a, b, plus ? "add" : "subtract");
-    }
+    case ST_OPERATOR_MINUS:
+        return check_sum(checker, expr);
     case ST_OPERATOR_TIMES:
     case ST_OPERATOR_DIVIDE:
         return check_product(checker, expr);

@@ -55,13 +55,13 @@ typedef enum st_origin {
 } st_origin;
 
 typedef struct st_job_value {
-    const char *path; /* the key; for constants "constants.NAME" */
+    const char *path;  /* the key; for constants "constants.NAME" */
     const st_key *key; /* NULL for constants */
     st_origin origin;
-    double number;    /* base units; bool 0 or 1; enumeration: index in key->values */
-    const char *text; /* as written */
-    const char *source;  /* `source:` given beside the value, or NULL */
-    bool assumption;     /* marked `assumption: true` beside the value, or a default */
+    double number;      /* base units; bool 0 or 1; enumeration: index in key->values */
+    const char *text;   /* as written */
+    const char *source; /* `source:` given beside the value, or NULL */
+    bool assumption;    /* marked `assumption: true` beside the value, or a default */
     st_place place;
 } st_job_value;
 
@@ -85,7 +85,7 @@ ST_API const st_job_value *st_job_value_of(const st_job *job, const char *path);
 /* What one input of a sheet got. */
 typedef struct st_bound_input {
     const st_sheet_input *input;
-    double value; /* base units */
+    double value;             /* base units */
     const st_job_value *from; /* NULL: the sheet's own default */
 } st_bound_input;
 

@@ -3,8 +3,8 @@
  * Programs: a sheet compiled to straight-line code over blocks of values, and run.
  *
  * Constants are folded, common subexpressions shared, cells that no output needs dropped. A program
- * is read-only; a workspace belongs to one thread. A row gives the same bits alone, in a block of any
- * size and on any machine with the same C mathematics library.
+ * is read-only; a workspace belongs to one thread. A row gives the same bits alone, in a block of
+ * any size and on any machine with the same C mathematics library.
  *
  * Values that do not exist (division by zero, overflow, logarithm of a negative) travel as values
  * that are not finite and can never turn finite again, except through an `if`, `and` or `or` that
@@ -88,8 +88,8 @@ ST_API st_status st_program_run_one(const st_program *program, st_workspace *wor
 
 /*
  * For one row: adds an error for every output and check that is not finite, naming the cell where
- * the fault arises, its formula and its operands; an error for every failing check (with its message
- * and numbers) and a warning for every failing check of level warning. Returns ST_ERR_MATH,
+ * the fault arises, its formula and its operands; an error for every failing check (with its
+ * message and numbers) and a warning for every failing check of level warning. Returns ST_ERR_MATH,
  * ST_ERR_CHECK, ST_ERR_PROVIDER or ST_OK.
  */
 ST_API st_status st_program_verify(const st_program *program, const double *inputs,
@@ -114,17 +114,17 @@ typedef struct st_explanation {
     double formula_value; /* what the formula alone gives; differs from value under a provider */
     st_type type;
     st_place place;
-    bool shown_before; /* explained further up: operands are left out here */
-    bool cut;          /* has operands that the depth limit left out */
+    bool shown_before;                      /* explained further up: operands are left out here */
+    bool cut;                               /* has operands that the depth limit left out */
     struct st_explanation *const *operands; /* in the order in which the formula names them; an
                                                operand in an `if` branch not taken is left out */
     size_t operand_count;
 } st_explanation;
 
 /*
- * Explains a cell or an input for one row of inputs, from the values of the running program. `depth`
- * 0 shows the cell alone, 1 its operands, ...; negative: down to the inputs. The program must have
- * the cell among its outputs.
+ * Explains a cell or an input for one row of inputs, from the values of the running program.
+ * `depth` 0 shows the cell alone, 1 its operands, ...; negative: down to the inputs. The program
+ * must have the cell among its outputs.
  */
 ST_API st_status st_program_explain(const st_program *program, const double *inputs,
                                     const char *cell, int depth, st_arena *arena,

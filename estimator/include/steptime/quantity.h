@@ -80,16 +80,16 @@ ST_API st_status st_quantity_parse(const char *text, size_t length, const st_uni
 typedef enum st_style {
     ST_STYLE_SCALED, /* 4 significant digits at a sensible prefix of the unit's family: "16.73 s" */
     ST_STYLE_UNIT,   /* 6 significant digits in the unit itself: "16730.2 ms" */
-    ST_STYLE_EXACT   /* shortest text that reads back to the same double, in the unit itself; in base
-                        units where rounding leaves no such text */
+    ST_STYLE_EXACT /* shortest text that reads back to the same double, in the unit itself; in base
+                      units where rounding leaves no such text */
 } st_style;
 
 enum { ST_QUANTITY_TEXT = 96 }; /* enough for every formatted quantity */
 
 /*
  * Writes a base value with its unit ("GB/s" picks the decimal family, "GiB/s" the binary one; whole
- * pure numbers below 1e15 print in full with no separators); returns `text`. Not finite values print
- * as "not finite". Independent of the locale.
+ * pure numbers below 1e15 print in full with no separators); returns `text`. Not finite values
+ * print as "not finite". Independent of the locale.
  */
 ST_API const char *st_quantity_format(double base_value, const st_unit *unit, st_style style,
                                       char *text, size_t size);

@@ -17,7 +17,7 @@ extern "C" {
 typedef struct st_sheet st_sheet;
 typedef struct st_expr st_expr; /* a parsed expression */
 
-/* A named list of values, such as recompute: none, selective, full. A value's number is its index. */
+/* A named list of values, such as none, selective, full; a value's number is its index. */
 typedef struct st_enum {
     const char *name;
     const char *const *values;

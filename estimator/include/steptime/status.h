@@ -80,8 +80,8 @@ ST_API void st_errors_destroy(st_errors *errors); /* NULL is fine */
 /*
  * Copies `error` with all its texts to the end of the list and returns error->status, so that a
  * caller can write `return st_errors_add(...)`. Beyond ST_ERRORS_KEPT entries (an input that is
- * wrong everywhere) entries are counted but not kept; a kept warning gives way to an error. Texts of
- * more than 2000 bytes lose their middle. `errors` may be NULL: then only the status counts.
+ * wrong everywhere) entries are counted but not kept; a kept warning gives way to an error. Texts
+ * of more than 2000 bytes lose their middle. `errors` may be NULL: then only the status counts.
  */
 ST_API st_status st_errors_add(st_errors *errors, const st_error *error);
 
@@ -103,9 +103,8 @@ ST_API void st_errors_clear(st_errors *errors);
 
 /*
  * One line, "file:line:column: error: message: found F, expected E; did you mean 'S'?"; "A or
- * B" gives "did you mean 'A' or 'B'?", and any other suggestion with blanks is a remedy and stands as
- * it is: "...; write it without the comma". Controls are
- * escaped and long texts shortened.
+ * B" gives "did you mean 'A' or 'B'?", and any other suggestion with blanks is a remedy and stands
+ * as it is: "...; write it without the comma". Controls are escaped and long texts shortened.
  */
 ST_API void st_error_write(const st_error *error, FILE *stream);
 /* Every kept entry on a line, then how many more there were. */
