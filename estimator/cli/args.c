@@ -6,10 +6,10 @@
 
 enum { NAMES_MAX = 64 }; /* options of a verb with the two that all have, or verbs */
 
-const cli_option cli_help_option = {CLI_HELP, CLI_FLAG, 'h',           "help",
-                                    NULL,     NULL,     CLI_WORD_NONE, "show this help"};
-static const cli_option version_option = {
-    CLI_VERSION, CLI_FLAG, 0, "version", NULL, NULL, CLI_WORD_NONE, "show the version"};
+const cli_option cli_help_option = {CLI_HELP, CLI_FLAG, CLI_WORD_NONE, 'h',
+                                    "help",   NULL,     NULL,          "show this help"};
+static const cli_option version_option = {CLI_VERSION, CLI_FLAG, CLI_WORD_NONE, 0,
+                                          "version",   NULL,     NULL,          "show the version"};
 
 typedef struct word_list {
     const char *const *words;
@@ -96,7 +96,7 @@ static st_status take_verb(cli_run *run, word_list *list)
 
 /* The option of a verb by name or, with a name of NULL, by letter. */
 static const cli_option *find_option(const cli_verb *verb, const char *name, size_t length,
-                                     char letter)
+                                     int letter)
 {
     const cli_option *const common[] = {&cli_help_option, &version_option};
     for (size_t i = 0; i < sizeof common / sizeof common[0]; i++) {

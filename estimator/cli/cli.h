@@ -60,11 +60,11 @@ typedef enum cli_option_id {
 typedef struct cli_option {
     cli_option_id id;
     cli_takes takes;
-    char letter; /* 0: none */
+    cli_word word; /* what its value is */
+    int letter;    /* 0: none */
     const char *name;
     const char *value;   /* what the value is called in help, NULL for flags */
     const char *choices; /* "auto always never", NULL: any value */
-    cli_word word;
     const char *doc;
 } cli_option;
 
@@ -154,45 +154,45 @@ void cli_write_completion(st_buffer *buffer);
 /* Rows that several verbs share. */
 #define CLI_ROW_ALL                                                                                \
     {                                                                                              \
-        CLI_ALL, CLI_FLAG, 0, "all", NULL, NULL, CLI_WORD_NONE,                                    \
+        CLI_ALL, CLI_FLAG, CLI_WORD_NONE, 0, "all", NULL, NULL,                                    \
             "show every cell of the sheet, not only those of its report"                           \
     }
 #define CLI_ROW_COLOR                                                                              \
     {                                                                                              \
-        CLI_COLOR, CLI_ONE, 0, "color", "WHEN", "auto always never", CLI_WORD_CHOICE,              \
+        CLI_COLOR, CLI_ONE, CLI_WORD_CHOICE, 0, "color", "WHEN", "auto always never",              \
             "colour: auto (on a terminal, unless NO_COLOR is set), always or never"                \
     }
 #define CLI_ROW_CSV                                                                                \
     {                                                                                              \
-        CLI_CSV, CLI_FLAG, 0, "csv", NULL, NULL, CLI_WORD_NONE, "print comma-separated values"     \
+        CLI_CSV, CLI_FLAG, CLI_WORD_NONE, 0, "csv", NULL, NULL, "print comma-separated values"     \
     }
 #define CLI_ROW_JSON                                                                               \
     {                                                                                              \
-        CLI_JSON, CLI_FLAG, 0, "json", NULL, NULL, CLI_WORD_NONE, "print JSON"                     \
+        CLI_JSON, CLI_FLAG, CLI_WORD_NONE, 0, "json", NULL, NULL, "print JSON"                     \
     }
 #define CLI_ROW_OUTPUT                                                                             \
     {                                                                                              \
-        CLI_OUTPUT, CLI_ONE, 'o', "output", "FILE", NULL, CLI_WORD_FILE,                           \
+        CLI_OUTPUT, CLI_ONE, CLI_WORD_FILE, 'o', "output", "FILE", NULL,                           \
             "write to FILE instead of standard output; FILE changes only on success"               \
     }
 #define CLI_ROW_PATH                                                                               \
     {                                                                                              \
-        CLI_PATH, CLI_MANY, 0, "path", "DIR", NULL, CLI_WORD_FOLDER,                               \
+        CLI_PATH, CLI_MANY, CLI_WORD_FOLDER, 0, "path", "DIR", NULL,                               \
             "look for sheets and configurations in DIR first; may be repeated"                     \
     }
 #define CLI_ROW_SET                                                                                \
     {                                                                                              \
-        CLI_SET, CLI_MANY, 0, "set", "KEY=VALUE", NULL, CLI_WORD_KEY,                              \
+        CLI_SET, CLI_MANY, CLI_WORD_KEY, 0, "set", "KEY=VALUE", NULL,                              \
             "give a key of the job another value; may be repeated"                                 \
     }
 #define CLI_ROW_SHEET                                                                              \
     {                                                                                              \
-        CLI_SHEET, CLI_ONE, 0, "sheet", "NAME|FILE", NULL, CLI_WORD_SHEET,                         \
+        CLI_SHEET, CLI_ONE, CLI_WORD_SHEET, 0, "sheet", "NAME|FILE", NULL,                         \
             "use this sheet instead of the job's own"                                              \
     }
 #define CLI_ROW_END                                                                                \
     {                                                                                              \
-        CLI_NO_OPTION, CLI_FLAG, 0, NULL, NULL, NULL, CLI_WORD_NONE, NULL                          \
+        CLI_NO_OPTION, CLI_FLAG, CLI_WORD_NONE, 0, NULL, NULL, NULL, NULL                          \
     }
 
 extern const cli_verb cli_verb_estimate;

@@ -65,7 +65,7 @@ void cli_write_commands(st_buffer *buffer)
         "Options stand anywhere behind the verb, as `--option VALUE` or `--option=VALUE`; `--` "
         "ends "
         "them.\nEvery verb has `-h`, `--help`. The result goes to standard output, messages go to "
-        "standard error.\n\n"
+        "standard error.\n[output.md](output.md) describes both, and the JSON and CSV.\n\n"
         "| exit code | meaning |\n| --- | --- |\n"
         "| 0 | done |\n"
         "| 1 | failed: a faulty file, input or output, a calculation without a result |\n"

@@ -2,6 +2,8 @@
 /* steptime docs: the pages that are written from tables and sheets. */
 #include "cli/cli.h"
 
+#include "base/yaml.h"
+
 #include <string.h>
 
 static const cli_option options[] = {CLI_ROW_PATH, CLI_ROW_OUTPUT, CLI_ROW_END};
@@ -12,23 +14,76 @@ static const cli_example examples[] = {
     {NULL, NULL},
 };
 
+typedef struct sheet_list {
+    const st_path_entry *entries;
+    bool *included; /* by another sheet of the list: its formulas stand there */
+    size_t count;
+} sheet_list;
+
+static void mark(sheet_list *list, const char *name)
+{
+    for (size_t i = 0; i < list->count; i++)
+        list->included[i] = list->included[i] || strcmp(list->entries[i].name, name) == 0;
+}
+
+/* Marks what a sheet includes by name; a file that cannot be read is told when the sheet is loaded.
+ */
+static st_status mark_included(cli_run *run, const st_paths *paths, sheet_list *list, size_t index)
+{
+    st_source source = {0};
+    const st_yaml_node *root = NULL;
+    st_status status = st_paths_read(paths, ST_FOLDER_SHEETS, list->entries[index].name,
+                                     (st_place){0}, run->arena, &source, run->errors);
+    if (status == ST_OK)
+        status =
+            st_yaml_parse(source.file, source.text, source.length, run->arena, &root, run->errors);
+    const st_yaml_node *include = status == ST_OK ? st_yaml_get(root, "include") : NULL;
+    if (include != NULL && include->kind == ST_YAML_SCALAR)
+        mark(list, include->text);
+    for (size_t i = 0; include != NULL && include->kind == ST_YAML_LIST && i < include->count;
+         i++) {
+        if (include->items[i]->kind == ST_YAML_SCALAR)
+            mark(list, include->items[i]->text);
+    }
+    return status;
+}
+
+static st_status list_sheets(cli_run *run, const st_paths *paths, sheet_list *list)
+{
+    st_status status = st_paths_list(paths, ST_FOLDER_SHEETS, run->arena, &list->entries,
+                                     &list->count, run->errors);
+    if (status != ST_OK)
+        return status;
+    list->included = st_arena_alloc(run->arena, list->count + 1, sizeof *list->included);
+    if (list->included == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; status == ST_OK && i < list->count; i++)
+        status = mark_included(run, paths, list, i);
+    return status;
+}
+
+static st_status write_sheet(cli_run *run, const st_paths *paths, const char *name)
+{
+    st_sheet_reader reader = st_paths_sheet_reader(paths);
+    const st_sheet *sheet = NULL;
+    st_status status = st_sheet_load(&reader, name, run->arena, &sheet, run->errors);
+    if (status == ST_OK)
+        st_sheet_write_markdown(sheet, 2, run->arena, &run->result);
+    return status;
+}
+
 static st_status write_formulas(cli_run *run)
 {
     st_paths *paths = NULL;
-    const st_path_entry *entries = NULL;
-    size_t count = 0;
+    sheet_list list = {0};
     st_status status = cli_paths(run, &paths);
     if (status == ST_OK)
-        status = st_paths_list(paths, ST_FOLDER_SHEETS, run->arena, &entries, &count, run->errors);
-    if (status == ST_OK)
-        st_buffer_text(&run->result, "# Formulas\n\nEvery sheet that steptime ships, written by "
-                                     "`steptime docs formulas`.\n");
-    for (size_t i = 0; status == ST_OK && i < count; i++) {
-        st_sheet_reader reader = st_paths_sheet_reader(paths);
-        const st_sheet *sheet = NULL;
-        status = st_sheet_load(&reader, entries[i].name, run->arena, &sheet, run->errors);
-        if (status == ST_OK)
-            st_sheet_write_markdown(sheet, 2, run->arena, &run->result);
+        status = list_sheets(run, paths, &list);
+    st_buffer_text(&run->result, "# Formulas\n\nEvery sheet that steptime ships, with what it "
+                                 "includes, written by `steptime docs formulas`.\n");
+    for (size_t i = 0; status == ST_OK && i < list.count; i++) {
+        if (!list.included[i])
+            status = write_sheet(run, paths, list.entries[i].name);
     }
     st_paths_destroy(paths);
     if (status != ST_OK)

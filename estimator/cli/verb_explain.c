@@ -7,7 +7,7 @@
 enum { DEPTH_MAX = 1000 }; /* levels; nobody reads deeper, and every level costs a call */
 
 static const cli_option options[] = {
-    {CLI_DEPTH, CLI_ONE, 0, "depth", "N", NULL, CLI_WORD_NONE,
+    {CLI_DEPTH, CLI_ONE, CLI_WORD_NONE, 0, "depth", "N", NULL,
      "levels below the cell; 0 shows the cell alone, without this option it goes down to the "
      "inputs"},
     CLI_ROW_SHEET,

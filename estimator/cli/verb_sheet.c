@@ -8,7 +8,7 @@
 
 static const cli_option check_options[] = {CLI_ROW_PATH, CLI_ROW_END};
 static const cli_option show_options[] = {
-    {CLI_PROGRAM, CLI_FLAG, 0, "program", NULL, NULL, CLI_WORD_NONE,
+    {CLI_PROGRAM, CLI_FLAG, CLI_WORD_NONE, 0, "program", NULL, NULL,
      "show the operations that the sheet is compiled to as well"},
     CLI_ROW_JSON,
     CLI_ROW_PATH,
@@ -17,8 +17,8 @@ static const cli_option show_options[] = {
     CLI_ROW_END};
 static const cli_option list_options[] = {CLI_ROW_JSON, CLI_ROW_CSV, CLI_ROW_PATH, CLI_ROW_OUTPUT,
                                           CLI_ROW_END};
-static const cli_option export_options[] = {{CLI_FORMAT, CLI_ONE, 0, "format", "FORMAT", "md latex",
-                                             CLI_WORD_CHOICE,
+static const cli_option export_options[] = {{CLI_FORMAT, CLI_ONE, CLI_WORD_CHOICE, 0, "format",
+                                             "FORMAT", "md latex",
                                              "md (Markdown, the default) or latex"},
                                             CLI_ROW_PATH,
                                             CLI_ROW_OUTPUT,

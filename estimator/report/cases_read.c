@@ -235,7 +235,8 @@ static void read_source(case_reader *reader, const st_yaml_node *root, const cha
     source->cases = list != NULL ? alloc(reader, count + 1, sizeof *source->cases) : NULL;
     for (size_t i = 0; source->cases != NULL && i < count; i++)
         read_case(reader, list->items[i], &source->cases[source->case_count++]);
-    check_names(reader, source);
+    if (source->cases != NULL)
+        check_names(reader, source);
 }
 
 st_status st_cases_load(const st_paths *paths, const char *name, st_arena *arena,

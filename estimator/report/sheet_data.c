@@ -126,7 +126,10 @@ void st_sheet_write_json(const st_sheet *sheet, const st_program *program, st_ar
     st_json json = {.buffer = buffer};
     size_t count = 0;
     const st_cell_group *groups = st_sheet_groups(sheet, arena, &count);
-    buffer->failed = buffer->failed || groups == NULL;
+    if (groups == NULL) {
+        buffer->failed = true;
+        return;
+    }
     st_json_open(&json, NULL, '{');
     st_json_count(&json, "schema_version", ST_SCHEMA_VERSION);
     st_json_text(&json, "steptime", STEPTIME_VERSION);

@@ -166,33 +166,43 @@ static size_t fitting_prefix(const char *text, size_t width)
     return bytes < length && last_blank > 0 ? last_blank : bytes;
 }
 
-/* One line of a row: takes off the front of every field's rest what fits into its column. */
-static void write_line(const st_table *table, const st_paint *paint, const table_row *row,
-                       const size_t *widths, const char **rests, size_t indent, st_buffer *buffer)
+/* A row that is being written, line by line: what is left of every field. */
+typedef struct row_writer {
+    const st_table *table;
+    const st_paint *paint;
+    const table_row *row;
+    const size_t *widths;
+    const char *rests[ST_TABLE_COLUMNS];
+} row_writer;
+
+/* Takes off the front of every field's rest what fits into its column. */
+static void write_line(row_writer *writer, size_t indent, st_buffer *buffer)
 {
+    const st_table_column *columns = writer->table->columns;
     size_t padding = indent;
-    for (size_t i = 0; i < table->column_count; i++) {
-        if (widths[i] == 0)
+    for (size_t i = 0; i < writer->table->column_count; i++) {
+        const char **rest = &writer->rests[i];
+        if (writer->widths[i] == 0)
             continue;
-        size_t bytes = fitting_prefix(rests[i], widths[i]);
-        size_t blanks = widths[i] - st_utf8_count(rests[i], bytes);
-        padding += gap_before(table, i) + (table->columns[i].right ? blanks : 0);
+        size_t bytes = fitting_prefix(*rest, writer->widths[i]);
+        size_t blanks = writer->widths[i] - st_utf8_count(*rest, bytes);
+        padding += gap_before(writer->table, i) + (columns[i].right ? blanks : 0);
         if (bytes > 0) {
             st_buffer_printf(buffer, "%*s", (int)padding, "");
-            st_paint_span(paint, row->inks[i], rests[i], bytes, buffer);
+            st_paint_span(writer->paint, writer->row->inks[i], *rest, bytes, buffer);
             padding = 0;
         }
-        padding += table->columns[i].right ? 0 : blanks;
-        rests[i] += bytes;
-        rests[i] += strspn(rests[i], " ");
+        padding += columns[i].right ? 0 : blanks;
+        *rest += bytes;
+        *rest += strspn(*rest, " ");
     }
     st_buffer_text(buffer, "\n");
 }
 
-static bool has_rest(const st_table *table, const char *const *rests)
+static bool has_rest(const row_writer *writer)
 {
-    for (size_t i = 0; i < table->column_count; i++) {
-        if (rests[i][0] != '\0')
+    for (size_t i = 0; i < writer->table->column_count; i++) {
+        if (writer->rests[i][0] != '\0')
             return true;
     }
     return false;
@@ -210,10 +220,10 @@ void st_table_write(const st_table *table, const st_paint *paint, size_t indent,
             st_buffer_text(buffer, "\n");
             continue;
         }
-        const char *rests[ST_TABLE_COLUMNS];
-        memcpy(rests, row->fields, sizeof rests);
+        row_writer writer = {.table = table, .paint = paint, .row = row, .widths = widths};
+        memcpy(writer.rests, row->fields, sizeof writer.rests);
         do {
-            write_line(table, paint, row, widths, rests, indent, buffer);
-        } while (has_rest(table, rests));
+            write_line(&writer, indent, buffer);
+        } while (has_rest(&writer));
     }
 }

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Writes the files that tests/cli/cases.txt reads into the working folder: good ones, and bad ones of
-# every kind that a user or a stranger may give.
+# Writes the files that tests/cli/cases.txt reads into the working folder: good ones, and bad ones
+# of every kind that a user or a stranger may give.
 set -eu
 
 job() {
@@ -40,7 +40,7 @@ printf 'sheet: good\nconstants: {C: 2.385 GB/s, V: 3 MB}\n' >tree/configs/jobs/i
 # ---- bad jobs
 : >empty.yaml
 printf '# only a comment\n' >comment.yaml
-job | sed 's/^model:/modell:/' >misspelt.yaml
+job | sed 's/^model:/modeel:/' >misspelt.yaml
 job | sed 's/tp: 2/tpp: 2/' >misspelt-inside.yaml
 { job && echo 'model: gpt-1.5b'; } >twice.yaml
 { job && echo 'cluster:' && echo '  nic_bandwidth: 12 GiB'; } | sed '/^cluster: rtx/d' >unit.yaml
@@ -129,12 +129,12 @@ cite: c
 cases:
   - name: a
     job: gpt-3b-32x3090
-    valuess:
+    valuezz:
       - {cell: T_iter, published: "1 s", tolerance: "0"}
   - name: b
     job: gpt-3b-32x3090
     values:
-      - {cell: T_iter, publishd: "1 s", tolerance: "-1 %"}
+      - {cell: T_iter, publishedd: "1 s", tolerance: "-1 %"}
       - {cell: T_iter, published: "1 s", tolerance: "2 s"}
   - name: b
     job: gpt-3b-32x3090

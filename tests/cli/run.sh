@@ -8,7 +8,7 @@
 #
 # Cases are `EXIT | OUTPUT | MESSAGES | COMMAND`. "-" means that nothing stands there, "*" anything,
 # any other text must be part of it. Commands run in one new folder with the files of inputs.sh;
-# $ROOT is the source folder. A program that dies or that a sanitizer stops fails whatever is expected.
+# $ROOT is the source folder. What a sanitizer stops fails whatever is expected.
 set -u
 
 program=$(readlink -f "$1")
