@@ -322,7 +322,7 @@ static st_status emit(st_program *program, const st_lowering *lowering, const ui
     }
     mark_all_live(&emitter, roots, root_count);
     if (!emit_constants(&emitter) || !emit_instructions(&emitter) || !emit_calls(&emitter) ||
-        !allocate_registers(&emitter)) {
+        !allocate_registers(&emitter) || !st_program_group(program, graph->arena)) {
         return out_of_memory(errors);
     }
     for (size_t i = 0; i < root_count; i++) {

@@ -35,8 +35,9 @@ typedef struct st_program_call {
 
 struct st_program {
     const st_sheet *sheet;
-    st_program_options options; /* for compiling again when something is to be explained */
-    st_instruction *instructions;
+    st_program_options options;   /* for compiling again when something is to be explained */
+    st_instruction *instructions; /* in the graph's order, for blocks */
+    st_instruction *grouped;      /* by operation, for single rows; one of ST_OP_CONSTANT ends it */
     size_t instruction_count;
     double *constants;
     size_t constant_count;
@@ -52,6 +53,9 @@ struct st_program {
     size_t call_count;
     size_t argument_count; /* of the call with most arguments */
 };
+
+/* Fills program->grouped; false when out of memory. */
+bool st_program_group(st_program *program, st_arena *arena) ST_NODISCARD;
 
 static inline uint32_t st_program_first_constant(const st_program *program)
 {

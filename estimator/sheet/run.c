@@ -136,7 +136,7 @@ st_status st_program_run_one(const st_program *program, st_workspace *workspace,
 {
     double *scalars = workspace->scalars;
     memcpy(scalars, inputs, program->sheet->input_count * sizeof(double));
-    st_scalars_run(program, program->instructions, program->instruction_count, scalars);
+    st_scalars_run(program, scalars);
     for (size_t i = 0; i < program->output_count; i++) {
         outputs[i] = scalars[program->outputs[i].slot];
     }
@@ -280,7 +280,7 @@ static void prepare(st_workspace *workspace, const st_column *inputs, const st_t
         if (varies) {
             add_step(workspace, instruction);
         } else {
-            st_scalars_run(program, instruction, 1, workspace->scalars);
+            st_scalars_run_one(program, instruction, workspace->scalars);
         }
         write_outputs(workspace, instruction->target, NULL, targets);
     }

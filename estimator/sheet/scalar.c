@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The evaluator of single rows: one switch in one loop.
+ * The evaluator of single rows: a switch over groups of equal operations (see group.c).
  *
  * It is a file of its own because it wants its own compiler flags (see meson.build): optimisers
  * like to merge the ends of the cases, and then one hard to predict jump serves all operations.
@@ -40,36 +40,48 @@ static double call_scalar(const double *scalars, const st_program_call *call)
     return st_provider_call_one(call->provider, arguments);
 }
 
-/* Operations over scalars; the loop of a single estimate, so each case loads only what it needs. */
-void st_scalars_run(const st_program *program, const st_instruction *first, size_t count,
-                    double *scalars)
+void st_scalars_run_one(const st_program *program, const st_instruction *instruction,
+                        double *scalars)
 {
-    for (const st_instruction *i = first; i < first + count; i++) {
+    scalars[instruction->target] = instruction->op == ST_OP_CALL
+                                       ? call_scalar(scalars, &program->calls[instruction->a])
+                                       : st_apply(instruction->op, scalars[instruction->a],
+                                                  scalars[instruction->b], scalars[instruction->c]);
+}
+
+/* A group of one operation runs in its own small loop. */
+#define GROUP(name, value)                                                                         \
+    case ST_OP_##name:                                                                             \
+        do {                                                                                       \
+            scalars[i->target] = (value);                                                          \
+            i++;                                                                                   \
+        } while (i->op == ST_OP_##name);                                                           \
+        break;
+
+static inline double unary(const double *scalars, const st_instruction *i, st_op op)
+{
+    return st_apply(op, scalars[i->a], 0, 0);
+}
+
+static inline double binary(const double *scalars, const st_instruction *i, st_op op)
+{
+    return st_apply(op, scalars[i->a], scalars[i->b], 0);
+}
+
+void st_scalars_run(const st_program *program, double *scalars)
+{
+    const st_instruction *i = program->grouped;
+    for (;;) {
         switch (i->op) {
-#define RUN_UNARY(name, symbol, value)                                                             \
-    case ST_OP_##name: {                                                                           \
-        const double x = scalars[i->a];                                                            \
-        scalars[i->target] = (value);                                                              \
-        break;                                                                                     \
-    }
-#define RUN_BINARY(name, symbol, value)                                                            \
-    case ST_OP_##name: {                                                                           \
-        const double x = scalars[i->a];                                                            \
-        const double y = scalars[i->b];                                                            \
-        scalars[i->target] = (value);                                                              \
-        break;                                                                                     \
-    }
-            ST_UNARY_OPS(RUN_UNARY)
-            ST_BINARY_OPS(RUN_BINARY)
-        case ST_OP_SELECT:
-            scalars[i->target] = st_select(scalars[i->a], scalars[i->b], scalars[i->c]);
-            break;
-        case ST_OP_CALL:
-            scalars[i->target] = call_scalar(scalars, &program->calls[i->a]);
-            break;
-        case ST_OP_CONSTANT:
+#define GROUP_UNARY(name, symbol, value)  GROUP(name, unary(scalars, i, ST_OP_##name))
+#define GROUP_BINARY(name, symbol, value) GROUP(name, binary(scalars, i, ST_OP_##name))
+            ST_UNARY_OPS(GROUP_UNARY)
+            ST_BINARY_OPS(GROUP_BINARY)
+            GROUP(SELECT, st_select(scalars[i->a], scalars[i->b], scalars[i->c]))
+            GROUP(CALL, call_scalar(scalars, &program->calls[i->a]))
+        case ST_OP_CONSTANT: /* the end */
         case ST_OP_INPUT:
-            break;
+            return;
         }
     }
 }

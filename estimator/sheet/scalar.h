@@ -5,9 +5,11 @@
 
 #include "sheet/program.h"
 
-/* Runs `count` instructions from `first` on; scalars[slot] is a slot's value. */
-void st_scalars_run(const st_program *program, const st_instruction *first, size_t count,
-                    double *scalars);
+/* Runs the whole program for one row; scalars[slot] is a slot's value, inputs and constants set. */
+void st_scalars_run(const st_program *program, double *scalars);
+/* Runs one instruction. */
+void st_scalars_run_one(const st_program *program, const st_instruction *instruction,
+                        double *scalars);
 
 /* Values of a provider: NaN where it fails or gives what no estimate can use. */
 void st_provider_call(const st_provider *provider, size_t rows, const double *const *arguments,
