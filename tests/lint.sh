@@ -90,10 +90,11 @@ headers_alone() {
     done
 }
 
-# Every source belongs to some target, or it is dead.
+# Every source belongs to some target, or it is dead; one is built by a test.
 unbuilt() {
     local file
     for file in "${sources[@]}"; do
+        [[ $file != tests/install/consumer.c ]] || continue
         grep -qF -- "$file\"" "$1/compile_commands.json" || echo "$file: built into nothing"
     done
 }

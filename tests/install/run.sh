@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# `meson install` into an empty folder, then what a user of it does: run.sh SOURCE_ROOT BUILD_ROOT
+set -uo pipefail
+
+root=$1
+build=$2
+work=$(mktemp -d) || exit 1
+trap 'rm -rf -- "$work"' EXIT
+export XDG_CONFIG_HOME="$work/none" STEPTIME_PATH=''
+count=0
+failed=0
+
+verdict() {
+    local status=$?
+    count=$((count + 1))
+    if ((status == 0)); then
+        echo "ok $count - $1"
+    else
+        failed=$((failed + 1))
+        echo "not ok $count - $1"
+        sed 's/^/# /' "$work/log"
+    fi
+}
+
+find_one() {
+    find "$work/at" -path "*/$1" | grep .
+}
+
+meson install -C "$build" --no-rebuild --destdir "$work/at" >"$work/log" 2>&1
+verdict 'it installs'
+
+for file in bin/steptime include/steptime/steptime.h man/man1/steptime.1 \
+    bash-completion/completions/steptime steptime/formulas/li2024.yaml \
+    steptime/configs/jobs/gpt-3b-32x3090.yaml; do
+    find_one "$file" >"$work/log"
+    verdict "$file is there"
+done
+
+pkg_config=$(dirname -- "$(find_one pkgconfig/steptime.pc)")
+library=$(dirname -- "$(find_one libsteptime.so)")
+program=$(find_one bin/steptime)
+read -ra flags <<<"$(PKG_CONFIG_SYSROOT_DIR=$work/at PKG_CONFIG_PATH=$pkg_config \
+    pkg-config --cflags --libs steptime 2>"$work/log")"
+"${CC:-cc}" -std=c17 -Wall -Wextra -Werror "$root/tests/install/consumer.c" -o "$work/consumer" \
+    "${flags[@]}" >>"$work/log" 2>&1
+verdict 'a program builds with pkg-config alone'
+
+LD_LIBRARY_PATH=$library "$work/consumer" gpt-3b-32x3090 tp_messages >"$work/log" 2>&1 &&
+    [[ $(<"$work/log") == 680 ]]
+verdict 'that program computes'
+
+readelf -d "$library/libsteptime.so" | grep SONAME >"$work/log" &&
+    grep -q 'libsteptime\.so\.0\]' "$work/log"
+verdict 'the library carries its ABI number'
+
+(cd / && "$program" estimate gpt-3b-32x3090) >"$work/log" 2>&1
+verdict 'the installed program estimates'
+
+echo "1..$count"
+((failed == 0))
