@@ -212,6 +212,8 @@ static void write_value_csv(const st_case_source *source, const st_case *item,
     if (value->compared) {
         st_exact_text(value->type, value->published_value, published, sizeof published);
         st_exact_text(value->type, value->value, ours, sizeof ours);
+    }
+    if (value->compared && isfinite(value->difference_frac)) {
         st_number_format(value->difference_frac, difference, sizeof difference);
     }
     const char *const fields[] = {

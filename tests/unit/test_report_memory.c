@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What estimator/report does when memory runs out: every allocation fails once, then all from one
+ * on. A writer either has the whole text or says that it failed; nothing crashes or leaks.
+ */
+#include "report_support.h"
+
+#include "report/cases.h"
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+
+/* Allocations until the first failure, and whether all later ones fail too. */
+static struct {
+    bool is_armed;
+    bool is_lasting;
+    int left;
+    int failed;
+} fault;
+
+static bool must_fail(void)
+{
+    if (!fault.is_armed)
+        return false;
+    if (fault.left > 0) {
+        fault.left--;
+        return false;
+    }
+    fault.failed++;
+    fault.is_armed = fault.is_lasting;
+    return true;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return must_fail() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return must_fail() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    return must_fail() ? NULL : __real_realloc(old, size);
+}
+
+typedef st_status scenario(const fixture *own, st_arena *arena, st_errors *errors,
+                           st_buffer *buffer);
+
+/* The text of a run in which nothing fails; NULL where an allocation failed and was noticed. */
+static char *run_scenario(scenario *run, const fixture *own)
+{
+    char *text = NULL;
+    st_buffer buffer = {0};
+    st_errors *errors = st_errors_create();
+    st_arena *arena = st_arena_create();
+    st_status status = ST_ERR_MEMORY;
+    if (errors != NULL && arena != NULL)
+        status = run(own, arena, errors, &buffer);
+    if (status == ST_OK && !buffer.failed) {
+        text = buffer.data;
+        buffer.data = NULL;
+    }
+    st_buffer_free(&buffer);
+    st_arena_destroy(arena);
+    st_errors_destroy(errors);
+    return text;
+}
+
+static void assert_same(const char *text, const char *whole)
+{
+    /* A message for which there was no memory says the least: that is no harm to the result. */
+    if (strstr(text, "warning: a check of the sheet fails") != NULL)
+        return;
+    size_t same = 0;
+    while (text[same] != '\0' && text[same] == whole[same])
+        same++;
+    if (text[same] != whole[same])
+        fail_msg("failure %d: '%.80s' instead of '%.80s'", fault.failed, text + same, whole + same);
+}
+
+static void fail_each(scenario *run, const fixture *own)
+{
+    memset(&fault, 0, sizeof fault);
+    char *whole = run_scenario(run, own);
+    assert_non_null(whole);
+    int failures = 0;
+    for (int lasting = 0; lasting < 2; lasting++) {
+        int at = 0;
+        do {
+            memset(&fault, 0, sizeof fault);
+            fault.left = at++;
+            fault.is_lasting = lasting != 0;
+            fault.is_armed = true;
+            char *text = run_scenario(run, own);
+            fault.is_armed = false;
+            failures += fault.failed > 0;
+            if (text != NULL)
+                assert_same(text, whole);
+            free(text);
+        } while (fault.failed > 0 && at < 10000);
+        assert_true(at < 10000);
+    }
+    assert_true(failures > 10);
+    free(whole);
+}
+
+static st_status station(const fixture *own, st_arena *arena, st_errors *errors,
+                         st_estimate *estimate)
+{
+    static const char *const sets[] = {"cluster.nic_bandwidth=1 MB/s"}; /* slow: a warning */
+    st_request request = {.job = "station", .sets = sets, .set_count = 1};
+    st_status status = st_estimate_load(own->paths, &request, arena, estimate, errors);
+    if (status == ST_OK)
+        status = st_estimate_show_report(estimate, true, arena);
+    if (status == ST_OK)
+        status = st_estimate_run(estimate, arena, errors);
+    /* The warning is part of the text; without it the run counts as one that failed. */
+    if (status == ST_OK && st_errors_size(errors) != 1)
+        status = ST_ERR_MEMORY;
+    return status;
+}
+
+static st_status estimate_as_text(const fixture *own, st_arena *arena, st_errors *errors,
+                                  st_buffer *buffer)
+{
+    st_estimate estimate;
+    const st_paint narrow = {true, 50};
+    st_status status = station(own, arena, errors, &estimate);
+    if (status == ST_OK)
+        st_estimate_write_text(&estimate, errors, &narrow, arena, buffer);
+    return status;
+}
+
+static st_status estimate_as_json_and_csv(const fixture *own, st_arena *arena, st_errors *errors,
+                                          st_buffer *buffer)
+{
+    st_estimate estimate;
+    st_status status = station(own, arena, errors, &estimate);
+    if (status == ST_OK) {
+        st_estimate_write_json(&estimate, errors, buffer);
+        st_estimate_write_csv(&estimate, buffer);
+    }
+    return status;
+}
+
+static st_status explanation(const fixture *own, st_arena *arena, st_errors *errors,
+                             st_buffer *buffer)
+{
+    st_estimate estimate;
+    const st_explanation *found = NULL;
+    st_status status = station(own, arena, errors, &estimate);
+    if (status == ST_OK)
+        status = st_program_explain(estimate.program, estimate.input_values, "spare", -1, arena,
+                                    &found, errors);
+    if (status == ST_OK) {
+        st_explanation_write_text(&estimate, found, &plain, arena, buffer);
+        st_explanation_write_json(&estimate, found, buffer);
+    }
+    return status;
+}
+
+static st_status sheet_in_all_forms(const fixture *own, st_arena *arena, st_errors *errors,
+                                    st_buffer *buffer)
+{
+    st_estimate estimate;
+    st_status status = station(own, arena, errors, &estimate);
+    if (status == ST_OK) {
+        st_sheet_write_text(estimate.sheet, &plain, arena, buffer);
+        st_sheet_write_json(estimate.sheet, estimate.program, arena, buffer);
+        st_sheet_write_markdown(estimate.sheet, 1, arena, buffer);
+        st_sheet_write_latex(estimate.sheet, arena, buffer);
+    }
+    return status;
+}
+
+static st_status validation(const fixture *own, st_arena *arena, st_errors *errors,
+                            st_buffer *buffer)
+{
+    st_case_source source;
+    st_status status = st_cases_load(own->paths, "book", arena, &source, errors);
+    if (status == ST_OK)
+        status = st_cases_run(own->paths, arena, &source, errors);
+    if (status == ST_OK) {
+        st_cases_write_text(&source, 1, &plain, arena, buffer);
+        st_cases_write_json(&source, 1, buffer);
+        st_cases_write_csv(&source, 1, buffer);
+    }
+    return status;
+}
+
+static void every_form_is_whole_or_has_failed(void **state)
+{
+    static scenario *const scenarios[] = {estimate_as_text, estimate_as_json_and_csv, explanation,
+                                          sheet_in_all_forms, validation};
+    fixture *own = *state;
+    write_pump(own);
+    write_text(own, "validation/book/cases.yaml",
+               "source: book\ntitle: t\ncite: c\ncases:\n"
+               "  - name: a\n    job: station\n    set: [parallel.dp=4]\n"
+               "    values: [{cell: n, published: 4, tolerance: 0}]\n");
+    for (size_t i = 0; i < COUNT(scenarios); i++)
+        fail_each(scenarios[i], own);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(every_form_is_whole_or_has_failed, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

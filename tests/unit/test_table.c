@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Colour, wrapping and columns. */
+#include "report_support.h"
+
+#include "report/text.h"
+
+static void ink_surrounds_text_only_in_colour(void **state)
+{
+    (void)state;
+    st_buffer buffer = {0};
+    const st_paint color = {true, 0};
+    st_paint_text(&plain, ST_INK_STRONG, "T_iter", &buffer);
+    assert_text(&buffer, "T_iter");
+    st_paint_text(&color, ST_INK_STRONG, "T_iter", &buffer);
+    assert_text(&buffer, "\033[1mT_iter\033[0m");
+    st_paint_text(&color, ST_INK_PLAIN, "T_iter", &buffer);
+    assert_text(&buffer, "T_iter");
+    st_paint_text(&color, ST_INK_BAD, "", &buffer);
+    assert_text(&buffer, "");
+}
+
+static void what_a_terminal_acts_on_is_not_sent_to_it(void **state)
+{
+    (void)state;
+    st_buffer buffer = {0};
+    st_paint_text(&plain, ST_INK_PLAIN,
+                  "a\033[31mb\177c\xC2\x9B"
+                  "d\xFF"
+                  "e",
+                  &buffer);
+    assert_text(&buffer, "a?[31mb?c?d?e");
+    st_paint_text(&plain, ST_INK_PLAIN, "right\xE2\x80\xAEleft", &buffer);
+    assert_text(&buffer, "right?left");
+    st_paint_text(&plain, ST_INK_PLAIN, "two  blanks\t\n and é", &buffer);
+    assert_text(&buffer, "two blanks and é");
+    st_paint_span(&plain, ST_INK_PLAIN, "abcdef", 4, &buffer);
+    assert_text(&buffer, "abcd");
+}
+
+static void text_wraps_to_the_width_of_a_terminal(void **state)
+{
+    (void)state;
+    st_buffer buffer = {0};
+    const st_paint narrow = {false, 12};
+    const char *text = "one two three four";
+    st_paint_wrapped(&plain, text, 0, 2, &buffer);
+    assert_text(&buffer, "one two three four");
+    st_paint_wrapped(&narrow, text, 0, 2, &buffer);
+    assert_text(&buffer, "one two\n  three four");
+    st_paint_wrapped(&narrow, text, 8, 2, &buffer);
+    assert_text(&buffer, "one\n  two three\n  four");
+    st_paint_wrapped(&narrow, " é\xC3\xA9é\xC3\xA9 éééé \n x ", 0, 0, &buffer);
+    assert_text(&buffer, "éééé éééé x");
+    st_paint_wrapped(&narrow, "", 0, 0, &buffer);
+    assert_text(&buffer, "");
+    st_paint_wrapped(&narrow, "a-word-that-does-not-fit at all", 0, 1, &buffer);
+    assert_text(&buffer, "a-word-that-does-not-fit\n at all");
+}
+
+static const st_table_column columns[] = {
+    {.ink = ST_INK_NAME}, {.right = true}, {.joined = true}, {.elastic = true}};
+
+static st_table *table_of(st_arena *arena)
+{
+    st_table *table = st_table_create(arena, columns, COUNT(columns));
+    assert_non_null(table);
+    return table;
+}
+
+static void row(st_table *table, const char *a, const char *b, const char *c, const char *d)
+{
+    const char *const fields[] = {a, b, c, d};
+    st_table_row(table, fields);
+}
+
+static void columns_are_as_wide_as_their_widest_field(void **state)
+{
+    const fixture *own = *state;
+    st_buffer buffer = {0};
+    st_table *table = table_of(own->arena);
+    st_table_title(table, "Time, a title that is wider than any row");
+    row(table, "T", "16.73", "s", "iteration");
+    row(table, "T_comp", "2.385", "ms", NULL);
+    st_table_title(table, "");
+    row(table, "é", "1", "", "two  blanks\nhere");
+    st_table_write(table, &plain, 2, &buffer);
+    assert_text(&buffer, "Time, a title that is wider than any row\n"
+                         "  T       16.73 s   iteration\n"
+                         "  T_comp  2.385 ms\n"
+                         "\n"
+                         "  é           1     two blanks here\n");
+}
+
+static void columns_without_a_field_take_no_room(void **state)
+{
+    const fixture *own = *state;
+    st_buffer buffer = {0};
+    st_table *table = table_of(own->arena);
+    row(table, "a", "", "", "b");
+    st_table_write(table, &plain, 0, &buffer);
+    assert_text(&buffer, "a  b\n");
+    st_table *none = table_of(own->arena);
+    st_table_write(none, &plain, 0, &buffer);
+    assert_text(&buffer, "");
+    row(none, "", NULL, "", "");
+    st_table_write(none, &plain, 3, &buffer);
+    assert_text(&buffer, "\n");
+}
+
+static void an_elastic_column_gives_way_on_a_terminal(void **state)
+{
+    const fixture *own = *state;
+    st_buffer buffer = {0};
+    const st_paint narrow = {false, 40};
+    const st_paint tiny = {false, 10};
+    st_table *table = table_of(own->arena);
+    row(table, "T", "16.73", "s", "time of one iteration with everything in it");
+    row(table, "C", "2", "GB/s", "short");
+    st_table_write(table, &narrow, 2, &buffer);
+    assert_text(&buffer, "  T  16.73 s     time of one iteration\n"
+                         "                 with everything in it\n"
+                         "  C      2 GB/s  short\n");
+    /* Nothing gives way beyond a readable width. */
+    st_table_write(table, &tiny, 2, &buffer);
+    assert_text(&buffer, "  T  16.73 s     time of one\n"
+                         "                 iteration with\n"
+                         "                 everything in it\n"
+                         "  C      2 GB/s  short\n");
+}
+
+static void long_words_are_cut_where_the_column_ends(void **state)
+{
+    const fixture *own = *state;
+    st_buffer buffer = {0};
+    const st_paint narrow = {false, 24};
+    st_table *table = table_of(own->arena);
+    row(table, "T", "", "", "abcdefghijklmnopqrstuvwxyzäöü0123456789");
+    st_table_write(table, &narrow, 0, &buffer);
+    assert_text(&buffer, "T  abcdefghijklmnopqrstu\n"
+                         "   vwxyzäöü0123456789\n");
+}
+
+static void fields_have_their_own_ink(void **state)
+{
+    const fixture *own = *state;
+    st_buffer buffer = {0};
+    const st_paint color = {true, 0};
+    st_table *table = table_of(own->arena);
+    st_table_ink(table, 0, ST_INK_BAD); /* no row yet: nothing happens */
+    st_table_title(table, "Title");
+    row(table, "T", "1", "s", "x");
+    st_table_ink(table, 3, ST_INK_GOOD);
+    row(table, "Tee", "2", "s", "y");
+    st_table_write(table, &color, 0, &buffer);
+    assert_text(&buffer, "\033[1mTitle\033[0m\n"
+                         "\033[36mT\033[0m    1 s  \033[32mx\033[0m\n"
+                         "\033[36mTee\033[0m  2 s  y\n");
+}
+
+static void two_tables_share_the_width_of_their_columns(void **state)
+{
+    const fixture *own = *state;
+    st_buffer buffer = {0};
+    st_table *first = table_of(own->arena);
+    st_table *second = table_of(own->arena);
+    row(first, "long_name", "1", "s", "a long meaning");
+    row(second, "T", "16.73", "GB/s", "b");
+    st_table_align(first, second, 3);
+    st_table_write(first, &plain, 0, &buffer);
+    st_table_write(second, &plain, 0, &buffer);
+    assert_text(&buffer, "long_name      1 s     a long meaning\n"
+                         "T          16.73 GB/s  b\n");
+}
+
+static void numbers_part_from_their_units(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *number, *unit;
+    } cases[] = {
+        {"16.73 s", "16.73", "s"}, {"-2.5 FLOP/(B*s)", "-2.5", "FLOP/(B*s)"}, {"680", "680", ""},
+        {"full", "full", ""},      {"not finite", "not finite", ""},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char text[32];
+        const char *number = NULL;
+        const char *unit = NULL;
+        (void)snprintf(text, sizeof text, "%s", cases[i].text);
+        st_split_unit(text, &number, &unit);
+        assert_string_equal(number, cases[i].number);
+        assert_string_equal(unit, cases[i].unit);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ink_surrounds_text_only_in_colour),
+        cmocka_unit_test(what_a_terminal_acts_on_is_not_sent_to_it),
+        cmocka_unit_test(text_wraps_to_the_width_of_a_terminal),
+        cmocka_unit_test_setup_teardown(columns_are_as_wide_as_their_widest_field, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(columns_without_a_field_take_no_room, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_elastic_column_gives_way_on_a_terminal, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(long_words_are_cut_where_the_column_ends, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(fields_have_their_own_ink, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(two_tables_share_the_width_of_their_columns, set_up,
+                                        tear_down),
+        cmocka_unit_test(numbers_part_from_their_units),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
