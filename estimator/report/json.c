@@ -127,8 +127,15 @@ void st_exact_text(const st_type *type, double value, char *text, size_t size)
         return;
     }
     st_type_format(type, value, ST_STYLE_EXACT, text, size);
-    if (type->kind == ST_TYPE_NUMBER && isfinite(value))
-        text[strspn(text, "+-.0123456789eE")] = '\0';
+    if (type->kind != ST_TYPE_NUMBER || !isfinite(value))
+        return;
+    size_t length = strspn(text, "+-.0123456789eE");
+    const char *unit = text + length + (text[length] == ' ' ? 1 : 0);
+    bool is_declared = strcmp(*unit != '\0' ? unit : "1", type->unit.text) == 0;
+    text[length] = '\0';
+    /* No decimal in the declared unit is exact: the nearest one, for that is the unit we name. */
+    if (!is_declared)
+        (void)st_number_format(st_unit_from_base(&type->unit, value), text, size);
 }
 
 const char *st_type_unit_text(const st_type *type)

@@ -96,6 +96,9 @@ static void values_have_the_form_of_their_type(void **state)
     assert_string_equal(text, "selective");
     st_exact_text(&rate, 0.1, text, sizeof text);
     assert_string_equal(text, "1e-10");
+    /* No decimal in per cent gives exactly this value back: the number stays one of per cent. */
+    st_exact_text(&share, 0.35847513748225207, text, sizeof text);
+    assert_string_equal(text, "35.847513748225204");
 }
 
 static void places_have_as_many_parts_as_are_known(void **state)
