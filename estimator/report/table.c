@@ -30,6 +30,9 @@ struct st_table {
 /* A terminal narrower than this for an elastic column wraps by itself as well as we could. */
 enum { ELASTIC_MINIMUM = 16 };
 
+/* Where nothing wraps, a longer field of an elastic column moves only its own row. */
+enum { ELASTIC_MAXIMUM = 90 };
+
 st_table *st_table_create(st_arena *arena, const st_table_column *columns, size_t count)
 {
     st_table *table = st_arena_alloc(arena, 1, sizeof *table);
@@ -134,6 +137,8 @@ static void measure(const st_table *table, const st_paint *paint, size_t indent,
     size_t total = indent;
     for (size_t i = 0; i < table->column_count; i++) {
         widths[i] = widest_field(table, i);
+        if (paint->width == 0 && table->columns[i].elastic && widths[i] > ELASTIC_MAXIMUM)
+            widths[i] = ELASTIC_MAXIMUM;
         total += widths[i] > 0 ? widths[i] + gap_before(table, i) : 0;
     }
     while (paint->width > 0 && total > paint->width) {
@@ -184,8 +189,10 @@ static void write_line(row_writer *writer, size_t indent, st_buffer *buffer)
         const char **rest = &writer->rests[i];
         if (writer->widths[i] == 0)
             continue;
-        size_t bytes = fitting_prefix(*rest, writer->widths[i]);
-        size_t blanks = writer->widths[i] - st_utf8_count(*rest, bytes);
+        bool wraps = writer->paint->width > 0;
+        size_t bytes = wraps ? fitting_prefix(*rest, writer->widths[i]) : strlen(*rest);
+        size_t shown = st_utf8_count(*rest, bytes);
+        size_t blanks = shown < writer->widths[i] ? writer->widths[i] - shown : 0;
         padding += gap_before(writer->table, i) + (columns[i].right ? blanks : 0);
         if (bytes > 0) {
             st_buffer_printf(buffer, "%*s", (int)padding, "");

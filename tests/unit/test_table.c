@@ -128,6 +128,27 @@ static void an_elastic_column_gives_way_on_a_terminal(void **state)
                          "  C      2 GB/s  short\n");
 }
 
+static void a_very_long_field_moves_its_own_row_only(void **state)
+{
+    const fixture *own = *state;
+    static const st_table_column two[] = {{.elastic = true}, {0}};
+    st_buffer buffer = {0};
+    st_buffer expected = {0};
+    char longest[131];
+    memset(longest, 'x', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    st_table *table = st_table_create(own->arena, two, COUNT(two));
+    assert_non_null(table);
+    const char *const first[] = {longest, "a"};
+    const char *const second[] = {"y", "b"};
+    st_table_row(table, first);
+    st_table_row(table, second);
+    st_table_write(table, &plain, 0, &buffer);
+    st_buffer_printf(&expected, "%s  a\ny%89s  b\n", longest, "");
+    assert_text(&buffer, expected.data);
+    st_buffer_free(&expected);
+}
+
 static void long_words_are_cut_where_the_column_ends(void **state)
 {
     const fixture *own = *state;
@@ -202,6 +223,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(columns_without_a_field_take_no_room, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_elastic_column_gives_way_on_a_terminal, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_very_long_field_moves_its_own_row_only, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(long_words_are_cut_where_the_column_ends, set_up,
                                         tear_down),
