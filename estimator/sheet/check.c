@@ -55,14 +55,20 @@ static const char *describe(st_checker *checker, const st_expr *expr)
                           st_checker_describe_type(checker, &expr->type));
 }
 
+/* Finding a place takes a walk through the text: not for an error that nobody will see. */
+static st_place place_at(const st_checker *checker, size_t offset)
+{
+    return st_errors_full(checker->errors) ? (st_place){0}
+                                           : st_formula_place_at(checker->formula, offset);
+}
+
 static bool fault(st_checker *checker, size_t offset, st_status status, const char *message,
                   const char *expected)
 {
-    (void)st_errors_add(checker->errors,
-                        &(st_error){.status = status,
-                                    .place = st_formula_place_at(checker->formula, offset),
-                                    .message = message,
-                                    .expected = expected});
+    (void)st_errors_add(checker->errors, &(st_error){.status = status,
+                                                     .place = place_at(checker, offset),
+                                                     .message = message,
+                                                     .expected = expected});
     return false;
 }
 
@@ -90,21 +96,11 @@ static bool find_argument(const st_checker *checker, const char *name, uint32_t 
     return false;
 }
 
-static bool is_enum_value(const st_checker *checker, const char *name)
-{
-    for (size_t i = 0; i < checker->sheet->enum_count; i++) {
-        const st_enum *entry = &checker->sheet->enums[i];
-        for (size_t j = 0; j < entry->count; j++) {
-            if (strcmp(entry->values[j], name) == 0) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 static const char *nearest_name(const st_checker *checker, const char *name)
 {
+    if (st_errors_full(checker->errors)) {
+        return NULL;
+    }
     if (checker->function == NULL) {
         return st_sheet_nearest(checker->sheet, name);
     }
@@ -129,7 +125,7 @@ static bool unknown_name(st_checker *checker, const st_expr *expr)
     (void)st_errors_add(
         checker->errors,
         &(st_error){.status = ST_ERR_NAME,
-                    .place = st_formula_place_at(checker->formula, expr->offset),
+                    .place = place_at(checker, expr->offset),
                     .message = st_errors_text(checker->errors, "unknown name '%.60s'", expr->name),
                     .expected = expected,
                     .suggestion = expected == NULL ? nearest_name(checker, expr->name) : NULL});
@@ -152,7 +148,7 @@ static bool check_name(st_checker *checker, st_expr *expr)
         expr->name_kind = ST_NAME_INPUT;
         expr->type = sheet->inputs[index].type;
         sheet->inputs[index].used = true;
-    } else if (is_enum_value(checker, expr->name)) {
+    } else if (st_names_get(&sheet->value_names, expr->name, &index)) {
         /* Which enumeration is meant, its surroundings tell: st_checker_expect settles it. */
         expr->name_kind = ST_NAME_VALUE;
         expr->type = (st_type){.kind = ST_TYPE_ENUM, .unit = st_unit_one()};
@@ -191,7 +187,7 @@ static bool settle(st_checker *checker, st_expr *expr, const st_enum *enumeratio
     (void)st_errors_add(
         checker->errors,
         &(st_error){.status = ST_ERR_NAME,
-                    .place = st_formula_place_at(checker->formula, expr->offset),
+                    .place = place_at(checker, expr->offset),
                     .message = st_errors_text(checker->errors, "'%.60s' is no value of '%s'",
                                               expr->name, enumeration->name),
                     .suggestion = st_nearest(expr->name, enumeration->values, enumeration->count)});
@@ -298,10 +294,25 @@ static bool constant_value(const st_expr *expr, double *value)
         return true;
     case ST_OPERATOR_DIVIDE:
         *value = a / b;
-        return isfinite(*value);
+        return true;
+    case ST_OPERATOR_POWER:
+        *value = pow(a, b);
+        return true;
     default:
         return false;
     }
+}
+
+/* Exponents stay far from the ends of their type, whatever formulas do to them. */
+static bool is_silly(st_dimension dimension)
+{
+    enum { MOST = 100 * ST_EXPONENT_ONE };
+    for (size_t i = 0; i < ST_DIMENSIONS; i++) {
+        if (dimension.exponent[i] > MOST || dimension.exponent[i] < -MOST) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool check_power(st_checker *checker, st_expr *expr)
@@ -324,11 +335,14 @@ static bool check_power(st_checker *checker, st_expr *expr)
                      "a number such as 2 or 0.5");
     }
     st_dimension result;
-    if (st_dimension_power(base->type.unit.dimension, value, &result) != ST_OK) {
-        return fault(
-            checker, exponent->offset, ST_ERR_UNIT,
-            st_errors_text(checker->errors, "%s has no such power", describe(checker, base)),
-            "a multiple of a twelfth, not too large");
+    if (st_dimension_power(base->type.unit.dimension, value, &result) != ST_OK ||
+        is_silly(result)) {
+        int length = exponent->length > 60 ? 60 : (int)exponent->length;
+        return fault(checker, exponent->offset, ST_ERR_UNIT,
+                     st_errors_text(checker->errors, "%s to the power %.*s has no unit",
+                                    describe(checker, base), length,
+                                    checker->formula->text + exponent->offset),
+                     "a multiple of a twelfth, such as 0.5 or 1/3, and not beyond 100");
     }
     expr->type = number_type(result);
     return true;
@@ -346,14 +360,9 @@ static bool check_product(st_checker *checker, st_expr *expr)
     st_dimension dimension = st_dimension_multiply(a->type.unit.dimension, b->type.unit.dimension,
                                                    expr->op == ST_OPERATOR_TIMES ? 1 : -1);
     expr->type = number_type(dimension);
-    for (size_t i = 0; i < ST_DIMENSIONS; i++) {
-        if (dimension.exponent[i] > 100 * ST_EXPONENT_ONE ||
-            dimension.exponent[i] < -100 * ST_EXPONENT_ONE) {
-            return fault(checker, expr->operator_offset, ST_ERR_UNIT,
-                         "the unit's exponent grows beyond 100", NULL);
-        }
-    }
-    return true;
+    return is_silly(dimension) ? fault(checker, expr->operator_offset, ST_ERR_UNIT,
+                                       "the unit's exponent grows beyond 100", NULL)
+                               : true;
 }
 
 static bool check_comparison(st_checker *checker, st_expr *expr)
@@ -441,7 +450,7 @@ static bool check_count(st_checker *checker, const st_expr *expr, size_t least, 
     (void)st_errors_add(
         checker->errors,
         &(st_error){.status = ST_ERR_VALUE,
-                    .place = st_formula_place_at(checker->formula, expr->offset),
+                    .place = place_at(checker, expr->offset),
                     .message = st_errors_text(checker->errors, "wrong number of arguments for '%s'",
                                               expr->name),
                     .found = st_errors_text(checker->errors, "%zu", count),
@@ -456,9 +465,10 @@ static bool check_if(st_checker *checker, st_expr *expr)
         !need_truth(checker, expr->children[0], "the condition of 'if'")) {
         return false;
     }
-    expr->type = expr->children[1]->type;
-    return need_same(checker, expr->children[2]->offset, expr->children[1], expr->children[2],
-                     "choose between");
+    bool good = need_same(checker, expr->children[2]->offset, expr->children[1], expr->children[2],
+                          "choose between");
+    expr->type = expr->children[1]->type; /* now that one branch has settled the other */
+    return good;
 }
 
 static bool check_extreme(st_checker *checker, st_expr *expr)
@@ -508,28 +518,33 @@ static bool check_one_argument(st_checker *checker, st_expr *expr)
     return need_pure(checker, argument, what);
 }
 
-static bool unknown_function(st_checker *checker, const st_expr *expr)
+static const char *nearest_function(const st_checker *checker, const char *name)
 {
     const st_sheet *sheet = checker->sheet;
     size_t builtin_count = 0;
     const char *const *builtins = st_builtin_names(&builtin_count);
-    const char *nearest = st_nearest(expr->name, builtins, builtin_count);
-    for (size_t i = 0; i < sheet->function_count; i++) {
+    const char *nearest = st_nearest(name, builtins, builtin_count);
+    for (size_t i = 0; i < sheet->function_count && !st_errors_full(checker->errors); i++) {
         const char *pair[2] = {nearest, sheet->functions[i].name};
-        nearest =
-            nearest == NULL ? st_nearest(expr->name, pair + 1, 1) : st_nearest(expr->name, pair, 2);
+        nearest = nearest == NULL ? st_nearest(name, pair + 1, 1) : st_nearest(name, pair, 2);
     }
+    return nearest;
+}
+
+static bool unknown_function(st_checker *checker, const st_expr *expr)
+{
+    const st_sheet *sheet = checker->sheet;
     bool cell = st_sheet_find_cell(sheet, expr->name) != NULL ||
                 st_sheet_find_input(sheet, expr->name) != NULL;
     (void)st_errors_add(
         checker->errors,
         &(st_error){.status = ST_ERR_NAME,
-                    .place = st_formula_place_at(checker->formula, expr->offset),
+                    .place = place_at(checker, expr->offset),
                     .message = st_errors_text(
                         checker->errors,
                         cell ? "'%.60s' is no function" : "unknown function '%.60s'", expr->name),
                     .expected = cell ? "'*' between a value and a parenthesis" : NULL,
-                    .suggestion = cell ? NULL : nearest});
+                    .suggestion = cell ? NULL : nearest_function(checker, expr->name)});
     return false;
 }
 
@@ -612,12 +627,13 @@ bool st_checker_expect(st_checker *checker, st_expr *expr, const st_type *type, 
     (void)st_errors_add(
         checker->errors,
         &(st_error){.status = numbers ? ST_ERR_UNIT : ST_ERR_VALUE,
-                    .place = st_formula_place_at(checker->formula, expr->offset),
+                    .place = place_at(checker, expr->offset),
                     .message = st_errors_text(checker->errors, "%s has the wrong %s", what,
                                               numbers ? "unit" : "type"),
                     .found = describe(checker, expr),
                     .expected =
-                        type->kind == ST_TYPE_NUMBER && strcmp(type->unit.text, "1") != 0
+                        type->kind == ST_TYPE_NUMBER && strcmp(type->unit.text, "1") != 0 &&
+                                strcmp(type->unit.text, wanted) != 0
                             ? st_errors_text(checker->errors, "%s (%s)", type->unit.text, wanted)
                             : wanted});
     return false;

@@ -10,14 +10,12 @@ typedef struct st_checker {
     st_errors *errors;
     const st_formula *formula;         /* the one being checked */
     const st_sheet_function *function; /* whose body it is; NULL: a cell, a check or a message */
-    size_t faults;                     /* formulas of the wrong type */
 } st_checker;
 
 /* Resolves and types a tree; false when a fault was reported. */
 bool st_checker_expr(st_checker *checker, st_expr *expr) ST_NODISCARD;
 /* Demands a type of an already typed tree; `what` begins the message, e.g. "cell 'T'". */
-bool st_checker_expect(st_checker *checker, st_expr *expr, const st_type *type,
-                       const char *what) ST_NODISCARD;
+bool st_checker_expect(st_checker *checker, st_expr *expr, const st_type *type, const char *what);
 const char *st_checker_describe_type(st_checker *checker, const st_type *type);
 
 #endif

@@ -13,9 +13,7 @@ static void check_formula(st_checker *checker, const st_formula *formula, const 
         return;
     }
     const char *what = name == NULL ? kind : st_errors_text(checker->errors, "%s '%s'", kind, name);
-    if (!st_checker_expect(checker, formula->expr, type, what)) {
-        checker->faults++;
-    }
+    (void)st_checker_expect(checker, formula->expr, type, what);
 }
 
 static void check_functions(st_checker *checker)
@@ -51,9 +49,8 @@ static void check_checks(st_checker *checker)
             }
             /* Any type may be shown, once it is known which: a bare enumeration value is not. */
             checker->formula = shown;
-            if (st_checker_expr(checker, shown->expr) &&
-                !st_checker_expect(checker, shown->expr, &shown->expr->type, "the message")) {
-                checker->faults++;
+            if (st_checker_expr(checker, shown->expr)) {
+                (void)st_checker_expect(checker, shown->expr, &shown->expr->type, "the message");
             }
         }
     }
@@ -83,7 +80,6 @@ static size_t check_height(st_checker *checker, const st_expr *expr, const size_
                                                          .message = "functions call functions, and "
                                                                     "the formula gets too deep",
                                                          .expected = "at most 4000 levels"});
-        checker->faults++;
         return 0; /* told once, not for everybody who calls this */
     }
     return height;
@@ -111,18 +107,17 @@ static void check_heights(st_checker *checker, const size_t *order, st_arena *ar
     }
 }
 
-static void warn_unused(st_checker *checker)
+void st_sheet_warn_unused(const st_sheet *sheet, st_errors *errors)
 {
-    for (size_t i = 0; i < checker->sheet->input_count; i++) {
-        const st_sheet_input *input = &checker->sheet->inputs[i];
+    for (size_t i = 0; i < sheet->input_count; i++) {
+        const st_sheet_input *input = &sheet->inputs[i];
         if (!input->used) {
-            (void)st_errors_add(checker->errors,
-                                &(st_error){.status = ST_ERR_NAME,
-                                            .severity = ST_SEVERITY_WARNING,
-                                            .place = input->place,
-                                            .message = st_errors_text(
-                                                checker->errors,
-                                                "no cell or check reads input '%s'", input->name)});
+            (void)st_errors_add(
+                errors, &(st_error){.status = ST_ERR_NAME,
+                                    .severity = ST_SEVERITY_WARNING,
+                                    .place = input->place,
+                                    .message = st_errors_text(
+                                        errors, "no cell or check reads input '%s'", input->name)});
         }
     }
 }
@@ -138,10 +133,6 @@ st_status st_sheet_check_all(st_sheet *sheet, st_arena *arena, st_errors *errors
     if (st_order_functions(sheet, arena, &functions, errors) == ST_OK) {
         check_heights(&checker, functions, arena);
     }
-    checker.faults += st_order_cells(sheet, NULL, arena, &sheet->cell_order, errors) != ST_OK;
-    if (st_errors_count(errors, ST_SEVERITY_ERROR) > before) {
-        return st_errors_status(errors);
-    }
-    warn_unused(&checker);
-    return ST_OK;
+    st_status status = st_order_cells(sheet, NULL, arena, &sheet->cell_order, errors);
+    return st_errors_count(errors, ST_SEVERITY_ERROR) > before ? st_errors_status(errors) : status;
 }

@@ -8,6 +8,7 @@
 
 enum {
     ST_SHEET_MAX_SYMBOLS = 20000,
+    ST_SHEET_MAX_NAME = 100, /* characters of an identifier */
     ST_SHEET_MAX_INCLUDES = 32,
     ST_SHEET_MAX_HEIGHT = 4000 /* of a formula with its functions' bodies in place */
 };
@@ -47,13 +48,16 @@ struct st_sheet {
     st_names input_names;
     st_names cell_names;
     st_names function_names;
-    size_t *cell_order; /* every cell behind the cells that it reads */
+    st_names value_names; /* values of enumerations */
+    size_t *cell_order;   /* every cell behind the cells that it reads */
 };
 
 /*
- * Resolves names, checks types, finds cycles and unused inputs. Adds every fault to `errors`;
- * returns the status of the first.
+ * Resolves names, checks types, finds cycles. Adds every fault to `errors`; returns the status of
+ * the first.
  */
 st_status st_sheet_check_all(st_sheet *sheet, st_arena *arena, st_errors *errors) ST_NODISCARD;
+/* Warns about inputs that nothing reads; of use only when every formula could be read. */
+void st_sheet_warn_unused(const st_sheet *sheet, st_errors *errors);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The lexer of expressions. It knows the notations that people bring along from other languages
- * (&&, ?:, **, =) and says what is written instead.
+ * (&&, ?:, **, =, and the signs of printed mathematics) and says what is written instead.
  */
 #include "sheet/lexer.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct st_symbol {
@@ -41,6 +42,14 @@ static const st_symbol symbols[] = {
     {"%", ST_TOKEN_FAULT, ST_OPERATOR_DIVIDE, "a - b*floor(a/b) for a remainder, 5[%] for percent"},
     {"[", ST_TOKEN_FAULT, ST_OPERATOR_OR, "a number directly before a unit in brackets"},
     {";", ST_TOKEN_FAULT, ST_OPERATOR_OR, "',' between arguments"},
+    {"\u00D7", ST_TOKEN_FAULT, ST_OPERATOR_TIMES, "'*'"},
+    {"\u00B7", ST_TOKEN_FAULT, ST_OPERATOR_TIMES, "'*'"},
+    {"\u00F7", ST_TOKEN_FAULT, ST_OPERATOR_DIVIDE, "'/'"},
+    {"\u2212", ST_TOKEN_FAULT, ST_OPERATOR_MINUS, "'-'"},
+    {"\u2264", ST_TOKEN_FAULT, ST_OPERATOR_LESS_EQUAL, "'<='"},
+    {"\u2265", ST_TOKEN_FAULT, ST_OPERATOR_GREATER_EQUAL, "'>='"},
+    {"\u2260", ST_TOKEN_FAULT, ST_OPERATOR_UNEQUAL, "'!='"},
+    {"\u00B2", ST_TOKEN_FAULT, ST_OPERATOR_POWER, "'^2' for a square"},
 };
 
 static bool is_digit(char c)
@@ -79,37 +88,59 @@ static size_t number_end(const st_formula *formula, size_t offset)
     return end;
 }
 
+static st_token fault_token(size_t offset)
+{
+    return (st_token){.kind = ST_TOKEN_FAULT, .offset = offset};
+}
+
+/* A unit in brackets behind the number that ends at `open`; returns where the bracket closes. */
+static bool read_unit(const st_formula *formula, size_t open, st_unit *unit, size_t *end,
+                      st_errors *errors)
+{
+    size_t start = open + 1;
+    const char *close = memchr(formula->text + start, ']', formula->length - start);
+    if (close == NULL) {
+        (void)st_errors_add(errors, &(st_error){.status = ST_ERR_SYNTAX,
+                                                .place = st_formula_place_at(formula, open),
+                                                .message = "the unit's bracket is not closed",
+                                                .expected = "']'"});
+        return false;
+    }
+    size_t length = (size_t)(close - formula->text) - start;
+    *end = start + length + 1;
+    return st_unit_parse(formula->text + start, length, (st_place){0}, unit, NULL) == ST_OK ||
+           st_unit_parse(formula->text + start, length, st_formula_place_at(formula, start), unit,
+                         errors) == ST_OK;
+}
+
 static st_token read_number(const st_formula *formula, size_t offset, st_errors *errors)
 {
     st_token token = {.kind = ST_TOKEN_NUMBER, .offset = offset, .unit = st_unit_one()};
     size_t end = number_end(formula, offset);
+    const char *text = formula->text + offset;
     double value = 0;
-    if (st_number_parse(formula->text + offset, end - offset, st_formula_place_at(formula, offset),
-                        &value, errors) != ST_OK) {
-        token.kind = ST_TOKEN_FAULT;
-        return token;
+    /* Finding a place takes a walk through the text: not for every number that is right. */
+    if (st_number_parse(text, end - offset, (st_place){0}, &value, NULL) != ST_OK &&
+        st_number_parse(text, end - offset, st_formula_place_at(formula, offset), &value, errors) !=
+            ST_OK) {
+        return fault_token(offset);
     }
-    if (at(formula, end) == '[') {
-        size_t start = end + 1;
-        const char *close = memchr(formula->text + start, ']', formula->length - start);
-        if (close == NULL) {
-            (void)st_errors_add(errors, &(st_error){.status = ST_ERR_SYNTAX,
-                                                    .place = st_formula_place_at(formula, end),
-                                                    .message = "the unit's bracket is not closed",
-                                                    .expected = "']'"});
-            token.kind = ST_TOKEN_FAULT;
-            return token;
-        }
-        size_t length = (size_t)(close - formula->text) - start;
-        if (st_unit_parse(formula->text + start, length, st_formula_place_at(formula, start),
-                          &token.unit, errors) != ST_OK) {
-            token.kind = ST_TOKEN_FAULT;
-            return token;
-        }
-        end = start + length + 1;
+    if (at(formula, end) == '[' && !read_unit(formula, end, &token.unit, &end, errors)) {
+        return fault_token(offset);
     }
     token.number = st_unit_to_base(&token.unit, value);
     token.length = end - offset;
+    if (!isfinite(token.number) || (token.number == 0 && value != 0)) {
+        const char *found = st_errors_text(errors, "'%.*s'", (int)token.length, text);
+        (void)st_errors_add(errors,
+                            &(st_error){.status = ST_ERR_VALUE,
+                                        .place = st_formula_place_at(formula, offset),
+                                        .message = token.number == 0
+                                                       ? "the number is too small in base units"
+                                                       : "the number is too large in base units",
+                                        .found = found});
+        return fault_token(offset);
+    }
     return token;
 }
 
@@ -138,13 +169,12 @@ static st_token refuse(const st_formula *formula, size_t offset, size_t length,
                        const char *expected, st_errors *errors)
 {
     const char *found = st_errors_text(errors, "'%.*s'", (int)length, formula->text + offset);
-    (void)st_errors_add(errors,
-                        &(st_error){.status = ST_ERR_SYNTAX,
-                                    .place = st_formula_place_at(formula, offset),
-                                    .message = "the formula has a sign that the language does not",
-                                    .found = found,
-                                    .expected = expected});
-    return (st_token){.kind = ST_TOKEN_FAULT, .offset = offset};
+    (void)st_errors_add(errors, &(st_error){.status = ST_ERR_SYNTAX,
+                                            .place = st_formula_place_at(formula, offset),
+                                            .message = "the language has no such sign",
+                                            .found = found,
+                                            .expected = expected});
+    return fault_token(offset);
 }
 
 /* Bytes of the UTF-8 character at `offset`, so that a fault never cuts one in half. */

@@ -62,10 +62,9 @@ static void check_sheet_name(st_loader *loader, const st_yaml_node *root, const 
         bool good = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_' ||
                     *c == '-' || *c == '.' || (*c >= '0' && *c <= '9');
         if (!good) {
-            (void)st_loader_fault(
-                loader, node->place, ST_ERR_NAME,
-                st_errors_text(loader->errors, "'%.60s' cannot name a sheet", name),
-                "letters, digits, '-', '_' and '.'");
+            (void)st_loader_fault(loader, node->place, ST_ERR_NAME,
+                                  st_errors_text(loader->errors, "'%s' cannot name a sheet", name),
+                                  "letters, digits, '-', '_' and '.'");
             return;
         }
     }
@@ -206,6 +205,7 @@ static st_status load_sheet(st_loader *loader, const char *name, const st_sheet 
     if (st_errors_count(errors, ST_SEVERITY_ERROR) > before) {
         return status != ST_OK ? status : st_errors_status(errors);
     }
+    st_sheet_warn_unused(loader->sheet, errors);
     *sheet = loader->sheet;
     return ST_OK;
 }
@@ -226,12 +226,12 @@ st_status st_sheet_load(const st_sheet_reader *reader, const char *name, st_aren
     loaded->input_names.arena = arena;
     loaded->cell_names.arena = arena;
     loaded->function_names.arena = arena;
+    loaded->value_names.arena = arena;
     st_loader loader = {.reader = reader,
                         .arena = arena,
                         .errors = errors == NULL ? unseen : errors,
                         .sheet = loaded};
     loader.entry_names.arena = arena;
-    loader.value_names.arena = arena;
     loader.files.arena = arena;
     status = load_sheet(&loader, name, sheet);
 cleanup:

@@ -30,10 +30,10 @@ typedef struct st_loader {
     size_t check_formula_capacity;
     size_t function_formula_capacity;
     st_names entry_names;
-    st_names value_names;                     /* values of enumerations */
     const char *stack[ST_SHEET_MAX_INCLUDES]; /* files that are being read, for cycles */
     size_t depth;
-    st_names files;      /* files that were read, so that each counts once */
+    st_names files; /* files that were read, so that each counts once */
+    bool too_many_told;
     bool include_failed; /* names would be missing: do not report them one by one */
 } st_loader;
 

@@ -69,13 +69,25 @@ static bool read_enum_values(st_loader *loader, const st_yaml_node *list, st_enu
             }
         }
         values[i] = item->text;
-        if (!st_names_put(&loader->value_names, item->text, i)) {
+        if (!st_names_put(&loader->sheet->value_names, item->text, i)) {
             return st_loader_out_of_memory(loader);
         }
     }
     entry->values = values;
     entry->count = list->count;
     return true;
+}
+
+/* Under `unit:` both may stand. */
+static bool is_no_unit(st_loader *loader, const st_enum *entry)
+{
+    st_unit unit;
+    return st_unit_parse(entry->name, strlen(entry->name), (st_place){0}, &unit, NULL) != ST_OK ||
+           st_loader_fault(loader, entry->place, ST_ERR_NAME,
+                           st_errors_text(loader->errors,
+                                          "'%s' cannot name an enumeration: it is a unit",
+                                          entry->name),
+                           NULL);
 }
 
 void st_loader_enums(st_loader *loader, const st_yaml_node *map)
@@ -95,7 +107,7 @@ void st_loader_enums(st_loader *loader, const st_yaml_node *map)
             continue;
         }
         if (!st_loader_name(loader, entry.name, entry.place, "an enumeration") ||
-            !read_enum_values(loader, map->items[i], &entry)) {
+            !is_no_unit(loader, &entry) || !read_enum_values(loader, map->items[i], &entry)) {
             continue;
         }
         if (sheet->enum_count == MAX_LIST) {
@@ -130,7 +142,7 @@ static st_symbol_entry *place_entry(st_loader *loader, const char *name, st_plac
                                     bool override)
 {
     size_t index = 0;
-    if (st_names_get(&loader->value_names, name, &index)) {
+    if (st_names_get(&loader->sheet->value_names, name, &index)) {
         (void)st_loader_fault(
             loader, place, ST_ERR_NAME,
             st_errors_text(loader->errors, "'%s' is already a value of an enumeration", name),
@@ -139,12 +151,15 @@ static st_symbol_entry *place_entry(st_loader *loader, const char *name, st_plac
     }
     if (st_names_get(&loader->entry_names, name, &index)) {
         st_place first = entry_place(&loader->entries[index]);
-        if (!override) {
+        bool same_file = strcmp(first.file, place.file) == 0;
+        if (!override || same_file) {
             (void)st_loader_fault(
                 loader, place, ST_ERR_NAME,
-                st_errors_text(loader->errors, "'%s' is already defined at %s:%d", name,
-                               first.file == NULL ? "?" : first.file, first.line),
-                "another name, or 'override: true' to replace what an included sheet defines");
+                st_errors_text(loader->errors, "'%s' is already defined at %s:%d", name, first.file,
+                               first.line),
+                same_file ? "another name"
+                          : "another name, or 'override: true' to replace what an included sheet "
+                            "defines");
             return NULL;
         }
         return &loader->entries[index];
@@ -156,8 +171,11 @@ static st_symbol_entry *place_entry(st_loader *loader, const char *name, st_plac
         return NULL;
     }
     if (loader->entry_count == ST_SHEET_MAX_SYMBOLS) {
-        (void)st_loader_fault(loader, place, ST_ERR_LIMIT, "the sheet has too many cells",
-                              "at most 20000");
+        if (!loader->too_many_told) {
+            (void)st_loader_fault(loader, place, ST_ERR_LIMIT,
+                                  "the sheet has too many inputs and cells", "at most 20000");
+        }
+        loader->too_many_told = true;
         return NULL;
     }
     st_symbol_entry *grown = st_loader_grow(loader, loader->entries, sizeof(*loader->entries),
@@ -302,7 +320,7 @@ static bool read_arguments(st_loader *loader, const st_yaml_node *map, st_sheet_
         size_t taken = 0;
         arguments[i].name = map->keys[i];
         good = st_loader_name(loader, map->keys[i], map->key_places[i], "an argument") && good;
-        if (st_names_get(&loader->value_names, map->keys[i], &taken)) {
+        if (st_names_get(&loader->sheet->value_names, map->keys[i], &taken)) {
             good = st_loader_fault(loader, map->key_places[i], ST_ERR_NAME,
                                    st_errors_text(loader->errors,
                                                   "'%s' is already a value of an enumeration",
@@ -446,7 +464,7 @@ static bool section_name(st_loader *loader, const st_yaml_node *item)
         return false;
     }
     const char *nearest = NULL;
-    for (size_t i = 0; i < loader->entry_count; i++) {
+    for (size_t i = 0; i < loader->entry_count && !st_errors_full(loader->errors); i++) {
         const st_symbol_entry *entry = &loader->entries[i];
         const char *pair[2] = {nearest, entry->is_cell ? entry->cell.name : entry->input.name};
         nearest =

@@ -44,6 +44,13 @@ void st_loader_check_keys(st_loader *loader, const st_yaml_node *map, const char
         for (size_t j = 0; j < count; j++) {
             st_buffer_printf(&list, j == 0 ? "%s" : ", %s", allowed[j]);
         }
+        const char *suggestion = st_nearest(map->keys[i], allowed, count);
+        const st_yaml_node *value = map->items[i];
+        if (suggestion == NULL && value->kind == ST_YAML_SCALAR && value->length == 0 &&
+            !value->quoted) {
+            /* {is: max(a, b)} has the keys "is" and "b)". */
+            suggestion = "inside { } a formula with commas needs quotes";
+        }
         (void)st_errors_add(
             loader->errors,
             &(st_error){
@@ -53,7 +60,7 @@ void st_loader_check_keys(st_loader *loader, const st_yaml_node *map, const char
                 .expected = list.data == NULL
                                 ? NULL
                                 : st_errors_text(loader->errors, "one of %s", list.data),
-                .suggestion = st_nearest(map->keys[i], allowed, count)});
+                .suggestion = suggestion});
         st_buffer_free(&list);
     }
 }
@@ -138,8 +145,14 @@ bool st_loader_name(st_loader *loader, const char *name, st_place place, const c
     }
     if (!good) {
         return st_loader_fault(loader, place, ST_ERR_NAME,
-                               st_errors_text(loader->errors, "'%.60s' cannot name %s", name, what),
+                               st_errors_text(loader->errors, "'%s' cannot name %s", name, what),
                                "a letter or '_', then letters, digits and '_'");
+    }
+    if (strlen(name) > ST_SHEET_MAX_NAME) {
+        return st_loader_fault(
+            loader, place, ST_ERR_LIMIT,
+            st_errors_text(loader->errors, "'%.60s...' is too long to name %s", name, what),
+            "at most 100 characters");
     }
     if (st_expr_is_reserved(name)) {
         return st_loader_fault(loader, place, ST_ERR_NAME,

@@ -102,17 +102,35 @@ static void push(st_walk *walk, size_t node)
     }
 }
 
-static void report_cycle(st_walk *walk, size_t target)
+/* "a -> b -> c -> a"; of a very long way round only both ends. */
+static void print_path(const st_walk *walk, size_t target, st_buffer *path)
 {
+    enum { SHOWN_AT_AN_END = 12 };
     size_t first = walk->depth - 1;
     while (walk->frames[first].node != target) {
         first--;
     }
-    st_buffer path = {0};
-    for (size_t i = first; i < walk->depth; i++) {
-        st_buffer_printf(&path, "%s -> ", node_name(walk, walk->frames[i].node));
+    size_t left_out = 0;
+    if (walk->depth - first > 2 * SHOWN_AT_AN_END + 1) {
+        left_out = walk->depth - first - 2 * SHOWN_AT_AN_END;
     }
-    st_buffer_text(&path, node_name(walk, target));
+    for (size_t i = first; i < walk->depth; i++) {
+        if (left_out > 0 && i == first + SHOWN_AT_AN_END) {
+            st_buffer_printf(path, "... %zu more ... -> ", left_out);
+            i += left_out;
+        }
+        st_buffer_printf(path, "%.100s -> ", node_name(walk, walk->frames[i].node));
+    }
+    st_buffer_printf(path, "%.100s", node_name(walk, target));
+}
+
+static void report_cycle(st_walk *walk, size_t target)
+{
+    walk->failed = true;
+    st_buffer path = {0};
+    if (!st_errors_full(walk->errors)) {
+        print_path(walk, target, &path);
+    }
     const st_frame *last = &walk->frames[walk->depth - 1];
     const st_expr *expr = last->references[last->next - 1].expr;
     const st_formula *formula = walk->functions ? &walk->sheet->function_formulas[last->node]
@@ -122,10 +140,9 @@ static void report_cycle(st_walk *walk, size_t target)
         walk->errors,
         &(st_error){.status = ST_ERR_CYCLE,
                     .place = st_formula_place_at(formula, expr == NULL ? 0 : expr->offset),
-                    .message = st_errors_text(walk->errors, "%s: %.2000s", what,
+                    .message = st_errors_text(walk->errors, "%s: %s", what,
                                               path.data == NULL ? "" : path.data)});
     st_buffer_free(&path);
-    walk->failed = true;
 }
 
 static void visit(st_walk *walk, size_t root)

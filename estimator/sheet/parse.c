@@ -142,24 +142,22 @@ static st_expr *fail_memory(st_parser *parser)
     return fail(parser, 0, ST_ERR_MEMORY, "out of memory", NULL);
 }
 
-static const char *describe(st_parser *parser, const st_token *token)
-{
-    if (token->kind == ST_TOKEN_END) {
-        return "the end of the formula";
-    }
-    return st_errors_text(parser->errors, "'%.*s'", (int)token->length,
-                          parser->formula->text + token->offset);
-}
-
 static st_expr *unexpected(st_parser *parser, const char *expected)
 {
-    if (parser->token.kind != ST_TOKEN_FAULT) {
+    const st_token *token = &parser->token;
+    bool end = token->kind == ST_TOKEN_END;
+    if (token->kind != ST_TOKEN_FAULT) {
+        const char *found = end ? NULL
+                                : st_errors_text(parser->errors, "'%.*s'",
+                                                 token->length > 60 ? 60 : (int)token->length,
+                                                 parser->formula->text + token->offset);
         (void)st_errors_add(
             parser->errors,
             &(st_error){.status = ST_ERR_SYNTAX,
-                        .place = st_formula_place_at(parser->formula, parser->token.offset),
-                        .message = "the formula does not go on as it should",
-                        .found = describe(parser, &parser->token),
+                        .place = st_formula_place_at(parser->formula, token->offset),
+                        .message = end ? "the formula ends too early"
+                                       : "something does not belong here in the formula",
+                        .found = found,
                         .expected = expected});
     }
     return NULL;
