@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading CSV. The text is copied once and cut into fields in place: a field without its quotes is
+ * never longer than with them, so each keeps the offset that it has in the file, from which its
+ * line and column can be told when a message needs them.
+ */
+#include "base/csv.h"
+
+#include "base/utf8.h"
+
+#include <string.h>
+
+typedef struct csv_reader {
+    const char *file;
+    const char *source;
+    size_t length;
+    size_t next; /* offset of what is read next */
+    char *text;
+    st_arena *arena;
+    st_errors *errors;
+    st_status status; /* of the first fault */
+    uint32_t *offsets;
+    size_t count;
+    size_t capacity;
+    size_t column_count;
+} csv_reader;
+
+static st_place place_of(const char *file, const char *source, size_t offset)
+{
+    st_place place = {file, 1, 1};
+    size_t line_start = 0;
+    for (size_t i = 0; i < offset; i++) {
+        if (source[i] == '\n') {
+            place.line++;
+            line_start = i + 1;
+        }
+    }
+    place.column += (int)st_utf8_count(source + line_start, offset - line_start);
+    return place;
+}
+
+/* Reports a fault at an offset, whose place is looked for only where somebody will see it. */
+static void fail(csv_reader *reader, size_t offset, const st_error *error)
+{
+    st_error placed = *error;
+    placed.place = (st_place){.file = reader->file};
+    if (!st_errors_full(reader->errors))
+        placed.place = place_of(reader->file, reader->source, offset);
+    st_status status = st_errors_add(reader->errors, &placed);
+    if (reader->status == ST_OK)
+        reader->status = status;
+}
+
+static void syntax(csv_reader *reader, size_t offset, const char *message, const char *expected)
+{
+    fail(reader, offset,
+         &(st_error){.status = ST_ERR_SYNTAX, .message = message, .expected = expected});
+}
+
+static void out_of_memory(csv_reader *reader)
+{
+    reader->status =
+        st_errors_add(reader->errors, &(st_error){.status = ST_ERR_MEMORY,
+                                                  .message = st_status_text(ST_ERR_MEMORY)});
+}
+
+/* ---- bytes ---- */
+
+static bool begins_with(const csv_reader *reader, const char *bytes, size_t count)
+{
+    return reader->length >= count && memcmp(reader->source, bytes, count) == 0;
+}
+
+/* Marks that some programs put before the first column's name, which would then be another. */
+static bool check_mark(csv_reader *reader)
+{
+    if (begins_with(reader, "\xef\xbb\xbf", 3))
+        syntax(reader, 0, "the file begins with a UTF-8 byte order mark", "plain UTF-8");
+    else if (begins_with(reader, "\xff\xfe", 2) || begins_with(reader, "\xfe\xff", 2))
+        syntax(reader, 0, "the file is UTF-16", "UTF-8");
+    return reader->status == ST_OK;
+}
+
+/* One fault is enough: what is not text is no table anywhere. */
+static bool check_bytes(csv_reader *reader)
+{
+    for (size_t i = 0; i < reader->length;) {
+        uint32_t code = 0;
+        size_t size = st_utf8_decode(reader->source + i, reader->length - i, &code);
+        if (size == 0) {
+            syntax(reader, i, "a byte that is not UTF-8", NULL);
+            return false;
+        }
+        bool line_end = code == '\n' ||
+                        (code == '\r' && i + 1 < reader->length && reader->source[i + 1] == '\n');
+        if (st_utf8_is_control(code) && code != '\t' && !line_end) {
+            fail(reader, i,
+                 &(st_error){.status = ST_ERR_SYNTAX,
+                             .message = "a control character",
+                             .found = code == 0 ? "NUL"
+                                                : st_errors_text(reader->errors, "U+%04X",
+                                                                 (unsigned)code)});
+            return false;
+        }
+        i += size;
+    }
+    return true;
+}
+
+/* ---- fields ---- */
+
+static bool at_line_end(const csv_reader *reader, size_t offset)
+{
+    return offset >= reader->length || reader->source[offset] == '\n' ||
+           reader->source[offset] == '\r';
+}
+
+static bool at_field_end(const csv_reader *reader, size_t offset)
+{
+    return at_line_end(reader, offset) || reader->source[offset] == ',';
+}
+
+/* Reads on to the end of a field that has a fault. */
+static void skip_field(csv_reader *reader)
+{
+    while (!at_field_end(reader, reader->next))
+        reader->next++;
+}
+
+/* A field in quotes, cut in place; its text begins behind the quote. False: never closed. */
+static bool read_quoted(csv_reader *reader, size_t *start, size_t *end)
+{
+    size_t open = reader->next;
+    size_t from = open + 1;
+    *start = from;
+    *end = from;
+    for (; from < reader->length; from++) {
+        char c = reader->source[from];
+        bool doubled = c == '"' && from + 1 < reader->length && reader->source[from + 1] == '"';
+        if (c == '"' && !doubled)
+            break;
+        reader->text[(*end)++] = c;
+        from += doubled ? 1 : 0;
+    }
+    reader->next = from + 1;
+    if (from >= reader->length) {
+        reader->next = reader->length;
+        syntax(reader, open, "a quote is never closed", NULL);
+        return false;
+    }
+    if (!at_field_end(reader, reader->next)) {
+        syntax(reader, reader->next, "text behind a closing quote",
+               "a comma or the end of the line; a quote inside a field is doubled");
+        skip_field(reader);
+    }
+    return true;
+}
+
+static void read_plain(csv_reader *reader, size_t *start, size_t *end)
+{
+    *start = reader->next;
+    for (; !at_field_end(reader, reader->next); reader->next++) {
+        if (reader->source[reader->next] != '"')
+            continue;
+        syntax(reader, reader->next, "a quote inside a field without quotes",
+               "the whole field in quotes and this one doubled");
+        skip_field(reader);
+        break;
+    }
+    *end = reader->next;
+}
+
+/* Keeps a field of a row; those beyond the columns only count. */
+static bool keep_field(csv_reader *reader, size_t start, size_t end, size_t index)
+{
+    if (end - start > ST_CSV_MAX_FIELD_BYTES)
+        fail(reader, start,
+             &(st_error){
+                 .status = ST_ERR_LIMIT,
+                 .message = st_errors_text(reader->errors, "a field of %zu bytes", end - start),
+                 .expected =
+                     st_errors_text(reader->errors, "at most %d", (int)ST_CSV_MAX_FIELD_BYTES)});
+    reader->text[end] = '\0';
+    if (index >= reader->column_count)
+        return true;
+    uint32_t *offsets = st_arena_grow(reader->arena, reader->offsets, sizeof *offsets,
+                                      reader->count + 1, &reader->capacity);
+    if (offsets == NULL) {
+        out_of_memory(reader);
+        return false;
+    }
+    reader->offsets = offsets;
+    offsets[reader->count++] = (uint32_t)start;
+    return true;
+}
+
+/* Reads a line's fields; 0 where the rest of the file makes no sense any more. */
+static size_t read_record(csv_reader *reader)
+{
+    size_t fields = 0;
+    for (;;) {
+        size_t start = 0;
+        size_t end = 0;
+        bool quoted = reader->next < reader->length && reader->source[reader->next] == '"';
+        if (quoted && !read_quoted(reader, &start, &end))
+            return 0;
+        if (!quoted)
+            read_plain(reader, &start, &end);
+        if (!keep_field(reader, start, end, fields))
+            return 0;
+        fields++;
+        bool more = reader->next < reader->length && reader->source[reader->next] == ',';
+        if (!more)
+            break;
+        reader->next++;
+    }
+    if (reader->next < reader->length && reader->source[reader->next] == '\r')
+        reader->next++;
+    if (reader->next < reader->length)
+        reader->next++;
+    return fields;
+}
+
+/* ---- rows ---- */
+
+static void check_name(csv_reader *reader, size_t index)
+{
+    const char *name = reader->text + reader->offsets[index];
+    size_t length = strlen(name);
+    if (length == 0) {
+        syntax(reader, reader->offsets[index],
+               st_errors_text(reader->errors, "column %zu has no name", index + 1), NULL);
+        return;
+    }
+    if (strchr(" \t", name[0]) != NULL || strchr(" \t", name[length - 1]) != NULL)
+        syntax(reader, reader->offsets[index],
+               st_errors_text(reader->errors, "blanks around the column name '%s'", name), NULL);
+    for (size_t i = 0; i < index; i++) {
+        if (strcmp(reader->text + reader->offsets[i], name) != 0)
+            continue;
+        fail(reader, reader->offsets[index],
+             &(st_error){
+                 .status = ST_ERR_NAME,
+                 .message = st_errors_text(reader->errors, "two columns are named '%s'", name),
+                 .found = st_errors_text(reader->errors, "columns %zu and %zu", i + 1, index + 1)});
+        return;
+    }
+}
+
+/* The first line; false where there is nothing to compare the others with. */
+static bool read_header(csv_reader *reader)
+{
+    reader->column_count = ST_CSV_MAX_COLUMNS + 1;
+    size_t fields = read_record(reader);
+    if (fields == 0)
+        return false;
+    if (fields > ST_CSV_MAX_COLUMNS) {
+        fail(reader, 0,
+             &(st_error){.status = ST_ERR_LIMIT,
+                         .message = st_errors_text(reader->errors, "%zu columns", fields),
+                         .expected =
+                             st_errors_text(reader->errors, "at most %d", ST_CSV_MAX_COLUMNS)});
+        return false;
+    }
+    reader->column_count = fields;
+    for (size_t i = 0; i < fields; i++)
+        check_name(reader, i);
+    return true;
+}
+
+static bool check_limits(csv_reader *reader, size_t rows, size_t start)
+{
+    size_t most = ST_CSV_MAX_FIELDS / reader->column_count;
+    if (most > ST_CSV_MAX_ROWS)
+        most = ST_CSV_MAX_ROWS;
+    if (rows < most)
+        return true;
+    fail(reader, start,
+         &(st_error){.status = ST_ERR_LIMIT,
+                     .message = "too many rows",
+                     .expected = st_errors_text(reader->errors, "at most %zu rows of %zu fields",
+                                                most, reader->column_count)});
+    return false;
+}
+
+static size_t read_rows(csv_reader *reader)
+{
+    size_t rows = 0;
+    while (reader->next < reader->length && reader->status != ST_ERR_MEMORY) {
+        size_t start = reader->next;
+        if (!check_limits(reader, rows, start))
+            break;
+        size_t before = reader->count;
+        size_t fields = read_record(reader);
+        if (fields == 0)
+            break;
+        rows++;
+        if (fields == reader->column_count)
+            continue;
+        bool empty = fields == 1 && reader->text[reader->offsets[before]] == '\0';
+        fail(reader, start,
+             &(st_error){.status = ST_ERR_SYNTAX,
+                         .message = empty ? "an empty line" : "a row of another length",
+                         .found = st_errors_text(reader->errors, "%zu field%s", fields,
+                                                 fields == 1 ? "" : "s"),
+                         .expected = st_errors_text(reader->errors, "%zu, one per column",
+                                                    reader->column_count)});
+    }
+    return rows;
+}
+
+static const char *const *name_columns(csv_reader *reader)
+{
+    const char **names = st_arena_alloc(reader->arena, reader->column_count, sizeof *names);
+    for (size_t i = 0; names != NULL && i < reader->column_count; i++)
+        names[i] = reader->text + reader->offsets[i];
+    return names;
+}
+
+static bool check_size(csv_reader *reader)
+{
+    if (reader->length > ST_CSV_MAX_BYTES) {
+        fail(reader, 0,
+             &(st_error){.status = ST_ERR_LIMIT,
+                         .message = "the table is too large",
+                         .found = st_errors_text(reader->errors, "%zu bytes", reader->length),
+                         .expected =
+                             st_errors_text(reader->errors, "at most %d", ST_CSV_MAX_BYTES)});
+        return false;
+    }
+    if (reader->length == 0)
+        syntax(reader, 0, "the table is empty", "a line with the names of the columns");
+    return reader->status == ST_OK;
+}
+
+st_status st_csv_parse(const char *file, const char *text, size_t length, st_arena *arena,
+                       const st_csv **csv, st_errors *errors)
+{
+    csv_reader reader = {
+        .file = file, .source = text, .length = length, .arena = arena, .errors = errors};
+    if (!check_size(&reader) || !check_mark(&reader) || !check_bytes(&reader))
+        return reader.status;
+    /* one byte more than the text: the last field needs an end even without a line end */
+    reader.source = st_arena_copy(arena, text, length);
+    reader.text = st_arena_copy(arena, text, length);
+    st_csv *table = st_arena_alloc(arena, 1, sizeof *table);
+    if (reader.source == NULL || reader.text == NULL || table == NULL) {
+        out_of_memory(&reader);
+        return reader.status;
+    }
+    size_t rows = read_header(&reader) ? read_rows(&reader) : 0;
+    if (reader.status == ST_OK && rows == 0)
+        syntax(&reader, length, "the table has columns but no rows", NULL);
+    if (reader.status != ST_OK)
+        return reader.status;
+    *table = (st_csv){.file = file,
+                      .columns = name_columns(&reader),
+                      .column_count = reader.column_count,
+                      .row_count = rows,
+                      .text = reader.text,
+                      .offsets = reader.offsets + reader.column_count,
+                      .source = reader.source};
+    if (table->columns == NULL)
+        out_of_memory(&reader);
+    else
+        *csv = table;
+    return reader.status;
+}
+
+size_t st_csv_column(const st_csv *csv, const char *name)
+{
+    for (size_t i = 0; i < csv->column_count; i++)
+        if (strcmp(csv->columns[i], name) == 0)
+            return i;
+    return SIZE_MAX;
+}
+
+const char *st_csv_field(const st_csv *csv, size_t row, size_t column)
+{
+    return csv->text + csv->offsets[row * csv->column_count + column];
+}
+
+st_place st_csv_place(const st_csv *csv, size_t row, size_t column)
+{
+    return place_of(csv->file, csv->source, csv->offsets[row * csv->column_count + column]);
+}
