@@ -5,6 +5,7 @@
  */
 #include "job/files.h"
 
+#include "base/csv.h"
 #include "base/yaml.h"
 #include "job/embedded.h"
 
@@ -80,18 +81,29 @@ static st_status cannot_read(const char *path, int code, st_place place, st_erro
                                  });
 }
 
-static st_status wrong_kind(const char *path, const char *kind, st_place place, st_errors *errors)
+/* What is expected of a file. */
+typedef struct file_kind {
+    const char *name;
+    size_t most_bytes;
+} file_kind;
+
+static const file_kind yaml_file = {"a YAML file", ST_YAML_MAX_BYTES};
+static const file_kind csv_file = {"a CSV file", ST_CSV_MAX_BYTES};
+
+static st_status wrong_kind(const file_kind *wanted, const char *path, const char *kind,
+                            st_place place, st_errors *errors)
 {
     return st_errors_add(errors, &(st_error){
                                      .status = ST_ERR_IO,
                                      .place = place,
                                      .message = st_errors_text(errors, "cannot read '%s'", path),
                                      .found = kind,
-                                     .expected = "a YAML file",
+                                     .expected = wanted->name,
                                  });
 }
 
-static st_status too_large(const char *path, const char *size, st_place place, st_errors *errors)
+static st_status too_large(const file_kind *wanted, const char *path, const char *size,
+                           st_place place, st_errors *errors)
 {
     return st_errors_add(
         errors, &(st_error){
@@ -99,12 +111,12 @@ static st_status too_large(const char *path, const char *size, st_place place, s
                     .place = place,
                     .message = st_errors_text(errors, "'%s' is too large", path),
                     .found = size,
-                    .expected = st_errors_text(errors, "at most %d bytes", ST_YAML_MAX_BYTES),
+                    .expected = st_errors_text(errors, "at most %zu bytes", wanted->most_bytes),
                 });
 }
 
 /* Reads to the end; false with errno set, or with errno 0 when the limit was passed. */
-static bool read_all(int descriptor, st_buffer *buffer)
+static bool read_all(const file_kind *wanted, int descriptor, st_buffer *buffer)
 {
     char chunk[CHUNK_BYTES];
     for (;;) {
@@ -115,7 +127,7 @@ static bool read_all(int descriptor, st_buffer *buffer)
             return false;
         if (count == 0)
             return true;
-        if (buffer->length + (size_t)count > ST_YAML_MAX_BYTES) {
+        if (buffer->length + (size_t)count > wanted->most_bytes) {
             errno = 0;
             return false;
         }
@@ -125,23 +137,33 @@ static bool read_all(int descriptor, st_buffer *buffer)
     }
 }
 
-static st_status read_descriptor(int descriptor, const char *path, st_place place, st_arena *arena,
-                                 st_source *source, st_errors *errors)
+/* A file that is asked for. */
+typedef struct file_request {
+    const file_kind *wanted;
+    const char *path;
+    st_place place;
+    st_arena *arena;
+    st_errors *errors;
+} file_request;
+
+static st_status read_descriptor(const file_request *request, int descriptor, st_source *source)
 {
+    const char *path = request->path;
+    st_errors *errors = request->errors;
     st_buffer buffer = {0};
     st_status status = ST_OK;
     const char *text = NULL;
     const char *file = NULL;
-    if (!read_all(descriptor, &buffer)) {
+    if (!read_all(request->wanted, descriptor, &buffer)) {
         int code = errno;
         char size[64];
-        (void)snprintf(size, sizeof size, "more than %d bytes", ST_YAML_MAX_BYTES);
-        status = code == 0 ? too_large(path, size, place, errors)
-                           : cannot_read(path, code, place, errors);
+        (void)snprintf(size, sizeof size, "more than %zu bytes", request->wanted->most_bytes);
+        status = code == 0 ? too_large(request->wanted, path, size, request->place, errors)
+                           : cannot_read(path, code, request->place, errors);
         goto cleanup;
     }
-    text = st_arena_copy(arena, buffer.data != NULL ? buffer.data : "", buffer.length);
-    file = st_arena_copy(arena, path, strlen(path));
+    text = st_arena_copy(request->arena, buffer.data != NULL ? buffer.data : "", buffer.length);
+    file = st_arena_copy(request->arena, path, strlen(path));
     if (buffer.failed || text == NULL || file == NULL) {
         status = st_out_of_memory(errors);
         goto cleanup;
@@ -153,19 +175,22 @@ cleanup:
 }
 
 /* Refuses by kind and size before anything is opened: opening a device may already do something. */
-static st_status check_file(const char *path, st_place place, st_errors *errors)
+static st_status check_file(const file_request *request)
 {
+    const char *path = request->path;
+    st_place place = request->place;
+    st_errors *errors = request->errors;
     struct stat status;
     if (stat(path, &status) != 0)
         return cannot_read(path, errno, place, errors);
     if (S_ISDIR(status.st_mode))
-        return wrong_kind(path, "a folder", place, errors);
+        return wrong_kind(request->wanted, path, "a folder", place, errors);
     if (!S_ISREG(status.st_mode) && st_place_in_file(place))
-        return wrong_kind(path, "a device or pipe", place, errors);
-    if (S_ISREG(status.st_mode) && status.st_size > ST_YAML_MAX_BYTES) {
+        return wrong_kind(request->wanted, path, "a device or pipe", place, errors);
+    if (S_ISREG(status.st_mode) && (uintmax_t)status.st_size > request->wanted->most_bytes) {
         char size[64];
         (void)snprintf(size, sizeof size, "%lld bytes", (long long)status.st_size);
-        return too_large(path, size, place, errors);
+        return too_large(request->wanted, path, size, place, errors);
     }
     return ST_OK;
 }
@@ -231,23 +256,38 @@ static st_status read_embedded(const char *path, st_place place, st_arena *arena
     return cannot_read(path, ENOENT, place, errors);
 }
 
-st_status st_file_read(const char *path, st_place place, st_arena *arena, st_source *source,
-                       st_errors *errors)
+static st_status read_file(const file_request *request, st_source *source)
 {
+    const char *path = request->path;
     if (strncmp(path, ST_EMBEDDED_ROOT "/", strlen(ST_EMBEDDED_ROOT "/")) == 0)
-        return read_embedded(path, place, arena, source, errors);
-    st_status status = check_file(path, place, errors);
+        return read_embedded(path, request->place, request->arena, source, request->errors);
+    st_status status = check_file(request);
     if (status != ST_OK)
         return status;
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0)
-        return cannot_read(path, errno, place, errors);
-    status = read_descriptor(descriptor, path, place, arena, source, errors);
+        return cannot_read(path, errno, request->place, request->errors);
+    status = read_descriptor(request, descriptor, source);
     (void)close(descriptor);
     return status;
 }
 
+st_status st_file_read(const char *path, st_place place, st_arena *arena, st_source *source,
+                       st_errors *errors)
+{
+    const file_request request = {&yaml_file, path, place, arena, errors};
+    return read_file(&request, source);
+}
+
+st_status st_file_read_table(const char *path, st_place place, st_arena *arena, st_source *source,
+                             st_errors *errors)
+{
+    const file_request request = {&csv_file, path, place, arena, errors};
+    return read_file(&request, source);
+}
+
 st_status st_file_read_stdin(st_place place, st_arena *arena, st_source *source, st_errors *errors)
 {
-    return read_descriptor(STDIN_FILENO, ST_STANDARD_INPUT, place, arena, source, errors);
+    const file_request request = {&yaml_file, ST_STANDARD_INPUT, place, arena, errors};
+    return read_descriptor(&request, STDIN_FILENO, source);
 }

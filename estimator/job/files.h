@@ -20,6 +20,10 @@ enum { ST_PATH_MAX_BYTES = 4096 };
 st_status st_file_read(const char *path, st_place place, st_arena *arena, st_source *source,
                        st_errors *errors) ST_NODISCARD;
 
+/* The same for a table of at most ST_CSV_MAX_BYTES. */
+st_status st_file_read_table(const char *path, st_place place, st_arena *arena, st_source *source,
+                             st_errors *errors) ST_NODISCARD;
+
 st_status st_file_read_stdin(st_place place, st_arena *arena, st_source *source,
                              st_errors *errors) ST_NODISCARD;
 

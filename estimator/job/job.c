@@ -82,7 +82,9 @@ st_status st_job_load(const st_paths *paths, const char *name, const char *const
     if (read == NULL)
         return loader.status;
     st_loader_find_replacements(&loader, read, count);
-    st_loader_read_job(&loader, name);
+    loader.job->file = ""; /* of a job without one */
+    if (name != NULL)
+        st_loader_read_job(&loader, name);
     st_loader_apply_sets(&loader, read, count);
     if (loader.status == ST_OK)
         finish(&loader);

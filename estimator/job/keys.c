@@ -149,6 +149,11 @@ static const st_key keys[] = {
 
     {"train.tokens", ST_KEY_NUMBER, NULL, NULL, POSITIVE, NULL, "tokens of the whole training"},
 
+    {"measured.step_time", ST_KEY_QUANTITY, "s", NULL, POSITIVE, NULL,
+     "measured time of a step, which `steptime fit` compares with the estimate"},
+    {"measured.memory", ST_KEY_QUANTITY, "GiB", NULL, POSITIVE, NULL,
+     "measured peak memory of the fullest GPU"},
+
     {"cluster.name", ST_KEY_TEXT, NULL, NULL, 0, 0, NULL, "what reports call the cluster"},
     {"cluster.nodes", ST_KEY_COUNT, NULL, NULL, COUNTS, NULL, "nodes that the job runs on"},
     {"cluster.gpus_per_node", ST_KEY_COUNT, NULL, NULL, COUNTS, NULL, "GPUs in a node"},
@@ -192,6 +197,7 @@ static const st_key_section sections[] = {
     {"precision", false, ST_FOLDERS, "how many bits a number has"},
     {"overlap", false, ST_FOLDERS, "which share of communication may hide behind computation"},
     {"train", false, ST_FOLDERS, "the whole training, of which a job is one step"},
+    {"measured", false, ST_FOLDERS, "what a run of the job was seen to take"},
     {"cluster", true, ST_FOLDER_CLUSTERS, "the machines and what connects them"},
     {"cluster.bandwidth", false, ST_FOLDERS,
      "what the collectives of a group reach, as measured on the cluster"},

@@ -323,6 +323,8 @@ static void load_entry(st_loader *loader, const map_scope *scope, const st_yaml_
         return; /* laid below the rest before */
     if (strcmp(name, "source") == 0)
         return; /* read before, for it covers the whole map */
+    if (strcmp(name, "fit") == 0 && strcmp(scope->path, ST_CONSTANTS) == 0)
+        return; /* how the constants were fitted, for validation */
     if (strcmp(name, "doc") == 0)
         (void)st_leaf_source(loader, full_path(loader, scope, name), node);
     else if (key != NULL)

@@ -69,7 +69,8 @@ typedef struct st_job st_job;
 
 /*
  * Loads a job by name or path and applies `sets` ("key=value", one assignment each, later ones win;
- * "model=NAME" replaces a whole section before its keys are set). Reports all faults at once.
+ * "model=NAME" replaces a whole section before its keys are set). A name of NULL is a job that is
+ * made of `sets` alone. Reports all faults at once.
  */
 ST_API st_status st_job_load(const st_paths *paths, const char *name, const char *const *sets,
                              size_t set_count, st_arena *arena, const st_job **job,

@@ -28,6 +28,7 @@ typedef enum st_folder {
     ST_FOLDER_CONSTANTS,  /* configs/constants: what `steptime fit` writes */
     ST_FOLDER_LAYERS,     /* configs/layers */
     ST_FOLDER_VALIDATION, /* validation/SOURCE/cases.yaml: named SOURCE */
+    ST_FOLDER_TABLES,     /* validation/SOURCE/table.yaml: named SOURCE */
     ST_FOLDERS
 } st_folder;
 
