@@ -242,17 +242,23 @@ static st_status find_output(const st_sheet *sheet, const char *name, st_program
                             .suggestion = st_sheet_nearest(sheet, name)});
 }
 
-/* Names of the outputs: as asked for, or every cell. */
-static st_status list_outputs(st_program *program, const st_program_options *options,
+/* What was asked for, kept for as long as the program: the names of the outputs (every cell unless
+ * some are given) and the list of providers. */
+static st_status keep_options(st_program *program, const st_program_options *options,
                               st_arena *arena, st_errors *errors)
 {
     const st_sheet *sheet = program->sheet;
     bool every = options->outputs == NULL;
     size_t count = every ? sheet->cell_count : options->output_count;
     const char **names = st_arena_alloc(arena, count + 1, sizeof(*names));
+    const st_provider **providers =
+        st_arena_alloc(arena, options->provider_count + 1, sizeof(*providers));
     program->outputs = st_arena_alloc(arena, count + 1, sizeof(*program->outputs));
-    if (names == NULL || program->outputs == NULL) {
+    if (names == NULL || providers == NULL || program->outputs == NULL) {
         return out_of_memory(errors);
+    }
+    for (size_t i = 0; i < options->provider_count; i++) {
+        providers[i] = options->providers[i];
     }
     for (size_t i = 0; i < count; i++) {
         const char *name = every ? sheet->cells[i].name : options->outputs[i];
@@ -265,7 +271,51 @@ static st_status list_outputs(st_program *program, const st_program_options *opt
     program->options = *options;
     program->options.outputs = names;
     program->options.output_count = count;
+    program->options.providers = providers;
     return ST_OK;
+}
+
+/* A check and all that its message shows must have values. */
+static st_status search_checks(const st_program *program, st_lowering *lowering, st_errors *errors)
+{
+    const st_sheet *sheet = program->sheet;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < program->check_count; i++) {
+        st_status searched = st_lowering_search(lowering, sheet->checks[i].expr, errors);
+        status = status == ST_OK ? searched : status;
+        for (size_t j = 0; j < sheet->messages[i].count; j++) {
+            const st_expr *shown = sheet->messages[i].parts[j].formula.expr;
+            searched = shown == NULL ? ST_OK : st_lowering_search(lowering, shown, errors);
+            status = status == ST_OK ? searched : status;
+        }
+    }
+    return status;
+}
+
+/* Finds what the outputs are: a cell or an input each. */
+static st_status find_outputs(st_program *program, uint32_t *cells, uint32_t *inputs,
+                              st_errors *errors)
+{
+    st_status status = ST_OK;
+    for (size_t i = 0; i < program->output_count; i++) {
+        st_status found = find_output(program->sheet, program->options.outputs[i],
+                                      &program->outputs[i], &cells[i], &inputs[i], errors);
+        status = status == ST_OK ? found : status;
+    }
+    return status;
+}
+
+static void mark_roots(const st_program *program, const st_lowering *lowering,
+                       const uint32_t *cells, bool *needed)
+{
+    for (size_t i = 0; i < program->output_count; i++) {
+        if (cells[i] != ST_NO_VALUE) {
+            needed[cells[i]] = true;
+        }
+    }
+    for (size_t i = 0; i < program->check_count; i++) {
+        st_lowering_mark(lowering, program->sheet->checks[i].expr, needed);
+    }
 }
 
 /* Lowers what outputs and checks need; roots[i] becomes the value of the i-th of them. */
@@ -278,33 +328,27 @@ static st_status lower_roots(st_program *program, st_lowering *lowering, uint32_
     bool *needed = st_arena_alloc(arena, sheet->cell_count + 1, sizeof(*needed));
     uint32_t *cells = st_arena_alloc(arena, count + 1, sizeof(*cells));
     uint32_t *inputs = st_arena_alloc(arena, count + 1, sizeof(*inputs));
-    st_status status = ST_OK;
     if (needed == NULL || cells == NULL || inputs == NULL) {
         return out_of_memory(errors);
     }
-    for (size_t i = 0; i < count; i++) {
-        st_status found = find_output(sheet, program->options.outputs[i], &program->outputs[i],
-                                      &cells[i], &inputs[i], errors);
-        status = status == ST_OK ? found : status;
-        if (cells[i] != ST_NO_VALUE) {
-            needed[cells[i]] = true;
-        }
-    }
+    st_status status = find_outputs(program, cells, inputs, errors);
     if (status != ST_OK) {
         return status;
     }
-    for (size_t i = 0; i < program->check_count; i++) {
-        st_lowering_mark(lowering, sheet->checks[i].expr, needed);
+    mark_roots(program, lowering, cells, needed);
+    status = search_checks(program, lowering, errors);
+    st_status lowered = st_lowering_cells(lowering, needed, errors);
+    if (status != ST_OK || lowered != ST_OK) {
+        return status == ST_OK ? lowered : status;
     }
-    status = st_lowering_cells(lowering, needed, errors);
-    for (size_t i = 0; i < count && status == ST_OK; i++) {
+    for (size_t i = 0; i < count; i++) {
         roots[i] = cells[i] != ST_NO_VALUE ? lowering->cells[cells[i]]
                                            : st_graph_input(&lowering->graph, inputs[i]);
     }
-    for (size_t i = 0; i < program->check_count && status == ST_OK; i++) {
+    for (size_t i = 0; i < program->check_count; i++) {
         roots[count + i] = st_lower(lowering, sheet->checks[i].expr, NULL);
     }
-    return status == ST_OK ? st_lowering_status(lowering, errors) : status;
+    return st_lowering_status(lowering, errors);
 }
 
 static st_status emit(st_program *program, const st_lowering *lowering, const uint32_t *roots,
@@ -347,7 +391,7 @@ st_status st_program_compile(const st_sheet *sheet, const st_program_options *op
     }
     compiled->sheet = sheet;
     compiled->check_count = wanted->without_checks ? 0 : sheet->check_count;
-    st_status status = list_outputs(compiled, wanted, arena, errors);
+    st_status status = keep_options(compiled, wanted, arena, errors);
     if (status == ST_OK) {
         status = st_lowering_begin(&lowering, sheet, wanted, arena, errors);
     }

@@ -193,6 +193,57 @@ uint32_t st_graph_select(st_graph *graph, uint32_t condition, uint32_t a, uint32
     return intern(graph, (st_value){.op = ST_OP_SELECT, .a = a, .b = b, .c = condition});
 }
 
+/* --- calls of providers ---------------------------------------------------------------------- */
+
+static uint64_t hash_call(const st_provider *provider, const uint32_t *arguments)
+{
+    uint64_t hash = mix(0, (uint64_t)(uintptr_t)provider);
+    for (size_t i = 0; i < provider->argument_count; i++) {
+        hash = mix(hash, arguments[i]);
+    }
+    return hash;
+}
+
+static size_t find_call_slot(const st_graph *graph, const st_provider *provider,
+                             const uint32_t *arguments)
+{
+    size_t mask = graph->call_slot_count - 1;
+    size_t i = (size_t)hash_call(provider, arguments) & mask;
+    for (; graph->call_slots[i] != 0; i = (i + 1) & mask) {
+        const st_call *call = &graph->calls[graph->call_slots[i] - 1];
+        if (call->provider == provider &&
+            memcmp(call->arguments, arguments, provider->argument_count * sizeof(*arguments)) ==
+                0) {
+            break;
+        }
+    }
+    return i;
+}
+
+static bool grow_calls(st_graph *graph)
+{
+    st_call *calls = st_arena_grow(graph->arena, graph->calls, sizeof(*calls),
+                                   graph->call_count + 1, &graph->call_capacity);
+    if (calls == NULL) {
+        return false;
+    }
+    graph->calls = calls;
+    if (2 * (graph->call_count + 1) <= graph->call_slot_count) {
+        return true;
+    }
+    size_t slot_count = graph->call_slot_count == 0 ? 64 : graph->call_slot_count * 2;
+    graph->call_slots = st_arena_alloc(graph->arena, slot_count, sizeof(*graph->call_slots));
+    if (graph->call_slots == NULL) {
+        return false;
+    }
+    graph->call_slot_count = slot_count;
+    for (size_t i = 0; i < graph->call_count; i++) {
+        const st_call *call = &graph->calls[i];
+        graph->call_slots[find_call_slot(graph, call->provider, call->arguments)] = (uint32_t)i + 1;
+    }
+    return true;
+}
+
 uint32_t st_graph_call(st_graph *graph, const st_provider *provider, const uint32_t *arguments)
 {
     size_t count = provider->argument_count;
@@ -201,23 +252,22 @@ uint32_t st_graph_call(st_graph *graph, const st_provider *provider, const uint3
             return ST_NO_VALUE;
         }
     }
-    for (size_t i = 0; i < graph->call_count; i++) {
-        if (graph->calls[i].provider == provider &&
-            memcmp(graph->calls[i].arguments, arguments, count * sizeof(*arguments)) == 0) {
-            return intern(graph, (st_value){.op = ST_OP_CALL, .a = (uint32_t)i});
-        }
-    }
-    st_call *calls = st_arena_grow(graph->arena, graph->calls, sizeof(*calls),
-                                   graph->call_count + 1, &graph->call_capacity);
-    uint32_t *copy = st_arena_alloc(graph->arena, count + 1, sizeof(*copy));
-    if (calls == NULL || copy == NULL) {
+    if (graph->failed || !grow_calls(graph)) {
         graph->failed = true;
         return ST_NO_VALUE;
     }
-    memcpy(copy, arguments, count * sizeof(*copy));
-    graph->calls = calls;
-    graph->calls[graph->call_count] = (st_call){.provider = provider, .arguments = copy};
-    return intern(graph, (st_value){.op = ST_OP_CALL, .a = (uint32_t)graph->call_count++});
+    size_t slot = find_call_slot(graph, provider, arguments);
+    if (graph->call_slots[slot] == 0) {
+        uint32_t *copy = st_arena_alloc(graph->arena, count + 1, sizeof(*copy));
+        if (copy == NULL) {
+            graph->failed = true;
+            return ST_NO_VALUE;
+        }
+        memcpy(copy, arguments, count * sizeof(*copy));
+        graph->calls[graph->call_count++] = (st_call){.provider = provider, .arguments = copy};
+        graph->call_slots[slot] = (uint32_t)graph->call_count;
+    }
+    return intern(graph, (st_value){.op = ST_OP_CALL, .a = graph->call_slots[slot] - 1});
 }
 
 void st_graph_operands(const st_graph *graph, uint32_t value,

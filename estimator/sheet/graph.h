@@ -38,6 +38,8 @@ typedef struct st_graph {
     st_call *calls;
     size_t call_count;
     size_t call_capacity;
+    uint32_t *call_slots; /* hash table of calls + 1 */
+    size_t call_slot_count;
     bool failed; /* out of memory or too large; every later value is ST_NO_VALUE */
 } st_graph;
 

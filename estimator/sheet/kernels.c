@@ -98,7 +98,7 @@ void ST_KERNELS_NAME(const st_step *steps, size_t count, size_t rows)
         case ST_OP_SELECT:
             run_select(step, rows);
             break;
-        case ST_OP_CONSTANT: /* a copy: of a row of inputs, or of a result to its output */
+        case ST_OP_CONSTANT: /* a copy of a result to its output */
             for (size_t row = 0; row < rows; row++) {
                 step->out[row] = step->a[row];
             }

@@ -88,6 +88,11 @@ static void write_operand(const st_expr *expr, int strength, st_buffer *buffer)
     st_buffer_text(buffer, group ? "\\right)" : "");
 }
 
+static bool is_comparison(st_operator op)
+{
+    return op >= ST_OPERATOR_EQUAL && op <= ST_OPERATOR_GREATER_EQUAL;
+}
+
 static void write_binary(const st_expr *expr, st_buffer *buffer)
 {
     static const char *const signs[] = {
@@ -107,17 +112,21 @@ static void write_binary(const st_expr *expr, st_buffer *buffer)
         write_expr(b, buffer);
         st_buffer_text(buffer, "}");
     } else if (expr->op == ST_OPERATOR_POWER) {
-        /* A fraction under an exponent does need its parentheses. */
-        bool atom = a->kind == ST_EXPR_NAME || a->kind == ST_EXPR_NUMBER;
+        /* A fraction under an exponent does need its parentheses, and so does 5 us. */
+        bool atom = a->kind == ST_EXPR_NAME ||
+                    (a->kind == ST_EXPR_NUMBER && strpbrk(a->text, "[eE") == NULL);
         st_buffer_text(buffer, atom ? "{" : "\\left(");
         write_expr(a, buffer);
         st_buffer_text(buffer, atom ? "}^{" : "\\right)^{");
         write_expr(b, buffer);
         st_buffer_text(buffer, "}");
     } else {
-        write_operand(a, strength, buffer);
+        /* Comparisons are never chained, and a sign never follows another. */
+        bool chained = st_operator_strength(a) == strength && is_comparison(expr->op);
+        bool sign = b->kind == ST_EXPR_UNARY && b->op == ST_OPERATOR_MINUS;
+        write_operand(a, chained ? strength + 1 : strength, buffer);
         st_buffer_text(buffer, signs[expr->op]);
-        write_operand(b, strength + 1, buffer);
+        write_operand(b, sign ? st_operator_strength(b) + 1 : strength + 1, buffer);
     }
 }
 
@@ -190,7 +199,7 @@ static void write_expr(const st_expr *expr, st_buffer *buffer)
         break;
     case ST_EXPR_UNARY:
         st_buffer_text(buffer, expr->op == ST_OPERATOR_NOT ? "\\neg " : "-");
-        write_operand(expr->children[0], st_operator_strength(expr), buffer);
+        write_operand(expr->children[0], st_operator_strength(expr) + 1, buffer);
         break;
     case ST_EXPR_BINARY:
         write_binary(expr, buffer);

@@ -29,6 +29,12 @@ static st_status bind_function(st_lowering *lowering, size_t index, const st_pro
     if (!function->open) {
         return refuse_provider(provider, "fits no open function: this one is closed", errors);
     }
+    if (function->type.kind != ST_TYPE_NUMBER) {
+        return refuse_provider(provider, "gives a number, but the function no number", errors);
+    }
+    if (lowering->function_providers[index] != NULL) {
+        return refuse_provider(provider, "comes second: there is one already", errors);
+    }
     if (provider->argument_count != function->argument_count) {
         return refuse_provider(provider, "takes another number of arguments", errors);
     }
@@ -51,6 +57,12 @@ static st_status bind_cell(st_lowering *lowering, size_t index, const st_provide
     const st_sheet_cell *cell = &sheet->cells[index];
     if (!cell->open) {
         return refuse_provider(provider, "fits no open cell: this one is closed", errors);
+    }
+    if (cell->type.kind != ST_TYPE_NUMBER) {
+        return refuse_provider(provider, "gives a number, but the cell holds no number", errors);
+    }
+    if (lowering->cell_providers[index] != NULL) {
+        return refuse_provider(provider, "comes second: there is one already", errors);
     }
     if (!st_dimension_equal(provider->unit.dimension, cell->type.unit.dimension)) {
         return refuse_provider(provider, "has another unit than the sheet declares", errors);
@@ -97,8 +109,10 @@ st_status st_lowering_begin(st_lowering *lowering, const st_sheet *sheet,
         st_arena_alloc(arena, sheet->cell_count + 1, sizeof(*lowering->cell_providers));
     lowering->function_providers =
         st_arena_alloc(arena, sheet->function_count + 1, sizeof(*lowering->function_providers));
+    lowering->searched =
+        st_arena_alloc(arena, sheet->function_count + 1, sizeof(*lowering->searched));
     if (lowering->cells == NULL || lowering->cell_providers == NULL ||
-        lowering->function_providers == NULL) {
+        lowering->function_providers == NULL || lowering->searched == NULL) {
         return st_errors_add(errors,
                              &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
     }
@@ -131,11 +145,8 @@ static uint32_t lower_call(st_lowering *lowering, const st_expr *expr, st_scope 
     if (provider != NULL) {
         return st_graph_call(&lowering->graph, provider, arguments);
     }
-    if (function->expr == NULL) {
-        lowering->graph.failed = true; /* refused before: no provider for an open function */
-        return ST_NO_VALUE;
-    }
-    return st_lower(lowering, function->expr, arguments);
+    /* Without a body, it stands in a formula that a provider replaces: nothing needs its value. */
+    return function->expr == NULL ? ST_NO_VALUE : st_lower(lowering, function->expr, arguments);
 }
 
 static uint32_t lower_builtin(st_lowering *lowering, const st_expr *expr, st_scope scope)
@@ -301,26 +312,34 @@ static uint32_t call_cell_provider(st_lowering *lowering, const st_provider *pro
     return st_graph_call(&lowering->graph, provider, arguments);
 }
 
-/* Reports a needed function that has neither formula nor provider. */
-static st_status check_bodies(const st_lowering *lowering, const st_expr *expr, st_errors *errors)
+static st_status search_function(st_lowering *lowering, size_t index, st_errors *errors)
+{
+    const st_sheet_function *function = &lowering->sheet->functions[index];
+    /* Once only: functions that call functions twice each would take for ever. */
+    if (lowering->function_providers[index] != NULL || lowering->searched[index]) {
+        return ST_OK;
+    }
+    lowering->searched[index] = true;
+    if (function->expr != NULL) {
+        return st_lowering_search(lowering, function->expr, errors);
+    }
+    return st_errors_add(
+        errors,
+        &(st_error){.status = ST_ERR_PROVIDER,
+                    .place = function->place,
+                    .message = st_errors_text(
+                        errors, "function '%s' has no formula and no provider", function->name)});
+}
+
+st_status st_lowering_search(st_lowering *lowering, const st_expr *expr, st_errors *errors)
 {
     st_status status = ST_OK;
     if (expr->name_kind == ST_NAME_FUNCTION) {
-        const st_sheet_function *function = &lowering->sheet->functions[expr->index];
-        bool provided = lowering->function_providers[expr->index] != NULL;
-        if (!provided && function->expr == NULL) {
-            status = st_errors_add(
-                errors, &(st_error){.status = ST_ERR_PROVIDER,
-                                    .place = function->place,
-                                    .message = st_errors_text(
-                                        errors, "function '%s' has no formula and no provider",
-                                        function->name)});
-        } else if (!provided) {
-            status = check_bodies(lowering, function->expr, errors);
-        }
+        status = search_function(lowering, expr->index, errors);
     }
-    for (size_t i = 0; status == ST_OK && i < expr->child_count; i++) {
-        status = check_bodies(lowering, expr->children[i], errors);
+    for (size_t i = 0; i < expr->child_count; i++) {
+        st_status searched = st_lowering_search(lowering, expr->children[i], errors);
+        status = status == ST_OK ? searched : status;
     }
     return status;
 }
@@ -340,41 +359,42 @@ st_status st_lowering_status(const st_lowering *lowering, st_errors *errors)
     return ST_OK;
 }
 
-/* True while some function without a formula exists at all: only then trees are searched for it. */
-static bool has_bare_functions(const st_sheet *sheet)
+static void lower_cell(st_lowering *lowering, size_t cell)
 {
-    for (size_t i = 0; i < sheet->function_count; i++) {
-        if (sheet->functions[i].expr == NULL) {
-            return true;
-        }
-    }
-    return false;
+    const st_provider *provider = lowering->cell_providers[cell];
+    lowering->cells[cell] = provider != NULL
+                                ? call_cell_provider(lowering, provider)
+                                : st_lower(lowering, lowering->sheet->cells[cell].expr, NULL);
 }
 
 st_status st_lowering_cells(st_lowering *lowering, bool *needed, st_errors *errors)
 {
     const st_sheet *sheet = lowering->sheet;
-    bool bare = has_bare_functions(sheet);
+    st_status status = ST_OK;
     for (size_t i = sheet->cell_count; i-- > 0;) {
         if (needed[lowering->order[i]]) {
             mark_operands(lowering, lowering->order[i], needed);
         }
     }
     for (size_t i = 0; i < sheet->cell_count; i++) {
-        size_t cell = lowering->order[i];
-        if (!needed[cell]) {
-            continue;
+        if (needed[i] && lowering->cell_providers[i] == NULL) {
+            st_status searched = st_lowering_search(lowering, sheet->cells[i].expr, errors);
+            status = status == ST_OK ? searched : status;
         }
-        const st_provider *provider = lowering->cell_providers[cell];
-        if (provider == NULL && bare) {
-            st_status status = check_bodies(lowering, sheet->cells[cell].expr, errors);
-            if (status != ST_OK) {
-                return status;
-            }
-        }
-        lowering->cells[cell] = provider != NULL
-                                    ? call_cell_provider(lowering, provider)
-                                    : st_lower(lowering, sheet->cells[cell].expr, NULL);
     }
-    return st_lowering_status(lowering, errors);
+    for (size_t i = 0; i < sheet->cell_count && status == ST_OK; i++) {
+        if (needed[lowering->order[i]]) {
+            lower_cell(lowering, lowering->order[i]);
+        }
+    }
+    return status == ST_OK ? st_lowering_status(lowering, errors) : status;
+}
+
+void st_lowering_rest(st_lowering *lowering)
+{
+    for (size_t i = 0; i < lowering->sheet->cell_count; i++) {
+        if (lowering->cells[lowering->order[i]] == ST_NO_VALUE) {
+            lower_cell(lowering, lowering->order[i]);
+        }
+    }
 }

@@ -13,7 +13,8 @@ typedef struct st_lowering {
     const st_provider **function_providers; /* per function */
     size_t *order;                          /* of evaluation of the cells */
     bool has_cell_providers;
-    size_t work; /* nodes walked, against exponential inlining */
+    bool *searched; /* per function: its calls are known to have bodies, or were reported */
+    size_t work;    /* nodes walked, against exponential inlining */
     bool too_large;
 } st_lowering;
 
@@ -27,6 +28,11 @@ st_status st_lowering_begin(st_lowering *lowering, const st_sheet *sheet,
 
 /* Lowers the cells marked in `needed` and whatever they need (marks are added). */
 st_status st_lowering_cells(st_lowering *lowering, bool *needed, st_errors *errors) ST_NODISCARD;
+/* Lowers every other cell that can be, so that what a provider replaces can be shown beside it. */
+void st_lowering_rest(st_lowering *lowering);
+/* Reports every function that a tree calls and that has neither formula nor provider. */
+st_status st_lowering_search(st_lowering *lowering, const st_expr *expr,
+                             st_errors *errors) ST_NODISCARD;
 /* Marks the cells that a tree reads. */
 void st_lowering_mark(const st_lowering *lowering, const st_expr *expr, bool *needed);
 

@@ -12,12 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A step whose array moves along with the block: a column that is read, an output that is written.
- */
+/* A column that is read into a register, block by block. */
+typedef struct st_fetch {
+    const st_column *column;
+    double *target;
+} st_fetch;
+
+/* A step that writes an output: its array moves along with the block. */
 typedef struct st_copy {
     size_t step;
-    const double *source; /* of row 0; NULL: the step's own array */
-    double *target;       /* of row 0; NULL: the step's own array */
+    double *target; /* of row 0 */
 } st_copy;
 
 /* A provider's turn between two steps. */
@@ -37,6 +41,8 @@ struct st_workspace {
     const double **arguments;
     st_step *steps;
     size_t step_count;
+    st_fetch *fetches;
+    size_t fetch_count;
     st_copy *copies;
     size_t copy_count;
     st_turn *turns;
@@ -85,7 +91,7 @@ st_workspace *st_workspace_create(const st_program *program)
         return NULL;
     }
     size_t outputs = program->output_count + program->check_count;
-    size_t steps = program->instruction_count + program->sheet->input_count + outputs;
+    size_t steps = program->instruction_count + outputs;
     workspace->program = program;
     workspace->kernels = choose_kernels();
     workspace->scalars = calloc(program->slot_count + 1, sizeof(double));
@@ -94,14 +100,15 @@ st_workspace *st_workspace_create(const st_program *program)
     workspace->broadcast = allocate_blocks(program->argument_count, program->block_rows);
     workspace->arguments = calloc(program->argument_count + 1, sizeof(const double *));
     workspace->steps = calloc(steps + 1, sizeof(st_step));
-    workspace->copies = calloc(program->sheet->input_count + outputs + 1, sizeof(st_copy));
+    workspace->fetches = calloc(program->sheet->input_count + 1, sizeof(st_fetch));
+    workspace->copies = calloc(outputs + 1, sizeof(st_copy));
     workspace->turns = calloc(program->instruction_count + 1, sizeof(st_turn));
     workspace->next_output = calloc(outputs + 1, sizeof(uint32_t));
     workspace->first_output = calloc(program->slot_count + 1, sizeof(uint32_t));
     if (workspace->scalars == NULL || workspace->varies == NULL || workspace->registers == NULL ||
         workspace->broadcast == NULL || workspace->arguments == NULL || workspace->steps == NULL ||
-        workspace->copies == NULL || workspace->turns == NULL || workspace->next_output == NULL ||
-        workspace->first_output == NULL) {
+        workspace->fetches == NULL || workspace->copies == NULL || workspace->turns == NULL ||
+        workspace->next_output == NULL || workspace->first_output == NULL) {
         st_workspace_destroy(workspace);
         return NULL;
     }
@@ -122,6 +129,7 @@ void st_workspace_destroy(st_workspace *workspace)
     free(workspace->broadcast);
     free(workspace->arguments);
     free(workspace->steps);
+    free(workspace->fetches);
     free(workspace->copies);
     free(workspace->turns);
     free(workspace->next_output);
@@ -135,7 +143,9 @@ st_status st_program_run_one(const st_program *program, st_workspace *workspace,
                              const double *inputs, double *outputs, double *checks)
 {
     double *scalars = workspace->scalars;
-    memcpy(scalars, inputs, program->sheet->input_count * sizeof(double));
+    for (size_t i = 0; i < program->sheet->input_count; i++) {
+        scalars[i] = inputs[i];
+    }
     st_scalars_run(program, scalars);
     for (size_t i = 0; i < program->output_count; i++) {
         outputs[i] = scalars[program->outputs[i].slot];
@@ -170,32 +180,46 @@ static double *register_of(const st_workspace *workspace, uint32_t slot)
     return workspace->registers + (size_t)program->registers[slot] * program->block_rows;
 }
 
-static void add_copy(st_workspace *workspace, const double *source, double *target,
-                     const double *from_register, double *to_register)
+/* Rows of a column from `first` on. */
+static void read_column(const st_column *column, size_t first, size_t rows, double *target)
 {
-    workspace->copies[workspace->copy_count++] =
-        (st_copy){.step = workspace->step_count, .source = source, .target = target};
-    workspace->steps[workspace->step_count++] =
-        (st_step){.op = ST_OP_CONSTANT, .a = from_register, .out = to_register};
+    if (column->stride == 1) {
+        memcpy(target, column->values + first, rows * sizeof(double));
+        return;
+    }
+    for (size_t row = 0; row < rows; row++) {
+        target[row] = column->values[(first + row) * column->stride];
+    }
 }
 
-/* Copies of a slot's block to the outputs that show it, or the scalar to all their rows. */
-static void write_outputs(st_workspace *workspace, uint32_t slot, const double *column,
+static void add_copy(st_workspace *workspace, uint32_t slot, double *target)
+{
+    workspace->copies[workspace->copy_count++] =
+        (st_copy){.step = workspace->step_count, .target = target};
+    workspace->steps[workspace->step_count++] =
+        (st_step){.op = ST_OP_CONSTANT, .a = register_of(workspace, slot)};
+}
+
+/* What outputs show of a slot: a column of the inputs, its block as it is computed, or its scalar
+ * in all rows. */
+static void write_outputs(st_workspace *workspace, uint32_t slot, const st_column *column,
                           const st_targets *targets)
 {
-    uint32_t next = workspace->first_output[slot];
-    while (next != 0) {
+    for (uint32_t next = workspace->first_output[slot]; next != 0;
+         next = workspace->next_output[next - 1]) {
         double *target = target_of(workspace, targets, next - 1);
-        if (target != NULL && column != NULL) {
-            memcpy(target, column, targets->rows * sizeof(double));
-        } else if (target != NULL && workspace->varies[slot]) {
-            add_copy(workspace, NULL, target, register_of(workspace, slot), NULL);
+        if (target == NULL) {
+            continue;
+        }
+        if (column != NULL) {
+            read_column(column, 0, targets->rows, target);
+        } else if (workspace->varies[slot]) {
+            add_copy(workspace, slot, target);
         } else {
-            for (size_t row = 0; target != NULL && row < targets->rows; row++) {
+            for (size_t row = 0; row < targets->rows; row++) {
                 target[row] = workspace->scalars[slot];
             }
         }
-        next = workspace->next_output[next - 1];
     }
 }
 
@@ -207,10 +231,10 @@ static void read_inputs(st_workspace *workspace, const st_column *inputs, const 
         if (!workspace->varies[slot]) {
             workspace->scalars[slot] = inputs[slot].values[0];
         } else if (program->registers[slot] != ST_NO_REGISTER) {
-            add_copy(workspace, inputs[slot].values, NULL, NULL, register_of(workspace, slot));
+            workspace->fetches[workspace->fetch_count++] =
+                (st_fetch){.column = &inputs[slot], .target = register_of(workspace, slot)};
         }
-        write_outputs(workspace, slot, workspace->varies[slot] ? inputs[slot].values : NULL,
-                      targets);
+        write_outputs(workspace, slot, &inputs[slot], targets);
     }
     for (uint32_t slot = st_program_first_constant(program);
          slot < st_program_first_result(program); slot++) {
@@ -270,6 +294,7 @@ static void prepare(st_workspace *workspace, const st_column *inputs, const st_t
 {
     const st_program *program = workspace->program;
     workspace->step_count = 0;
+    workspace->fetch_count = 0;
     workspace->copy_count = 0;
     workspace->turn_count = 0;
     read_inputs(workspace, inputs, targets);
@@ -306,11 +331,13 @@ static void run_turn(st_workspace *workspace, const st_turn *turn, size_t rows)
 
 static void run_block(st_workspace *workspace, size_t first_row, size_t rows)
 {
+    for (size_t i = 0; i < workspace->fetch_count; i++) {
+        const st_fetch *fetch = &workspace->fetches[i];
+        read_column(fetch->column, first_row, rows, fetch->target);
+    }
     for (size_t i = 0; i < workspace->copy_count; i++) {
         const st_copy *copy = &workspace->copies[i];
-        st_step *step = &workspace->steps[copy->step];
-        step->a = copy->source == NULL ? step->a : copy->source + first_row;
-        step->out = copy->target == NULL ? step->out : copy->target + first_row;
+        workspace->steps[copy->step].out = copy->target + first_row;
     }
     size_t done = 0;
     for (size_t i = 0; i < workspace->turn_count; i++) {

@@ -68,6 +68,10 @@ st_status st_session_begin(st_session *session, const st_program *program, const
         }
     }
     status = st_lowering_cells(&session->lowering, needed, errors);
+    if (status == ST_OK && session->lowering.has_cell_providers) {
+        session->lowering.work = 0;
+        st_lowering_rest(&session->lowering);
+    }
     if (status == ST_OK && !catch_up(session)) {
         status =
             st_errors_add(errors, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});

@@ -19,6 +19,13 @@ typedef struct st_culprit {
     size_t next_cell;            /* the search goes on there; SIZE_MAX: it ended */
 } st_culprit;
 
+typedef struct st_verifier {
+    st_session session;
+    st_errors *errors;
+    bool *told;             /* per cell: what is wrong with it, or with what it reads, is said */
+    st_status value_status; /* of the first value that does not exist */
+} st_verifier;
+
 static bool is_bad(double value)
 {
     return !isfinite(value);
@@ -53,13 +60,21 @@ static void blame_one_cell(st_session *session, size_t cell, st_culprit *culprit
     }
 }
 
-/* A loop and not a recursion: chains of cells may be long. */
-static void blame_cells(st_session *session, size_t cell, st_culprit *culprit)
+/*
+ * Follows culprit->next_cell to the end; false where the way meets one that was followed before. A
+ * loop and not a recursion: chains of cells may be long.
+ */
+static bool blame_cells(st_verifier *verifier, st_culprit *culprit)
 {
-    culprit->next_cell = cell;
     while (culprit->next_cell != SIZE_MAX) {
-        blame_one_cell(session, culprit->next_cell, culprit);
+        size_t cell = culprit->next_cell;
+        if (verifier->told[cell]) {
+            return false;
+        }
+        verifier->told[cell] = true;
+        blame_one_cell(&verifier->session, cell, culprit);
     }
+    return true;
 }
 
 static void blame_function(st_session *session, const st_expr *call, st_culprit *culprit)
@@ -112,6 +127,9 @@ static const char *reason_of(st_session *session, const st_culprit *culprit)
     if (culprit->provider != NULL) {
         return "the provider refuses or gives no usable value";
     }
+    if (expr->kind == ST_EXPR_NAME) {
+        return "an input without a value";
+    }
     if (expr->kind == ST_EXPR_BINARY && expr->op == ST_OPERATOR_DIVIDE &&
         st_session_value(session, expr->children[1], culprit->shown.scope) == 0) {
         return "division by zero";
@@ -129,39 +147,58 @@ static const char *reason_of(st_session *session, const st_culprit *culprit)
     return "the result is too large";
 }
 
-/* The operands of the operation that failed, as "p = 4, t = 0". */
-static void show_operands(st_session *session, const st_formula_view *shown, const st_expr *expr,
-                          st_buffer *buffer, size_t *count)
+/* The names in the operation that failed, each once. */
+typedef struct st_operands {
+    const st_expr *shown[12];
+    size_t count;
+} st_operands;
+
+static void list_operands(const st_expr *expr, st_operands *operands)
 {
-    enum { MOST = 12 };
-    if (expr->kind == ST_EXPR_NAME && expr->name_kind != ST_NAME_VALUE && *count < MOST) {
-        const st_type *type = NULL;
-        char text[ST_QUANTITY_TEXT];
-        double value = st_show_name(session, shown, expr, &type);
-        st_buffer_printf(buffer, "%s%s = %s", *count == 0 ? "" : ", ", expr->name,
-                         st_type_format(type, value, ST_STYLE_SCALED, text, sizeof(text)));
-        (*count)++;
+    bool known = expr->kind != ST_EXPR_NAME || expr->name_kind == ST_NAME_VALUE ||
+                 operands->count == sizeof(operands->shown) / sizeof(operands->shown[0]);
+    for (size_t i = 0; i < operands->count && !known; i++) {
+        known = strcmp(operands->shown[i]->name, expr->name) == 0;
+    }
+    if (!known) {
+        operands->shown[operands->count++] = expr;
     }
     for (size_t i = 0; i < expr->child_count; i++) {
-        show_operands(session, shown, expr->children[i], buffer, count);
+        list_operands(expr->children[i], operands);
     }
 }
 
-static st_status report_culprit(st_session *session, const st_culprit *culprit, st_errors *errors)
+/* "p = 4, t = 0" */
+static void show_operands(st_session *session, const st_formula_view *shown, const st_expr *expr,
+                          st_buffer *buffer)
+{
+    st_operands operands = {.count = 0};
+    list_operands(expr, &operands);
+    for (size_t i = 0; i < operands.count; i++) {
+        const st_type *type = NULL;
+        char text[ST_QUANTITY_TEXT];
+        double value = st_show_name(session, shown, operands.shown[i], &type);
+        st_buffer_printf(buffer, "%s%s = %s", i == 0 ? "" : ", ", operands.shown[i]->name,
+                         st_type_format(type, value, ST_STYLE_SCALED, text, sizeof(text)));
+    }
+}
+
+static void report_culprit(st_verifier *verifier, const st_culprit *culprit)
 {
     const st_expr *expr = culprit->expr;
+    st_errors *errors = verifier->errors;
     st_buffer operands = {0};
-    size_t count = 0;
-    show_operands(session, &culprit->shown, expr, &operands, &count);
+    show_operands(&verifier->session, &culprit->shown, expr, &operands);
     const char *what =
         culprit->name == NULL ? "a check" : st_errors_text(errors, "cell '%s'", culprit->name);
     const char *inside =
         culprit->shown.function == NULL
             ? ""
             : st_errors_text(errors, " (in function '%s')", culprit->shown.function->name);
-    const char *message = st_errors_text(
-        errors, "%s has no value%s: %s in '%.*s'", what, inside, reason_of(session, culprit),
-        expr->length > 200 ? 200 : (int)expr->length, culprit->shown.text + expr->offset);
+    const char *message = st_errors_text(errors, "%s has no value%s: %s in '%.*s'", what, inside,
+                                         reason_of(&verifier->session, culprit),
+                                         expr->length > 200 ? 200 : (int)expr->length,
+                                         culprit->shown.text + expr->offset);
     if (operands.data != NULL) {
         message = st_errors_text(errors, "%s with %s; formula: %.400s", message, operands.data,
                                  culprit->shown.text);
@@ -169,10 +206,12 @@ static st_status report_culprit(st_session *session, const st_culprit *culprit, 
         message = st_errors_text(errors, "%s; formula: %.400s", message, culprit->shown.text);
     }
     st_buffer_free(&operands);
-    return st_errors_add(
-        errors, &(st_error){.status = culprit->provider != NULL ? ST_ERR_PROVIDER : ST_ERR_MATH,
-                            .place = st_formula_place_at(culprit->formula, expr->offset),
-                            .message = message});
+    st_status status = culprit->provider != NULL ? ST_ERR_PROVIDER : ST_ERR_MATH;
+    (void)st_errors_add(errors,
+                        &(st_error){.status = status,
+                                    .place = st_formula_place_at(culprit->formula, expr->offset),
+                                    .message = message});
+    verifier->value_status = verifier->value_status == ST_OK ? status : verifier->value_status;
 }
 
 /* --- checks ---------------------------------------------------------------------------------- */
@@ -200,85 +239,100 @@ static const char *fill_message(st_session *session, size_t check, st_errors *er
     return result;
 }
 
-static st_status verify_check(st_session *session, size_t check, st_errors *errors)
+/* A check without a value: what in it, or in the cells that it reads, has none. */
+static void verify_condition(st_verifier *verifier, size_t check)
 {
-    const st_sheet_check *entry = &session->program->sheet->checks[check];
-    const st_formula *formula = &session->program->sheet->check_formulas[check];
-    double value = st_session_value(session, entry->expr, NULL);
-    if (value == 1.0) {
-        return ST_OK;
+    const st_sheet *sheet = verifier->session.program->sheet;
+    const st_sheet_check *entry = &sheet->checks[check];
+    st_culprit culprit = {.expr = entry->expr,
+                          .shown = {.text = entry->formula, .expr = entry->expr},
+                          .formula = &sheet->check_formulas[check],
+                          .next_cell = SIZE_MAX};
+    blame_expr(&verifier->session, entry->expr, &culprit);
+    if (blame_cells(verifier, &culprit)) {
+        report_culprit(verifier, &culprit);
     }
-    if (is_bad(value)) {
-        st_culprit culprit = {.expr = entry->expr,
-                              .shown = {.text = entry->formula, .expr = entry->expr},
-                              .formula = formula};
-        culprit.next_cell = SIZE_MAX;
-        blame_expr(session, entry->expr, &culprit);
-        if (culprit.next_cell != SIZE_MAX) {
-            blame_cells(session, culprit.next_cell, &culprit);
-        }
-        return report_culprit(session, &culprit, errors);
-    }
-    (void)st_errors_add(
-        errors, &(st_error){.status = ST_ERR_CHECK,
-                            .severity = entry->warning ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR,
-                            .place = entry->place,
-                            .message = fill_message(session, check, errors)});
-    return entry->warning ? ST_OK : ST_ERR_CHECK;
 }
 
 /* Every check; a failing check is told before values that it may be the reason of. */
-static st_status verify_checks(st_session *session, st_errors *errors)
+static st_status verify_checks(st_verifier *verifier)
 {
+    const st_program *program = verifier->session.program;
     st_status status = ST_OK;
-    for (size_t i = 0; i < session->program->check_count; i++) {
-        st_status checked = verify_check(session, i, errors);
-        /* That the configuration makes no sense says more than what follows from it. */
-        status = checked == ST_ERR_CHECK || status == ST_OK ? checked : status;
+    for (size_t i = 0; i < program->check_count; i++) {
+        const st_sheet_check *check = &program->sheet->checks[i];
+        double value = st_session_value(&verifier->session, check->expr, NULL);
+        if (is_bad(value)) {
+            verify_condition(verifier, i);
+        } else if (value != 1.0) {
+            (void)st_errors_add(
+                verifier->errors,
+                &(st_error){.status = ST_ERR_CHECK,
+                            .severity = check->warning ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR,
+                            .place = check->place,
+                            .message = fill_message(&verifier->session, i, verifier->errors)});
+            status = check->warning ? status : ST_ERR_CHECK;
+        }
     }
     return status;
 }
 
-/* Every output without a value; cells that fail for the same reason are told once. */
-static st_status verify_outputs(st_session *session, st_errors *errors)
+static void verify_input(st_verifier *verifier, size_t index)
 {
-    const st_program *program = session->program;
-    const st_sheet *sheet = program->sheet;
-    const st_expr *last = NULL;
-    st_status status = ST_OK;
-    for (size_t i = 0; i < program->output_count; i++) {
-        size_t cell = 0;
-        if (!st_names_get(&sheet->cell_names, program->outputs[i].name, &cell) ||
-            !is_bad(st_session_cell(session, cell))) {
-            continue;
-        }
-        st_culprit culprit = {0};
-        blame_cells(session, cell, &culprit);
-        if (culprit.expr != last) {
-            st_status reported = report_culprit(session, &culprit, errors);
-            status = status == ST_OK ? reported : status;
-        }
-        last = culprit.expr;
+    const st_sheet_input *input = &verifier->session.program->sheet->inputs[index];
+    if (is_bad(verifier->session.inputs[index])) {
+        st_status status = st_errors_add(
+            verifier->errors,
+            &(st_error){.status = ST_ERR_MATH,
+                        .place = input->place,
+                        .message = st_errors_text(verifier->errors, "input '%s' has no value",
+                                                  input->name)});
+        verifier->value_status = verifier->value_status == ST_OK ? status : verifier->value_status;
     }
-    return status;
+}
+
+/* Every output without a value; cells that fail for the same reason are told once. */
+static void verify_outputs(st_verifier *verifier)
+{
+    const st_program *program = verifier->session.program;
+    for (size_t i = 0; i < program->output_count; i++) {
+        size_t index = 0;
+        const char *name = program->outputs[i].name;
+        if (st_names_get(&program->sheet->cell_names, name, &index)) {
+            st_culprit culprit = {.next_cell = index};
+            if (is_bad(st_session_cell(&verifier->session, index)) &&
+                blame_cells(verifier, &culprit)) {
+                report_culprit(verifier, &culprit);
+            }
+        } else if (st_names_get(&program->sheet->input_names, name, &index)) {
+            verify_input(verifier, index);
+        }
+    }
 }
 
 st_status st_program_verify(const st_program *program, const double *inputs, st_errors *errors)
 {
-    st_session session;
+    st_verifier verifier = {.errors = errors};
     st_arena *arena = st_arena_create();
     st_status status = ST_ERR_MEMORY;
     if (arena == NULL) {
         return st_errors_add(errors,
                              &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
     }
-    status = st_session_begin(&session, program, inputs, arena, errors);
+    status = st_session_begin(&verifier.session, program, inputs, arena, errors);
     if (status != ST_OK) {
         goto cleanup;
     }
-    status = verify_checks(&session, errors);
-    st_status outputs = verify_outputs(&session, errors);
-    status = status == ST_OK ? outputs : status;
+    verifier.told = st_arena_alloc(arena, program->sheet->cell_count + 1, sizeof(bool));
+    if (verifier.told == NULL) {
+        status =
+            st_errors_add(errors, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        goto cleanup;
+    }
+    status = verify_checks(&verifier);
+    verify_outputs(&verifier);
+    /* That the configuration makes no sense says more than what follows from it. */
+    status = status == ST_OK ? verifier.value_status : status;
 cleanup:
     st_arena_destroy(arena);
     return status;
