@@ -354,8 +354,9 @@ static void faulty_assignments_are_wrong_use(void **state)
         {"parallel=8", "--set parallel=8: error: parallel is a section, not a key: expected one of "
                        "its keys: parallel.tp, parallel.pp, parallel.dp, parallel.cp, parallel.ep, "
                        "parallel.expert_tp, parallel.virtual_stages, parallel.schedule, ...\n"},
-        {"constants=8", "--set constants=8: error: there is no file of constants '8' on the search "
-                        "path\n"},
+        {"constants=a100-vtrian",
+         "--set constants=a100-vtrian: error: there is no file of constants 'a100-vtrian' on the "
+         "search path; did you mean 'a100-vtrain'?\n"},
         {"constants.a.b=8", "--set constants.a.b=8: error: 'constants.a.b' is no name of a "
                             "constant: expected constants.NAME, with a letter or '_' first, then "
                             "letters, digits and '_'\n"},
