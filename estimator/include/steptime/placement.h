@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Placement: which ranks of a plan share a node, and who sends how much to whom.
+ *
+ * Ranks are numbered by an order such as "tp-cp-ep-dp-pp": the first group's neighbours have
+ * neighbouring numbers, and rank r runs on node r / gpus_per_node. Expert-parallel groups are cut
+ * out of the data-parallel ones (ep neighbours are dp neighbours), so "ep" in an order only says
+ * that they exist.
+ */
+#ifndef STEPTIME_PLACEMENT_H
+#define STEPTIME_PLACEMENT_H
+
+#include "steptime/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum st_group {
+    ST_GROUP_TP,
+    ST_GROUP_CP,
+    ST_GROUP_EP,
+    ST_GROUP_DP,
+    ST_GROUP_PP,
+    ST_GROUP_EMBEDDING, /* first and last stage, which both hold the word embedding */
+    ST_GROUPS
+} st_group;
+
+ST_API const char *st_group_name(st_group group); /* "tp" ... "pp", "emb" */
+
+/* The order of Megatron-LM; the default where a job says nothing. */
+#define ST_PLACEMENT_ORDER "tp-cp-ep-dp-pp"
+
+typedef struct st_placement {
+    size_t size[ST_GROUPS];   /* ranks of a group */
+    size_t stride[ST_GROUPS]; /* between neighbours of a group */
+    size_t ranks;
+    size_t gpus_per_node;
+} st_placement;
+
+/* Sizes of all groups but the embedding's; gpus_per_node at least 1. */
+typedef struct st_placement_plan {
+    size_t size[ST_GROUPS];
+    size_t gpus_per_node;
+    const char *order; /* NULL: ST_PLACEMENT_ORDER */
+    st_place place;    /* of the order, for messages */
+} st_placement_plan;
+
+/*
+ * Refuses an order that names a group twice or not at all although it has several ranks, unknown
+ * groups, sizes whose product is too large, and expert groups that do not divide the data-parallel
+ * ones.
+ */
+ST_API st_status st_placement_create(const st_placement_plan *plan, st_placement *placement,
+                                     st_errors *errors) ST_NODISCARD;
+
+/* The group of one rank, in closed form. */
+typedef struct st_group_shape {
+    size_t first_rank;
+    size_t ranks;
+    size_t nodes;         /* that it touches */
+    size_t most_per_node; /* ranks on the node that holds most of it */
+} st_group_shape;
+
+ST_API st_group_shape st_placement_shape(const st_placement *placement, st_group group,
+                                         size_t rank);
+/* Groups of a kind; embedding groups exist only for ranks of the first and the last stage. */
+ST_API size_t st_placement_group_count(const st_placement *placement, st_group group);
+/* True when every group of the kind has the same shape up to its first rank. */
+ST_API bool st_placement_is_even(const st_placement *placement, st_group group);
+/*
+ * Groups of the kind that leave a full node together and share its network cards; 0 when none
+ * leaves it.
+ */
+ST_API size_t st_placement_sharing(const st_placement *placement, st_group group);
+
+/* Bytes that a rank sends in a step, per kind; whole numbers. */
+typedef struct st_traffic {
+    uint64_t sent_bytes[ST_GROUPS];
+} st_traffic;
+
+typedef struct st_flow {
+    size_t source;
+    size_t target;
+    st_group group;
+    uint64_t bytes;
+} st_flow;
+
+/*
+ * Calls `visit` with every flow that is not zero, by source rank; stops where it returns false.
+ * Rings (tp, cp, dp, embedding) send to the next rank of the group, stages to their neighbours
+ * (forward and back), experts to everybody in their group. Needs no memory for the matrix.
+ */
+ST_API void st_traffic_visit(const st_placement *placement, const st_traffic *traffic,
+                             bool (*visit)(void *context, const st_flow *flow), void *context);
+
+/* What the flows of a kind sum up to, in closed form; and how much of it crosses nodes, counted. */
+ST_API uint64_t st_traffic_total_bytes(const st_placement *placement, const st_traffic *traffic,
+                                       st_group group);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

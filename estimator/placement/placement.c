@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Orders and shapes. A group is an arithmetic progression of ranks, so what it touches follows from
+ * its first rank, its stride and its size; nothing loops over ranks.
+ */
+#include "steptime/placement.h"
+
+#include <string.h>
+
+enum { MOST_RANKS = 100000000 };
+
+static const char *const names[ST_GROUPS] = {"tp", "cp", "ep", "dp", "pp", "emb"};
+
+const char *st_group_name(st_group group)
+{
+    return names[group];
+}
+
+static st_status refuse(const st_placement_plan *plan, st_errors *errors, const char *message,
+                        const char *expected)
+{
+    return st_errors_add(errors, &(st_error){.status = ST_ERR_VALUE,
+                                             .place = plan->place,
+                                             .message = message,
+                                             .expected = expected});
+}
+
+/* The group that a word of the order names; ST_GROUPS when it names none. */
+static st_group find_group(const char *word, size_t length)
+{
+    for (st_group group = ST_GROUP_TP; group < ST_GROUP_EMBEDDING; group++) {
+        if (length == strlen(names[group]) && memcmp(word, names[group], length) == 0) {
+            return group;
+        }
+    }
+    return ST_GROUPS;
+}
+
+static st_status read_order(const st_placement_plan *plan, st_placement *placement,
+                            st_errors *errors)
+{
+    const char *order = plan->order == NULL ? ST_PLACEMENT_ORDER : plan->order;
+    bool named[ST_GROUPS] = {false};
+    for (const char *word = order; *word != '\0';) {
+        size_t length = strcspn(word, "-");
+        st_group group = find_group(word, length);
+        if (group == ST_GROUPS || named[group]) {
+            return refuse(plan, errors,
+                          st_errors_text(errors, "the order '%.60s' has '%.*s'", order,
+                                         length > 20 ? 20 : (int)length, word),
+                          "tp, cp, ep, dp and pp joined by '-', each at most once");
+        }
+        named[group] = true;
+        if (group != ST_GROUP_EP) { /* cut out of dp below */
+            placement->stride[group] = placement->ranks;
+            placement->ranks *= placement->size[group];
+        }
+        if (placement->ranks > MOST_RANKS) {
+            return refuse(plan, errors, "the plan has too many ranks", "at most 100,000,000");
+        }
+        word += length + (word[length] == '-' ? 1 : 0);
+    }
+    for (st_group group = ST_GROUP_TP; group < ST_GROUP_EMBEDDING; group++) {
+        if (group != ST_GROUP_EP && placement->size[group] > 1 && !named[group]) {
+            return refuse(plan, errors,
+                          st_errors_text(errors,
+                                         "the order '%.60s' lacks '%s', which has %zu ranks", order,
+                                         names[group], placement->size[group]),
+                          "every group of several ranks");
+        }
+    }
+    return ST_OK;
+}
+
+st_status st_placement_create(const st_placement_plan *plan, st_placement *placement,
+                              st_errors *errors)
+{
+    st_placement made = {.ranks = 1, .gpus_per_node = plan->gpus_per_node};
+    for (st_group group = ST_GROUP_TP; group < ST_GROUP_EMBEDDING; group++) {
+        made.size[group] = plan->size[group];
+        made.stride[group] = 1;
+        if (plan->size[group] == 0 || plan->size[group] > MOST_RANKS) {
+            return refuse(
+                plan, errors,
+                st_errors_text(errors, "group '%s' has %zu ranks", names[group], plan->size[group]),
+                "1 to 100,000,000");
+        }
+    }
+    if (plan->gpus_per_node == 0) {
+        return refuse(plan, errors, "a node has no GPUs", "at least one");
+    }
+    st_status status = read_order(plan, &made, errors);
+    if (status != ST_OK) {
+        return status;
+    }
+    if (made.size[ST_GROUP_DP] % made.size[ST_GROUP_EP] != 0) {
+        return refuse(plan, errors,
+                      st_errors_text(errors,
+                                     "expert-parallel size %zu does not divide the data-parallel "
+                                     "size %zu",
+                                     made.size[ST_GROUP_EP], made.size[ST_GROUP_DP]),
+                      "expert groups inside of data-parallel groups");
+    }
+    made.stride[ST_GROUP_EP] = made.stride[ST_GROUP_DP];
+    made.size[ST_GROUP_EMBEDDING] = made.size[ST_GROUP_PP] > 1 ? 2 : 1;
+    made.stride[ST_GROUP_EMBEDDING] = (made.size[ST_GROUP_PP] - 1) * made.stride[ST_GROUP_PP];
+    *placement = made;
+    return ST_OK;
+}
+
+/* --- shapes ---------------------------------------------------------------------------------- */
+
+/* Position of a rank along a group's axis. */
+static size_t position(const st_placement *placement, st_group axis, size_t rank)
+{
+    return rank / placement->stride[axis] % placement->size[axis];
+}
+
+static size_t first_of(const st_placement *placement, st_group group, size_t rank)
+{
+    if (group == ST_GROUP_EMBEDDING) {
+        size_t stage = position(placement, ST_GROUP_PP, rank);
+        bool last = stage > 0 && stage + 1 == placement->size[ST_GROUP_PP];
+        return last ? rank - placement->stride[ST_GROUP_EMBEDDING] : rank;
+    }
+    st_group axis = group == ST_GROUP_EP ? ST_GROUP_DP : group;
+    size_t along = position(placement, axis, rank) % placement->size[group];
+    return rank - along * placement->stride[group];
+}
+
+/* Members of the progression first, first + stride, ... that fall on one node. */
+static size_t members_on(const st_placement *placement, st_group group, size_t first, size_t node)
+{
+    size_t stride = placement->stride[group];
+    size_t begin = node * placement->gpus_per_node;
+    size_t end = begin + placement->gpus_per_node;
+    size_t lowest = begin > first ? (begin - first + stride - 1) / stride : 0;
+    size_t beyond = end > first ? (end - first + stride - 1) / stride : 0;
+    size_t size = placement->size[group];
+    beyond = beyond > size ? size : beyond;
+    return beyond > lowest ? beyond - lowest : 0;
+}
+
+/* A rank without neighbours of this kind: a middle stage has no part in the embedding's sum. */
+static bool is_alone(const st_placement *placement, st_group group, size_t rank)
+{
+    if (placement->size[group] == 1) {
+        return true;
+    }
+    size_t stage = position(placement, ST_GROUP_PP, rank);
+    return group == ST_GROUP_EMBEDDING && stage != 0 && stage + 1 != placement->size[ST_GROUP_PP];
+}
+
+st_group_shape st_placement_shape(const st_placement *placement, st_group group, size_t rank)
+{
+    if (is_alone(placement, group, rank)) {
+        return (st_group_shape){.first_rank = rank, .ranks = 1, .nodes = 1, .most_per_node = 1};
+    }
+    size_t stride = placement->stride[group];
+    size_t per_node = placement->gpus_per_node;
+    st_group_shape shape = {.first_rank = first_of(placement, group, rank),
+                            .ranks = placement->size[group],
+                            .most_per_node = 1};
+    size_t last = shape.first_rank + (shape.ranks - 1) * stride;
+    if (stride >= per_node) {
+        shape.nodes = shape.ranks; /* every step leaves the node */
+        return shape;
+    }
+    size_t first_node = shape.first_rank / per_node;
+    size_t last_node = last / per_node;
+    shape.nodes = last_node - first_node + 1; /* no step jumps over a node */
+    /* How many fall on a node repeats with a period of `stride` nodes. */
+    for (size_t i = 0; i < shape.nodes && i <= stride; i++) {
+        size_t members = members_on(placement, group, shape.first_rank, first_node + i);
+        shape.most_per_node = members > shape.most_per_node ? members : shape.most_per_node;
+    }
+    return shape;
+}
+
+size_t st_placement_group_count(const st_placement *placement, st_group group)
+{
+    if (group == ST_GROUP_EMBEDDING) {
+        return placement->size[group] > 1 ? placement->ranks / placement->size[ST_GROUP_PP] : 0;
+    }
+    return placement->ranks / placement->size[group];
+}
+
+bool st_placement_is_even(const st_placement *placement, st_group group)
+{
+    size_t span = placement->stride[group] * placement->size[group];
+    size_t per_node = placement->gpus_per_node;
+    if (placement->size[group] == 1 || placement->stride[group] % per_node == 0) {
+        return true;
+    }
+    return per_node % placement->stride[group] == 0 &&
+           (per_node % span == 0 || span % per_node == 0);
+}
+
+size_t st_placement_sharing(const st_placement *placement, st_group group)
+{
+    st_group_shape shape = st_placement_shape(placement, group, 0);
+    if (shape.nodes == 1) {
+        return 0;
+    }
+    size_t per_node =
+        placement->gpus_per_node < placement->ranks ? placement->gpus_per_node : placement->ranks;
+    return per_node / shape.most_per_node;
+}
