@@ -62,6 +62,7 @@ static st_status bind_inputs(st_arena *arena, st_estimate *estimate, st_errors *
 st_status st_estimate_load(const st_paths *paths, const st_request *request, st_arena *arena,
                            st_estimate *estimate, st_errors *errors)
 {
+    st_provider_list builtin = {0};
     *estimate = (st_estimate){0};
     st_status status = st_job_load(paths, request->job, request->sets, request->set_count, arena,
                                    &estimate->job, errors);
@@ -70,8 +71,10 @@ st_status st_estimate_load(const st_paths *paths, const st_request *request, st_
     if (status == ST_OK)
         status = bind_inputs(arena, estimate, errors);
     if (status == ST_OK)
-        status = st_builtin_providers(paths, estimate->job, estimate->sheet, arena,
-                                      &estimate->providers, &estimate->provider_count, errors);
+        status =
+            st_builtin_providers(paths, estimate->job, estimate->sheet, arena, &builtin, errors);
+    estimate->providers = builtin.items;
+    estimate->provider_count = builtin.count;
     return status;
 }
 

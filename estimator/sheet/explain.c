@@ -23,8 +23,8 @@ typedef struct st_explainer {
     bool failed;
 } st_explainer;
 
-static st_explanation *explain_cell(st_explainer *explainer, size_t cell, int depth);
-static st_explanation *explain_input(st_explainer *explainer, size_t input);
+static st_explanation *explain_cell(st_explainer *explainer, size_t index, int depth);
+static st_explanation *explain_input(st_explainer *explainer, size_t index);
 static st_explanation *explain_call(st_explainer *explainer, const st_expr *call, st_scope scope,
                                     int depth);
 

@@ -502,8 +502,8 @@ static void read_section(st_loader *loader, const st_yaml_node *node)
         return;
     }
     size_t total = section->count + cells->count;
-    const char **names = st_arena_alloc(loader->arena, total, sizeof(*names));
-    if (names == NULL && total > 0) {
+    const char **names = st_arena_alloc(loader->arena, total + 1, sizeof(*names));
+    if (names == NULL) {
         (void)st_loader_out_of_memory(loader);
         return;
     }

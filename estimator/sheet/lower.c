@@ -7,6 +7,7 @@
 #include "sheet/lower.h"
 #include "sheet/order.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -228,6 +229,7 @@ static uint32_t lower_name(st_lowering *lowering, const st_expr *expr, st_scope 
     case ST_NAME_CELL:
         return lowering->cells[expr->index];
     case ST_NAME_ARGUMENT:
+        assert(scope != NULL); /* the checker finds arguments in functions alone */
         return scope[expr->index];
     case ST_NAME_VALUE:
         return st_graph_constant(&lowering->graph, expr->number);

@@ -105,17 +105,17 @@ static void push(st_walk *walk, size_t node)
 /* "a -> b -> c -> a"; of a very long way round only both ends. */
 static void print_path(const st_walk *walk, size_t target, st_buffer *path)
 {
-    enum { SHOWN_AT_AN_END = 12 };
+    static const size_t shown_at_an_end = 12;
     size_t first = walk->depth - 1;
     while (walk->frames[first].node != target) {
         first--;
     }
     size_t left_out = 0;
-    if (walk->depth - first > 2 * SHOWN_AT_AN_END + 1) {
-        left_out = walk->depth - first - 2 * SHOWN_AT_AN_END;
+    if (walk->depth - first > 2 * shown_at_an_end + 1) {
+        left_out = walk->depth - first - 2 * shown_at_an_end;
     }
     for (size_t i = first; i < walk->depth; i++) {
-        if (left_out > 0 && i == first + SHOWN_AT_AN_END) {
+        if (left_out > 0 && i == first + shown_at_an_end) {
             st_buffer_printf(path, "... %zu more ... -> ", left_out);
             i += left_out;
         }

@@ -82,7 +82,7 @@ static void blame_function(st_session *session, const st_expr *call, st_culprit 
     const st_sheet *sheet = session->program->sheet;
     const st_sheet_function *function = &sheet->functions[call->index];
     const st_provider *provider = session->lowering.function_providers[call->index];
-    if (provider != NULL) {
+    if (provider != NULL || function->expr == NULL) {
         culprit->provider = provider;
         culprit->expr = call;
         return;

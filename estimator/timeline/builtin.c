@@ -169,14 +169,12 @@ static st_status make_provider(const st_builtin_entry *entry, const st_layers *l
 }
 
 st_status st_builtin_providers(const st_paths *paths, const st_job *job, const st_sheet *sheet,
-                               st_arena *arena, const st_provider *const **providers, size_t *count,
-                               st_errors *errors)
+                               st_arena *arena, st_provider_list *providers, st_errors *errors)
 {
     const st_job_value *list = st_job_value_of(job, "model.layer_list");
     const st_layers *layers = NULL;
     size_t wanted = 0;
-    *count = 0;
-    *providers = NULL;
+    *providers = (st_provider_list){0};
     for (size_t i = 0; i < ENTRIES; i++) {
         wanted += has_function(sheet, entries[i].name) ? 1 : 0;
     }
@@ -195,10 +193,11 @@ st_status st_builtin_providers(const st_paths *paths, const st_job *job, const s
     }
     for (size_t i = 0; i < ENTRIES && status == ST_OK; i++) {
         if (has_function(sheet, entries[i].name)) {
-            pointers[*count] = &made[*count];
-            status = make_provider(&entries[i], layers, arena, &made[(*count)++], errors);
+            size_t count = providers->count++;
+            pointers[count] = &made[count];
+            status = make_provider(&entries[i], layers, arena, &made[count], errors);
         }
     }
-    *providers = pointers;
+    providers->items = pointers;
     return status;
 }

@@ -11,12 +11,17 @@
 #include "steptime/job.h"
 #include "steptime/program.h"
 
+typedef struct st_provider_list {
+    const st_provider *const *items;
+    size_t count;
+} st_provider_list;
+
 /*
  * The providers that `sheet` has functions for. None where the job names no layer list. Everything
  * lives in `arena`.
  */
 st_status st_builtin_providers(const st_paths *paths, const st_job *job, const st_sheet *sheet,
-                               st_arena *arena, const st_provider *const **providers, size_t *count,
+                               st_arena *arena, st_provider_list *providers,
                                st_errors *errors) ST_NODISCARD;
 
 #endif

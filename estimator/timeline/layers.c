@@ -119,9 +119,29 @@ static bool read_layer(st_layers_reader *reader, const st_yaml_node *map)
     return true;
 }
 
-static bool read_list(st_layers_reader *reader, const st_yaml_node *list, int depth)
+static bool read_list(st_layers_reader *reader, const st_yaml_node *list, int depth);
+
+/* A list that stands for several of itself. */
+static bool read_group(st_layers_reader *reader, const st_yaml_node *group, int depth)
 {
     static const char *const keys[] = {"repeat", "list"};
+    double repeat = 1;
+    bool good = true;
+    if (depth == MAX_DEPTH) {
+        return fault(reader, group->place, "groups are nested too deep", "at most 8 levels");
+    }
+    if (!check_keys(reader, group, keys, COUNT(keys)) ||
+        !read_number(reader, st_yaml_get(group, "repeat"), 1, &repeat)) {
+        return false;
+    }
+    for (int64_t k = 0; k < (int64_t)repeat && good && !reader->full; k++) {
+        good = read_list(reader, st_yaml_get(group, "list"), depth + 1);
+    }
+    return good;
+}
+
+static bool read_list(st_layers_reader *reader, const st_yaml_node *list, int depth)
+{
     bool good = true;
     /* An empty group could be repeated for ever without any tensor that counts. */
     if (list == NULL || list->kind != ST_YAML_LIST || list->count == 0) {
@@ -131,26 +151,13 @@ static bool read_list(st_layers_reader *reader, const st_yaml_node *list, int de
     }
     for (size_t i = 0; i < list->count && !reader->full; i++) {
         const st_yaml_node *item = list->items[i];
-        double repeat = 1;
         if (item->kind != ST_YAML_MAP) {
             good = fault(reader, item->place, "a layer is described by keys",
                          "{name: ..., parameters: [...], flop: ...}");
-            continue;
-        }
-        if (st_yaml_get(item, "repeat") == NULL) {
+        } else if (st_yaml_get(item, "repeat") == NULL) {
             good = read_layer(reader, item) && good;
-            continue;
-        }
-        if (depth == MAX_DEPTH) {
-            return fault(reader, item->place, "groups are nested too deep", "at most 8 levels");
-        }
-        if (!check_keys(reader, item, keys, COUNT(keys)) ||
-            !read_number(reader, st_yaml_get(item, "repeat"), 1, &repeat)) {
-            good = false;
-            continue;
-        }
-        for (double k = 0; k < repeat && good && !reader->full; k++) {
-            good = read_list(reader, st_yaml_get(item, "list"), depth + 1);
+        } else {
+            good = read_group(reader, item, depth) && good;
         }
     }
     return good && !reader->full;
