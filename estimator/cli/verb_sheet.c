@@ -57,8 +57,9 @@ static void write_counts(const st_sheet *sheet, const st_program *program, st_bu
                      st_sheet_file(sheet), cells, cells == 1 ? "" : "s", inputs,
                      inputs == 1 ? "" : "s", functions, functions == 1 ? "" : "s", checks,
                      checks == 1 ? "" : "s");
+    size_t operations = program != NULL ? st_program_operation_count(program) : 0;
     if (program != NULL)
-        st_buffer_printf(buffer, "%zu operations\n", st_program_operation_count(program));
+        st_buffer_printf(buffer, "%zu operation%s\n", operations, operations == 1 ? "" : "s");
 }
 
 /* A function that only a provider can compute, NULL where every one has a formula. */

@@ -201,21 +201,29 @@ static void write_side(const explain_writer *writer, const char *sign, const cha
     st_buffer_text(writer->buffer, "\n");
 }
 
+static void write_value(const explain_writer *writer, const st_explanation *step, double value)
+{
+    char text[ST_QUANTITY_TEXT];
+    st_paint_text(writer->paint, ST_INK_STRONG, format_value(step, value, text, sizeof text),
+                  writer->buffer);
+}
+
+/* What the formula gives, and what a provider gives in its place or where there is none. */
 static void write_result(const explain_writer *writer, const st_explanation *step, size_t column)
 {
-    char value[ST_QUANTITY_TEXT];
-    st_buffer *buffer = writer->buffer;
-    st_buffer_text(buffer, "= ");
-    st_paint_text(writer->paint, ST_INK_STRONG,
-                  format_value(step, step->formula_value, value, sizeof value), buffer);
-    st_buffer_text(buffer, "\n");
-    if (step->provider[0] == '\0')
-        return;
-    write_indent(writer, column);
-    st_buffer_text(buffer, "-> ");
-    st_paint_text(writer->paint, ST_INK_STRONG,
-                  format_value(step, step->value, value, sizeof value), buffer);
-    st_buffer_printf(buffer, " by %s, in place of the formula\n", step->provider);
+    bool has_provider = step->provider[0] != '\0';
+    if (step->formula[0] != '\0' || !has_provider) {
+        st_buffer_text(writer->buffer, "= ");
+        write_value(writer, step, step->formula_value);
+        st_buffer_text(writer->buffer, "\n");
+        if (!has_provider)
+            return;
+        write_indent(writer, column);
+    }
+    st_buffer_text(writer->buffer, "= ");
+    write_value(writer, step, step->value);
+    st_buffer_printf(writer->buffer, " by %s%s\n", step->provider,
+                     step->formula[0] != '\0' ? ", in place of the formula" : "");
 }
 
 /* The equals signs of all lines stand below each other. */
