@@ -44,6 +44,7 @@ typedef enum cli_option_id {
     CLI_NO_OPTION, /* ends a table */
     CLI_HELP,
     CLI_ALL,
+    CLI_BY,
     CLI_COLOR,
     CLI_CSV,
     CLI_DEPTH,
@@ -54,6 +55,7 @@ typedef enum cli_option_id {
     CLI_PROGRAM,
     CLI_SET,
     CLI_SHEET,
+    CLI_SVG,
     CLI_VERSION
 } cli_option_id;
 
@@ -202,6 +204,7 @@ extern const cli_verb cli_verb_sheet_show;
 extern const cli_verb cli_verb_sheet_list;
 extern const cli_verb cli_verb_sheet_export;
 extern const cli_verb cli_verb_list;
+extern const cli_verb cli_verb_traffic;
 extern const cli_verb cli_verb_validate;
 extern const cli_verb cli_verb_docs;
 extern const cli_verb cli_verb_completion;

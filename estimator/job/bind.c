@@ -283,14 +283,15 @@ static bool is_label(const char *path)
 
 static void warn_of_key(binding *binder, const st_job_value *value)
 {
-    fail(binder, &(st_error){
-                     .status = ST_ERR_NAME,
-                     .severity = ST_SEVERITY_WARNING,
-                     .place = value->place,
-                     .message = st_errors_text(binder->errors,
-                                               "%s has no effect: no input of sheet %s reads it",
-                                               value->path, st_sheet_name(binder->sheet)),
-                 });
+    fail(binder,
+         &(st_error){
+             .status = ST_ERR_NAME,
+             .severity = ST_SEVERITY_WARNING,
+             .place = value->place,
+             .message = st_errors_text(
+                 binder->errors, "%s has no effect on the estimate: no input of sheet %s reads it",
+                 value->path, st_sheet_name(binder->sheet)),
+         });
 }
 
 static void check_unread_keys(binding *binder)
@@ -341,7 +342,8 @@ static void check_unread_constants(binding *binder)
                          .severity = slip != NULL ? ST_SEVERITY_ERROR : ST_SEVERITY_WARNING,
                          .place = constant->place,
                          .message = st_errors_text(
-                             binder->errors, "%s has no effect: no input of sheet %s reads it",
+                             binder->errors,
+                             "%s has no effect on the estimate: no input of sheet %s reads it",
                              constant->path, st_sheet_name(binder->sheet)),
                          .suggestion = slip,
                      });

@@ -307,14 +307,18 @@ static void plans_without_effect_are_warned_about(void **state)
                     "model: {layers: 37}\n"
                     "cluster: {nodes: 3}\n",
                     sets, 5);
-    assert_string_equal(
-        said(own),
-        "@/job.yaml:3:12: warning: recompute has no effect: no input of sheet s reads it\n"
-        "--set model.heads=11: warning: model.heads has no effect: no input of sheet s reads it\n"
-        "@/job.yaml:2:16: warning: batch.micro has no effect: no input of sheet s reads it\n"
-        "--set parallel.pp=5: warning: parallel.pp has no effect: no input of sheet s reads it\n"
-        "@/job.yaml:1:23: warning: parallel.dp has no effect: no input of sheet s reads it\n"
-        "@/job.yaml:1:33: warning: parallel.order has no effect: no input of sheet s reads it\n");
+    assert_string_equal(said(own), "@/job.yaml:3:12: warning: recompute has no effect on the "
+                                   "estimate: no input of sheet s reads it\n"
+                                   "--set model.heads=11: warning: model.heads has no effect on "
+                                   "the estimate: no input of sheet s reads it\n"
+                                   "@/job.yaml:2:16: warning: batch.micro has no effect on the "
+                                   "estimate: no input of sheet s reads it\n"
+                                   "--set parallel.pp=5: warning: parallel.pp has no effect on the "
+                                   "estimate: no input of sheet s reads it\n"
+                                   "@/job.yaml:1:23: warning: parallel.dp has no effect on the "
+                                   "estimate: no input of sheet s reads it\n"
+                                   "@/job.yaml:1:33: warning: parallel.order has no effect on the "
+                                   "estimate: no input of sheet s reads it\n");
 }
 
 static void constants_without_effect_are_warned_about(void **state)
@@ -323,13 +327,14 @@ static void constants_without_effect_are_warned_about(void **state)
     static const char *const sets[] = {"constants.other=3"};
     (void)bind_with(own, "  m: {from: constants.mu, doc: x}\n",
                     "constants: {mu: 0.385, mv: 0.5, zzzzzz: 3}\n", sets, 1);
-    assert_string_equal(
-        said(own),
-        "@/job.yaml:1:28: warning: constants.mv has no effect: no input of sheet s reads it\n"
-        "@/job.yaml:1:41: warning: constants.zzzzzz has no effect: no input of sheet s reads it\n"
-        "--set constants.other=3: warning: constants.other has no effect: no input of sheet s "
-        "reads "
-        "it\n");
+    assert_string_equal(said(own), "@/job.yaml:1:28: warning: constants.mv has no effect on the "
+                                   "estimate: no input of sheet s reads it\n"
+                                   "@/job.yaml:1:41: warning: constants.zzzzzz has no effect on "
+                                   "the estimate: no input of sheet s reads it\n"
+                                   "--set constants.other=3: warning: constants.other has no "
+                                   "effect on the estimate: no input of sheet s "
+                                   "reads "
+                                   "it\n");
 }
 
 static void slips_in_constants_are_faults(void **state)
@@ -338,7 +343,8 @@ static void slips_in_constants_are_faults(void **state)
     static const char *const sets[] = {"constants.alhpa=3 us"};
     assert_fault(own, "  m: {from: constants.latency, default: 0.25, doc: x}\n",
                  "constants: {latencie: 0.385}\n", ST_ERR_NAME,
-                 "@/job.yaml:1:23: error: constants.latencie has no effect: no input of sheet s "
+                 "@/job.yaml:1:23: error: constants.latencie has no effect on the estimate: no "
+                 "input of sheet s "
                  "reads it; did you mean 'constants.latency'?\n");
     const st_bound_input *bound = NULL;
     const st_sheet *sheet =

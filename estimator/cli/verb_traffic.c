@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steptime traffic */
+#include "base/output.h"
+#include "cli/cli.h"
+#include "report/traffic.h"
+
+#include <string.h>
+
+static const cli_option options[] = {
+    {CLI_BY, CLI_ONE, CLI_WORD_CHOICE, 0, "by", "KIND", "tp cp ep dp pp emb",
+     "one kind of traffic alone"},
+    {CLI_SVG, CLI_ONE, CLI_WORD_FILE, 0, "svg", "FILE", NULL,
+     "draw the heat map of who sends how much to whom into FILE"},
+    CLI_ROW_SHEET,
+    CLI_ROW_SET,
+    CLI_ROW_JSON,
+    CLI_ROW_CSV,
+    CLI_ROW_PATH,
+    CLI_ROW_OUTPUT,
+    CLI_ROW_END,
+};
+
+static const cli_example examples[] = {
+    {"steptime traffic gpt-3b-32x3090", "groups on nodes, and what they send"},
+    {"steptime traffic gpt-3b-32x3090 --set parallel.order=tp-pp-dp --svg map.svg",
+     "the heat map under another placement"},
+    {"steptime traffic gpt-3b-32x3090 --by dp --csv", "one row per pair of ranks"},
+    {NULL, NULL},
+};
+
+static st_group wanted_group(const cli_run *run)
+{
+    const char *name = cli_value(run, CLI_BY);
+    st_group group = ST_GROUP_TP;
+    while (name != NULL && group < ST_GROUPS && strcmp(name, st_group_name(group)) != 0)
+        group++;
+    return name == NULL ? ST_GROUPS : group;
+}
+
+static st_status write_svg(cli_run *run, const st_traffic_report *report)
+{
+    const char *path = cli_value(run, CLI_SVG);
+    st_buffer picture = {0};
+    if (path == NULL)
+        return ST_OK;
+    st_status status = st_traffic_report_svg(report, run->arena, &picture, run->errors);
+    if (status == ST_OK && picture.failed)
+        status = ST_ERR_MEMORY;
+    if (status == ST_OK)
+        status = st_output_write(path, picture.data, picture.length, run->errors);
+    st_buffer_free(&picture);
+    return status;
+}
+
+static int run_traffic(cli_run *run)
+{
+    st_paths *paths = NULL;
+    st_estimate estimate = {0};
+    st_traffic_report report;
+    st_status status = cli_paths(run, &paths);
+    if (status == ST_OK)
+        status = cli_load_job(run, paths, &estimate);
+    if (status == ST_OK)
+        status =
+            st_traffic_report_make(&estimate, wanted_group(run), run->arena, &report, run->errors);
+    if (status == ST_OK)
+        status = write_svg(run, &report);
+    if (status == ST_OK && cli_is_given(run, CLI_JSON))
+        st_traffic_report_json(&report, &run->result);
+    else if (status == ST_OK && cli_is_given(run, CLI_CSV))
+        st_traffic_report_csv(&report, &run->result);
+    else if (status == ST_OK)
+        st_traffic_report_text(&report, &run->result);
+    st_paths_destroy(paths);
+    return cli_exit_code(run, status);
+}
+
+const cli_verb cli_verb_traffic = {
+    .name = "traffic",
+    .arguments = "JOB",
+    .minimum = 1,
+    .maximum = 1,
+    .words = {CLI_WORD_JOB, CLI_WORD_NONE},
+    .summary = "show which ranks of a job exchange how much",
+    .doc = "Places the job's ranks on nodes by parallel.order and shows, for every kind of group, "
+           "its shape, how many groups share a node's network cards, and what is sent in a step. "
+           "Volumes are the sheet's cells KIND_sent or KIND_ring_traffic.",
+    .examples = examples,
+    .options = options,
+    .run = run_traffic,
+};
