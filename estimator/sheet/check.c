@@ -96,19 +96,33 @@ static bool find_argument(const st_checker *checker, const char *name, uint32_t 
     return false;
 }
 
+/* A value of an enumeration, where no other name is near. */
+static const char *nearest_value(const st_checker *checker, const char *name)
+{
+    const char *nearest = NULL;
+    for (size_t i = 0; i < checker->sheet->enum_count && nearest == NULL; i++) {
+        const st_enum *entry = &checker->sheet->enums[i];
+        nearest = st_nearest(name, entry->values, entry->count);
+    }
+    return nearest;
+}
+
 static const char *nearest_name(const st_checker *checker, const char *name)
 {
+    const char *nearest = NULL;
     if (st_errors_full(checker->errors)) {
         return NULL;
     }
     if (checker->function == NULL) {
-        return st_sheet_nearest(checker->sheet, name);
+        nearest = st_sheet_nearest(checker->sheet, name);
+    } else {
+        const char *names[ST_EXPR_MAX_ARGUMENTS];
+        for (size_t i = 0; i < checker->function->argument_count; i++) {
+            names[i] = checker->function->arguments[i].name;
+        }
+        nearest = st_nearest(name, names, checker->function->argument_count);
     }
-    const char *names[ST_EXPR_MAX_ARGUMENTS];
-    for (size_t i = 0; i < checker->function->argument_count; i++) {
-        names[i] = checker->function->arguments[i].name;
-    }
-    return st_nearest(name, names, checker->function->argument_count);
+    return nearest != NULL ? nearest : nearest_value(checker, name);
 }
 
 static bool unknown_name(st_checker *checker, const st_expr *expr)
@@ -613,7 +627,7 @@ bool st_checker_expr(st_checker *checker, st_expr *expr)
 
 bool st_checker_expect(st_checker *checker, st_expr *expr, const st_type *type, const char *what)
 {
-    if (type->kind == ST_TYPE_ENUM && is_unsettled(expr)) {
+    if (type->kind == ST_TYPE_ENUM && type->enumeration != NULL && is_unsettled(expr)) {
         return settle(checker, expr, type->enumeration);
     }
     if (is_unsettled(expr)) {
