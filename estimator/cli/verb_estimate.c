@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime estimate */
 #include "cli/cli.h"
+#include "report/effects.h"
 
 static const cli_option options[] = {
     CLI_ROW_SHEET, CLI_ROW_SET,    CLI_ROW_ALL,   CLI_ROW_JSON, CLI_ROW_CSV,
@@ -48,6 +49,8 @@ static int run_estimate(cli_run *run)
     if (status == ST_OK)
         status = st_estimate_run(&estimate, run->arena, run->errors);
     if (status == ST_OK)
+        status = st_estimate_find_effects(&estimate, run->arena);
+    if (status == ST_OK)
         status = write_estimate(run, &estimate);
     st_paths_destroy(paths);
     return cli_exit_code(run, status);
@@ -62,7 +65,9 @@ const cli_verb cli_verb_estimate = {
     .summary = "estimate the step time of a training job",
     .doc =
         "Computes the sections that the job's sheet reports and shows every number with its unit, "
-        "meaning and source, then what was assumed, then the result.\n\n"
+        "meaning and source, then what 10 % more of each constant of the cluster would change, "
+        "what was "
+        "assumed, and the result.\n\n"
         "JOB is the name of a job on the search path ('steptime list jobs'), a file, or '-' for "
         "standard input.",
     .examples = examples,

@@ -39,7 +39,8 @@ typedef struct st_estimate {
     const st_program *program;
     st_shown *shown; /* the program's outputs */
     size_t shown_count;
-    const double *checks; /* one per check of the sheet */
+    const double *checks;            /* one per check of the sheet */
+    const struct st_effect *effects; /* one per input; NULL: not asked for, see effects.h */
 } st_estimate;
 
 /* Loads job and sheet and gives the sheet's inputs their values. Everything lives in `arena`. */

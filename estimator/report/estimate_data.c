@@ -3,6 +3,7 @@
 #include "report/report.h"
 
 #include "report/csv.h"
+#include "report/effects.h"
 #include "report/json.h"
 
 static void write_job(const st_estimate *estimate, st_json *json)
@@ -75,6 +76,27 @@ static void write_checks(const st_estimate *estimate, st_json *json)
     st_json_close(json, ']');
 }
 
+/* Every constant of the cluster, whether or not it matters. */
+static void write_effects(const st_estimate *estimate, st_json *json)
+{
+    if (estimate->effects == NULL || estimate->shown_count == 0)
+        return;
+    st_json_open(json, "sensitivity", '[');
+    for (size_t i = 0; i < estimate->input_count; i++) {
+        const st_effect *effect = &estimate->effects[i];
+        if (!effect->is_cluster)
+            continue;
+        st_json_open_line(json, NULL, '{');
+        st_json_text(json, "name", effect->input->input->name);
+        st_json_text(json, "key", effect->input->input->from);
+        st_json_number(json, "factor", ST_EFFECT_FACTOR);
+        st_json_text(json, "cell", estimate->shown[0].name);
+        st_json_number(json, "change", effect->change);
+        st_json_close(json, '}');
+    }
+    st_json_close(json, ']');
+}
+
 static void write_warnings(const st_errors *errors, st_json *json)
 {
     st_json_open(json, "warnings", '[');
@@ -100,6 +122,7 @@ void st_estimate_write_json(const st_estimate *estimate, const st_errors *errors
     write_job(estimate, &json);
     write_inputs(estimate, "inputs", false, &json);
     write_cells(estimate, &json);
+    write_effects(estimate, &json);
     write_inputs(estimate, "assumptions", true, &json);
     write_checks(estimate, &json);
     write_warnings(errors, &json);

@@ -5,9 +5,11 @@
  */
 #include "report/report.h"
 
+#include "report/effects.h"
 #include "report/groups.h"
 #include "report/json.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +50,38 @@ static void add_sections(const st_estimate *estimate, st_table *table)
     }
 }
 
+/* Larger effects first; equal ones in the order of the sheet. */
+static int compare_effects(const void *left, const void *right)
+{
+    const st_effect *a = *(const st_effect *const *)left;
+    const st_effect *b = *(const st_effect *const *)right;
+    if (fabs(a->change) > fabs(b->change))
+        return -1;
+    return fabs(a->change) < fabs(b->change) || a > b ? 1 : -1;
+}
+
+/* What more of each constant of the cluster would do to the headline. */
+static void add_effects(const st_estimate *estimate, st_table *table, const st_effect **sorted)
+{
+    const double least = 0.0005; /* below it, 0.0 % would stand there */
+    size_t count = 0;
+    for (size_t i = 0; estimate->effects != NULL && i < estimate->input_count; i++)
+        if (estimate->effects[i].is_cluster && fabs(estimate->effects[i].change) >= least)
+            sorted[count++] = &estimate->effects[i];
+    if (count == 0)
+        return;
+    qsort(sorted, count, sizeof *sorted, compare_effects);
+    st_table_title(table, "");
+    st_table_title(table, "What 10 % more buys");
+    for (size_t i = 0; i < count; i++) {
+        const st_sheet_input *input = sorted[i]->input->input;
+        char number[32];
+        (void)snprintf(number, sizeof number, "%+.1f", 100 * sorted[i]->change);
+        const char *const fields[COLUMNS] = {input->name, number, "%", input->doc, input->from};
+        st_table_row(table, fields);
+    }
+}
+
 /* "model.layers, configs/models/gpt-3b.yaml:7; data sheet": why a value is what it is. */
 static void describe_origin(const st_estimate *estimate, const st_bound_input *input,
                             st_buffer *text)
@@ -67,18 +101,32 @@ static void describe_origin(const st_estimate *estimate, const st_bound_input *i
     st_place_text(place, text);
 }
 
-static void add_assumptions(const st_estimate *estimate, st_table *table, bool *failed)
+/* A default that changes no number shown, or stands at its zero, is not worth a line. */
+static bool is_worth_showing(const st_estimate *estimate, size_t index)
 {
-    bool first = true;
+    const st_bound_input *input = &estimate->inputs[index];
+    bool is_default = input->from == NULL || input->from->origin == ST_ORIGIN_DEFAULT;
+    return !is_default || estimate->effects == NULL || estimate->effects[index].anywhere;
+}
+
+/* Returns how many were left out. */
+static size_t add_assumptions(const st_estimate *estimate, st_table *table, bool *first,
+                              bool *failed)
+{
+    size_t left_out = 0;
     for (size_t i = 0; i < estimate->input_count; i++) {
         const st_bound_input *input = &estimate->inputs[i];
         if (!st_input_is_assumed(input))
             continue;
-        if (first) {
+        if (!is_worth_showing(estimate, i)) {
+            left_out++;
+            continue;
+        }
+        if (*first) {
             st_table_title(table, "");
             st_table_title(table, "Assumptions");
         }
-        first = false;
+        *first = false;
         st_buffer origin = {0};
         describe_origin(estimate, input, &origin);
         add_value(table, input->input->name, &input->input->type, input->value, input->input->doc,
@@ -86,6 +134,21 @@ static void add_assumptions(const st_estimate *estimate, st_table *table, bool *
         *failed = *failed || origin.failed;
         st_buffer_free(&origin);
     }
+    return left_out;
+}
+
+static void write_left_out(size_t count, bool alone, const st_paint *paint, st_buffer *buffer)
+{
+    if (count == 0)
+        return;
+    if (alone) {
+        st_buffer_text(buffer, "\n");
+        st_paint_text(paint, ST_INK_STRONG, "Assumptions", buffer);
+        st_buffer_text(buffer, "\n");
+    }
+    st_buffer_printf(buffer, "  %zu %s%s 0 or change%s nothing here; --json has all\n", count,
+                     alone ? "" : "more ", count == 1 ? "default is" : "defaults are",
+                     count == 1 ? "s" : "");
 }
 
 /* What a job says about itself: all keys but names and the model's and cluster's data. */
@@ -196,17 +259,21 @@ void st_estimate_write_text(const st_estimate *estimate, const st_errors *errors
 {
     st_table *sections = st_table_create(arena, columns, COLUMNS);
     st_table *assumptions = st_table_create(arena, columns, COLUMNS);
-    if (sections == NULL || assumptions == NULL) {
+    const st_effect **sorted = st_arena_alloc(arena, estimate->input_count + 1, sizeof *sorted);
+    if (sections == NULL || assumptions == NULL || sorted == NULL) {
         buffer->failed = true;
         return;
     }
     write_header(estimate, paint, buffer);
     add_sections(estimate, sections);
-    add_assumptions(estimate, assumptions, &buffer->failed);
+    add_effects(estimate, sections, sorted);
+    bool none = true;
+    size_t left_out = add_assumptions(estimate, assumptions, &none, &buffer->failed);
     /* Sources are longer than citations: only the values of the two line up. */
     st_table_align(sections, assumptions, MEANING);
     st_table_write(sections, paint, 2, buffer);
     st_table_write(assumptions, paint, 2, buffer);
+    write_left_out(left_out, none, paint, buffer);
     write_warnings(errors, paint, buffer);
     write_headline(estimate, paint, buffer);
 }

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What more of an input would change, and what reports make of it. */
+#include "report_support.h"
+
+#include "report/effects.h"
+
+#include <math.h>
+
+static const st_effect *effect_of(const st_estimate *estimate, const char *name)
+{
+    for (size_t i = 0; i < estimate->input_count; i++)
+        if (strcmp(estimate->inputs[i].input->name, name) == 0)
+            return &estimate->effects[i];
+    fail_msg("no input %s", name);
+    return NULL;
+}
+
+static void run_effects(fixture *own, const char *set, st_estimate *estimate)
+{
+    run_station(own, set, false, estimate);
+    assert_null(estimate->effects);
+    assert_int_equal(st_estimate_find_effects(estimate, own->arena), ST_OK);
+    assert_non_null(estimate->effects);
+}
+
+static void assert_change(const st_estimate *estimate, const char *name, double change)
+{
+    double found = effect_of(estimate, name)->change;
+    if (fabs(found - change) > 1e-12)
+        fail_msg("%s changes the headline by %.17g, not by %.17g", name, found, change);
+}
+
+static void every_number_is_raised_by_a_tenth(void **state)
+{
+    fixture *own = *state;
+    st_estimate estimate;
+    write_pump(own);
+    run_effects(own, NULL, &estimate);
+    assert_change(&estimate, "C", 1 / 1.1 - 1);
+    assert_change(&estimate, "V", 1.1 - 1);
+    assert_change(&estimate, "n", 1 / 1.1 - 1);
+    assert_change(&estimate, "loss", (1 - 0.125) / (1 - 0.1375) - 1);
+    assert_change(&estimate, "gear", 0);
+}
+
+static void the_estimate_stays_as_it_was(void **state)
+{
+    fixture *own = *state;
+    st_estimate estimate;
+    write_pump(own);
+    run_station(own, NULL, false, &estimate);
+    double before = estimate.shown[0].value;
+    double input = estimate.input_values[1];
+    assert_int_equal(st_estimate_find_effects(&estimate, own->arena), ST_OK);
+    assert_true(estimate.shown[0].value == before);
+    assert_true(estimate.input_values[1] == input);
+}
+
+static void names_and_truth_values_are_changed_for_others(void **state)
+{
+    fixture *own = *state;
+    st_estimate estimate;
+    write_pump(own);
+    run_effects(own, NULL, &estimate);
+    assert_true(effect_of(&estimate, "gear")->anywhere); /* `shifted` turns over */
+    write_text(own, "formulas/pump.yaml",
+               "sheet: pump\nenums:\n  gear: [none, full]\ninputs:\n"
+               "  n: {from: parallel.dp, doc: pumps}\n"
+               "  gear: {from: recompute, unit: gear, default: none, doc: gear}\n"
+               "  wet: {from: constants.wet, unit: bool, default: true, doc: wet}\n"
+               "  dry: {from: constants.dry, unit: bool, default: false, doc: dry}\n"
+               "cells:\n  T: {is: 'if(dry and n > 2, 7.5, n)', doc: time}\n"
+               "  U: {is: 'if(wet and gear == full, 1, 0)', doc: other}\n"
+               "report:\n  - {section: S, cells: [T]}\n");
+    write_text(own, "configs/jobs/station.yaml", "parallel: {dp: 3}\nsheet: pump\n");
+    run_effects(own, NULL, &estimate);
+    assert_true(effect_of(&estimate, "dry")->anywhere);
+    assert_false(effect_of(&estimate, "wet")->anywhere); /* U is not shown */
+    assert_false(effect_of(&estimate, "gear")->anywhere);
+    assert_change(&estimate, "dry", 0);
+}
+
+static void only_constants_of_the_cluster_could_be_bought(void **state)
+{
+    fixture *own = *state;
+    st_estimate estimate;
+    write_pump(own);
+    run_effects(own, NULL, &estimate);
+    assert_true(effect_of(&estimate, "C")->is_cluster);
+    assert_false(effect_of(&estimate, "V")->is_cluster); /* a constant of the sheet */
+    assert_false(effect_of(&estimate, "n")->is_cluster); /* a count of the plan */
+}
+
+static void counts_of_the_cluster_are_not_for_sale(void **state)
+{
+    fixture *own = *state;
+    st_estimate estimate;
+    write_text(own, "formulas/pump.yaml",
+               "sheet: pump\ninputs:\n  n: {from: cluster.nodes, doc: pumps}\n"
+               "  mu: {from: cluster.gpu_utilization, doc: share}\n"
+               "cells:\n  T: {is: n/mu, doc: time}\n");
+    write_text(own, "configs/jobs/station.yaml",
+               "cluster: {nodes: 3, gpu_utilization: 0.385}\nsheet: pump\n");
+    run_effects(own, NULL, &estimate);
+    assert_false(effect_of(&estimate, "n")->is_cluster);
+    assert_true(effect_of(&estimate, "mu")->is_cluster);
+    assert_change(&estimate, "mu", 1 / 1.1 - 1);
+}
+
+static void what_stays_zero_or_has_no_headline_changes_nothing(void **state)
+{
+    fixture *own = *state;
+    st_estimate estimate;
+    write_text(own, "formulas/pump.yaml",
+               "sheet: pump\ninputs:\n  n: {from: parallel.dp, doc: pumps}\n"
+               "  z: {from: constants.z, default: 0, doc: zero}\n"
+               "cells:\n  many: {unit: bool, is: n > 3.2, doc: many}\n  T: {is: n+z, doc: time}\n");
+    write_text(own, "configs/jobs/station.yaml", "parallel: {dp: 3}\nsheet: pump\n");
+    run_effects(own, NULL, &estimate);
+    assert_change(&estimate, "n", 0); /* the first value shown is no number */
+    assert_true(effect_of(&estimate, "n")->anywhere);
+    assert_change(&estimate, "z", 0);
+    assert_false(effect_of(&estimate, "z")->anywhere);
+}
+
+static void values_that_stop_to_exist_have_changed(void **state)
+{
+    fixture *own = *state;
+    st_estimate estimate;
+    write_text(own, "formulas/pump.yaml",
+               "sheet: pump\ninputs:\n  n: {from: parallel.dp, doc: pumps}\n"
+               "  x: {from: constants.x, doc: x}\n"
+               "cells:\n  T: {is: n + log(1.05 - x), doc: time}\n");
+    write_text(own, "configs/jobs/station.yaml",
+               "parallel: {dp: 3}\nconstants: {x: 1}\nsheet: pump\n");
+    run_effects(own, NULL, &estimate);
+    assert_true(effect_of(&estimate, "x")->anywhere);
+    assert_true(isnan(effect_of(&estimate, "x")->change));
+}
+
+static void the_report_says_what_more_buys(void **state)
+{
+    fixture *own = *state;
+    st_estimate estimate;
+    st_buffer buffer = {0};
+    write_pump(own);
+    run_effects(own, NULL, &estimate);
+    st_estimate_write_text(&estimate, own->errors, &plain, own->arena, &buffer);
+    assert_contains(buffer.data, "\nWhat 10 % more buys\n  C ");
+    assert_contains(buffer.data, "-9.1 %");
+    assert_lacks(buffer.data, "+10.0 %"); /* of V, which is no constant of the cluster */
+    st_buffer_free(&buffer);
+    st_estimate_write_json(&estimate, own->errors, &buffer);
+    assert_contains(buffer.data,
+                    "\"sensitivity\": [\n"
+                    "    {\"name\": \"C\", \"key\": \"cluster.nic_bandwidth\", \"factor\": 1.1, "
+                    "\"cell\": \"T\", \"change\": -0.0909090909");
+    st_buffer_free(&buffer);
+}
+
+static void without_effects_reports_are_as_before(void **state)
+{
+    fixture *own = *state;
+    st_estimate estimate;
+    st_buffer buffer = {0};
+    write_pump(own);
+    run_station(own, NULL, false, &estimate);
+    st_estimate_write_text(&estimate, own->errors, &plain, own->arena, &buffer);
+    assert_lacks(buffer.data, "What 10 % more buys");
+    st_buffer_free(&buffer);
+    st_estimate_write_json(&estimate, own->errors, &buffer);
+    assert_lacks(buffer.data, "sensitivity");
+    st_buffer_free(&buffer);
+}
+
+static void larger_effects_stand_first(void **state)
+{
+    fixture *own = *state;
+    st_estimate estimate;
+    st_buffer buffer = {0};
+    write_text(own, "formulas/pump.yaml",
+               "sheet: pump\ninputs:\n"
+               "  M: {from: cluster.gpu.memory_bandwidth, unit: GB/s, doc: memory}\n"
+               "  N: {from: cluster.nic_bandwidth, unit: GB/s, doc: network}\n"
+               "  P: {from: cluster.gpu.power, unit: W, doc: power}\n"
+               "cells:\n  T: {unit: s, is: '300[GB]/M + 9[GB]/N', doc: time}\n"
+               "  E: {unit: J, is: P*T, doc: energy}\n");
+    write_text(own, "configs/jobs/station.yaml",
+               "cluster: {nic_bandwidth: 23.85 GB/s, gpu: {memory_bandwidth: 2385 GB/s, "
+               "power: 385 W}}\nsheet: pump\n");
+    run_effects(own, NULL, &estimate);
+    assert_true(effect_of(&estimate, "P")->anywhere);
+    st_estimate_write_text(&estimate, own->errors, &plain, own->arena, &buffer);
+    const char *network = strstr(buffer.data, "buys\n  N ");
+    assert_non_null(network);
+    assert_non_null(strstr(network, "\n  M "));
+    assert_null(strstr(network, "\n  P ")); /* it does not change the headline */
+    st_buffer_free(&buffer);
+}
+
+static void defaults_that_change_nothing_are_counted_alone(void **state)
+{
+    fixture *own = *state;
+    st_estimate estimate;
+    st_buffer buffer = {0};
+    write_text(own, "formulas/pump.yaml",
+               "sheet: pump\ninputs:\n  n: {from: parallel.dp, doc: pumps}\n"
+               "  z: {from: constants.z, default: 0, doc: zero}\n"
+               "  y: {from: constants.y, default: 2.385, doc: idle}\n"
+               "  x: {from: constants.x, default: 7.5, doc: busy}\n"
+               "  w: {from: constants.w, doc: marked}\n"
+               "cells:\n  T: {is: n + z + x + 0*w, doc: time}\n  U: {is: y, doc: other}\n"
+               "report:\n  - {section: S, cells: [T]}\n");
+    write_text(own, "configs/jobs/station.yaml",
+               "parallel: {dp: 3}\nsheet: pump\n"
+               "constants: {w: {value: 3.5, source: seen, assumption: true}}\n");
+    run_effects(own, NULL, &estimate);
+    st_estimate_write_text(&estimate, own->errors, &plain, own->arena, &buffer);
+    assert_contains(buffer.data, "\n  x ");
+    assert_contains(buffer.data, "\n  w "); /* whoever marks a value wants it seen */
+    assert_lacks(buffer.data, "\n  y ");
+    assert_lacks(buffer.data, "\n  z ");
+    assert_contains(buffer.data,
+                    "\n  2 more defaults are 0 or change nothing here; --json has all\n");
+    st_buffer_free(&buffer);
+    st_estimate_write_json(&estimate, own->errors, &buffer);
+    assert_contains(buffer.data, "\"name\": \"y\"");
+    st_buffer_free(&buffer);
+}
+
+#define WITH_FILES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_FILES(every_number_is_raised_by_a_tenth),
+        WITH_FILES(the_estimate_stays_as_it_was),
+        WITH_FILES(names_and_truth_values_are_changed_for_others),
+        WITH_FILES(only_constants_of_the_cluster_could_be_bought),
+        WITH_FILES(counts_of_the_cluster_are_not_for_sale),
+        WITH_FILES(what_stays_zero_or_has_no_headline_changes_nothing),
+        WITH_FILES(values_that_stop_to_exist_have_changed),
+        WITH_FILES(the_report_says_what_more_buys),
+        WITH_FILES(without_effects_reports_are_as_before),
+        WITH_FILES(larger_effects_stand_first),
+        WITH_FILES(defaults_that_change_nothing_are_counted_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
