@@ -54,7 +54,10 @@ typedef enum cli_option_id {
     CLI_PATH,
     CLI_PROGRAM,
     CLI_SET,
+    CLI_SET_B,
     CLI_SHEET,
+    CLI_SHEET_A,
+    CLI_SHEET_B,
     CLI_SVG,
     CLI_VERSION
 } cli_option_id;
@@ -205,6 +208,7 @@ extern const cli_verb cli_verb_sheet_list;
 extern const cli_verb cli_verb_sheet_export;
 extern const cli_verb cli_verb_list;
 extern const cli_verb cli_verb_traffic;
+extern const cli_verb cli_verb_compare;
 extern const cli_verb cli_verb_validate;
 extern const cli_verb cli_verb_docs;
 extern const cli_verb cli_verb_completion;

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steptime compare */
+#include "cli/cli.h"
+#include "report/compare.h"
+
+static const cli_option options[] = {
+    {CLI_SHEET_A, CLI_ONE, CLI_WORD_SHEET, 0, "sheet-a", "SHEET", NULL,
+     "the sheet for A in place of the job's own"},
+    {CLI_SHEET_B, CLI_ONE, CLI_WORD_SHEET, 0, "sheet-b", "SHEET", NULL,
+     "the sheet for B in place of the job's own"},
+    {CLI_SET, CLI_MANY, CLI_WORD_KEY, 0, "set", "KEY=VALUE", NULL,
+     "give a key of both jobs another value; may be repeated"},
+    {CLI_SET_B, CLI_MANY, CLI_WORD_KEY, 0, "set-b", "KEY=VALUE", NULL,
+     "give a key of B alone another value; may be repeated"},
+    {CLI_ALL, CLI_FLAG, CLI_WORD_NONE, 0, "all", NULL, NULL,
+     "show every cell, also what is the same on both sides"},
+    CLI_ROW_JSON,
+    CLI_ROW_CSV,
+    CLI_ROW_PATH,
+    CLI_ROW_OUTPUT,
+    CLI_ROW_COLOR,
+    CLI_ROW_END,
+};
+
+static const cli_example examples[] = {
+    {"steptime compare gpt-3b-32x3090 gpt-1.5b-16x3090", "two jobs"},
+    {"steptime compare gpt-3b-32x3090 --set-b parallel.tp=4 --set-b parallel.dp=2",
+     "one job under two plans"},
+    {"steptime compare gpt-3b-32x3090 --sheet-b mine.yaml", "one job by two sheets"},
+    {NULL, NULL},
+};
+
+/* Assignments of one side: those of both, then those of B. */
+static st_status list_sets(cli_run *run, bool for_b, st_request *request)
+{
+    const char *const *both = NULL;
+    const char *const *extra = NULL;
+    size_t both_count = 0;
+    size_t extra_count = 0;
+    st_status status = cli_values(run, CLI_SET, &both, &both_count);
+    if (status == ST_OK && for_b)
+        status = cli_values(run, CLI_SET_B, &extra, &extra_count);
+    if (status != ST_OK)
+        return status;
+    const char **sets = st_arena_alloc(run->arena, both_count + extra_count + 1, sizeof *sets);
+    if (sets == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < both_count; i++)
+        sets[i] = both[i];
+    for (size_t i = 0; i < extra_count; i++)
+        sets[both_count + i] = extra[i];
+    request->sets = sets;
+    request->set_count = both_count + extra_count;
+    return ST_OK;
+}
+
+static st_status run_side(cli_run *run, const st_paths *paths, bool is_b, st_estimate *estimate)
+{
+    st_request request = {.job = run->arguments[is_b ? run->argument_count - 1 : 0],
+                          .sheet = cli_value(run, is_b ? CLI_SHEET_B : CLI_SHEET_A)};
+    st_status status = list_sets(run, is_b, &request);
+    if (status == ST_OK)
+        status = st_estimate_load(paths, &request, run->arena, estimate, run->errors);
+    if (status == ST_OK)
+        status = st_estimate_show_report(estimate, cli_is_given(run, CLI_ALL), run->arena);
+    return status == ST_OK ? st_estimate_run(estimate, run->arena, run->errors) : status;
+}
+
+static void write_comparison(cli_run *run, const st_comparison *comparison)
+{
+    if (cli_is_given(run, CLI_JSON)) {
+        st_comparison_json(comparison, &run->result);
+    } else if (cli_is_given(run, CLI_CSV)) {
+        st_comparison_csv(comparison, &run->result);
+    } else {
+        st_paint paint = cli_paint(run);
+        st_comparison_text(comparison, &paint, run->arena, &run->result);
+    }
+}
+
+static int run_compare(cli_run *run)
+{
+    st_paths *paths = NULL;
+    st_estimate a = {0};
+    st_estimate b = {0};
+    st_comparison comparison;
+    st_status status = cli_paths(run, &paths);
+    if (status == ST_OK)
+        status = run_side(run, paths, false, &a);
+    if (status == ST_OK)
+        status = run_side(run, paths, true, &b);
+    if (status == ST_OK)
+        status = st_comparison_make(&a, &b, cli_is_given(run, CLI_ALL), run->arena, &comparison,
+                                    run->errors);
+    if (status == ST_OK)
+        write_comparison(run, &comparison);
+    st_paths_destroy(paths);
+    return cli_exit_code(run, status);
+}
+
+const cli_verb cli_verb_compare = {
+    .name = "compare",
+    .arguments = "A [B]",
+    .minimum = 1,
+    .maximum = 2,
+    .words = {CLI_WORD_JOB, CLI_WORD_JOB},
+    .summary = "show two jobs side by side, cell by cell",
+    .doc =
+        "Estimates two jobs, or one job twice, and shows the inputs and the cells of the reports "
+        "that differ. Without B the job is compared with itself under --sheet-b or --set-b.",
+    .examples = examples,
+    .options = options,
+    .run = run_compare,
+};
