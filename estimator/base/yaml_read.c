@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Members of YAML maps, and the messages about them; see yaml_read.h. */
+#include "base/yaml_read.h"
+
+#include <string.h>
+
+void st_read_fault(st_yaml_reader *reader, const st_error *error)
+{
+    st_status status = st_errors_add(reader->errors, error);
+    if (reader->status == ST_OK)
+        reader->status = status;
+}
+
+void *st_read_alloc(st_yaml_reader *reader, size_t count, size_t size_bytes)
+{
+    void *memory = st_arena_alloc(reader->arena, count, size_bytes);
+    if (memory == NULL)
+        reader->status = ST_ERR_MEMORY;
+    return memory;
+}
+
+bool st_read_is(st_yaml_reader *reader, const st_yaml_node *node, st_yaml_kind kind,
+                const char *what)
+{
+    static const char *const names[] = {
+        [ST_YAML_SCALAR] = "a text", [ST_YAML_LIST] = "a list", [ST_YAML_MAP] = "a map"};
+    if (node->kind == kind)
+        return true;
+    st_read_fault(reader, &(st_error){.status = ST_ERR_VALUE,
+                                      .place = node->place,
+                                      .message = what,
+                                      .found = st_yaml_describe(node, reader->errors),
+                                      .expected = names[kind]});
+    return false;
+}
+
+static bool is_known(const char *key, const char *const *known, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(key, known[i]) == 0)
+            return true;
+    return false;
+}
+
+void st_read_keys(st_yaml_reader *reader, const st_yaml_node *map, const char *what,
+                  const char *const *known, size_t count, size_t required)
+{
+    for (size_t i = 0; i < map->count; i++) {
+        if (!is_known(map->keys[i], known, count))
+            st_read_fault(
+                reader,
+                &(st_error){.status = ST_ERR_NAME,
+                            .place = map->key_places[i],
+                            .message = st_errors_text(reader->errors, "unknown key '%s' in %s",
+                                                      map->keys[i], what),
+                            .suggestion = st_nearest(map->keys[i], known, count)});
+    }
+    for (size_t i = 0; i < required; i++) {
+        if (st_yaml_get(map, known[i]) == NULL)
+            st_read_fault(reader, &(st_error){.status = ST_ERR_NAME,
+                                              .place = map->place,
+                                              .message = st_errors_text(reader->errors,
+                                                                        "key '%s' is missing in %s",
+                                                                        known[i], what)});
+    }
+}
+
+const char *st_read_text(st_yaml_reader *reader, const st_yaml_node *map, const char *key,
+                         const char *otherwise)
+{
+    const st_yaml_node *node = st_yaml_get(map, key);
+    if (node == NULL || !st_read_is(reader, node, ST_YAML_SCALAR,
+                                    st_errors_text(reader->errors, "'%s' is not a text", key)))
+        return otherwise;
+    if (node->length > 0)
+        return node->text;
+    st_read_fault(reader,
+                  &(st_error){.status = ST_ERR_VALUE,
+                              .place = node->place,
+                              .message = st_errors_text(reader->errors, "'%s' is empty", key)});
+    return otherwise;
+}
+
+bool st_read_bool(st_yaml_reader *reader, const st_yaml_node *map, const char *key)
+{
+    const st_yaml_node *node = st_yaml_get(map, key);
+    if (node == NULL)
+        return false;
+    bool plain = node->kind == ST_YAML_SCALAR && !node->quoted;
+    if (plain && strcmp(node->text, "true") == 0)
+        return true;
+    if (!plain || strcmp(node->text, "false") != 0)
+        st_read_fault(reader, &(st_error){.status = ST_ERR_VALUE,
+                                          .place = node->place,
+                                          .message = st_errors_text(reader->errors,
+                                                                    "'%s' is no truth value", key),
+                                          .found = st_yaml_describe(node, reader->errors),
+                                          .expected = "true or false"});
+    return false;
+}
+
+const st_yaml_node *st_read_list(st_yaml_reader *reader, const st_yaml_node *map, const char *key,
+                                 size_t most)
+{
+    const st_yaml_node *node = st_yaml_get(map, key);
+    if (node == NULL || !st_read_is(reader, node, ST_YAML_LIST,
+                                    st_errors_text(reader->errors, "'%s' is not a list", key)))
+        return NULL;
+    if (node->count <= most)
+        return node;
+    st_read_fault(reader,
+                  &(st_error){.status = ST_ERR_LIMIT,
+                              .place = node->place,
+                              .message = st_errors_text(reader->errors, "'%s' has %zu items", key,
+                                                        node->count),
+                              .expected = st_errors_text(reader->errors, "at most %zu", most)});
+    return NULL;
+}
+
+const st_yaml_node *st_read_map(st_yaml_reader *reader, const st_yaml_node *map, const char *key)
+{
+    const st_yaml_node *node = st_yaml_get(map, key);
+    if (node == NULL || !st_read_is(reader, node, ST_YAML_MAP,
+                                    st_errors_text(reader->errors, "'%s' is not a map", key)))
+        return NULL;
+    return node;
+}
