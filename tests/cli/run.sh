@@ -36,6 +36,10 @@ matches() {
     esac
 }
 
+# Some containers have no pseudo-terminals.
+terminal=true
+script -qec true /dev/null >"$work/out" 2>&1 </dev/null || terminal=false
+
 grep -v '^#' "$cases" | grep . >"$work/cases"
 while IFS='|' read -r exit output messages command; do
     exit=${exit%% *}
@@ -45,6 +49,12 @@ while IFS='|' read -r exit output messages command; do
     messages=${messages% }
     command=${command# }
     count=$((count + 1))
+    case $terminal$command in
+    false*'script -qec'*)
+        echo "ok $count # SKIP no pseudo-terminal for: $command"
+        continue
+        ;;
+    esac
     timeout 60 sh -c "$command" >"$work/out" 2>"$work/err" </dev/null
     status=$?
     if [ "$status" -eq "$exit" ] && matches "$output" "$work/out" &&
