@@ -51,7 +51,10 @@ static bool send_all(const st_traffic_walk *walk, size_t rank)
     st_group_shape shape = st_placement_shape(placement, ST_GROUP_EP, rank);
     uint64_t bytes = walk->traffic->sent_bytes[ST_GROUP_EP];
     uint64_t others = shape.ranks - 1;
-    uint64_t left = others == 0 ? 0 : bytes % others;
+    if (others == 0) {
+        return true;
+    }
+    uint64_t left = bytes % others;
     for (size_t i = 0; i < shape.ranks; i++) {
         size_t target = shape.first_rank + i * placement->stride[ST_GROUP_EP];
         if (target == rank) {

@@ -7,6 +7,7 @@
  */
 #include "sheet/show.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -124,6 +125,7 @@ static void blame_expr(st_session *session, const st_expr *expr, st_culprit *cul
 static const char *reason_of(st_session *session, const st_culprit *culprit)
 {
     const st_expr *expr = culprit->expr;
+    assert(expr != NULL); /* a search ends at an operation */
     if (culprit->provider != NULL) {
         return "the provider refuses or gives no usable value";
     }
