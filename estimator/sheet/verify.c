@@ -125,7 +125,6 @@ static void blame_expr(st_session *session, const st_expr *expr, st_culprit *cul
 static const char *reason_of(st_session *session, const st_culprit *culprit)
 {
     const st_expr *expr = culprit->expr;
-    assert(expr != NULL); /* a search ends at an operation */
     if (culprit->provider != NULL) {
         return "the provider refuses or gives no usable value";
     }
@@ -188,6 +187,7 @@ static void show_operands(st_session *session, const st_formula_view *shown, con
 static void report_culprit(st_verifier *verifier, const st_culprit *culprit)
 {
     const st_expr *expr = culprit->expr;
+    assert(expr != NULL); /* a search ends at an operation */
     st_errors *errors = verifier->errors;
     st_buffer operands = {0};
     show_operands(&verifier->session, &culprit->shown, expr, &operands);
