@@ -66,6 +66,8 @@ static const char *remedy_for(const char *problem)
         {"cannot start any token", "quote the text"},
         {"alphabetic or numeric", "quote a text that begins with '*' or '&'"},
         {"did not find expected key", "check the indentation"},
+        {"did not find expected ',' or",
+         "close it, or quote the text in it that has commas, brackets or braces"},
         {"could not find expected ':'", "write 'key: value'"},
         {"<document start>", "nothing may follow a complete value; quote it as a whole"},
     };

@@ -243,7 +243,8 @@ static const struct {
      "scalar begun at line 1, column 4\n"},
     {"a: [1, 2", ST_ERR_SYNTAX,
      "f:1:9: error: malformed YAML: did not find expected ',' or ']' while parsing a flow "
-     "sequence begun at line 1, column 4\n"},
+     "sequence begun at line 1, column 4; close it, or quote the text in it that has commas, "
+     "brackets or braces\n"},
     {"'a' 'b'\n", ST_ERR_SYNTAX,
      "f:1:5: error: malformed YAML: did not find expected <document start>; nothing may follow "
      "a complete value; quote it as a whole\n"},
