@@ -46,20 +46,28 @@ typedef enum cli_option_id {
     CLI_ALL,
     CLI_BY,
     CLI_COLOR,
+    CLI_CONSTANTS,
     CLI_CSV,
     CLI_DEPTH,
     CLI_FORMAT,
+    CLI_GROUP,
     CLI_JSON,
+    CLI_LOSS,
     CLI_OUTPUT,
     CLI_PATH,
     CLI_PROGRAM,
+    CLI_ROWS,
+    CLI_SCALE,
     CLI_SET,
     CLI_SET_B,
     CLI_SHEET,
     CLI_SHEET_A,
     CLI_SHEET_B,
     CLI_SVG,
-    CLI_VERSION
+    CLI_TABLE,
+    CLI_VARY,
+    CLI_VERSION,
+    CLI_WRITE
 } cli_option_id;
 
 typedef struct cli_option {
@@ -194,6 +202,22 @@ void cli_write_completion(st_buffer *buffer);
     {                                                                                              \
         CLI_SHEET, CLI_ONE, CLI_WORD_SHEET, 0, "sheet", "NAME|FILE", NULL,                         \
             "use this sheet instead of the job's own"                                              \
+    }
+#define CLI_ROW_TABLE                                                                              \
+    {                                                                                              \
+        CLI_TABLE, CLI_MANY, CLI_WORD_FILE, 0, "table", "FILE", NULL,                              \
+            "measured rows, a CSV file as docs/tables.md describes it; may be repeated"            \
+    }
+#define CLI_ROW_ROWS                                                                               \
+    {                                                                                              \
+        CLI_ROWS, CLI_MANY, CLI_WORD_NONE, 0, "rows", "FILTER", NULL,                              \
+            "use these rows of the --table before it: COLUMN=VALUE|VALUE, COLUMN!=VALUE and "      \
+            "START:STOP:STEP, separated by commas"                                                 \
+    }
+#define CLI_ROW_CONSTANTS                                                                          \
+    {                                                                                              \
+        CLI_CONSTANTS, CLI_ONE, CLI_WORD_FILE, 0, "constants", "NAME|FILE", NULL,                  \
+            "constants from this file instead of the sheet's own"                                  \
     }
 #define CLI_ROW_END                                                                                \
     {                                                                                              \

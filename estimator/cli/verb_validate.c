@@ -1,92 +1,332 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime validate */
-#include "cli/cli.h"
+#include "cli/tables.h"
 
+#include "fit/accuracy.h"
 #include "report/cases.h"
 
-static const cli_option options[] = {CLI_ROW_JSON,   CLI_ROW_CSV,   CLI_ROW_PATH,
-                                     CLI_ROW_OUTPUT, CLI_ROW_COLOR, CLI_ROW_END};
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const cli_option options[] = {
+    CLI_ROW_TABLE,
+    CLI_ROW_ROWS,
+    CLI_ROW_CONSTANTS,
+    CLI_ROW_SHEET,
+    CLI_ROW_SET,
+    {CLI_ALL, CLI_FLAG, CLI_WORD_NONE, 0, "all", NULL, NULL,
+     "show every row of the tables and every assumption about them"},
+    CLI_ROW_JSON,
+    CLI_ROW_CSV,
+    CLI_ROW_PATH,
+    CLI_ROW_OUTPUT,
+    CLI_ROW_COLOR,
+    CLI_ROW_END,
+};
 
 static const cli_example examples[] = {
     {"steptime validate", "every source"},
     {"steptime validate li2024", "what one paper printed, against what its sheet gives"},
+    {"steptime validate --table runs.csv", "measured steps of your own"},
+    {"steptime validate --table runs.csv --rows 'gpus=64|128' --constants my-cluster --all",
+     "some rows of them, with constants that `steptime fit` has written, row by row"},
     {NULL, NULL},
 };
 
-/* The sources on the command line, or all of them. */
-static st_status choose_sources(cli_run *run, const st_paths *paths, const char *const **names,
-                                size_t *count)
+/* Everything that is compared. */
+typedef struct validation {
+    cli_run *run;
+    st_paths *paths;
+    st_case_source *cases;
+    size_t case_count;
+    st_measured_request request;
+    st_accuracy *tables;
+    size_t table_count;
+    size_t table_capacity;
+    size_t failed;
+    size_t missed; /* cases that could not run */
+} validation;
+
+/* ---- which sources ---- */
+
+static bool is_listed(const st_path_entry *entries, size_t count, const char *name)
 {
-    *names = run->arguments;
-    *count = run->argument_count;
-    if (*count > 0)
-        return ST_OK;
-    const st_path_entry *entries = NULL;
-    st_status status =
-        st_paths_list(paths, ST_FOLDER_VALIDATION, run->arena, &entries, count, run->errors);
-    if (status != ST_OK)
-        return status;
-    const char **list = st_arena_alloc(run->arena, *count + 1, sizeof *list);
-    if (list == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = 0; i < *count; i++)
-        list[i] = entries[i].name;
-    *names = list;
-    return *count > 0 ? ST_OK
-                      : st_errors_add(run->errors,
-                                      &(st_error){.status = ST_ERR_NAME,
-                                                  .message = "the search path has no validation "
-                                                             "sources"});
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(entries[i].name, name) == 0)
+            return true;
+    return false;
 }
 
-/* All sources are read before any is run, so that every fault of a file is told at once. */
-static st_status load_sources(cli_run *run, const st_paths *paths, st_case_source **sources,
-                              size_t *count)
+static bool is_wanted(const cli_run *run, const char *name)
 {
-    const char *const *names = NULL;
-    st_status status = choose_sources(run, paths, &names, count);
-    if (status != ST_OK)
-        return status;
-    *sources = st_arena_alloc(run->arena, *count, sizeof **sources);
-    if (*sources == NULL)
+    for (size_t i = 0; i < run->argument_count; i++)
+        if (strcmp(run->arguments[i], name) == 0)
+            return true;
+    return run->argument_count == 0;
+}
+
+/* Whether a name on the command line is that of a source of tables. */
+static bool has_tables(const validation *own, const char *name)
+{
+    for (size_t i = 0; i < own->request.source_count; i++)
+        if (strcmp(own->request.sources[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* The sources of cases that are asked for; an unknown name is one of them, to be reported. */
+static st_status choose_cases(const validation *own, const st_path_entry *entries, size_t count,
+                              const char ***names, size_t *chosen)
+{
+    const cli_run *run = own->run;
+    size_t most = count + run->argument_count;
+    *names = st_arena_alloc(run->arena, most + 1, sizeof **names);
+    *chosen = 0;
+    if (*names == NULL)
         return ST_ERR_MEMORY;
-    for (size_t i = 0; i < *count; i++) {
-        st_status own = st_cases_load(paths, names[i], run->arena, &(*sources)[i], run->errors);
-        status = status == ST_OK ? own : status;
+    for (size_t i = 0; i < run->argument_count; i++)
+        if (is_listed(entries, count, run->arguments[i]) || !has_tables(own, run->arguments[i]))
+            (*names)[(*chosen)++] = run->arguments[i];
+    for (size_t i = 0; run->argument_count == 0 && i < count; i++)
+        (*names)[(*chosen)++] = entries[i].name;
+    return ST_OK;
+}
+
+/* All sources of cases are read before any is run, so that every fault is told at once. */
+static st_status load_cases(validation *own, const st_path_entry *entries, size_t count)
+{
+    cli_run *run = own->run;
+    const char **names = NULL;
+    size_t chosen = 0;
+    st_status status = choose_cases(own, entries, count, &names, &chosen);
+    own->cases = st_arena_alloc(run->arena, chosen + 1, sizeof *own->cases);
+    if (status == ST_OK && own->cases == NULL)
+        status = ST_ERR_MEMORY;
+    for (size_t i = 0; i < chosen && status != ST_ERR_MEMORY; i++) {
+        st_status loaded = st_cases_load(own->paths, names[i], run->arena,
+                                         &own->cases[own->case_count++], run->errors);
+        status = status == ST_OK ? loaded : status;
     }
     return status;
 }
 
-static void write_sources(cli_run *run, const st_case_source *sources, size_t count)
+static st_status run_cases(validation *own)
 {
+    const st_path_entry *entries = NULL;
+    size_t count = 0;
+    cli_run *run = own->run;
+    st_status status =
+        st_paths_list(own->paths, ST_FOLDER_VALIDATION, run->arena, &entries, &count, run->errors);
+    if (status == ST_OK && count + own->request.source_count == 0)
+        status = st_errors_add(run->errors,
+                               &(st_error){.status = ST_ERR_NAME,
+                                           .message = "the search path has no validation sources"});
+    if (status == ST_OK)
+        status = load_cases(own, entries, count);
+    for (size_t i = 0; status == ST_OK && i < own->case_count; i++) {
+        status = st_cases_run(own->paths, run->arena, &own->cases[i], run->errors);
+        own->failed += own->cases[i].failed;
+        own->missed += own->cases[i].missed;
+    }
+    return status;
+}
+
+/* ---- tables ---- */
+
+static st_status add_table(validation *own, st_measured *measured)
+{
+    cli_run *run = own->run;
+    st_accuracy *tables = st_arena_grow(run->arena, own->tables, sizeof *tables,
+                                        own->table_count + 1, &own->table_capacity);
+    if (tables == NULL)
+        return ST_ERR_MEMORY;
+    own->tables = tables;
+    st_status status = cli_mark_fitted(run, own->paths, measured);
+    if (status == ST_OK)
+        status = st_measured_run(measured, run->arena, run->errors);
+    if (status == ST_OK)
+        status = st_accuracy_of(measured, run->arena, &tables[own->table_count]);
+    if (status == ST_OK)
+        own->table_count++;
+    return status;
+}
+
+static st_status read_table(validation *own, const st_measured_request *request, const char *file,
+                            st_place place, const char *filter)
+{
+    st_measured *sets = NULL;
+    size_t count = 0;
+    st_status status = st_measured_read(request, file, place, filter, own->run->arena, &sets,
+                                        &count, own->run->errors);
+    for (size_t i = 0; status == ST_OK && i < count; i++)
+        status = add_table(own, &sets[i]);
+    return status;
+}
+
+/* A table of which no row can be compared answers nothing: its first reasons are the answer. */
+static st_status require_rows(validation *own, size_t first, const char *file)
+{
+    const char *why = "no row is chosen";
+    for (size_t i = first; i < own->table_count; i++) {
+        if (own->tables[i].compared > 0 || own->tables[i].verdicts > 0)
+            return ST_OK;
+        if (own->tables[i].reason_count > 0)
+            why = own->tables[i].reasons[0].text;
+    }
+    st_errors *errors = own->run->errors;
+    return st_errors_add(
+        errors, &(st_error){.status = ST_ERR_VALUE,
+                            .place = {.file = file},
+                            .message = st_errors_text(errors, "no row can be compared: %s", why)});
+}
+
+static st_status run_given_tables(validation *own, const cli_table *tables, size_t count)
+{
+    st_status status = ST_OK;
+    if (own->run->argument_count > 0)
+        return cli_wrong_use(own->run, "a source and --table exclude each other", NULL);
+    for (size_t i = 0; i < count; i++) {
+        size_t first = own->table_count;
+        st_status read =
+            read_table(own, &own->request, tables[i].file, (st_place){0}, tables[i].filter);
+        if (read == ST_OK)
+            read = require_rows(own, first, tables[i].file);
+        status = status == ST_OK ? read : status;
+    }
+    return status;
+}
+
+static void warn(validation *own, const char *message, const char *suggestion)
+{
+    (void)st_errors_add(own->run->errors, &(st_error){.status = ST_ERR_IO,
+                                                      .severity = ST_SEVERITY_WARNING,
+                                                      .message = message,
+                                                      .suggestion = suggestion});
+}
+
+/* A source's table where the measurements are kept; a source that is not there is told. */
+static st_status run_source_data(validation *own, const st_measured_request *request,
+                                 const st_table_source *source, const char *folder)
+{
+    st_arena *arena = own->run->arena;
+    const char *file = st_arena_printf(arena, "%s/%s", folder, source->data);
+    if (file == NULL)
+        return ST_ERR_MEMORY;
+    if (access(file, F_OK) == 0)
+        return read_table(own, request, file, (st_place){0}, NULL);
+    warn(own,
+         st_errors_text(own->run->errors, "source %s is not compared: there is no %s", source->name,
+                        file),
+         NULL);
+    return ST_OK;
+}
+
+static st_status run_source_tables(validation *own)
+{
+    const char *folder = getenv("STEPTIME_DATA");
+    const char *absent = NULL;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < own->request.source_count && status == ST_OK; i++) {
+        const st_table_source *source = &own->request.sources[i];
+        st_measured_request request = own->request;
+        request.sources = source;
+        request.source_count = 1;
+        if (!is_wanted(own->run, source->name))
+            continue;
+        if (source->rows != NULL)
+            status = read_table(own, &request, source->rows, source->place, NULL);
+        else if (source->data != NULL && folder != NULL && folder[0] != '\0')
+            status = run_source_data(own, &request, source, folder);
+        else if (source->data != NULL)
+            absent = absent == NULL
+                         ? source->name
+                         : st_errors_text(own->run->errors, "%s, %s", absent, source->name);
+    }
+    if (absent != NULL)
+        warn(own, st_errors_text(own->run->errors, "not compared: %s", absent),
+             "STEPTIME_DATA must name the folder with their tables");
+    return status;
+}
+
+/* ---- results ---- */
+
+static void write_text(validation *own)
+{
+    cli_run *run = own->run;
     st_paint paint = cli_paint(run);
-    if (cli_is_given(run, CLI_JSON))
-        st_cases_write_json(sources, count, &run->result);
-    else if (cli_is_given(run, CLI_CSV))
-        st_cases_write_csv(sources, count, &run->result);
-    else
-        st_cases_write_text(sources, count, &paint, run->arena, &run->result);
+    if (own->case_count > 0)
+        st_cases_write_text(own->cases, own->case_count, &paint, run->arena, &run->result);
+    for (size_t i = 0; i < own->table_count; i++) {
+        if (i > 0 || own->case_count > 0)
+            st_buffer_text(&run->result, "\n");
+        st_accuracy_write_text(&own->tables[i], cli_is_given(run, CLI_ALL), &paint, run->arena,
+                               &run->result);
+    }
+}
+
+static void write_json(validation *own)
+{
+    st_json json = {.buffer = &own->run->result};
+    st_json_open(&json, NULL, '{');
+    st_json_count(&json, "schema_version", ST_SCHEMA_VERSION);
+    st_json_text(&json, "steptime", STEPTIME_VERSION);
+    st_cases_write_sources(own->cases, own->case_count, &json);
+    st_json_open(&json, "tables", '[');
+    for (size_t i = 0; i < own->table_count; i++)
+        st_accuracy_write_json(&own->tables[i], &json);
+    st_json_close(&json, ']');
+    st_json_close(&json, '}');
+}
+
+static void write_result(validation *own)
+{
+    if (cli_is_given(own->run, CLI_JSON)) {
+        write_json(own);
+    } else if (cli_is_given(own->run, CLI_CSV)) {
+        st_cases_write_csv(own->cases, own->case_count, &own->run->result);
+        for (size_t i = 0; i < own->table_count; i++)
+            st_accuracy_write_csv(&own->tables[i], &own->run->result);
+    } else {
+        write_text(own);
+    }
+}
+
+/* The limits of a source are about what is shipped. */
+static size_t count_failures(const validation *own, bool given_tables)
+{
+    cli_run *run = own->run;
+    size_t failed = own->failed;
+    bool shipped = !given_tables && !cli_is_given(run, CLI_SET) &&
+                   !cli_is_given(run, CLI_CONSTANTS) && !cli_is_given(run, CLI_SHEET);
+    for (size_t i = 0; shipped && i < own->table_count; i++)
+        failed += own->tables[i].failed;
+    return failed;
 }
 
 static int run_validate(cli_run *run)
 {
-    st_paths *paths = NULL;
-    st_case_source *sources = NULL;
+    validation own = {.run = run};
+    const cli_table *tables = NULL;
     size_t count = 0;
-    size_t failed = 0;
-    st_status status = cli_paths(run, &paths);
+    st_status status = cli_paths(run, &own.paths);
     if (status == ST_OK)
-        status = load_sources(run, paths, &sources, &count);
-    for (size_t i = 0; status == ST_OK && i < count; i++) {
-        status = st_cases_run(paths, run->arena, &sources[i], run->errors);
-        failed += sources[i].failed;
-    }
+        status = cli_tables(run, &tables, &count);
     if (status == ST_OK)
-        write_sources(run, sources, count);
-    st_paths_destroy(paths);
+        status = cli_table_request(run, own.paths, &own.request);
+    if (status == ST_OK && count > 0)
+        status = run_given_tables(&own, tables, count);
+    if (status == ST_OK && count == 0)
+        status = run_cases(&own);
+    if (status == ST_OK && count == 0)
+        status = run_source_tables(&own);
+    if (status == ST_OK)
+        write_result(&own);
+    st_paths_destroy(own.paths);
     if (status != ST_OK)
         return cli_exit_code(run, status);
-    return failed > 0 || st_errors_status(run->errors) != ST_OK ? CLI_FAILED : CLI_DONE;
+    bool faulty = own.missed > 0 || st_errors_status(run->errors) != ST_OK;
+    return faulty || count_failures(&own, count > 0) > 0 ? CLI_FAILED : CLI_DONE;
 }
 
 const cli_verb cli_verb_validate = {
@@ -94,11 +334,18 @@ const cli_verb cli_verb_validate = {
     .arguments = "[SOURCE...]",
     .maximum = SIZE_MAX,
     .words = {CLI_WORD_SOURCE, CLI_WORD_SOURCE},
-    .summary = "compare estimates with published numbers",
+    .summary = "compare estimates with published and measured numbers",
     .doc =
-        "For each source under validation/, shows what is compared, the published value, ours, the "
-        "difference and the one that is declared. Exits 1 where a difference is larger than "
-        "declared or a case cannot run.",
+        "For each source under validation/, shows what is compared: published values beside ours "
+        "with the difference and the one that is declared, and tables of measured steps with the "
+        "mean, median and largest error, rows that a constant was fitted with apart from those "
+        "held out. Exits 1 where a difference or a mean error is larger than declared or a case "
+        "cannot run.\n\n"
+        "Sources whose tables are not part of steptime are looked for below the folder that the "
+        "environment variable STEPTIME_DATA names.\n\n"
+        "With --table the rows of a file are compared instead. Rows of a known source, told by "
+        "their ids, are completed by what that source is known to have used; a row that lacks a "
+        "value is left out, and why is told.",
     .examples = examples,
     .options = options,
     .run = run_validate,

@@ -3,7 +3,6 @@
 #include "report/cases.h"
 
 #include "report/csv.h"
-#include "report/json.h"
 #include "report/report.h"
 
 #include <math.h>
@@ -177,28 +176,33 @@ static void write_case_json(const st_case *item, st_json *json)
     st_json_close(json, '}');
 }
 
+void st_cases_write_sources(const st_case_source *sources, size_t count, st_json *json)
+{
+    st_json_open(json, "sources", '[');
+    for (size_t i = 0; i < count; i++) {
+        st_json_open(json, NULL, '{');
+        st_json_text(json, "source", sources[i].name);
+        st_json_text(json, "title", sources[i].title);
+        st_json_text(json, "cite", sources[i].cite);
+        st_json_count(json, "compared", sources[i].compared);
+        st_json_count(json, "failed", sources[i].failed);
+        st_json_count(json, "missed", sources[i].missed);
+        st_json_open(json, "cases", '[');
+        for (size_t k = 0; k < sources[i].case_count; k++)
+            write_case_json(&sources[i].cases[k], json);
+        st_json_close(json, ']');
+        st_json_close(json, '}');
+    }
+    st_json_close(json, ']');
+}
+
 void st_cases_write_json(const st_case_source *sources, size_t count, st_buffer *buffer)
 {
     st_json json = {.buffer = buffer};
     st_json_open(&json, NULL, '{');
     st_json_count(&json, "schema_version", ST_SCHEMA_VERSION);
     st_json_text(&json, "steptime", STEPTIME_VERSION);
-    st_json_open(&json, "sources", '[');
-    for (size_t i = 0; i < count; i++) {
-        st_json_open(&json, NULL, '{');
-        st_json_text(&json, "source", sources[i].name);
-        st_json_text(&json, "title", sources[i].title);
-        st_json_text(&json, "cite", sources[i].cite);
-        st_json_count(&json, "compared", sources[i].compared);
-        st_json_count(&json, "failed", sources[i].failed);
-        st_json_count(&json, "missed", sources[i].missed);
-        st_json_open(&json, "cases", '[');
-        for (size_t k = 0; k < sources[i].case_count; k++)
-            write_case_json(&sources[i].cases[k], &json);
-        st_json_close(&json, ']');
-        st_json_close(&json, '}');
-    }
-    st_json_close(&json, ']');
+    st_cases_write_sources(sources, count, &json);
     st_json_close(&json, '}');
 }
 
