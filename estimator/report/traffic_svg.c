@@ -131,7 +131,9 @@ static void write_axes(const st_heat_map *map, st_buffer *buffer)
     const st_placement *placement = &map->report->placement;
     double side = (double)SIDE / (double)map->blocks / (double)map->ranks_per_block;
     double node = side * (double)placement->gpus_per_node;
-    for (double at = 0; node >= 4 && at < SIDE + 0.5; at += node) {
+    size_t lines = node >= 4 ? (size_t)(SIDE / node) + 1 : 0;
+    for (size_t i = 0; i < lines; i++) {
+        double at = node * (double)i;
         write_line(LEFT + at, TOP, LEFT + at, TOP + SIDE, buffer);
         write_line(LEFT, TOP + at, LEFT + SIDE, TOP + at, buffer);
     }
