@@ -234,6 +234,7 @@ extern const cli_verb cli_verb_list;
 extern const cli_verb cli_verb_traffic;
 extern const cli_verb cli_verb_compare;
 extern const cli_verb cli_verb_validate;
+extern const cli_verb cli_verb_fit;
 extern const cli_verb cli_verb_docs;
 extern const cli_verb cli_verb_completion;
 extern const cli_verb cli_verb_help;

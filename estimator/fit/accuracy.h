@@ -51,6 +51,12 @@ st_status st_accuracy_of(const st_measured *measured, st_arena *arena,
 /* "all rows", "used in the fit", "held out" */
 const char *st_part_text(st_part part);
 
+/* "+5.6 %", whatever the locale; "-" for what is not finite. Returns `text` or a constant. */
+enum { ST_PERCENT_TEXT = 104 };
+const char *st_percent_text(double share, int decimals, bool sign, char *text);
+
+void st_error_summary_write(st_json *json, const char *key, const st_error_summary *errors);
+
 /* `details` shows every row and every assumption. */
 void st_accuracy_write_text(const st_accuracy *accuracy, bool details, const st_paint *paint,
                             st_arena *arena, st_buffer *buffer);

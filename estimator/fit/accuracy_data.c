@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-static void write_errors(st_json *json, const char *key, const st_error_summary *errors)
+void st_error_summary_write(st_json *json, const char *key, const st_error_summary *errors)
 {
     st_json_open_line(json, key, '{');
     st_json_count(json, "rows", errors->count);
@@ -31,13 +31,13 @@ static void write_group(st_json *json, const st_group_errors *group)
     st_json_open(json, NULL, '{');
     st_json_text_or_null(json, "group", group->name);
     st_json_text(json, "part", st_part_text(group->part));
-    write_errors(json, "errors", &group->summary);
+    st_error_summary_write(json, "errors", &group->summary);
     write_limit(json, "limit", group->limit);
     if (group->has_site_factor) {
         st_json_number(json, "site_factor", group->site_factor);
-        write_errors(json, "errors_with_site_factor", &group->site);
+        st_error_summary_write(json, "errors_with_site_factor", &group->site);
         if (group->site_left_out.count > 0)
-            write_errors(json, "errors_with_factor_of_others", &group->site_left_out);
+            st_error_summary_write(json, "errors_with_factor_of_others", &group->site_left_out);
         write_limit(json, "site_limit", group->site_limit);
     }
     st_json_close(json, '}');

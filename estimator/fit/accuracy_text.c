@@ -17,27 +17,26 @@ static const st_table_column columns[COLUMNS] = {
     [LIMIT] = {.ink = ST_INK_FAINT},
 };
 
-enum { TEXT = 160 };
+enum { TEXT = 160 }; /* more than ST_PERCENT_TEXT */
+
+const char *st_percent_text(double share, int decimals, bool sign, char *text)
+{
+    char number[ST_PERCENT_TEXT - 4];
+    if (!isfinite(share))
+        return "-";
+    st_number_print('f', decimals, 100.0 * share, number, sizeof number);
+    snprintf(text, ST_PERCENT_TEXT, "%s%s %%", sign && number[0] != '-' ? "+" : "", number);
+    return text;
+}
 
 typedef struct error_texts {
     char texts[COLUMNS][TEXT];
     const char *fields[COLUMNS];
 } error_texts;
 
-/* "+5.6 %", whatever the locale. */
-static const char *percent_text(double share, int decimals, bool sign, char *text)
-{
-    char number[ST_QUANTITY_TEXT];
-    if (!isfinite(share))
-        return "-";
-    st_number_print('f', decimals, 100.0 * share, number, sizeof number);
-    snprintf(text, TEXT, "%s%s %%", sign && number[0] != '-' ? "+" : "", number);
-    return text;
-}
-
 static void put_percent(error_texts *row, int column, int decimals, double share)
 {
-    row->fields[column] = percent_text(share, decimals, column == BIAS, row->texts[column]);
+    row->fields[column] = st_percent_text(share, decimals, column == BIAS, row->texts[column]);
 }
 
 static void put_limit(error_texts *row, double limit, double value)
@@ -171,7 +170,7 @@ static void add_row(st_table *table, const st_measured *measured, const st_row *
 {
     char measured_text[ST_QUANTITY_TEXT] = "ran out";
     char estimate[ST_QUANTITY_TEXT];
-    char error[TEXT] = "";
+    char error[ST_PERCENT_TEXT] = "";
     const char *note = row->left_out != NULL ? row->left_out : row->fitted ? "used in the fit" : "";
     if (!row->ran_out)
         st_type_format(measured->type, row->measured, ST_STYLE_SCALED, measured_text,
@@ -180,7 +179,8 @@ static void add_row(st_table *table, const st_measured *measured, const st_row *
     bool unknown = row->left_out != NULL;
     const char *const fields[] = {
         row->id, isfinite(row->measured) || row->ran_out ? measured_text : "-",
-        unknown ? "-" : estimate, unknown ? "-" : percent_text(row->error, 1, true, error), note};
+        unknown ? "-" : estimate, unknown ? "-" : st_percent_text(row->error, 1, true, error),
+        note};
     st_table_row(table, fields);
 }
 

@@ -175,7 +175,8 @@ static void set_start(const st_problem *problem, size_t attempt, gsl_vector *sta
 /* The best of all descents; a later one must be better by more than rounding. */
 static st_status try_all(fit_state *state, const gsl_parts *parts, st_solution *best)
 {
-    size_t attempts = 1 + sizeof start_shares / sizeof start_shares[0];
+    size_t fixed = sizeof start_shares / sizeof start_shares[0];
+    size_t attempts = state->problem->start_only ? 1 : 1 + fixed;
     st_status first = ST_ERR_MATH;
     bool found = false;
     for (size_t i = 0; i < attempts; i++) {

@@ -33,7 +33,8 @@ typedef struct st_problem {
     size_t row_count;
     const bool *counts; /* which rows the fit sees; NULL: all */
     st_loss loss;
-    double scale; /* relative error from which soft-l1 turns linear */
+    double scale;    /* relative error from which soft-l1 turns linear */
+    bool start_only; /* the minimum is near the start: look nowhere else */
     /* Estimates all rows for one set of parameters. */
     st_status (*evaluate)(void *self, const double *values, double *estimates);
     void *self;

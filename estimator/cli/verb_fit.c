@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steptime fit */
+#include "cli/tables.h"
+
+#include "base/output.h"
+#include "fit/calibrate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const cli_option options[] = {
+    CLI_ROW_TABLE,
+    CLI_ROW_ROWS,
+    {CLI_VARY, CLI_MANY, CLI_WORD_KEY, 0, "vary", "KEY=LOW..HIGH", NULL,
+     "fit this key or constant between two bounds, in its unit; several are separated by commas; "
+     "LOW..START..HIGH begins elsewhere than at the rows' own value"},
+    {CLI_LOSS, CLI_ONE, CLI_WORD_CHOICE, 0, "loss", "LOSS", "soft-l1 square",
+     "how large errors count: soft-l1 (less than their squares, the default) or square"},
+    {CLI_SCALE, CLI_ONE, CLI_WORD_NONE, 0, "scale", "SHARE", NULL,
+     "relative error above which soft-l1 turns linear; 10 % where it is left out"},
+    {CLI_GROUP, CLI_ONE, CLI_WORD_NONE, 0, "group", "COLUMN", NULL,
+     "also estimate all rows of each value of this column by a fit to the others"},
+    {CLI_WRITE, CLI_ONE, CLI_WORD_FILE, 'o', "output", "FILE", NULL,
+     "write the constants and where they come from to FILE, which changes only on success"},
+    CLI_ROW_SHEET,
+    CLI_ROW_CONSTANTS,
+    CLI_ROW_SET,
+    CLI_ROW_JSON,
+    CLI_ROW_PATH,
+    CLI_ROW_COLOR,
+    CLI_ROW_END,
+};
+
+static const cli_example examples[] = {
+    {"steptime fit --table runs.csv --vary cluster.gpu.gemm_efficiency=0.2..0.9 -o mine.yaml",
+     "how fast matrix products are on your GPUs"},
+    {"steptime fit --table runs.csv --rows '::2' --group gpus --vary constants.site_factor=0.8..2",
+     "one factor, from every other row, tried on each number of GPUs"},
+    {"steptime fit job-1.yaml job-2.yaml job-3.yaml --vary 'constants.layer_launch=1 ms..9 ms'",
+     "from jobs that say 'measured: {step_time: ...}'"},
+    {NULL, NULL},
+};
+
+typedef struct fit_run {
+    cli_run *run;
+    st_paths *paths;
+    st_measured_request request;
+    const cli_table *tables;
+    size_t table_count;
+    st_measured *sets;
+    size_t set_count;
+    size_t set_capacity;
+    st_calibration calibration;
+    char date[16];
+} fit_run;
+
+/* ---- rows ---- */
+
+static st_status add_set(fit_run *own, const st_measured *measured)
+{
+    st_measured *sets = st_arena_grow(own->run->arena, own->sets, sizeof *sets, own->set_count + 1,
+                                      &own->set_capacity);
+    if (sets == NULL)
+        return ST_ERR_MEMORY;
+    own->sets = sets;
+    sets[own->set_count] = *measured;
+    return st_measured_run(&sets[own->set_count++], own->run->arena, own->run->errors);
+}
+
+static st_status read_table(fit_run *own, const cli_table *table)
+{
+    st_measured *sets = NULL;
+    size_t count = 0;
+    st_status status = st_measured_read(&own->request, table->file, (st_place){0}, table->filter,
+                                        own->run->arena, &sets, &count, own->run->errors);
+    for (size_t i = 0; i < count && status == ST_OK; i++)
+        status = add_set(own, &sets[i]);
+    return status;
+}
+
+static st_status read_job(fit_run *own, const char *job)
+{
+    st_measured measured = {0};
+    st_status status =
+        st_measured_job(&own->request, job, own->run->arena, &measured, own->run->errors);
+    return status == ST_OK ? add_set(own, &measured) : status;
+}
+
+/* Says of the first row that is left out why; of rows that are not there nothing would be said. */
+static void explain_empty(const fit_run *own)
+{
+    for (size_t i = 0; i < own->set_count; i++) {
+        const st_measured *set = &own->sets[i];
+        for (size_t row = 0; row < set->row_count; row++) {
+            if (set->rows[row].left_out == NULL)
+                return;
+        }
+    }
+    for (size_t i = 0; i < own->set_count; i++)
+        if (own->sets[i].row_count > 0)
+            (void)st_errors_add(
+                own->run->errors,
+                &(st_error){.status = ST_ERR_VALUE,
+                            .severity = ST_SEVERITY_WARNING,
+                            .place = {.file = own->sets[i].file},
+                            .message = st_errors_text(own->run->errors, "all rows are left out: %s",
+                                                      own->sets[i].rows[0].left_out)});
+}
+
+static st_status read_rows(fit_run *own)
+{
+    st_status status = ST_OK;
+    if (own->table_count + own->run->argument_count == 0)
+        return cli_wrong_use(own->run, "'fit' needs measured rows",
+                             "give --table FILE, or jobs with 'measured: {step_time: ...}'");
+    if (!cli_is_given(own->run, CLI_VARY))
+        return cli_wrong_use(own->run, "'fit' needs a constant to fit",
+                             "give --vary KEY=LOW..HIGH");
+    for (size_t i = 0; i < own->table_count; i++) {
+        st_status read = read_table(own, &own->tables[i]);
+        status = status == ST_OK ? read : status;
+    }
+    for (size_t i = 0; i < own->run->argument_count; i++) {
+        st_status read = read_job(own, own->run->arguments[i]);
+        status = status == ST_OK ? read : status;
+    }
+    if (status == ST_OK)
+        explain_empty(own);
+    return status;
+}
+
+/* ---- options ---- */
+
+static st_status read_scale(fit_run *own)
+{
+    const char *text = cli_value(own->run, CLI_SCALE);
+    st_unit one = st_unit_one();
+    own->calibration.scale = 0.1;
+    if (text == NULL)
+        return ST_OK;
+    st_status status =
+        st_quantity_parse(text, strlen(text), &one, (st_place){0}, &own->calibration.scale, NULL);
+    if (status == ST_OK && own->calibration.scale > 0)
+        return ST_OK;
+    return st_errors_add(own->run->errors,
+                         &(st_error){.status = ST_ERR_USAGE,
+                                     .place = {.file = "--scale"},
+                                     .message = "no share above 0",
+                                     .found = st_errors_text(own->run->errors, "'%s'", text),
+                                     .expected = "a share such as 0.1 or 10 %"});
+}
+
+static st_status read_options(fit_run *own)
+{
+    const char *loss = cli_value(own->run, CLI_LOSS);
+    const char *const *texts = NULL;
+    size_t count = 0;
+    st_status status = cli_values(own->run, CLI_VARY, &texts, &count);
+    own->calibration.sets = own->sets;
+    own->calibration.set_count = own->set_count;
+    own->calibration.group = cli_value(own->run, CLI_GROUP);
+    own->calibration.loss =
+        loss != NULL && strcmp(loss, "square") == 0 ? ST_LOSS_SQUARE : ST_LOSS_SOFT_L1;
+    if (status == ST_OK)
+        status = read_scale(own);
+    if (status == ST_OK)
+        status = st_varied_parse(texts, count, own->sets, own->set_count, own->run->arena,
+                                 &own->calibration.varied, &own->calibration.varied_count,
+                                 own->run->errors);
+    return status;
+}
+
+/* Today, or the day that SOURCE_DATE_EPOCH names for builds that can be repeated. */
+static void read_date(fit_run *own)
+{
+    const char *epoch = getenv("SOURCE_DATE_EPOCH");
+    char *end = NULL;
+    time_t now = time(NULL);
+    struct tm day = {0};
+    if (epoch != NULL && epoch[0] >= '0' && epoch[0] <= '9') {
+        errno = 0;
+        long long seconds = strtoll(epoch, &end, 10);
+        if (errno == 0 && *end == '\0')
+            now = (time_t)seconds;
+    }
+    if (gmtime_r(&now, &day) == NULL ||
+        strftime(own->date, sizeof own->date, "%Y-%m-%d", &day) == 0)
+        memcpy(own->date, "unknown", sizeof "unknown");
+}
+
+/* ---- results ---- */
+
+static st_status make_record(const fit_run *own, st_fit_record *record)
+{
+    const char **files = st_arena_alloc(own->run->arena, own->table_count + 1, sizeof *files);
+    const char **filters = st_arena_alloc(own->run->arena, own->table_count + 1, sizeof *filters);
+    if (files == NULL || filters == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < own->table_count; i++) {
+        files[i] = own->tables[i].file;
+        filters[i] = own->tables[i].filter;
+    }
+    *record = (st_fit_record){
+        own->date, files, filters, own->table_count, own->request.sets, own->request.set_count};
+    return ST_OK;
+}
+
+static st_status write_constants(const fit_run *own, const st_fit_record *record)
+{
+    const char *file = cli_value(own->run, CLI_WRITE);
+    st_buffer buffer = {0};
+    if (file == NULL)
+        return ST_OK;
+    st_calibration_write_yaml(&own->calibration, record, &buffer);
+    st_status status = buffer.failed
+                           ? ST_ERR_MEMORY
+                           : st_output_write(file, buffer.data, buffer.length, own->run->errors);
+    st_buffer_free(&buffer);
+    return status;
+}
+
+static st_status write_result(fit_run *own)
+{
+    st_fit_record record = {0};
+    st_paint paint = cli_paint(own->run);
+    st_status status = make_record(own, &record);
+    if (status == ST_OK)
+        status = write_constants(own, &record);
+    if (status != ST_OK)
+        return status;
+    if (cli_is_given(own->run, CLI_JSON))
+        st_calibration_write_json(&own->calibration, &record, &own->run->result);
+    else
+        st_calibration_write_text(&own->calibration, &paint, own->run->arena, &own->run->result);
+    return ST_OK;
+}
+
+static int run_fit(cli_run *run)
+{
+    fit_run own = {.run = run};
+    st_status status = cli_paths(run, &own.paths);
+    if (status == ST_OK)
+        status = cli_tables(run, &own.tables, &own.table_count);
+    if (status == ST_OK)
+        status = cli_table_request(run, own.paths, &own.request);
+    if (status == ST_OK)
+        status = read_rows(&own);
+    if (status == ST_OK)
+        status = read_options(&own);
+    if (status == ST_OK)
+        status = st_calibrate(&own.calibration, run->arena, run->errors);
+    read_date(&own);
+    if (status == ST_OK)
+        status = write_result(&own);
+    st_paths_destroy(own.paths);
+    return cli_exit_code(run, status);
+}
+
+const cli_verb cli_verb_fit = {
+    .name = "fit",
+    .arguments = "[JOB...]",
+    .maximum = SIZE_MAX,
+    .words = {CLI_WORD_JOB, CLI_WORD_JOB},
+    .summary = "calibrate constants to measured step times",
+    .doc =
+        "Moves the keys and constants that --vary names until the estimates of the measured rows "
+        "come nearest to what was measured, by least squares on the relative error with a loss "
+        "that forgives outliers. Shows each with its standard error, how far off the rows are, "
+        "and how far off each row, or with --group each group, is when the fit has not seen it.\n\n"
+        "Rows come from tables (--table, as for 'steptime validate') and from jobs that have "
+        "'measured: {step_time: ...}'. With -o the constants are written to a file that a job "
+        "takes with 'constants: NAME|FILE'.\n\n"
+        "Refused are fewer rows than constants, a constant to which no row is sensitive, and "
+        "constants that the rows cannot tell apart.",
+    .examples = examples,
+    .options = options,
+    .run = run_fit,
+};
