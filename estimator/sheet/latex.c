@@ -11,16 +11,19 @@
 
 static void write_expr(const st_expr *expr, st_buffer *buffer);
 
+/* Text in upright letters; an exponent of a unit is set as one. */
 static void write_escaped(const char *text, size_t length, st_buffer *buffer)
 {
-    for (size_t i = 0; i < length; i++) {
-        if (strchr("_%$&#{}", text[i]) != NULL) {
-            st_buffer_printf(buffer, "\\%c", text[i]);
-        } else if (text[i] == '^') {
-            st_buffer_text(buffer, "\\hat{}");
+    size_t i = 0;
+    while (i < length) {
+        size_t exponent = text[i] == '^' ? strspn(text + i + 1, "-0123456789") : 0;
+        if (exponent > 0) {
+            st_buffer_printf(buffer, "^{%.*s}", (int)exponent, text + i + 1);
         } else {
+            st_buffer_text(buffer, strchr("_%$&#{}", text[i]) != NULL ? "\\" : "");
             st_buffer_append(buffer, text + i, 1);
         }
+        i += exponent + 1;
     }
 }
 

@@ -218,23 +218,43 @@ static void report_culprit(st_verifier *verifier, const st_culprit *culprit)
 
 /* --- checks ---------------------------------------------------------------------------------- */
 
+/* What an operation gives has a dimension and no unit yet: shows it in base units. */
+static void choose_unit(st_type *type)
+{
+    char text[sizeof(type->unit.text)];
+    st_dimension dimension = type->unit.dimension;
+    if (type->kind != ST_TYPE_NUMBER || st_dimension_is_number(dimension) ||
+        strcmp(type->unit.text, "1") != 0) {
+        return;
+    }
+    (void)st_dimension_text(dimension, text, sizeof(text));
+    if (st_unit_parse(text, strlen(text), (st_place){0}, &type->unit, NULL) != ST_OK) {
+        (void)snprintf(type->unit.text, sizeof(type->unit.text), "%s", text); /* B^0.5 */
+    }
+}
+
+static void fill_value(st_session *session, const st_formula *formula, st_buffer *text)
+{
+    char number[ST_QUANTITY_TEXT];
+    st_formula_view shown = {.text = formula->text, .expr = formula->expr};
+    const st_type *declared = &formula->expr->type;
+    double value = formula->expr->kind == ST_EXPR_NAME
+                       ? st_show_name(session, &shown, formula->expr, &declared)
+                       : st_session_value(session, formula->expr, NULL);
+    st_type type = *declared;
+    choose_unit(&type);
+    st_buffer_text(text, st_type_format(&type, value, ST_STYLE_SCALED, number, sizeof(number)));
+}
+
 static const char *fill_message(st_session *session, size_t check, st_errors *errors)
 {
     const st_message *message = &session->program->sheet->messages[check];
     st_buffer text = {0};
     for (size_t i = 0; i < message->count; i++) {
-        const st_formula *formula = &message->parts[i].formula;
         st_buffer_text(&text, message->parts[i].text);
-        if (formula->expr == NULL) {
-            continue;
+        if (message->parts[i].formula.expr != NULL) {
+            fill_value(session, &message->parts[i].formula, &text);
         }
-        st_formula_view shown = {.text = formula->text, .expr = formula->expr};
-        const st_type *type = &formula->expr->type;
-        double value = formula->expr->kind == ST_EXPR_NAME
-                           ? st_show_name(session, &shown, formula->expr, &type)
-                           : st_session_value(session, formula->expr, NULL);
-        char number[ST_QUANTITY_TEXT];
-        st_buffer_text(&text, st_type_format(type, value, ST_STYLE_SCALED, number, sizeof(number)));
     }
     const char *result = st_errors_text(errors, "%s", text.data == NULL ? "" : text.data);
     st_buffer_free(&text);

@@ -1,0 +1,882 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading sheets: what a sheet holds after loading, what its files may say, and how large and how
+ * entangled they may be.
+ */
+#include "../support/sheets.h"
+
+/* Loads `text` and demands one list of faults. */
+typedef struct refused {
+    st_status status;
+    const char *text;
+    const char *said;
+} refused;
+
+static void assert_refused(shelf *own, const refused *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        assert_string_equal(refuse(own, cases[i].status, cases[i].text), cases[i].said);
+}
+
+/* --- what a sheet holds ---------------------------------------------------------------------- */
+
+static const char pump[] = "sheet: pump-2.b\n"
+                           "title: ' A pump '\n"
+                           "doc: Moves bytes.\n"
+                           "enums:\n"
+                           "  gear: [none, half, 1f1b]\n"
+                           "inputs:\n"
+                           "  V: {from: constants.v, unit: MB, doc: volume, cite: p. 7}\n"
+                           "  C: {from: cluster.nic, unit: GB/s, doc: flow, default: 12.5 GB/s}\n"
+                           "  g: {from: constants.gear, unit: gear, doc: gear, default: 1f1b}\n"
+                           "  on: {from: constants.on, unit: bool, doc: switch, default: true}\n"
+                           "  loss: {from: constants.loss, unit: '%', doc: loss, default: 2.5 %}\n"
+                           "  n: {from: parallel.dp, doc: pumps, default: 3}\n"
+                           "functions:\n"
+                           "  move:\n"
+                           "    open: true\n"
+                           "    args: {size: B, rate: GB/s}\n"
+                           "    unit: ms\n"
+                           "    is:   size/rate\n"
+                           "    doc: time to move\n"
+                           "    cite: p. 9\n"
+                           "  given: {open: true, args: {x: 1}, unit: s}\n"
+                           "cells:\n"
+                           "  T: {unit: ms, is: ' move(V, C)*n ', doc: time, cite: p. 8}\n"
+                           "  out: {unit: bool, is: g != none and on, open: true}\n"
+                           "  rest: {is: 1 - loss}\n"
+                           "checks:\n"
+                           "  - {that: n >= 1, else: '{n} pumps'}\n"
+                           "  - that: T < 5[s]\n    else: slow\n    level: warning\n"
+                           "report:\n"
+                           "  - {section: Time, cells: [T, n]}\n"
+                           "  - {section: Gear, cells: [out]}\n"
+                           "  - {section: Time, cells: [rest]}\n";
+
+static void a_sheet_holds_what_its_file_says(void **state)
+{
+    const st_sheet *sheet = accept(*state, pump);
+    size_t count = 0;
+    assert_string_equal(st_sheet_name(sheet), "pump-2.b");
+    assert_string_equal(st_sheet_title(sheet), "A pump");
+    assert_string_equal(st_sheet_doc(sheet), "Moves bytes.");
+    assert_string_equal(st_sheet_file(sheet), "main");
+    const st_enum *enums = st_sheet_enums(sheet, &count);
+    assert_int_equal(count, 1);
+    assert_string_equal(enums[0].name, "gear");
+    assert_int_equal(enums[0].count, 3);
+    assert_string_equal(enums[0].values[2], "1f1b");
+    const st_sheet_section *sections = st_sheet_sections(sheet, &count);
+    assert_int_equal(count, 2);
+    assert_string_equal(sections[0].title, "Time");
+    assert_int_equal(sections[0].count, 3);
+    assert_string_equal(sections[0].cells[1], "n");
+    assert_string_equal(sections[0].cells[2], "rest");
+    assert_string_equal(sections[1].cells[0], "out");
+    const st_sheet_check *checks = st_sheet_checks(sheet, &count);
+    assert_int_equal(count, 2);
+    assert_string_equal(checks[0].formula, "n >= 1");
+    assert_string_equal(checks[0].message, "{n} pumps");
+    assert_false(checks[0].warning);
+    assert_int_equal(checks[0].place.line, 27);
+    assert_int_equal(checks[0].place.column, 12);
+    assert_true(checks[1].warning);
+}
+
+static void inputs_have_types_and_defaults(void **state)
+{
+    const st_sheet *sheet = accept(*state, pump);
+    size_t count = 0;
+    const st_sheet_input *inputs = st_sheet_inputs(sheet, &count);
+    assert_int_equal(count, 6);
+    assert_string_equal(inputs[0].name, "V");
+    assert_string_equal(inputs[0].from, "constants.v");
+    assert_string_equal(inputs[0].doc, "volume");
+    assert_string_equal(inputs[0].cite, "p. 7");
+    assert_string_equal(inputs[0].type.unit.text, "MB");
+    assert_false(inputs[0].has_default);
+    assert_int_equal(inputs[0].place.line, 7);
+    assert_int_equal(inputs[0].place.column, 3);
+    static const double defaults[] = {0, 12.5e9, 2, 1, 2.5 / 100, 3};
+    for (size_t i = 1; i < count; i++) {
+        assert_true(inputs[i].has_default);
+        assert_double(inputs[i].default_value, defaults[i], inputs[i].name);
+    }
+    assert_int_equal(inputs[2].type.kind, ST_TYPE_ENUM);
+    assert_ptr_equal(inputs[2].type.enumeration, st_sheet_enums(sheet, &count));
+    assert_int_equal(inputs[3].type.kind, ST_TYPE_BOOL);
+    assert_string_equal(inputs[5].type.unit.text, "1");
+    assert_string_equal(inputs[5].cite, "");
+}
+
+static void cells_and_functions_have_formulas(void **state)
+{
+    const st_sheet *sheet = accept(*state, pump);
+    size_t count = 0;
+    const st_sheet_cell *cells = st_sheet_cells(sheet, &count);
+    assert_int_equal(count, 3);
+    assert_string_equal(cells[0].name, "T");
+    assert_string_equal(cells[0].formula, "move(V, C)*n");
+    assert_string_equal(cells[0].doc, "time");
+    assert_string_equal(cells[0].cite, "p. 8");
+    assert_int_equal(cells[0].formula_place.line, 23);
+    assert_int_equal(cells[0].formula_place.column, 23);
+    assert_non_null(cells[0].expr);
+    assert_false(cells[0].open);
+    assert_true(cells[1].open);
+    assert_string_equal(cells[2].cite, "");
+    const st_sheet_function *functions = st_sheet_functions(sheet, &count);
+    assert_int_equal(count, 2);
+    assert_string_equal(functions[0].name, "move");
+    assert_string_equal(functions[0].formula, "size/rate");
+    assert_int_equal(functions[0].argument_count, 2);
+    assert_string_equal(functions[0].arguments[1].name, "rate");
+    assert_string_equal(functions[0].arguments[1].type.unit.text, "GB/s");
+    assert_string_equal(functions[0].type.unit.text, "ms");
+    assert_true(functions[0].open);
+    assert_int_equal(functions[0].formula_place.column, 11);
+    assert_null(functions[1].formula);
+    assert_null(functions[1].expr);
+}
+
+static void things_are_found_by_name(void **state)
+{
+    const st_sheet *sheet = accept(*state, pump);
+    assert_string_equal(st_sheet_find_cell(sheet, "rest")->name, "rest");
+    assert_null(st_sheet_find_cell(sheet, "V"));
+    assert_null(st_sheet_find_cell(sheet, "move"));
+    assert_string_equal(st_sheet_find_input(sheet, "loss")->name, "loss");
+    assert_null(st_sheet_find_input(sheet, "T"));
+    assert_string_equal(st_sheet_nearest(sheet, "rset"), "rest");
+    assert_string_equal(st_sheet_nearest(sheet, "lost"), "loss");
+    assert_null(st_sheet_nearest(sheet, "bandwidth"));
+}
+
+static void values_are_shown_by_type(void **state)
+{
+    shelf *own = *state;
+    const st_sheet *sheet = accept(own, pump);
+    const st_type *gear = &st_sheet_find_input(sheet, "g")->type;
+    const st_type *truth = &st_sheet_find_input(sheet, "on")->type;
+    const st_type *time = &st_sheet_find_cell(sheet, "T")->type;
+    char text[ST_QUANTITY_TEXT];
+    assert_string_equal(st_type_format(gear, 1, ST_STYLE_SCALED, text, sizeof text), "half");
+    assert_string_equal(st_type_format(gear, 2, ST_STYLE_EXACT, text, sizeof text), "1f1b");
+    assert_string_equal(st_type_format(gear, 3, ST_STYLE_SCALED, text, sizeof text), "not finite");
+    assert_string_equal(st_type_format(gear, -1, ST_STYLE_SCALED, text, sizeof text), "not finite");
+    assert_string_equal(st_type_format(gear, NOT_A_NUMBER, ST_STYLE_UNIT, text, sizeof text),
+                        "not finite");
+    assert_string_equal(st_type_format(truth, 1, ST_STYLE_SCALED, text, sizeof text), "yes");
+    assert_string_equal(st_type_format(truth, 0, ST_STYLE_SCALED, text, sizeof text), "no");
+    assert_string_equal(st_type_format(truth, NOT_A_NUMBER, ST_STYLE_UNIT, text, sizeof text),
+                        "not finite");
+    assert_string_equal(st_type_format(time, 0.0125, ST_STYLE_UNIT, text, sizeof text), "12.5 ms");
+}
+
+static void a_sheet_may_be_nearly_empty(void **state)
+{
+    shelf *own = *state;
+    const st_sheet *sheet = accept(own, "sheet: nothing\n");
+    size_t count = 1;
+    (void)st_sheet_cells(sheet, &count);
+    assert_int_equal(count, 0);
+    (void)st_sheet_inputs(sheet, &count);
+    assert_int_equal(count, 0);
+    assert_string_equal(st_sheet_title(sheet), "");
+    assert_string_equal(st_sheet_doc(sheet), "");
+    assert_null(st_sheet_nearest(sheet, "T"));
+    assert_int_equal(st_errors_size(own->errors), 0);
+    (void)accept(own, "sheet: nothing\ncells: {}\ninputs: {}\nchecks: []\nreport: []\n");
+}
+
+/* --- keys ------------------------------------------------------------------------------------ */
+
+static void unknown_keys_get_the_nearest_one(void **state)
+{
+    static const refused cases[] = {
+        {ST_ERR_NAME, "sheet: t\ncell: {}\n",
+         "main:2:1: error: the sheet has no key 'cell': expected one of sheet, title, doc, "
+         "include, "
+         "enums, inputs, functions, cells, checks, report; did you mean 'cells'?\n"},
+        {ST_ERR_NAME, "sheet: t\ninputs:\n  n: {form: a.b, from: a.b}\n",
+         "main:3:7: error: input 'n' has no key 'form': expected one of from, unit, doc, cite, "
+         "default, override; did you mean 'from'?\n"},
+        {ST_ERR_NAME, "sheet: t\ncells:\n  a: {is: 2.5, dok: b}\n",
+         "main:3:16: error: cell 'a' has no key 'dok': expected one of unit, is, doc, cite, open, "
+         "override; did you mean 'doc'?\n"},
+        {ST_ERR_NAME, "sheet: t\nfunctions:\n  f: {is: 2.5, arg: {x: 1}}\n",
+         "main:3:16: error: function 'f' has no key 'arg': expected one of args, unit, is, open, "
+         "doc, cite, override; did you mean 'args'?\n"},
+        {ST_ERR_NAME, "sheet: t\nchecks:\n  - {that: true, else: no, levle: warning}\n",
+         "main:3:28: error: a check has no key 'levle': expected one of that, else, level; did you "
+         "mean 'level'?\n"},
+        {ST_ERR_NAME, "sheet: t\nreport:\n  - {section: A, cell: [], cells: []}\n",
+         "main:3:18: error: a report section has no key 'cell': expected one of section, cells; "
+         "did "
+         "you mean 'cells'?\n"},
+    };
+    assert_refused(*state, cases, COUNT(cases));
+}
+
+static void commas_in_flow_maps_are_explained(void **state)
+{
+    assert_string_equal(
+        refuse(*state, ST_ERR_NAME, "sheet: t\ncells:\n  a: {is: max(2.5, 3.5)}\n"),
+        "main:3:20: error: cell 'a' has no key '3.5)': expected one of unit, is, doc, cite, open, "
+        "override; inside { } a formula with commas needs quotes\n"
+        "main:3:18: error: the formula ends too early: expected ',' or ')' in the call's "
+        "arguments\n");
+}
+
+static void needed_keys_are_demanded(void **state)
+{
+    static const refused cases[] = {
+        {ST_ERR_NAME, "cells: {}\n",
+         "main:1:1: error: the sheet has no name: expected 'sheet: NAME' at the top\n"},
+        {ST_ERR_NAME, "sheet: ''\n",
+         "main:1:1: error: the sheet has no name: expected 'sheet: NAME' at the top\n"},
+        {ST_ERR_NAME, "sheet: a b\n",
+         "main:1:8: error: 'a b' cannot name a sheet: expected letters, digits, '-', '_' and "
+         "'.'\n"},
+        {ST_ERR_NAME, "sheet: t\ninputs:\n  n: {doc: ranks}\n",
+         "main:3:3: error: input 'n' has no key 'from': expected the job key that gives its value, "
+         "e.g. 'from: model.hidden'\n"},
+        {ST_ERR_NAME, "sheet: t\ncells:\n  a: {doc: b}\n",
+         "main:3:3: error: cell 'a' has no key 'is': expected its formula, e.g. 'is: V/C'\n"},
+        {ST_ERR_NAME, "sheet: t\nfunctions:\n  f: {args: {x: 1}}\n",
+         "main:3:3: error: function 'f' has no key 'is': expected its formula, or 'open: true' "
+         "where "
+         "a provider gives the value\n"},
+        {ST_ERR_NAME, "sheet: t\nchecks:\n  - {that: true}\n",
+         "main:3:5: error: a check needs 'that' and 'else': expected {that: CONDITION, else: "
+         "MESSAGE}\n"},
+        {ST_ERR_VALUE, "sheet: t\nchecks:\n  - {that: true, else: ''}\n",
+         "main:3:24: error: a check has an empty message: expected a sentence that says what is "
+         "wrong\n"},
+        {ST_ERR_NAME, "sheet: t\nreport:\n  - {section: A}\n",
+         "main:3:5: error: a report section needs 'section' and 'cells': expected {section: TITLE, "
+         "cells: [names]}\n"},
+    };
+    assert_refused(*state, cases, COUNT(cases));
+}
+
+static void values_have_kinds(void **state)
+{
+    static const refused cases[] = {
+        {ST_ERR_VALUE, "[a, b]\n",
+         "main:1:1: error: a sheet is described by keys: found a list, expected a map with "
+         "'sheet', "
+         "'inputs', 'cells', ...\n"},
+        {ST_ERR_VALUE, "sheet: t\ncells: [a]\n",
+         "main:2:8: error: 'cells' of the sheet: found a list, expected a map\n"},
+        {ST_ERR_VALUE, "sheet: t\nchecks: {a: b}\n",
+         "main:2:9: error: 'checks' of the sheet: found a map, expected a list\n"},
+        {ST_ERR_VALUE, "sheet: t\ntitle: [a]\n",
+         "main:2:8: error: 'title' of the sheet: found a list, expected a text\n"},
+        {ST_ERR_VALUE, "sheet: t\ncells:\n  a: 2*b\n",
+         "main:3:6: error: cell 'a' is not described by keys: found '2*b', expected a map, e.g. "
+         "{unit: us, is: V/C, doc: transfer}\n"},
+        {ST_ERR_VALUE, "sheet: t\ncells:\n  a: {is: [2.5]}\n",
+         "main:3:11: error: 'is' of cell 'a': found a list, expected a text\n"},
+        {ST_ERR_VALUE, "sheet: t\ncells:\n  a: {is: 2.5, unit: [B]}\n",
+         "main:3:22: error: a unit is one text: found a list, expected a unit, 'bool' or the name "
+         "of "
+         "an enumeration\n"},
+        {ST_ERR_VALUE, "sheet: t\ncells:\n  a: {is: 2.5, open: yes}\n",
+         "main:3:22: error: 'open' of cell 'a': found 'yes', expected true or false\n"},
+        {ST_ERR_VALUE, "sheet: t\nchecks:\n  - n > 1\n",
+         "main:3:5: error: a check is described by keys: expected {that: CONDITION, else: "
+         "MESSAGE}\n"},
+        {ST_ERR_VALUE, "sheet: t\nchecks:\n  - {that: true, else: a, level: hint}\n",
+         "main:3:34: error: 'hint' is no level of a check: expected error or warning\n"},
+        {ST_ERR_VALUE, "sheet: t\nreport: [a]\n",
+         "main:2:10: error: a report section is not described by keys: found 'a', expected a map, "
+         "e.g. {unit: us, is: V/C, doc: transfer}\n"},
+        {ST_ERR_VALUE, "sheet: t\nreport:\n  - {section: A, cells: [[a]]}\n",
+         "main:3:26: error: a report lists names of cells: expected the name of a cell or an "
+         "input\n"},
+        {ST_ERR_NAME,
+         "sheet: t\ncells:\n  rest: {is: 2.5}\nreport:\n"
+         "  - {section: A, cells: [rset]}\n",
+         "main:5:26: error: the report names 'rset', which is no cell or input; did you mean "
+         "'rest'?\n"},
+        {ST_ERR_VALUE, "sheet: t\ninclude: {a: b}\n",
+         "main:2:10: error: 'include' lists sheets: expected names of sheets, or paths relative to "
+         "this file\n"},
+        {ST_ERR_VALUE, "sheet: t\ninclude: ['']\n",
+         "main:2:11: error: 'include' lists sheets: expected names of sheets, or paths relative to "
+         "this file\n"},
+        {ST_ERR_UNIT, "sheet: t\ncells:\n  a: {is: 2.5, unit: GBps}\n",
+         "main:3:22: error: unknown unit 'GBps'; did you mean 'GB/s'?\n"},
+        {ST_ERR_SYNTAX, "sheet: t\ncells:\n  a: {is: }\n",
+         "main:3:11: error: the formula is empty: expected an expression\n"},
+    };
+    assert_refused(*state, cases, COUNT(cases));
+}
+
+static void defaults_fit_their_inputs(void **state)
+{
+    static const refused cases[] = {
+        {ST_ERR_UNIT, "sheet: t\ninputs:\n  V: {from: a.b, unit: MB, default: 3 s}\n", NULL},
+        {ST_ERR_UNIT, "sheet: t\ninputs:\n  V: {from: a.b, unit: MB, default: 3}\n", NULL},
+        {ST_ERR_SYNTAX, "sheet: t\ninputs:\n  n: {from: a.b, default: two}\n", NULL},
+        {ST_ERR_VALUE, "sheet: t\ninputs:\n  w: {from: a.b, unit: bool, default: 1}\n",
+         "main:3:39: error: the default of 'w': found '1', expected true or false\n"},
+        {ST_ERR_VALUE,
+         "sheet: t\nenums:\n  gear: [none, half]\ninputs:\n  g: {from: a.b, unit: gear, default: "
+         "halv}\n",
+         "main:5:39: error: the default of 'g': found 'halv', expected a value of its enumeration; "
+         "did you mean 'half'?\n"},
+        {ST_ERR_VALUE, "sheet: t\ninputs:\n  n: {from: a.b, default: [1]}\n",
+         "main:3:27: error: 'default' of input 'n': found a list, expected a text\n"},
+    };
+    shelf *own = *state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const char *text = refuse(own, cases[i].status, cases[i].text);
+        if (cases[i].said != NULL)
+            assert_string_equal(text, cases[i].said);
+        else
+            assert_contains(text, "main:3:");
+    }
+}
+
+/* --- names ----------------------------------------------------------------------------------- */
+
+static void names_are_words_of_their_own(void **state)
+{
+    static const refused cases[] = {
+        {ST_ERR_NAME, "sheet: t\ncells:\n  2a: {is: 2.5}\n",
+         "main:3:3: error: '2a' cannot name a cell: expected a letter or '_', then letters, digits "
+         "and '_'\n"},
+        {ST_ERR_NAME, "sheet: t\ncells:\n  a-b: {is: 2.5}\n",
+         "main:3:3: error: 'a-b' cannot name a cell: expected a letter or '_', then letters, "
+         "digits "
+         "and '_'\n"},
+        {ST_ERR_NAME, "sheet: t\ncells:\n  \xC3\xA9: {is: 2.5}\n",
+         "main:3:3: error: '\xC3\xA9' cannot name a cell: expected a letter or '_', then letters, "
+         "digits and '_'\n"},
+        {ST_ERR_NAME, "sheet: t\ncells:\n  '': {is: 2.5}\n",
+         "main:3:3: error: '' cannot name a cell: expected a letter or '_', then letters, digits "
+         "and "
+         "'_'\n"},
+        {ST_ERR_NAME, "sheet: t\ncells:\n  min: {is: 2.5}\n",
+         "main:3:3: error: 'min' cannot name a cell: it is a word of the language\n"},
+        {ST_ERR_NAME, "sheet: t\ninputs:\n  not: {from: a.b}\n",
+         "main:3:3: error: 'not' cannot name an input: it is a word of the language\n"},
+        {ST_ERR_NAME, "sheet: t\nfunctions:\n  abs: {is: 2.5}\n",
+         "main:3:3: error: 'abs' cannot name a function: it is a word of the language\n"},
+        {ST_ERR_NAME, "sheet: t\nfunctions:\n  f: {args: {if: 1}, is: 2.5}\n",
+         "main:3:14: error: 'if' cannot name an argument: it is a word of the language\n"},
+        {ST_ERR_NAME, "sheet: t\nenums:\n  gear: [none, true]\n",
+         "main:3:16: error: 'true' cannot name a value of an enumeration: it is a word of the "
+         "language\n"},
+        {ST_ERR_NAME, "sheet: t\nenums:\n  bool: [none]\n",
+         "main:3:3: error: 'bool' cannot name an enumeration: it is a word of the language\n"},
+        {ST_ERR_NAME, "sheet: t\nenums:\n  ms: [none]\n",
+         "main:3:3: error: 'ms' cannot name an enumeration: it is a unit\n"},
+    };
+    assert_refused(*state, cases, COUNT(cases));
+}
+
+static void names_are_at_most_100_characters(void **state)
+{
+    shelf *own = *state;
+    char name[1 << 20];
+    memset(name, 'n', sizeof name);
+    (void)accept(
+        own, st_arena_printf(own->arena, "sheet: t\ncells:\n  ? %.100s\n  : {is: 2.5}\n", name));
+    assert_string_equal(
+        refuse(own, ST_ERR_LIMIT,
+               st_arena_printf(own->arena, "sheet: t\ncells:\n  ? %.101s\n  : {is: 2.5}\n", name)),
+        st_arena_printf(own->arena,
+                        "main:3:5: error: '%.60s...' is too long to name a cell: expected at most "
+                        "100 characters\n",
+                        name));
+    assert_true(
+        strlen(refuse(own, ST_ERR_LIMIT,
+                      st_arena_printf(own->arena, "sheet: t\ncells:\n  ? %.*s\n  : {is: 2.5}\n",
+                                      (int)sizeof name, name))) < 300);
+}
+
+static void names_stand_once(void **state)
+{
+    static const refused cases[] = {
+        {ST_ERR_NAME, "sheet: t\ninputs:\n  a: {from: b.c}\ncells:\n  a: {is: 2.5}\n",
+         "main:5:3: error: 'a' is already defined at main:3: expected another name\n"},
+        {ST_ERR_NAME,
+         "sheet: t\ninputs:\n  a: {from: b.c}\ncells:\n  a: {is: 2.5, override: true}\n",
+         "main:5:3: error: 'a' is already defined at main:3: expected another name\n"},
+        {ST_ERR_NAME, "sheet: t\nenums:\n  gear: [none]\ncells:\n  none: {is: 2.5}\n",
+         "main:5:3: error: 'none' is already a value of an enumeration\n"},
+        {ST_ERR_NAME, "sheet: t\nenums:\n  gear: [none, none]\n",
+         "main:3:16: error: value 'none' stands twice\n"},
+        {ST_ERR_NAME,
+         "sheet: t\nenums:\n  gear: [none]\nfunctions:\n"
+         "  f: {args: {none: 1}, is: 2.5}\n",
+         "main:5:14: error: 'none' is already a value of an enumeration\n"},
+        {ST_ERR_SYNTAX, "sheet: t\ncells:\n  a: {is: 2.5}\n  a: {is: 3.5}\n", NULL},
+    };
+    shelf *own = *state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const st_sheet *sheet = NULL;
+        put(own, "main", cases[i].text);
+        assert_int_not_equal(load_main(own, &sheet), ST_OK);
+        if (cases[i].said != NULL)
+            assert_string_equal(said(own), cases[i].said);
+        else
+            assert_contains(said(own), "main:4:3: error: key 'a' appears twice");
+    }
+    /* Functions have names of their own, and values may be in several enumerations. */
+    (void)accept(own, "sheet: t\nenums:\n  gear: [none, half]\n  door: [open, none]\nfunctions:\n"
+                      "  a: {args: {a: 1}, is: a*2}\n  half: {is: 2.5}\n"
+                      "cells:\n  a: {is: half()*a(3.5)}\n");
+}
+
+/* --- includes and overrides ------------------------------------------------------------------ */
+
+static void included_parts_come_first(void **state)
+{
+    shelf *own = *state;
+    put(own, "base",
+        "sheet: base\ntitle: Base\nenums:\n  gear: [none, half]\n"
+        "inputs:\n  n: {from: a.n}\nfunctions:\n  f: {args: {x: 1}, is: x*2.5}\n"
+        "cells:\n  a: {is: f(n)}\nchecks:\n  - {that: n > 1, else: one}\n"
+        "report:\n  - {section: Time, cells: [a]}\n");
+    const st_sheet *sheet =
+        accept(own, "include: [base]\nsheet: t\ninputs:\n  g: {from: a.g, unit: gear}\n"
+                    "cells:\n  b: {is: 'if(g == half, a, f(a))'}\n"
+                    "checks:\n  - {that: n > 2, else: two}\n"
+                    "report:\n  - {section: More, cells: [g]}\n  - {section: Time, cells: [b]}\n");
+    size_t count = 0;
+    assert_string_equal(st_sheet_name(sheet), "t");
+    assert_string_equal(st_sheet_title(sheet), "");
+    assert_string_equal(st_sheet_cells(sheet, &count)[0].name, "a");
+    assert_string_equal(st_sheet_cells(sheet, &count)[0].place.file, "base");
+    assert_string_equal(st_sheet_cells(sheet, &count)[1].name, "b");
+    assert_string_equal(st_sheet_inputs(sheet, &count)[0].name, "n");
+    assert_string_equal(st_sheet_checks(sheet, &count)[0].message, "one");
+    assert_int_equal(count, 2);
+    const st_sheet_section *sections = st_sheet_sections(sheet, &count);
+    assert_int_equal(count, 2);
+    assert_string_equal(sections[0].title, "Time");
+    assert_string_equal(sections[0].cells[1], "b");
+}
+
+static void a_sheet_counts_once_in_a_diamond(void **state)
+{
+    shelf *own = *state;
+    put(own, "root", "sheet: root\ncells:\n  a: {is: 2.5}\n");
+    put(own, "left", "sheet: left\ninclude: root\ncells:\n  b: {is: a*3}\n");
+    put(own, "right", "sheet: right\ninclude: [root]\ncells:\n  c: {is: a*5}\n");
+    const st_sheet *sheet =
+        accept(own, "sheet: t\ninclude: [left, right, left]\ncells:\n  d: {is: a + b + c}\n");
+    size_t count = 0;
+    (void)st_sheet_cells(sheet, &count);
+    assert_int_equal(count, 4);
+}
+
+static void circles_of_sheets_are_shown(void **state)
+{
+    shelf *own = *state;
+    put(own, "one", "sheet: one\ninclude: [two]\n");
+    put(own, "two", "sheet: two\ninclude: [three, one]\n");
+    put(own, "three", "sheet: three\ncells:\n  a: {is: 2.5}\n");
+    assert_string_equal(refuse(own, ST_ERR_CYCLE, "sheet: t\ninclude:\n  - main\n"),
+                        "main:3:5: error: the sheet includes itself: main -> main\n");
+    assert_string_equal(refuse(own, ST_ERR_CYCLE, "sheet: t\ninclude: one\ncells:\n  b: {is: x}\n"),
+                        "two:2:18: error: sheets include each other: one -> two -> one\n");
+}
+
+static void includes_are_at_most_32_deep(void **state)
+{
+    shelf *own = *state;
+    for (int i = 0; i < 40; i++) {
+        put(own, st_arena_printf(own->arena, "s%d", i),
+            st_arena_printf(own->arena, "sheet: s%d\n%s", i,
+                            i == 0 ? "" : st_arena_printf(own->arena, "include: s%d\n", i - 1)));
+    }
+    (void)accept(own, "sheet: t\ninclude: s30\n");
+    assert_string_equal(
+        refuse(own, ST_ERR_LIMIT, "sheet: t\ninclude: s31\n"),
+        "s1:2:10: error: sheets include each other too deep: expected at most 32 levels\n");
+}
+
+/* Names of a file that cannot be read are not reported one by one. */
+static void missing_and_broken_includes_are_told_alone(void **state)
+{
+    shelf *own = *state;
+    put(own, "broken", "sheet: broken\ncells: [\n");
+    assert_string_equal(refuse(own, ST_ERR_IO,
+                               "sheet: t\ninclude: [gone]\ncells:\n  a: {is: b + c}\n"
+                               "report:\n  - {section: A, cells: [b]}\n"),
+                        "main:2:11: error: no such sheet\n");
+    const char *text =
+        refuse(own, ST_ERR_SYNTAX, "sheet: t\ninclude: [broken]\ncells:\n  a: {is: b + }\n");
+    assert_contains(text, "broken:3:1: error: malformed YAML");
+    assert_contains(text, "main:4:14: error: the formula ends too early");
+    assert_lacks(text, "unknown name");
+    const st_sheet *sheet = NULL;
+    st_sheet_reader reader = {.read = read_shelf, .context = own};
+    assert_int_equal(st_sheet_load(&reader, "nowhere", own->arena, &sheet, own->errors), ST_ERR_IO);
+    assert_string_equal(said(own), "error: no such sheet\n");
+}
+
+static void faults_name_the_included_file(void **state)
+{
+    shelf *own = *state;
+    put(own, "base", "sheet: base\ncells:\n  a: {unit: us, is: b*2}\n");
+    assert_string_equal(refuse(own, ST_ERR_NAME, "sheet: t\ninclude: base\ncells:\n  c: {is: a}\n"),
+                        "base:3:21: error: unknown name 'b'\n"
+                        "main:4:11: error: cell 'c' has the wrong unit: found 'a' (s), expected a "
+                        "pure number\n");
+}
+
+static void overrides_replace_in_place(void **state)
+{
+    shelf *own = *state;
+    put(own, "base",
+        "sheet: base\ninputs:\n  n: {from: a.n}\n  V: {from: a.v, unit: MB}\n"
+        "functions:\n  f: {args: {x: 1}, is: x*2.5}\n"
+        "cells:\n  a: {is: f(n)}\n  b: {unit: MB, is: a*V}\n");
+    const st_sheet *sheet =
+        accept(own, "sheet: t\ninclude: base\ninputs:\n"
+                    "  a: {from: a.a, override: true}\n"
+                    "functions:\n  f: {args: {x: B}, unit: B, is: x*3.5, override: true}\n"
+                    "cells:\n  n: {is: 7.5, override: true}\n"
+                    "  b: {unit: kB, is: f(V)*a*n, doc: new, override: true}\n");
+    size_t count = 0;
+    const st_sheet_cell *cells = st_sheet_cells(sheet, &count);
+    assert_int_equal(count, 2);
+    assert_string_equal(cells[0].name, "n");
+    assert_string_equal(cells[1].formula, "f(V)*a*n");
+    assert_string_equal(cells[1].type.unit.text, "kB");
+    assert_string_equal(cells[1].place.file, "main");
+    const st_sheet_input *inputs = st_sheet_inputs(sheet, &count);
+    assert_int_equal(count, 2);
+    assert_string_equal(inputs[0].name, "V");
+    assert_string_equal(inputs[1].name, "a");
+    const st_sheet_function *functions = st_sheet_functions(sheet, &count);
+    assert_int_equal(count, 1);
+    assert_string_equal(functions[0].formula, "x*3.5");
+}
+
+static void overrides_are_said_and_fit(void **state)
+{
+    shelf *own = *state;
+    put(own, "base",
+        "sheet: base\nenums:\n  gear: [none]\nfunctions:\n  f: {args: {x: 1}, is: x}\n"
+        "cells:\n  a: {unit: us, is: '2.5[us]'}\n  b: {unit: us, is: a}\n");
+    static const refused cases[] = {
+        {ST_ERR_NAME, "sheet: t\ninclude: base\ncells:\n  a: {unit: us, is: '3[us]'}\n",
+         "main:4:3: error: 'a' is already defined at base:7: expected another name, or 'override: "
+         "true' to replace what an included sheet defines\n"},
+        {ST_ERR_NAME, "sheet: t\ninclude: base\ncells:\n  c: {is: 2.5, override: true}\n",
+         "main:4:3: error: 'c' overrides nothing: expected the name of an input or a cell of an "
+         "included sheet\n"},
+        {ST_ERR_NAME, "sheet: t\ninclude: base\nfunctions:\n  f: {is: 2.5}\n",
+         "main:4:3: error: function 'f' is already defined: expected another name, or 'override: "
+         "true' to replace what an included sheet defines\n"},
+        {ST_ERR_NAME, "sheet: t\ninclude: base\nfunctions:\n  g: {is: 2.5, override: true}\n",
+         "main:4:3: error: function 'g' overrides nothing: expected the name of a function of an "
+         "included sheet\n"},
+        {ST_ERR_UNIT, "sheet: t\ninclude: base\ncells:\n  a: {is: 2.5, override: true}\n",
+         "base:8:21: error: cell 'b' has the wrong unit: found 'a' (a pure number), expected us "
+         "(s)\n"},
+        {ST_ERR_CYCLE,
+         "sheet: t\ninclude: base\ncells:\n  a: {unit: us, is: 2*b, override: true}\n",
+         "base:8:21: error: cells need themselves: a -> b -> a\n"},
+        {ST_ERR_NAME, "sheet: t\ninclude: base\nenums:\n  gear: [none, half]\n",
+         "main:4:3: error: enumeration 'gear' is already defined\n"},
+        {ST_ERR_NAME, "sheet: t\ninclude: base\nenums:\n  door: [a]\n",
+         "main:4:10: error: 'a' already names a cell or an input\n"},
+    };
+    assert_refused(own, cases, COUNT(cases));
+}
+
+/* --- messages of checks ---------------------------------------------------------------------- */
+
+static void templates_are_read_with_care(void **state)
+{
+    static const refused cases[] = {
+        {ST_ERR_SYNTAX, "sheet: t\nchecks:\n  - {that: true, else: 'open {n'}\n",
+         "main:3:30: error: the brace in the message is not closed: expected '}', or '{{' for a "
+         "brace itself\n"},
+        {ST_ERR_SYNTAX, "sheet: t\nchecks:\n  - {that: true, else: 'n} closes'}\n",
+         "main:3:26: error: the message closes a brace that it did not open: expected '}}' for a "
+         "brace itself\n"},
+        {ST_ERR_SYNTAX, "sheet: t\nchecks:\n  - {that: true, else: 'no {}'}\n",
+         "main:3:29: error: the formula is empty: expected an expression\n"},
+        {ST_ERR_SYNTAX, "sheet: t\nchecks:\n  - {that: true, else: 'a {2.5 *} b'}\n",
+         "main:3:33: error: the formula ends too early: expected a number, a name or '('\n"},
+        {ST_ERR_SYNTAX, "sheet: t\nchecks:\n  - {that: true or, else: 'a {2.5 *} b'}\n",
+         "main:3:19: error: the formula ends too early: expected a number, a name or '('\n"
+         "main:3:36: error: the formula ends too early: expected a number, a name or '('\n"},
+        {ST_ERR_NAME, "sheet: t\nchecks:\n  - {that: true, else: 'a { oops } b'}\n",
+         "main:3:29: error: unknown name 'oops'\n"},
+    };
+    assert_refused(*state, cases, COUNT(cases));
+}
+
+/* --- limits ---------------------------------------------------------------------------------- */
+
+/* "before", then `count` times `each` with a counter, then "after". */
+static char *many(shelf *own, const char *before, const char *format, int count, const char *after)
+{
+    st_buffer text = {0};
+    st_buffer_text(&text, before);
+    for (int i = 0; i < count; i++) {
+        for (const char *c = format; *c != '\0'; c++) {
+            if (*c == '#')
+                st_buffer_printf(&text, "%d", i);
+            else
+                st_buffer_append(&text, c, 1);
+        }
+    }
+    st_buffer_text(&text, after);
+    assert_false(text.failed);
+    char *copy = st_arena_copy(own->arena, text.data, text.length);
+    assert_non_null(copy);
+    st_buffer_free(&text);
+    return copy;
+}
+
+static void counts_are_bounded(void **state)
+{
+    shelf *own = *state;
+    static const struct {
+        const char *before;
+        const char *each;
+        int most;
+        const char *after;
+        const char *said;
+    } cases[] = {
+        {"sheet: t\nenums:\n  gear: [", "v#, ", 64, "]\n",
+         "main:3:9: error: enumeration 'gear': expected a list of 1 to 64 names\n"},
+        {"sheet: t\nenums:\n", "  e#: [none]\n", 1000, "",
+         "main:1003:3: error: too many enumerations: expected at most 1000\n"},
+        {"sheet: t\nfunctions:\n  f:\n    is: 2.5\n    args: {", "x#: 1, ", 64, "}\n",
+         "main:5:11: error: function 'f': expected at most 64 arguments\n"},
+        {"sheet: t\nfunctions:\n", "  f#: {is: 2.5}\n", 1000, "",
+         "main:3:3: error: the sheet has too many functions: expected at most 1000\n"},
+        {"sheet: t\nchecks:\n", "  - {that: true, else: no#}\n", 1000, "",
+         "main:3:3: error: the sheet has too many checks: expected at most 1000\n"},
+        {"sheet: t\nreport:\n", "  - {section: s#, cells: []}\n", 1000, "",
+         "main:3:3: error: the report has too many sections: expected at most 1000\n"},
+        {"sheet: t\nchecks:\n  - {that: true, else: '", "{#} ", 31, "'}\n",
+         "main:3:24: error: the message has too many values: expected at most 31\n"},
+        {"sheet: t\ncells:\n", "  a#: {is: 2.5}\n", 20000, "",
+         "main:20003:3: error: the sheet has too many inputs and cells: expected at most 20000\n"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        (void)accept(own, many(own, cases[i].before, cases[i].each, cases[i].most, cases[i].after));
+        const char *more =
+            many(own, cases[i].before, cases[i].each, cases[i].most + 1, cases[i].after);
+        const st_sheet *sheet = NULL;
+        put(own, "main", more);
+        assert_int_not_equal(load_main(own, &sheet), ST_OK);
+        assert_string_equal(said(own), cases[i].said);
+    }
+    assert_string_equal(refuse(own, ST_ERR_VALUE, "sheet: t\nenums:\n  gear: []\n"),
+                        "main:3:9: error: enumeration 'gear': expected a list of 1 to 64 names\n");
+}
+
+/* Included sheets count together: the limits of one file are not the limits of a sheet. */
+static void counts_of_all_files_are_bounded(void **state)
+{
+    shelf *own = *state;
+    put(own, "base", many(own, "sheet: base\ncells:\n", "  a#: {is: 2.5}\n", 15000, ""));
+    assert_string_equal(
+        refuse(own, ST_ERR_LIMIT,
+               many(own, "sheet: t\ninclude: base\ncells:\n", "  b#: {is: 2.5}\n", 15000, "")),
+        "main:5004:3: error: the sheet has too many inputs and cells: expected at most 20000\n");
+}
+
+static void functions_that_call_functions_are_bounded(void **state)
+{
+    shelf *own = *state;
+    st_buffer body = {0};
+    for (int i = 0; i < 900; i++)
+        st_buffer_text(&body, "+1");
+    st_buffer text = {0};
+    st_buffer_text(&text, "sheet: t\nfunctions:\n");
+    for (int i = 0; i < 6; i++) {
+        st_buffer_printf(&text, "  f%d: {args: {x: 1}, is: %s%s}\n", i,
+                         i == 0 ? "x" : st_arena_printf(own->arena, "f%d(x)", i - 1), body.data);
+    }
+    assert_string_equal(refuse(own, ST_ERR_LIMIT, text.data),
+                        "main:7:3: error: functions call functions, and the formula gets too deep: "
+                        "expected at most 4000 levels\n");
+    st_buffer_free(&text);
+    st_buffer_free(&body);
+}
+
+/* --- sheets that are made to take long ------------------------------------------------------- */
+
+/* Each of these took minutes when work was quadratic; they are done at once. */
+static void entangled_sheets_are_refused_at_once(void **state)
+{
+    shelf *own = *state;
+    st_buffer text = {0};
+    st_buffer_text(&text, "sheet: t\ncells:\n");
+    for (int i = 0; i < 20000; i++) {
+        st_buffer_printf(&text, "  a%d: {is: a%d", i, i * 7919 % 20000);
+        for (int j = 1; j < 12; j++)
+            st_buffer_printf(&text, "+a%d", (i * 7919 + j * 4729) % 20000);
+        st_buffer_text(&text, "}\n");
+    }
+    assert_contains(refuse(own, ST_ERR_CYCLE, text.data), "cells need themselves: ");
+    st_buffer_free(&text);
+    assert_contains(
+        refuse(own, ST_ERR_NAME,
+               many(own, "sheet: t\ncells:\n", "  abc#: {is: abd#+abe#+abf#}\n", 20000, "")),
+        "59950 more errors not shown");
+    char *names = many(own, "", "abd#,", 60000, "");
+    char *cells = many(own, "sheet: t\ncells:\n", "  abc#: {is: 2.5}\n", 20000, "");
+    assert_contains(
+        refuse(own, ST_ERR_NAME,
+               st_arena_printf(own->arena, "%sreport:\n  - section: A\n    cells: [%s]\n", cells,
+                               names)),
+        "the report names 'abd0'");
+}
+
+static void long_formulas_of_numbers_are_read_at_once(void **state)
+{
+    shelf *own = *state;
+    st_buffer text = {0};
+    st_buffer_text(&text, "sheet: t\ncells:\n");
+    for (int i = 0; i < 25; i++) {
+        st_buffer_printf(&text, "  a%d:\n    is: min(1", i);
+        for (int j = 1; j < 32000; j++)
+            st_buffer_text(&text, j % 900 == 0 ? ",1" : "+1");
+        st_buffer_text(&text, ")\n");
+    }
+    (void)accept(own, text.data);
+    st_buffer_free(&text);
+}
+
+static void many_enumerations_are_searched_at_once(void **state)
+{
+    shelf *own = *state;
+    st_buffer text = {0};
+    st_buffer_text(&text, "sheet: t\nenums:\n");
+    for (int i = 0; i < 900; i++) {
+        st_buffer_printf(&text, "  e%d: [", i);
+        for (int j = 0; j < 64; j++)
+            st_buffer_printf(&text, "v%d_%d,", i, j);
+        st_buffer_text(&text, "]\n");
+    }
+    st_buffer_text(&text, "inputs:\n  g: {from: a.g, unit: e899}\ncells:\n");
+    for (int i = 0; i < 300; i++) {
+        st_buffer_printf(&text, "  c%d: {unit: bool, is: g == v899_63", i);
+        for (int j = 0; j < 150; j++)
+            st_buffer_text(&text, " or g == v899_1");
+        st_buffer_text(&text, "}\n");
+    }
+    (void)accept(own, text.data);
+    st_buffer_free(&text);
+}
+
+static void long_chains_of_cells_are_fine(void **state)
+{
+    shelf *own = *state;
+    st_buffer text = {0};
+    st_buffer_text(&text, "sheet: t\ncells:\n");
+    for (int i = 20000; i-- > 1;)
+        st_buffer_printf(&text, "  a%d: {is: a%d+1}\n", i, i - 1);
+    st_buffer_text(&text, "  a0: {is: 2.5}\n");
+    (void)accept(own, text.data);
+    st_buffer_free(&text);
+}
+
+/* --- no sheet at all ------------------------------------------------------------------------- */
+
+static void texts_that_are_no_sheets_are_refused(void **state)
+{
+    shelf *own = *state;
+    static const struct {
+        const char *text;
+        size_t length;
+    } cases[] = {
+        {"", 0},
+        {"\n\n", 2},
+        {"# nothing\n", 10},
+        {"sheet", 5},
+        {"\0\1\2", 3},
+        {"sheet: t\nx: \xFF\xFE\n", 15},
+        {"sheet: t\n\tcells: {}\n", 20},
+        {"sheet: t\n---\nsheet: u\n", 22},
+        {"null", 4},
+        {"sheet: {t: u}\n", 14},
+        {"sheet: t\ncells: &a {b: *a}\n", 27},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const st_sheet *sheet = NULL;
+        put_bytes(own, "main", cases[i].text, cases[i].length);
+        assert_int_not_equal(load_main(own, &sheet), ST_OK);
+        assert_null(sheet);
+        assert_true(st_errors_count(own->errors, ST_SEVERITY_ERROR) > 0);
+    }
+}
+
+static void sheets_load_without_a_list_of_errors(void **state)
+{
+    shelf *own = *state;
+    const st_sheet *sheet = NULL;
+    st_sheet_reader reader = {.read = read_shelf, .context = own};
+    put(own, "main", pump);
+    assert_int_equal(st_sheet_load(&reader, "main", own->arena, &sheet, NULL), ST_OK);
+    assert_string_equal(st_sheet_name(sheet), "pump-2.b");
+    static const char *const faulty[] = {"sheet: t\ncells:\n  a: {is: b}\n",
+                                         "sheet: t\ncells:\n  a: {is: 2 +}\n",
+                                         "sheet: t\ncells:\n  a: {is: a}\n",
+                                         "sheet: t\ninclude: gone\n",
+                                         "cells: {}\n",
+                                         "["};
+    for (size_t i = 0; i < COUNT(faulty); i++) {
+        const st_sheet *none = NULL;
+        put(own, "main", faulty[i]);
+        assert_int_not_equal(st_sheet_load(&reader, "main", own->arena, &none, NULL), ST_OK);
+        assert_null(none);
+    }
+}
+
+#define SHELF_TEST(test) cmocka_unit_test_setup_teardown(test, make_shelf, drop_shelf)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SHELF_TEST(a_sheet_holds_what_its_file_says),
+        SHELF_TEST(inputs_have_types_and_defaults),
+        SHELF_TEST(cells_and_functions_have_formulas),
+        SHELF_TEST(things_are_found_by_name),
+        SHELF_TEST(values_are_shown_by_type),
+        SHELF_TEST(a_sheet_may_be_nearly_empty),
+        SHELF_TEST(unknown_keys_get_the_nearest_one),
+        SHELF_TEST(commas_in_flow_maps_are_explained),
+        SHELF_TEST(needed_keys_are_demanded),
+        SHELF_TEST(values_have_kinds),
+        SHELF_TEST(defaults_fit_their_inputs),
+        SHELF_TEST(names_are_words_of_their_own),
+        SHELF_TEST(names_are_at_most_100_characters),
+        SHELF_TEST(names_stand_once),
+        SHELF_TEST(included_parts_come_first),
+        SHELF_TEST(a_sheet_counts_once_in_a_diamond),
+        SHELF_TEST(circles_of_sheets_are_shown),
+        SHELF_TEST(includes_are_at_most_32_deep),
+        SHELF_TEST(missing_and_broken_includes_are_told_alone),
+        SHELF_TEST(faults_name_the_included_file),
+        SHELF_TEST(overrides_replace_in_place),
+        SHELF_TEST(overrides_are_said_and_fit),
+        SHELF_TEST(templates_are_read_with_care),
+        SHELF_TEST(counts_are_bounded),
+        SHELF_TEST(counts_of_all_files_are_bounded),
+        SHELF_TEST(functions_that_call_functions_are_bounded),
+        SHELF_TEST(entangled_sheets_are_refused_at_once),
+        SHELF_TEST(long_formulas_of_numbers_are_read_at_once),
+        SHELF_TEST(many_enumerations_are_searched_at_once),
+        SHELF_TEST(long_chains_of_cells_are_fine),
+        SHELF_TEST(texts_that_are_no_sheets_are_refused),
+        SHELF_TEST(sheets_load_without_a_list_of_errors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
