@@ -73,8 +73,9 @@ static st_status read_table(fit_run *own, const cli_table *table)
 {
     st_measured *sets = NULL;
     size_t count = 0;
-    st_status status = st_measured_read(&own->request, table->file, (st_place){0}, table->filter,
-                                        own->run->arena, &sets, &count, own->run->errors);
+    st_measured_table asked = {.file = table->file, .filter = table->filter};
+    st_status status =
+        st_measured_read(&own->request, &asked, own->run->arena, &sets, &count, own->run->errors);
     for (size_t i = 0; i < count && status == ST_OK; i++)
         status = add_set(own, &sets[i]);
     return status;

@@ -157,8 +157,9 @@ static st_status read_table(validation *own, const st_measured_request *request,
 {
     st_measured *sets = NULL;
     size_t count = 0;
-    st_status status = st_measured_read(request, file, place, filter, own->run->arena, &sets,
-                                        &count, own->run->errors);
+    st_measured_table asked = {.file = file, .place = place, .filter = filter};
+    st_status status =
+        st_measured_read(request, &asked, own->run->arena, &sets, &count, own->run->errors);
     for (size_t i = 0; status == ST_OK && i < count; i++)
         status = add_table(own, &sets[i]);
     return status;

@@ -394,23 +394,22 @@ static st_status split_table(table_reader *reader, st_measured **sets, size_t *c
     return status;
 }
 
-st_status st_measured_read(const st_measured_request *request, const char *file, st_place place,
-                           const char *filter, st_arena *arena, st_measured **sets, size_t *count,
-                           st_errors *errors)
+st_status st_measured_read(const st_measured_request *request, const st_measured_table *table,
+                           st_arena *arena, st_measured **sets, size_t *count, st_errors *errors)
 {
     table_reader reader = {.request = request,
-                           .name = file_name(file),
-                           .use_extra = st_filter_mentions(filter, "split"),
+                           .name = file_name(table->file),
+                           .use_extra = st_filter_mentions(table->filter, "split"),
                            .arena = arena,
                            .errors = errors};
     st_source text = {0};
-    const char *path = st_path_resolve(arena, place, file);
+    const char *path = st_path_resolve(arena, table->place, table->file);
     if (path == NULL)
         return ST_ERR_MEMORY;
-    st_status status = st_file_read_table(path, place, arena, &text, errors);
+    st_status status = st_file_read_table(path, table->place, arena, &text, errors);
     if (status == ST_OK)
         status = st_csv_parse(text.file, text.text, text.length, arena, &reader.csv, errors);
     if (status == ST_OK)
-        status = choose_rows(reader.csv, filter, arena, &reader.kept, errors);
+        status = choose_rows(reader.csv, table->filter, arena, &reader.kept, errors);
     return status == ST_OK ? split_table(&reader, sets, count) : status;
 }

@@ -65,12 +65,19 @@ st_status st_table_sources_load(const st_paths *paths, st_arena *arena,
                                 const st_table_source **sources, size_t *count,
                                 st_errors *errors) ST_NODISCARD;
 
+/* A file of measured rows, and which of them. */
+typedef struct st_measured_table {
+    const char *file;
+    st_place place;     /* where it was asked for */
+    const char *filter; /* what --rows says; NULL: all rows */
+} st_measured_table;
+
 /*
  * Reads a table: one st_measured for each source that has rows in it and one for those that belong
- * to none. `filter` is what --rows says, NULL for all rows.
+ * to none.
  */
-st_status st_measured_read(const st_measured_request *request, const char *file, st_place place,
-                           const char *filter, st_arena *arena, st_measured **sets, size_t *count,
+st_status st_measured_read(const st_measured_request *request, const st_measured_table *table,
+                           st_arena *arena, st_measured **sets, size_t *count,
                            st_errors *errors) ST_NODISCARD;
 
 /* A job with a measured step time as a table of one row. */
