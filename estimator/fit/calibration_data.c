@@ -131,6 +131,32 @@ static void write_value(const st_type *type, double value, st_buffer *buffer)
         st_buffer_text(buffer, "unknown");
 }
 
+/* To a decimal place that changes a value by less than `most`, all in base units. */
+static double round_to(const st_type *type, double value, double most)
+{
+    double shown = st_unit_from_base(&type->unit, value);
+    double place = pow(10.0, floor(log10(2.0 * st_unit_from_base(&type->unit, most))));
+    return st_unit_to_base(&type->unit, round(shown / place) * place);
+}
+
+/* A fitted value without digits that its standard error makes meaningless. */
+static void write_fitted(const st_calibration *calibration, size_t index, st_buffer *buffer)
+{
+    double value = calibration->solution.values[index];
+    double error = calibration->solution.errors[index];
+    const st_type *type = calibration->varied[index].type;
+    bool known = isfinite(error) && error > 0;
+    write_value(type, known ? round_to(type, value, error / 10.0) : value, buffer);
+}
+
+static void write_standard_error(const st_calibration *calibration, size_t index, st_buffer *buffer)
+{
+    double error = calibration->solution.errors[index];
+    const st_type *type = calibration->varied[index].type;
+    bool known = isfinite(error) && error > 0;
+    write_value(type, known ? round_to(type, error, error / 20.0) : error, buffer);
+}
+
 static void write_share(const char *name, double share, st_buffer *buffer)
 {
     char text[ST_QUANTITY_TEXT];
@@ -165,7 +191,7 @@ static void write_head(const st_calibration *calibration, const st_fit_record *r
         if (!is_constant(varied))
             continue;
         st_buffer_printf(buffer, "%s: ", varied->path + strlen(constants));
-        write_value(varied->type, calibration->solution.values[i], buffer);
+        write_fitted(calibration, i, buffer);
         st_buffer_text(buffer, "\n");
     }
     st_buffer_printf(buffer,
@@ -186,9 +212,9 @@ static void write_varied(const st_calibration *calibration, st_buffer *buffer)
     for (size_t i = 0; i < calibration->varied_count; i++) {
         const st_varied *varied = &calibration->varied[i];
         st_buffer_printf(buffer, "    %s: {value: ", varied->path);
-        write_value(varied->type, solution->values[i], buffer);
+        write_fitted(calibration, i, buffer);
         st_buffer_text(buffer, ", standard_error: ");
-        write_value(varied->type, solution->errors[i], buffer);
+        write_standard_error(calibration, i, buffer);
         st_buffer_text(buffer, ", low: ");
         write_value(varied->type, varied->low, buffer);
         st_buffer_text(buffer, ", high: ");

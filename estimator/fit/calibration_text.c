@@ -126,8 +126,9 @@ void st_calibration_write_text(const st_calibration *calibration, const st_paint
 {
     char scale[ST_PERCENT_TEXT];
     char title[TEXT];
-    snprintf(title, sizeof title, "%zu constants fitted to %zu measured rows",
-             calibration->varied_count, calibration->row_count);
+    snprintf(title, sizeof title, "%zu constant%s fitted to %zu measured row%s",
+             calibration->varied_count, calibration->varied_count == 1 ? "" : "s",
+             calibration->row_count, calibration->row_count == 1 ? "" : "s");
     st_paint_text(paint, ST_INK_STRONG, title, buffer);
     if (calibration->loss == ST_LOSS_SOFT_L1)
         st_buffer_printf(buffer, ", squares of relative errors, linear above %s\n",
