@@ -158,10 +158,72 @@ static void traffic_is_table_3(void **state)
     assert_true(cell(&estimate, "pp_messages") == 16);
     assert_true(cell(&estimate, "pp_sent") == 1048576000);
     assert_true(cell(&estimate, "dp_payload") == 777492000);
-    assert_true(cell(&estimate, "P_vocabulary") * 2 == 100864000);
+    assert_true(cell(&estimate, "dp_messages") == 1);
+    assert_true(cell(&estimate, "dp_sent") == 2 * 777492000.0 * 3 / 4);
+    assert_true(cell(&estimate, "tied_payload") == 100864000);
+    assert_true(cell(&estimate, "expert_dp_payload") == 0);
     assert_true(cell(&estimate, "L_first") == 14);
     assert_true(cell(&estimate, "ep_messages") == 0);
     assert_true(cell(&estimate, "cp_sent") == 0);
+}
+
+/* What splits states sends as much once as an all-reduce does, and with every micro-batch what is
+ * needed then. */
+static void splitting_states_changes_the_traffic(void **state)
+{
+    fixture *own = *state;
+    static const struct {
+        int zero;
+        double messages; /* with 16 micro-batches */
+        double payload;  /* bytes per parameter, gradients of 4 and weights of 2 bytes */
+        double sent;     /* on a ring of 8 ranks */
+    } cases[] = {{0, 1, 4, 2 * 4 * 7 / 8.0},
+                 {1, 2, 4 + 2, (4 + 2) * 7 / 8.0},
+                 {2, 17, 16 * 4 + 2, (16 * 4 + 2) * 7 / 8.0},
+                 {3, 48, 16 * (4 + 2 * 2), 16 * (4 + 2 * 2) * 7 / 8.0}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        st_estimate estimate =
+            estimate_of(own, "llama3-8b-8xh100",
+                        st_arena_printf(own->arena, "parallel.zero=%d cluster.gpu.memory=999~GiB",
+                                        cases[i].zero));
+        double parameters = cell(&estimate, "P_first");
+        assert_true(cell(&estimate, "m") == 16);
+        assert_true(cell(&estimate, "dp_messages") == cases[i].messages);
+        assert_near(cell(&estimate, "dp_payload"), cases[i].payload * parameters, 1e-14, "payload");
+        assert_near(cell(&estimate, "dp_sent"), cases[i].sent * parameters, 1e-14, "bytes sent");
+    }
+}
+
+/* A token's copies go to their experts and come back, forward and backward; each expert's gradient
+ * meets those of the ranks that hold it too. */
+static void experts_are_visited_and_returned_from(void **state)
+{
+    fixture *own = *state;
+    st_estimate estimate = estimate_of(own, "mixtral-8x7b-64xh100", "");
+    assert_true(cell(&estimate, "ep_messages") == 64 * 8 * 4);
+    assert_true(cell(&estimate, "ep_message") == 2 * 4096 * 4096 * 2);
+    assert_true(cell(&estimate, "ep_sent") == cell(&estimate, "ep_payload") * 7 / 8);
+    assert_true(cell(&estimate, "expert_dp_ranks") == 2);
+    assert_near(cell(&estimate, "expert_dp_payload"), (4 + 2) * 8 * 3 * 4096.0 * 14336, 1e-15,
+                "expert gradients and weights");
+    st_estimate crowded =
+        estimate_of(own, "mixtral-8x7b-64xh100", "model.imbalance=2.5 cluster.gpu.memory=999~GiB");
+    assert_near(cell(&crowded, "ep_message"), 2.5 * cell(&estimate, "ep_message"), 1e-15,
+                "a crowded message");
+    st_estimate capped =
+        estimate_of(own, "mixtral-8x7b-64xh100", "model.imbalance=2.5 model.capacity_factor=1.25");
+    assert_near(cell(&capped, "ep_message"), 1.25 * cell(&estimate, "ep_message"), 1e-15,
+                "a capped message");
+}
+
+static void rings_of_keys_and_values_go_round(void **state)
+{
+    fixture *own = *state;
+    st_estimate estimate =
+        estimate_of(own, "llama3-8b-8xh100", "parallel.cp=4 parallel.dp=2 batch.global=2");
+    /* 32 layers, 2 passes forward and 2 rounds backward, 3 neighbours, 2 bytes of 8 heads */
+    assert_true(cell(&estimate, "cp_messages") == 32 * 4 * 3);
+    assert_true(cell(&estimate, "cp_sent") == 32.0 * 4 * 3 * 2 * 2048 * 2 * 8 * 128);
 }
 
 /* ---- Narayanan et al. ---- */
@@ -607,12 +669,12 @@ static void what_does_not_fit_is_told_how_to(void **state)
     fixture *own = *state;
     static const remedy_case cases[] = {
         {"megatron-22b-8xa100", "recompute=none parallel.sequence_parallel=false",
-         "What would help most is full_recomputation"},
-        {"llama3-8b-8xh100", "parallel.zero=0", "What would help most is full_sharding"},
+         "What would help most: full_recomputation"},
+        {"llama3-8b-8xh100", "parallel.zero=0", "What would help most: full_sharding"},
         {"megatron-22b-8xa100",
          "parallel.dp=2 batch.global=8 cluster.gpu.memory=20~GiB recompute=full model.layers=1 "
          "model.hidden=24576",
-         "What would help most is optimizer_sharding"},
+         "What would help most: optimizer_sharding"},
         {"megatron-22b-8xa100", "model=megatron-1t", "nothing_but_more_GPUs"},
         {"llama3-8b-8xh100", "batch.micro=16", "micro_batch_of_one"},
         {"megatron-530b-280xa100",
@@ -640,6 +702,9 @@ int main(void)
         WITH_FILES(activation_memory_is_korthikantis_to_the_digit),
         WITH_FILES(a_layers_activations_are_equations_1_to_6),
         WITH_FILES(traffic_is_table_3),
+        WITH_FILES(splitting_states_changes_the_traffic),
+        WITH_FILES(experts_are_visited_and_returned_from),
+        WITH_FILES(rings_of_keys_and_values_go_round),
         WITH_FILES(work_is_equation_3),
         WITH_FILES(printed_rates_belong_to_printed_times),
         WITH_FILES(whole_trainings_are_equation_4),
