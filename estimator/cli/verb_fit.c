@@ -167,9 +167,8 @@ static st_status read_options(fit_run *own)
     if (status == ST_OK)
         status = read_scale(own);
     if (status == ST_OK)
-        status = st_varied_parse(texts, count, own->sets, own->set_count, own->run->arena,
-                                 &own->calibration.varied, &own->calibration.varied_count,
-                                 own->run->errors);
+        status =
+            st_varied_parse(&own->calibration, texts, count, own->run->arena, own->run->errors);
     return status;
 }
 

@@ -57,12 +57,11 @@ typedef struct st_calibration {
 enum { ST_LEFT_OUT_ALONE = 500, ST_FOLDS = 10 };
 
 /*
- * Reads "KEY=LOW..HIGH" or "KEY=LOW..START..HIGH", separated by commas, for what the sheets of
- * `sets` read; quantities carry their unit.
+ * Reads "KEY=LOW..HIGH" or "KEY=LOW..START..HIGH", separated by commas, for what the sheets of the
+ * calibration's `sets` read, into its `varied`; quantities carry their unit.
  */
-st_status st_varied_parse(const char *const *texts, size_t text_count, const st_measured *sets,
-                          size_t set_count, st_arena *arena, const st_varied **varied,
-                          size_t *count, st_errors *errors) ST_NODISCARD;
+st_status st_varied_parse(st_calibration *calibration, const char *const *texts, size_t count,
+                          st_arena *arena, st_errors *errors) ST_NODISCARD;
 
 /*
  * Fits. `calibration` names what to fit, to which rows (`sets` have run) and how; everything else

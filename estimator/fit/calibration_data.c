@@ -107,15 +107,22 @@ void st_calibration_write_json(const st_calibration *calibration, const st_fit_r
 
 /* ---- a file of constants ---- */
 
+/* Characters that mean nothing but themselves in YAML wherever they stand. */
+static bool is_harmless(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           (c != '\0' && strchr("._-/", c) != NULL);
+}
+
 /* A text as YAML: bare where nothing in it could mean anything else, else quoted as in JSON. */
 static void write_scalar(const char *text, st_buffer *buffer)
 {
-    bool letter = (text[0] >= 'a' && text[0] <= 'z') || (text[0] >= 'A' && text[0] <= 'Z');
-    bool bare = letter && strcmp(text, "null") != 0 && strcmp(text, "true") != 0 &&
-                strcmp(text, "false") != 0;
+    static const char *const words[] = {"null", "true", "false"};
+    bool bare = is_harmless(text[0]) && strchr("._-/0123456789", text[0]) == NULL;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        bare = bare && strcmp(text, words[i]) != 0;
     for (const char *c = text; *c != '\0'; c++)
-        bare = bare && ((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
-                        (*c >= '0' && *c <= '9') || strchr("._-/", *c) != NULL);
+        bare = bare && is_harmless(*c);
     if (bare)
         st_buffer_text(buffer, text);
     else

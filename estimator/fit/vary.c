@@ -174,15 +174,17 @@ static void read_term(vary_reader *reader, char *term)
     read_range(reader, path, &input->type, equals + 1);
 }
 
-st_status st_varied_parse(const char *const *texts, size_t text_count, const st_measured *sets,
-                          size_t set_count, st_arena *arena, const st_varied **varied,
-                          size_t *count, st_errors *errors)
+st_status st_varied_parse(st_calibration *calibration, const char *const *texts, size_t count,
+                          st_arena *arena, st_errors *errors)
 {
-    vary_reader reader = {.sets = sets, .set_count = set_count, .arena = arena, .errors = errors};
+    vary_reader reader = {.sets = calibration->sets,
+                          .set_count = calibration->set_count,
+                          .arena = arena,
+                          .errors = errors};
     reader.list = st_arena_alloc(arena, ST_FIT_MAX_PARAMETERS, sizeof *reader.list);
     if (reader.list == NULL)
         return ST_ERR_MEMORY;
-    for (size_t i = 0; i < text_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         for (const char *next = texts[i]; next != NULL;) {
             size_t length = strcspn(next, ",");
             char *term = st_arena_copy(arena, next, length);
@@ -192,7 +194,7 @@ st_status st_varied_parse(const char *const *texts, size_t text_count, const st_
             next = next[length] == ',' ? next + length + 1 : NULL;
         }
     }
-    *varied = reader.list;
-    *count = reader.count;
+    calibration->varied = reader.list;
+    calibration->varied_count = reader.count;
     return reader.status;
 }
