@@ -20,7 +20,8 @@ typedef struct st_explainer {
     st_arena *arena;
     bool *seen; /* per cell */
     size_t steps;
-    bool failed;
+    bool failed; /* the explanation has a hole */
+    bool out_of_memory;
 } st_explainer;
 
 static st_explanation *explain_cell(st_explainer *explainer, size_t index, int depth);
@@ -28,10 +29,20 @@ static st_explanation *explain_input(st_explainer *explainer, size_t index);
 static st_explanation *explain_call(st_explainer *explainer, const st_expr *call, st_scope scope,
                                     int depth);
 
+static st_explanation *fail(st_explainer *explainer)
+{
+    explainer->failed = true;
+    explainer->out_of_memory = true;
+    return NULL;
+}
+
 static st_explanation *new_step(st_explainer *explainer, st_explain_kind kind, const char *name)
 {
     st_explanation *step = st_arena_alloc(explainer->arena, 1, sizeof(*step));
-    if (step == NULL || ++explainer->steps > MAX_STEPS) {
+    if (step == NULL) {
+        return fail(explainer);
+    }
+    if (++explainer->steps > MAX_STEPS) {
         explainer->failed = true;
         return NULL;
     }
@@ -71,7 +82,7 @@ static void add_reference(st_explainer *explainer, st_references *list, const st
     const st_expr **nodes = st_arena_grow(explainer->arena, list->nodes, sizeof(*nodes),
                                           list->count + 1, &list->capacity);
     if (nodes == NULL) {
-        explainer->failed = true;
+        (void)fail(explainer);
         return;
     }
     list->nodes = nodes;
@@ -106,7 +117,7 @@ static void explain_operands(st_explainer *explainer, st_explanation *step, cons
     }
     st_explanation **operands = st_arena_alloc(explainer->arena, list.count + 1, sizeof(*operands));
     if (operands == NULL) {
-        explainer->failed = true;
+        (void)fail(explainer);
         return;
     }
     for (size_t i = 0; i < list.count && !explainer->failed; i++) {
@@ -128,7 +139,9 @@ static const char *numbers_of(st_explainer *explainer, const st_formula_view *sh
                            ? NULL
                            : st_arena_copy(explainer->arena, buffer.data, buffer.length);
     st_buffer_free(&buffer);
-    explainer->failed = explainer->failed || text == NULL;
+    if (text == NULL) {
+        (void)fail(explainer);
+    }
     return text == NULL ? "" : text;
 }
 
@@ -172,7 +185,7 @@ static void explain_provided_cell(st_explainer *explainer, st_explanation *step,
     size_t count = provider->argument_count;
     st_explanation **operands = st_arena_alloc(explainer->arena, count + 1, sizeof(*operands));
     if (operands == NULL) {
-        explainer->failed = true;
+        (void)fail(explainer);
         return;
     }
     for (size_t i = 0; i < count; i++) {
@@ -294,6 +307,10 @@ st_status st_program_explain(const st_program *program, const double *inputs, co
     depth = depth < 0 || depth > MAX_DEPTH ? MAX_DEPTH : depth;
     st_explanation *result = cell_index != SIZE_MAX ? explain_cell(&explainer, cell_index, depth)
                                                     : explain_input(&explainer, input_index);
+    if (explainer.out_of_memory || explainer.session.failed) {
+        return st_errors_add(errors,
+                             &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+    }
     if (explainer.failed || result == NULL) {
         return st_errors_add(errors, &(st_error){.status = ST_ERR_LIMIT,
                                                  .message = "the explanation is too large",

@@ -32,7 +32,7 @@ typedef struct st_walk {
     size_t depth;
     size_t *order;
     size_t order_count;
-    bool failed;
+    st_status status; /* of the first fault */
 } st_walk;
 
 static bool is_reference(const st_walk *walk, const st_expr *expr)
@@ -92,9 +92,8 @@ static void push(st_walk *walk, size_t node)
     size_t count = provider != NULL ? provider->argument_count : count_references(walk, expr);
     frame->references = st_arena_alloc(walk->arena, count + 1, sizeof(*frame->references));
     if (frame->references == NULL) {
-        (void)st_errors_add(walk->errors,
-                            &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
-        walk->failed = true;
+        walk->status = st_errors_add(
+            walk->errors, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
     } else if (provider != NULL) {
         list_provider_references(walk, provider, frame);
     } else {
@@ -126,7 +125,7 @@ static void print_path(const st_walk *walk, size_t target, st_buffer *path)
 
 static void report_cycle(st_walk *walk, size_t target)
 {
-    walk->failed = true;
+    walk->status = walk->status == ST_OK ? ST_ERR_CYCLE : walk->status;
     st_buffer path = {0};
     if (!st_errors_full(walk->errors)) {
         print_path(walk, target, &path);
@@ -180,11 +179,8 @@ static st_status sort_nodes(st_walk *walk, size_t count, size_t **order)
     for (size_t i = 0; i < count; i++) {
         visit(walk, i);
     }
-    if (walk->failed) {
-        return ST_ERR_CYCLE;
-    }
-    *order = walk->order;
-    return ST_OK;
+    *order = walk->status == ST_OK ? walk->order : NULL;
+    return walk->status;
 }
 
 st_status st_order_functions(const st_sheet *sheet, st_arena *arena, size_t **order,

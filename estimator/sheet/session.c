@@ -10,7 +10,8 @@ static bool catch_up(st_session *session)
     const st_graph *graph = &session->lowering.graph;
     double *values = st_arena_grow(graph->arena, session->values, sizeof(double), graph->count + 1,
                                    &session->value_capacity);
-    if (values == NULL) {
+    if (values == NULL || graph->failed) {
+        session->failed = true;
         return false;
     }
     session->values = values;
@@ -98,9 +99,7 @@ void st_session_arguments(st_session *session, const st_expr *call, st_scope sco
     for (size_t i = 0; i < call->child_count; i++) {
         arguments[i] = st_lower(&session->lowering, call->children[i], scope);
     }
-    if (!catch_up(session)) {
-        session->lowering.graph.failed = true;
-    }
+    (void)catch_up(session);
 }
 
 double st_session_cell(const st_session *session, size_t cell)

@@ -18,12 +18,13 @@ typedef struct st_session {
     double *values; /* per graph value */
     size_t value_count;
     size_t value_capacity;
+    bool failed; /* memory ran out: values asked for since then mean nothing */
 } st_session;
 
 st_status st_session_begin(st_session *session, const st_program *program, const double *inputs,
                            st_arena *arena, st_errors *errors) ST_NODISCARD;
 
-/* The value of a tree; NaN when memory ran out. */
+/* The value of a tree; NaN (and session->failed) when memory ran out. */
 double st_session_value(st_session *session, const st_expr *expr, st_scope scope);
 /* Values of a call's arguments, for the scope of the function's body. */
 void st_session_arguments(st_session *session, const st_expr *call, st_scope scope,

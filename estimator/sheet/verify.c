@@ -355,6 +355,10 @@ st_status st_program_verify(const st_program *program, const double *inputs, st_
     verify_outputs(&verifier);
     /* That the configuration makes no sense says more than what follows from it. */
     status = status == ST_OK ? verifier.value_status : status;
+    if (verifier.session.failed) {
+        status =
+            st_errors_add(errors, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+    }
 cleanup:
     st_arena_destroy(arena);
     return status;
