@@ -27,7 +27,7 @@ _steptime() {
     COMPREPLY=()
     if [[ $word == '=' ]]; then word=; fi
     if [[ $before == '=' ]]; then before=${COMP_WORDS[COMP_CWORD - 2]}; fi
-    local _steptime_verbs='estimate explain sheet list traffic compare validate docs completion help'
+    local _steptime_verbs='estimate explain sheet list traffic compare validate fit docs completion help'
     local _steptime_keys='name= sheet= recompute= attention= model.name= model.layers= model.hidden= model.heads= model.kv_heads= model.head_dim= model.ffn= model.gated= model.bias= model.norm= model.dropout= model.causal= model.tied= model.vocabulary= model.vocabulary_multiple= model.positions= model.q_lora= model.kv_lora= model.rope_dim= model.v_dim= model.experts= model.top_k= model.expert_ffn= model.shared_ffn= model.dense_layers= model.moe_every= model.imbalance= model.capacity_factor= model.layer_list= batch.global= batch.micro= batch.sequence= parallel.tp= parallel.pp= parallel.dp= parallel.cp= parallel.ep= parallel.expert_tp= parallel.virtual_stages= parallel.schedule= parallel.first_stage_layers= parallel.last_stage_layers= parallel.sequence_parallel= parallel.zero= parallel.scatter_gather= parallel.order= precision.weights= precision.gradients= precision.optimizer= precision.communication= precision.fp8= precision.fused_wgrad= overlap.gradients= overlap.parameters= overlap.tp= overlap.pp= overlap.cp= overlap.ep= train.tokens= measured.step_time= measured.memory= cluster.name= cluster.nodes= cluster.gpus_per_node= cluster.gpu_utilization= cluster.nic_bandwidth= cluster.bandwidth.tp= cluster.bandwidth.pp= cluster.bandwidth.dp= cluster.price= cluster.pue= cluster.gpu.name= cluster.gpu.peak_fp16= cluster.gpu.peak_bf16= cluster.gpu.peak_fp8= cluster.gpu.peak_fp32= cluster.gpu.gemm_efficiency= cluster.gpu.memory= cluster.gpu.memory_bandwidth= cluster.gpu.link_bandwidth= cluster.gpu.power='
     if ((COMP_CWORD == 1)); then
         _steptime_words "$_steptime_verbs --help --version" "$word"
@@ -35,7 +35,7 @@ _steptime() {
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-            '=' | --sheet | --set | --path | --output | -o | --color | --depth | --format | --by | --svg | --sheet-a | --sheet-b | --set-b)
+            '=' | --sheet | --set | --path | --output | -o | --color | --depth | --format | --by | --svg | --sheet-a | --sheet-b | --set-b | --table | --rows | --constants | --vary | --loss | --scale | --group | --output | -o)
                 ((i++))
                 if [[ ${COMP_WORDS[i]} == '=' ]]; then ((i++)); fi
                 ;;
@@ -205,6 +205,28 @@ _steptime() {
             _steptime_words 'auto always never' "$word"
             return
             ;;
+        'validate:--table')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'validate:--rows')
+            :
+            return
+            ;;
+        'validate:--constants')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'validate:--sheet')
+            _steptime_words "$(_steptime_names sheets)" "$word"
+            _steptime_files -f -X '!*.yaml' -- "$word"
+            return
+            ;;
+        'validate:--set')
+            _steptime_words "$_steptime_keys" "$word"
+            compopt -o nospace 2>/dev/null
+            return
+            ;;
         'validate:--path')
             _steptime_files -d -- "$word"
             return
@@ -214,6 +236,57 @@ _steptime() {
             return
             ;;
         'validate:--color')
+            _steptime_words 'auto always never' "$word"
+            return
+            ;;
+        'fit:--table')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'fit:--rows')
+            :
+            return
+            ;;
+        'fit:--vary')
+            _steptime_words "$_steptime_keys" "$word"
+            compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'fit:--loss')
+            _steptime_words 'soft-l1 square' "$word"
+            return
+            ;;
+        'fit:--scale')
+            :
+            return
+            ;;
+        'fit:--group')
+            :
+            return
+            ;;
+        'fit:--output' | 'fit:-o')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'fit:--sheet')
+            _steptime_words "$(_steptime_names sheets)" "$word"
+            _steptime_files -f -X '!*.yaml' -- "$word"
+            return
+            ;;
+        'fit:--constants')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'fit:--set')
+            _steptime_words "$_steptime_keys" "$word"
+            compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'fit:--path')
+            _steptime_files -d -- "$word"
+            return
+            ;;
+        'fit:--color')
             _steptime_words 'auto always never' "$word"
             return
             ;;
@@ -241,7 +314,8 @@ _steptime() {
         'list') _steptime_words '--help --json --csv --path --output' "$word" ;;
         'traffic') _steptime_words '--help --by --svg --sheet --set --json --csv --path --output' "$word" ;;
         'compare') _steptime_words '--help --sheet-a --sheet-b --set --set-b --all --json --csv --path --output --color' "$word" ;;
-        'validate') _steptime_words '--help --json --csv --path --output --color' "$word" ;;
+        'validate') _steptime_words '--help --table --rows --constants --sheet --set --all --json --csv --path --output --color' "$word" ;;
+        'fit') _steptime_words '--help --table --rows --vary --loss --scale --group --output --sheet --constants --set --json --path --color' "$word" ;;
         'docs') _steptime_words '--help --path --output' "$word" ;;
         'completion') _steptime_words '--help --output' "$word" ;;
         'help') _steptime_words '--help' "$word" ;;
@@ -296,6 +370,14 @@ _steptime() {
             ;;
         'validate:'*)
             _steptime_words "$(_steptime_names sources)" "$word"
+            ;;
+        'fit:1')
+            _steptime_words "$(_steptime_names jobs)" "$word"
+            _steptime_files -f -X '!*.yaml' -- "$word"
+            ;;
+        'fit:'*)
+            _steptime_words "$(_steptime_names jobs)" "$word"
+            _steptime_files -f -X '!*.yaml' -- "$word"
             ;;
         'docs:1')
             _steptime_words 'configuration commands formulas man' "$word"

@@ -67,7 +67,8 @@ typedef enum cli_option_id {
     CLI_TABLE,
     CLI_VARY,
     CLI_VERSION,
-    CLI_WRITE
+    CLI_WRITE,
+    CLI_OPTIONS /* how many there are */
 } cli_option_id;
 
 typedef struct cli_option {

@@ -170,7 +170,7 @@ static void write_place(st_buffer *buffer)
 {
     size_t count = 0;
     const cli_verb *const *verbs = cli_verbs(&count);
-    bool written[CLI_VERSION + 1] = {false};
+    bool written[CLI_OPTIONS] = {false};
     st_buffer_text(buffer, "    for ((i = 2; i < COMP_CWORD; i++)); do\n"
                            "        case ${COMP_WORDS[i]} in\n"
                            "            '='");

@@ -270,8 +270,8 @@ const cli_verb cli_verb_fit = {
         "that forgives outliers. Shows each with its standard error, how far off the rows are, "
         "and how far off each row, or with --group each group, is when the fit has not seen it.\n\n"
         "Rows come from tables (--table, as for 'steptime validate') and from jobs that have "
-        "'measured: {step_time: ...}'. With -o the constants are written to a file that a job "
-        "takes with 'constants: NAME|FILE'.\n\n"
+        "'measured: {step_time: ...}'. With -o the constants are written to a file, which a "
+        "job takes with 'constants: NAME|FILE'.\n\n"
         "Refused are fewer rows than constants, a constant to which no row is sensitive, and "
         "constants that the rows cannot tell apart.",
     .examples = examples,
