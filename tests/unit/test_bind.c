@@ -197,6 +197,35 @@ static void all_missing_values_are_named(void **state)
                  "it in the job or with --set recompute=VALUE\n");
 }
 
+static st_status load_pipes(fixture *own, const char *values, const char *formula,
+                            const st_sheet **sheet)
+{
+    st_sheet_reader reader = st_paths_sheet_reader(own->paths);
+    write_text(own, "formulas/pipes.yaml",
+               st_arena_printf(own->arena,
+                               "sheet: pipes\nenums:\n  pipe: %s\ninputs:\n"
+                               "  s: {from: parallel.schedule, unit: pipe, doc: x}\n"
+                               "cells:\n  T: {is: '%s', doc: x}\n",
+                               values, formula));
+    return st_sheet_load(&reader, "pipes", own->arena, sheet, own->errors);
+}
+
+static void names_may_begin_with_digits(void **state)
+{
+    fixture *own = *state;
+    const st_sheet *sheet = NULL;
+    const st_bound_input *bound = NULL;
+    assert_int_equal(load_pipes(own, "[gpipe, 1f1b]", "if(s == gpipe, 1, 2)", &sheet), ST_OK);
+    assert_int_equal(st_job_bind(load_job(own, "parallel: {schedule: 1f1b}\n", NULL, 0), sheet,
+                                 own->arena, &bound, own->errors),
+                     ST_OK);
+    assert_true(bound[0].value == 1);
+    assert_int_not_equal(load_pipes(own, "[gpipe, 1f1b]", "if(s == 1f1b, 1, 2)", &sheet), ST_OK);
+    assert_non_null(strstr(said(own), "text behind a number: found '1f1b'"));
+    assert_int_equal(load_pipes(own, "[gpipe, 11]", "if(s == gpipe, 1, 2)", &sheet), ST_ERR_NAME);
+    assert_int_equal(load_pipes(own, "[gpipe, 1f-b]", "if(s == gpipe, 1, 2)", &sheet), ST_ERR_NAME);
+}
+
 static void keys_that_do_not_exist_are_faults_of_the_sheet(void **state)
 {
     fixture *own = *state;
@@ -366,6 +395,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(all_missing_values_are_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(keys_that_do_not_exist_are_faults_of_the_sheet, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(names_may_begin_with_digits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(types_must_agree, set_up, tear_down),
         cmocka_unit_test_setup_teardown(names_that_the_sheet_does_not_know_are_faults, set_up,
                                         tear_down),
