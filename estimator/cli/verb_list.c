@@ -21,8 +21,10 @@ static const struct {
     const char *name;
     st_folder folder;
 } folders[] = {
-    {"jobs", ST_FOLDER_JOBS}, {"models", ST_FOLDER_MODELS}, {"clusters", ST_FOLDER_CLUSTERS},
-    {"gpus", ST_FOLDER_GPUS}, {"sheets", ST_FOLDER_SHEETS}, {"sources", ST_FOLDER_VALIDATION},
+    {"jobs", ST_FOLDER_JOBS},           {"models", ST_FOLDER_MODELS},
+    {"clusters", ST_FOLDER_CLUSTERS},   {"gpus", ST_FOLDER_GPUS},
+    {"constants", ST_FOLDER_CONSTANTS}, {"sheets", ST_FOLDER_SHEETS},
+    {"sources", ST_FOLDER_VALIDATION},
 };
 
 typedef struct listing {
@@ -34,6 +36,15 @@ typedef struct listing {
 static bool is_text(const st_yaml_node *node)
 {
     return node != NULL && node->kind == ST_YAML_SCALAR;
+}
+
+/* The file that a section of a job names, or is based on; NULL where it names none. */
+static const st_yaml_node *file_of(const st_yaml_node *root, const char *section)
+{
+    const st_yaml_node *node = st_yaml_get(root, section);
+    if (node != NULL && node->kind == ST_YAML_MAP)
+        node = st_yaml_get(node, "base");
+    return is_text(node) ? node : NULL;
 }
 
 /* A file's title, what a job combines, or a name that is not the file's; "" where there is none. */
@@ -48,13 +59,13 @@ static const char *title_of(cli_run *run, const st_paths *paths, st_folder folde
             st_yaml_parse(source.file, source.text, source.length, run->arena, &root, run->errors);
     if (status != ST_OK)
         return "(cannot be read)";
-    const st_yaml_node *model = st_yaml_get(root, "model");
-    const st_yaml_node *cluster = st_yaml_get(root, "cluster");
-    if (folder == ST_FOLDER_JOBS && is_text(model) && is_text(cluster))
+    const st_yaml_node *model = file_of(root, "model");
+    const st_yaml_node *cluster = file_of(root, "cluster");
+    if (folder == ST_FOLDER_JOBS && model != NULL && cluster != NULL)
         return st_errors_text(run->errors, "%s on %s", model->text, cluster->text);
     const st_yaml_node *title = st_yaml_get(root, "title");
     if (title == NULL)
-        title = st_yaml_get(root, "name");
+        title = st_yaml_get(root, folder == ST_FOLDER_CONSTANTS ? "doc" : "name");
     return is_text(title) && strcmp(title->text, name) != 0 ? title->text : "";
 }
 
@@ -156,11 +167,11 @@ static int run_list(cli_run *run)
 
 const cli_verb cli_verb_list = {
     .name = "list",
-    .arguments = "jobs|models|clusters|gpus|sheets|sources",
+    .arguments = "jobs|models|clusters|gpus|constants|sheets|sources",
     .minimum = 1,
     .maximum = 1,
     .words = {CLI_WORD_CHOICE, CLI_WORD_NONE},
-    .choices = "jobs models clusters gpus sheets sources",
+    .choices = "jobs models clusters gpus constants sheets sources",
     .summary = "list what the search path holds",
     .doc = "Lists names with their titles and the folder of the search path that each comes from; "
            "'<embedded>' is the program itself. 'sources' are the sources of 'steptime validate'.",
