@@ -274,9 +274,14 @@ static bool is_plan(const char *path)
     return strcmp(path, "recompute") == 0;
 }
 
-/* Names say who is who and never change a number; the sheet is read by whoever loads it. */
+/*
+ * Names say who is who and never change a number; the sheet and the layer list are read by whoever
+ * loads them.
+ */
 static bool is_label(const char *path)
 {
+    if (strcmp(path, "model.layer_list") == 0)
+        return true;
     const char *dot = strrchr(path, '.');
     return strcmp(dot != NULL ? dot + 1 : path, "name") == 0 || strcmp(path, "sheet") == 0;
 }

@@ -100,7 +100,7 @@ void ST_KERNELS_NAME(const st_step *steps, size_t count, size_t rows)
             break;
         case ST_OP_CONSTANT: /* a copy of a result to its output */
             for (size_t row = 0; row < rows; row++) {
-                step->out[row] = step->a[row];
+                step->out[row] = st_output(step->a[row]);
             }
             break;
         case ST_OP_INPUT:

@@ -69,6 +69,12 @@ static inline double st_select(double a, double b, double c)
     return c == 1.0 ? a : c == 0.0 ? b : (double)NAN;
 }
 
+/* What an output gets: of the values that do not exist, all NaN have the same bits. */
+static inline double st_output(double x)
+{
+    return x == x ? x : (double)NAN;
+}
+
 static inline double st_apply(st_op op, double x, double y, double c)
 {
     switch (op) {

@@ -148,10 +148,10 @@ st_status st_program_run_one(const st_program *program, st_workspace *workspace,
     }
     st_scalars_run(program, scalars);
     for (size_t i = 0; i < program->output_count; i++) {
-        outputs[i] = scalars[program->outputs[i].slot];
+        outputs[i] = st_output(scalars[program->outputs[i].slot]);
     }
     for (size_t i = 0; checks != NULL && i < program->check_count; i++) {
-        checks[i] = scalars[program->checks[i].slot];
+        checks[i] = st_output(scalars[program->checks[i].slot]);
     }
     return ST_OK;
 }
@@ -217,7 +217,7 @@ static void write_outputs(st_workspace *workspace, uint32_t slot, const st_colum
             add_copy(workspace, slot, target);
         } else {
             for (size_t row = 0; row < targets->rows; row++) {
-                target[row] = workspace->scalars[slot];
+                target[row] = st_output(workspace->scalars[slot]);
             }
         }
     }

@@ -129,16 +129,41 @@ static st_status evaluate(void *context, size_t rows, const double *const *argum
     return ST_OK;
 }
 
-static bool has_function(const st_sheet *sheet, const char *name)
+/* The sheet's open function of that name, NULL where it has none. */
+static const st_sheet_function *find_function(const st_sheet *sheet, const char *name)
 {
     size_t count = 0;
     const st_sheet_function *functions = st_sheet_functions(sheet, &count);
     for (size_t i = 0; i < count; i++) {
         if (strcmp(functions[i].name, name) == 0 && functions[i].open) {
-            return true;
+            return &functions[i];
         }
     }
-    return false;
+    return NULL;
+}
+
+static bool has_function(const st_sheet *sheet, const char *name)
+{
+    return find_function(sheet, name) != NULL;
+}
+
+/* Without a list a function keeps its formula; one that has none cannot do without. */
+static st_status check_bare(const st_job *job, const st_sheet *sheet, st_errors *errors)
+{
+    for (size_t i = 0; i < ENTRIES; i++) {
+        const st_sheet_function *function = find_function(sheet, entries[i].name);
+        if (function != NULL && function->formula == NULL) {
+            return st_errors_add(
+                errors,
+                &(st_error){.status = ST_ERR_NAME,
+                            .place = {.file = st_job_file(job)},
+                            .message = st_errors_text(
+                                errors, "model.layer_list has no value; sheet %s looks into layers",
+                                st_sheet_name(sheet)),
+                            .expected = "the name of a list in configs/layers"});
+        }
+    }
+    return ST_OK;
 }
 
 static st_status make_provider(const st_builtin_entry *entry, const st_layers *layers,
@@ -178,7 +203,10 @@ st_status st_builtin_providers(const st_paths *paths, const st_job *job, const s
     for (size_t i = 0; i < ENTRIES; i++) {
         wanted += has_function(sheet, entries[i].name) ? 1 : 0;
     }
-    if (wanted == 0 || list == NULL || list->origin == ST_ORIGIN_NONE) {
+    if (list == NULL || list->origin == ST_ORIGIN_NONE) {
+        return check_bare(job, sheet, errors);
+    }
+    if (wanted == 0) {
         return ST_OK;
     }
     st_status status = st_layers_load(paths, list->text, list->place, arena, &layers, errors);

@@ -21,12 +21,14 @@ static inline void assert_text(st_buffer *buffer, const char *expected)
 
 static inline void assert_contains(const char *text, const char *part)
 {
+    assert_non_null(text);
     if (strstr(text, part) == NULL)
         fail_msg("does not contain '%s':\n%s", part, text);
 }
 
 static inline void assert_lacks(const char *text, const char *part)
 {
+    assert_non_null(text);
     if (strstr(text, part) != NULL)
         fail_msg("contains '%s':\n%s", part, text);
 }

@@ -13,5 +13,6 @@
 #include "steptime/program.h"
 #include "steptime/paths.h"
 #include "steptime/job.h"
+#include "steptime/placement.h"
 
 #endif
