@@ -233,6 +233,7 @@ static st_status run_source_tables(validation *own)
         st_measured_request request = own->request;
         request.sources = source;
         request.source_count = 1;
+        request.known_only = true;
         if (!is_wanted(own->run, source->name))
             continue;
         if (source->rows != NULL)

@@ -59,7 +59,7 @@ st_field st_field_find(const st_csv *csv, const st_table_source *source, const c
     for (size_t i = 0; source != NULL && i < source->extraction_count; i++) {
         const st_extraction *extraction = &source->extractions[i];
         if (strcmp(extraction->column, name) == 0)
-            return (st_field){st_csv_column(csv, extraction->from), extraction->behind};
+            return (st_field){st_csv_column(csv, extraction->from), extraction};
     }
     for (size_t i = 0; source != NULL && i < source->column_count; i++)
         if (strcmp(source->columns[i].name, name) == 0)
@@ -72,21 +72,37 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* The first digits that follow `behind`. */
-static const char *find_number(const char *text, const char *behind, char *storage)
+static void copy_digits(const char *from, size_t length, char *storage)
 {
-    size_t skip = strlen(behind);
-    size_t length = 0;
-    for (const char *at = strstr(text, behind); at != NULL; at = strstr(at + 1, behind)) {
-        while (is_digit(at[skip + length]) && length < ST_FIELD_NUMBER - 1) {
-            storage[length] = at[skip + length];
-            length++;
-        }
-        if (length > 0)
-            break;
-    }
+    if (length >= ST_FIELD_NUMBER)
+        length = 0; /* no count has so many */
+    memcpy(storage, from, length);
     storage[length] = '\0';
-    return storage;
+}
+
+/* The first digits behind a text. */
+static void find_behind(const char *text, const char *mark, char *storage)
+{
+    size_t skip = strlen(mark);
+    size_t length = 0;
+    const char *at = strstr(text, mark);
+    while (at != NULL && !is_digit(at[skip]))
+        at = strstr(at + 1, mark);
+    while (at != NULL && is_digit(at[skip + length]))
+        length++;
+    copy_digits(at != NULL ? at + skip : text, length, storage);
+}
+
+/* The first digits in front of a text. */
+static void find_before(const char *text, const char *mark, char *storage)
+{
+    size_t length = 0;
+    const char *at = strstr(text, mark);
+    while (at != NULL && (at == text || !is_digit(at[-1])))
+        at = strstr(at + 1, mark);
+    while (at != NULL && at - length > text && is_digit(*(at - length - 1)))
+        length++;
+    copy_digits(at != NULL ? at - length : text, length, storage);
 }
 
 const char *st_field_text(const st_csv *csv, st_field field, size_t row, char *storage)
@@ -94,5 +110,11 @@ const char *st_field_text(const st_csv *csv, st_field field, size_t row, char *s
     if (field.column == SIZE_MAX)
         return "";
     const char *text = st_csv_field(csv, row, field.column);
-    return field.behind != NULL ? find_number(text, field.behind, storage) : text;
+    if (field.number == NULL)
+        return text;
+    if (field.number->behind[0] != '\0')
+        find_behind(text, field.number->behind, storage);
+    else
+        find_before(text, field.number->before, storage);
+    return storage;
 }

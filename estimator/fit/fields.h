@@ -12,7 +12,7 @@
 /* Where the field of a name is found; column SIZE_MAX: the table has none. */
 typedef struct st_field {
     size_t column;
-    const char *behind; /* of a number inside a text; NULL: the whole text */
+    const st_extraction *number; /* inside a text; NULL: the whole text */
 } st_field;
 
 /* A column that tables of steptime have by this name. */

@@ -345,8 +345,10 @@ static size_t assign_lines(const table_reader *reader, bool *has_lines)
         while (owner < request->source_count &&
                !line_holds(reader->csv, NULL, &request->sources[owner].match, line))
             owner++;
-        reader->owner[line] = reader->kept[line] ? owner : SIZE_MAX;
-        if (reader->kept[line] && !has_lines[owner]) {
+        bool wanted =
+            reader->kept[line] && !(request->known_only && owner == request->source_count);
+        reader->owner[line] = wanted ? owner : SIZE_MAX;
+        if (wanted && !has_lines[owner]) {
             has_lines[owner] = true;
             used++;
         }

@@ -58,6 +58,7 @@ typedef struct st_measured_request {
     size_t set_count;
     const st_table_source *sources;
     size_t source_count;
+    bool known_only; /* pass over rows that belong to none of the sources */
 } st_measured_request;
 
 /* Every source of tables on the search path, in the order of their names. */

@@ -163,17 +163,16 @@ static bool number_of(const row_reader *reader, size_t row, const char *name, do
     return st_number_parse(text, strlen(text), (st_place){0}, number, NULL) == ST_OK;
 }
 
-/* Nodes that so many GPUs fill. */
-static void take_nodes(row_reader *reader, const input_plan *plan, size_t row, double *value)
+/* Nodes that so many GPUs fill; false where the row does not tell both numbers. */
+static bool take_nodes(const row_reader *reader, size_t row, double *value)
 {
     double gpus = 0;
     double per_node = 0;
-    (void)plan;
-    if (number_of(reader, row, "gpus", &gpus) &&
-        number_of(reader, row, "gpus_per_node", &per_node) && per_node > 0)
+    bool known = number_of(reader, row, "gpus", &gpus) && gpus >= 1 &&
+                 number_of(reader, row, "gpus_per_node", &per_node) && per_node >= 1;
+    if (known)
         *value = ceil(gpus / per_node);
-    else
-        leave_out(reader, row, "no value for cluster.nodes (columns gpus and gpus_per_node)");
+    return known;
 }
 
 /* Types of weights; "fp8" is a type of matrix products, whose weights are bf16. */
@@ -201,9 +200,7 @@ static void take_field(row_reader *reader, const input_plan *plan, size_t row, c
 {
     const char *path = plan->input->from;
     bool own_name = plan->column == NULL || st_csv_column(reader->csv, path) != SIZE_MAX;
-    if (!own_name && strcmp(path, "cluster.nodes") == 0)
-        take_nodes(reader, plan, row, value);
-    else if (!own_name && strcmp(path, "precision.weights") == 0)
+    if (!own_name && strcmp(path, "precision.weights") == 0)
         take_type(reader, plan, row, text, value);
     else
         parse_text(reader, plan, plan->field, row, text, value);
@@ -213,20 +210,17 @@ static void take_field(row_reader *reader, const input_plan *plan, size_t row, c
 
 /* ---- assumptions ---- */
 
-/* The value of an assumption for a row; NULL where its formula has none. */
+/* The value of an assumption for a row; NaN where its formula has none that the key can take. */
 static const double *assumed_value(row_reader *reader, size_t index, size_t row)
 {
     const resolved *own = &reader->values[index];
     if (own->from->formula == ST_NO_FORMULA)
         return &own->number;
     double value = reader->measured->formulas[own->from->formula][row];
-    if (!isfinite(value)) {
-        leave_out(
-            reader, row,
-            st_arena_printf(reader->arena, "the formula for %s has no value", own->from->path));
-        return NULL;
-    }
-    reader->storage[index] = value;
+    const st_key *key = own->from->key;
+    bool whole = key->kind != ST_KEY_COUNT || value == floor(value);
+    bool in_range = key->kind == ST_KEY_BOOL || (value >= key->minimum && value <= key->maximum);
+    reader->storage[index] = whole && in_range ? value : (double)NAN;
     return &reader->storage[index];
 }
 
@@ -291,6 +285,16 @@ static void take_default(row_reader *reader, input_plan *plan, size_t row, const
     }
 }
 
+static void take_assumed(row_reader *reader, const input_plan *plan, size_t row, double assumed,
+                         double *value)
+{
+    *value = assumed;
+    if (!isfinite(assumed))
+        leave_out(reader, row,
+                  st_arena_printf(reader->arena, "the formula for %s has no value that it can take",
+                                  plan->input->from));
+}
+
 static void fill_input(row_reader *reader, size_t index, size_t row, const st_base *base)
 {
     char storage[ST_FIELD_NUMBER];
@@ -300,12 +304,16 @@ static void fill_input(row_reader *reader, size_t index, size_t row, const st_ba
     *value = base->values[index];
     if (base->origins[index] == ST_ORIGIN_SET)
         return;
+    bool is_nodes = strcmp(plan->input->from, "cluster.nodes") == 0 && plan->column != NULL &&
+                    st_csv_column(reader->csv, "cluster.nodes") == SIZE_MAX;
     if (reader->set[index] != NULL)
-        *value = *reader->set[index];
-    else if (text[0] != '\0')
+        take_assumed(reader, plan, row, *reader->set[index], value);
+    else if (is_nodes && take_nodes(reader, row, value))
+        return;
+    else if (text[0] != '\0' && !is_nodes)
         take_field(reader, plan, row, text, value);
     else if (reader->fill[index] != NULL)
-        *value = *reader->fill[index];
+        take_assumed(reader, plan, row, *reader->fill[index], value);
     else
         take_default(reader, plan, row, base, index, value);
 }

@@ -227,20 +227,32 @@ static const st_renamed *read_renamed(st_yaml_reader *reader, const st_yaml_node
     return list;
 }
 
+static void read_extraction(st_yaml_reader *reader, const st_yaml_node *node,
+                            st_extraction *extraction)
+{
+    static const char *const known[] = {"from", "behind", "before"};
+    if (!st_read_is(reader, node, ST_YAML_MAP, "an entry of 'numbers' is not a map"))
+        return;
+    st_read_keys(reader, node, "an entry of 'numbers'", known, 3, 1);
+    extraction->from = st_read_text(reader, node, "from", "");
+    extraction->behind = st_read_text(reader, node, "behind", "");
+    extraction->before = st_read_text(reader, node, "before", "");
+    if ((extraction->behind[0] == '\0') == (extraction->before[0] == '\0'))
+        st_read_fault(reader, &(st_error){.status = ST_ERR_NAME,
+                                          .place = node->place,
+                                          .message = "where the number stands is not told",
+                                          .expected = "either 'behind' or 'before'"});
+}
+
 static void read_extractions(st_yaml_reader *reader, const st_yaml_node *root,
                              st_table_source *source)
 {
-    static const char *const known[] = {"from", "behind"};
     const st_yaml_node *map = st_read_map(reader, root, "numbers");
     st_extraction *list = map != NULL ? st_read_alloc(reader, map->count + 1, sizeof *list) : NULL;
     for (size_t i = 0; list != NULL && i < map->count; i++) {
-        const st_yaml_node *node = map->items[i];
-        if (!st_read_is(reader, node, ST_YAML_MAP, "an entry of 'numbers' is not a map"))
-            continue;
-        st_read_keys(reader, node, "an entry of 'numbers'", known, 2, 2);
-        list[source->extraction_count++] =
-            (st_extraction){map->keys[i], st_read_text(reader, node, "from", ""),
-                            st_read_text(reader, node, "behind", "")};
+        st_extraction *own = &list[source->extraction_count++];
+        *own = (st_extraction){map->keys[i], "", "", ""};
+        read_extraction(reader, map->items[i], own);
     }
     source->extractions = list;
 }

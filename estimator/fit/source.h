@@ -56,11 +56,13 @@ typedef struct st_row_group {
     double site_limit; /* the same after the factor */
 } st_row_group;
 
-/* A number that stands in a text: the digits behind `behind` in the column `from`. */
+/* A number that stands in a text: the first digits in the column `from` that follow `behind`, or
+ * that stand in front of `before`. One of the two is "". */
 typedef struct st_extraction {
     const char *column;
     const char *from;
     const char *behind;
+    const char *before;
 } st_extraction;
 
 typedef struct st_renamed {
