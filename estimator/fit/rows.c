@@ -273,7 +273,7 @@ static void take_default(row_reader *reader, input_plan *plan, size_t row, const
     if (isfinite(*value) && (from_file || column == NULL)) {
         return;
     }
-    if (is_default && column->may_be_blank) {
+    if (is_default && column != NULL && column->may_be_blank) {
         plan->note_rows++;
     } else if (column != NULL) {
         leave_out(reader, row,
