@@ -351,7 +351,7 @@ _steptime() {
             _steptime_files -f -X '!*.yaml' -- "$word"
             ;;
         'list:1')
-            _steptime_words 'jobs models clusters gpus constants sheets sources' "$word"
+            _steptime_words 'jobs models clusters gpus constants sheets sources tables' "$word"
             ;;
         'traffic:1')
             _steptime_words "$(_steptime_names jobs)" "$word"

@@ -24,7 +24,7 @@ static const struct {
     {"jobs", ST_FOLDER_JOBS},           {"models", ST_FOLDER_MODELS},
     {"clusters", ST_FOLDER_CLUSTERS},   {"gpus", ST_FOLDER_GPUS},
     {"constants", ST_FOLDER_CONSTANTS}, {"sheets", ST_FOLDER_SHEETS},
-    {"sources", ST_FOLDER_VALIDATION},
+    {"sources", ST_FOLDER_VALIDATION},  {"tables", ST_FOLDER_TABLES},
 };
 
 typedef struct listing {
@@ -167,14 +167,16 @@ static int run_list(cli_run *run)
 
 const cli_verb cli_verb_list = {
     .name = "list",
-    .arguments = "jobs|models|clusters|gpus|constants|sheets|sources",
+    .arguments = "jobs|models|clusters|gpus|constants|sheets|sources|tables",
     .minimum = 1,
     .maximum = 1,
     .words = {CLI_WORD_CHOICE, CLI_WORD_NONE},
-    .choices = "jobs models clusters gpus constants sheets sources",
+    .choices = "jobs models clusters gpus constants sheets sources tables",
     .summary = "list what the search path holds",
-    .doc = "Lists names with their titles and the folder of the search path that each comes from; "
-           "'<embedded>' is the program itself. 'sources' are the sources of 'steptime validate'.",
+    .doc =
+        "Lists names with their titles and the folder of the search path that each comes from; "
+        "'<embedded>' is the program itself. 'sources' have published values and 'tables' measured "
+        "rows, for 'steptime validate'.",
     .examples = examples,
     .options = options,
     .run = run_list,

@@ -274,16 +274,11 @@ static bool is_plan(const char *path)
     return strcmp(path, "recompute") == 0;
 }
 
-/*
- * Names say who is who and never change a number; the sheet and the layer list are read by whoever
- * loads them.
- */
-static bool is_label(const char *path)
+/* No formula can read a text: names change no number, and who reads the sheet, the layer list or
+ * the order of ranks speaks for himself. */
+static bool is_text(const st_job_value *value)
 {
-    if (strcmp(path, "model.layer_list") == 0)
-        return true;
-    const char *dot = strrchr(path, '.');
-    return strcmp(dot != NULL ? dot + 1 : path, "name") == 0 || strcmp(path, "sheet") == 0;
+    return value->key != NULL && value->key->kind == ST_KEY_TEXT;
 }
 
 static void warn_of_key(binding *binder, const st_job_value *value)
@@ -307,7 +302,7 @@ static void check_unread_keys(binding *binder)
         const st_job_value *value = &binder->job->values[i];
         bool expected_to_count = value->origin == ST_ORIGIN_SET ||
                                  (value->origin == ST_ORIGIN_FILE && is_plan(value->path));
-        if (!binder->key_read[i] && expected_to_count && !is_label(value->path))
+        if (!binder->key_read[i] && expected_to_count && !is_text(value))
             warn_of_key(binder, value);
     }
 }

@@ -2,6 +2,7 @@
 /* A table of providers over a layer list; one function here, one line in the table. */
 #include "timeline/builtin.h"
 
+#include "placement/cells.h"
 #include "timeline/buckets.h"
 
 #include <math.h>
@@ -193,13 +194,33 @@ static st_status make_provider(const st_builtin_entry *entry, const st_layers *l
     return status;
 }
 
-st_status st_builtin_providers(const st_paths *paths, const st_job *job, const st_sheet *sheet,
-                               st_arena *arena, st_provider_list *providers, st_errors *errors)
+/* The providers over a layer list; `pointers` has room for all of them. */
+static st_status add_layer_providers(const st_layers *layers, const st_sheet *sheet,
+                                     st_arena *arena, const st_provider **pointers, size_t *count,
+                                     st_errors *errors)
+{
+    st_provider *made = st_arena_alloc(arena, ENTRIES, sizeof(*made));
+    if (made == NULL) {
+        return st_errors_add(errors,
+                             &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+    }
+    st_status status = ST_OK;
+    for (size_t i = 0; i < ENTRIES && status == ST_OK; i++) {
+        if (has_function(sheet, entries[i].name)) {
+            status = make_provider(&entries[i], layers, arena, &made[i], errors);
+            pointers[(*count)++] = &made[i];
+        }
+    }
+    return status;
+}
+
+/* The job's layer list; NULL where it has none or the sheet does not look into layers. */
+static st_status find_layers(const st_paths *paths, const st_job *job, const st_sheet *sheet,
+                             st_arena *arena, const st_layers **layers, st_errors *errors)
 {
     const st_job_value *list = st_job_value_of(job, "model.layer_list");
-    const st_layers *layers = NULL;
     size_t wanted = 0;
-    *providers = (st_provider_list){0};
+    *layers = NULL;
     for (size_t i = 0; i < ENTRIES; i++) {
         wanted += has_function(sheet, entries[i].name) ? 1 : 0;
     }
@@ -209,22 +230,32 @@ st_status st_builtin_providers(const st_paths *paths, const st_job *job, const s
     if (wanted == 0) {
         return ST_OK;
     }
-    st_status status = st_layers_load(paths, list->text, list->place, arena, &layers, errors);
+    return st_layers_load(paths, list->text, list->place, arena, layers, errors);
+}
+
+st_status st_builtin_providers(const st_paths *paths, const st_job *job, const st_sheet *sheet,
+                               st_arena *arena, st_provider_list *providers, st_errors *errors)
+{
+    const st_layers *layers = NULL;
+    st_cell_providers placed = {0};
+    *providers = (st_provider_list){0};
+    st_status status = find_layers(paths, job, sheet, arena, &layers, errors);
+    if (status == ST_OK) {
+        status = st_placement_providers(job, sheet, arena, &placed, errors);
+    }
     if (status != ST_OK) {
         return status;
     }
-    st_provider *made = st_arena_alloc(arena, ENTRIES, sizeof(*made));
-    const st_provider **pointers = st_arena_alloc(arena, ENTRIES, sizeof(*pointers));
-    if (made == NULL || pointers == NULL) {
+    const st_provider **pointers = st_arena_alloc(arena, ENTRIES + placed.count, sizeof(*pointers));
+    if (pointers == NULL) {
         return st_errors_add(errors,
                              &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
     }
-    for (size_t i = 0; i < ENTRIES && status == ST_OK; i++) {
-        if (has_function(sheet, entries[i].name)) {
-            size_t count = providers->count++;
-            pointers[count] = &made[count];
-            status = make_provider(&entries[i], layers, arena, &made[count], errors);
-        }
+    if (layers != NULL) {
+        status = add_layer_providers(layers, sheet, arena, pointers, &providers->count, errors);
+    }
+    for (size_t i = 0; i < placed.count; i++) {
+        pointers[providers->count++] = &placed.items[i];
     }
     providers->items = pointers;
     return status;

@@ -3,7 +3,8 @@
  * Providers that the library brings itself: what a sheet cannot express because it needs a list.
  *
  * A sheet declares them as open functions without a formula (see formulas/ddp.yaml); a job that
- * names `model.layer_list` gets them bound to that list.
+ * names `model.layer_list` gets them bound to that list. A job with `parallel.order` gets the cells
+ * that hang on it (placement/cells.h).
  */
 #ifndef STEPTIME_TIMELINE_BUILTIN_H
 #define STEPTIME_TIMELINE_BUILTIN_H
@@ -17,8 +18,8 @@ typedef struct st_provider_list {
 } st_provider_list;
 
 /*
- * The providers that `sheet` has functions for. None where the job names no layer list. Everything
- * lives in `arena`.
+ * The providers that `sheet` has functions and cells for, none where the job names neither a layer
+ * list nor an order. Everything lives in `arena`.
  */
 st_status st_builtin_providers(const st_paths *paths, const st_job *job, const st_sheet *sheet,
                                st_arena *arena, st_provider_list *providers,

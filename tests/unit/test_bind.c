@@ -345,8 +345,6 @@ static void plans_without_effect_are_warned_about(void **state)
                                    "--set parallel.pp=5: warning: parallel.pp has no effect on the "
                                    "estimate: no input of sheet s reads it\n"
                                    "@/job.yaml:1:23: warning: parallel.dp has no effect on the "
-                                   "estimate: no input of sheet s reads it\n"
-                                   "@/job.yaml:1:33: warning: parallel.order has no effect on the "
                                    "estimate: no input of sheet s reads it\n");
 }
 

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CSV: what is read, where it stands, and everything that is refused. */
+#include "base_support.h"
+
+#include "base/csv.h"
+
+#include <time.h>
+
+typedef struct fixture {
+    st_arena *arena;
+    st_errors *errors;
+    const st_csv *csv;
+} fixture;
+
+static int make_fixture(void **state)
+{
+    fixture *own = calloc(1, sizeof *own);
+    if (own == NULL)
+        return -1;
+    own->arena = st_arena_create();
+    own->errors = st_errors_create();
+    *state = own;
+    return own->arena == NULL || own->errors == NULL ? -1 : 0;
+}
+
+static int drop_fixture(void **state)
+{
+    fixture *own = *state;
+    st_arena_destroy(own->arena);
+    st_errors_destroy(own->errors);
+    free(own);
+    return 0;
+}
+
+static st_status parse_bytes(fixture *own, const char *text, size_t length)
+{
+    own->csv = NULL;
+    /* exactly these bytes, so that a sanitizer sees what lies beyond */
+    char *bytes = malloc(length > 0 ? length : 1);
+    assert_non_null(bytes);
+    memcpy(bytes, text, length);
+    st_status status = st_csv_parse("f.csv", bytes, length, own->arena, &own->csv, own->errors);
+    free(bytes);
+    assert_true((status == ST_OK) == (own->csv != NULL));
+    assert_int_equal(st_errors_count(own->errors, ST_SEVERITY_ERROR) > 0, status != ST_OK);
+    return status;
+}
+
+static void parse(fixture *own, const char *text)
+{
+    if (parse_bytes(own, text, strlen(text)) != ST_OK)
+        fail_msg("%s", said(own->errors));
+}
+
+static const char *refused(fixture *own, st_status expected, const char *text)
+{
+    assert_int_equal(parse_bytes(own, text, strlen(text)), expected);
+    return said(own->errors);
+}
+
+static void assert_field(const fixture *own, size_t row, size_t column, const char *text)
+{
+    assert_string_equal(st_csv_field(own->csv, row, column), text);
+}
+
+/* ---- what is read ---- */
+
+static void columns_and_rows(void **state)
+{
+    fixture *own = *state;
+    parse(own, "id,tp,time\nrow-7,2,1.385\nrow-9,16,0.731\n");
+    assert_string_equal(own->csv->file, "f.csv");
+    assert_int_equal(own->csv->column_count, 3);
+    assert_int_equal(own->csv->row_count, 2);
+    assert_string_equal(own->csv->columns[1], "tp");
+    assert_field(own, 0, 0, "row-7");
+    assert_field(own, 0, 2, "1.385");
+    assert_field(own, 1, 1, "16");
+    assert_field(own, 1, 2, "0.731");
+    assert_int_equal(st_csv_column(own->csv, "time"), 2);
+    assert_true(st_csv_column(own->csv, "tim") == SIZE_MAX);
+    assert_true(st_csv_column(own->csv, "Time") == SIZE_MAX);
+}
+
+static void line_ends_of_all_systems(void **state)
+{
+    fixture *own = *state;
+    static const char *const texts[] = {"a,b\n1,2\n3,4\n", "a,b\n1,2\n3,4", "a,b\r\n1,2\r\n3,4\r\n",
+                                        "a,b\r\n1,2\n3,4\r\n"};
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        parse(own, texts[i]);
+        assert_int_equal(own->csv->row_count, 2);
+        assert_field(own, 0, 1, "2");
+        assert_field(own, 1, 0, "3");
+        assert_field(own, 1, 1, "4");
+    }
+}
+
+static void quoted_fields(void **state)
+{
+    fixture *own = *state;
+    parse(own, "\"a\",\"b, and \"\"c\"\"\"\n"
+               "\"x\"\"y\",\"two\nlines\"\n"
+               "\"\",\"\"\"\"\n"
+               "last,\"no line end\"");
+    assert_string_equal(own->csv->columns[0], "a");
+    assert_string_equal(own->csv->columns[1], "b, and \"c\"");
+    assert_field(own, 0, 0, "x\"y");
+    assert_field(own, 0, 1, "two\nlines");
+    assert_field(own, 1, 0, "");
+    assert_field(own, 1, 1, "\"");
+    assert_field(own, 2, 0, "last");
+    assert_field(own, 2, 1, "no line end");
+}
+
+static void blank_fields_stay_blank(void **state)
+{
+    fixture *own = *state;
+    parse(own, "a,b,c\n,,\n, ,x\n");
+    for (size_t i = 0; i < 3; i++)
+        assert_field(own, 0, i, "");
+    assert_field(own, 1, 1, " ");
+    assert_field(own, 1, 2, "x");
+}
+
+static void one_column_may_have_blank_rows(void **state)
+{
+    fixture *own = *state;
+    parse(own, "a\n7\n\n9\n");
+    assert_int_equal(own->csv->row_count, 3);
+    assert_field(own, 1, 0, "");
+    assert_field(own, 2, 0, "9");
+}
+
+static void places_are_those_of_the_file(void **state)
+{
+    fixture *own = *state;
+    parse(own, "näme,b\n\"two\nlines\",x\nüü,\"y\"\n");
+    st_place place = st_csv_place(own->csv, 0, 0);
+    assert_string_equal(place.file, "f.csv");
+    assert_int_equal(place.line, 2);
+    assert_int_equal(place.column, 2); /* behind its quote */
+    place = st_csv_place(own->csv, 0, 1);
+    assert_int_equal(place.line, 3);
+    assert_int_equal(place.column, 8);
+    place = st_csv_place(own->csv, 1, 1);
+    assert_int_equal(place.line, 4);
+    assert_int_equal(place.column, 5); /* characters, not bytes */
+}
+
+static void the_text_is_copied(void **state)
+{
+    fixture *own = *state;
+    char text[] = "a,b\nfirst,second\n";
+    assert_int_equal(st_csv_parse("f.csv", text, strlen(text), own->arena, &own->csv, own->errors),
+                     ST_OK);
+    memset(text, 'z', sizeof text - 1);
+    assert_field(own, 0, 1, "second");
+    assert_int_equal(st_csv_place(own->csv, 0, 1).line, 2);
+}
+
+/* ---- what is refused ---- */
+
+static void marks_in_front(void **state)
+{
+    fixture *own = *state;
+    assert_string_equal(refused(own, ST_ERR_SYNTAX, "\xef\xbb\xbfid,b\n1,2\n"),
+                        "f.csv:1:1: error: the file begins with a UTF-8 byte order mark: expected "
+                        "plain UTF-8\n");
+    assert_string_equal(refused(own, ST_ERR_SYNTAX, "\xff\xfei,d\n"),
+                        "f.csv:1:1: error: the file is UTF-16: expected UTF-8\n");
+    assert_string_equal(refused(own, ST_ERR_SYNTAX, "\xfe\xffi,d\n"),
+                        "f.csv:1:1: error: the file is UTF-16: expected UTF-8\n");
+}
+
+static void bytes_that_are_no_text(void **state)
+{
+    fixture *own = *state;
+    assert_int_equal(parse_bytes(own, "a,b\n1,x\0y\n", 10), ST_ERR_SYNTAX);
+    assert_string_equal(said(own->errors), "f.csv:2:4: error: a control character: found NUL\n");
+    assert_string_equal(refused(own, ST_ERR_SYNTAX, "a,b\n1,\x1b[31m\n"),
+                        "f.csv:2:3: error: a control character: found U+001B\n");
+    assert_string_equal(refused(own, ST_ERR_SYNTAX, "a,b\n1,\xe4\n"),
+                        "f.csv:2:3: error: a byte that is not UTF-8\n");
+    assert_string_equal(refused(own, ST_ERR_SYNTAX, "a,b\r1,2\r"),
+                        "f.csv:1:4: error: a control character: found U+000D\n");
+    parse(own, "a,b\n1,x\ty\n");
+}
+
+static void names_of_columns(void **state)
+{
+    fixture *own = *state;
+    assert_string_equal(refused(own, ST_ERR_NAME, "id,tp,id\n1,2,3\n"),
+                        "f.csv:1:7: error: two columns are named 'id': found columns 1 and 3\n");
+    assert_string_equal(refused(own, ST_ERR_SYNTAX, "id,,tp\n1,2,3\n"),
+                        "f.csv:1:4: error: column 2 has no name\n");
+    assert_string_equal(refused(own, ST_ERR_SYNTAX, "id, tp\n1,2\n"),
+                        "f.csv:1:4: error: blanks around the column name ' tp'\n");
+    parse(own, "id,ID\n1,2\n");
+}
+
+static void rows_of_another_length(void **state)
+{
+    fixture *own = *state;
+    assert_string_equal(
+        refused(own, ST_ERR_SYNTAX, "a,b,c\n1,2\n1,2,3\n1,2,3,4,5\n"),
+        "f.csv:2:1: error: a row of another length: found 2 fields, expected 3, one per column\n"
+        "f.csv:4:1: error: a row of another length: found 5 fields, expected 3, one per column\n");
+    assert_string_equal(
+        refused(own, ST_ERR_SYNTAX, "a,b\n1,2\n\n"),
+        "f.csv:3:1: error: an empty line: found 1 field, expected 2, one per column\n");
+}
+
+static void quotes_in_wrong_places(void **state)
+{
+    fixture *own = *state;
+    assert_string_equal(refused(own, ST_ERR_SYNTAX, "a,b\n1,\"open\n3,4\n"),
+                        "f.csv:2:3: error: a quote is never closed\n");
+    assert_string_equal(refused(own, ST_ERR_SYNTAX, "a,b\n1,\"x\"y\n2,3\n"),
+                        "f.csv:2:6: error: text behind a closing quote: expected a comma or the "
+                        "end of the line; a quote inside a field is doubled\n");
+    assert_string_equal(refused(own, ST_ERR_SYNTAX, "a,b\n1,x\"y\"\n2,3\n"),
+                        "f.csv:2:4: error: a quote inside a field without quotes: expected the "
+                        "whole field in quotes and this one doubled\n");
+    assert_string_equal(refused(own, ST_ERR_SYNTAX, "a,\"b"),
+                        "f.csv:1:3: error: a quote is never closed\n");
+    assert_string_equal(refused(own, ST_ERR_SYNTAX, "\""),
+                        "f.csv:1:1: error: a quote is never closed\n");
+}
+
+static void tables_without_anything(void **state)
+{
+    fixture *own = *state;
+    assert_string_equal(refused(own, ST_ERR_SYNTAX, ""),
+                        "f.csv:1:1: error: the table is empty: expected a line with the names of "
+                        "the columns\n");
+    assert_string_equal(refused(own, ST_ERR_SYNTAX, "a,b\n"),
+                        "f.csv:2:1: error: the table has columns but no rows\n");
+    assert_string_equal(refused(own, ST_ERR_SYNTAX, "\n"),
+                        "f.csv:1:1: error: column 1 has no name\n");
+}
+
+static void all_faults_at_once(void **state)
+{
+    fixture *own = *state;
+    const char *text = refused(own, ST_ERR_NAME, "a,a,\n1\n1,\"2\"x,3\n1,2,3,4\n");
+    assert_contains(text, "f.csv:1:3: error: two columns are named 'a'");
+    assert_contains(text, "f.csv:1:5: error: column 3 has no name");
+    assert_contains(text, "f.csv:2:1: error: a row of another length: found 1 field");
+    assert_contains(text, "f.csv:3:6: error: text behind a closing quote");
+    assert_contains(text, "f.csv:4:1: error: a row of another length: found 4 fields");
+}
+
+/* ---- limits ---- */
+
+/* `count` times `piece` behind `head`. */
+static st_status parse_repeated(fixture *own, const char *head, const char *piece, size_t count)
+{
+    size_t head_bytes = strlen(head);
+    size_t bytes = strlen(piece);
+    char *text = malloc(head_bytes + bytes * count + 1);
+    assert_non_null(text);
+    memcpy(text, head, head_bytes);
+    for (size_t i = 0; i < count; i++)
+        memcpy(text + head_bytes + i * bytes, piece, bytes);
+    own->csv = NULL;
+    st_status status =
+        st_csv_parse("f.csv", text, head_bytes + bytes * count, own->arena, &own->csv, own->errors);
+    free(text);
+    return status;
+}
+
+static void too_many_rows(void **state)
+{
+    fixture *own = *state;
+    assert_int_equal(parse_repeated(own, "a\n", "7\n", ST_CSV_MAX_ROWS), ST_OK);
+    assert_int_equal(own->csv->row_count, ST_CSV_MAX_ROWS);
+    assert_int_equal(parse_repeated(own, "a\n", "7\n", ST_CSV_MAX_ROWS + 1), ST_ERR_LIMIT);
+    assert_string_equal(said(own->errors), "f.csv:1000002:1: error: too many rows: expected at "
+                                           "most 1000000 rows of 1 fields\n");
+}
+
+static void too_many_columns(void **state)
+{
+    fixture *own = *state;
+    assert_int_equal(parse_repeated(own, "a", ",", ST_CSV_MAX_COLUMNS), ST_ERR_LIMIT);
+    assert_contains(said(own->errors), "error: 1001 columns: expected at most 1000\n");
+}
+
+static void too_long_a_field(void **state)
+{
+    fixture *own = *state;
+    assert_int_equal(parse_repeated(own, "a,b\n1,", "x", ST_CSV_MAX_FIELD_BYTES), ST_OK);
+    assert_int_equal(parse_repeated(own, "a,b\n1,", "x", ST_CSV_MAX_FIELD_BYTES + 1), ST_ERR_LIMIT);
+    assert_string_equal(said(own->errors),
+                        "f.csv:2:3: error: a field of 65537 bytes: expected at most 65536\n");
+}
+
+static void too_many_bytes(void **state)
+{
+    fixture *own = *state;
+    assert_int_equal(parse_repeated(own, "a\n", "x", ST_CSV_MAX_BYTES), ST_ERR_LIMIT);
+    assert_contains(said(own->errors), "error: the table is too large: found 67108866 bytes");
+}
+
+/* A file that is wrong everywhere is read once, and its places are found for what is shown only. */
+static void many_faults_are_no_slower(void **state)
+{
+    fixture *own = *state;
+    clock_t start = clock();
+    assert_int_equal(parse_repeated(own, "a,b\n", "7\n", 900000), ST_ERR_SYNTAX);
+    assert_true(clock() - start < 5 * CLOCKS_PER_SEC);
+    assert_contains(said(own->errors), "899950 more errors");
+}
+
+static void without_a_list_of_errors(void **state)
+{
+    fixture *own = *state;
+    static const char text[] = "a,a\n1\n";
+    assert_int_equal(st_csv_parse("f.csv", text, strlen(text), own->arena, &own->csv, NULL),
+                     ST_ERR_NAME);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(columns_and_rows, make_fixture, drop_fixture),
+        cmocka_unit_test_setup_teardown(line_ends_of_all_systems, make_fixture, drop_fixture),
+        cmocka_unit_test_setup_teardown(quoted_fields, make_fixture, drop_fixture),
+        cmocka_unit_test_setup_teardown(blank_fields_stay_blank, make_fixture, drop_fixture),
+        cmocka_unit_test_setup_teardown(one_column_may_have_blank_rows, make_fixture, drop_fixture),
+        cmocka_unit_test_setup_teardown(places_are_those_of_the_file, make_fixture, drop_fixture),
+        cmocka_unit_test_setup_teardown(the_text_is_copied, make_fixture, drop_fixture),
+        cmocka_unit_test_setup_teardown(marks_in_front, make_fixture, drop_fixture),
+        cmocka_unit_test_setup_teardown(bytes_that_are_no_text, make_fixture, drop_fixture),
+        cmocka_unit_test_setup_teardown(names_of_columns, make_fixture, drop_fixture),
+        cmocka_unit_test_setup_teardown(rows_of_another_length, make_fixture, drop_fixture),
+        cmocka_unit_test_setup_teardown(quotes_in_wrong_places, make_fixture, drop_fixture),
+        cmocka_unit_test_setup_teardown(tables_without_anything, make_fixture, drop_fixture),
+        cmocka_unit_test_setup_teardown(all_faults_at_once, make_fixture, drop_fixture),
+        cmocka_unit_test_setup_teardown(too_many_rows, make_fixture, drop_fixture),
+        cmocka_unit_test_setup_teardown(too_many_columns, make_fixture, drop_fixture),
+        cmocka_unit_test_setup_teardown(too_long_a_field, make_fixture, drop_fixture),
+        cmocka_unit_test_setup_teardown(too_many_bytes, make_fixture, drop_fixture),
+        cmocka_unit_test_setup_teardown(many_faults_are_no_slower, make_fixture, drop_fixture),
+        cmocka_unit_test_setup_teardown(without_a_list_of_errors, make_fixture, drop_fixture),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
