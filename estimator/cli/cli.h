@@ -44,7 +44,9 @@ typedef enum cli_option_id {
     CLI_NO_OPTION, /* ends a table */
     CLI_HELP,
     CLI_ALL,
+    CLI_ASSUME,
     CLI_BY,
+    CLI_CLUSTER,
     CLI_COLOR,
     CLI_CONSTANTS,
     CLI_CSV,
@@ -234,6 +236,8 @@ extern const cli_verb cli_verb_sheet_export;
 extern const cli_verb cli_verb_list;
 extern const cli_verb cli_verb_traffic;
 extern const cli_verb cli_verb_compare;
+extern const cli_verb cli_verb_import_hf;
+extern const cli_verb cli_verb_import_megatron;
 extern const cli_verb cli_verb_validate;
 extern const cli_verb cli_verb_fit;
 extern const cli_verb cli_verb_docs;

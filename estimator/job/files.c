@@ -89,6 +89,7 @@ typedef struct file_kind {
 
 static const file_kind yaml_file = {"a YAML file", ST_YAML_MAX_BYTES};
 static const file_kind csv_file = {"a CSV file", ST_CSV_MAX_BYTES};
+static const file_kind foreign_file = {"a file to import", ST_IMPORT_MAX_BYTES};
 
 static st_status wrong_kind(const file_kind *wanted, const char *path, const char *kind,
                             st_place place, st_errors *errors)
@@ -284,6 +285,16 @@ st_status st_file_read_table(const char *path, st_place place, st_arena *arena, 
 {
     const file_request request = {&csv_file, path, place, arena, errors};
     return read_file(&request, source);
+}
+
+st_status st_file_read_foreign(const char *path, st_place place, st_arena *arena,
+                               st_source *source, st_errors *errors)
+{
+    const file_request request = {&foreign_file, path, place, arena, errors};
+    if (strcmp(path, "-") != 0)
+        return read_file(&request, source);
+    const file_request standard = {&foreign_file, ST_STANDARD_INPUT, place, arena, errors};
+    return read_descriptor(&standard, STDIN_FILENO, source);
 }
 
 st_status st_file_read_stdin(st_place place, st_arena *arena, st_source *source, st_errors *errors)

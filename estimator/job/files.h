@@ -11,7 +11,7 @@
 #define ST_EMBEDDED_ROOT  "<embedded>"
 #define ST_STANDARD_INPUT "<stdin>"
 
-enum { ST_PATH_MAX_BYTES = 4096 };
+enum { ST_PATH_MAX_BYTES = 4096, ST_IMPORT_MAX_BYTES = 256 * 1024 * 1024 };
 
 /*
  * Reads a file of at most ST_YAML_MAX_BYTES. A path that another file names must be a regular file;
@@ -23,6 +23,10 @@ st_status st_file_read(const char *path, st_place place, st_arena *arena, st_sou
 /* The same for a table of at most ST_CSV_MAX_BYTES. */
 st_status st_file_read_table(const char *path, st_place place, st_arena *arena, st_source *source,
                              st_errors *errors) ST_NODISCARD;
+
+/* The same for a file of another program, of at most ST_IMPORT_MAX_BYTES; "-" is standard input. */
+st_status st_file_read_foreign(const char *path, st_place place, st_arena *arena, st_source *source,
+                               st_errors *errors) ST_NODISCARD;
 
 st_status st_file_read_stdin(st_place place, st_arena *arena, st_source *source,
                              st_errors *errors) ST_NODISCARD;

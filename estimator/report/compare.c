@@ -17,7 +17,8 @@ static bool same_value(const st_compared *row, const st_type *type_b)
 {
     char texts[2][ST_QUANTITY_TEXT];
     if (row->type->kind != ST_TYPE_ENUM) {
-        return row->a == row->b;
+        /* Sums of the same terms may differ in their last bits. */
+        return fabs(row->a - row->b) <= 1e-12 * fmax(fabs(row->a), fabs(row->b));
     }
     return strcmp(st_type_format(row->type, row->a, ST_STYLE_EXACT, texts[0], ST_QUANTITY_TEXT),
                   st_type_format(type_b, row->b, ST_STYLE_EXACT, texts[1], ST_QUANTITY_TEXT)) == 0;

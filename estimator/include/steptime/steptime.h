@@ -14,5 +14,6 @@
 #include "steptime/paths.h"
 #include "steptime/job.h"
 #include "steptime/placement.h"
+#include "steptime/import.h"
 
 #endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steptime import hf, steptime import megatron */
+#include "cli/cli.h"
+#include "job/files.h"
+#include "steptime/import.h"
+
+#include <string.h>
+
+#define ROW_CLUSTER                                                                                \
+    {                                                                                              \
+        CLI_CLUSTER, CLI_ONE, CLI_WORD_NONE, 0, "cluster", "NAME", NULL,                           \
+            "the cluster of the job; 'steptime list clusters' lists them"                          \
+    }
+#define ROW_SET                                                                                    \
+    {                                                                                              \
+        CLI_SET, CLI_MANY, CLI_WORD_KEY, 0, "set", "KEY=VALUE", NULL,                              \
+            "give a key of the job this value, whatever the source says; may be repeated"          \
+    }
+
+static const cli_option hf_options[] = {
+    ROW_CLUSTER,
+    ROW_SET,
+    {CLI_ASSUME, CLI_ONE, CLI_WORD_NONE, 0, "assume", "ARCHITECTURE", NULL,
+     "read the file as one of this architecture, whatever it says it is"},
+    CLI_ROW_PATH,
+    CLI_ROW_OUTPUT,
+    CLI_ROW_END,
+};
+
+static const cli_option megatron_options[] = {
+    ROW_CLUSTER, ROW_SET, CLI_ROW_PATH, CLI_ROW_OUTPUT, CLI_ROW_END,
+};
+
+static const cli_example hf_examples[] = {
+    {"steptime import hf config.json --cluster dgx-h100 -o job.yaml",
+     "a job whose batch is left to fill in"},
+    {"steptime import hf config.json --cluster dgx-h100 --set batch.sequence=4096 "
+     "--set batch.global=512 --set batch.micro=1 --set parallel.dp=8 --set recompute=full -o "
+     "job.yaml",
+     "one that can be estimated at once"},
+    {"steptime import hf config.json --assume llama",
+     "an architecture that is not known and is built like one that is"},
+    {NULL, NULL},
+};
+
+static const cli_example megatron_examples[] = {
+    {"steptime import megatron run.log --cluster dgx-a100 -o job.yaml",
+     "arguments and measured step time of a run"},
+    {"steptime import megatron pretrain.sh --cluster dgx-a100", "the command line in a script"},
+    {"steptime import megatron -- --num-layers 24 --hidden-size 1024 --num-attention-heads 16 "
+     "--seq-length 1024 --max-position-embeddings 1024 --micro-batch-size 4",
+     "a command line itself"},
+    {NULL, NULL},
+};
+
+/* Several words, or one that begins an option, are the command line; one word is a file. */
+static st_status read_text(cli_run *run, st_source *source)
+{
+    bool is_command = run->argument_count > 1 || strncmp(run->arguments[0], "--", 2) == 0;
+    if (!is_command)
+        return st_file_read_foreign(run->arguments[0], (st_place){0}, run->arena, source,
+                                    run->errors);
+    st_buffer text = {0};
+    for (size_t i = 0; i < run->argument_count; i++) {
+        st_buffer_text(&text, i > 0 ? " " : "");
+        st_buffer_text(&text, run->arguments[i]);
+    }
+    const char *copy = text.failed ? NULL : st_arena_copy(run->arena, text.data, text.length);
+    *source = (st_source){.file = "the command line", .text = copy, .length = text.length};
+    st_buffer_free(&text);
+    return copy != NULL ? ST_OK : ST_ERR_MEMORY;
+}
+
+static st_status make_request(cli_run *run, const st_paths *paths, const st_source *source,
+                              st_import_request *request)
+{
+    *request = (st_import_request){.paths = paths,
+                                   .file = source->file,
+                                   .text = source->text,
+                                   .length = source->length,
+                                   .cluster = cli_value(run, CLI_CLUSTER),
+                                   .assume = cli_value(run, CLI_ASSUME)};
+    return cli_values(run, CLI_SET, &request->sets, &request->set_count);
+}
+
+static int run_import(cli_run *run,
+                      st_status (*import)(const st_import_request *, st_buffer *, st_errors *))
+{
+    st_paths *paths = NULL;
+    st_source source = {0};
+    st_import_request request;
+    st_status status = cli_paths(run, &paths);
+    if (status == ST_OK)
+        status = read_text(run, &source);
+    if (status == ST_OK)
+        status = make_request(run, paths, &source, &request);
+    if (status == ST_OK)
+        status = import(&request, &run->result, run->errors);
+    st_paths_destroy(paths);
+    return cli_exit_code(run, status);
+}
+
+static int run_hf(cli_run *run)
+{
+    return run_import(run, st_import_hf);
+}
+
+static int run_megatron(cli_run *run)
+{
+    return run_import(run, st_import_megatron);
+}
+
+const cli_verb cli_verb_import_hf = {
+    .name = "import hf",
+    .arguments = "FILE",
+    .minimum = 1,
+    .maximum = 1,
+    .words = {CLI_WORD_FILE, CLI_WORD_NONE},
+    .summary = "write a job file for the model of a Hugging Face config.json",
+    .doc = "Reads the shape of a decoder-only language model, also the one inside of a model with "
+           "several parts, and writes a job file in which each value names its field. Batch, plan "
+           "and cluster are not in such a file: they come from --set and --cluster or are filled "
+           "in later. FILE may be - for standard input. A file of the Hub is fetched by "
+           "'curl -LO https://huggingface.co/ORGANISATION/MODEL/resolve/main/config.json'.",
+    .examples = hf_examples,
+    .options = hf_options,
+    .run = run_hf,
+};
+
+const cli_verb cli_verb_import_megatron = {
+    .name = "import megatron",
+    .arguments = "LOG|SCRIPT|ARGUMENT...",
+    .minimum = 1,
+    .maximum = SIZE_MAX,
+    .words = {CLI_WORD_FILE, CLI_WORD_NONE},
+    .summary = "write a job file for a run of Megatron-LM",
+    .doc = "Reads the dump of arguments and the iteration times of a log, or the options of a "
+           "command line or script, and writes a job file in which each value names its argument. "
+           "The median of the iteration times, without the first ones, becomes "
+           "measured.step_time. Arguments without a part in an estimate and unknown ones are "
+           "listed apart. FILE may be - for standard input.",
+    .examples = megatron_examples,
+    .options = megatron_options,
+    .run = run_megatron,
+};

@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a config.json to the keys of a model.
+ *
+ * max_position_embeddings is how far a model can look, not how it was trained: it becomes the size
+ * of a learned position table and never a sequence length.
+ */
+#include "import/hf.h"
+
+#include "job/files.h"
+#include "steptime/quantity.h"
+
+#include <string.h>
+
+#define LAYERS  "num_hidden_layers n_layer n_layers num_layers"
+#define HIDDEN  "hidden_size n_embd d_model dim"
+#define HEADS   "num_attention_heads n_head n_heads num_heads"
+#define KV      "num_key_value_heads n_head_kv num_kv_heads kv_n_heads multi_query_group_num"
+#define FFN     "intermediate_size n_inner ffn_dim ffn_hidden_size"
+#define EXPERTS "num_experts num_local_experts n_routed_experts moe_num_experts"
+#define TOP_K   "num_experts_per_tok num_experts_per_token experts_per_token moe_top_k moe_k"
+#define LANGUAGE                                                                                   \
+    "text_config language_config llm_config thinker_config language_model text_model_config"
+
+static const char *first_word(hf_reader *reader, const char *words)
+{
+    return st_draft_text(reader->draft, "%.*s", (int)strcspn(words, " "), words);
+}
+
+static void missing(hf_reader *reader, const char *names, const char *path)
+{
+    st_errors *errors = reader->draft->errors;
+    if (st_draft_is_given(reader->draft, path))
+        return;
+    hf_fail(reader, reader->config == reader->top ? NULL : reader->config,
+            &(st_error){
+                .status = ST_ERR_NAME,
+                .message =
+                    st_errors_text(errors, "field '%s' is missing%s%s", first_word(reader, names),
+                                   reader->config->name != NULL ? " in " : "",
+                                   reader->config->name != NULL ? reader->config->name : ""),
+                .expected =
+                    strchr(names, ' ') != NULL ? st_errors_text(errors, "one of %s", names) : NULL,
+                .suggestion = st_errors_text(errors, "--set %s=... fills it in", path)});
+}
+
+/* A field that is a count of the model; its value, 0 where it is missing. */
+static uint64_t put_field(hf_reader *reader, const char *path, const char *names, bool needed)
+{
+    uint64_t value = 0;
+    const st_json *node = hf_find(reader, names);
+    if (node == NULL && needed)
+        missing(reader, names, path);
+    if (node != NULL && hf_number(reader, node, needed ? 1 : 0, &value))
+        st_draft_put_count(reader->draft, path, node->line, value, node->name);
+    return st_draft_count(reader->draft, path);
+}
+
+static const char *class_default(hf_reader *reader, const char *what)
+{
+    return st_draft_text(reader->draft, "%s of architecture %s", what, reader->family->name);
+}
+
+/* ---- attention ---- */
+
+static void put_kv_heads(hf_reader *reader, uint64_t heads)
+{
+    bool is_falcon = (reader->family->traits & HF_FALCON) != 0;
+    bool is_new = hf_bool(reader, "new_decoder_architecture", false);
+    bool is_multi_query = hf_bool(reader, "multi_query", is_falcon);
+    const st_json *groups = hf_find(reader, "multi_query_attention");
+    const st_json *node = hf_find(reader, KV);
+    uint64_t kv = 0;
+    if (is_multi_query && !is_new) {
+        st_draft_put_count(reader->draft, "model.kv_heads", 0, 1, "multi_query");
+        return;
+    }
+    if (node == NULL || (is_falcon && !is_new) ||
+        (groups != NULL && groups->text != NULL && strcmp(groups->text, "false") == 0))
+        return; /* as many as heads */
+    if (!hf_number(reader, node, 1, &kv))
+        return;
+    if (heads % kv != 0) {
+        hf_fail(reader, node,
+                &(st_error){.status = ST_ERR_VALUE,
+                            .message = st_errors_text(
+                                reader->draft->errors,
+                                "%s %llu does not divide the %llu attention heads", node->name,
+                                (unsigned long long)kv, (unsigned long long)heads),
+                            .expected = "a divisor of the heads"});
+        return;
+    }
+    st_draft_put_count(reader->draft, "model.kv_heads", node->line, kv, node->name);
+}
+
+static void put_latent_attention(hf_reader *reader)
+{
+    put_field(reader, "model.kv_lora", "kv_lora_rank", true);
+    put_field(reader, "model.q_lora", "q_lora_rank", false);
+    put_field(reader, "model.head_dim", "qk_nope_head_dim", true);
+    put_field(reader, "model.rope_dim", "qk_rope_head_dim", true);
+    put_field(reader, "model.v_dim", "v_head_dim", true);
+    (void)hf_find(reader, "head_dim qk_head_dim"); /* other widths in other versions: not used */
+    (void)hf_find(reader, KV);
+}
+
+static void put_attention(hf_reader *reader)
+{
+    uint64_t hidden = put_field(reader, "model.hidden", HIDDEN, true);
+    uint64_t heads = put_field(reader, "model.heads", HEADS, true);
+    const st_json *latent = hf_find(reader, "kv_lora_rank");
+    if (latent != NULL || (reader->family->traits & HF_MLA) != 0) {
+        put_latent_attention(reader);
+        return;
+    }
+    uint64_t width = put_field(reader, "model.head_dim", "head_dim kv_channels", false);
+    if (heads > 0)
+        put_kv_heads(reader, heads);
+    if (heads > 0 && width == 0 && hidden % heads != 0)
+        hf_fail(reader, NULL,
+                &(st_error){.status = ST_ERR_VALUE,
+                            .message = st_errors_text(reader->draft->errors,
+                                                      "the hidden size %llu is not a multiple of "
+                                                      "the %llu heads, and there is no head_dim",
+                                                      (unsigned long long)hidden,
+                                                      (unsigned long long)heads)});
+}
+
+/* Kinds of layers that the file lists one by one. */
+static void check_layer_types(hf_reader *reader)
+{
+    const st_json *list = hf_find(reader, "layer_types layers_block_type");
+    const st_json *window = hf_find(reader, "sliding_window sliding_window_size window_size");
+    bool slides = window != NULL && window->kind == ST_JSON_NUMBER &&
+                  strcmp(window->text, "0") != 0 && hf_bool(reader, "use_sliding_window", true);
+    (void)hf_find(reader, "sliding_window_pattern _sliding_window_pattern attention_types "
+                          "attention_layers");
+    for (const st_json *type = list != NULL ? list->first : NULL; type != NULL; type = type->next) {
+        const char *text = type->kind == ST_JSON_STRING ? type->text : "";
+        bool is_part =
+            strcmp(text, "sliding_attention") == 0 || strcmp(text, "chunked_attention") == 0;
+        slides = slides || is_part;
+        if (!is_part && strcmp(text, "full_attention") != 0 && strcmp(text, "attention") != 0) {
+            hf_fail(reader, type,
+                    &(st_error){.status = ST_ERR_VALUE,
+                                .message = st_errors_text(reader->draft->errors,
+                                                          "%s has layers that are not modelled",
+                                                          list->name),
+                                .found = st_json_describe(type, reader->draft->errors),
+                                .expected = "full_attention or sliding_attention"});
+            return;
+        }
+    }
+    if (slides)
+        st_draft_note(reader->draft, "Attention of sliding windows is estimated as full attention, "
+                                     "which is more work than it does.");
+}
+
+/* ---- MLP and experts ---- */
+
+static void put_ratio_ffn(hf_reader *reader)
+{
+    const st_json *ratio = hf_find(reader, "expansion_ratio");
+    double times = 0;
+    if (ratio == NULL || ratio->kind != ST_JSON_NUMBER ||
+        st_number_parse(ratio->text, strlen(ratio->text), (st_place){0}, &times, NULL) != ST_OK ||
+        times < 1 || times > 100)
+        return; /* four times the hidden size */
+    uint64_t hidden = st_draft_count(reader->draft, "model.hidden");
+    st_draft_put_count(reader->draft, "model.ffn", ratio->line, (uint64_t)((double)hidden * times),
+                       st_draft_text(reader->draft, "%s times the hidden size", ratio->name));
+}
+
+static void put_mlp(hf_reader *reader)
+{
+    bool gated = (reader->family->traits & HF_GATED) != 0;
+    if ((reader->family->traits & HF_DENSE_FFN_MLP) != 0)
+        put_field(reader, "model.ffn", "intermediate_size_mlp", true);
+    else if (put_field(reader, "model.ffn", FFN, gated) == 0)
+        put_ratio_ffn(reader);
+    st_draft_put_bool(reader->draft, "model.gated", gated, class_default(reader, "MLP"));
+}
+
+static void put_shared_experts(hf_reader *reader)
+{
+    uint64_t count = 0;
+    uint64_t width = st_draft_count(reader->draft, "model.expert_ffn");
+    if ((reader->family->traits & HF_DENSE_FFN_MLP) != 0) {
+        st_draft_put_count(reader->draft, "model.shared_ffn", 0, width,
+                           class_default(reader, "one shared expert"));
+    } else if (hf_count(reader, "n_shared_experts num_shared_experts", 0, &count)) {
+        st_draft_put_count(reader->draft, "model.shared_ffn", 0, count * width,
+                           "shared experts times moe_intermediate_size");
+    } else {
+        put_field(reader, "model.shared_ffn",
+                  "shared_expert_intermediate_size shared_intermediate_size", false);
+    }
+}
+
+/* Dense layers that the file lists; where they stand makes no difference to the estimate. */
+static void put_dense_layers(hf_reader *reader)
+{
+    const st_json *list = hf_find(reader, "mlp_only_layers");
+    uint64_t count = 0;
+    put_field(reader, "model.dense_layers", "first_k_dense_replace", false);
+    put_field(reader, "model.moe_every",
+              "moe_layer_freq decoder_sparse_step "
+              "interleave_moe_layer_step",
+              false);
+    for (const st_json *layer = list != NULL ? list->first : NULL; layer != NULL;
+         layer = layer->next)
+        count++;
+    if (count > 0)
+        st_draft_put_count(reader->draft, "model.dense_layers", list->line, count,
+                           "layers of mlp_only_layers, taken as the first ones");
+}
+
+static void put_experts(hf_reader *reader)
+{
+    bool needed = (reader->family->traits & HF_MOE) != 0;
+    uint64_t experts = put_field(reader, "model.experts", EXPERTS, needed);
+    if (experts == 0)
+        return;
+    uint64_t visited = put_field(reader, "model.top_k", TOP_K, true);
+    if (visited > experts)
+        hf_fail(reader, hf_find(reader, TOP_K),
+                &(st_error){.status = ST_ERR_VALUE,
+                            .message = st_errors_text(
+                                reader->draft->errors, "a token cannot visit %llu of %llu experts",
+                                (unsigned long long)visited, (unsigned long long)experts)});
+    bool own = (reader->family->traits & HF_DENSE_FFN_MLP) != 0;
+    put_field(reader, "model.expert_ffn", own ? "intermediate_size" : "moe_intermediate_size", own);
+    put_shared_experts(reader);
+    put_dense_layers(reader);
+}
+
+/* ---- embeddings, norms, biases ---- */
+
+static void put_positions(hf_reader *reader)
+{
+    hf_positions kind = reader->family->positions;
+    bool alibi = (reader->family->traits & HF_ALIBI_FIELD) != 0 && hf_bool(reader, "alibi", false);
+    if (kind == HF_ROTARY || alibi) {
+        st_draft_put_count(reader->draft, "model.positions", 0, 0,
+                           class_default(reader, "no learned positions"));
+        return;
+    }
+    static const char names[] = "max_position_embeddings n_positions n_ctx max_seq_len";
+    const st_json *node = hf_find(reader, names);
+    uint64_t rows = 0;
+    if (node == NULL)
+        missing(reader, names, "model.positions");
+    else if (hf_number(reader, node, 1, &rows))
+        st_draft_put_count(reader->draft, "model.positions", node->line,
+                           rows + (kind == HF_LEARNED_OFFSET ? 2 : 0),
+                           kind == HF_LEARNED_OFFSET
+                               ? st_draft_text(reader->draft, "%s and an offset of 2", node->name)
+                               : node->name);
+}
+
+static void put_embeddings(hf_reader *reader)
+{
+    const st_json *tie = hf_find_outer(reader, "tie_word_embeddings");
+    bool tied = (reader->family->traits & HF_TIED) != 0;
+    put_field(reader, "model.vocabulary", "vocab_size padded_vocab_size", true);
+    st_draft_put_count(reader->draft, "model.vocabulary_multiple", 0, 1,
+                       "vocab_size counts the rows as they are");
+    if (tie != NULL && tie->kind == ST_JSON_BOOL)
+        st_draft_put_bool(reader->draft, "model.tied", tie->text[0] == 't', tie->name);
+    else
+        st_draft_put_bool(reader->draft, "model.tied", tied, class_default(reader, "default"));
+    put_positions(reader);
+}
+
+static void put_biases(hf_reader *reader)
+{
+    hf_bias kind = reader->family->bias;
+    bool all = hf_bool(reader, "use_bias bias add_bias_linear", kind == HF_BIAS) &&
+               !hf_bool(reader, "no_bias", false);
+    bool mlp = hf_bool(reader, "mlp_bias", all);
+    bool inputs = hf_bool(reader, "attention_bias qkv_bias use_qkv_bias add_qkv_bias",
+                          kind == HF_QKV_BIAS || all);
+    st_draft_put_bool(reader->draft, "model.bias", mlp,
+                      kind == HF_BIAS_FIELD ? "biases that the file gives"
+                                            : class_default(reader, "biases"));
+    if (inputs && !mlp)
+        st_draft_note(reader->draft, "Biases of the attention are left out: they are too few to "
+                                     "matter.");
+}
+
+static void put_dropout(hf_reader *reader)
+{
+    const st_json *node = hf_find(reader, "resid_pdrop hidden_dropout dropout resid_dropout "
+                                          "hidden_dropout_prob residual_dropout");
+    double share = 0;
+    if (node != NULL &&
+        (node->kind != ST_JSON_NUMBER ||
+         st_number_parse(node->text, strlen(node->text), (st_place){0}, &share, NULL) != ST_OK)) {
+        hf_fail(reader, node,
+                &(st_error){.status = ST_ERR_VALUE,
+                            .message = st_errors_text(reader->draft->errors,
+                                                      "field '%s' cannot be used", node->name),
+                            .found = st_json_describe(node, reader->draft->errors),
+                            .expected = "a share from 0 to 1"});
+        return;
+    }
+    st_draft_put_bool(reader->draft, "model.dropout", share > 0,
+                      node != NULL ? node->name : "the file has none");
+    st_draft_put(reader->draft, "model.norm", 0,
+                 (reader->family->traits & HF_LAYER_NORM) != 0 ? "layer" : "rms",
+                 class_default(reader, "norm"));
+}
+
+/* ---- what the file says beside the model ---- */
+
+static void put_type(hf_reader *reader)
+{
+    static const char *const types[][2] = {{"bfloat16", "bf16"}, {"float16", "fp16"}};
+    const st_json *type = hf_find_outer(reader, "torch_dtype dtype");
+    const char *text = type != NULL && type->kind == ST_JSON_STRING ? type->text : "";
+    const char *name = strncmp(text, "torch.", 6) == 0 ? text + 6 : text;
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (strcmp(name, types[i][0]) == 0)
+            st_draft_put(reader->draft, "precision.weights", type->line, types[i][1],
+                         st_draft_text(reader->draft, "%s, as stored", type->name));
+    if (strcmp(name, "float32") == 0)
+        st_draft_note(reader->draft,
+                      "The weights are stored in float32; training is taken to compute in 16 bits, "
+                      "as precision.weights says.");
+}
+
+static void note_rest(hf_reader *reader)
+{
+    const st_json *extra = hf_find(reader, "num_nextn_predict_layers mtp_num_layers");
+    const st_json *context = hf_find(reader, "max_position_embeddings n_positions n_ctx "
+                                             "max_seq_len max_sequence_length seq_length");
+    st_buffer unknown = {0};
+    if (extra != NULL && extra->kind == ST_JSON_NUMBER && strcmp(extra->text, "0") != 0)
+        st_draft_note(reader->draft, "Left out: layers of multi-token prediction (%s: %.20s).",
+                      extra->name, extra->text);
+    if (hf_find_outer(reader, "quantization_config compression_config") != NULL)
+        st_draft_note(reader->draft, "Left out: the quantization of the stored weights. Set "
+                                     "precision.fp8 where training computes in FP8.");
+    if (!st_draft_is_given(reader->draft, "batch.sequence"))
+        st_draft_note(reader->draft,
+                      "The length of the training sequences is not in the file%s%.60s%s",
+                      context != NULL ? ": " : "", context != NULL ? context->name : "",
+                      context != NULL ? " is the longest that the model accepts." : ".");
+    hf_list_unknown(reader, &unknown);
+    if (unknown.failed)
+        (void)st_out_of_memory(reader->draft->errors);
+    else if (unknown.length > 0)
+        st_draft_note(reader->draft, "Not understood and left out: %s.", unknown.data);
+    st_buffer_free(&unknown);
+}
+
+static void put_name(hf_reader *reader)
+{
+    const st_json *path = hf_find_outer(reader, "_name_or_path");
+    const char *text = path != NULL && path->kind == ST_JSON_STRING ? path->text : "";
+    const char *slash = strrchr(text, '/');
+    const char *name = slash != NULL ? slash + 1 : text;
+    bool usable = name[0] != '\0' && strlen(name) <= 80;
+    for (const char *c = name; *c != '\0'; c++)
+        usable = usable && *c > ' ' && *c <= '~';
+    st_draft_put(reader->draft, "model.name", 0, usable ? name : reader->name,
+                 usable ? "_name_or_path" : "model_type");
+}
+
+static void read_fields(hf_reader *reader)
+{
+    put_name(reader);
+    put_field(reader, "model.layers", LAYERS, true);
+    put_attention(reader);
+    check_layer_types(reader);
+    put_mlp(reader);
+    put_experts(reader);
+    put_embeddings(reader);
+    put_biases(reader);
+    put_dropout(reader);
+    put_type(reader);
+    note_rest(reader);
+}
+
+/* ---- which architecture, and where it is described ---- */
+
+static const char *text_of(const st_json *map, const char *name)
+{
+    for (const st_json *node = map->first; node != NULL; node = node->next)
+        if (strcmp(node->name, name) == 0 && node->kind == ST_JSON_STRING)
+            return node->text;
+    return NULL;
+}
+
+static bool refuse_name(hf_reader *reader, const char *name)
+{
+    const char *reason = name != NULL ? hf_refusal(name) : NULL;
+    if (reason != NULL)
+        hf_fail(reader, NULL,
+                &(st_error){.status = ST_ERR_VALUE,
+                            .message = st_errors_text(reader->draft->errors,
+                                                      "architecture '%.60s' is %s", name, reason),
+                            .expected = "a decoder-only language model"});
+    return reason != NULL;
+}
+
+/* Steps into the map of the language model; false where something there is no map. */
+static bool find_language_model(hf_reader *reader)
+{
+    hf_reader quiet = *reader;
+    reader->config = reader->top;
+    for (int level = 0; level < 4; level++) {
+        if (refuse_name(reader, text_of(reader->config, "model_type")))
+            return false;
+        st_json *inner = hf_find(reader, LANGUAGE);
+        quiet.config = reader->config;
+        if (inner == NULL || (hf_find(&quiet, LAYERS) != NULL && hf_find(&quiet, HIDDEN) != NULL))
+            return true;
+        if (inner->kind != ST_JSON_MAP) {
+            hf_fail(reader, inner,
+                    &(st_error){.status = ST_ERR_VALUE,
+                                .message = st_errors_text(reader->draft->errors,
+                                                          "'%s' cannot be used", inner->name),
+                                .found = st_json_describe(inner, reader->draft->errors),
+                                .expected = "a map"});
+            return false;
+        }
+        reader->config = inner;
+    }
+    return true;
+}
+
+/* Names the parts beside the language model, which an estimate then lacks. */
+static void note_other_parts(hf_reader *reader)
+{
+    for (const st_json *node = reader->top->first; node != NULL; node = node->next) {
+        bool is_part =
+            node->kind == ST_JSON_MAP && strstr(node->name, "_config") != NULL &&
+            (strncmp(node->name, "vision", 6) == 0 || strncmp(node->name, "audio", 5) == 0 ||
+             strncmp(node->name, "talker", 6) == 0);
+        if (is_part)
+            st_draft_note(reader->draft,
+                          "Left out: %.40s. Only the language model was read, which is not the "
+                          "whole model.",
+                          node->name);
+    }
+}
+
+/* What a reader of the nearest kind would have left over helps to judge an unknown architecture. */
+static void refuse_unknown(hf_reader *reader)
+{
+    st_errors *errors = reader->draft->errors;
+    const char *names[256];
+    size_t count = 0;
+    size_t keys = 0;
+    st_buffer unknown = {0};
+    (void)st_keys(&keys);
+    while (count < sizeof names / sizeof names[0] && st_import_hf_architecture(count) != NULL) {
+        names[count] = st_import_hf_architecture(count);
+        count++;
+    }
+    st_draft scratch = *reader->draft;
+    hf_reader trial = *reader;
+    scratch.errors = NULL;
+    scratch.values = st_arena_alloc(scratch.arena, keys, sizeof *scratch.values);
+    trial.draft = &scratch;
+    trial.family = hf_family_find("llama");
+    if (scratch.values != NULL)
+        read_fields(&trial);
+    hf_list_unknown(&trial, &unknown);
+    const char *nearest = st_nearest(reader->name, names, count);
+    hf_fail(reader, NULL,
+            &(st_error){
+                .status = ST_ERR_NAME,
+                .message = st_errors_text(errors,
+                                          "unknown architecture '%.60s'; fields not "
+                                          "understood: %s",
+                                          reader->name, unknown.length > 0 ? unknown.data : "none"),
+                .suggestion = nearest != NULL ? nearest
+                                              : "name a known one that it is built like, as in "
+                                                "--assume llama"});
+    st_buffer_free(&unknown);
+}
+
+static bool find_family(hf_reader *reader)
+{
+    st_draft *draft = reader->draft;
+    const char *own = text_of(reader->config, "model_type");
+    const char *assume = draft->request->assume;
+    reader->name = own != NULL ? own : text_of(reader->top, "model_type");
+    if (assume != NULL) {
+        reader->family = hf_family_find(assume);
+        if (reader->family == NULL)
+            st_draft_fail(draft,
+                          &(st_error){.status = ST_ERR_USAGE,
+                                      .place = {.file = "--assume"},
+                                      .message = st_errors_text(
+                                          draft->errors, "unknown architecture '%.60s'", assume),
+                                      .expected = "one that 'steptime help import hf' "
+                                                  "lists"});
+        else if (reader->name == NULL || strcmp(reader->name, assume) != 0)
+            st_draft_note(draft, "Read as architecture %s, by --assume; the file says %.60s.",
+                          assume, reader->name != NULL ? reader->name : "nothing");
+        reader->name = reader->name != NULL ? reader->name : assume;
+        return reader->family != NULL;
+    }
+    if (reader->name == NULL) {
+        const char *class = text_of(reader->top, "_class_name");
+        hf_fail(reader, NULL,
+                &(st_error){.status = ST_ERR_NAME,
+                            .message = class != NULL
+                                           ? st_errors_text(draft->errors,
+                                                            "a file of diffusers (%.60s), which is "
+                                                            "no language model",
+                                                            class)
+                                           : "the file does not say its architecture",
+                            .expected = "a field 'model_type'",
+                            .suggestion = class != NULL ? NULL : "name it, as in --assume llama"});
+        return false;
+    }
+    reader->family = hf_family_find(reader->name);
+    if (reader->family == NULL)
+        refuse_unknown(reader);
+    return reader->family != NULL;
+}
+
+static st_status import_tree(hf_reader *reader, st_buffer *job)
+{
+    st_draft *draft = reader->draft;
+    if (reader->top->kind != ST_JSON_MAP) {
+        hf_fail(reader, reader->top,
+                &(st_error){.status = ST_ERR_VALUE,
+                            .message = "not a config.json",
+                            .found = st_json_describe(reader->top, draft->errors),
+                            .expected = "a map of fields"});
+        return draft->status;
+    }
+    if (!find_language_model(reader) || !find_family(reader))
+        return draft->status;
+    note_other_parts(reader);
+    read_fields(reader);
+    return st_draft_write(draft,
+                          st_draft_text(draft,
+                                        "From %.200s, a config.json of architecture %.60s, by "
+                                        "steptime import hf. Behind each value stands the field "
+                                        "that it comes from.",
+                                        draft->request->file, reader->name),
+                          job);
+}
+
+st_status st_import_hf(const st_import_request *request, st_buffer *job, st_errors *errors)
+{
+    st_draft draft;
+    hf_reader reader = {.draft = &draft};
+    st_arena *arena = st_arena_create();
+    if (arena == NULL)
+        return st_out_of_memory(errors);
+    st_status status = st_draft_start(&draft, request, arena, errors);
+    if (status == ST_OK)
+        status = st_json_parse(request->file, request->text, request->length, arena, &reader.top,
+                               errors);
+    if (status == ST_OK)
+        status = import_tree(&reader, job);
+    st_arena_destroy(arena);
+    return status;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hugging Face's config.json: the table of architectures, and how its fields are found.
+ *
+ * What a field is called, where it stands and what its absence means differs by architecture; what
+ * a file leaves out because its class has it as a constant stands in the table.
+ */
+#ifndef STEPTIME_IMPORT_HF_H
+#define STEPTIME_IMPORT_HF_H
+
+#include "import/draft.h"
+#include "import/json_tree.h"
+
+typedef enum hf_bias {
+    HF_NO_BIAS,
+    HF_BIAS,
+    HF_QKV_BIAS,  /* in the attention's inputs alone, too few to count */
+    HF_BIAS_FIELD /* attention_bias, mlp_bias, use_bias, ... say */
+} hf_bias;
+
+typedef enum hf_positions {
+    HF_ROTARY,        /* or ALiBi: no table */
+    HF_LEARNED,       /* max_position_embeddings rows */
+    HF_LEARNED_OFFSET /* two more, as in OPT */
+} hf_positions;
+
+enum {
+    HF_GATED = 1,          /* the MLP has a gate */
+    HF_TIED = 2,           /* tie_word_embeddings where the file does not say */
+    HF_LAYER_NORM = 4,     /* else RMS norm */
+    HF_MOE = 8,            /* experts are no option */
+    HF_MLA = 16,           /* latent attention is no option */
+    HF_DENSE_FFN_MLP = 32, /* Llama 4: intermediate_size is the experts', shared one included */
+    HF_FALCON = 64,        /* num_kv_heads counts only with new_decoder_architecture */
+    HF_ALIBI_FIELD = 128,  /* learned positions unless the file says alibi */
+};
+
+typedef struct hf_family {
+    const char *name; /* model_type */
+    unsigned traits;
+    hf_bias bias;
+    hf_positions positions;
+} hf_family;
+
+/* NULL: not in the table. */
+const hf_family *hf_family_find(const char *name);
+/* Why an architecture is refused, "a vision model"; NULL where nothing is known of it. */
+const char *hf_refusal(const char *name);
+
+typedef struct hf_reader {
+    st_draft *draft;
+    st_json *top;    /* of the file */
+    st_json *config; /* of the language model */
+    const hf_family *family;
+    const char *name; /* of the architecture, as the file has it */
+} hf_reader;
+
+void hf_fail(hf_reader *reader, const st_json *node, const st_error *error);
+
+/*
+ * The field of any of these names (separated by blanks) that has a value: in the language model's
+ * map, in its attn_config or ffn_config. Two that differ are a fault. Marks it as understood.
+ */
+st_json *hf_find(hf_reader *reader, const char *names);
+/* The same in the file's top, where the language model's map has none. */
+st_json *hf_find_outer(hf_reader *reader, const char *names);
+
+/* A whole number from `least` to 1e9; false where the field is missing or faulty. */
+bool hf_count(hf_reader *reader, const char *names, uint64_t least, uint64_t *value);
+/* The number of a node that was found. */
+bool hf_number(hf_reader *reader, const st_json *node, uint64_t least, uint64_t *value);
+bool hf_bool(hf_reader *reader, const char *names, bool missing);
+
+/* Fields of the language model that nobody looked at and that matter for all we know. */
+void hf_list_unknown(const hf_reader *reader, st_buffer *names);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The architectures that are read, and those that are refused with a reason. A line states what the
+ * architecture's class fixes or assumes where a file is silent; nothing here is a guess about an
+ * architecture that is not listed.
+ */
+#include "import/hf.h"
+
+#include <string.h>
+
+enum {
+    LLAMA = HF_GATED, /* RMS norm, own output layer */
+    GEMMA = HF_GATED | HF_TIED,
+    GPT = HF_LAYER_NORM | HF_TIED,
+    NEOX = HF_LAYER_NORM
+};
+
+static const hf_family families[] = {
+    {"apertus", 0, HF_BIAS_FIELD, HF_ROTARY},
+    {"arcee", 0, HF_BIAS_FIELD, HF_ROTARY},
+    {"baichuan", LLAMA, HF_NO_BIAS, HF_ROTARY},
+    {"bloom", GPT, HF_BIAS, HF_ROTARY},
+    {"chatglm", LLAMA, HF_QKV_BIAS, HF_ROTARY},
+    {"codegen", NEOX, HF_BIAS, HF_ROTARY},
+    {"cohere", HF_LAYER_NORM | HF_GATED | HF_TIED, HF_BIAS_FIELD, HF_ROTARY},
+    {"cohere2", HF_LAYER_NORM | HF_GATED | HF_TIED, HF_BIAS_FIELD, HF_ROTARY},
+    {"dbrx", HF_LAYER_NORM | HF_GATED | HF_MOE, HF_NO_BIAS, HF_ROTARY},
+    {"deepseek", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
+    {"deepseek_v2", LLAMA | HF_MOE | HF_MLA, HF_BIAS_FIELD, HF_ROTARY},
+    {"deepseek_v3", LLAMA | HF_MOE | HF_MLA, HF_BIAS_FIELD, HF_ROTARY},
+    {"ernie4_5", GEMMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"exaone", LLAMA, HF_NO_BIAS, HF_ROTARY},
+    {"exaone4", LLAMA, HF_NO_BIAS, HF_ROTARY},
+    {"falcon", GPT | HF_FALCON, HF_BIAS_FIELD, HF_ROTARY},
+    {"gemma", GEMMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"gemma2", GEMMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"gemma3_text", GEMMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"glm", LLAMA, HF_QKV_BIAS, HF_ROTARY},
+    {"glm4", LLAMA, HF_QKV_BIAS, HF_ROTARY},
+    {"glm4_moe", LLAMA | HF_MOE, HF_QKV_BIAS, HF_ROTARY},
+    {"gpt2", GPT, HF_BIAS, HF_LEARNED},
+    {"gpt_bigcode", GPT, HF_BIAS, HF_LEARNED},
+    {"gpt_neo", GPT, HF_BIAS, HF_LEARNED},
+    {"gpt_neox", NEOX, HF_BIAS, HF_ROTARY},
+    {"gpt_oss", LLAMA | HF_MOE, HF_BIAS, HF_ROTARY},
+    {"gptj", NEOX, HF_BIAS, HF_ROTARY},
+    {"granite", GEMMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"granitemoe", GEMMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
+    {"helium", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"hunyuan_v1_dense", GEMMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"internlm", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"internlm2", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"internlm3", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"kimi_k2", LLAMA | HF_MOE | HF_MLA, HF_BIAS_FIELD, HF_ROTARY},
+    {"llama", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"llama4_text", LLAMA | HF_DENSE_FFN_MLP, HF_BIAS_FIELD, HF_ROTARY},
+    {"ministral", LLAMA, HF_NO_BIAS, HF_ROTARY},
+    {"mistral", LLAMA, HF_NO_BIAS, HF_ROTARY},
+    {"mixtral", LLAMA | HF_MOE, HF_NO_BIAS, HF_ROTARY},
+    {"mpt", GPT | HF_ALIBI_FIELD, HF_BIAS_FIELD, HF_LEARNED},
+    {"nemotron", NEOX, HF_BIAS_FIELD, HF_ROTARY},
+    {"olmo", NEOX | HF_GATED, HF_BIAS_FIELD, HF_ROTARY},
+    {"olmo2", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"olmo3", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"olmoe", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
+    {"opt", GPT, HF_BIAS, HF_LEARNED_OFFSET},
+    {"persimmon", NEOX, HF_BIAS, HF_ROTARY},
+    {"phi", NEOX, HF_BIAS, HF_ROTARY},
+    {"phi3", LLAMA, HF_NO_BIAS, HF_ROTARY},
+    {"phimoe", NEOX | HF_GATED | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
+    {"qwen2", LLAMA, HF_QKV_BIAS, HF_ROTARY},
+    {"qwen2_5_vl", LLAMA, HF_QKV_BIAS, HF_ROTARY},
+    {"qwen2_5_vl_text", LLAMA, HF_QKV_BIAS, HF_ROTARY},
+    {"qwen2_moe", LLAMA | HF_MOE, HF_QKV_BIAS, HF_ROTARY},
+    {"qwen2_vl", LLAMA, HF_QKV_BIAS, HF_ROTARY},
+    {"qwen2_vl_text", LLAMA, HF_QKV_BIAS, HF_ROTARY},
+    {"qwen3", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"qwen3_moe", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
+    {"qwen3_omni_moe_text", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
+    {"qwen3_vl_moe_text", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
+    {"qwen3_vl_text", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"seed_oss", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"smollm3", GEMMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"stablelm", NEOX | HF_GATED, HF_BIAS_FIELD, HF_ROTARY},
+    {"starcoder2", GPT, HF_BIAS_FIELD, HF_ROTARY},
+};
+
+enum { FAMILIES = sizeof families / sizeof families[0] };
+
+static const char *const vision[] = {
+    "beit",
+    "bit",
+    "blip",
+    "clip",
+    "clip_vision_model",
+    "convnext",
+    "convnextv2",
+    "cvt",
+    "data2vec-vision",
+    "deit",
+    "depth_anything",
+    "detr",
+    "dinov2",
+    "dinov2_with_registers",
+    "dinov3_vit",
+    "efficientnet",
+    "focalnet",
+    "hiera",
+    "ijepa",
+    "levit",
+    "mask2former",
+    "maskformer",
+    "mobilenet_v1",
+    "mobilenet_v2",
+    "mobilevit",
+    "poolformer",
+    "pvt",
+    "regnet",
+    "resnet",
+    "rt_detr",
+    "sam",
+    "sam2",
+    "segformer",
+    "siglip",
+    "siglip2",
+    "siglip_vision_model",
+    "swin",
+    "swinv2",
+    "timm_wrapper",
+    "videomae",
+    "vit",
+    "vit_mae",
+    "vit_msn",
+    "vivit",
+    "yolos",
+    NULL,
+};
+static const char *const speech[] = {"hubert", "seamless_m4t", "speech_to_text", "wav2vec2",
+                                     "wavlm",  "whisper",      "encodec",        NULL};
+static const char *const encoder[] = {"albert",      "bert",           "camembert",  "convbert",
+                                      "deberta",     "deberta-v2",     "distilbert", "electra",
+                                      "esm",         "ernie",          "longformer", "mobilebert",
+                                      "modernbert",  "mpnet",          "nomic_bert", "roberta",
+                                      "xlm-roberta", "xlm-roberta-xl", NULL};
+static const char *const both[] = {"bart",
+                                   "blenderbot",
+                                   "fsmt",
+                                   "led",
+                                   "longt5",
+                                   "m2m_100",
+                                   "marian",
+                                   "mbart",
+                                   "mt5",
+                                   "pegasus",
+                                   "switch_transformers",
+                                   "t5",
+                                   "t5gemma",
+                                   "udop",
+                                   "umt5",
+                                   NULL};
+static const char *const recurrent[] = {
+    "bamba",  "falcon_h1",  "falcon_mamba", "granitemoehybrid", "jamba",           "lfm2", "mamba",
+    "mamba2", "nemotron_h", "plamo2",       "qwen3_next",       "recurrent_gemma", "rwkv", "rwkv5",
+    "rwkv6",  "xlstm",      "zamba",        "zamba2",           "minimax",         NULL};
+static const char *const cross[] = {"mllama", "mllama_text_model", "idefics", NULL};
+
+static const struct {
+    const char *const *names;
+    const char *reason;
+} refusals[] = {
+    {vision, "a vision model"},
+    {speech, "a speech model"},
+    {encoder, "an encoder"},
+    {both, "an encoder and a decoder"},
+    {recurrent, "a model with recurrent layers"},
+    {cross, "a model with cross-attention to images"},
+};
+
+const hf_family *hf_family_find(const char *name)
+{
+    for (size_t i = 0; i < FAMILIES; i++)
+        if (strcmp(families[i].name, name) == 0)
+            return &families[i];
+    return NULL;
+}
+
+const char *st_import_hf_architecture(size_t index)
+{
+    return index < FAMILIES ? families[index].name : NULL;
+}
+
+const char *hf_refusal(const char *name)
+{
+    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++)
+        for (const char *const *known = refusals[i].names; *known != NULL; known++)
+            if (strcmp(*known, name) == 0)
+                return refusals[i].reason;
+    return NULL;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fields of a config.json: finding them under their many names, and reading their values. */
+#include "import/hf.h"
+
+#include "steptime/quantity.h"
+
+#include <math.h>
+#include <string.h>
+
+void hf_fail(hf_reader *reader, const st_json *node, const st_error *error)
+{
+    st_error whole = *error;
+    whole.place =
+        (st_place){.file = reader->draft->request->file, .line = node != NULL ? node->line : 0};
+    st_draft_fail(reader->draft, &whole);
+}
+
+static bool is_word(const char *words, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *word = words; *word != '\0';) {
+        size_t size = strcspn(word, " ");
+        if (size == length && memcmp(word, name, size) == 0)
+            return true;
+        word += size;
+        word += strspn(word, " ");
+    }
+    return false;
+}
+
+static bool same_scalar(const st_json *a, const st_json *b)
+{
+    return a->kind == b->kind && a->text != NULL && b->text != NULL &&
+           strcmp(a->text, b->text) == 0;
+}
+
+/* Looks through one map; `found` is what earlier maps gave. */
+static st_json *find_in(hf_reader *reader, st_json *map, const char *names, st_json *found)
+{
+    st_errors *errors = reader->draft->errors;
+    for (st_json *node = map->first; node != NULL; node = node->next) {
+        if (!is_word(names, node->name))
+            continue;
+        node->used = true;
+        if (node->kind == ST_JSON_NULL)
+            continue;
+        if (found != NULL && !same_scalar(found, node)) {
+            hf_fail(
+                reader, node,
+                &(st_error){
+                    .status = ST_ERR_VALUE,
+                    .message = st_errors_text(errors, "'%s' and '%s' say the same thing and differ",
+                                              found->name, node->name),
+                    .found = st_errors_text(errors, "%s and %s", st_json_describe(found, errors),
+                                            st_json_describe(node, errors)),
+                    .expected = "one value"});
+            return found;
+        }
+        found = found != NULL ? found : node;
+    }
+    return found;
+}
+
+st_json *hf_find(hf_reader *reader, const char *names)
+{
+    st_json *found = find_in(reader, reader->config, names, NULL);
+    for (st_json *node = reader->config->first; node != NULL && found == NULL; node = node->next)
+        if (node->kind == ST_JSON_MAP && is_word("attn_config ffn_config", node->name)) {
+            node->used = true;
+            found = find_in(reader, node, names, found);
+        }
+    return found;
+}
+
+st_json *hf_find_outer(hf_reader *reader, const char *names)
+{
+    st_json *found = hf_find(reader, names);
+    return found != NULL ? found : find_in(reader, reader->top, names, NULL);
+}
+
+bool hf_number(hf_reader *reader, const st_json *node, uint64_t least, uint64_t *value)
+{
+    double number = 0;
+    st_errors *errors = reader->draft->errors;
+    bool is_number =
+        node->kind == ST_JSON_NUMBER &&
+        st_number_parse(node->text, strlen(node->text), (st_place){0}, &number, NULL) == ST_OK &&
+        number == floor(number) && number >= (double)least && number <= 1e9;
+    if (is_number) {
+        *value = (uint64_t)number;
+        return true;
+    }
+    hf_fail(reader, node,
+            &(st_error){.status = ST_ERR_VALUE,
+                        .message = st_errors_text(errors, "field '%s' cannot be used", node->name),
+                        .found = st_json_describe(node, errors),
+                        .expected = st_errors_text(errors, "a whole number from %llu to 1e9",
+                                                   (unsigned long long)least),
+                        .suggestion = node->kind == ST_JSON_LIST
+                                          ? "layers that differ from each other are not modelled"
+                                          : NULL});
+    return false;
+}
+
+bool hf_count(hf_reader *reader, const char *names, uint64_t least, uint64_t *value)
+{
+    const st_json *node = hf_find(reader, names);
+    return node != NULL && hf_number(reader, node, least, value);
+}
+
+bool hf_bool(hf_reader *reader, const char *names, bool missing)
+{
+    const st_json *node = hf_find(reader, names);
+    if (node == NULL)
+        return missing;
+    if (node->kind == ST_JSON_BOOL)
+        return node->text[0] == 't';
+    hf_fail(reader, node,
+            &(st_error){.status = ST_ERR_VALUE,
+                        .message = st_errors_text(reader->draft->errors,
+                                                  "field '%s' cannot be used", node->name),
+                        .found = st_json_describe(node, reader->draft->errors),
+                        .expected = "true or false"});
+    return missing;
+}
+
+/* ---- what is left over ---- */
+
+/* Fields that a step's time does not depend on. */
+static const char harmless[] =
+    "_name_or_path add_cross_attention architectures attention_logit_softcapping "
+    "attention_multiplier attn_implementation attn_logit_softcapping auto_map bad_words_ids "
+    "begin_suppress_tokens chunk_size_feed_forward clip_qkv cross_attention_hidden_size "
+    "decoder_start_token_id diversity_penalty do_sample early_stopping embedding_multiplier "
+    "encoder_no_repeat_ngram_size ep_size exponential_decay_length_penalty final_logit_softcapping "
+    "finetuning_task forced_bos_token_id forced_eos_token_id gradient_checkpointing id2label "
+    "initializer_range is_decoder is_encoder_decoder label2id layer_norm_epsilon layer_norm_eps "
+    "layernorm_epsilon length_penalty logit_scale logits_scaling max_length "
+    "max_position_embeddings "
+    "max_seq_len max_window_layers min_length model_max_length model_type mscale "
+    "no_repeat_ngram_size norm_eps norm_topk_prob num_beam_groups num_beams num_return_sequences "
+    "output_attentions output_hidden_states output_router_logits output_scores "
+    "partial_rotary_factor prefix pretraining_tp problem_type pruned_heads query_pre_attn_scalar "
+    "remove_invalid_values repetition_penalty residual_multiplier return_dict "
+    "return_dict_in_generate rms_norm_eps routed_scaling_factor rotary_dim rotary_emb_base "
+    "rotary_pct scale_attn_by_inverse_layer_idx scale_attn_weights scoring_func seq_aux seq_length "
+    "sep_token_id suppress_tokens task_specific_params temperature tf_legacy_loss "
+    "tie_encoder_decoder tokenizer_class top_p topk_group n_group n_positions n_ctx topk_method "
+    "torchscript transformers_version typical_p unsloth_version unsloth_fixed use_bfloat16 "
+    "use_cache "
+    "use_qk_norm qk_layernorm use_return_dict reorder_and_upcast_attn hidden_activation hidden_act "
+    "activation_function swiglu_limit attention_softmax_in_fp32 scale_attention_softmax_in_fp32 "
+    "use_parallel_residual parallel_attn num_ln_in_parallel_attn embd_pdrop attn_pdrop "
+    "attention_dropout embedding_dropout embed_dropout embed_dim_dropout classifier_dropout "
+    "layerdrop word_embed_proj_dim do_layer_norm_before _remove_final_layer_norm "
+    "layer_norm_elementwise_affine slow_but_exact offset_alibi masked_softmax_fusion "
+    "apply_residual_connection_post_layernorm init_std init_method_std vision_start_token_id "
+    "vision_end_token_id vision_token_id image_token_id video_token_id top_k moe_layers "
+    "use_flash_attn use_sliding_window attention_chunk_size no_rope_layers no_rope_layer_interval "
+    "attn_temperature_tuning attn_scale floor_scale cache_implementation learned_pos_emb verbose "
+    "init_device logit_scale init_config norm_type embedding_fraction";
+
+static bool has_end(const char *name, const char *end)
+{
+    size_t length = strlen(name);
+    size_t size = strlen(end);
+    return length >= size && strcmp(name + length - size, end) == 0;
+}
+
+static bool is_harmless(const char *name)
+{
+    static const char *const starts[] = {"rope_", "summary_", "router_", "_", "aux_loss"};
+    static const char *const ends[] = {"_token_id", "_token_ids", "_coef",
+                                       "_alpha",    "_eps",       "_token_index"};
+    for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)
+        if (strncmp(name, starts[i], strlen(starts[i])) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+        if (has_end(name, ends[i]))
+            return true;
+    return is_word(harmless, name);
+}
+
+void hf_list_unknown(const hf_reader *reader, st_buffer *names)
+{
+    enum { SHOWN = 40 };
+    size_t count = 0;
+    for (const st_json *node = reader->config->first; node != NULL; node = node->next)
+        if (!node->used && node->kind != ST_JSON_NULL && !is_harmless(node->name) &&
+            !has_end(node->name, "_config") && ++count <= SHOWN)
+            st_buffer_printf(names, "%s%.80s", count > 1 ? ", " : "", node->name);
+    if (count > SHOWN)
+        st_buffer_printf(names, " and %zu more", count - SHOWN);
+}

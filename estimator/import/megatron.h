@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs of Megatron-LM: the arguments, from a command line or from the dump in a log, and the times
+ * of its iterations.
+ */
+#ifndef STEPTIME_IMPORT_MEGATRON_H
+#define STEPTIME_IMPORT_MEGATRON_H
+
+#include "import/draft.h"
+
+enum { MEGATRON_MAX_ARGUMENTS = 4096, MEGATRON_MAX_TIMES = 1000000 };
+
+typedef struct megatron_argument {
+    const char *name;  /* with '_', as in the dump */
+    const char *value; /* "True" for a flag */
+    int line;
+    bool used;
+} megatron_argument;
+
+typedef struct megatron_run {
+    st_draft *draft;
+    bool is_dump; /* arguments are complete, with what Megatron derived */
+    megatron_argument *arguments;
+    size_t count;
+    size_t capacity;
+    double *times_ms; /* of iterations, in the order of the log */
+    size_t time_count;
+    size_t time_capacity;
+    size_t dumps;        /* in the log; the last one counts */
+    uint64_t vocabulary; /* that the log prints when it pads it; 0: none */
+} megatron_run;
+
+/* A line of the source, without its end. */
+typedef struct megatron_line {
+    const char *text;
+    size_t length;
+    int number;
+} megatron_line;
+
+/* The next line from *offset; false at the end. */
+bool megatron_next_line(const st_import_request *request, size_t *offset, megatron_line *line);
+/* `words` stand in the line; what follows them, or NULL. */
+const char *megatron_find(const megatron_line *line, const char *words);
+
+/* megatron_args.c */
+bool megatron_is_log(const st_import_request *request);
+void megatron_read_command(megatron_run *run);
+/* Gives an argument its value; one that stands there already changes. */
+void megatron_set(megatron_run *run, const char *name, const char *value, int line);
+void megatron_forget(megatron_run *run);
+
+/* megatron_times.c: the dump, iterations and the padded vocabulary */
+void megatron_read_log(megatron_run *run);
+/* Writes measured.step_time. */
+void megatron_put_time(megatron_run *run);
+
+/* megatron_options.c */
+/* An option that says the opposite of its argument, or has another name. */
+typedef struct megatron_option {
+    const char *option;   /* "disable_bias_linear" */
+    const char *argument; /* "add_bias_linear" */
+    const char *value;    /* NULL: its own */
+} megatron_option;
+const megatron_option *megatron_option_find(const char *name);
+/* The option takes no value. */
+bool megatron_is_flag(const char *name);
+/* The argument is known and has no part in an estimate. */
+bool megatron_is_skipped(const char *name);
+
+/* The argument's value; NULL where it is absent or None. Marks it as used. */
+const megatron_argument *megatron_get(megatron_run *run, const char *name);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Importers: what other programs know of a model or a run, as a job file.
+ *
+ * An importer writes down what its source says, each value with the field that it comes from, and
+ * invents nothing: what the source does not say stays out, is named in a comment and is asked for
+ * by whoever estimates the job.
+ */
+#ifndef STEPTIME_IMPORT_H
+#define STEPTIME_IMPORT_H
+
+#include "steptime/job.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct st_import_request {
+    const st_paths *paths;
+    const char *file; /* what messages call the source */
+    const char *text; /* the source, of any bytes */
+    size_t length;
+    const char *cluster;     /* the job's cluster, by name; NULL: left open */
+    const char *assume;      /* HF: read the file as one of this architecture; NULL: what it says */
+    const char *const *sets; /* "key=value" for keys of the job; they win over the source */
+    size_t set_count;
+} st_import_request;
+
+/*
+ * Appends the job file that a Hugging Face config.json gives. Refused: architectures that are not
+ * decoder-only transformers or not known, missing fields, values that do not fit each other.
+ * ST_ERR_USAGE where the library was built without yajl.
+ */
+ST_API st_status st_import_hf(const st_import_request *request, st_buffer *job,
+                              st_errors *errors) ST_NODISCARD;
+
+/* The name of each architecture that st_import_hf reads, NULL behind the last one. */
+ST_API const char *st_import_hf_architecture(size_t index);
+
+/*
+ * Appends the job file that a run of Megatron-LM gives: its command line, or its log with the dump
+ * of arguments and the iteration times, whose median becomes measured.step_time.
+ */
+ST_API st_status st_import_megatron(const st_import_request *request, st_buffer *job,
+                                    st_errors *errors) ST_NODISCARD;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
