@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Random sheets: a program gives what a small evaluator of its own gives, the same bits alone and
+ * in blocks, and explains the same values; the parser reads every formula as it was meant.
+ */
+#include "../support/programs.h"
+#include "../support/trees.h"
+
+#include "sheet/expr.h"
+
+enum { SHEETS = 250, CELLS = 12, INPUTS = 7, FUNCTIONS = 4, ROWS = 90, DEPTH = 5 };
+
+/* --- random sheets --------------------------------------------------------------------------- */
+
+static const char *const input_names[INPUTS] = {"x", "y", "z", "u", "p", "q", "g"};
+static const tree_type input_types[INPUTS] = {TREE_NUMBER, TREE_NUMBER, TREE_NUMBER, TREE_NUMBER,
+                                              TREE_TRUTH,  TREE_TRUTH,  TREE_GEAR};
+static const char *const units[TREE_TYPES] = {"1", "bool", "gear"};
+
+typedef struct world {
+    shelf *own;
+    tree_maker maker;
+    tree_scope scope; /* inputs, then cells */
+    tree_function functions[FUNCTIONS];
+    const tree *cells[CELLS];
+    const char *text;
+    const st_program *program;
+} world;
+
+static void write_formula(world *w, const tree *formula, st_buffer *text)
+{
+    st_buffer_text(text, "    is: ");
+    tree_write(w->maker.random, formula, 1, text);
+    st_buffer_text(text, "\n");
+}
+
+/* The first function has no formula; each of the others may call those before it. */
+static void make_functions(world *w, st_buffer *text)
+{
+    static const char *const names[FUNCTIONS] = {"given", "f", "f2", "f3"};
+    static const tree_scope arguments = {.names = {"a", "b", "x"}, .count = 3};
+    st_buffer_text(text, "functions:\n  given: {open: true, args: {v: 1, w: 1}}\n");
+    w->functions[0] = (tree_function){.name = names[0], .argument_count = 2};
+    w->maker.scope = &arguments;
+    for (size_t i = 1; i < FUNCTIONS; i++) {
+        w->maker.function_count = i;
+        w->functions[i] = (tree_function){
+            .name = names[i], .argument_count = 3, .body = tree_make(&w->maker, TREE_NUMBER, 3)};
+        st_buffer_printf(text, "  %s:\n    args: {a: 1, b: 1, x: 1}\n", names[i]);
+        write_formula(w, w->functions[i].body, text);
+    }
+    w->maker.function_count = FUNCTIONS;
+}
+
+static void make_cells(world *w, st_buffer *text)
+{
+    st_buffer_text(text, "cells:\n");
+    w->maker.scope = &w->scope;
+    for (size_t i = 0; i < CELLS; i++) {
+        size_t pick = random_below(w->maker.random, 6);
+        tree_type type = pick < 4 ? TREE_NUMBER : pick == 4 ? TREE_TRUTH : TREE_GEAR;
+        w->cells[i] = tree_make(&w->maker, type, DEPTH);
+        const char *name = st_arena_printf(w->own->arena, "c%zu", i);
+        st_buffer_printf(text, "  %s:\n    unit: %s\n", name, units[type]);
+        write_formula(w, w->cells[i], text);
+        w->scope.names[w->scope.count] = name;
+        w->scope.types[w->scope.count++] = type;
+    }
+}
+
+static void make_text(world *w)
+{
+    st_buffer text = {0};
+    st_buffer_text(&text, "sheet: t\nenums:\n  gear: [none, half, full]\ninputs:\n");
+    for (size_t i = 0; i < INPUTS; i++) {
+        st_buffer_printf(&text, "  %s: {from: a.%s, unit: %s}\n", input_names[i], input_names[i],
+                         units[input_types[i]]);
+        w->scope.names[i] = input_names[i];
+        w->scope.types[i] = input_types[i];
+    }
+    w->scope.count = INPUTS;
+    w->scope.varying = INPUTS;
+    make_functions(w, &text);
+    make_cells(w, &text);
+    assert_false(text.failed);
+    w->text = st_arena_copy(w->own->arena, text.data, text.length);
+    assert_non_null(w->text);
+    st_buffer_free(&text);
+}
+
+static st_status evaluate_given(void *self, size_t rows, const double *const *arguments,
+                                double *values)
+{
+    (void)self;
+    for (size_t i = 0; i < rows; i++)
+        values[i] = tree_provided(arguments[0][i], arguments[1][i]);
+    return ST_OK;
+}
+
+/* The provider outlives every program of these tests. */
+static st_unit given_units[2];
+static st_provider given = {.name = "given",
+                            .source = "test",
+                            .argument_units = given_units,
+                            .argument_count = 2,
+                            .evaluate = evaluate_given};
+
+static void make_world(world *w, shelf *own, property_random *random)
+{
+    *w = (world){.own = own};
+    w->maker = (tree_maker){.random = random, .arena = own->arena, .functions = w->functions};
+    make_text(w);
+    given.unit = given_units[0] = given_units[1] = st_unit_one();
+    const st_provider *providers[] = {&given, NULL};
+    w->program = compile_for(own, w->text, NULL, providers);
+}
+
+static double random_input(property_random *random, tree_type type)
+{
+    if (type != TREE_NUMBER)
+        return (double)random_below(random, type == TREE_TRUTH ? 2 : 3);
+    switch (random_below(random, 8)) {
+    case 0:
+        return 0;
+    case 1:
+        return random_between(random, -3, 9);
+    case 2:
+        return random_magnitude(random, 300);
+    case 3:
+        return random_between(random, -9, 9) + 0.5;
+    default:
+        return random_magnitude(random, 3);
+    }
+}
+
+/* --- programs -------------------------------------------------------------------------------- */
+
+/* The sign of a zero is no part of the language. */
+static bool same_value(double value, double expected)
+{
+    return isnan(expected) ? !isfinite(value) : value == expected;
+}
+
+static void check_row(const world *w, const double *inputs, const double *outputs)
+{
+    double scope[INPUTS + CELLS];
+    memcpy(scope, inputs, INPUTS * sizeof *inputs);
+    for (size_t i = 0; i < CELLS; i++) {
+        scope[INPUTS + i] = tree_value(w->cells[i], scope, w->functions);
+        if (!same_value(outputs[i], scope[INPUTS + i]))
+            fail_msg("c%zu is %.17g and not %.17g for x=%.17g y=%.17g z=%.17g u=%.17g p=%g q=%g "
+                     "g=%g in\n%s",
+                     i, outputs[i], scope[INPUTS + i], inputs[0], inputs[1], inputs[2], inputs[3],
+                     inputs[4], inputs[5], inputs[6], w->text);
+    }
+}
+
+static table random_table(world *w, size_t rows)
+{
+    size_t strides[INPUTS];
+    for (size_t i = 0; i < INPUTS; i++)
+        strides[i] = random_below(w->maker.random, 8) < 6 ? random_below(w->maker.random, 2) : 3;
+    table t = make_table(w->own, st_program_sheet(w->program), strides, rows);
+    for (size_t i = 0; i < INPUTS; i++) {
+        for (size_t row = 0; row <= rows * strides[i]; row++)
+            t.values[i][row] = random_input(w->maker.random, input_types[i]);
+    }
+    return t;
+}
+
+static void with_shelf(void **state, void (*run)(shelf *own, property_random *random))
+{
+    for (size_t i = 0; i < SHEETS; i++) {
+        void *own = NULL;
+        assert_int_equal(make_shelf(&own), 0);
+        run(own, *state);
+        assert_int_equal(drop_shelf(&own), 0);
+    }
+}
+
+static void run_rows(shelf *own, property_random *random)
+{
+    world w;
+    make_world(&w, own, random);
+    for (size_t row = 0; row < ROWS; row++) {
+        double inputs[INPUTS];
+        for (size_t i = 0; i < INPUTS; i++)
+            inputs[i] = random_input(random, input_types[i]);
+        check_row(&w, inputs, run_row(own, w.program, inputs));
+    }
+}
+
+static void programs_give_what_the_trees_give(void **state)
+{
+    with_shelf(state, run_rows);
+}
+
+static void run_blocks(shelf *own, property_random *random)
+{
+    world w;
+    make_world(&w, own, random);
+    table t = random_table(&w, 1 + random_below(random, 700));
+    assert_block_equals_rows(own, w.program, &t);
+}
+
+static void blocks_give_the_bits_of_rows(void **state)
+{
+    with_shelf(state, run_blocks);
+}
+
+static void explain_rows(shelf *own, property_random *random)
+{
+    world w;
+    make_world(&w, own, random);
+    double inputs[INPUTS];
+    for (size_t i = 0; i < INPUTS; i++)
+        inputs[i] = random_input(random, input_types[i]);
+    const double *outputs = run_row(own, w.program, inputs);
+    bool finite = true;
+    for (size_t i = 0; i < CELLS; i++) {
+        const st_explanation *explanation = NULL;
+        st_status status =
+            st_program_explain(w.program, inputs, st_program_output_name(w.program, i), 4,
+                               own->arena, &explanation, own->errors);
+        assert_int_equal(status, ST_OK);
+        assert_double(explanation->value, outputs[i], explanation->name);
+        finite = finite && isfinite(outputs[i]);
+    }
+    st_errors_clear(own->errors);
+    st_status status = st_program_verify(w.program, inputs, own->errors);
+    bool told = st_errors_count(own->errors, ST_SEVERITY_ERROR) > 0;
+    if (finite != (status == ST_OK) || finite == told)
+        fail_msg("finite %d, status %d: %s%s", finite, status, said(own), w.text);
+    for (size_t i = 0; i < st_errors_size(own->errors); i++) {
+        const st_error *error = st_errors_at(own->errors, i);
+        assert_contains(error->message, "has no value");
+        assert_true(error->place.line > 0 && error->place.column > 0);
+    }
+}
+
+static void explanations_and_faults_agree_with_the_program(void **state)
+{
+    with_shelf(state, explain_rows);
+}
+
+/* --- the parser ------------------------------------------------------------------------------ */
+
+static void print_tree(const tree *node, st_buffer *buffer)
+{
+    if (node->op == TREE_LITERAL || node->op == TREE_NAME) {
+        st_buffer_text(buffer, node->text);
+        return;
+    }
+    st_buffer_printf(buffer, "(%s", node->op == TREE_CALL ? node->text : tree_words[node->op]);
+    for (size_t i = 0; i < node->count; i++) {
+        st_buffer_text(buffer, " ");
+        print_tree(node->operands[i], buffer);
+    }
+    st_buffer_text(buffer, ")");
+}
+
+static void print_expr(const st_expr *expr, st_buffer *buffer)
+{
+    if (expr->child_count == 0 && expr->kind != ST_EXPR_CALL) {
+        st_buffer_text(buffer, expr->kind == ST_EXPR_NUMBER ? expr->text : expr->name);
+        return;
+    }
+    st_buffer_printf(buffer, "(%s",
+                     expr->kind == ST_EXPR_CALL ? expr->name : st_operator_text(expr->op));
+    for (uint32_t i = 0; i < expr->child_count; i++) {
+        st_buffer_text(buffer, " ");
+        print_expr(expr->children[i], buffer);
+    }
+    st_buffer_text(buffer, ")");
+}
+
+static st_formula parse(shelf *own, const char *text, size_t length)
+{
+    st_formula formula = {.text = text, .length = length, .place = {"f", 1, 1}};
+    if (st_expr_parse(&formula, own->arena, own->errors) != ST_OK)
+        fail_msg("'%.*s' is refused: %s", (int)length, text, said(own));
+    return formula;
+}
+
+static char *printed(shelf *own, const st_expr *expr)
+{
+    st_buffer buffer = {0};
+    print_expr(expr, &buffer);
+    char *text = st_arena_copy(own->arena, buffer.data, buffer.length);
+    st_buffer_free(&buffer);
+    return text;
+}
+
+/* The text of every piece, read alone, is that piece. */
+static void check_spans(shelf *own, const char *text, const st_expr *expr)
+{
+    st_formula piece = parse(own, text + expr->offset, expr->length);
+    assert_string_equal(printed(own, piece.expr), printed(own, expr));
+    for (uint32_t i = 0; i < expr->child_count; i++) {
+        const st_expr *child = expr->children[i];
+        assert_true(child->offset >= expr->offset &&
+                    child->offset + child->length <= expr->offset + expr->length);
+        check_spans(own, text, child);
+    }
+}
+
+static void read_back(shelf *own, property_random *random)
+{
+    static const tree_scope scope = {.names = {"x", "T_comp", "p", "g"},
+                                     .types = {TREE_NUMBER, TREE_NUMBER, TREE_TRUTH, TREE_GEAR},
+                                     .count = 4,
+                                     .varying = 4};
+    static const tree_function functions[] = {{"ring", 2, NULL}, {"f", 1, NULL}};
+    tree_maker maker = {random, own->arena, &scope, functions, 2};
+    const tree *meant = tree_make(&maker, (tree_type)random_below(random, TREE_TYPES), 6);
+    st_buffer text = {0};
+    st_buffer expected = {0};
+    tree_write(random, meant, 1, &text);
+    print_tree(meant, &expected);
+    st_formula formula = parse(own, text.data, text.length);
+    const char *found = printed(own, formula.expr);
+    if (strcmp(found, expected.data) != 0)
+        fail_msg("'%s' is read as %s and not as %s", text.data, found, expected.data);
+    check_spans(own, text.data, formula.expr);
+    st_buffer_free(&text);
+    st_buffer_free(&expected);
+}
+
+static void formulas_are_read_as_they_were_meant(void **state)
+{
+    for (int i = 0; i < 8; i++)
+        with_shelf(state, read_back);
+}
+
+/* A formula with a piece taken out, doubled or exchanged is read or refused, never more. */
+static void mangle(shelf *own, property_random *random)
+{
+    static const tree_scope scope = {.names = {"x"}, .types = {TREE_NUMBER}, .count = 1};
+    static const char signs[] = "()+-*/^<>=!,.[]{}%&|?0x_ eE#\"'\\\x7F\x01\xC3\xA9";
+    tree_maker maker = {.random = random, .arena = own->arena, .scope = &scope};
+    const tree *meant = tree_make(&maker, TREE_NUMBER, 5);
+    st_buffer text = {0};
+    tree_write(random, meant, 1, &text);
+    for (size_t i = 1 + random_below(random, 3); i-- > 0;)
+        text.data[random_below(random, text.length)] =
+            signs[random_below(random, sizeof signs - 1)];
+    st_formula formula = {.text = text.data, .length = text.length, .place = {"f", 1, 1}};
+    st_status status = st_expr_parse(&formula, own->arena, own->errors);
+    assert_int_equal(st_errors_count(own->errors, ST_SEVERITY_ERROR), status == ST_OK ? 0 : 1);
+    if (status == ST_OK)
+        check_spans(own, text.data, formula.expr);
+    else
+        assert_in_range(st_errors_at(own->errors, 0)->place.column, 1, text.length + 1);
+    st_buffer_free(&text);
+}
+
+static void mangled_formulas_are_read_or_refused(void **state)
+{
+    for (int i = 0; i < 8; i++)
+        with_shelf(state, mangle);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(programs_give_what_the_trees_give),
+        cmocka_unit_test(blocks_give_the_bits_of_rows),
+        cmocka_unit_test(explanations_and_faults_agree_with_the_program),
+        cmocka_unit_test(formulas_are_read_as_they_were_meant),
+        cmocka_unit_test(mangled_formulas_are_read_or_refused),
+    };
+    return cmocka_run_group_tests_name("expressions", tests, property_setup, NULL);
+}
