@@ -434,20 +434,17 @@ static void literals_must_exist_in_base_units(void **state)
 /* `count` times `part`, then `middle`, then `count` times `end`. */
 static char *repeat(shelf *own, const char *part, const char *middle, const char *end, size_t count)
 {
-    size_t part_length = strlen(part);
-    size_t end_length = strlen(end);
-    size_t middle_length = strlen(middle);
-    char *text =
-        st_arena_alloc(own->arena, count * (part_length + end_length) + middle_length + 1, 1);
-    assert_non_null(text);
-    char *at = text;
-    for (size_t i = 0; i < count; i++, at += part_length)
-        memcpy(at, part, part_length);
-    memcpy(at, middle, middle_length);
-    at += middle_length;
-    for (size_t i = 0; i < count; i++, at += end_length)
-        memcpy(at, end, end_length);
-    return text;
+    st_buffer text = {0};
+    for (size_t i = 0; i < count; i++)
+        st_buffer_text(&text, part);
+    st_buffer_text(&text, middle);
+    for (size_t i = 0; i < count; i++)
+        st_buffer_text(&text, end);
+    assert_false(text.failed);
+    char *copy = st_arena_copy(own->arena, text.data, text.length);
+    assert_non_null(copy);
+    st_buffer_free(&text);
+    return copy;
 }
 
 static void nesting_is_bounded(void **state)

@@ -8,6 +8,7 @@
 
 #include "steptime/arena.h"
 
+/* NOLINTBEGIN(bugprone-reserved-identifier): the linker wants these names */
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
@@ -24,6 +25,7 @@ void *__wrap_st_arena_alloc(st_arena *arena, size_t count, size_t size_bytes);
 char *__wrap_st_arena_copy(st_arena *arena, const char *text, size_t length);
 void *__wrap_st_arena_grow(st_arena *arena, void *items, size_t size_bytes, size_t needed,
                            size_t *capacity);
+/* NOLINTEND(bugprone-reserved-identifier) */
 
 /* Allocations until the first failure, and whether all later ones fail too. */
 static struct {
