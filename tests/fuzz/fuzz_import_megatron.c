@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A log, script or command line of any bytes, and assignments. */
+#include "fuzz_import.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    fuzz_import(st_import_megatron, data, size);
+    return 0;
+}
