@@ -533,30 +533,43 @@ static void put_recompute(megatron_run *run)
     (void)is_given(run, "recompute_modules");
 }
 
+/* The type that a name of PyTorch or Transformer Engine stands for. */
+static const char *moment_type(const char *name)
+{
+    static const struct {
+        const char *word;
+        const char *type;
+    } types[] = {
+        {"fp8", "fp8"}, {"uint8", "fp8"}, {"bf16", "bf16"}, {"bfloat16", "bf16"}, {"16", "fp16"}};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (strstr(name, types[i].word) != NULL)
+            return types[i].type;
+    return "fp32";
+}
+
+/* bf16 accumulates and reduces gradients in fp32 unless told otherwise. */
+static void put_gradients(megatron_run *run, bool bf16, const char *type)
+{
+    bool fp32 = is_true(run, "accumulate_allreduce_grads_in_fp32", bf16) ||
+                strstr(text_of(run, "grad_reduce_in_bf16"), "False") != NULL;
+    if (is_true(run, "grad_reduce_in_bf16", false))
+        fp32 = false;
+    st_draft_put(run->draft, "precision.gradients", 0, fp32 ? "fp32" : type,
+                 "accumulate_allreduce_grads_in_fp32, always with bf16");
+}
+
 static void put_precision(megatron_run *run)
 {
     bool bf16 = is_true(run, "bf16", false);
     bool fp16 = is_true(run, "fp16", false);
     const char *moment = text_of(run, "exp_avg_dtype");
-    bool fp32_grads = is_true(run, "accumulate_allreduce_grads_in_fp32", bf16) ||
-                      strstr(text_of(run, "grad_reduce_in_bf16"), "False") != NULL;
     const char *type = bf16 ? "bf16" : fp16 ? "fp16" : "fp32";
     st_draft_put(run->draft, "precision.weights", 0, type,
-                 bf16   ? "bf16"
-                 : fp16 ? "fp16"
-                        : "neither bf16 nor fp16");
+                 bf16 || fp16 ? type : "neither bf16 nor fp16");
     st_draft_put(run->draft, "precision.communication", 0, type, "as the weights");
-    if (is_true(run, "grad_reduce_in_bf16", false))
-        fp32_grads = false;
-    st_draft_put(run->draft, "precision.gradients", 0, fp32_grads ? "fp32" : type,
-                 "accumulate_allreduce_grads_in_fp32, always with bf16");
+    put_gradients(run, bf16, type);
     if (is_true(run, "use_precision_aware_optimizer", false) && moment[0] != '\0')
-        st_draft_put(run->draft, "precision.optimizer", 0,
-                     strstr(moment, "fp8") != NULL || strstr(moment, "uint8") != NULL       ? "fp8"
-                     : strstr(moment, "bf16") != NULL || strstr(moment, "bfloat16") != NULL ? "bf16"
-                     : strstr(moment, "16") != NULL                                         ? "fp16"
-                                                    : "fp32",
-                     "exp_avg_dtype");
+        st_draft_put(run->draft, "precision.optimizer", 0, moment_type(moment), "exp_avg_dtype");
     (void)is_given(run, "exp_avg_sq_dtype");
     if (is_given(run, "fp8") || is_given(run, "fp8_format"))
         st_draft_put_bool(run->draft, "precision.fp8", true, "fp8_format");
@@ -565,9 +578,22 @@ static void put_precision(megatron_run *run)
                  is_true(run, "gradient_accumulation_fusion", true));
 }
 
-static void put_overlap(megatron_run *run)
+static void put_attention_kernel(megatron_run *run)
 {
     const char *backend = text_of(run, "attention_backend");
+    bool flash = is_true(run, "use_flash_attn", false) || strstr(backend, "flash") != NULL ||
+                 strstr(backend, "fused") != NULL;
+    bool unfused = strstr(backend, "unfused") != NULL || strstr(backend, "local") != NULL;
+    (void)is_true(run, "use_flash_attn_v2", false);
+    if (flash || unfused)
+        st_draft_put(run->draft, "attention", 0, unfused ? "unfused" : "flash",
+                     unfused || strstr(backend, "f") != NULL ? "attention_backend"
+                                                             : "use_flash_attn");
+    (void)is_given(run, "transformer_impl");
+}
+
+static void put_overlap(megatron_run *run)
+{
     if (is_true(run, "overlap_grad_reduce", false))
         st_draft_put(run->draft, "overlap.gradients", 0, "1", "overlap_grad_reduce");
     if (is_true(run, "overlap_param_gather", false))
@@ -582,15 +608,6 @@ static void put_overlap(megatron_run *run)
     if (is_true(run, "overlap_p2p_communication", false) || is_true(run, "overlap_p2p_comm", false))
         st_draft_note(run->draft, "Transfers between stages overlap with computation: set "
                                   "overlap.pp to the share that hides.");
-    bool flash = is_true(run, "use_flash_attn", false) || strstr(backend, "flash") != NULL ||
-                 strstr(backend, "fused") != NULL;
-    bool unfused = strstr(backend, "unfused") != NULL || strstr(backend, "local") != NULL;
-    (void)is_true(run, "use_flash_attn_v2", false);
-    if (flash || unfused)
-        st_draft_put(run->draft, "attention", 0, unfused ? "unfused" : "flash",
-                     unfused || strstr(backend, "f") != NULL ? "attention_backend"
-                                                             : "use_flash_attn");
-    (void)is_given(run, "transformer_impl");
 }
 
 /* ---- what was not used ---- */
@@ -673,6 +690,7 @@ static st_status import_run(megatron_run *run, st_buffer *job)
     put_recompute(run);
     put_precision(run);
     put_overlap(run);
+    put_attention_kernel(run);
     megatron_put_time(run);
     note_unused(run);
     return st_draft_write(draft,

@@ -169,29 +169,32 @@ static void read_escape(shell_reader *reader)
         add_character(reader, c);
 }
 
+/* A character of the text that ends no word: a quote, a comment, an escape, or one of the word. */
+static void take_character(shell_reader *reader, char c)
+{
+    bool is_quote = c == '"' || c == '\'';
+    if (is_quote && (reader->quote == '\0' || reader->quote == c))
+        reader->quote = reader->quote == c ? '\0' : c;
+    else if (c == '#' && reader->word_length == 0 && reader->quote == '\0')
+        skip_comment(reader);
+    else if (c == '\\' && reader->quote != '\'')
+        read_escape(reader);
+    else if (!is_separator(c) && c != '\0')
+        add_character(reader, c);
+}
+
 /* The next word, without quotes; false at the end. Blanks inside of quotes separate too. */
 static bool read_word(shell_reader *reader)
 {
     reader->word_length = 0;
     while (reader->offset < reader->length) {
         char c = reader->text[reader->offset++];
-        bool is_quote = c == '"' || c == '\'';
-        if (c == '\n')
-            reader->line++;
         if (is_separator(c) && reader->word_length > 0) {
-            reader->line -= c == '\n' ? 1 : 0; /* the word's own line */
-            reader->offset -= c == '\n' ? 1 : 0;
+            reader->offset -= c == '\n' ? 1 : 0; /* the word keeps its own line */
             break;
         }
-        if (is_quote && (reader->quote == '\0' || reader->quote == c)) {
-            reader->quote = reader->quote == c ? '\0' : c;
-        } else if (c == '#' && reader->word_length == 0 && reader->quote == '\0') {
-            skip_comment(reader);
-        } else if (c == '\\' && reader->quote != '\'') {
-            read_escape(reader);
-        } else if (!is_separator(c) && c != '\0') {
-            add_character(reader, c);
-        }
+        reader->line += c == '\n' ? 1 : 0;
+        take_character(reader, c);
     }
     reader->word[reader->word_length] = '\0';
     return reader->word_length > 0;

@@ -26,31 +26,36 @@ static size_t find_dots(const megatron_line *line)
     return line->length;
 }
 
+/* Where two blanks stand behind a name; length when they do nowhere. */
+static size_t find_blanks(const megatron_line *line)
+{
+    for (size_t i = 1; i + 1 < line->length; i++)
+        if (is_name_character(line->text[i - 1]) && line->text[i] == ' ' &&
+            line->text[i + 1] == ' ')
+            return i;
+    return line->length;
+}
+
+static size_t skip(const megatron_line *line, size_t at, char c)
+{
+    while (at < line->length && line->text[at] == c)
+        at++;
+    return at;
+}
+
 /*
  * "  NAME ..... VALUE", behind whatever a launcher puts in front. Names of 48 letters and more
  * leave no room for dots: "  NAME  VALUE".
  */
 static void read_dump_line(megatron_run *run, const megatron_line *line)
 {
-    size_t end = find_dots(line);
-    size_t value = end;
-    size_t start;
-    if (end < line->length) {
-        for (value++; value < line->length && line->text[value] == '.';)
-            value++;
-    } else {
-        for (end = 1; end + 1 < line->length; end++)
-            if (is_name_character(line->text[end - 1]) && line->text[end] == ' ' &&
-                line->text[end + 1] == ' ')
-                break;
-        if (end + 1 >= line->length)
-            return;
-        value = end;
-    }
-    for (start = end; start > 0 && is_name_character(line->text[start - 1]);)
+    size_t dots = find_dots(line);
+    size_t end = dots < line->length ? dots : find_blanks(line);
+    size_t value = dots < line->length ? skip(line, dots + 1, '.') : end;
+    size_t start = end;
+    while (start > 0 && is_name_character(line->text[start - 1]))
         start--;
-    while (value < line->length && line->text[value] == ' ')
-        value++;
+    value = skip(line, value, ' ');
     size_t length = line->length;
     while (length > value && line->text[length - 1] == ' ')
         length--;

@@ -287,8 +287,8 @@ st_status st_file_read_table(const char *path, st_place place, st_arena *arena, 
     return read_file(&request, source);
 }
 
-st_status st_file_read_foreign(const char *path, st_place place, st_arena *arena,
-                               st_source *source, st_errors *errors)
+st_status st_file_read_foreign(const char *path, st_place place, st_arena *arena, st_source *source,
+                               st_errors *errors)
 {
     const file_request request = {&foreign_file, path, place, arena, errors};
     if (strcmp(path, "-") != 0)

@@ -82,7 +82,8 @@ calls() {
     grep -c "$1" "$work/calls.txt"
 }
 
-program_names='gcc libc6-dev meson ninja-build pkg-config libyaml-dev libyajl-dev libgsl-dev zlib1g-dev'
+program_names='gcc libc6-dev meson ninja-build pkg-config libyaml-dev libyajl-dev libgsl-dev'
+program_names+=' zlib1g-dev'
 
 install_all() {
     tr ' ' '\n' <<<"$program_names" >"$work/installed.txt"
