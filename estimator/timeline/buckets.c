@@ -31,21 +31,31 @@ size_t st_buckets_visit(const st_layers *layers, const st_bucket_caps *caps,
 typedef struct st_bucket_clock {
     const st_bucket_times *times;
     double free_at; /* when the previous bucket's all-reduce ends */
+    double price;   /* so far: the pass reaches a point of its work this much later */
 } st_bucket_clock;
 
 static bool send(void *context, const st_bucket *bucket)
 {
     st_bucket_clock *clock = context;
-    double ready = bucket->ready_frac * clock->times->backward;
+    const st_bucket_times *times = clock->times;
+    double ready = bucket->ready_frac * times->backward + clock->price;
     double begin = ready > clock->free_at ? ready : clock->free_at;
-    clock->free_at = begin + clock->times->start + bucket->bytes * clock->times->per_byte;
+    double busy = times->start + bucket->bytes * times->per_byte;
+    double left = times->backward + clock->price - begin; /* of the pass, undisturbed */
+    if (left > 0) {
+        double beside = busy < left * times->slowdown ? busy : left * times->slowdown;
+        clock->price += beside - beside / times->slowdown;
+    }
+    clock->free_at = begin + busy;
     return true;
 }
 
-double st_buckets_exposed(const st_layers *layers, const st_bucket_caps *caps,
-                          const st_bucket_times *times)
+st_bucket_outcome st_buckets_run(const st_layers *layers, const st_bucket_caps *caps,
+                                 const st_bucket_times *times)
 {
     st_bucket_clock clock = {.times = times};
     (void)st_buckets_visit(layers, caps, send, &clock);
-    return clock.free_at > times->backward ? clock.free_at - times->backward : 0;
+    double end = times->backward + clock.price;
+    return (st_bucket_outcome){.exposed = clock.free_at > end ? clock.free_at - end : 0,
+                               .price = clock.price};
 }

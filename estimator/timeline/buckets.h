@@ -29,17 +29,24 @@ typedef struct st_bucket {
 size_t st_buckets_visit(const st_layers *layers, const st_bucket_caps *caps,
                         bool (*visit)(void *context, const st_bucket *bucket), void *context);
 
-/*
- * Time by which the last bucket's all-reduce outlasts the backward pass, in the unit of the times
- * given. A bucket costs start + bytes*per_byte, one after the other, each once it is ready.
- */
+/* A bucket costs start + bytes*per_byte, one after the other, each once it is ready. */
 typedef struct st_bucket_times {
-    double backward;
+    double backward; /* the pass alone, nothing beside it */
     double start;
     double per_byte;
+    double slowdown; /* of the pass while a bucket is on its way, 1: none */
 } st_bucket_times;
 
-double st_buckets_exposed(const st_layers *layers, const st_bucket_caps *caps,
-                          const st_bucket_times *times);
+typedef struct st_bucket_outcome {
+    double exposed; /* by which the last all-reduce outlasts the backward pass */
+    double price;   /* by which the all-reduces beside it lengthen the backward pass */
+} st_bucket_outcome;
+
+/*
+ * Runs the backward pass with its all-reduces, in the unit of the times given. While a bucket is on
+ * its way, the pass advances at 1/slowdown of its speed, and later buckets become ready later.
+ */
+st_bucket_outcome st_buckets_run(const st_layers *layers, const st_bucket_caps *caps,
+                                 const st_bucket_times *times);
 
 #endif

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_ARGUMENTS = 6 };
+enum { MOST_ARGUMENTS = 7 };
 
 typedef struct st_builtin_entry {
     const char *name;
@@ -87,14 +87,26 @@ static double buckets_between(const st_layers *layers, const double *arguments)
     return range.count;
 }
 
-/* arguments: first cap, cap, width, backward pass, start of an all-reduce, bytes per second */
-static double bucket_exposed(const st_layers *layers, const double *arguments)
+/* arguments: first cap, cap, width, backward pass, start of an all-reduce, bytes per second,
+ * slowdown of the pass beside an all-reduce */
+static st_bucket_outcome run_buckets(const st_layers *layers, const double *arguments)
 {
     st_bucket_caps caps = caps_of(arguments);
     st_bucket_times times = {.backward = arguments[3],
                              .start = arguments[4],
-                             .per_byte = arguments[5] > 0 ? 1 / arguments[5] : (double)NAN};
-    return st_buckets_exposed(layers, &caps, &times);
+                             .per_byte = arguments[5] > 0 ? 1 / arguments[5] : (double)NAN,
+                             .slowdown = arguments[6] >= 1 ? arguments[6] : (double)NAN};
+    return st_buckets_run(layers, &caps, &times);
+}
+
+static double bucket_exposed(const st_layers *layers, const double *arguments)
+{
+    return run_buckets(layers, arguments).exposed;
+}
+
+static double bucket_price(const st_layers *layers, const double *arguments)
+{
+    return run_buckets(layers, arguments).price;
 }
 
 static const st_builtin_entry entries[] = {
@@ -103,7 +115,8 @@ static const st_builtin_entry entries[] = {
     {"bucket_count", {"B", "B", "B", NULL}, "1", bucket_count},
     {"bucket_largest", {"B", "B", "B", NULL}, "B", bucket_largest},
     {"buckets_between", {"B", "B", "B", "B", "B", NULL}, "1", buckets_between},
-    {"bucket_exposed", {"B", "B", "B", "s", "s", "B/s"}, "s", bucket_exposed},
+    {"bucket_exposed", {"B", "B", "B", "s", "s", "B/s", "1"}, "s", bucket_exposed},
+    {"bucket_price", {"B", "B", "B", "s", "s", "B/s", "1"}, "s", bucket_price},
 };
 
 enum { ENTRIES = sizeof(entries) / sizeof(entries[0]) };

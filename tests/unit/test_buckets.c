@@ -139,15 +139,52 @@ static void exposed_time_follows_the_clock(void **state)
 {
     (void)state;
     st_bucket_caps caps = {.first_bytes = 600, .cap_bytes = 900, .width_bytes = 2};
-    st_bucket_times times = {.backward = 8000, .start = 11, .per_byte = 2.385};
+    st_bucket_times times = {.backward = 8000, .start = 11, .per_byte = 2.385, .slowdown = 1};
     /* Ready at 334, 3230 and 8000; each transfer ends before the next is ready. */
-    assert_true(fabs(st_buckets_exposed(&small, &caps, &times) - (11 + 1426 * 2.385)) < 1e-9);
+    assert_true(fabs(st_buckets_run(&small, &caps, &times).exposed - (11 + 1426 * 2.385)) < 1e-9);
     times.per_byte = 7.5;
     /* Now they queue: 334+11+4650 = 4995, then 4995+11+7185 = 12191, then 12191+11+10695. */
-    assert_true(fabs(st_buckets_exposed(&small, &caps, &times) - (22897 - 8000)) < 1e-9);
+    assert_true(fabs(st_buckets_run(&small, &caps, &times).exposed - (22897 - 8000)) < 1e-9);
     caps.first_bytes = caps.cap_bytes = 1e9;
     /* One bucket: nothing overlaps. */
-    assert_true(fabs(st_buckets_exposed(&small, &caps, &times) - (11 + 3004 * 7.5)) < 1e-9);
+    assert_true(fabs(st_buckets_run(&small, &caps, &times).exposed - (11 + 3004 * 7.5)) < 1e-9);
+}
+
+static void hiding_has_a_price(void **state)
+{
+    (void)state;
+    st_bucket_caps caps = {.first_bytes = 600, .cap_bytes = 900, .width_bytes = 2};
+    st_bucket_times times = {.backward = 8000, .start = 11, .per_byte = 2.385, .slowdown = 1.4};
+    /* Ready at 334; 1489.7 beside it cost 1489.7*(1 - 1/1.4). The second is ready at 3230 and as
+     * much later, and 958 bytes cost 2295.83; the third starts when the pass has ended. */
+    double price = (11 + 620 * 2.385 + 11 + 958 * 2.385) * (1 - 1 / 1.4);
+    st_bucket_outcome outcome = st_buckets_run(&small, &caps, &times);
+    assert_true(fabs(outcome.price - price) < 1e-9);
+    assert_true(fabs(outcome.exposed - (11 + 1426 * 2.385)) < 1e-9);
+    times.per_byte = 7.5;
+    /* Now they queue from 334 on: the pass has 7666 left and needs 1.4 times as long for them. */
+    outcome = st_buckets_run(&small, &caps, &times);
+    assert_true(fabs(outcome.price - 0.4 * 7666) < 1e-9);
+    assert_true(fabs(outcome.exposed - (22897 - 334 - 1.4 * 7666)) < 1e-9);
+}
+
+/* The pass does all of its work, however it is slowed: what it takes is the work, and the time that
+ * it runs beside all-reduces less the work done in it. */
+static void slower_passes_end_later(void **state)
+{
+    (void)state;
+    st_bucket_caps caps = {.first_bytes = 500, .cap_bytes = 700, .width_bytes = 2};
+    double end_before = 0;
+    for (double slowdown = 1; slowdown < 9; slowdown *= 1.17) {
+        st_bucket_times times = {
+            .backward = 6170, .start = 7, .per_byte = 1.913, .slowdown = slowdown};
+        st_bucket_outcome outcome = st_buckets_run(&small, &caps, &times);
+        double end = times.backward + outcome.price + outcome.exposed;
+        assert_true(end >= end_before);
+        assert_true(outcome.price <= times.backward * (slowdown - 1) + 1e-9);
+        assert_true(slowdown > 1 || outcome.price == 0);
+        end_before = end;
+    }
 }
 
 /* --- faulty lists ---------------------------------------------------------------------------- */
@@ -226,6 +263,8 @@ int main(void)
         cmocka_unit_test(a_visitor_may_stop),
         cmocka_unit_test(bytes_are_never_lost),
         cmocka_unit_test(exposed_time_follows_the_clock),
+        cmocka_unit_test(hiding_has_a_price),
+        cmocka_unit_test(slower_passes_end_later),
         cmocka_unit_test_setup_teardown(faulty_lists_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(an_unknown_list_is_named, setup, teardown),
     };
