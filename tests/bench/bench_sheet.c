@@ -16,13 +16,13 @@
 
 extern char **environ;
 
-enum { ROWS = 4096 };
-
-static const char sheet_name[] = "li2024";
-static const char job_name[] = "gpt-3b-32x3090";
+enum { ROWS = 4096, CASES = 6 };
 
 typedef struct setting {
     const char *program_path;
+    const char *sheet_name;
+    const char *job_name;
+    bool with_checks;
     st_arena *arena;
     st_errors *errors;
     st_paths *paths;
@@ -33,6 +33,7 @@ typedef struct setting {
     size_t output_count;
     double *inputs;  /* one row */
     double *outputs; /* one row */
+    double *checks;  /* one row */
     double **input_columns;
     double **block_columns;
     double **scalar_columns;
@@ -57,13 +58,14 @@ static void *allocate(st_arena *arena, size_t count, size_t size_bytes)
     return memory;
 }
 
-static const st_program *load_program(const st_paths *paths, st_arena *arena, st_errors *errors)
+static const st_program *load_program(const setting *s, st_arena *arena, st_errors *errors)
 {
     const st_sheet *sheet = NULL;
     const st_program *program = NULL;
-    st_program_options options = {.without_checks = true};
-    st_sheet_reader reader = st_paths_sheet_reader(paths);
-    demand(st_sheet_load(&reader, sheet_name, arena, &sheet, errors) == ST_OK, "no sheet", errors);
+    st_program_options options = {.without_checks = !s->with_checks};
+    st_sheet_reader reader = st_paths_sheet_reader(s->paths);
+    demand(st_sheet_load(&reader, s->sheet_name, arena, &sheet, errors) == ST_OK, "no sheet",
+           errors);
     demand(st_program_compile(sheet, &options, arena, &program, errors) == ST_OK, "no program",
            errors);
     return program;
@@ -100,12 +102,12 @@ static void prepare(setting *s)
     s->errors = st_errors_create();
     demand(s->arena && s->errors, "out of memory", NULL);
     demand(st_paths_create(NULL, 0, &s->paths, s->errors) == ST_OK, "no paths", s->errors);
-    s->program = load_program(s->paths, s->arena, s->errors);
+    s->program = load_program(s, s->arena, s->errors);
     s->sheet = st_program_sheet(s->program);
     s->workspace = st_workspace_create(s->program);
     demand(s->workspace != NULL, "out of memory", NULL);
-    demand(st_job_load(s->paths, job_name, NULL, 0, s->arena, &job, s->errors) == ST_OK, "no job",
-           s->errors);
+    demand(st_job_load(s->paths, s->job_name, NULL, 0, s->arena, &job, s->errors) == ST_OK,
+           "no job", s->errors);
     demand(st_job_bind(job, s->sheet, s->arena, &bound, s->errors) == ST_OK, "job does not fit",
            s->errors);
     (void)st_sheet_inputs(s->sheet, &s->input_count);
@@ -115,6 +117,9 @@ static void prepare(setting *s)
         s->inputs[i] = bound[i].value;
     }
     s->outputs = allocate(s->arena, s->output_count, sizeof *s->outputs);
+    size_t check_count = 0;
+    (void)st_sheet_checks(s->sheet, &check_count);
+    s->checks = s->with_checks ? allocate(s->arena, check_count, sizeof *s->checks) : NULL;
     s->columns = allocate(s->arena, s->input_count, sizeof *s->columns);
     s->input_columns = make_columns(s->arena, s->input_count);
     s->block_columns = make_columns(s->arena, s->output_count);
@@ -128,7 +133,7 @@ static void run_load(void *context, size_t repeats)
     for (size_t i = 0; i < repeats; i++) {
         st_arena *arena = st_arena_create();
         demand(arena != NULL, "out of memory", NULL);
-        (void)load_program(s->paths, arena, s->errors);
+        (void)load_program(s, arena, s->errors);
         st_arena_destroy(arena);
     }
 }
@@ -137,7 +142,8 @@ static void run_one(void *context, size_t repeats)
 {
     const setting *s = context;
     for (size_t i = 0; i < repeats; i++) {
-        demand(st_program_run_one(s->program, s->workspace, s->inputs, s->outputs, NULL) == ST_OK,
+        demand(st_program_run_one(s->program, s->workspace, s->inputs, s->outputs, s->checks) ==
+                   ST_OK,
                "no result", NULL);
     }
 }
@@ -164,7 +170,7 @@ static void run_process(void *context, size_t repeats)
 {
     const setting *s = context;
     char *arguments[] = {(char *)(uintptr_t)s->program_path, (char[]){"estimate"},
-                         (char *)(uintptr_t)job_name, NULL};
+                         (char *)(uintptr_t)s->job_name, NULL};
     posix_spawn_file_actions_t actions;
     demand(posix_spawn_file_actions_init(&actions) == 0 &&
                posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0) == 0,
@@ -194,50 +200,65 @@ static void compare_results(setting *s)
     }
 }
 
-static bool report(const setting *s, const bench_case cases[5])
+static bool report(const setting *s, const setting *large, const bench_case cases[CASES])
 {
     double operations = (double)st_program_operation_count(s->program);
     double block_s = cases[2].median_s / ROWS;
     double scalar_s = cases[3].median_s / ROWS;
     bench_figure figures[] = {
         {"load and compile li2024", 1e3 * cases[0].median_s, "ms", 2, false},
-        {"one evaluation", 1e6 * cases[1].median_s, "us", 2, false},
+        {"one evaluation of li2024", 1e6 * cases[1].median_s, "us", 2, false},
+        {"one evaluation of megatron, all cells and checks", 1e6 * cases[5].median_s, "us", 2,
+         false},
         {"block evaluation, per operation and row", 1e9 * block_s / operations, "ns", 0.4, false},
         {"block evaluation, per row", 1e9 * block_s, "ns", 0, false},
         {"the same formulas in plain C at -O3, per row", 1e9 * scalar_s, "ns", 0, false},
         {"plain C / block evaluation", scalar_s / block_s, "x", 3, true},
         {"steptime estimate, whole process", 1e3 * cases[4].median_s, "ms", 10, false},
     };
-    printf("sheet %s: %zu operations per row; %d rows a block; median of %d rounds\n", sheet_name,
-           st_program_operation_count(s->program), ROWS, BENCH_ROUNDS);
-    for (size_t i = 0; i < 5; i++) {
+    printf("sheets %s, %s: %zu, %zu operations per row; %d rows a block; median of %d rounds\n",
+           s->sheet_name, large->sheet_name, st_program_operation_count(s->program),
+           st_program_operation_count(large->program), ROWS, BENCH_ROUNDS);
+    for (size_t i = 0; i < CASES; i++) {
         printf("  %-20s least %.4g, median %.4g, most %.4g us\n", cases[i].name,
                1e6 * cases[i].least_s, 1e6 * cases[i].median_s, 1e6 * cases[i].most_s);
     }
     return bench_print(figures, sizeof figures / sizeof figures[0]);
 }
 
+static void release(setting *s)
+{
+    st_workspace_destroy(s->workspace);
+    st_paths_destroy(s->paths);
+    st_errors_destroy(s->errors);
+    st_arena_destroy(s->arena);
+}
+
 int main(int argc, char **argv)
 {
-    setting s = {.program_path = argc == 2 ? argv[1] : NULL};
+    setting s = {.program_path = argc == 2 ? argv[1] : NULL,
+                 .sheet_name = "li2024",
+                 .job_name = "gpt-3b-32x3090"};
+    setting large = {
+        .sheet_name = "megatron", .job_name = "megatron-530b-280xa100", .with_checks = true};
     if (!s.program_path) {
         fprintf(stderr, "usage: bench_sheet PROGRAM\n");
         return 2;
     }
-    bench_case cases[] = {
+    bench_case cases[CASES] = {
         {.name = "load and compile", .clock = BENCH_CPU, .run = run_load, .context = &s},
         {.name = "one row", .clock = BENCH_CPU, .run = run_one, .context = &s},
         {.name = "block", .clock = BENCH_CPU, .run = run_block, .context = &s},
         {.name = "plain C", .clock = BENCH_CPU, .run = run_scalar, .context = &s},
         {.name = "whole process", .clock = BENCH_WALL, .run = run_process, .context = &s},
+        {.name = "one row of megatron", .clock = BENCH_CPU, .run = run_one, .context = &large},
     };
     prepare(&s);
+    prepare(&large);
     compare_results(&s);
-    bench_measure(cases, sizeof cases / sizeof cases[0]);
-    bool reached = report(&s, cases);
-    st_workspace_destroy(s.workspace);
-    st_paths_destroy(s.paths);
-    st_errors_destroy(s.errors);
-    st_arena_destroy(s.arena);
+    bench_measure(cases, CASES);
+    bool reached = report(&s, &large, cases);
+    release(&s);
+    release(&large);
     return reached ? 0 : 1;
 }

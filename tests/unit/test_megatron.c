@@ -6,9 +6,9 @@
  */
 #include "megatron_support.h"
 
-static const char *const parts[] = {"time_gemm",   "time_memory",   "time_launch", "time_tp",
-                                    "time_cp",     "time_ep",       "time_pp",     "time_dp",
-                                    "time_bubble", "time_optimizer"};
+static const char *const parts[] = {"time_gemm",   "time_memory",    "time_launch", "time_tp",
+                                    "time_cp",     "time_ep",        "time_pp",     "time_dp",
+                                    "time_bubble", "time_optimizer", "time_price"};
 static const char *const hidden[] = {"hidden_tp", "hidden_cp", "hidden_ep", "hidden_pp",
                                      "hidden_dp"};
 
@@ -486,6 +486,14 @@ static void parts_add_up_to_the_step(void **state)
             concealed += cell(&estimate, hidden[k]);
         }
         assert_near(concealed, cell(&estimate, "time_hidden"), 1e-12, jobs[i]);
+        st_estimate priced = estimate_of(own, jobs[i],
+                                         "constants.overlap_slowdown=1.391 overlap.tp=0.4375 "
+                                         "overlap.pp=0.375 overlap.ep=0.625 overlap.cp=0.25");
+        sum = 0;
+        for (size_t k = 0; k < COUNT(parts); k++)
+            sum += cell(&priced, parts[k]);
+        assert_near(sum, cell(&priced, "step_time"), 1e-12, jobs[i]);
+        assert_true(cell(&priced, "time_price") >= 0);
         st_estimate plain = estimate_of(own, jobs[i], "");
         assert_near(cell(&estimate, "step_time"), 1.134 * cell(&plain, "step_time"), 1e-13,
                     "the site factor");
@@ -532,6 +540,44 @@ static void hiding_ends_with_what_it_hides_behind(void **state)
                 "what a backward pass hides");
     assert_true(cell(&slow, "time_dp") > 0);
     assert_string_equal(named(&slow, "overhead"), "data_parallel");
+}
+
+/* Beside a message of x the computation loses x - x/slowdown; more is hidden, as it lasts longer.
+ */
+static void hiding_has_its_price(void **state)
+{
+    fixture *own = *state;
+    static const char *const pairs[][2] = {
+        {"gpt3-175b-1024xa100", "overlap.tp=0.375"},
+        {"gpt3-175b-1024xa100", "overlap.pp=0.375"},
+        {"gpt3-175b-1024xa100", "overlap.gradients=0.375"},
+        {"mixtral-8x7b-64xh100", "overlap.ep=0.375"},
+        {"llama3-8b-8xh100", "overlap.parameters=0.5"},
+    };
+    for (size_t i = 0; i < COUNT(pairs); i++) {
+        st_estimate free_of = estimate_of(own, pairs[i][0], pairs[i][1]);
+        st_estimate priced = estimate_of(
+            own, pairs[i][0],
+            st_arena_printf(own->arena, "%s constants.overlap_slowdown=1.481", pairs[i][1]));
+        assert_true(cell(&free_of, "time_price") == 0);
+        assert_true(cell(&priced, "time_hidden") > 0);
+        assert_near(cell(&priced, "time_price"), cell(&priced, "time_hidden") * (1 - 1 / 1.481),
+                    1e-12, pairs[i][1]);
+        assert_true(cell(&priced, "time_hidden") >= cell(&free_of, "time_hidden"));
+        assert_true(cell(&priced, "step_time") > cell(&free_of, "step_time"));
+    }
+    st_estimate slow = estimate_of(own, "gpt3-175b-1024xa100",
+                                   "cluster.nic_bandwidth=0.5~GB/s overlap.gradients=1 "
+                                   "constants.overlap_slowdown=1.269");
+    assert_near(cell(&slow, "T_data_hidden"), 1.269 * 0.75 * cell(&slow, "t_slowest"), 1e-12,
+                "what a slower backward pass hides");
+    st_estimate rings = estimate_of(own, "llama3-8b-8xh100",
+                                    "parallel.zero=1 parallel.cp=4 parallel.dp=2 batch.global=2 "
+                                    "recompute=none overlap.cp=0.125 "
+                                    "constants.overlap_slowdown=1.613");
+    assert_near(cell(&rings, "price_cp"),
+                (1 - 1 / 1.613) * (3 * cell(&rings, "t_ring_cp") - cell(&rings, "t_cp")), 1e-9,
+                "what the ring costs attention");
 }
 
 /* ---- what grows with what ---- */
@@ -719,6 +765,7 @@ int main(void)
         WITH_FILES(parts_add_up_to_the_step),
         WITH_FILES(hidden_and_exposed_communication_add_up),
         WITH_FILES(hiding_ends_with_what_it_hides_behind),
+        WITH_FILES(hiding_has_its_price),
         WITH_FILES(more_of_anything_good_is_never_slower),
         WITH_FILES(memory_shrinks_with_what_splits_it),
         WITH_FILES(measured_peaks_are_met),
