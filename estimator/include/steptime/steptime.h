@@ -15,5 +15,6 @@
 #include "steptime/job.h"
 #include "steptime/placement.h"
 #include "steptime/import.h"
+#include "steptime/graph.h"
 
 #endif
