@@ -29,6 +29,8 @@ static const cli_example examples[] = {
     {"steptime validate", "every source"},
     {"steptime validate li2024", "what one paper printed, against what its sheet gives"},
     {"steptime validate --table runs.csv", "measured steps of your own"},
+    {"steptime validate run.yaml", "a job with 'measured: {step_time: ...}', as an import of a "
+                                   "log writes it"},
     {"steptime validate --table runs.csv --rows 'gpus=64|128' --constants my-cluster --all",
      "some rows of them, with constants that `steptime fit` has written, row by row"},
     {NULL, NULL},
@@ -44,6 +46,8 @@ typedef struct validation {
     st_accuracy *tables;
     size_t table_count;
     size_t table_capacity;
+    const char **jobs; /* with a measured step time */
+    size_t job_count;
     size_t failed;
     size_t missed; /* cases that could not run */
 } validation;
@@ -75,6 +79,43 @@ static bool has_tables(const validation *own, const char *name)
     return false;
 }
 
+/* A job and a file of cases are both YAML; a file that has cases is one of cases. */
+static bool is_job(const validation *own, const char *name)
+{
+    st_source text = {0};
+    const st_yaml_node *root = NULL;
+    st_arena *arena = own->run->arena;
+    st_status status =
+        st_paths_read(own->paths, ST_FOLDER_JOBS, name, (st_place){0}, arena, &text, NULL);
+    if (status == ST_OK)
+        status = st_yaml_parse(text.file, text.text, text.length, arena, &root, NULL);
+    return status == ST_OK && root->kind == ST_YAML_MAP && st_yaml_get(root, "cases") == NULL &&
+           st_yaml_get(root, "match") == NULL;
+}
+
+/* What is asked for by name and is no source may be a job. */
+static st_status choose_jobs(validation *own, const st_path_entry *entries, size_t count)
+{
+    cli_run *run = own->run;
+    own->jobs = st_arena_alloc(run->arena, run->argument_count + 1, sizeof *own->jobs);
+    if (own->jobs == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < run->argument_count; i++) {
+        const char *name = run->arguments[i];
+        if (!is_listed(entries, count, name) && !has_tables(own, name) && is_job(own, name))
+            own->jobs[own->job_count++] = name;
+    }
+    return ST_OK;
+}
+
+static bool is_chosen_job(const validation *own, const char *name)
+{
+    for (size_t i = 0; i < own->job_count; i++)
+        if (own->jobs[i] == name)
+            return true;
+    return false;
+}
+
 /* The sources of cases that are asked for; an unknown name is one of them, to be reported. */
 static st_status choose_cases(const validation *own, const st_path_entry *entries, size_t count,
                               const char ***names, size_t *chosen)
@@ -86,7 +127,8 @@ static st_status choose_cases(const validation *own, const st_path_entry *entrie
     if (*names == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < run->argument_count; i++)
-        if (is_listed(entries, count, run->arguments[i]) || !has_tables(own, run->arguments[i]))
+        if (is_listed(entries, count, run->arguments[i]) ||
+            (!has_tables(own, run->arguments[i]) && !is_chosen_job(own, run->arguments[i])))
             (*names)[(*chosen)++] = run->arguments[i];
     for (size_t i = 0; run->argument_count == 0 && i < count; i++)
         (*names)[(*chosen)++] = entries[i].name;
@@ -122,6 +164,8 @@ static st_status run_cases(validation *own)
         status = st_errors_add(run->errors,
                                &(st_error){.status = ST_ERR_NAME,
                                            .message = "the search path has no validation sources"});
+    if (status == ST_OK)
+        status = choose_jobs(own, entries, count);
     if (status == ST_OK)
         status = load_cases(own, entries, count);
     for (size_t i = 0; status == ST_OK && i < own->case_count; i++) {
@@ -251,6 +295,25 @@ static st_status run_source_tables(validation *own)
     return status;
 }
 
+static st_status run_jobs(validation *own)
+{
+    st_status status = ST_OK;
+    st_measured *measured = st_arena_alloc(own->run->arena, own->job_count + 1, sizeof *measured);
+    if (measured == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < own->job_count; i++) {
+        st_status job = st_measured_job(&own->request, own->jobs[i], own->run->arena, &measured[i],
+                                        own->run->errors);
+        size_t first = own->table_count;
+        if (job == ST_OK)
+            job = add_table(own, &measured[i]);
+        if (job == ST_OK)
+            job = require_rows(own, first, measured[i].file);
+        status = status == ST_OK ? job : status;
+    }
+    return status;
+}
+
 /* ---- results ---- */
 
 static void write_text(validation *own)
@@ -322,6 +385,8 @@ static int run_validate(cli_run *run)
         status = run_cases(&own);
     if (status == ST_OK && count == 0)
         status = run_source_tables(&own);
+    if (status == ST_OK && count == 0)
+        status = run_jobs(&own);
     if (status == ST_OK)
         write_result(&own);
     st_paths_destroy(own.paths);
@@ -333,7 +398,7 @@ static int run_validate(cli_run *run)
 
 const cli_verb cli_verb_validate = {
     .name = "validate",
-    .arguments = "[SOURCE...]",
+    .arguments = "[SOURCE|JOB...]",
     .maximum = SIZE_MAX,
     .words = {CLI_WORD_SOURCE, CLI_WORD_SOURCE},
     .summary = "compare estimates with published and measured numbers",

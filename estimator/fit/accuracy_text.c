@@ -226,6 +226,7 @@ void st_accuracy_write_text(const st_accuracy *accuracy, bool details, const st_
     write_left_out(accuracy, paint, buffer);
     if (details) {
         write_assumptions(accuracy, paint, buffer);
-        write_rows(accuracy->measured, paint, arena, buffer);
     }
+    if (details || accuracy->measured->csv == NULL)
+        write_rows(accuracy->measured, paint, arena, buffer);
 }

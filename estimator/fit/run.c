@@ -2,6 +2,7 @@
 /* Estimates of measured rows, jobs as rows, and which rows a fit has used; see measured.h. */
 #include "fit/measured.h"
 
+#include "job/keys.h"
 #include "report/estimate.h"
 
 #include <math.h>
@@ -118,13 +119,29 @@ static st_status no_measurement(const st_estimate *estimate, const char *path, s
                                 errors, "add 'measured: {step_time: ...}' (%s)", path)});
 }
 
+static st_status load_job(const st_measured_request *request, const char *job, st_arena *arena,
+                          st_estimate *estimate, st_errors *errors)
+{
+    const char **sets = st_arena_alloc(arena, request->set_count + 1, sizeof *sets);
+    size_t count = 0;
+    if (sets == NULL)
+        return ST_ERR_MEMORY;
+    if (request->constants != NULL)
+        sets[count++] = st_arena_printf(arena, ST_CONSTANTS "=%s", request->constants);
+    if (count > 0 && sets[0] == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < request->set_count; i++)
+        sets[count++] = request->sets[i];
+    const st_request own = {job, request->sheet, sets, count};
+    return st_estimate_load(request->paths, &own, arena, estimate, errors);
+}
+
 st_status st_measured_job(const st_measured_request *request, const char *job, st_arena *arena,
                           st_measured *measured, st_errors *errors)
 {
     static const char path[] = "measured.step_time";
     st_estimate estimate = {0};
-    const st_request own = {job, request->sheet, request->sets, request->set_count};
-    st_status status = st_estimate_load(request->paths, &own, arena, &estimate, errors);
+    st_status status = load_job(request, job, arena, &estimate, errors);
     if (status != ST_OK)
         return status;
     const st_job_value *value = st_job_value_of(estimate.job, path);

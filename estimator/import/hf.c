@@ -126,6 +126,24 @@ static void put_attention(hf_reader *reader)
                                                       (unsigned long long)heads)});
 }
 
+/* A list of layers that is shorter or longer than the model was cut, or is another model's. */
+static void check_layer_count(hf_reader *reader, const st_json *list)
+{
+    uint64_t layers = st_draft_count(reader->draft, "model.layers");
+    uint64_t count = 0;
+    if (list == NULL || layers == 0 || st_draft_is_given(reader->draft, "model.layers"))
+        return;
+    for (const st_json *type = list->first; type != NULL; type = type->next)
+        count++;
+    if (count != layers)
+        hf_fail(reader, list,
+                &(st_error){.status = ST_ERR_VALUE,
+                            .message = st_errors_text(reader->draft->errors,
+                                                      "%s lists %llu layers, the model has %llu",
+                                                      list->name, (unsigned long long)count,
+                                                      (unsigned long long)layers)});
+}
+
 /* Kinds of layers that the file lists one by one. */
 static void check_layer_types(hf_reader *reader)
 {
@@ -135,6 +153,7 @@ static void check_layer_types(hf_reader *reader)
                   strcmp(window->text, "0") != 0 && hf_bool(reader, "use_sliding_window", true);
     (void)hf_find(reader, "sliding_window_pattern _sliding_window_pattern attention_types "
                           "attention_layers");
+    check_layer_count(reader, list);
     for (const st_json *type = list != NULL ? list->first : NULL; type != NULL; type = type->next) {
         const char *text = type->kind == ST_JSON_STRING ? type->text : "";
         bool is_part =
@@ -236,6 +255,19 @@ static void put_experts(hf_reader *reader)
 
 /* ---- embeddings, norms, biases ---- */
 
+/* OPT 350M narrows its embedding: what lies between it and the layers is left out. */
+static void note_narrow_embedding(hf_reader *reader)
+{
+    const st_json *node = hf_find(reader, "word_embed_proj_dim");
+    uint64_t width = 0;
+    if (node != NULL && hf_number(reader, node, 1, &width) &&
+        width != st_draft_count(reader->draft, "model.hidden"))
+        st_draft_note(reader->draft,
+                      "The embedding is narrower than the layers (%s: %llu); it is estimated as "
+                      "wide as they are.",
+                      node->name, (unsigned long long)width);
+}
+
 static void put_positions(hf_reader *reader)
 {
     hf_positions kind = reader->family->positions;
@@ -262,10 +294,12 @@ static void put_embeddings(hf_reader *reader)
 {
     const st_json *tie = hf_find_outer(reader, "tie_word_embeddings");
     bool tied = (reader->family->traits & HF_TIED) != 0;
+    bool given = tie != NULL && hf_is_bool(reader, tie);
     put_field(reader, "model.vocabulary", "vocab_size padded_vocab_size", true);
     st_draft_put_count(reader->draft, "model.vocabulary_multiple", 0, 1,
                        "vocab_size counts the rows as they are");
-    if (tie != NULL && tie->kind == ST_JSON_BOOL)
+    note_narrow_embedding(reader);
+    if (given)
         st_draft_put_bool(reader->draft, "model.tied", tie->text[0] == 't', tie->name);
     else
         st_draft_put_bool(reader->draft, "model.tied", tied, class_default(reader, "default"));
@@ -482,6 +516,89 @@ static void refuse_unknown(hf_reader *reader)
     st_buffer_free(&unknown);
 }
 
+/* Models of images that no list names show themselves by their fields: patches and no words. */
+static bool is_vision(const hf_reader *reader)
+{
+    bool image = false;
+    bool patch = false;
+    for (const st_json *node = reader->top->first; node != NULL; node = node->next) {
+        if (strcmp(node->name, "vocab_size") == 0)
+            return false;
+        image = image || strcmp(node->name, "image_size") == 0;
+        patch = patch || strcmp(node->name, "patch_size") == 0 ||
+                strcmp(node->name, "num_channels") == 0;
+    }
+    return image && patch;
+}
+
+static void refuse_vision(hf_reader *reader, const char *name)
+{
+    st_errors *errors = reader->draft->errors;
+    hf_fail(reader, NULL,
+            &(st_error){.status = ST_ERR_VALUE,
+                        .message = st_errors_text(errors,
+                                                  "architecture '%.60s' is a vision model: it has "
+                                                  "image_size and no vocab_size",
+                                                  name),
+                        .expected = "a decoder-only language model"});
+}
+
+/* The first class under 'architectures', such as LlamaForCausalLM; NULL where there is none. */
+static const char *class_of(const hf_reader *reader)
+{
+    for (const st_json *node = reader->top->first; node != NULL; node = node->next)
+        if (strcmp(node->name, "architectures") == 0 && node->kind == ST_JSON_LIST &&
+            node->first != NULL && node->first->kind == ST_JSON_STRING)
+            return node->first->text;
+    return NULL;
+}
+
+/* LlamaForCausalLM is named after llama, GPTNeoXForCausalLM after gpt_neox. */
+static bool is_named_after(const char *class, const char *name)
+{
+    for (; *name != '\0'; name++) {
+        if (*name == '_')
+            continue;
+        if ((*class | 0x20) != *name)
+            return false;
+        class ++;
+    }
+    return true;
+}
+
+static const char *family_of_class(const char *class)
+{
+    const char *best = NULL;
+    for (size_t i = 0; st_import_hf_architecture(i) != NULL; i++) {
+        const char *name = st_import_hf_architecture(i);
+        if (is_named_after(class, name) && (best == NULL || strlen(name) > strlen(best)))
+            best = name;
+    }
+    return best;
+}
+
+static void refuse_nameless(hf_reader *reader)
+{
+    st_errors *errors = reader->draft->errors;
+    const char *diffusers = text_of(reader->top, "_class_name");
+    const char *class = class_of(reader);
+    const char *family = class != NULL ? family_of_class(class) : NULL;
+    st_error error = {.status = ST_ERR_NAME,
+                      .message = "the file does not say its architecture",
+                      .expected = "a field 'model_type'",
+                      .suggestion = st_errors_text(errors, "name it, as in --assume %s",
+                                                   family != NULL ? family : "llama")};
+    if (diffusers != NULL) {
+        error.message = st_errors_text(
+            errors, "a file of diffusers (%.60s), which is no language model", diffusers);
+        error.suggestion = NULL;
+    } else if (class != NULL) {
+        error.message = st_errors_text(
+            errors, "the file does not say its architecture, only its class '%.60s'", class);
+    }
+    hf_fail(reader, NULL, &error);
+}
+
 static bool find_family(hf_reader *reader)
 {
     st_draft *draft = reader->draft;
@@ -504,18 +621,16 @@ static bool find_family(hf_reader *reader)
         reader->name = reader->name != NULL ? reader->name : assume;
         return reader->family != NULL;
     }
-    if (reader->name == NULL) {
-        const char *class = text_of(reader->top, "_class_name");
-        hf_fail(reader, NULL,
-                &(st_error){.status = ST_ERR_NAME,
-                            .message = class != NULL
-                                           ? st_errors_text(draft->errors,
-                                                            "a file of diffusers (%.60s), which is "
-                                                            "no language model",
-                                                            class)
-                                           : "the file does not say its architecture",
-                            .expected = "a field 'model_type'",
-                            .suggestion = class != NULL ? NULL : "name it, as in --assume llama"});
+    const char *class = class_of(reader);
+    const char *shown = reader->name != NULL ? reader->name
+                        : class != NULL      ? class
+                                             : "without name";
+    if (hf_family_find(shown) == NULL && is_vision(reader)) {
+        refuse_vision(reader, shown);
+        return false;
+    }
+    if (reader->name == NULL || reader->name[0] == '\0') {
+        refuse_nameless(reader);
         return false;
     }
     reader->family = hf_family_find(reader->name);

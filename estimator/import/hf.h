@@ -70,6 +70,8 @@ bool hf_count(hf_reader *reader, const char *names, uint64_t least, uint64_t *va
 /* The number of a node that was found. */
 bool hf_number(hf_reader *reader, const st_json *node, uint64_t least, uint64_t *value);
 bool hf_bool(hf_reader *reader, const char *names, bool missing);
+/* Whether a node that was found is true or false; anything else is a fault. */
+bool hf_is_bool(hf_reader *reader, const st_json *node);
 
 /* Fields of the language model that nobody looked at and that matter for all we know. */
 void hf_list_unknown(const hf_reader *reader, st_buffer *names);

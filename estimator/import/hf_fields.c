@@ -49,8 +49,12 @@ static st_json *find_in(hf_reader *reader, st_json *map, const char *names, st_j
                 reader, node,
                 &(st_error){
                     .status = ST_ERR_VALUE,
-                    .message = st_errors_text(errors, "'%s' and '%s' say the same thing and differ",
-                                              found->name, node->name),
+                    .message =
+                        strcmp(found->name, node->name) == 0
+                            ? st_errors_text(errors, "field '%s' stands twice and differs",
+                                             node->name)
+                            : st_errors_text(errors, "'%s' and '%s' say the same thing and differ",
+                                             found->name, node->name),
                     .found = st_errors_text(errors, "%s and %s", st_json_describe(found, errors),
                                             st_json_describe(node, errors)),
                     .expected = "one value"});
@@ -108,20 +112,23 @@ bool hf_count(hf_reader *reader, const char *names, uint64_t least, uint64_t *va
     return node != NULL && hf_number(reader, node, least, value);
 }
 
-bool hf_bool(hf_reader *reader, const char *names, bool missing)
+bool hf_is_bool(hf_reader *reader, const st_json *node)
 {
-    const st_json *node = hf_find(reader, names);
-    if (node == NULL)
-        return missing;
     if (node->kind == ST_JSON_BOOL)
-        return node->text[0] == 't';
+        return true;
     hf_fail(reader, node,
             &(st_error){.status = ST_ERR_VALUE,
                         .message = st_errors_text(reader->draft->errors,
                                                   "field '%s' cannot be used", node->name),
                         .found = st_json_describe(node, reader->draft->errors),
                         .expected = "true or false"});
-    return missing;
+    return false;
+}
+
+bool hf_bool(hf_reader *reader, const char *names, bool missing)
+{
+    const st_json *node = hf_find(reader, names);
+    return node != NULL && hf_is_bool(reader, node) ? node->text[0] == 't' : missing;
 }
 
 /* ---- what is left over ---- */
@@ -152,7 +159,7 @@ static const char harmless[] =
     "activation_function swiglu_limit attention_softmax_in_fp32 scale_attention_softmax_in_fp32 "
     "use_parallel_residual parallel_attn num_ln_in_parallel_attn embd_pdrop attn_pdrop "
     "attention_dropout embedding_dropout embed_dropout embed_dim_dropout classifier_dropout "
-    "layerdrop word_embed_proj_dim do_layer_norm_before _remove_final_layer_norm "
+    "layerdrop do_layer_norm_before _remove_final_layer_norm "
     "layer_norm_elementwise_affine slow_but_exact offset_alibi masked_softmax_fusion "
     "apply_residual_connection_post_layernorm init_std init_method_std vision_start_token_id "
     "vision_end_token_id vision_token_id image_token_id video_token_id top_k moe_layers "

@@ -142,5 +142,42 @@ cases:
 END
 printf 'source: other\ntitle: t\ncite: c\ncases: []\n' >cases/validation/name/cases.yaml
 
+# ---- files of other programs
+llama='"model_type": "llama", "hidden_size": 2304, "intermediate_size": 6912, "vocab_size": 32064,
+"num_hidden_layers": 22, "num_attention_heads": 18'
+echo "{$llama}" >llama.json
+echo "[{$llama}]" >list.json
+echo "{$llama, \"num_key_value_heads\": 5}" >uneven.json
+echo "{$llama, \"hidden_size\": 1152}" >twice.json
+echo "{$llama, \"tie_word_embeddings\": \"yes\"}" >tie.json
+echo "{$llama, \"layer_types\": [\"full_attention\"]}" >layers.json
+sed 's/"hidden_size": 2304,//' llama.json >missing.json
+sed 's/"model_type": "llama"/"architectures": ["LlamaForCausalLM"]/' llama.json >class.json
+sed 's/2304/2305/' llama.json >odd.json
+echo "{$llama" >cut.json
+echo '{"model_type": "vit", "hidden_size": 768}' >vit.json
+echo '{"architectures": ["NewForImages"], "image_size": 224, "num_channels": 3}' >images.json
+echo '{"model_type": "llamma", "odd_gate": 3}' >slip.json
+cat >run.log <<'END'
+------------------------ arguments ------------------------
+  bf16 ............................................ True
+  data_parallel_size .............................. 2
+  global_batch_size ............................... 48
+  hidden_size ..................................... 2304
+  max_position_embeddings ......................... 2048
+  micro_batch_size ................................ 3
+  num_attention_heads ............................. 24
+  num_layers ...................................... 28
+  seq_length ...................................... 2048
+  tensor_model_parallel_size ...................... 4
+  tokenizer_type .................................. GPT2BPETokenizer
+-------------------- end of arguments ---------------------
+ iteration        1/     500 | elapsed time per iteration (ms): 9385.1 | learning rate: 1.0E-05 |
+ iteration        2/     500 | elapsed time per iteration (ms): 2675.2 | learning rate: 1.0E-05 |
+ iteration        3/     500 | elapsed time per iteration (ms): 2664.8 | learning rate: 1.0E-05 |
+END
+grep iteration run.log >times.log
+sed 's/ 24$/ twenty/; s/ 48$/ 2.5/' run.log >words.log
+
 # ---- places to write to
 echo old >existing.txt

@@ -7,7 +7,7 @@
 #
 # A block opened with "```console" holds commands ("$ command") and what they print, on standard
 # output and standard error together; "..." stands for any text, also over lines. A block opened
-# with "```yaml file=NAME" is written to NAME. Everything runs in one new folder in which `formulas`
+# with "```yaml file=NAME" (or json, text) is written to NAME. Everything runs in one new folder in which `formulas`
 # and `configs` are the checkout's; "$?" is the status of the command before.
 set -uo pipefail
 
@@ -72,9 +72,9 @@ while IFS= read -r line || [[ -n $line ]]; do
     '')
         if [[ $line == '```console' ]]; then
             inside='console'
-        elif [[ $line == '```yaml file='* ]]; then
+        elif [[ $line =~ ^\`\`\`[a-z]+' file='([^ /]+)$ ]]; then
             inside='file'
-            file=${line#'```yaml file='}
+            file=${BASH_REMATCH[1]}
             : >"$file"
         fi
         ;;

@@ -298,7 +298,10 @@ static void what_is_not_modelled_is_said(void **state)
 {
     (void)state;
     import_case *with =
-        import_good(st_import_hf, "{" LLAMA ", \"layer_types\": [\"full_attention\","
+        import_good(st_import_hf, "{\"model_type\": \"llama\", \"hidden_size\": 3072,"
+                                  "\"num_hidden_layers\": 2, \"num_attention_heads\": 24,"
+                                  "\"intermediate_size\": 7232, \"vocab_size\": 31999,"
+                                  "\"layer_types\": [\"full_attention\","
                                   "\"sliding_attention\"], \"torch_dtype\": \"float32\","
                                   "\"odd_gate\": 3, \"odd\\ngate\": 4, \"attention_bias\": true}");
     expect_words(with, "sliding windows");
@@ -306,6 +309,18 @@ static void what_is_not_modelled_is_said(void **state)
     expect_words(with, "Not understood and left out: odd_gate, odd?gate.");
     expect_key(with, "model.bias", "false");
     expect_key(with, "precision.weights", NULL);
+    import_end(with);
+}
+
+static void a_narrow_embedding_is_told(void **state)
+{
+    (void)state;
+    import_case *with = import_good(
+        st_import_hf, "{\"model_type\": \"opt\", \"hidden_size\": 1088, \"ffn_dim\": 4352,"
+                      "\"num_attention_heads\": 17, \"num_hidden_layers\": 23,"
+                      "\"max_position_embeddings\": 2048, \"vocab_size\": 50272,"
+                      "\"word_embed_proj_dim\": 544}");
+    expect_words(with, "narrower than the layers (word_embed_proj_dim: 544)");
     import_end(with);
 }
 
@@ -319,6 +334,38 @@ static void windows_that_are_off_are_not_told(void **state)
 }
 
 /* ---- what is refused ---- */
+
+static void models_without_a_known_name_are_told_apart(void **state)
+{
+    (void)state;
+    expect_refusal(st_import_hf,
+                   "{\"model_type\": \"newvit\", \"image_size\": 224, \"patch_size\": 14}",
+                   ST_ERR_VALUE, "'newvit' is a vision model: it has image_size");
+    expect_refusal(st_import_hf,
+                   "{\"model_type\": \"newvit\", \"image_size\": 224, \"vocab_size\": 7}",
+                   ST_ERR_NAME, "unknown architecture 'newvit'");
+    expect_refusal(st_import_hf,
+                   "{\"architectures\": [\"GPTNeoXForCausalLM\"], \"hidden_size\": 2304}",
+                   ST_ERR_NAME, "--assume gpt_neox");
+    expect_refusal(st_import_hf,
+                   "{\"architectures\": [\"GPTNeoForCausalLM\"], \"model_type\": \"\"}",
+                   ST_ERR_NAME, "--assume gpt_neo");
+    expect_refusal(st_import_hf, "{\"architectures\": [\"Zebra\"]}", ST_ERR_NAME,
+                   "only its class 'Zebra'");
+    expect_refusal(st_import_hf, "{\"architectures\": [7], \"hidden_size\": 2304}", ST_ERR_NAME,
+                   "does not say its architecture");
+}
+
+static void fields_that_contradict_are_refused(void **state)
+{
+    (void)state;
+    expect_refusal(st_import_hf, "{" LLAMA ", \"layer_types\": [\"full_attention\"]}", ST_ERR_VALUE,
+                   "layer_types lists 1 layers");
+    expect_refusal(st_import_hf, "{" LLAMA ", \"tie_word_embeddings\": \"no\"}", ST_ERR_VALUE,
+                   "'tie_word_embeddings' cannot be used; found the text 'no'");
+    expect_refusal(st_import_hf, "{" LLAMA ", \"vocab_size\": 2385}", ST_ERR_VALUE,
+                   "field 'vocab_size' stands twice and differs");
+}
 
 static void other_models_are_refused_by_name(void **state)
 {
@@ -390,7 +437,7 @@ static void values_that_do_not_fit_are_refused(void **state)
     expect_refusal(st_import_hf, "{" LLAMA ", \"n_head\": 12}", ST_ERR_VALUE,
                    "'num_attention_heads' and 'n_head' say the same thing and differ");
     expect_refusal(st_import_hf, "{" LLAMA ", \"num_hidden_layers\": 24}", ST_ERR_VALUE,
-                   "differ; found 23 and 24");
+                   "differs; found 23 and 24");
     expect_refusal(st_import_hf, "{" LLAMA ", \"num_key_value_heads\": [6, 6]}", ST_ERR_VALUE,
                    "layers that differ from each other are not modelled");
     expect_refusal(st_import_hf, "{" LLAMA ", \"num_key_value_heads\": \"6\"}", ST_ERR_VALUE,
@@ -531,6 +578,9 @@ int main(void)
         cmocka_unit_test(what_is_not_modelled_is_said),
         cmocka_unit_test(windows_that_are_off_are_not_told),
         cmocka_unit_test(other_models_are_refused_by_name),
+        cmocka_unit_test(models_without_a_known_name_are_told_apart),
+        cmocka_unit_test(fields_that_contradict_are_refused),
+        cmocka_unit_test(a_narrow_embedding_is_told),
         cmocka_unit_test(an_architecture_can_be_assumed),
         cmocka_unit_test(missing_fields_are_named_together),
         cmocka_unit_test(values_that_do_not_fit_are_refused),
