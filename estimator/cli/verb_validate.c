@@ -369,6 +369,15 @@ static size_t count_failures(const validation *own, bool given_tables)
     return failed;
 }
 
+/* Cases, tables and jobs: everything that no --table replaces. */
+static st_status run_sources(validation *own)
+{
+    st_status status = run_cases(own);
+    if (status == ST_OK)
+        status = run_source_tables(own);
+    return status == ST_OK ? run_jobs(own) : status;
+}
+
 static int run_validate(cli_run *run)
 {
     validation own = {.run = run};
@@ -379,14 +388,8 @@ static int run_validate(cli_run *run)
         status = cli_tables(run, &tables, &count);
     if (status == ST_OK)
         status = cli_table_request(run, own.paths, &own.request);
-    if (status == ST_OK && count > 0)
-        status = run_given_tables(&own, tables, count);
-    if (status == ST_OK && count == 0)
-        status = run_cases(&own);
-    if (status == ST_OK && count == 0)
-        status = run_source_tables(&own);
-    if (status == ST_OK && count == 0)
-        status = run_jobs(&own);
+    if (status == ST_OK)
+        status = count > 0 ? run_given_tables(&own, tables, count) : run_sources(&own);
     if (status == ST_OK)
         write_result(&own);
     st_paths_destroy(own.paths);

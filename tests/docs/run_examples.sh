@@ -7,8 +7,8 @@
 #
 # A block opened with "```console" holds commands ("$ command") and what they print, on standard
 # output and standard error together; "..." stands for any text, also over lines. A block opened
-# with "```yaml file=NAME" (or json, text) is written to NAME. Everything runs in one new folder in which `formulas`
-# and `configs` are the checkout's; "$?" is the status of the command before.
+# with "```yaml file=NAME" (or json, text) is written to NAME. Everything runs in one new folder in
+# which `formulas` and `configs` are the checkout's; "$?" is the status of the command before.
 set -uo pipefail
 
 if (($# != 3)); then
