@@ -16,5 +16,6 @@
 #include "steptime/placement.h"
 #include "steptime/import.h"
 #include "steptime/graph.h"
+#include "steptime/schedule.h"
 
 #endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pipeline schedules: in which order each stage runs its passes, and the task graph of a step.
+ *
+ * A micro-batch goes forward through all chunks of the model and back. The backward pass has two
+ * parts, gradients of activations, for which the stage before waits, and gradients of weights, for
+ * which nobody waits (Qi et al. 2024); schedules that do not tell them apart run both at once.
+ *
+ * Times are whole numbers in the unit of the graph: nanoseconds, or what the caller counts in (the
+ * timeline of a job counts picoseconds, so that rounding stays below 1e-9 of a step).
+ */
+#ifndef STEPTIME_SCHEDULE_H
+#define STEPTIME_SCHEDULE_H
+
+#include "steptime/graph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum st_schedule_kind {
+    ST_SCHEDULE_GPIPE,         /* all forward, all backward (Huang et al. 2019) */
+    ST_SCHEDULE_1F1B,          /* one forward, one backward (Narayanan et al. 2019, 2021) */
+    ST_SCHEDULE_INTERLEAVED,   /* 1F1B with several chunks a stage (Narayanan et al. 2021) */
+    ST_SCHEDULE_ZERO_BUBBLE,   /* ZB-H1 (Qi et al. 2024) */
+    ST_SCHEDULE_ZERO_BUBBLE_2, /* ZB-2p (Qi et al. 2024): up to twice the activations */
+    ST_SCHEDULE_DUALPIPE,      /* from both ends at once (DeepSeek-AI 2024) */
+    ST_SCHEDULES
+} st_schedule_kind;
+
+/* "gpipe", "1f1b", "interleaved", "zero_bubble", "zero_bubble_2", "dualpipe". */
+ST_API const char *st_schedule_name(st_schedule_kind kind);
+
+typedef enum st_pass {
+    ST_PASS_FORWARD,
+    ST_PASS_BACKWARD, /* gradients of activations */
+    ST_PASS_WEIGHTS,  /* gradients of weights */
+    ST_PASSES
+} st_pass;
+
+/* What a pass of a chunk consists of, in this order. */
+typedef enum st_part {
+    ST_PART_WORK,
+    ST_PART_SLOWDOWN, /* computation that runs slower beside hidden communication */
+    ST_PART_LAUNCH,   /* waiting for the host */
+    ST_PART_TP,       /* exposed communication */
+    ST_PART_CP,
+    ST_PART_EP,
+    ST_PARTS
+} st_part;
+
+typedef struct st_chunk_times {
+    int64_t part[ST_PASSES][ST_PARTS];
+} st_chunk_times;
+
+/* One step of the order of a stage. */
+typedef struct st_slot {
+    uint32_t micro; /* batch, from 0 */
+    uint16_t chunk; /* of the stage, from 0 */
+    uint8_t pass;
+    bool with_weights; /* a backward pass that does both parts */
+    bool with_next;    /* runs as one with the next slot: both start when both can, and what they
+                          send leaves when both have ended */
+} st_slot;
+
+typedef struct st_schedule_shape {
+    st_schedule_kind kind;
+    uint32_t stages; /* at least 1 */
+    uint32_t micros; /* micro-batches of a pipeline, at least 1 */
+    uint32_t chunks; /* of a stage; 1 but for interleaved; DualPipe has 2 by itself */
+    /*
+     * What ZB-2p looks at: times of the passes of each stage, how long a transfer takes, how many
+     * micro-batches' activations a stage may hold (0: twice the stages), and which share of them
+     * stays until the weights' gradients are computed (above 0, at most 1; 0 is taken as 1).
+     */
+    const st_chunk_times *times;
+    int64_t transfer;
+    uint32_t held;
+    double held_for_weights;
+} st_schedule_shape;
+
+typedef struct st_schedule_order {
+    const st_slot *const *slots; /* by stage */
+    const size_t *counts;
+    size_t stages;
+} st_schedule_order;
+
+/*
+ * The chunk of the model at which a slot of a stage works, from 0 to stages * chunks - 1; a
+ * DualPipe stage has the chunks s and stages - 1 - s of a model of as many chunks as stages.
+ */
+ST_API uint32_t st_schedule_place(const st_schedule_shape *shape, uint32_t stage, uint32_t chunk);
+/* The stage that runs a chunk of the model for a micro-batch. */
+ST_API uint32_t st_schedule_stage(const st_schedule_shape *shape, uint32_t place, uint32_t micro);
+/* Chunks of the model: stages * chunks, or the stages alone for DualPipe. */
+ST_API uint32_t st_schedule_places(const st_schedule_shape *shape);
+
+/*
+ * The order of every stage; lives in `arena`. ST_ERR_VALUE for a shape that the schedule does not
+ * know: no stages or micro-batches, several chunks where it has one, DualPipe with an odd number of
+ * stages or fewer than two micro-batches a stage; ST_ERR_LIMIT beyond 2^28 slots.
+ */
+ST_API st_status st_schedule_order_make(const st_schedule_shape *shape, st_arena *arena,
+                                        st_schedule_order *order, st_errors *errors) ST_NODISCARD;
+
+/* How the ranks of the pipeline's stages are multiplied: numbers of ranks and their strides. */
+typedef struct st_schedule_groups {
+    uint32_t tp, tp_stride;
+    uint32_t cp, cp_stride;
+    uint32_t dp, dp_stride;
+    uint32_t pp_stride;
+    uint32_t ep; /* neighbours in dp, then in cp, that exchange tokens; divides dp * cp */
+} st_schedule_groups;
+
+/* Data parallelism and the end of a step, the same on every stage. */
+typedef struct st_schedule_ends {
+    int64_t gather_exposed; /* weights, before the first pass */
+    int64_t gather_hidden;  /* the rest of it, beside the first pass */
+    int64_t reduce_hidden;  /* gradients, beside the last backward pass */
+    int64_t reduce_exposed; /* the rest of it, after the last pass */
+    int64_t data_per_micro; /* exposed after every backward pass of a chunk */
+    int64_t tied;           /* gradient of the embedding, between first and last stage */
+    int64_t slowdown;       /* price of all that hides */
+    int64_t optimizer;
+} st_schedule_ends;
+
+typedef struct st_schedule_plan {
+    st_schedule_shape shape; /* its times: one entry a chunk of the model */
+    /*
+     * `transfer` of the shape is how long a transfer between stages takes. Blocking transfers keep
+     * the sending stage waiting (exposed time of a sheet); others only delay the receiver.
+     */
+    bool transfers_block;
+    st_schedule_ends ends;
+    uint32_t layers; /* parts of a pass repeat so many times, sharing its time; 0 is taken as 1 */
+    st_schedule_groups groups;
+    bool every_rank; /* else one rank a stage, which stands for all that do the same */
+} st_schedule_plan;
+
+/*
+ * Appends the tasks of a step to a graph that takes them; call st_graph_seal afterwards. `order` is
+ * from st_schedule_order_make, or one's own: an order that waits on itself is found when the graph
+ * is sealed, one with passes that are missing, doubled or out of place is refused here with
+ * ST_ERR_VALUE.
+ */
+ST_API st_status st_schedule_build(const st_schedule_plan *plan, const st_schedule_order *order,
+                                   st_graph *graph, st_errors *errors) ST_NODISCARD;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ZB-2p: an order without idle time between a stage's first and last task, if memory allows one.
+ *
+ * Qi et al. 2024 (section 3.1) search with a heuristic that prefers backward passes, then forward
+ * ones as far as memory allows, and fills gaps with weights' gradients, under a few choices on a
+ * grid. So does this: a simulation of all stages in the order of time, run once per choice, of
+ * which the one with the least busy span is kept.
+ */
+#include "timeline/schedule_internal.h"
+
+#define NEVER INT64_MAX
+/* Memory is counted in whole parts of what a micro-batch's activations take. */
+enum { MEMORY_PARTS = 1000 };
+
+/* One choice of the grid. */
+typedef struct st_search_rule {
+    int64_t gap_percent; /* weights' gradients go into gaps of at least so much of their time */
+    bool alternate;      /* forward after every backward pass where both are ready */
+    bool eager;          /* forward passes before the first backward one go up to the limit */
+} st_search_rule;
+
+typedef struct st_search_stage {
+    int64_t now;
+    uint32_t done[ST_PASSES];
+    int64_t held; /* memory */
+    bool last_was_backward;
+    bool asleep; /* until a neighbour hands something over */
+    int64_t first;
+} st_search_stage;
+
+typedef struct st_search {
+    const st_schedule_shape *shape;
+    st_search_rule rule;
+    int64_t limit;
+    int64_t weights_part;
+    st_search_stage *stages;
+    int64_t *ready[2]; /* by pass, stage and micro-batch; NEVER: not yet known */
+    st_slots *lists;   /* NULL: only the span counts */
+    size_t left;
+} st_search;
+
+static int64_t pass_time(const st_search *search, uint32_t stage, st_pass pass)
+{
+    const int64_t *part = search->shape->times[stage].part[pass];
+    int64_t sum = 0;
+    for (int i = 0; i < ST_PARTS; i++) {
+        sum += part[i];
+    }
+    return sum;
+}
+
+static int64_t *ready_at(const st_search *search, st_pass pass, uint32_t stage, uint32_t micro)
+{
+    return &search->ready[pass][(size_t)stage * search->shape->micros + micro];
+}
+
+static int64_t next_ready(const st_search *search, st_pass pass, uint32_t stage)
+{
+    uint32_t micro = search->stages[stage].done[pass];
+    return micro == search->shape->micros ? NEVER : *ready_at(search, pass, stage, micro);
+}
+
+static void hand_over(st_search *search, st_pass pass, uint32_t stage, uint32_t micro, int64_t at)
+{
+    *ready_at(search, pass, stage, micro) = at;
+    search->stages[stage].asleep = false;
+}
+
+static void run(st_search *search, uint32_t stage, st_pass pass)
+{
+    const st_schedule_shape *shape = search->shape;
+    st_search_stage *self = &search->stages[stage];
+    uint32_t micro = self->done[pass]++;
+    int64_t end = self->now + pass_time(search, stage, pass);
+    self->first = self->first == NEVER ? self->now : self->first;
+    self->now = end;
+    self->last_was_backward = pass == ST_PASS_BACKWARD;
+    search->left--;
+    if (search->lists != NULL) {
+        st_slots_add(&search->lists[stage], pass, 0, micro, false);
+    }
+    if (pass == ST_PASS_FORWARD) {
+        self->held += MEMORY_PARTS;
+        if (stage + 1 < shape->stages) {
+            hand_over(search, ST_PASS_FORWARD, stage + 1, micro, end + shape->transfer);
+        } else {
+            hand_over(search, ST_PASS_BACKWARD, stage, micro, end);
+        }
+    } else if (pass == ST_PASS_BACKWARD) {
+        self->held -= MEMORY_PARTS - search->weights_part;
+        if (stage > 0) {
+            hand_over(search, ST_PASS_BACKWARD, stage - 1, micro, end + shape->transfer);
+        }
+    } else {
+        self->held -= search->weights_part;
+    }
+}
+
+/* Whether the stage may take up another micro-batch. */
+static bool may_forward(const st_search *search, uint32_t stage)
+{
+    const st_search_stage *self = &search->stages[stage];
+    if (self->held + MEMORY_PARTS > search->limit) {
+        return false;
+    }
+    uint32_t enough = 2 * (search->shape->stages - stage) - 1;
+    return search->rule.eager || self->done[ST_PASS_BACKWARD] > 0 ||
+           self->done[ST_PASS_FORWARD] < enough;
+}
+
+/* What the stage does next, at its time; false where it sleeps or waits till a later time. */
+static bool decide(st_search *search, uint32_t stage, st_pass *pass)
+{
+    st_search_stage *self = &search->stages[stage];
+    int64_t backward = next_ready(search, ST_PASS_BACKWARD, stage);
+    int64_t forward =
+        may_forward(search, stage) ? next_ready(search, ST_PASS_FORWARD, stage) : NEVER;
+    bool forward_first = search->rule.alternate && self->last_was_backward && forward <= self->now;
+    if (backward <= self->now && !forward_first) {
+        *pass = ST_PASS_BACKWARD;
+        return true;
+    }
+    if (forward <= self->now) {
+        *pass = ST_PASS_FORWARD;
+        return true;
+    }
+    int64_t next = forward < backward ? forward : backward;
+    if (self->done[ST_PASS_WEIGHTS] < self->done[ST_PASS_BACKWARD]) {
+        int64_t wanted = pass_time(search, stage, ST_PASS_WEIGHTS) / 100 * search->rule.gap_percent;
+        if (next == NEVER || next - self->now >= wanted) {
+            *pass = ST_PASS_WEIGHTS;
+            return true;
+        }
+    }
+    self->asleep = next == NEVER;
+    self->now = next == NEVER ? self->now : next;
+    return false;
+}
+
+/* The stage that is awake and furthest behind; the number of stages where all sleep. */
+static uint32_t next_stage(const st_search *search)
+{
+    uint32_t found = search->shape->stages;
+    for (uint32_t i = 0; i < search->shape->stages; i++) {
+        const st_search_stage *stage = &search->stages[i];
+        bool over = stage->done[ST_PASS_WEIGHTS] == search->shape->micros;
+        if (!over && !stage->asleep &&
+            (found == search->shape->stages || stage->now < search->stages[found].now)) {
+            found = i;
+        }
+    }
+    return found;
+}
+
+/* The longest span from a stage's first to its last task; NEVER where the rule gets stuck. */
+static int64_t simulate(st_search *search)
+{
+    const st_schedule_shape *shape = search->shape;
+    size_t passes = (size_t)shape->stages * shape->micros;
+    int64_t longest = 0;
+    for (size_t i = 0; i < passes; i++) {
+        search->ready[ST_PASS_FORWARD][i] = i < shape->micros ? 0 : NEVER;
+        search->ready[ST_PASS_BACKWARD][i] = NEVER;
+    }
+    for (uint32_t i = 0; i < shape->stages; i++) {
+        search->stages[i] = (st_search_stage){.first = NEVER};
+    }
+    search->left = 3 * passes;
+    while (search->left > 0) {
+        uint32_t stage = next_stage(search);
+        st_pass pass = ST_PASS_FORWARD;
+        if (stage == shape->stages) {
+            return NEVER;
+        }
+        if (decide(search, stage, &pass)) {
+            run(search, stage, pass);
+        }
+    }
+    for (uint32_t i = 0; i < shape->stages; i++) {
+        int64_t span = search->stages[i].now - search->stages[i].first;
+        longest = span > longest ? span : longest;
+    }
+    return longest;
+}
+
+/* Times large enough that a sum over all passes might overflow are refused beforehand. */
+static st_status check_times(const st_schedule_shape *shape, st_errors *errors)
+{
+    int64_t most = INT64_MAX / 8 / ((int64_t)shape->micros + shape->stages) /
+                   ((int64_t)shape->stages * ST_PASSES * ST_PARTS + 1);
+    bool good = shape->times != NULL && shape->transfer >= 0 && shape->transfer <= most;
+    for (uint32_t i = 0; i < shape->stages && good; i++) {
+        for (int pass = 0; pass < ST_PASSES; pass++) {
+            for (int part = 0; part < ST_PARTS; part++) {
+                int64_t time = shape->times[i].part[pass][part];
+                good = good && time >= 0 && time <= most;
+            }
+        }
+    }
+    if (good) {
+        return ST_OK;
+    }
+    return st_errors_add(
+        errors, &(st_error){.status = ST_ERR_VALUE,
+                            .message = "schedule zero_bubble_2 has no times to go by",
+                            .expected = "times of every stage, not negative, and a step that 63 "
+                                        "bits can count"});
+}
+
+static int64_t memory_limit(const st_schedule_shape *shape)
+{
+    uint64_t held = shape->held == 0 ? 2 * (uint64_t)shape->stages : shape->held;
+    return (int64_t)held * MEMORY_PARTS;
+}
+
+st_status st_schedule_search(const st_schedule_shape *shape, st_arena *arena, st_slots *lists,
+                             st_errors *errors)
+{
+    static const int64_t gaps[] = {0, 50, 100};
+    st_search_rule best = {0};
+    int64_t least = NEVER;
+    size_t passes = (size_t)shape->stages * shape->micros;
+    double share = shape->held_for_weights == 0 ? 1 : shape->held_for_weights;
+    st_status status = check_times(shape, errors);
+    if (status != ST_OK) {
+        return status;
+    }
+    if (!(share > 0 && share <= 1)) {
+        return st_errors_add(errors, &(st_error){.status = ST_ERR_VALUE,
+                                                 .message = "weights' gradients need a share of "
+                                                            "the activations",
+                                                 .expected = "above 0 and at most 1"});
+    }
+    st_search search = {.shape = shape,
+                        .limit = memory_limit(shape),
+                        .weights_part = (int64_t)(share * MEMORY_PARTS + 0.5),
+                        .stages = st_arena_alloc(arena, shape->stages, sizeof(st_search_stage)),
+                        .ready = {st_arena_alloc(arena, passes, sizeof(int64_t)),
+                                  st_arena_alloc(arena, passes, sizeof(int64_t))}};
+    if (search.stages == NULL || search.ready[0] == NULL || search.ready[1] == NULL) {
+        return st_graph_no_memory(errors);
+    }
+    for (int i = 0; i < 12; i++) {
+        search.rule = (st_search_rule){gaps[i % 3], (i / 3) % 2 != 0, i / 6 != 0};
+        int64_t span = simulate(&search);
+        if (span < least) {
+            least = span;
+            best = search.rule;
+        }
+    }
+    if (least == NEVER) {
+        return st_errors_add(errors,
+                             &(st_error){.status = ST_ERR_VALUE,
+                                         .message = "no zero_bubble_2 schedule fits the memory"});
+    }
+    search.rule = best;
+    search.lists = lists;
+    (void)simulate(&search);
+    return ST_OK;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Properties of replays and schedules over random graphs and plans: a replay is the fixed point of
+ * its rules, breakdowns add up, schedules of uniform stages take what the closed forms of their
+ * papers say.
+ */
+#include "property.h"
+
+#include "../unit/schedule_support.h"
+
+enum { ROUNDS = 300, MOST_TASKS = 60 };
+
+typedef struct random_graph {
+    st_graph *graph;
+    st_task_id from[2 * MOST_TASKS];
+    st_task_id to[2 * MOST_TASKS];
+    size_t edges;
+    size_t tasks;
+    uint32_t resources;
+} random_graph;
+
+/* Edges lead to later tasks and meetings join neighbours of one level, so that nothing waits for
+ * itself: level k has a task of every resource. */
+static void make_random(property_random *random, random_graph *made)
+{
+    made->graph = st_graph_create(NULL);
+    made->resources = (uint32_t)random_between(random, 1, 6);
+    uint32_t levels = (uint32_t)random_between(random, 1, MOST_TASKS / 6);
+    for (uint32_t i = 0; i < made->resources; i++) {
+        uint32_t number = 0;
+        assert_int_equal(
+            st_graph_resource(made->graph, i / 2,
+                              i % 2 == 0 ? ST_RESOURCE_COMPUTE : ST_RESOURCE_COMMUNICATION, "",
+                              &number, NULL),
+            ST_OK);
+    }
+    for (uint32_t level = 0; level < levels; level++) {
+        uint64_t key = random_between(random, 0, 2) == 0 ? level + 1 : 0;
+        for (uint32_t i = 0; i < made->resources; i++) {
+            bool meets = key != 0 && i % 2 == 0;
+            st_task_spec spec = {.resource = i,
+                                 .duration_ns = random_between(random, 0, 5000),
+                                 .earliest_ns = random_between(random, 0, 9) == 0
+                                                    ? random_between(random, 0, 20000)
+                                                    : 0,
+                                 .key = meets ? key : 0};
+            assert_int_equal(st_graph_add(made->graph, &spec, NULL, NULL), ST_OK);
+        }
+    }
+    made->tasks = (size_t)levels * made->resources;
+    made->edges = levels < 2 ? 0 : random_below(random, 2 * made->tasks);
+    for (size_t i = 0; i < made->edges; i++) {
+        uint32_t level = (uint32_t)random_between(random, 0, (int)levels - 2);
+        uint32_t later = (uint32_t)random_between(random, (int)level + 1, (int)levels - 1);
+        made->from[i] = level * made->resources + (uint32_t)random_below(random, made->resources);
+        made->to[i] = later * made->resources + (uint32_t)random_below(random, made->resources);
+        assert_int_equal(st_graph_edge(made->graph, made->from[i], made->to[i], ST_EDGE_USER, NULL),
+                         ST_OK);
+    }
+}
+
+/* Starts by relaxation until nothing moves, as slow as it is plain. */
+static void relax(const random_graph *made, int64_t *ready, int64_t *start)
+{
+    for (size_t i = 0; i < made->tasks; i++) {
+        ready[i] = start[i] = st_graph_task(made->graph, (st_task_id)i).earliest_ns;
+    }
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (size_t i = 0; i < made->tasks; i++) {
+            int64_t before = ready[i] + start[i];
+            if (i >= made->resources) {
+                size_t previous = i - made->resources;
+                int64_t end =
+                    start[previous] + st_graph_task(made->graph, (st_task_id)previous).duration_ns;
+                ready[i] = end > ready[i] ? end : ready[i];
+            }
+            for (size_t j = 0; j < made->edges; j++) {
+                int64_t end =
+                    start[made->from[j]] + st_graph_task(made->graph, made->from[j]).duration_ns;
+                ready[i] = made->to[j] == i && end > ready[i] ? end : ready[i];
+            }
+            start[i] = ready[i] > start[i] ? ready[i] : start[i];
+            size_t count = 0;
+            const st_task_id *members = st_graph_members(
+                made->graph, st_graph_task(made->graph, (st_task_id)i).meeting, &count);
+            for (size_t j = 0; j < count; j++) {
+                start[i] = ready[members[j]] > start[i] ? ready[members[j]] : start[i];
+            }
+            moved = moved || ready[i] + start[i] != before;
+        }
+    }
+}
+
+static void a_replay_is_the_fixed_point_of_its_rules(void **state)
+{
+    property_random *random = *state;
+    for (int round = 0; round < ROUNDS; round++) {
+        random_graph made;
+        int64_t ready[MOST_TASKS];
+        int64_t start[MOST_TASKS];
+        make_random(random, &made);
+        assert_int_equal(st_graph_seal(made.graph, NULL), ST_OK);
+        st_replay *replay = st_replay_create(made.graph);
+        assert_int_equal(st_replay_run(replay, NULL), ST_OK);
+        relax(&made, ready, start);
+        for (size_t i = 0; i < made.tasks; i++) {
+            st_task_time time = st_replay_task(replay, (st_task_id)i);
+            assert_int_equal(time.ready_ns, ready[i]);
+            assert_int_equal(time.start_ns, start[i]);
+        }
+        st_replay_destroy(replay);
+        st_graph_destroy(made.graph);
+    }
+}
+
+static void breakdowns_add_up_and_paths_reach_the_end(void **state)
+{
+    property_random *random = *state;
+    for (int round = 0; round < ROUNDS; round++) {
+        random_graph made;
+        st_rank_time times[8];
+        st_arena *arena = st_arena_create();
+        const st_path_step *steps = NULL;
+        size_t count = 0;
+        make_random(random, &made);
+        assert_int_equal(st_graph_seal(made.graph, NULL), ST_OK);
+        st_replay *replay = st_replay_create(made.graph);
+        assert_int_equal(st_replay_run(replay, NULL), ST_OK);
+        assert_int_equal(st_replay_ranks(replay, times, NULL), ST_OK);
+        int64_t end = st_replay_end_ns(replay);
+        for (size_t i = 0; i < st_graph_rank_count(made.graph); i++) {
+            assert_int_equal(times[i].exposed_compute_ns + times[i].exposed_communication_ns +
+                                 times[i].overlapped_ns + times[i].waiting_ns + times[i].idle_ns,
+                             end);
+        }
+        assert_int_equal(st_replay_path(replay, arena, &steps, &count, NULL), ST_OK);
+        int64_t sum = st_replay_task(replay, steps[0].task).ready_ns;
+        for (size_t i = 0; i < count; i++) {
+            sum += steps[i].time_ns;
+        }
+        assert_int_equal(sum, end);
+        st_replay_destroy(replay);
+        st_graph_destroy(made.graph);
+        st_arena_destroy(arena);
+    }
+}
+
+/* --- schedules ---------------------------------------------------------------------------------
+ */
+
+typedef struct uniform {
+    uint32_t stages, micros, chunks;
+    int64_t forward, backward, weights;
+    st_chunk_times times[64];
+} uniform;
+
+static void random_uniform(property_random *random, uniform *plan)
+{
+    plan->stages = (uint32_t)random_between(random, 1, 8);
+    plan->chunks = (uint32_t)random_between(random, 2, 4);
+    plan->micros = plan->stages * (uint32_t)random_between(random, 1, 5);
+    plan->forward = random_between(random, 1000, 9000);
+    plan->backward = random_between(random, 1000, 9000);
+    plan->weights = random_between(random, 1000, 9000);
+    fill_times(plan->times, 64, plan->forward, plan->backward, plan->weights);
+}
+
+static planned run_uniform(const uniform *alike, st_schedule_kind kind, uint32_t micros)
+{
+    st_schedule_plan plan = {
+        .shape = {.kind = kind,
+                  .stages = alike->stages,
+                  .micros = micros,
+                  .chunks = kind == ST_SCHEDULE_INTERLEAVED ? alike->chunks : 1,
+                  .times = alike->times}};
+    planned result = replay_plan(&plan, NULL);
+    assert_int_equal(result.status, ST_OK);
+    return result;
+}
+
+static void uniform_stages_take_what_closed_forms_say(void **state)
+{
+    property_random *random = *state;
+    for (int round = 0; round < ROUNDS; round++) {
+        uniform plan;
+        random_uniform(random, &plan);
+        int64_t all = plan.forward + plan.backward + plan.weights;
+        uint32_t any = (uint32_t)random_between(random, 1, 30);
+        assert_int_equal(run_uniform(&plan, ST_SCHEDULE_GPIPE, any).step,
+                         all * (any + plan.stages - 1));
+        assert_int_equal(run_uniform(&plan, ST_SCHEDULE_1F1B, any).step,
+                         all * (any + plan.stages - 1));
+        if (plan.stages > 1) {
+            assert_int_equal(run_uniform(&plan, ST_SCHEDULE_INTERLEAVED, plan.micros).step,
+                             all * (plan.micros * plan.chunks + plan.stages - 1));
+        }
+    }
+}
+
+/* A last stage that is slowest in every pass: the others are passed through once. */
+static void a_slow_last_stage_is_never_idle_in_between(void **state)
+{
+    property_random *random = *state;
+    for (int round = 0; round < ROUNDS; round++) {
+        uniform plan;
+        random_uniform(random, &plan);
+        int64_t sum = 0;
+        for (uint32_t i = 0; i + 1 < plan.stages; i++) {
+            plan.times[i].part[ST_PASS_FORWARD][ST_PART_WORK] -= random_between(random, 0, 900);
+            plan.times[i].part[ST_PASS_BACKWARD][ST_PART_WORK] -= random_between(random, 0, 900);
+            sum += plan.times[i].part[ST_PASS_FORWARD][ST_PART_WORK] +
+                   plan.times[i].part[ST_PASS_BACKWARD][ST_PART_WORK] + plan.weights;
+        }
+        int64_t all = plan.forward + plan.backward + plan.weights;
+        uint32_t any = (uint32_t)random_between(random, 1, 30);
+        assert_int_equal(run_uniform(&plan, ST_SCHEDULE_GPIPE, any).step, all * any + sum);
+        assert_int_equal(run_uniform(&plan, ST_SCHEDULE_1F1B, any).step, all * any + sum);
+    }
+}
+
+/* Qi et al. 2024, table 2, and DeepSeek-AI 2024, table 2, where the three passes are alike. */
+static void bubbles_of_equal_passes_are_those_of_the_papers(void **state)
+{
+    property_random *random = *state;
+    for (int round = 0; round < ROUNDS; round++) {
+        uniform plan;
+        random_uniform(random, &plan);
+        int64_t one = plan.forward;
+        fill_times(plan.times, 64, one, one, one);
+        uint32_t micros = 2 * plan.stages + 2 * (uint32_t)random_between(random, 0, 9);
+        assert_int_equal(run_uniform(&plan, ST_SCHEDULE_ZERO_BUBBLE, micros).step,
+                         3 * one * micros + (plan.stages - 1) * one);
+        assert_int_equal(run_uniform(&plan, ST_SCHEDULE_ZERO_BUBBLE_2, micros).span,
+                         3 * one * micros);
+        if (plan.stages % 2 == 0) { /* (p/2 - 1)(F&B + B - 3W), B with weights */
+            assert_int_equal(run_uniform(&plan, ST_SCHEDULE_DUALPIPE, micros).step,
+                             3 * one * micros + (plan.stages / 2 - 1) * 2 * one);
+        }
+    }
+}
+
+static void no_schedule_waits_on_itself(void **state)
+{
+    property_random *random = *state;
+    for (int round = 0; round < ROUNDS; round++) {
+        uniform plan;
+        random_uniform(random, &plan);
+        uint32_t any = (uint32_t)random_between(random, 1, 40);
+        st_schedule_kind kind = (st_schedule_kind)random_below(random, ST_SCHEDULE_DUALPIPE);
+        int64_t work = (plan.forward + plan.backward + plan.weights) * any;
+        planned result = run_uniform(&plan, kind, any);
+        assert_true(result.span >= work * (kind == ST_SCHEDULE_INTERLEAVED ? plan.chunks : 1));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_replay_is_the_fixed_point_of_its_rules),
+        cmocka_unit_test(breakdowns_add_up_and_paths_reach_the_end),
+        cmocka_unit_test(uniform_stages_take_what_closed_forms_say),
+        cmocka_unit_test(a_slow_last_stage_is_never_idle_in_between),
+        cmocka_unit_test(bubbles_of_equal_passes_are_those_of_the_papers),
+        cmocka_unit_test(no_schedule_waits_on_itself),
+    };
+    return cmocka_run_group_tests(tests, property_setup, NULL);
+}
