@@ -45,7 +45,7 @@ static const char *renamed_gpu(const st_table_source *source, const char *gpu)
 static const char **list_sets(st_bases *bases, const st_base *base, const char *gpu, size_t *count)
 {
     const char **sets =
-        st_arena_alloc(bases->arena, bases->set_count + strlen(base->sections) + 4, sizeof *sets);
+        st_arena_alloc(bases->arena, bases->set_count + strlen(base->sections) + 5, sizeof *sets);
     size_t used = 0;
     if (sets == NULL)
         return NULL;
@@ -57,6 +57,8 @@ static const char **list_sets(st_bases *bases, const st_base *base, const char *
     }
     if (gpu != NULL)
         sets[used++] = st_arena_printf(bases->arena, "cluster.gpu=%s", gpu);
+    if (base->asked[0] != '\0')
+        sets[used++] = st_arena_printf(bases->arena, "parallel.order=%s", base->asked);
     if (bases->constants != NULL)
         sets[used++] = st_arena_printf(bases->arena, ST_CONSTANTS "=%s", bases->constants);
     for (size_t i = 0; i < bases->set_count; i++)
@@ -109,6 +111,48 @@ static bool has_memory(const st_job *job, double memory_gb)
     return fabs(memory->number / (memory_gb * 1e9) - 1.0) < 0.1;
 }
 
+static const char *text_of(const st_job *job, const char *path)
+{
+    const st_job_value *value = st_job_value_of(job, path);
+    return value != NULL && value->origin != ST_ORIGIN_NONE ? value->text : "";
+}
+
+/* Bases that differ in nothing that a provider looks at share theirs. */
+static bool share_variant(const st_bases *bases, st_base *base)
+{
+    base->variant = 0;
+    if (base->order[0] == '\0' && base->list[0] == '\0')
+        return true;
+    for (const st_base *other = bases->first; other != NULL; other = other->next) {
+        base->variant = other->variant;
+        if (strcmp(other->order, base->order) == 0 && strcmp(other->list, base->list) == 0)
+            return true;
+    }
+    return false;
+}
+
+static st_status take_providers(st_bases *bases, const st_job *job, st_base *base)
+{
+    base->order = text_of(job, "parallel.order");
+    base->order_is_set = base->order[0] != '\0' && base->asked[0] == '\0';
+    base->list = text_of(job, "model.layer_list");
+    if (bases->variant_count > 0 && share_variant(bases, base))
+        return ST_OK;
+    size_t first = bases->variant_count > 0 ? bases->variant_count : 1;
+    st_provider_list *list = st_arena_grow(bases->arena, bases->variants, sizeof *list, first + 1,
+                                           &bases->variant_capacity);
+    if (list == NULL)
+        return ST_ERR_MEMORY;
+    bases->variants = list;
+    list[0] = (st_provider_list){0};
+    bases->variant_count = first;
+    if (share_variant(bases, base))
+        return ST_OK;
+    base->variant = bases->variant_count++;
+    return st_builtin_providers(bases->paths, job, bases->sheet, bases->arena, &list[base->variant],
+                                bases->errors);
+}
+
 static st_status load(st_bases *bases, st_base *base)
 {
     const st_job *job = NULL;
@@ -129,17 +173,23 @@ static st_status load(st_bases *bases, st_base *base)
         st_job_load(bases->paths, NULL, sets, count, bases->arena, &job, bases->errors);
     if (status == ST_OK)
         status = take_values(bases, job, base);
+    if (status == ST_OK)
+        status = take_providers(bases, job, base);
     if (status == ST_OK && !has_memory(job, memory_gb))
         base->fault = st_arena_printf(bases->arena, "no file for the GPU '%s'", base->gpu);
     return status;
 }
 
-const st_base *st_base_of(st_bases *bases, const char *gpu, const char *sections)
+const st_base *st_base_of(st_bases *bases, const char *gpu, const char *sections, const char *order)
 {
     for (st_base *base = bases->first; base != NULL; base = base->next)
-        if (strcmp(base->gpu, gpu) == 0 && strcmp(base->sections, sections) == 0)
+        if (strcmp(base->gpu, gpu) == 0 && strcmp(base->sections, sections) == 0 &&
+            strcmp(base->asked, order) == 0)
             return base;
+    if (bases->failed)
+        return NULL; /* other bases would mostly fail for the same reason */
     if (bases->count == ST_BASES_MAX) {
+        bases->failed = true;
         (void)st_errors_add(bases->errors, &(st_error){.status = ST_ERR_LIMIT,
                                                        .message = "too many GPUs in one table",
                                                        .expected = "at most 1000"});
@@ -153,8 +203,11 @@ const st_base *st_base_of(st_bases *bases, const char *gpu, const char *sections
     if (base == NULL)
         return NULL;
     *base = (st_base){.gpu = st_arena_copy(bases->arena, gpu, strlen(gpu)),
-                      .sections = st_arena_copy(bases->arena, sections, strlen(sections))};
-    if (base->gpu == NULL || base->sections == NULL || load(bases, base) != ST_OK)
+                      .sections = st_arena_copy(bases->arena, sections, strlen(sections)),
+                      .asked = st_arena_copy(bases->arena, order, strlen(order))};
+    bases->failed = base->gpu == NULL || base->sections == NULL || base->asked == NULL ||
+                    load(bases, base) != ST_OK;
+    if (bases->failed)
         return NULL;
     base->next = bases->first;
     bases->first = base;

@@ -7,10 +7,16 @@
 #define STEPTIME_FIT_BASE_H
 
 #include "fit/source.h"
+#include "timeline/builtin.h"
 
 typedef struct st_base {
     const char *gpu;      /* as the table calls it */
     const char *sections; /* "cluster=selene model=gpt3-175b", what assumptions name */
+    const char *asked;    /* the order of ranks that a row asks for, "" none */
+    const char *order;    /* the order that holds, "" none: --set wins over the row */
+    bool order_is_set;    /* by --set */
+    const char *list;     /* of layers, "" none */
+    size_t variant;       /* index of its providers */
     const char *fault;    /* why no row can use it; NULL: none */
     const double *values; /* one per input of the sheet */
     const st_origin *origins;
@@ -30,13 +36,18 @@ typedef struct st_bases {
     size_t gpu_count;
     st_base *first;
     size_t count;
+    bool failed;                /* a base could not be made; what is wrong has been reported */
+    st_provider_list *variants; /* the first one has none */
+    size_t variant_count;
+    size_t variant_capacity;
 } st_bases;
 
 enum { ST_BASES_MAX = 1000 };
 
-/* The base for a GPU and for the sections that assumptions name ("" for none of either). NULL when
- * out of memory or when something is wrong, which has been reported. */
-const st_base *st_base_of(st_bases *bases, const char *gpu, const char *sections);
+/* The base for a GPU, for the sections that assumptions name and for an order of ranks ("" for none
+ * of them). NULL when out of memory or when something is wrong, which has been reported. */
+const st_base *st_base_of(st_bases *bases, const char *gpu, const char *sections,
+                          const char *order);
 
 /* The number of a text for an input, as its key or its type reads it. */
 st_status st_input_parse(const st_sheet_input *input, const st_value_text *text, double *number,

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The used rows of one table, ready to run. */
+/* The used rows of one table that have the same providers, ready to run. */
 typedef struct fit_block {
+    const st_measured *set;
+    const st_provider_list *providers;
     const st_program *program;
     st_workspace *workspace;
     st_column *columns;
@@ -20,6 +22,7 @@ typedef struct fitter {
     st_arena *arena;
     st_errors *errors;
     fit_block *blocks;
+    size_t block_count;
     double *values; /* of the varied inputs, where the columns point to */
     double *measured;
     double *estimates;
@@ -42,29 +45,51 @@ static bool is_used(const st_row *row)
     return row->left_out == NULL && !row->ran_out;
 }
 
+static size_t variants_of(const st_measured *set)
+{
+    return set->variant_count > 0 ? set->variant_count : 1;
+}
+
+/* The rows of a block stand side by side. */
+static void list_block(fitter *own, size_t index, size_t variant)
+{
+    static const st_provider_list none = {0};
+    st_calibration *calibration = own->calibration;
+    const st_measured *set = &calibration->sets[index];
+    fit_block *block = &own->blocks[own->block_count++];
+    *block = (fit_block){.set = set,
+                         .providers = set->variant_count > 0 ? &set->variants[variant] : &none,
+                         .first = calibration->row_count};
+    for (size_t row = 0; row < set->row_count; row++) {
+        if (!is_used(&set->rows[row]) || set->rows[row].variant != variant)
+            continue;
+        own->measured[calibration->row_count] = set->rows[row].measured;
+        calibration->rows[calibration->row_count++] = (st_used_row){.set = index, .row = row};
+    }
+    block->row_count = calibration->row_count - block->first;
+}
+
 static st_status list_rows(fitter *own)
 {
     st_calibration *calibration = own->calibration;
     size_t all = 0;
-    for (size_t i = 0; i < calibration->set_count; i++)
+    size_t blocks = 0;
+    for (size_t i = 0; i < calibration->set_count; i++) {
         all += calibration->sets[i].row_count;
+        blocks += variants_of(&calibration->sets[i]);
+    }
+    own->blocks = st_arena_alloc(own->arena, blocks + 1, sizeof *own->blocks);
     calibration->rows = st_arena_alloc(own->arena, all + 1, sizeof *calibration->rows);
     own->measured = st_arena_alloc(own->arena, all + 1, sizeof *own->measured);
     own->estimates = st_arena_alloc(own->arena, all + 1, sizeof *own->estimates);
     own->scratch = st_arena_alloc(own->arena, 2 * all + 1, sizeof *own->scratch);
     own->counts = st_arena_alloc(own->arena, all + 1, sizeof *own->counts);
-    if (calibration->rows == NULL || own->measured == NULL || own->estimates == NULL ||
-        own->scratch == NULL || own->counts == NULL)
+    if (own->blocks == NULL || calibration->rows == NULL || own->measured == NULL ||
+        own->estimates == NULL || own->scratch == NULL || own->counts == NULL)
         return ST_ERR_MEMORY;
-    for (size_t i = 0; i < calibration->set_count; i++) {
-        const st_measured *set = &calibration->sets[i];
-        for (size_t row = 0; row < set->row_count; row++) {
-            if (!is_used(&set->rows[row]))
-                continue;
-            own->measured[calibration->row_count] = set->rows[row].measured;
-            calibration->rows[calibration->row_count++] = (st_used_row){.set = i, .row = row};
-        }
-    }
+    for (size_t i = 0; i < calibration->set_count; i++)
+        for (size_t variant = 0; variant < variants_of(&calibration->sets[i]); variant++)
+            list_block(own, i, variant);
     return ST_OK;
 }
 
@@ -80,8 +105,9 @@ static size_t varied_index(const fitter *own, const st_sheet_input *input)
 }
 
 /* An input of the used rows alone; the first of them tells where a fit may start. */
-static double *gather(fitter *own, const st_measured *set, const fit_block *block, size_t input)
+static double *gather(fitter *own, const fit_block *block, size_t input)
 {
+    const st_measured *set = block->set;
     double *values = st_arena_alloc(own->arena, block->row_count + 1, sizeof *values);
     for (size_t i = 0; values != NULL && i < block->row_count; i++) {
         size_t row = own->calibration->rows[block->first + i].row;
@@ -90,15 +116,15 @@ static double *gather(fitter *own, const st_measured *set, const fit_block *bloc
     return values;
 }
 
-static st_status fill_columns(fitter *own, const st_measured *set, fit_block *block)
+static st_status fill_columns(fitter *own, fit_block *block)
 {
     size_t count = 0;
-    const st_sheet_input *inputs = st_sheet_inputs(set->sheet, &count);
+    const st_sheet_input *inputs = st_sheet_inputs(block->set->sheet, &count);
     block->columns = st_arena_alloc(own->arena, count + 1, sizeof *block->columns);
     if (block->columns == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < count; i++) {
-        double *values = gather(own, set, block, i);
+        double *values = gather(own, block, i);
         size_t varied = varied_index(own, &inputs[i]);
         if (values == NULL)
             return ST_ERR_MEMORY;
@@ -112,19 +138,18 @@ static st_status fill_columns(fitter *own, const st_measured *set, fit_block *bl
     return ST_OK;
 }
 
-static st_status prepare_block(fitter *own, size_t index)
+static st_status prepare_block(fitter *own, fit_block *block)
 {
-    const st_measured *set = &own->calibration->sets[index];
-    fit_block *block = &own->blocks[index];
+    const st_measured *set = block->set;
     const st_program_options options = {.outputs = &set->cell,
                                         .output_count = 1,
-                                        .providers = set->providers,
-                                        .provider_count = set->provider_count,
+                                        .providers = block->providers->items,
+                                        .provider_count = block->providers->count,
                                         .without_checks = true};
     st_status status =
         st_program_compile(set->sheet, &options, own->arena, &block->program, own->errors);
     if (status == ST_OK)
-        status = fill_columns(own, set, block);
+        status = fill_columns(own, block);
     if (status != ST_OK)
         return status;
     block->workspace = st_workspace_create(block->program);
@@ -134,22 +159,15 @@ static st_status prepare_block(fitter *own, size_t index)
 static st_status prepare(fitter *own)
 {
     st_calibration *calibration = own->calibration;
-    own->blocks = st_arena_alloc(own->arena, calibration->set_count + 1, sizeof *own->blocks);
     own->values = st_arena_alloc(own->arena, calibration->varied_count + 1, sizeof *own->values);
-    if (own->blocks == NULL || own->values == NULL)
+    if (own->values == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < calibration->varied_count; i++)
         own->parameters[i] = (st_parameter){calibration->varied[i].low, calibration->varied[i].high,
                                             calibration->varied[i].start};
     st_status status = ST_OK;
-    size_t first = 0;
-    for (size_t i = 0; i < calibration->set_count && status == ST_OK; i++) {
-        own->blocks[i].first = first;
-        while (first < calibration->row_count && calibration->rows[first].set == i)
-            first++;
-        own->blocks[i].row_count = first - own->blocks[i].first;
-        status = prepare_block(own, i);
-    }
+    for (size_t i = 0; i < own->block_count && status == ST_OK; i++)
+        status = prepare_block(own, &own->blocks[i]);
     for (size_t i = 0; i < calibration->varied_count; i++)
         if (!isfinite(own->parameters[i].start))
             own->parameters[i].start = st_parameter_at(&own->parameters[i], 0.5);
@@ -161,7 +179,7 @@ static st_status evaluate(void *self, const double *values, double *estimates)
     fitter *own = self;
     st_status status = ST_OK;
     memcpy(own->values, values, own->calibration->varied_count * sizeof *values);
-    for (size_t i = 0; i < own->calibration->set_count && status == ST_OK; i++) {
+    for (size_t i = 0; i < own->block_count && status == ST_OK; i++) {
         const fit_block *block = &own->blocks[i];
         double *const outputs[] = {estimates + block->first};
         status = st_program_run(block->program, block->workspace, block->columns, block->row_count,
@@ -439,7 +457,7 @@ st_status st_calibrate(st_calibration *calibration, st_arena *arena, st_errors *
         status = leave_rows_out(&own);
     if (status == ST_OK)
         status = leave_groups_out(&own);
-    for (size_t i = 0; own.blocks != NULL && i < calibration->set_count; i++)
+    for (size_t i = 0; i < own.block_count; i++)
         st_workspace_destroy(own.blocks[i].workspace);
     return status;
 }

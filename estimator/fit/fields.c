@@ -24,6 +24,7 @@ static const st_standard_column columns[] = {
     {"zero_stage", "parallel.zero", true},
     {"recompute", "recompute", false},
     {"dtype", "precision.weights", false},
+    {"order", "parallel.order", true},
     {"gpus", "cluster.nodes", false},
     {"gpus_per_node", "cluster.gpus_per_node", false},
 };

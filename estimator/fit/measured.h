@@ -14,6 +14,7 @@
 #include "base/csv.h"
 #include "fit/source.h"
 #include "steptime/program.h"
+#include "timeline/builtin.h"
 
 typedef struct st_row {
     const char *id;
@@ -25,6 +26,7 @@ typedef struct st_row {
     double estimate;      /* base units */
     double error;         /* estimate over measured minus 1 */
     bool fits;            /* the sheet's verdict on memory */
+    size_t variant;       /* index of the providers that its estimate needs */
 } st_row;
 
 /* Rows of one table and one source, or one job. */
@@ -45,9 +47,9 @@ typedef struct st_measured {
     const char **notes;            /* defaults that stand for blank fields */
     size_t *note_rows;
     size_t note_count;
-    bool has_verdict; /* the sheet has a cell 'fits' */
-    const st_provider *const *providers;
-    size_t provider_count;
+    bool has_verdict;                 /* the sheet has a cell 'fits' */
+    const st_provider_list *variants; /* providers: one list per order of ranks */
+    size_t variant_count;
 } st_measured;
 
 typedef struct st_measured_request {

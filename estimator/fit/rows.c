@@ -5,9 +5,12 @@
 #include "fit/base.h"
 #include "fit/fields.h"
 #include "job/keys.h"
+#include "steptime/placement.h"
 
 #include <math.h>
 #include <string.h>
+
+#define ORDER "parallel.order"
 
 enum { SECTIONS_BYTES = 1024 };
 
@@ -43,7 +46,9 @@ typedef struct row_reader {
     size_t value_count;
     const double **set; /* per input, of the row at hand; NULL: none */
     const double **fill;
-    double *storage; /* values of formulas, one per entry of `values` */
+    double *storage;       /* values of formulas, one per entry of `values` */
+    const char *order_set; /* what assumptions say of the order of ranks, NULL: nothing */
+    const char *order_fill;
 } row_reader;
 
 static void note(row_reader *reader, st_status status)
@@ -243,6 +248,8 @@ static void apply_assumptions(row_reader *reader, size_t row, char *sections)
     size_t index = 0;
     memset(reader->set, 0, reader->plan_count * sizeof(double *));
     memset(reader->fill, 0, reader->plan_count * sizeof(double *));
+    reader->order_set = NULL;
+    reader->order_fill = NULL;
     for (size_t i = 0; source != NULL && i < source->assumption_count; i++) {
         const st_assumption *own = &source->assumptions[i];
         size_t all = own->set_count + own->fill_count;
@@ -253,6 +260,9 @@ static void apply_assumptions(row_reader *reader, size_t row, char *sections)
                 continue;
             if (value->from->section != NULL)
                 add_section(reader, value->from, sections);
+            else if (strcmp(value->from->path, ORDER) == 0)
+                *(k < own->set_count ? &reader->order_set : &reader->order_fill) =
+                    value->from->value.text;
             else if (value->input != SIZE_MAX)
                 (k < own->set_count ? reader->set : reader->fill)[value->input] =
                     assumed_value(reader, index, row);
@@ -347,6 +357,72 @@ static void check_gpus(row_reader *reader, size_t row)
         leave_out(reader, row, "gpus is not tp x pp x dp x cp");
 }
 
+/* ---- the order of ranks ---- */
+
+/* What a row says of its order, "" nothing. */
+static const char *asked_order(const row_reader *reader, size_t row)
+{
+    char storage[ST_FIELD_NUMBER];
+    const char *const names[] = {ORDER, "order"};
+    if (reader->order_set != NULL)
+        return reader->order_set;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        st_field field = st_field_find(reader->csv, reader->source, names[i]);
+        const char *text = text_of(reader, field, row, storage);
+        if (text != storage && text[0] != '\0')
+            return text;
+    }
+    return reader->order_fill != NULL ? reader->order_fill : "";
+}
+
+/* An order that does not suit the row's plan leaves the row out. */
+static void check_row_order(row_reader *reader, size_t row, const char *order)
+{
+    static const struct {
+        const char *key;
+        st_group group;
+    } axes[] = {{"parallel.tp", ST_GROUP_TP},
+                {"parallel.cp", ST_GROUP_CP},
+                {"parallel.dp", ST_GROUP_DP},
+                {"parallel.pp", ST_GROUP_PP}};
+    st_placement placement;
+    st_placement_plan plan = {.gpus_per_node = 1, .order = order};
+    st_errors *errors = st_errors_create();
+    for (size_t i = 0; i < ST_GROUPS; i++)
+        plan.size[i] = 1;
+    for (size_t i = 0; i < sizeof axes / sizeof axes[0]; i++) {
+        size_t index = input_reading(reader, axes[i].key);
+        if (index != SIZE_MAX)
+            plan.size[axes[i].group] =
+                (size_t)reader->measured->inputs[index * reader->measured->row_count + row];
+    }
+    if (errors == NULL)
+        note(reader, ST_ERR_MEMORY);
+    else if (st_placement_create(&plan, &placement, errors) != ST_OK)
+        leave_out(reader, row,
+                  st_arena_printf(reader->arena, "%s", st_errors_at(errors, 0)->message));
+    st_errors_destroy(errors);
+}
+
+/* Finds the providers of a row whose inputs are there. */
+static void place_row(row_reader *reader, size_t row, const st_base *base)
+{
+    st_row *own = &reader->measured->rows[row];
+    const char *asked = asked_order(reader, row);
+    bool is_other = asked[0] != '\0' && strcmp(asked, base->order) != 0;
+    const char *order = is_other && !base->order_is_set ? asked : base->order;
+    if (own->left_out == NULL && order[0] != '\0')
+        check_row_order(reader, row, order);
+    if (own->left_out != NULL)
+        return;
+    if (order != base->order)
+        base = st_base_of(&reader->bases, base->gpu, base->sections, order);
+    if (base == NULL)
+        note(reader, ST_ERR_VALUE);
+    else
+        own->variant = base->variant;
+}
+
 static bool is_omitted(row_reader *reader, size_t row, bool use_extra)
 {
     char storage[ST_FIELD_NUMBER];
@@ -372,7 +448,8 @@ static void fill_row(row_reader *reader, size_t row, bool use_extra)
         return;
     apply_assumptions(reader, row, sections);
     st_field gpu = st_field_find(reader->csv, reader->source, "gpu");
-    const st_base *base = st_base_of(&reader->bases, text_of(reader, gpu, row, storage), sections);
+    const st_base *base =
+        st_base_of(&reader->bases, text_of(reader, gpu, row, storage), sections, "");
     if (base == NULL) {
         st_status first = st_errors_status(reader->errors);
         note(reader, first != ST_OK ? first : ST_ERR_MEMORY);
@@ -386,6 +463,7 @@ static void fill_row(row_reader *reader, size_t row, bool use_extra)
         fill_input(reader, i, row, base);
     fill_fp8(reader, row, base);
     check_gpus(reader, row);
+    place_row(reader, row, base);
 }
 
 /* Which defaults stood in for blank fields, and in how many rows. */
@@ -433,5 +511,7 @@ st_status st_rows_fill(const st_measured_request *request, st_measured *measured
         fill_row(&reader, row, use_extra);
     if (reader.status == ST_OK)
         take_notes(&reader);
+    measured->variants = reader.bases.variants;
+    measured->variant_count = reader.bases.variant_count;
     return reader.status;
 }

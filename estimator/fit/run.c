@@ -11,10 +11,15 @@
 
 /* ---- estimates ---- */
 
+/* The rows of one variant, side by side. */
 typedef struct row_run {
     st_measured *measured;
+    size_t variant;
+    size_t *rows; /* indices of its rows */
+    size_t row_count;
     const st_program *program;
     st_column *columns;
+    double *inputs; /* inputs[input * row_count + row] */
     double *estimates;
     double *verdicts;
     double **checks;
@@ -23,13 +28,31 @@ typedef struct row_run {
 
 static st_status compile(row_run *run, st_arena *arena, st_errors *errors)
 {
+    static const st_provider_list none = {0};
     const st_measured *measured = run->measured;
+    const st_provider_list *providers =
+        run->variant < measured->variant_count ? &measured->variants[run->variant] : &none;
     const char *const names[] = {measured->cell, "fits"};
     const st_program_options options = {.outputs = names,
                                         .output_count = measured->has_verdict ? 2 : 1,
-                                        .providers = measured->providers,
-                                        .provider_count = measured->provider_count};
+                                        .providers = providers->items,
+                                        .provider_count = providers->count};
     return st_program_compile(measured->sheet, &options, arena, &run->program, errors);
+}
+
+static void gather(row_run *run)
+{
+    const st_measured *measured = run->measured;
+    run->row_count = 0;
+    for (size_t i = 0; i < measured->row_count; i++)
+        if (measured->rows[i].variant == run->variant)
+            run->rows[run->row_count++] = i;
+    for (size_t i = 0; i < measured->input_count; i++) {
+        double *values = run->inputs + i * run->row_count;
+        for (size_t row = 0; row < run->row_count; row++)
+            values[row] = measured->inputs[i * measured->row_count + run->rows[row]];
+        run->columns[i] = (st_column){values, 1};
+    }
 }
 
 static bool allocate(row_run *run, st_arena *arena)
@@ -38,14 +61,14 @@ static bool allocate(row_run *run, st_arena *arena)
     size_t rows = measured->row_count;
     (void)st_sheet_checks(measured->sheet, &run->check_count);
     run->columns = st_arena_alloc(arena, measured->input_count + 1, sizeof *run->columns);
+    run->inputs = st_arena_alloc(arena, measured->input_count * rows + 1, sizeof *run->inputs);
+    run->rows = st_arena_alloc(arena, rows + 1, sizeof *run->rows);
     run->estimates = st_arena_alloc(arena, rows + 1, sizeof *run->estimates);
     run->verdicts = st_arena_alloc(arena, rows + 1, sizeof *run->verdicts);
     run->checks = st_arena_alloc(arena, run->check_count + 1, sizeof *run->checks);
-    if (run->columns == NULL || run->estimates == NULL || run->verdicts == NULL ||
-        run->checks == NULL)
+    if (run->columns == NULL || run->inputs == NULL || run->rows == NULL ||
+        run->estimates == NULL || run->verdicts == NULL || run->checks == NULL)
         return false;
-    for (size_t i = 0; i < measured->input_count; i++)
-        run->columns[i] = (st_column){measured->inputs + i * rows, 1};
     for (size_t i = 0; i < run->check_count; i++) {
         run->checks[i] = st_arena_alloc(arena, rows + 1, sizeof *run->checks[i]);
         if (run->checks[i] == NULL)
@@ -68,7 +91,7 @@ static const st_sheet_check *failing_check(const row_run *run, size_t row)
 
 static st_status take_row(const row_run *run, size_t index, st_arena *arena)
 {
-    st_row *row = &run->measured->rows[index];
+    st_row *row = &run->measured->rows[run->rows[index]];
     row->estimate = run->estimates[index];
     row->error = row->estimate / row->measured - 1.0;
     row->fits = run->verdicts[index] == 1.0;
@@ -85,24 +108,31 @@ static st_status take_row(const row_run *run, size_t index, st_arena *arena)
     return row->left_out != NULL ? ST_OK : ST_ERR_MEMORY;
 }
 
+static st_status run_variant(row_run *run, st_arena *arena, st_errors *errors)
+{
+    gather(run);
+    st_status status = compile(run, arena, errors);
+    if (status != ST_OK)
+        return status;
+    st_workspace *workspace = st_workspace_create(run->program);
+    if (workspace == NULL)
+        return ST_ERR_MEMORY;
+    double *const outputs[] = {run->estimates, run->verdicts};
+    status =
+        st_program_run(run->program, workspace, run->columns, run->row_count, outputs, run->checks);
+    st_workspace_destroy(workspace);
+    for (size_t i = 0; status == ST_OK && i < run->row_count; i++)
+        status = take_row(run, i, arena);
+    return status;
+}
+
 st_status st_measured_run(st_measured *measured, st_arena *arena, st_errors *errors)
 {
     row_run run = {.measured = measured};
-    st_status status = compile(&run, arena, errors);
-    if (status != ST_OK)
-        return status;
-    st_workspace *workspace = st_workspace_create(run.program);
-    if (workspace == NULL || !allocate(&run, arena)) {
-        status = ST_ERR_MEMORY;
-        goto cleanup;
-    }
-    double *const outputs[] = {run.estimates, run.verdicts};
-    status = st_program_run(run.program, workspace, run.columns, measured->row_count, outputs,
-                            run.checks);
-    for (size_t i = 0; status == ST_OK && i < measured->row_count; i++)
-        status = take_row(&run, i, arena);
-cleanup:
-    st_workspace_destroy(workspace);
+    st_status status = allocate(&run, arena) ? ST_OK : ST_ERR_MEMORY;
+    size_t variants = measured->variant_count > 0 ? measured->variant_count : 1;
+    for (run.variant = 0; run.variant < variants && status == ST_OK; run.variant++)
+        status = run_variant(&run, arena, errors);
     return status;
 }
 
@@ -156,8 +186,10 @@ st_status st_measured_job(const st_measured_request *request, const char *job, s
                                                      st_sheet_name(estimate.sheet))});
     st_row *row = st_arena_alloc(arena, 1, sizeof *row);
     double *inputs = st_arena_alloc(arena, estimate.input_count + 1, sizeof *inputs);
-    if (row == NULL || inputs == NULL)
+    st_provider_list *variant = st_arena_alloc(arena, 1, sizeof *variant);
+    if (row == NULL || inputs == NULL || variant == NULL)
         return ST_ERR_MEMORY;
+    *variant = (st_provider_list){estimate.providers, estimate.provider_count};
     memcpy(inputs, estimate.input_values, estimate.input_count * sizeof *inputs);
     *row = (st_row){.id = st_job_name(estimate.job), .measured = value->number};
     *measured = (st_measured){.name = "jobs",
@@ -169,8 +201,8 @@ st_status st_measured_job(const st_measured_request *request, const char *job, s
                               .row_count = 1,
                               .input_count = estimate.input_count,
                               .inputs = inputs,
-                              .providers = estimate.providers,
-                              .provider_count = estimate.provider_count};
+                              .variants = variant,
+                              .variant_count = 1};
     measured->has_verdict = st_sheet_find_cell(estimate.sheet, "fits") != NULL;
     return ST_OK;
 }

@@ -179,5 +179,27 @@ END
 grep iteration run.log >times.log
 sed 's/ 24$/ twenty/; s/ 48$/ 2.5/' run.log >words.log
 
+# ---- measured rows
+head='id,layers,hidden,heads,ffn,vocab,seq,micro_batch,global_batch,recompute,dtype,tp,pp,dp,gpu,gpus'
+head="$head,gpus_per_node,target_iter_s"
+plan='22,3072,24,12288,50257,2048,1,384,selective,bf16,4,2,6,A100-80GB-SXM,48,8'
+rows() {
+    echo "$head"
+    for time in "$@"; do echo "row$time,$plan,$time"; done
+}
+rows 3.1 2.9 3.3 >rows.csv
+rows 3.1 -2.9 >negative.csv
+rows 3.1 fast >fast.csv
+rows '3.1 GB' >unit.csv
+rows 3.1 | sed 's/layers/hidden/' >columns.csv
+rows 3.1 | sed '1s/^/\xef\xbb\xbf/' >mark.csv
+rows 3.1 | sed 's/A100-80GB-SXM/A1000/' >gpu.csv
+rows 3.1 | sed 's/,target_iter_s/,time/' >untimed.csv
+rows 3.1 2.9 | sed '3s/,selective//' >ragged.csv
+rows 3.1 | sed 's/ffn/ffnn/' >ffnn.csv
+rows >rowless.csv
+: >empty.csv
+rows 3.1 2.9 | sed '1s/$/,order/; 2s/$/,dp-tp-pp/; 3s/$/,dp-tp/' >order.csv
+
 # ---- places to write to
 echo old >existing.txt
