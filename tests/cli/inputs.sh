@@ -180,8 +180,8 @@ grep iteration run.log >times.log
 sed 's/ 24$/ twenty/; s/ 48$/ 2.5/' run.log >words.log
 
 # ---- measured rows
-head='id,layers,hidden,heads,ffn,vocab,seq,micro_batch,global_batch,recompute,dtype,tp,pp,dp,gpu,gpus'
-head="$head,gpus_per_node,target_iter_s"
+head='id,layers,hidden,heads,ffn,vocab,seq,micro_batch,global_batch,recompute,dtype,tp,pp,dp'
+head="$head,gpu,gpus,gpus_per_node,target_iter_s"
 plan='22,3072,24,12288,50257,2048,1,384,selective,bf16,4,2,6,A100-80GB-SXM,48,8'
 rows() {
     echo "$head"
