@@ -14,14 +14,14 @@ typedef struct comparer {
     double *scratch;
 } comparer;
 
-const char *st_part_text(st_part part)
+const char *st_row_part_text(st_row_part part)
 {
     switch (part) {
-    case ST_PART_FITTED:
+    case ST_ROWS_FITTED:
         return "used in the fit";
-    case ST_PART_HELD_OUT:
+    case ST_ROWS_HELD_OUT:
         return "held out";
-    case ST_PART_ALL:
+    case ST_ROWS_ALL:
         break;
     }
     return "all rows";
@@ -32,13 +32,13 @@ static bool is_compared(const st_row *row)
     return row->left_out == NULL && !row->ran_out;
 }
 
-static bool is_in_part(const st_row *row, st_part part)
+static bool is_in_part(const st_row *row, st_row_part part)
 {
-    return part == ST_PART_ALL || row->fitted == (part == ST_PART_FITTED);
+    return part == ST_ROWS_ALL || row->fitted == (part == ST_ROWS_FITTED);
 }
 
 /* The errors of the rows of a group and a part. */
-static size_t collect(comparer *own, const st_row_group *group, st_part part)
+static size_t collect(comparer *own, const st_row_group *group, st_row_part part)
 {
     size_t count = 0;
     for (size_t i = 0; i < own->measured->row_count; i++) {
@@ -65,7 +65,7 @@ static st_status add_site_factor(comparer *own, size_t count, double *corrected,
 }
 
 /* A limit is for rows that no constant has seen. */
-static st_status add_part(comparer *own, const st_row_group *group, st_part part)
+static st_status add_part(comparer *own, const st_row_group *group, st_row_part part)
 {
     size_t count = collect(own, group, part);
     st_accuracy *accuracy = own->accuracy;
@@ -76,7 +76,7 @@ static st_status add_part(comparer *own, const st_row_group *group, st_part part
     st_summarize_errors(own->errors, count, own->scratch, &result->summary);
     bool wants_site = group != NULL ? group->site_factor : count > 2;
     st_status status = ST_OK;
-    if (part == ST_PART_FITTED)
+    if (part == ST_ROWS_FITTED)
         return ST_OK;
     if (wants_site)
         status = add_site_factor(own, count, own->scratch + own->measured->row_count, result);
@@ -92,10 +92,10 @@ static st_status add_part(comparer *own, const st_row_group *group, st_part part
 
 static st_status add_group(comparer *own, const st_row_group *group)
 {
-    if (collect(own, group, ST_PART_FITTED) == 0)
-        return add_part(own, group, ST_PART_ALL);
-    st_status status = add_part(own, group, ST_PART_FITTED);
-    return status == ST_OK ? add_part(own, group, ST_PART_HELD_OUT) : status;
+    if (collect(own, group, ST_ROWS_FITTED) == 0)
+        return add_part(own, group, ST_ROWS_ALL);
+    st_status status = add_part(own, group, ST_ROWS_FITTED);
+    return status == ST_OK ? add_part(own, group, ST_ROWS_HELD_OUT) : status;
 }
 
 /* ---- rows left out ---- */

@@ -11,12 +11,12 @@
 #include "report/json.h"
 #include "report/text.h"
 
-typedef enum st_part { ST_PART_ALL, ST_PART_FITTED, ST_PART_HELD_OUT } st_part;
+typedef enum st_row_part { ST_ROWS_ALL, ST_ROWS_FITTED, ST_ROWS_HELD_OUT } st_row_part;
 
 /* Errors of the rows of a group, or of a part of them. */
 typedef struct st_group_errors {
     const char *name; /* "" for all rows of the source */
-    st_part part;
+    st_row_part part;
     st_error_summary summary;
     double limit; /* of the mean absolute error, 0: none */
     bool has_site_factor;
@@ -49,7 +49,7 @@ st_status st_accuracy_of(const st_measured *measured, st_arena *arena,
                          st_accuracy *accuracy) ST_NODISCARD;
 
 /* "all rows", "used in the fit", "held out" */
-const char *st_part_text(st_part part);
+const char *st_row_part_text(st_row_part part);
 
 /* "+5.6 %", whatever the locale; "-" for what is not finite. Returns `text` or a constant. */
 enum { ST_PERCENT_TEXT = 104 };

@@ -30,7 +30,7 @@ static void write_group(st_json *json, const st_group_errors *group)
 {
     st_json_open(json, NULL, '{');
     st_json_text_or_null(json, "group", group->name);
-    st_json_text(json, "part", st_part_text(group->part));
+    st_json_text(json, "part", st_row_part_text(group->part));
     st_error_summary_write(json, "errors", &group->summary);
     write_limit(json, "limit", group->limit);
     if (group->has_site_factor) {

@@ -71,10 +71,10 @@ static void add_errors(st_table *table, const char *name, const st_error_summary
 static const char *name_of(const st_group_errors *group, char *text, size_t size)
 {
     if (group->name[0] == '\0')
-        return st_part_text(group->part);
-    if (group->part == ST_PART_ALL)
+        return st_row_part_text(group->part);
+    if (group->part == ST_ROWS_ALL)
         return group->name;
-    snprintf(text, size, "%s, %s", group->name, st_part_text(group->part));
+    snprintf(text, size, "%s, %s", group->name, st_row_part_text(group->part));
     return text;
 }
 
