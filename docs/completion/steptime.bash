@@ -35,7 +35,7 @@ _steptime() {
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-            '=' | --sheet | --set | --path | --output | -o | --color | --depth | --format | --by | --svg | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --table | --rows | --constants | --vary | --loss | --scale | --group | --output | -o)
+            '=' | --sheet | --set | --xlsx | --path | --output | -o | --color | --depth | --format | --by | --svg | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --table | --rows | --constants | --vary | --loss | --scale | --group | --output | -o)
                 ((i++))
                 if [[ ${COMP_WORDS[i]} == '=' ]]; then ((i++)); fi
                 ;;
@@ -71,6 +71,10 @@ _steptime() {
         'estimate:--set')
             _steptime_words "$_steptime_keys" "$word"
             compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'estimate:--xlsx')
+            _steptime_files -f -- "$word"
             return
             ;;
         'estimate:--path')
@@ -351,7 +355,7 @@ _steptime() {
     esac
     if [[ $word == -* ]]; then
         case $verb in
-        'estimate') _steptime_words '--help --sheet --set --all --json --csv --path --output --color' "$word" ;;
+        'estimate') _steptime_words '--help --sheet --set --all --json --csv --xlsx --path --output --color' "$word" ;;
         'explain') _steptime_words '--help --depth --sheet --set --json --path --output --color' "$word" ;;
         'sheet check') _steptime_words '--help --path' "$word" ;;
         'sheet show') _steptime_words '--help --program --json --path --output --color' "$word" ;;

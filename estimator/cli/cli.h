@@ -70,6 +70,7 @@ typedef enum cli_option_id {
     CLI_VARY,
     CLI_VERSION,
     CLI_WRITE,
+    CLI_XLSX,
     CLI_OPTIONS /* how many there are */
 } cli_option_id;
 

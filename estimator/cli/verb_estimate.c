@@ -2,10 +2,20 @@
 /* steptime estimate */
 #include "cli/cli.h"
 #include "report/effects.h"
+#include "report/xlsx.h"
 
 static const cli_option options[] = {
-    CLI_ROW_SHEET, CLI_ROW_SET,    CLI_ROW_ALL,   CLI_ROW_JSON, CLI_ROW_CSV,
-    CLI_ROW_PATH,  CLI_ROW_OUTPUT, CLI_ROW_COLOR, CLI_ROW_END,
+    CLI_ROW_SHEET,
+    CLI_ROW_SET,
+    CLI_ROW_ALL,
+    CLI_ROW_JSON,
+    CLI_ROW_CSV,
+    {CLI_XLSX, CLI_ONE, CLI_WORD_FILE, 0, "xlsx", "FILE", NULL,
+     "write a workbook whose formulas live into FILE as well"},
+    CLI_ROW_PATH,
+    CLI_ROW_OUTPUT,
+    CLI_ROW_COLOR,
+    CLI_ROW_END,
 };
 
 static const cli_example examples[] = {
@@ -14,6 +24,8 @@ static const cli_example examples[] = {
      "a job of your own under another plan"},
     {"steptime estimate gpt-3b-32x3090 --sheet mine.yaml", "the same job by a sheet of your own"},
     {"steptime estimate gpt-3b-32x3090 --json -o estimate.json", "every number, for a program"},
+    {"steptime estimate gpt-3b-32x3090 --xlsx estimate.xlsx",
+     "a workbook for LibreOffice or Excel that computes anew when an input is changed"},
     {NULL, NULL},
 };
 
@@ -50,6 +62,9 @@ static int run_estimate(cli_run *run)
         status = st_estimate_run(&estimate, run->arena, run->errors);
     if (status == ST_OK)
         status = st_estimate_find_effects(&estimate, run->arena);
+    if (status == ST_OK && cli_value(run, CLI_XLSX) != NULL)
+        status =
+            st_estimate_write_xlsx(&estimate, cli_value(run, CLI_XLSX), run->arena, run->errors);
     if (status == ST_OK)
         status = write_estimate(run, &estimate);
     st_paths_destroy(paths);

@@ -85,11 +85,21 @@ double st_session_value_of(const st_session *session, uint32_t value)
     return value < session->value_count ? session->values[value] : (double)NAN;
 }
 
-double st_session_value(st_session *session, const st_expr *expr, st_scope scope)
+void st_session_catch_up(st_session *session)
+{
+    (void)catch_up(session);
+}
+
+uint32_t st_session_lower(st_session *session, const st_expr *expr, st_scope scope)
 {
     session->lowering.work = 0; /* the bound is per formula here */
     uint32_t value = st_lower(&session->lowering, expr, scope);
-    return catch_up(session) ? st_session_value_of(session, value) : (double)NAN;
+    return catch_up(session) ? value : ST_NO_VALUE;
+}
+
+double st_session_value(st_session *session, const st_expr *expr, st_scope scope)
+{
+    return st_session_value_of(session, st_session_lower(session, expr, scope));
 }
 
 void st_session_arguments(st_session *session, const st_expr *call, st_scope scope,

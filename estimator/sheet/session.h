@@ -24,6 +24,10 @@ typedef struct st_session {
 st_status st_session_begin(st_session *session, const st_program *program, const double *inputs,
                            st_arena *arena, st_errors *errors) ST_NODISCARD;
 
+/* Computes what was lowered since the last time; failures show in session->failed. */
+void st_session_catch_up(st_session *session);
+/* The graph's number for the value of a tree, ST_NO_VALUE where it has none. */
+uint32_t st_session_lower(st_session *session, const st_expr *expr, st_scope scope);
 /* The value of a tree; NaN (and session->failed) when memory ran out. */
 double st_session_value(st_session *session, const st_expr *expr, st_scope scope);
 /* Values of a call's arguments, for the scope of the function's body. */
