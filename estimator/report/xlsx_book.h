@@ -97,7 +97,9 @@ void st_book_write_parts(st_book *book);
 void st_book_write_provided(st_book *book);
 void st_book_write_functions(st_book *book);
 void st_book_write_lists(st_book *book);
-/* The range of an enumeration's values, or with NULL of yes and no: "Lists!$B$2:$B$4". */
-const char *st_book_list(st_book *book, const st_enum *enumeration);
+/* "yes" and "no", as a list. */
+extern const st_enum st_book_answers;
+/* The range of a list's values: "Lists!$B$2:$B$4". */
+const char *st_book_list(st_book *book, const st_enum *list);
 
 #endif

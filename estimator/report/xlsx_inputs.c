@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+enum { MOST_LISTED = 255 /* characters of a list in a rule */ };
 enum { NAME, VALUE, UNIT, DOC, ASSUMED, ORIGIN, SOURCE, KEY, BASE, BASE_UNIT, DEFINED };
 
 static const st_heading headings[] = {
@@ -58,17 +59,38 @@ static void limit_number(st_book *book, st_spot spot, const st_bound_input *inpu
     book->file->failed = book->file->failed || fault != LXW_NO_ERROR;
 }
 
-static void limit_to_list(st_book *book, st_spot spot, const st_enum *enumeration)
+/* What stands in the rule itself, where it fits, for the library loses a little memory over
+ * ranges. */
+static bool fits_in_rule(const st_enum *list)
 {
-    const char *range = st_book_list(book, enumeration);
-    char *formula = st_arena_printf(book->file->arena, "=%s", range);
-    if (formula == NULL) {
+    size_t length = 0;
+    for (size_t i = 0; i < list->count && length <= MOST_LISTED; i++)
+        length += strlen(list->values[i]) + 1;
+    return length <= MOST_LISTED;
+}
+
+static void limit_to_list(st_book *book, st_spot spot, const st_enum *list)
+{
+    lxw_data_validation rule = {.ignore_blank = LXW_VALIDATION_OFF};
+    char **values = st_arena_alloc(book->file->arena, list->count + 1, sizeof *values);
+    char *range = st_arena_printf(book->file->arena, "=%s", st_book_list(book, list));
+    if (values == NULL || range == NULL) {
         book->file->failed = true;
         return;
     }
-    lxw_data_validation rule = {.validate = LXW_VALIDATION_TYPE_LIST_FORMULA,
-                                .value_formula = formula,
-                                .ignore_blank = LXW_VALIDATION_OFF};
+    for (size_t i = 0; i < list->count; i++) {
+        values[i] = st_arena_copy(book->file->arena, list->values[i], strlen(list->values[i]));
+        book->file->failed = book->file->failed || values[i] == NULL;
+    }
+    if (book->file->failed)
+        return;
+    if (fits_in_rule(list)) {
+        rule.validate = LXW_VALIDATION_TYPE_LIST;
+        rule.value_list = values;
+    } else {
+        rule.validate = LXW_VALIDATION_TYPE_LIST_FORMULA;
+        rule.value_formula = range;
+    }
     lxw_error fault = worksheet_data_validation_cell(spot.sheet, spot.row, spot.column, &rule);
     book->file->failed = book->file->failed || fault != LXW_NO_ERROR;
 }
@@ -86,7 +108,7 @@ static void write_value(st_book *book, st_spot spot, const st_bound_input *input
     }
     st_book_text(book, spot, st_type_format(type, input->value, ST_STYLE_EXACT, text, sizeof text),
                  format);
-    limit_to_list(book, spot, type->kind == ST_TYPE_BOOL ? NULL : type->enumeration);
+    limit_to_list(book, spot, type->kind == ST_TYPE_BOOL ? &st_book_answers : type->enumeration);
 }
 
 /* What stands in the value's cell, as formulas read it. */
@@ -97,7 +119,8 @@ static const char *base_formula(st_book *book, lxw_row_t row, const st_type *typ
     if (type->kind == ST_TYPE_NUMBER)
         return st_book_scaled(book, cell, &type->unit, true);
     if (type->kind == ST_TYPE_BOOL)
-        return st_arena_printf(arena, "MATCH(%s,%s,0)=1", cell, st_book_list(book, NULL));
+        return st_arena_printf(arena, "MATCH(%s,%s,0)=1", cell,
+                               st_book_list(book, &st_book_answers));
     if (st_live_is_exact(&book->live, type->enumeration))
         return cell;
     const char *list = st_book_list(book, type->enumeration);

@@ -180,27 +180,27 @@ void st_book_write_functions(st_book *book)
 
 /* --- lists ----------------------------------------------------------------------------------- */
 
-const char *st_book_list(st_book *book, const st_enum *enumeration)
+static const char *const answers[] = {"yes", "no"};
+const st_enum st_book_answers = {.name = "truth values", .values = answers, .count = 2};
+
+const char *st_book_list(st_book *book, const st_enum *list)
 {
     size_t enum_count = 0;
     const st_enum *enums = st_sheet_enums(book->estimate->sheet, &enum_count);
-    lxw_col_t column = (lxw_col_t)(enumeration == NULL ? 0 : enumeration - enums + 1);
-    size_t values = enumeration == NULL ? 2 : enumeration->count;
+    lxw_col_t column = (lxw_col_t)(list == &st_book_answers ? 0 : list - enums + 1);
     const char *range =
         st_arena_printf(book->file->arena, "%s:%s", st_book_address(book, "Lists", 1, column),
-                        st_book_address(book, NULL, (lxw_row_t)values, column));
+                        st_book_address(book, NULL, (lxw_row_t)list->count, column));
     book->file->failed = book->file->failed || range == NULL;
     return range != NULL ? range : "";
 }
 
 void st_book_write_lists(st_book *book)
 {
-    static const char *const answers[] = {"yes", "no"};
-    static const st_enum truth = {.name = "truth values", .values = answers, .count = 2};
     size_t count = 0;
     const st_enum *enums = st_sheet_enums(book->estimate->sheet, &count);
     for (size_t i = 0; i <= count && !book->file->failed; i++) {
-        const st_enum *list = i == 0 ? &truth : &enums[i - 1];
+        const st_enum *list = i == 0 ? &st_book_answers : &enums[i - 1];
         st_heading heading = {list->name, 18};
         st_book_headings(book, (st_spot){book->lists, 0, (lxw_col_t)i}, &heading, 1);
         for (size_t k = 0; k < list->count; k++)

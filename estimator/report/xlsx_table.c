@@ -111,15 +111,20 @@ st_status st_xlsx_table_row(st_xlsx_table *table, const st_xlsx_field *fields, s
     return ST_OK;
 }
 
+/* The library takes what begins with "=" for a formula. */
+static const char *plain_name(st_xlsx_table *table, const char *name, const char *unit)
+{
+    bool has_unit = unit[0] != '\0';
+    const char *plain = st_arena_printf(table->file.arena, "%s%s%s%s%s", name[0] == '=' ? " " : "",
+                                        name, has_unit ? " [" : "", unit, has_unit ? "]" : "");
+    table->file.failed = table->file.failed || plain == NULL;
+    return plain;
+}
+
 static const char *axis_name(st_xlsx_table *table, size_t index)
 {
     const st_xlsx_column *column = &table->layout.columns[index];
-    const char *unit = unit_of(column);
-    const char *name = unit[0] == '\0'
-                           ? column->name
-                           : st_arena_printf(table->file.arena, "%s [%s]", column->name, unit);
-    table->file.failed = table->file.failed || name == NULL;
-    return name;
+    return plain_name(table, column->name, unit_of(column));
 }
 
 static void add_line(st_xlsx_table *table, lxw_chart *drawn, size_t x, size_t y)
@@ -135,7 +140,9 @@ static void add_line(st_xlsx_table *table, lxw_chart *drawn, size_t x, size_t y)
     lxw_col_t up = (lxw_col_t)y;
     chart_series_set_categories(line, sheet_name, first, across, last, across);
     chart_series_set_values(line, sheet_name, first, up, last, up);
-    chart_series_set_name(line, axis_name(table, y));
+    const char *name = axis_name(table, y);
+    if (name != NULL)
+        chart_series_set_name(line, name);
 }
 
 /* Numbers stand where they belong; texts and names stand side by side. */
@@ -152,12 +159,15 @@ static void draw(st_xlsx_table *table, const st_xlsx_chart *chart)
     }
     for (size_t i = 0; i < chart->line_count; i++)
         add_line(table, drawn, chart->x, chart->lines[i]);
+    const char *title = plain_name(table, chart->title, "");
+    const char *below = axis_name(table, chart->x);
+    const char *beside = axis_name(table, chart->lines[0]);
     if (table->file.failed)
         return;
-    chart_title_set_name(drawn, chart->title);
-    chart_axis_set_name(drawn->x_axis, axis_name(table, chart->x));
+    chart_title_set_name(drawn, title);
+    chart_axis_set_name(drawn->x_axis, below);
     if (chart->line_count == 1)
-        chart_axis_set_name(drawn->y_axis, axis_name(table, chart->lines[0]));
+        chart_axis_set_name(drawn->y_axis, beside);
     (void)chartsheet_set_chart(sheet, drawn);
 }
 

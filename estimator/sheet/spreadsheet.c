@@ -481,11 +481,10 @@ static piece translate_call(translator *own, const st_expr *expr, const context 
 /* --- trees ----------------------------------------------------------------------------------- */
 
 /* Decimal digits that spreadsheets read of a number in a formula. */
-enum { READ_DIGITS = 15 };
+enum { READ_DIGITS = 15, REST_DIGITS = 6 };
 
-static void print_number(double value, char *text, size_t size)
+static void raise_exponent(char *text)
 {
-    (void)st_number_format(value, text, size);
     for (char *c = text; *c != '\0'; c++) {
         *c = *c == 'e' ? 'E' : *c;
     }
@@ -496,7 +495,8 @@ static piece translate_number(translator *own, double value)
 {
     char text[ST_QUANTITY_TEXT];
     char rest[ST_QUANTITY_TEXT];
-    print_number(value, text, sizeof(text));
+    (void)st_number_format(value, text, sizeof(text));
+    raise_exponent(text);
     size_t digits = 0;
     for (const char *c = text; *c != '\0' && *c != 'E'; c++) {
         digits += *c != '.' && (digits > 0 || *c != '0') ? 1 : 0;
@@ -507,8 +507,10 @@ static piece translate_number(translator *own, double value)
         st_number_parse(rest, strlen(rest), (st_place){0}, &most, NULL) != ST_OK || most == value) {
         return single(own, st_arena_copy(own->arena, text, strlen(text)));
     }
-    print_number(most, text, sizeof(text));
-    print_number(fabs(value - most), rest, sizeof(rest));
+    (void)st_number_format(most, text, sizeof(text));
+    (void)st_number_print('g', REST_DIGITS, fabs(value - most), rest, sizeof(rest));
+    raise_exponent(text);
+    raise_exponent(rest);
     return single(own,
                   st_arena_printf(own->arena, "(%s%s%s)", text, value < most ? "-" : "+", rest));
 }

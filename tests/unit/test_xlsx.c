@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Workbooks as files: what stands in them, that they are whole, and what becomes of failures. */
+#define ZLIB_CONST /* the parts of a workbook are only read */
+
+#include "report_support.h"
+
+#include "report/xlsx.h"
+#include "report/xlsx_whole.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <zlib.h>
+
+static unsigned number_at(const unsigned char *at, unsigned bytes)
+{
+    unsigned value = 0;
+    for (unsigned i = bytes; i-- > 0;)
+        value = value << 8 | at[i];
+    return value;
+}
+
+/* All of a file, with its length. */
+static unsigned char *read_file(const fixture *own, const char *name, size_t *length)
+{
+    FILE *stream = fopen(below(own, name), "rb");
+    assert_non_null(stream);
+    assert_int_equal(fseek(stream, 0, SEEK_END), 0);
+    *length = (size_t)ftell(stream);
+    rewind(stream);
+    unsigned char *data = malloc(*length + 1);
+    assert_non_null(data);
+    assert_int_equal(fread(data, 1, *length, stream), *length);
+    assert_int_equal(fclose(stream), 0);
+    return data;
+}
+
+/* The text of a part of a workbook, in the fixture's arena. */
+static const char *part_of(const fixture *own, const char *file, const char *part)
+{
+    size_t length = 0;
+    unsigned char *data = read_file(own, file, &length);
+    const unsigned char *entry = data + number_at(data + length - 22 + 16, 4);
+    char *text = NULL;
+    for (unsigned i = number_at(data + length - 22 + 10, 2); i > 0; i--) {
+        unsigned name = number_at(entry + 28, 2);
+        if (name == strlen(part) && memcmp(entry + 46, part, name) == 0) {
+            const unsigned char *local = data + number_at(entry + 42, 4);
+            unsigned size = number_at(entry + 24, 4);
+            z_stream stream = {.next_in =
+                                   local + 30 + number_at(local + 26, 2) + number_at(local + 28, 2),
+                               .avail_in = number_at(entry + 20, 4),
+                               .avail_out = size};
+            text = st_arena_alloc(own->arena, size + 1, 1);
+            assert_non_null(text);
+            stream.next_out = (Bytef *)text;
+            assert_int_equal(inflateInit2(&stream, -MAX_WBITS), Z_OK);
+            assert_int_equal(inflate(&stream, Z_FINISH), Z_STREAM_END);
+            assert_int_equal(inflateEnd(&stream), Z_OK);
+        }
+        entry += 46 + name + number_at(entry + 30, 2) + number_at(entry + 32, 2);
+    }
+    free(data);
+    if (text == NULL)
+        fail_msg("%s has no part %s", file, part);
+    return text;
+}
+
+static void make_folder(const fixture *own, const char *name)
+{
+    assert_int_equal(mkdir(below(own, name), 0700), 0);
+}
+
+static size_t count_entries(const char *folder)
+{
+    size_t count = 0;
+    DIR *opened = opendir(folder);
+    assert_non_null(opened);
+    while (readdir(opened) != NULL)
+        count++;
+    assert_int_equal(closedir(opened), 0);
+    return count - 2; /* "." and ".." */
+}
+
+/* --- estimates ------------------------------------------------------------------------------- */
+
+static void write_station(fixture *own, const char *set, const char *name)
+{
+    st_estimate estimate = {0};
+    write_pump(own);
+    run_station(own, set, true, &estimate);
+    st_status status = st_estimate_write_xlsx(&estimate, below(own, name), own->arena, own->errors);
+    if (status != ST_OK)
+        fail_msg("%s", said(own));
+}
+
+static void an_estimate_has_live_formulas(void **state)
+{
+    fixture *own = *state;
+    write_station(own, NULL, "a.xlsx");
+    const char *cells = part_of(own, "a.xlsx", "xl/worksheets/sheet1.xml");
+    assert_contains(cells, "<f>V/rate/n</f>");
+    assert_contains(cells, "<f>C_*(1-loss)</f>");
+    assert_contains(cells, "<f>T*1000</f>");
+    assert_contains(cells, "<f>gear&lt;&gt;\"none\"</f>");
+    assert_contains(cells, "<f>IF(shifted,\"yes\",\"no\")</f><v>no</v>");
+    const char *book = part_of(own, "a.xlsx", "xl/workbook.xml");
+    assert_contains(book, "<definedName name=\"C_\">Inputs!$I$");
+    assert_contains(book, "<definedName name=\"T\">Estimate!$G$");
+    const char *checks = part_of(own, "a.xlsx", "xl/worksheets/sheet3.xml");
+    assert_contains(checks, "<f>n&lt;=100</f><v>1</v>");
+    assert_contains(checks, "<f>IF(ISERROR(check_1),\"cannot be told\",IF(check_1,\"holds\","
+                            "\"FAILS\"))</f><v>holds</v>");
+    assert_contains(checks, "<conditionalFormatting sqref=\"B2\">");
+}
+
+static void inputs_are_values_with_their_rules(void **state)
+{
+    fixture *own = *state;
+    write_station(own, NULL, "a.xlsx");
+    const char *inputs = part_of(own, "a.xlsx", "xl/worksheets/sheet2.xml");
+    assert_contains(inputs, "<v>571.3</v>"); /* MB */
+    assert_contains(inputs, "<v>12.5</v>");  /* % */
+    assert_contains(inputs, "*1000000</f><v>571300000</v>");
+    assert_contains(inputs, "/100</f><v>0.125</v>");
+    assert_contains(inputs, "<formula1>\"none,selective,full\"</formula1>");
+    assert_contains(inputs, "type=\"whole\"");
+    assert_contains(inputs, "<f>INDEX(Lists!$B$2:$B$4,MATCH($B$");
+    const char *strings = part_of(own, "a.xlsx", "xl/sharedStrings.xml");
+    assert_contains(strings, "<t>assumption</t>");
+    assert_contains(strings, "<t>seen</t>");
+    assert_contains(strings, "<t>the sheet's default</t>");
+    assert_contains(strings, "<t>flow_time(size, rate)</t>");
+}
+
+static void the_same_estimate_gives_the_same_bytes(void **state)
+{
+    fixture *own = *state;
+    write_station(own, NULL, "a.xlsx");
+    write_station(own, NULL, "b.xlsx");
+    size_t lengths[2];
+    unsigned char *a = read_file(own, "a.xlsx", &lengths[0]);
+    unsigned char *b = read_file(own, "b.xlsx", &lengths[1]);
+    assert_int_equal(lengths[0], lengths[1]);
+    assert_memory_equal(a, b, lengths[0]);
+    free(a);
+    free(b);
+    assert_contains(part_of(own, "a.xlsx", "docProps/core.xml"), ">1980-01-01T00:00:00Z<");
+}
+
+static void the_date_can_be_given(void **state)
+{
+    fixture *own = *state;
+    static const char *const cases[][2] = {
+        {"1700000000", ">2023-11-14T22:13:20Z<"},
+        {"soon", ">1980-01-01T00:00:00Z<"},
+        {"-5", ">1980-01-01T00:00:00Z<"},
+        {"99999999999999999999", ">1980-01-01T00:00:00Z<"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        assert_int_equal(setenv("SOURCE_DATE_EPOCH", cases[i][0], 1), 0);
+        write_station(own, NULL, "a.xlsx");
+        assert_contains(part_of(own, "a.xlsx", "docProps/core.xml"), cases[i][1]);
+    }
+    assert_int_equal(unsetenv("SOURCE_DATE_EPOCH"), 0);
+}
+
+/* --- tables ---------------------------------------------------------------------------------- */
+
+static const char *const gear_values[] = {"none", "full"};
+static const st_enum gears = {.name = "gear", .values = gear_values, .count = 2};
+
+typedef struct kinds {
+    st_type count;
+    st_type time;
+    st_type gear;
+    st_xlsx_column columns[4];
+    st_xlsx_layout layout;
+} kinds;
+
+static void make_kinds(fixture *own, kinds *made)
+{
+    *made = (kinds){.count = {.kind = ST_TYPE_NUMBER, .unit = st_unit_one()},
+                    .time = {.kind = ST_TYPE_NUMBER},
+                    .gear = {.kind = ST_TYPE_ENUM, .enumeration = &gears}};
+    assert_int_equal(st_unit_parse("ms", 2, (st_place){0}, &made->time.unit, own->errors), ST_OK);
+    made->columns[0] = (st_xlsx_column){"gpus", &made->count};
+    made->columns[1] = (st_xlsx_column){"=T", &made->time};
+    made->columns[2] = (st_xlsx_column){"gear", &made->gear};
+    made->columns[3] = (st_xlsx_column){"plan", NULL};
+    made->layout = (st_xlsx_layout){made->columns, COUNT(made->columns)};
+}
+
+static st_xlsx_table *begin_table(fixture *own, const kinds *made, const char *name)
+{
+    st_xlsx_table *table = NULL;
+    st_status status =
+        st_xlsx_table_begin(below(own, name), &made->layout, own->arena, &table, own->errors);
+    if (status != ST_OK)
+        fail_msg("%s", said(own));
+    return table;
+}
+
+static void tables_have_units_and_a_chart(void **state)
+{
+    fixture *own = *state;
+    kinds made;
+    make_kinds(own, &made);
+    st_xlsx_table *table = begin_table(own, &made, "t.xlsx");
+    for (size_t i = 0; i < 3; i++) {
+        const st_xlsx_field fields[] = {
+            {.number = 8 << i},
+            {.number = i == 1 ? (double)NAN : 0.002385 / (double)(i + 1)},
+            {.number = 1},
+            {.text = "+1"}};
+        assert_int_equal(st_xlsx_table_row(table, fields, own->errors), ST_OK);
+    }
+    const size_t lines[] = {1};
+    const st_xlsx_chart chart = {.title = "T", .x = 0, .lines = lines, .line_count = 1};
+    assert_int_equal(st_xlsx_table_end(table, &chart, own->errors), ST_OK);
+    const char *rows = part_of(own, "t.xlsx", "xl/worksheets/sheet1.xml");
+    assert_contains(rows, "<is><t>=T</t></is>");
+    assert_contains(rows, "<is><t>ms</t></is>");
+    assert_contains(rows, "<c r=\"A3\"><v>8</v></c><c r=\"B3\"><v>2.385</v></c>");
+    assert_contains(rows, "<c r=\"C3\" t=\"inlineStr\"><is><t>full</t></is></c>");
+    assert_contains(rows, "<is><t>+1</t></is>");
+    assert_contains(rows, "<c r=\"A4\"><v>16</v></c><c r=\"C4\"");
+    assert_contains(rows, "<c r=\"B5\"><v>0.795</v></c>");
+    const char *drawn = part_of(own, "t.xlsx", "xl/charts/chart1.xml");
+    assert_contains(drawn, "<c:f>Table!$A$3:$A$5</c:f>");
+    assert_contains(drawn, "<c:f>Table!$B$3:$B$5</c:f>");
+    assert_contains(drawn, "<a:t> =T [ms]</a:t>");
+}
+
+static void tables_without_rows_are_workbooks(void **state)
+{
+    fixture *own = *state;
+    kinds made;
+    make_kinds(own, &made);
+    assert_int_equal(st_xlsx_table_end(begin_table(own, &made, "t.xlsx"), NULL, own->errors),
+                     ST_OK);
+    assert_contains(part_of(own, "t.xlsx", "xl/worksheets/sheet1.xml"), "<is><t>gpus</t></is>");
+}
+
+static void tables_that_are_given_up_leave_nothing(void **state)
+{
+    fixture *own = *state;
+    kinds made;
+    make_kinds(own, &made);
+    make_folder(own, "scratch");
+    assert_int_equal(setenv("TMPDIR", below(own, "scratch"), 1), 0);
+    st_xlsx_table *table = begin_table(own, &made, "t.xlsx");
+    const st_xlsx_field fields[4] = {{.number = 2.385}};
+    assert_int_equal(st_xlsx_table_row(table, fields, own->errors), ST_OK);
+    st_xlsx_table_drop(table);
+    st_xlsx_table_drop(NULL);
+    assert_int_equal(count_entries(below(own, "scratch")), 0);
+    assert_null(fopen(below(own, "t.xlsx"), "rb"));
+    assert_int_equal(unsetenv("TMPDIR"), 0);
+}
+
+static void tables_keep_to_the_size_of_spreadsheets(void **state)
+{
+    fixture *own = *state;
+    kinds made;
+    make_kinds(own, &made);
+    st_xlsx_layout wide = {made.columns, ST_XLSX_MAX_COLUMNS + 1};
+    st_xlsx_table *table = NULL;
+    assert_int_equal(
+        st_xlsx_table_begin(below(own, "t.xlsx"), &wide, own->arena, &table, own->errors),
+        ST_ERR_LIMIT);
+    assert_null(table);
+    assert_contains(said(own), "too many columns");
+    st_xlsx_layout empty = {made.columns, 0};
+    assert_int_equal(
+        st_xlsx_table_begin(below(own, "t.xlsx"), &empty, own->arena, &table, own->errors), ST_OK);
+    for (size_t i = 0; i < ST_XLSX_MAX_ROWS; i++)
+        assert_int_equal(st_xlsx_table_row(table, NULL, own->errors), ST_OK);
+    assert_int_equal(st_xlsx_table_row(table, NULL, own->errors), ST_ERR_LIMIT);
+    assert_contains(said(own), "too many rows");
+    st_xlsx_table_drop(table);
+}
+
+/* --- files ----------------------------------------------------------------------------------- */
+
+static void targets_that_cannot_be_written_are_named(void **state)
+{
+    fixture *own = *state;
+    kinds made;
+    make_kinds(own, &made);
+    make_folder(own, "taken");
+    make_folder(own, "scratch");
+    assert_int_equal(setenv("TMPDIR", below(own, "scratch"), 1), 0);
+    static const char *const cases[][2] = {
+        {"taken", "it is a folder"},
+        {"nowhere/t.xlsx", "its folder does not exist"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        st_xlsx_table *table = begin_table(own, &made, cases[i][0]);
+        assert_int_equal(st_xlsx_table_end(table, NULL, own->errors), ST_ERR_IO);
+        assert_contains(said(own), cases[i][1]);
+    }
+    assert_int_equal(count_entries(below(own, "scratch")), 0);
+    assert_int_equal(setenv("TMPDIR", below(own, "nowhere"), 1), 0);
+    st_xlsx_table *table = NULL;
+    assert_int_equal(
+        st_xlsx_table_begin(below(own, "t.xlsx"), &made.layout, own->arena, &table, own->errors),
+        ST_ERR_IO);
+    assert_null(table);
+    assert_contains(said(own), "nowhere: No such file");
+    assert_int_equal(unsetenv("TMPDIR"), 0);
+}
+
+static void damaged_workbooks_are_not_whole(void **state)
+{
+    fixture *own = *state;
+    size_t length = 0;
+    write_station(own, NULL, "a.xlsx");
+    unsigned char *data = read_file(own, "a.xlsx", &length);
+    assert_true(st_xlsx_is_whole((const char *)data, length));
+    for (size_t cut = 1; cut <= length; cut += cut < 40 ? 1 : 97)
+        assert_false(st_xlsx_is_whole((const char *)data, length - cut));
+    data[length / 3] ^= 0xFF; /* in the packed bytes of some part */
+    assert_false(st_xlsx_is_whole((const char *)data, length));
+    free(data);
+}
+
+/* A ZIP file with one part, packed as libxlsxwriter packs. */
+static size_t pack(const char *text, unsigned char *out, size_t room)
+{
+    z_stream stream = {.next_in = (const Bytef *)text, .avail_in = (uInt)strlen(text)};
+    memset(out, 0, room);
+    memcpy(out, "PK\3\4", 4);
+    out[26] = 1; /* the name's length */
+    out[30] = 'a';
+    assert_int_equal(deflateInit2(&stream, 6, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    stream.next_out = out + 31;
+    stream.avail_out = (uInt)(room - 200);
+    assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
+    unsigned packed = (unsigned)stream.total_out;
+    assert_int_equal(deflateEnd(&stream), Z_OK);
+    unsigned char *entry = out + 31 + packed;
+    memcpy(entry, "PK\1\2", 4);
+    entry[10] = Z_DEFLATED;
+    entry[20] = (unsigned char)packed;
+    entry[21] = (unsigned char)(packed >> 8);
+    entry[24] = (unsigned char)strlen(text);
+    entry[25] = (unsigned char)(strlen(text) >> 8);
+    entry[28] = 1;
+    unsigned char *end = entry + 47;
+    memcpy(end, "PK\5\6", 4);
+    end[10] = 1;
+    end[16] = (unsigned char)(entry - out);
+    end[17] = (unsigned char)((entry - out) >> 8);
+    return (size_t)(end - out) + 22;
+}
+
+static void parts_end_with_their_root(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool whole;
+    } cases[] = {
+        {"<?xml version=\"1.0\"?>\n<sheet><a>2.385</a></sheet>", true},
+        {"<?xml version=\"1.0\"?>\n<sheet a=\"b\"><a/></sheet>\r\n", true},
+        {"<sheet><a/></sheet>", true},
+        {"<sheet/>", true},
+        {"<?xml version=\"1.0\"?>\n<sheet><a>2.385</a>", false},
+        {"<?xml version=\"1.0\"?>\n<sheet><a>2.385</a></shee", false},
+        {"<?xml version=\"1.0\"?>\n<sheet><a>2.385</a></sheet", false},
+        {"<?xml version=\"1.0\"?>\n<sheet><a>2.385</a></xsheet>", false},
+        {"<?xml version=\"1.0\"?>\n", false},
+        {"", false},
+    };
+    unsigned char data[1024];
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        size_t length = pack(cases[i].text, data, sizeof data);
+        if (st_xlsx_is_whole((const char *)data, length) != cases[i].whole)
+            fail_msg("'%s' counts as %s", cases[i].text, cases[i].whole ? "damaged" : "whole");
+    }
+}
+
+/* Whatever stands there: no crash, and reads stay inside, which the sanitizers see to. */
+static void bytes_of_nobody_are_no_workbook(void **state)
+{
+    (void)state;
+    unsigned char data[1024];
+    size_t length = pack("<sheet><a>2.385</a></sheet>", data, sizeof data);
+    for (size_t i = 0; i < length; i++) {
+        for (unsigned bit = 0; bit < 8; bit++) {
+            unsigned char *copy = malloc(length);
+            assert_non_null(copy);
+            memcpy(copy, data, length);
+            copy[i] ^= (unsigned char)(1u << bit);
+            (void)st_xlsx_is_whole((const char *)copy, length);
+            free(copy);
+        }
+    }
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(an_estimate_has_live_formulas),
+        TEST(inputs_are_values_with_their_rules),
+        TEST(the_same_estimate_gives_the_same_bytes),
+        TEST(the_date_can_be_given),
+        TEST(tables_have_units_and_a_chart),
+        TEST(tables_without_rows_are_workbooks),
+        TEST(tables_that_are_given_up_leave_nothing),
+        TEST(tables_keep_to_the_size_of_spreadsheets),
+        TEST(targets_that_cannot_be_written_are_named),
+        TEST(damaged_workbooks_are_not_whole),
+        cmocka_unit_test(parts_end_with_their_root),
+        cmocka_unit_test(bytes_of_nobody_are_no_workbook),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
