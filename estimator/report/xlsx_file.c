@@ -79,7 +79,7 @@ static st_status make_folder(st_xlsx *file, st_errors *errors)
 
 static st_status make_workbook(st_xlsx *file, bool streaming, st_errors *errors)
 {
-    char *folder = st_arena_copy(file->arena, file->folder, strlen(file->folder));
+    char *folder = st_arena_printf(file->arena, "%s", file->folder);
     if (folder == NULL)
         return no_memory(errors);
     lxw_workbook_options options = {.constant_memory = streaming ? LXW_TRUE : LXW_FALSE,

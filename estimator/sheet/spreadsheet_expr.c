@@ -7,6 +7,7 @@
  */
 #include "sheet/spreadsheet_piece.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -234,6 +235,7 @@ static st_piece translate_name(st_translator *own, const st_expr *expr,
         named.may_fail = own->may_fail[expr->index];
         return named;
     case ST_NAME_ARGUMENT:
+        assert(where->arguments != NULL); /* the checker finds arguments in functions alone */
         return where->arguments[expr->index];
     case ST_NAME_VALUE:
         return st_piece_single(own, st_arena_printf(own->arena, "\"%s\"", expr->name));
