@@ -56,6 +56,7 @@ typedef enum cli_option_id {
     CLI_JSON,
     CLI_LOSS,
     CLI_OUTPUT,
+    CLI_PARTIAL,
     CLI_PATH,
     CLI_PROGRAM,
     CLI_ROWS,
@@ -67,6 +68,7 @@ typedef enum cli_option_id {
     CLI_SHEET_B,
     CLI_SVG,
     CLI_TABLE,
+    CLI_TOP,
     CLI_VARY,
     CLI_VERSION,
     CLI_WRITE,
@@ -239,6 +241,7 @@ extern const cli_verb cli_verb_traffic;
 extern const cli_verb cli_verb_compare;
 extern const cli_verb cli_verb_import_hf;
 extern const cli_verb cli_verb_import_megatron;
+extern const cli_verb cli_verb_trace_summary;
 extern const cli_verb cli_verb_validate;
 extern const cli_verb cli_verb_fit;
 extern const cli_verb cli_verb_docs;

@@ -17,6 +17,7 @@ static const cli_verb *const verbs[] = {
     &cli_verb_compare,
     &cli_verb_import_hf,
     &cli_verb_import_megatron,
+    &cli_verb_trace_summary,
     &cli_verb_validate,
     &cli_verb_fit,
     &cli_verb_docs,

@@ -200,6 +200,38 @@ rows 3.1 | sed 's/ffn/ffnn/' >ffnn.csv
 rows >rowless.csv
 : >empty.csv
 rows 3.1 2.9 | sed '1s/$/,order/; 2s/$/,dp-tp-pp/; 3s/$/,dp-tp/' >order.csv
+# ---- traces: a call, a kernel and a collective of a rank
+# trace RANK RANKS SECOND
+trace() {
+    printf '{"distributedInfo":{"backend":"nccl","rank":%d,"world_size":%d},"traceEvents":[\n' \
+        "$1" "$2"
+    call='"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":2'
+    printf '{%s,"ts":%d000010.125,"dur":5,"args":{"correlation":31}},\n' "$call" "$3"
+    printf '{%s,"ts":%d000018.5,"dur":5,"args":{"correlation":32}},\n' "$call" "$3"
+    printf '{"ph":"X","cat":"kernel","name":"ampere_sgemm_32x32_nn","pid":0,"tid":7,'
+    printf '"ts":%d000020.25,"dur":23.85,"args":{"device":0,"stream":7,"correlation":31}},\n' "$3"
+    printf '{"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce_Sum_f16_RING_LL","pid":0,'
+    printf '"tid":20,"ts":%d%06d,"dur":%d,' "$3" "$((30 + $1 * 3))" "$((40 - $1 * 3))"
+    printf '"args":{"device":0,"stream":20,"correlation":32}}\n]}\n'
+}
+trace 0 2 5 >trace.json
+trace 0 2 5 | gzip >trace.json.gz
+head -c 100 trace.json.gz >trace-cut.json.gz
+head -c 560 trace.json >trace-cut.json
+trace 0 2 5 | sed 's/"dur":23/"dur":-23/' >trace-negative.json
+trace 0 2 5 | sed 's/"correlation":32/"correlation":31/' >trace-twice.json
+trace 0 2 5 | sed 's/"ts":5000018/"ts":4000018/' >trace-jump.json
+echo '{"traceEvents":[]}' >trace-empty.json
+echo '{"schema":"1.0.1","nodes":[]}' >execution.json
+mkdir ranks jobs four two none
+for i in 0 1; do trace "$i" 2 5 >"ranks/r$i.json"; done
+cp execution.json ranks
+trace 0 2 5 >jobs/r0.json
+trace 1 2 500 >jobs/r1.json
+trace 1 8 5 >jobs/other.json
+trace 3 4 5 >four/r3.json
+trace 0 4 5 >four/r0.json
+cp trace.json trace-jump.json two
 
 # ---- places to write to
 echo old >existing.txt

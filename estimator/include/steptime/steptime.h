@@ -17,5 +17,6 @@
 #include "steptime/import.h"
 #include "steptime/graph.h"
 #include "steptime/schedule.h"
+#include "steptime/trace.h"
 
 #endif

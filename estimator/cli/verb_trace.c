@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steptime trace summary */
+#include "cli/cli.h"
+#include "report/trace.h"
+
+#include <stdlib.h>
+
+enum { TOP_KERNELS = 5, MOST_TOP = 100000 };
+
+#define ROW_PARTIAL                                                                                \
+    {                                                                                              \
+        CLI_PARTIAL, CLI_FLAG, CLI_WORD_NONE, 0, "partial", NULL, NULL,                            \
+            "use what could be read of faulty files, and of jobs of which ranks are missing"       \
+    }
+
+static const cli_option summary_options[] = {
+    ROW_PARTIAL,
+    {CLI_TOP, CLI_ONE, CLI_WORD_NONE, 0, "top", "N", NULL, "how many kernels to list; 5"},
+    CLI_ROW_JSON,
+    CLI_ROW_CSV,
+    CLI_ROW_OUTPUT,
+    CLI_ROW_END,
+};
+
+static const cli_example summary_examples[] = {
+    {"steptime trace summary rank0.pt.trace.json.gz", "one rank"},
+    {"steptime trace summary traces/ --json", "every rank in a folder"},
+    {"steptime trace summary cut.json --partial", "a file that ends in the middle"},
+    {NULL, NULL},
+};
+
+static st_status read_set(cli_run *run, st_trace_set **set)
+{
+    st_trace_options options = {.partial = cli_is_given(run, CLI_PARTIAL)};
+    return st_trace_set_read(run->arguments, run->argument_count, &options, set, run->errors);
+}
+
+/* --top, a count. */
+static st_status read_top(cli_run *run, size_t *top)
+{
+    const char *text = cli_value(run, CLI_TOP);
+    size_t value = 0;
+    *top = TOP_KERNELS;
+    if (text == NULL)
+        return ST_OK;
+    for (const char *next = text; *next != '\0' || next == text; next++) {
+        if (*next < '0' || *next > '9' || value > MOST_TOP)
+            return cli_wrong_use(run, "--top takes a whole number of at most 100000", NULL);
+        value = value * 10 + (size_t)(*next - '0');
+    }
+    *top = value;
+    return ST_OK;
+}
+
+static int run_summary(cli_run *run)
+{
+    st_trace_set *set = NULL;
+    st_trace_report report;
+    size_t top = 0;
+    st_status status = read_top(run, &top);
+    if (status == ST_OK)
+        status = read_set(run, &set);
+    if (status == ST_OK)
+        status = st_trace_report_make(set, top, run->arena, &report, run->errors);
+    if (status == ST_OK && cli_is_given(run, CLI_JSON))
+        st_trace_report_json(&report, &run->result);
+    else if (status == ST_OK && cli_is_given(run, CLI_CSV))
+        st_trace_report_csv(&report, &run->result);
+    else if (status == ST_OK)
+        st_trace_report_text(&report, run->arena, &run->result);
+    st_trace_set_destroy(set);
+    return cli_exit_code(run, status);
+}
+
+const cli_verb cli_verb_trace_summary = {
+    .name = "trace summary",
+    .arguments = "FILE|FOLDER...",
+    .minimum = 1,
+    .maximum = SIZE_MAX,
+    .words = {CLI_WORD_FILE, CLI_WORD_FILE},
+    .summary = "show what a recorded step spent its time on",
+    .doc = "Reads traces of PyTorch's profiler (.json, .json.gz, one file per rank) and shows for "
+           "each rank where the time of the GPU went, its kernels by class, its steps and its "
+           "longest kernels. Of a folder every such file is read. docs/traces.md tells what the "
+           "numbers mean.",
+    .examples = summary_examples,
+    .options = summary_options,
+    .run = run_summary,
+};

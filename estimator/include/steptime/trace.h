@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Recorded traces: what ran when on the host threads and GPU streams of the ranks of a job.
+ *
+ * The reader takes what PyTorch's profiler (Kineto) writes, in every form since 2020, plain or
+ * gzip, one file per rank. It keeps what a task graph needs, so that memory depends on the number
+ * of calls and kernels, not on the size of the file. Times are whole nanoseconds, taken from the
+ * decimal text; a double would lose the last digits of times since 1970.
+ */
+#ifndef STEPTIME_TRACE_H
+#define STEPTIME_TRACE_H
+
+#include "steptime/arena.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ST_TRACE_NONE UINT32_MAX
+
+/* Bounds of what is read; beyond them a trace is refused. */
+enum {
+    ST_TRACE_MAX_EVENTS = 1 << 28, /* kept events of a file */
+    ST_TRACE_MAX_STREAMS = 4096,
+    ST_TRACE_MAX_THREADS = 65536,
+    ST_TRACE_MAX_RANKS = 65536
+};
+
+typedef enum st_trace_kind {
+    ST_TRACE_KERNEL, /* the first three are GPU tasks */
+    ST_TRACE_MEMCPY,
+    ST_TRACE_MEMSET,
+    ST_TRACE_CALL,     /* of the runtime or the driver */
+    ST_TRACE_SYNC,     /* a record of the profiler on what waits for what (cuda_sync) */
+    ST_TRACE_OPERATOR, /* of the framework, on a thread */
+    ST_TRACE_STEP,     /* ProfilerStep#N */
+    ST_TRACE_KINDS
+} st_trace_kind;
+
+/* What a GPU task is for, told by its name. */
+typedef enum st_trace_class {
+    ST_TRACE_GEMM, /* and convolutions */
+    ST_TRACE_ATTENTION,
+    ST_TRACE_NORM,
+    ST_TRACE_ELEMENTWISE,
+    ST_TRACE_OPTIMIZER,
+    ST_TRACE_MEMORY, /* copies, fills, gathers */
+    ST_TRACE_COMMUNICATION,
+    ST_TRACE_OTHER,
+    ST_TRACE_CLASSES
+} st_trace_class;
+
+/* "gemm", "attention", "norm", "elementwise", "optimizer", "memory", "communication", "other". */
+ST_API const char *st_trace_class_name(st_trace_class class_);
+/* The class of a kernel by its name. */
+ST_API st_trace_class st_trace_classify(const char *name);
+
+/* What a call does to the order of things. */
+typedef enum st_trace_call {
+    ST_CALL_OTHER,
+    ST_CALL_LAUNCH, /* kernels, copies, fills, graphs */
+    ST_CALL_RECORD, /* an event into a stream */
+    ST_CALL_WAIT,   /* a stream for an event */
+    ST_CALL_SYNC_STREAM,
+    ST_CALL_SYNC_EVENT,
+    ST_CALL_SYNC_DEVICE,
+    ST_CALL_QUERY, /* asks without waiting */
+    ST_CALLS
+} st_trace_call;
+
+typedef struct st_trace_event {
+    int64_t start_ns; /* of the file's own clock; see base_ns */
+    int64_t duration_ns;
+    int64_t correlation; /* -1: none */
+    int64_t external;    /* External id: links an operator to its calls and kernels; -1: none */
+    uint32_t name;
+    uint32_t track;  /* index of its stream or thread */
+    uint32_t detail; /* of a sync or a collective: index; otherwise ST_TRACE_NONE */
+    uint8_t kind;    /* st_trace_kind */
+    uint8_t class_;  /* st_trace_class of a GPU task, st_trace_call of a call */
+} st_trace_event;
+
+typedef struct st_trace_track {
+    bool is_stream;
+    bool is_text;    /* the number is one of a name */
+    int64_t process; /* of a stream: the device */
+    int64_t number;  /* thread or stream */
+} st_trace_track;
+
+/* What Kineto writes at a kernel of a collective since 2024. Texts: ST_TRACE_NONE for none. */
+typedef struct st_trace_collective {
+    uint32_t name;       /* "allreduce" */
+    uint32_t dtype;      /* "BFloat16" */
+    uint32_t group;      /* name of the process group */
+    uint32_t ranks;      /* "[0, 1]" */
+    int64_t in_elements; /* -1: unknown, as below */
+    int64_t out_elements;
+    int64_t group_size;
+    int64_t sequence;
+} st_trace_collective;
+
+typedef struct st_trace_wait {
+    int64_t stream;             /* that waits; -1: unknown */
+    int64_t on_stream;          /* that is waited for; -1: unknown */
+    int64_t record_correlation; /* of the call that recorded the event; -1: unknown */
+} st_trace_wait;
+
+/* A category of the file and its events of all phases. */
+typedef struct st_trace_category {
+    uint32_t name;
+    uint64_t count;
+} st_trace_category;
+
+enum { ST_TRACE_CATEGORIES = 256 };
+
+/* One file. All is to be read only. */
+typedef struct st_trace {
+    const char *file;
+    const char *const *names;
+    uint32_t name_count;
+    st_trace_event *events; /* by start, then as in the file */
+    size_t event_count;
+    st_trace_track *tracks;
+    size_t track_count;
+    st_trace_collective *collectives;
+    size_t collective_count;
+    st_trace_wait *waits;
+    size_t wait_count;
+    st_trace_category categories[ST_TRACE_CATEGORIES];
+    size_t category_count;
+    size_t kind_counts[ST_TRACE_KINDS];
+
+    uint64_t file_events;     /* all of the file */
+    uint64_t complete_events; /* those with a duration, phase X */
+    bool is_array;            /* the file is a bare list of events */
+    bool has_decimals;        /* some times are no whole microseconds */
+    bool partial;             /* the file ended too soon, or events had to be left out */
+    uint64_t left_out;        /* events with a negative duration */
+    int64_t base_ns;          /* add it to times to compare files; -1: the file has none */
+    int64_t rank;             /* -1: the file does not say, as below */
+    int64_t world_size;
+    uint32_t gpu;     /* name of the first device, or ST_TRACE_NONE */
+    uint32_t unit;    /* displayTimeUnit, or ST_TRACE_NONE */
+    int64_t sm_count; /* of the first device, -1: unknown */
+    void *owner;
+} st_trace;
+
+typedef struct st_trace_options {
+    /*
+     * Use what could be read: files that end too soon, sets in which ranks are missing, events of a
+     * negative duration (left out), correlation ids used twice, clocks that jump. Otherwise these
+     * are errors.
+     */
+    bool partial;
+} st_trace_options;
+
+/* Reads one file. `options` may be NULL. */
+ST_API st_status st_trace_read(const char *path, const st_trace_options *options, st_trace **trace,
+                               st_errors *errors) ST_NODISCARD;
+/* The same from memory, which may go afterwards; `name` is for messages. */
+ST_API st_status st_trace_read_memory(const char *name, const char *text, size_t length,
+                                      const st_trace_options *options, st_trace **trace,
+                                      st_errors *errors) ST_NODISCARD;
+ST_API void st_trace_destroy(st_trace *trace); /* NULL is fine */
+
+/* The ranks of one job, by rank. */
+typedef struct st_trace_set {
+    st_trace **ranks;
+    size_t count;
+    int64_t world_size; /* -1: unknown */
+    st_arena *arena;
+} st_trace_set;
+
+/*
+ * Reads files, and of folders every file whose name ends in .json or .json.gz, several at a time.
+ * Refuses files of different jobs, two files of one rank and, unless options->partial, sets of
+ * several files in which a rank is missing.
+ */
+ST_API st_status st_trace_set_read(const char *const *paths, size_t count,
+                                   const st_trace_options *options, st_trace_set **set,
+                                   st_errors *errors) ST_NODISCARD;
+ST_API void st_trace_set_destroy(st_trace_set *set); /* NULL is fine */
+
+/* --- what is in a trace ---------------------------------------------------------------------- */
+
+/* Where the time of a rank's GPU goes; the first four add up to the window. */
+typedef struct st_trace_breakdown {
+    int64_t exposed_compute_ns; /* kernels, copies and fills run, no collective does */
+    int64_t exposed_communication_ns;
+    int64_t overlapped_ns; /* both */
+    int64_t idle_ns;
+    int64_t window_ns; /* first to last GPU task or call */
+} st_trace_breakdown;
+
+typedef struct st_trace_tally {
+    const char *name;
+    st_trace_class class_; /* of a kernel */
+    uint64_t count;
+    int64_t total_ns;
+} st_trace_tally;
+
+typedef struct st_trace_step {
+    const char *name;
+    int64_t start_ns; /* from the window's start */
+    int64_t duration_ns;
+    st_trace_breakdown time; /* clipped to the step */
+} st_trace_step;
+
+typedef struct st_trace_summary {
+    const st_trace *trace;
+    int64_t window_start_ns; /* of the file's clock */
+    st_trace_breakdown time;
+    size_t gpu_tasks;
+    size_t streams;
+    size_t launches_linked;       /* different correlations of GPU tasks with a call */
+    size_t unlaunched;            /* GPU tasks without a call */
+    size_t records;               /* calls that record an event */
+    size_t waits;                 /* calls that make a stream wait for one */
+    size_t exact_waits;           /* records of the profiler that tell which event is waited for */
+    size_t collectives;           /* communication kernels */
+    size_t described_collectives; /* those with the profiler's metadata */
+    size_t overlaps; /* GPU tasks that begin before the one before on the stream ends */
+    st_trace_tally classes[ST_TRACE_CLASSES];
+    st_trace_tally *kernels; /* of one name, longest total first */
+    size_t kernel_count;
+    st_trace_tally *sync_calls; /* calls that wait for the GPU, by name */
+    size_t sync_call_count;
+    st_trace_tally *sync_records; /* cuda_sync, by name */
+    size_t sync_record_count;
+    st_trace_step *steps;
+    size_t step_count;
+    /* The share of each period in which at least one stream runs a task (as Lumos, sec. 4.2.3). */
+    double *utilization_frac;
+    size_t period_count;
+    int64_t period_ns; /* 1 ms; more where that would be over a million periods */
+} st_trace_summary;
+
+/* Adds up one rank; everything lives in `arena`. A trace without GPU work has a window of calls. */
+ST_API st_status st_trace_summarize(const st_trace *trace, st_arena *arena,
+                                    st_trace_summary *summary, st_errors *errors) ST_NODISCARD;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See busy.h. One sweep over starts: three unions grow side by side. */
+#include "trace/busy.h"
+
+#include <stdlib.h>
+
+typedef struct union_length {
+    int64_t reach_ns; /* covered up to here */
+    int64_t length_ns;
+} union_length;
+
+static int compare(const void *left, const void *right)
+{
+    const st_interval *a = left;
+    const st_interval *b = right;
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
+}
+
+void st_intervals_sort(st_interval *intervals, size_t count)
+{
+    bool sorted = true;
+    for (size_t i = 1; i < count && sorted; i++)
+        sorted = intervals[i - 1].start_ns <= intervals[i].start_ns;
+    if (!sorted)
+        qsort(intervals, count, sizeof *intervals, compare);
+}
+
+static void extend(union_length *u, int64_t start_ns, int64_t end_ns)
+{
+    if (start_ns < u->reach_ns)
+        start_ns = u->reach_ns;
+    if (end_ns <= start_ns)
+        return;
+    u->length_ns += end_ns - start_ns;
+    u->reach_ns = end_ns;
+}
+
+void st_busy_breakdown(const st_interval *intervals, size_t count, int64_t start_ns, int64_t end_ns,
+                       st_trace_breakdown *time)
+{
+    union_length all = {start_ns, 0};
+    union_length compute = {start_ns, 0};
+    union_length communication = {start_ns, 0};
+    for (size_t i = 0; i < count && intervals[i].start_ns < end_ns; i++) {
+        int64_t end = intervals[i].end_ns < end_ns ? intervals[i].end_ns : end_ns;
+        extend(&all, intervals[i].start_ns, end);
+        extend(intervals[i].communicates ? &communication : &compute, intervals[i].start_ns, end);
+    }
+    *time = (st_trace_breakdown){
+        .exposed_compute_ns = all.length_ns - communication.length_ns,
+        .exposed_communication_ns = all.length_ns - compute.length_ns,
+        .overlapped_ns = compute.length_ns + communication.length_ns - all.length_ns,
+        .idle_ns = end_ns - start_ns - all.length_ns,
+        .window_ns = end_ns - start_ns,
+    };
+}
+
+static void add_period(int64_t from_ns, int64_t to_ns, int64_t period_ns, double *busy_ns,
+                       size_t period_count)
+{
+    while (from_ns < to_ns) {
+        size_t period = (size_t)(from_ns / period_ns);
+        if (period >= period_count)
+            return;
+        int64_t period_end = ((int64_t)period + 1) * period_ns;
+        int64_t end = to_ns < period_end ? to_ns : period_end;
+        busy_ns[period] += (double)(end - from_ns);
+        from_ns = end;
+    }
+}
+
+void st_busy_periods(const st_interval *intervals, size_t count, int64_t start_ns,
+                     int64_t period_ns, double *busy_ns, size_t period_count)
+{
+    int64_t reach = start_ns;
+    for (size_t i = 0; i < count; i++) {
+        int64_t from = intervals[i].start_ns > reach ? intervals[i].start_ns : reach;
+        if (intervals[i].end_ns <= from)
+            continue;
+        add_period(from - start_ns, intervals[i].end_ns - start_ns, period_ns, busy_ns,
+                   period_count);
+        reach = intervals[i].end_ns;
+    }
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When a GPU computes, communicates, or does both: unions of intervals. */
+#ifndef STEPTIME_TRACE_BUSY_H
+#define STEPTIME_TRACE_BUSY_H
+
+#include "steptime/trace.h"
+
+typedef struct st_interval {
+    int64_t start_ns;
+    int64_t end_ns;
+    bool communicates;
+} st_interval;
+
+void st_intervals_sort(st_interval *intervals, size_t count);
+
+/*
+ * The breakdown from `start_ns` to `end_ns` of intervals by start; parts of intervals outside do
+ * not count.
+ */
+void st_busy_breakdown(const st_interval *intervals, size_t count, int64_t start_ns, int64_t end_ns,
+                       st_trace_breakdown *time);
+
+/* Adds to each period the time in which any of the intervals, which are by start, runs. */
+void st_busy_periods(const st_interval *intervals, size_t count, int64_t start_ns,
+                     int64_t period_ns, double *busy_ns, size_t period_count);
+
+#endif

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See bytes.h. Gzip members may follow each other, as `cat a.gz b.gz` leaves them. */
+#include "trace/bytes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum { CHUNK = 1 << 17, GZIP_WINDOW = 15 + 16 };
+/* Far beyond any trace: a bomb of a few megabytes must not keep a reader busy for a day. */
+static const uint64_t MOST_INFLATED_BYTES = UINT64_C(1) << 36;
+
+struct st_bytes {
+    const char *name;
+    int file; /* -1: memory */
+    const char *text;
+    size_t length;
+    bool probed;
+    bool gzip;
+    bool member; /* inside of a gzip member */
+    bool ended;  /* of the raw bytes */
+    bool cut;
+    bool inflating; /* `stream` is to be ended */
+    uint64_t inflated_bytes;
+    z_stream stream;
+    unsigned char chunk[CHUNK];
+};
+
+static st_status io_error(const char *name, const char *reason, st_errors *errors)
+{
+    return st_errors_add(errors, &(st_error){.status = ST_ERR_IO,
+                                             .place = {.file = name},
+                                             .message = st_errors_text(
+                                                 errors, "cannot read the trace: %s", reason)});
+}
+
+static st_status create(const char *name, st_bytes **bytes)
+{
+    *bytes = calloc(1, sizeof **bytes);
+    if (*bytes == NULL)
+        return ST_ERR_MEMORY;
+    (*bytes)->name = name;
+    (*bytes)->file = -1;
+    return ST_OK;
+}
+
+st_status st_bytes_open(const char *path, st_bytes **bytes, st_errors *errors)
+{
+    struct stat info;
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (file < 0)
+        return io_error(path, strerror(errno), errors);
+    st_status status = ST_OK;
+    if (fstat(file, &info) != 0)
+        status = io_error(path, strerror(errno), errors);
+    else if (S_ISDIR(info.st_mode))
+        status = io_error(path, "it is a folder", errors);
+    else if (!S_ISREG(info.st_mode) && !S_ISFIFO(info.st_mode))
+        status = io_error(path, "it is neither a file nor a pipe", errors);
+    if (status == ST_OK)
+        status = create(path, bytes);
+    if (status == ST_OK)
+        (*bytes)->file = file;
+    else
+        (void)close(file);
+    return status;
+}
+
+st_status st_bytes_from_memory(const char *name, const char *text, size_t length, st_bytes **bytes,
+                               st_errors *errors)
+{
+    (void)errors;
+    st_status status = create(name, bytes);
+    if (status == ST_OK) {
+        (*bytes)->text = text;
+        (*bytes)->length = length;
+    }
+    return status;
+}
+
+void st_bytes_close(st_bytes *bytes)
+{
+    if (bytes == NULL)
+        return;
+    if (bytes->inflating)
+        (void)inflateEnd(&bytes->stream);
+    if (bytes->file >= 0)
+        (void)close(bytes->file);
+    free(bytes);
+}
+
+static st_status read_raw(st_bytes *bytes, char *into, size_t capacity, size_t *got,
+                          st_errors *errors)
+{
+    if (bytes->file < 0) {
+        *got = bytes->length < capacity ? bytes->length : capacity;
+        if (*got > 0)
+            memcpy(into, bytes->text, *got);
+        bytes->text += *got;
+        bytes->length -= *got;
+        return ST_OK;
+    }
+    ssize_t count = 0;
+    do {
+        count = read(bytes->file, into, capacity);
+    } while (count < 0 && errno == EINTR);
+    if (count < 0)
+        return io_error(bytes->name, strerror(errno), errors);
+    *got = (size_t)count;
+    return ST_OK;
+}
+
+static st_status refill(st_bytes *bytes, st_errors *errors)
+{
+    size_t got = 0;
+    if (bytes->ended || bytes->stream.avail_in > 0)
+        return ST_OK;
+    st_status status = read_raw(bytes, (char *)bytes->chunk, CHUNK, &got, errors);
+    if (status != ST_OK)
+        return status;
+    bytes->ended = got == 0;
+    bytes->stream.next_in = bytes->chunk;
+    bytes->stream.avail_in = (uInt)got;
+    return ST_OK;
+}
+
+/* The first two bytes tell; they may come one by one out of a pipe. */
+static st_status probe(st_bytes *bytes, st_errors *errors)
+{
+    size_t have = 0;
+    while (have < 2 && !bytes->ended) {
+        size_t got = 0;
+        st_status status = read_raw(bytes, (char *)bytes->chunk + have, CHUNK - have, &got, errors);
+        if (status != ST_OK)
+            return status;
+        have += got;
+        bytes->ended = got == 0;
+    }
+    bytes->probed = true;
+    bytes->gzip = have >= 2 && bytes->chunk[0] == 0x1F && bytes->chunk[1] == 0x8B;
+    bytes->stream.next_in = bytes->chunk;
+    bytes->stream.avail_in = (uInt)have;
+    if (!bytes->gzip)
+        return ST_OK;
+    if (inflateInit2(&bytes->stream, GZIP_WINDOW) != Z_OK)
+        return ST_ERR_MEMORY;
+    bytes->inflating = true;
+    bytes->member = true;
+    return ST_OK;
+}
+
+static st_status read_plain(st_bytes *bytes, char *into, size_t capacity, size_t *got,
+                            st_errors *errors)
+{
+    size_t have = bytes->stream.avail_in;
+    if (have == 0)
+        return bytes->ended ? ST_OK : read_raw(bytes, into, capacity, got, errors);
+    *got = have < capacity ? have : capacity;
+    memcpy(into, bytes->stream.next_in, *got);
+    bytes->stream.next_in += *got;
+    bytes->stream.avail_in -= (uInt)*got;
+    return ST_OK;
+}
+
+static st_status inflate_fault(const st_bytes *bytes, int code, st_errors *errors)
+{
+    if (code == Z_MEM_ERROR)
+        return ST_ERR_MEMORY;
+    const char *reason = bytes->stream.msg != NULL ? bytes->stream.msg : "not gzip";
+    return st_errors_add(errors, &(st_error){.status = ST_ERR_SYNTAX,
+                                             .place = {.file = bytes->name},
+                                             .message = st_errors_text(
+                                                 errors, "the gzip data are damaged: %s", reason)});
+}
+
+/* One step of zlib; *done: the text is over. */
+static st_status inflate_some(st_bytes *bytes, bool *done, st_errors *errors)
+{
+    st_status status = refill(bytes, errors);
+    if (status != ST_OK)
+        return status;
+    if (bytes->stream.avail_in == 0 && bytes->ended) {
+        bytes->cut = bytes->member;
+        *done = true;
+        return ST_OK;
+    }
+    if (!bytes->member) {
+        if (inflateReset(&bytes->stream) != Z_OK)
+            return inflate_fault(bytes, Z_STREAM_ERROR, errors);
+        bytes->member = true;
+    }
+    int code = inflate(&bytes->stream, Z_NO_FLUSH);
+    if (code == Z_STREAM_END)
+        bytes->member = false;
+    else if (code != Z_OK && code != Z_BUF_ERROR)
+        return inflate_fault(bytes, code, errors);
+    return ST_OK;
+}
+
+static st_status read_gzip(st_bytes *bytes, char *into, size_t capacity, size_t *got,
+                           st_errors *errors)
+{
+    uInt room = capacity < UINT32_MAX / 2 ? (uInt)capacity : UINT32_MAX / 2;
+    bool done = false;
+    bytes->stream.next_out = (unsigned char *)into;
+    bytes->stream.avail_out = room;
+    while (!done && bytes->stream.avail_out == room) {
+        st_status status = inflate_some(bytes, &done, errors);
+        if (status != ST_OK)
+            return status;
+    }
+    *got = room - bytes->stream.avail_out;
+    bytes->inflated_bytes += *got;
+    if (bytes->inflated_bytes > MOST_INFLATED_BYTES)
+        return st_errors_add(errors, &(st_error){.status = ST_ERR_LIMIT,
+                                                 .place = {.file = bytes->name},
+                                                 .message = "the gzip data hold too much text",
+                                                 .found = "more than 64 GiB",
+                                                 .expected = "at most 64 GiB"});
+    return ST_OK;
+}
+
+st_status st_bytes_read(st_bytes *bytes, char *into, size_t capacity, size_t *got,
+                        st_errors *errors)
+{
+    *got = 0;
+    st_status status = bytes->probed ? ST_OK : probe(bytes, errors);
+    if (status != ST_OK)
+        return status;
+    return bytes->gzip ? read_gzip(bytes, into, capacity, got, errors)
+                       : read_plain(bytes, into, capacity, got, errors);
+}
+
+bool st_bytes_cut(const st_bytes *bytes)
+{
+    return bytes->cut;
+}
+
+const char *st_bytes_name(const st_bytes *bytes)
+{
+    return bytes->name;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a trace's text comes from: a file or memory, plain or gzip, told apart by its first bytes.
+ */
+#ifndef STEPTIME_TRACE_BYTES_H
+#define STEPTIME_TRACE_BYTES_H
+
+#include "steptime/status.h"
+
+typedef struct st_bytes st_bytes;
+
+/* Opens a file; only regular files and pipes are read. `path` must outlive the source. */
+st_status st_bytes_open(const char *path, st_bytes **bytes, st_errors *errors) ST_NODISCARD;
+/* Text in memory, of any bytes, which must outlive the source; `name` is for messages. */
+st_status st_bytes_from_memory(const char *name, const char *text, size_t length, st_bytes **bytes,
+                               st_errors *errors) ST_NODISCARD;
+void st_bytes_close(st_bytes *bytes); /* NULL is fine */
+
+/*
+ * Reads at least one byte unless the text is over: then *got is 0. Gzip that ends too soon is the
+ * end of the text, and st_bytes_cut tells so.
+ */
+st_status st_bytes_read(st_bytes *bytes, char *into, size_t capacity, size_t *got,
+                        st_errors *errors) ST_NODISCARD;
+
+bool st_bytes_cut(const st_bytes *bytes); /* the compressed data ended in the middle */
+const char *st_bytes_name(const st_bytes *bytes);
+
+#endif

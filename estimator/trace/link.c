@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See link.h. */
+#include "trace/link.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* CUPTI numbers calls as they begin, so a later number with an earlier time is a clock that
+ * jumped; clocks of host and GPU differ by some 20 us at most in sound traces. */
+static const int64_t JUMP_NS = 1000000;
+
+typedef struct call_key {
+    int64_t correlation;
+    uint32_t event;
+} call_key;
+
+static int compare_keys(const void *left, const void *right)
+{
+    const call_key *a = left;
+    const call_key *b = right;
+    if (a->correlation != b->correlation)
+        return a->correlation < b->correlation ? -1 : 1;
+    return (a->event > b->event) - (a->event < b->event);
+}
+
+st_status st_links_make(const st_trace *trace, st_links *links)
+{
+    size_t count = trace->kind_counts[ST_TRACE_CALL];
+    call_key *keys = malloc((count + 1) * sizeof *keys);
+    uint32_t *calls = malloc((count + 1) * sizeof *calls);
+    if (keys == NULL || calls == NULL) {
+        free(keys);
+        free(calls);
+        return ST_ERR_MEMORY;
+    }
+    size_t used = 0;
+    for (size_t i = 0; i < trace->event_count; i++) {
+        if (trace->events[i].kind == ST_TRACE_CALL && trace->events[i].correlation >= 0)
+            keys[used++] = (call_key){trace->events[i].correlation, (uint32_t)i};
+    }
+    qsort(keys, used, sizeof *keys, compare_keys);
+    for (size_t i = 0; i < used; i++)
+        calls[i] = keys[i].event;
+    free(keys);
+    *links = (st_links){.trace = trace, .calls = calls, .count = used};
+    return ST_OK;
+}
+
+void st_links_free(st_links *links)
+{
+    free(links->calls);
+    links->calls = NULL;
+}
+
+uint32_t st_links_find(const st_links *links, int64_t correlation, int64_t before_ns)
+{
+    const st_trace_event *events = links->trace->events;
+    size_t low = 0;
+    size_t high = links->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (events[links->calls[middle]].correlation < correlation)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (correlation < 0 || low == links->count ||
+        events[links->calls[low]].correlation != correlation)
+        return ST_TRACE_NONE;
+    while (low + 1 < links->count && events[links->calls[low + 1]].correlation == correlation &&
+           events[links->calls[low + 1]].start_ns <= before_ns)
+        low++;
+    return links->calls[low];
+}
+
+static st_status fault(const st_trace *trace, bool partial, const char *message, const char *remedy,
+                       st_errors *errors)
+{
+    (void)st_errors_add(errors,
+                        &(st_error){.status = ST_ERR_VALUE,
+                                    .severity = partial ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR,
+                                    .place = {.file = trace->file},
+                                    .message = message,
+                                    .suggestion = partial ? NULL : remedy});
+    return partial ? ST_OK : ST_ERR_VALUE;
+}
+
+static st_status check_twice(const st_links *links, bool partial, st_errors *errors)
+{
+    const st_trace_event *events = links->trace->events;
+    size_t twice = 0;
+    int64_t first = -1;
+    for (size_t i = 1; i < links->count; i++) {
+        int64_t correlation = events[links->calls[i]].correlation;
+        /* 0 is what some profilers write for "none" */
+        if (correlation == 0 || correlation != events[links->calls[i - 1]].correlation)
+            continue;
+        first = twice == 0 ? correlation : first;
+        twice++;
+    }
+    if (twice == 0)
+        return ST_OK;
+    return fault(links->trace, partial,
+                 st_errors_text(errors,
+                                "%zu calls have the correlation id of another call, the first of "
+                                "them %lld",
+                                twice, (long long)first),
+                 "--partial links each kernel to the last such call before it", errors);
+}
+
+/* The latest number on a track, and when. */
+typedef struct latest {
+    int64_t correlation;
+    int64_t start_ns;
+} latest;
+
+static st_status check_threads(const st_trace *trace, bool partial, st_errors *errors)
+{
+    latest *last = calloc(trace->track_count + 1, sizeof *last);
+    st_status status = ST_OK;
+    if (last == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < trace->event_count && status == ST_OK; i++) {
+        const st_trace_event *event = &trace->events[i];
+        latest *before = &last[event->track];
+        if (event->kind != ST_TRACE_CALL || strncmp(trace->names[event->name], "cu", 2) != 0)
+            continue;
+        if (event->correlation >= before->correlation) {
+            *before = (latest){event->correlation, event->start_ns};
+        } else if (event->correlation > 0 && event->start_ns - before->start_ns > JUMP_NS) {
+            status = fault(
+                trace, partial,
+                st_errors_text(errors,
+                               "a clock jumps backwards: call %lld of a thread is recorded %.3f ms "
+                               "before call %lld, which it follows",
+                               (long long)before->correlation,
+                               (double)(event->start_ns - before->start_ns) / 1e6,
+                               (long long)event->correlation),
+                "--partial takes the times as they are", errors);
+            break;
+        }
+    }
+    free(last);
+    return status;
+}
+
+static st_status check_kernels(const st_links *links, bool partial, st_errors *errors)
+{
+    const st_trace *trace = links->trace;
+    for (size_t i = 0; i < trace->event_count; i++) {
+        const st_trace_event *event = &trace->events[i];
+        if (!st_trace_is_gpu(event))
+            continue;
+        uint32_t call = st_links_find(links, event->correlation, event->start_ns);
+        if (call == ST_TRACE_NONE || event->start_ns >= trace->events[call].start_ns - JUMP_NS)
+            continue;
+        return fault(trace, partial,
+                     st_errors_text(errors,
+                                    "a clock jumps backwards: GPU task %lld begins %.3f ms before "
+                                    "the call that launches it",
+                                    (long long)event->correlation,
+                                    (double)(trace->events[call].start_ns - event->start_ns) / 1e6),
+                     "--partial takes the times as they are", errors);
+    }
+    return ST_OK;
+}
+
+st_status st_trace_check(const st_trace *trace, bool partial, st_errors *errors)
+{
+    st_links links;
+    st_status status = st_links_make(trace, &links);
+    if (status != ST_OK)
+        return status;
+    status = check_twice(&links, partial, errors);
+    st_status threads = check_threads(trace, partial, errors);
+    status = status == ST_OK ? threads : status;
+    st_status kernels = check_kernels(&links, partial, errors);
+    status = status == ST_OK ? kernels : status;
+    st_links_free(&links);
+    return status;
+}

@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A file of Kineto: the members around the events, and which events are kept. */
+#include "trace/draft.h"
+#include "trace/link.h"
+#include "trace/store.h"
+
+#include <string.h>
+
+static const char PARTIAL_REMEDY[] = "--partial uses what could be read";
+
+typedef struct reader {
+    st_scan scan;
+    st_store *store;
+    st_errors *errors;
+    bool partial;
+    bool has_events;
+    bool is_execution_trace;
+    st_status status; /* of faults that did not stop the reading */
+} reader;
+
+typedef struct category_kind {
+    const char *name;
+    st_trace_kind kind;
+} category_kind;
+
+/* Names since 2022, and before; ROCm and others write those of CUDA. */
+static const category_kind kinds[] = {
+    {"cpu_op", ST_TRACE_OPERATOR},      {"kernel", ST_TRACE_KERNEL},
+    {"cuda_runtime", ST_TRACE_CALL},    {"cuda_driver", ST_TRACE_CALL},
+    {"gpu_memcpy", ST_TRACE_MEMCPY},    {"gpu_memset", ST_TRACE_MEMSET},
+    {"cuda_sync", ST_TRACE_SYNC},       {"Operator", ST_TRACE_OPERATOR},
+    {"operator", ST_TRACE_OPERATOR},    {"Runtime", ST_TRACE_CALL},
+    {"Kernel", ST_TRACE_KERNEL},        {"Memcpy", ST_TRACE_MEMCPY},
+    {"Memset", ST_TRACE_MEMSET},        {"hip_runtime", ST_TRACE_CALL},
+    {"xpu_runtime", ST_TRACE_CALL},     {"xpu_driver", ST_TRACE_CALL},
+    {"mtia_runtime", ST_TRACE_CALL},    {"mtia_ccp_events", ST_TRACE_KERNEL},
+    {"user_annotation", ST_TRACE_STEP},
+};
+
+static bool is_gpu(st_trace_kind kind)
+{
+    return kind == ST_TRACE_KERNEL || kind == ST_TRACE_MEMCPY || kind == ST_TRACE_MEMSET;
+}
+
+static st_trace_kind kind_of(const char *text, size_t length)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (strlen(kinds[i].name) == length && memcmp(kinds[i].name, text, length) == 0)
+            return kinds[i].kind;
+    }
+    return ST_TRACE_KINDS;
+}
+
+/* Reports a failure of the store, if it is one. */
+static bool stored(reader *r, st_status status)
+{
+    if (status == ST_OK)
+        return true;
+    if (status == ST_ERR_LIMIT)
+        (void)st_scan_fail(&r->scan, ST_ERR_LIMIT, "the trace is too large",
+                           "at most 2^28 calls and kernels, 2^20 names, 4096 streams and 65536 "
+                           "threads");
+    else
+        r->scan.status = status;
+    return false;
+}
+
+static bool intern(reader *r, st_span span, uint32_t *name)
+{
+    return stored(r, st_names_add(&r->store->names, st_span_text(&r->scan, span), span.length,
+                                  span.escaped, name));
+}
+
+/* A text that may be missing. */
+static bool intern_given(reader *r, st_span span, uint32_t *name)
+{
+    *name = ST_TRACE_NONE;
+    return span.length == 0 || intern(r, span, name);
+}
+
+static bool count_category(reader *r, const st_draft *draft)
+{
+    st_trace *trace = &r->store->trace;
+    uint32_t name = 0;
+    if (!draft->has_category)
+        return true;
+    if (!intern(r, draft->category, &name))
+        return false;
+    for (size_t i = 0; i < trace->category_count; i++) {
+        if (trace->categories[i].name == name) {
+            trace->categories[i].count++;
+            return true;
+        }
+    }
+    if (trace->category_count < ST_TRACE_CATEGORIES)
+        trace->categories[trace->category_count++] = (st_trace_category){name, 1};
+    return true;
+}
+
+static bool mark_number(reader *r, const st_mark *mark, bool *is_text, int64_t *number)
+{
+    uint32_t name = 0;
+    *number = mark->number;
+    if (!mark->is_text)
+        return true;
+    if (!intern(r, mark->text, &name))
+        return false;
+    *is_text = true;
+    *number = name;
+    return true;
+}
+
+static bool find_track(reader *r, const st_draft *draft, bool is_stream, uint32_t *track)
+{
+    st_trace_track key = {.is_stream = is_stream};
+    bool ignored = false;
+    if (is_stream && draft->device >= 0)
+        key.process = draft->device;
+    else if (!mark_number(r, &draft->process, &ignored, &key.process))
+        return false;
+    if (is_stream && draft->stream >= 0)
+        key.number = draft->stream;
+    else if (!mark_number(r, &draft->thread, &key.is_text, &key.number))
+        return false;
+    return stored(r, st_store_track(r->store, &key, track));
+}
+
+static bool keep_collective(reader *r, const st_draft *draft, uint32_t *detail)
+{
+    st_trace_collective made = {.in_elements = draft->in_elements,
+                                .out_elements = draft->out_elements,
+                                .group_size = draft->group_size,
+                                .sequence = draft->sequence};
+    return intern_given(r, draft->collective, &made.name) &&
+           intern_given(r, draft->dtype, &made.dtype) &&
+           intern_given(r, draft->group, &made.group) &&
+           intern_given(r, draft->ranks, &made.ranks) &&
+           stored(r, st_store_collective(r->store, &made, detail));
+}
+
+static bool keep_wait(reader *r, const st_draft *draft, uint32_t *detail)
+{
+    st_trace_wait made = {.stream = draft->stream,
+                          .on_stream = draft->wait_stream,
+                          .record_correlation = draft->record_correlation};
+    return stored(r, st_store_wait(r->store, &made, detail));
+}
+
+/* What belongs to some kinds of events only. */
+static bool keep_detail(reader *r, const st_draft *draft, st_trace_event *event)
+{
+    if (event->kind == ST_TRACE_CALL)
+        return stored(r, st_store_call(r->store, event->name, &event->class_));
+    if (event->kind == ST_TRACE_SYNC)
+        return keep_wait(r, draft, &event->detail);
+    event->class_ = ST_TRACE_MEMORY;
+    if (event->kind != ST_TRACE_KERNEL)
+        return true;
+    return stored(r, st_store_class(r->store, event->name, &event->class_)) &&
+           (draft->collective.length == 0 || keep_collective(r, draft, &event->detail));
+}
+
+static bool keep_event(reader *r, const st_draft *draft, st_trace_kind kind)
+{
+    st_trace_event event = {.start_ns = draft->start_ns,
+                            .duration_ns = draft->duration_ns,
+                            .correlation = draft->correlation,
+                            .external = draft->external,
+                            .detail = ST_TRACE_NONE,
+                            .kind = (uint8_t)kind};
+    r->store->trace.has_decimals = r->store->trace.has_decimals || draft->has_decimals;
+    return intern(r, draft->name, &event.name) &&
+           find_track(r, draft, is_gpu(kind), &event.track) && keep_detail(r, draft, &event) &&
+           stored(r, st_store_event(r->store, &event));
+}
+
+static bool refuse_negative(reader *r, const st_draft *draft)
+{
+    r->store->trace.left_out++;
+    if (r->partial)
+        return true;
+    const char *name = st_span_text(&r->scan, draft->name);
+    int length = draft->name.length < 100 ? (int)draft->name.length : 100;
+    r->status = st_errors_add(
+        r->errors,
+        &(st_error){.status = ST_ERR_VALUE,
+                    .place = st_scan_place(&r->scan),
+                    .message = st_errors_text(r->errors, "the event '%.*s' has a negative duration",
+                                              length, name),
+                    .found = st_errors_text(r->errors, "%.3f us", (double)draft->duration_ns / 1e3),
+                    .expected = "at least 0",
+                    .suggestion = "--partial leaves such events out"});
+    return !st_errors_full(r->errors);
+}
+
+static st_trace_kind kept_kind(const reader *r, const st_draft *draft)
+{
+    static const char step[] = "ProfilerStep";
+    st_trace_kind kind = ST_TRACE_KINDS;
+    if (draft->phase != 'X' || !draft->has_category || !draft->has_name || !draft->has_start)
+        return kind;
+    kind = kind_of(st_span_text(&r->scan, draft->category), draft->category.length);
+    bool is_step = draft->name.length >= sizeof step - 1 &&
+                   memcmp(st_span_text(&r->scan, draft->name), step, sizeof step - 1) == 0;
+    if (kind == ST_TRACE_OPERATOR && is_step)
+        return ST_TRACE_STEP;
+    return kind == ST_TRACE_STEP && !is_step ? ST_TRACE_KINDS : kind;
+}
+
+static bool read_event(reader *r)
+{
+    st_draft draft;
+    st_scan_hold(&r->scan);
+    if (!st_draft_read(&r->scan, &draft))
+        return false;
+    st_trace *trace = &r->store->trace;
+    trace->file_events++;
+    trace->complete_events += draft.phase == 'X';
+    st_trace_kind kind = kept_kind(r, &draft);
+    bool ok = count_category(r, &draft);
+    if (ok && kind != ST_TRACE_KINDS)
+        ok = draft.duration_ns < 0 ? refuse_negative(r, &draft) : keep_event(r, &draft, kind);
+    st_scan_release(&r->scan);
+    return ok;
+}
+
+static bool read_events(reader *r)
+{
+    bool started = false;
+    if (r->has_events) {
+        (void)st_scan_fail(&r->scan, ST_ERR_NAME, "'traceEvents' is given twice", "one list");
+        return false;
+    }
+    r->has_events = true;
+    if (!st_scan_enter(&r->scan, '['))
+        return false;
+    while (st_scan_item(&r->scan, &started)) {
+        if (!read_event(r))
+            return false;
+    }
+    return st_scan_ok(&r->scan);
+}
+
+/* The keys of an object that are asked for, and where their values go. */
+typedef struct wanted {
+    const char *key;
+    int64_t *number;
+    uint32_t *text;
+} wanted;
+
+static bool read_wanted(reader *r, const wanted *found)
+{
+    st_span text = {0};
+    char c = st_scan_peek(&r->scan);
+    if (found->text != NULL && c == '"')
+        return st_scan_string(&r->scan, &text) && intern(r, text, found->text);
+    if (found->number == NULL || (c != '"' && c != '-' && (c < '0' || c > '9')))
+        return st_scan_skip(&r->scan);
+    if (!(c == '"' ? st_scan_string(&r->scan, &text) : st_scan_number(&r->scan, &text)))
+        return false;
+    (void)st_whole(st_span_text(&r->scan, text), text.length, found->number);
+    return true;
+}
+
+static bool read_object(reader *r, const wanted *list, size_t count)
+{
+    st_span key;
+    bool started = false;
+    if (st_scan_peek(&r->scan) != '{')
+        return st_scan_skip(&r->scan);
+    if (!st_scan_enter(&r->scan, '{'))
+        return false;
+    st_scan_hold(&r->scan);
+    while (st_scan_key(&r->scan, &started, &key)) {
+        const wanted *found = NULL;
+        for (size_t i = 0; i < count && found == NULL; i++) {
+            if (strlen(list[i].key) == key.length &&
+                memcmp(list[i].key, st_span_text(&r->scan, key), key.length) == 0)
+                found = &list[i];
+        }
+        if (!(found != NULL ? read_wanted(r, found) : st_scan_skip(&r->scan)))
+            return false;
+    }
+    st_scan_release(&r->scan);
+    return st_scan_ok(&r->scan);
+}
+
+static bool read_job(reader *r)
+{
+    const wanted list[] = {
+        {"rank", &r->store->trace.rank, NULL},
+        {"world_size", &r->store->trace.world_size, NULL},
+    };
+    return read_object(r, list, 2);
+}
+
+static bool read_devices(reader *r)
+{
+    bool started = false;
+    st_trace *trace = &r->store->trace;
+    if (st_scan_peek(&r->scan) != '[')
+        return st_scan_skip(&r->scan);
+    if (!st_scan_enter(&r->scan, '['))
+        return false;
+    for (size_t i = 0; st_scan_item(&r->scan, &started); i++) {
+        const wanted list[] = {
+            {"name", NULL, &trace->gpu},
+            {"numSms", &trace->sm_count, NULL},
+        };
+        if (!(i == 0 ? read_object(r, list, 2) : st_scan_skip(&r->scan)))
+            return false;
+    }
+    return st_scan_ok(&r->scan);
+}
+
+static bool read_top_member(reader *r, st_span key)
+{
+    char name[32];
+    st_trace *trace = &r->store->trace;
+    size_t length = key.length < sizeof name ? key.length : sizeof name - 1;
+    memcpy(name, st_span_text(&r->scan, key), length);
+    name[length] = '\0';
+    st_scan_release(&r->scan);
+    if (strcmp(name, "traceEvents") == 0)
+        return read_events(r);
+    if (strcmp(name, "distributedInfo") == 0)
+        return read_job(r);
+    if (strcmp(name, "deviceProperties") == 0)
+        return read_devices(r);
+    r->is_execution_trace = r->is_execution_trace || strcmp(name, "nodes") == 0;
+    const wanted base = {"", &trace->base_ns, NULL};
+    const wanted unit = {"", NULL, &trace->unit};
+    const wanted *found = strcmp(name, "baseTimeNanoseconds") == 0 ? &base
+                          : strcmp(name, "displayTimeUnit") == 0   ? &unit
+                                                                   : NULL;
+    if (found == NULL)
+        return st_scan_skip(&r->scan);
+    st_scan_hold(&r->scan);
+    return read_wanted(r, found);
+}
+
+static bool read_top(reader *r)
+{
+    st_span key;
+    bool started = false;
+    char c = st_scan_peek(&r->scan);
+    if (c == '[') {
+        r->store->trace.is_array = true;
+        return read_events(r);
+    }
+    if (!st_scan_enter(&r->scan, '{'))
+        return false;
+    for (;;) {
+        st_scan_hold(&r->scan);
+        if (!st_scan_key(&r->scan, &started, &key))
+            break;
+        if (!read_top_member(r, key))
+            return false;
+        st_scan_release(&r->scan);
+    }
+    return st_scan_ok(&r->scan);
+}
+
+static st_status report(reader *r, st_status status, const char *message, const char *suggestion)
+{
+    return st_errors_add(r->errors, &(st_error){.status = status,
+                                                .place = st_scan_place(&r->scan),
+                                                .message = message,
+                                                .suggestion = suggestion});
+}
+
+/* The text is over: was it all? */
+static st_status judge_end(reader *r)
+{
+    st_trace *trace = &r->store->trace;
+    bool gzip_cut = st_bytes_cut(r->scan.bytes);
+    if (!r->scan.cut && !gzip_cut)
+        return ST_OK;
+    trace->partial = true;
+    if (trace->file_events == 0)
+        return report(r, ST_ERR_SYNTAX,
+                      gzip_cut ? "the gzip data end before the first event"
+                               : "the file ends before the first event",
+                      NULL);
+    if (r->partial)
+        return ST_OK;
+    return report(r, ST_ERR_SYNTAX,
+                  st_errors_text(r->errors, "%s in the middle, after %llu events",
+                                 gzip_cut ? "the gzip data end" : "the file ends",
+                                 (unsigned long long)trace->file_events),
+                  PARTIAL_REMEDY);
+}
+
+static st_status judge(reader *r, bool whole)
+{
+    if (r->scan.status != ST_OK)
+        return r->scan.status;
+    if (whole)
+        (void)st_scan_end(&r->scan);
+    if (r->scan.status != ST_OK)
+        return r->scan.status;
+    if (r->scan.base + r->scan.used == 0 && !st_bytes_cut(r->scan.bytes))
+        return report(r, ST_ERR_SYNTAX, "the file is empty", NULL);
+    if (whole && !r->has_events)
+        return report(r, ST_ERR_NAME,
+                      r->is_execution_trace
+                          ? "this is an execution trace of PyTorch, which has no times"
+                          : "no events: the file has no list 'traceEvents'",
+                      r->is_execution_trace ? "give the file that the profiler wrote" : NULL);
+    if (r->store->trace.base_ns > INT64_MAX / 3)
+        return report(r, ST_ERR_VALUE, "'baseTimeNanoseconds' is too large", NULL);
+    st_status status = judge_end(r);
+    if (status == ST_OK)
+        status = r->status;
+    r->store->trace.partial = r->store->trace.partial || r->store->trace.left_out > 0;
+    return status;
+}
+
+static st_status read_bytes(st_bytes *bytes, const st_trace_options *options, st_trace **trace,
+                            st_errors *errors)
+{
+    reader r = {.errors = errors, .partial = options != NULL && options->partial};
+    st_status status = st_scan_init(&r.scan, bytes, errors);
+    if (status == ST_OK)
+        status = st_store_create(st_bytes_name(bytes), &r.store);
+    if (status == ST_OK) {
+        bool whole = read_top(&r);
+        status = judge(&r, whole);
+    }
+    if (status == ST_OK)
+        status = st_store_finish(r.store);
+    if (status == ST_OK)
+        status = st_trace_check(&r.store->trace, r.partial, errors);
+    st_scan_free(&r.scan);
+    if (status == ST_OK)
+        *trace = &r.store->trace;
+    else
+        st_store_destroy(r.store);
+    return status;
+}
+
+st_status st_trace_read(const char *path, const st_trace_options *options, st_trace **trace,
+                        st_errors *errors)
+{
+    st_bytes *bytes = NULL;
+    st_status status = st_bytes_open(path, &bytes, errors);
+    if (status == ST_OK)
+        status = read_bytes(bytes, options, trace, errors);
+    st_bytes_close(bytes);
+    return status;
+}
+
+st_status st_trace_read_memory(const char *name, const char *text, size_t length,
+                               const st_trace_options *options, st_trace **trace, st_errors *errors)
+{
+    st_bytes *bytes = NULL;
+    st_status status = st_bytes_from_memory(name, text, length, &bytes, errors);
+    if (status == ST_OK)
+        status = read_bytes(bytes, options, trace, errors);
+    st_bytes_close(bytes);
+    return status;
+}
+
+void st_trace_destroy(st_trace *trace)
+{
+    if (trace != NULL)
+        st_store_destroy(trace->owner);
+}

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See scan.h. Strings are nine tenths of a trace: they are passed eight bytes at a time. */
+#include "trace/scan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PADDING = 16 };
+
+#define EVERY_BYTE UINT64_C(0x0101010101010101)
+
+st_status st_scan_init(st_scan *scan, st_bytes *bytes, st_errors *errors)
+{
+    *scan = (st_scan){.bytes = bytes, .errors = errors, .hold = SIZE_MAX, .line = 1};
+    scan->data = calloc(1, ST_SCAN_WINDOW_BYTES + PADDING);
+    if (scan->data == NULL)
+        return ST_ERR_MEMORY;
+    scan->capacity = ST_SCAN_WINDOW_BYTES;
+    return ST_OK;
+}
+
+void st_scan_free(st_scan *scan)
+{
+    free(scan->data);
+    scan->data = NULL;
+}
+
+void st_scan_hold(st_scan *scan)
+{
+    scan->hold = scan->at;
+}
+
+void st_scan_release(st_scan *scan)
+{
+    scan->hold = SIZE_MAX;
+}
+
+st_place st_scan_place(const st_scan *scan)
+{
+    uint64_t column = scan->base + scan->at - scan->line_start + 1;
+    return (st_place){.file = st_bytes_name(scan->bytes),
+                      .line = scan->line,
+                      .column = column < INT32_MAX ? (int)column : 0};
+}
+
+st_status st_scan_fail(st_scan *scan, st_status status, const char *message, const char *expected)
+{
+    if (scan->status != ST_OK)
+        return scan->status;
+    scan->status = st_errors_add(scan->errors, &(st_error){.status = status,
+                                                           .place = st_scan_place(scan),
+                                                           .message = message,
+                                                           .expected = expected});
+    return scan->status;
+}
+
+static bool fail_found(st_scan *scan, const char *expected)
+{
+    char c = scan->data[scan->at];
+    if (scan->status != ST_OK)
+        return false;
+    const char *found = (unsigned char)c < ' ' || (unsigned char)c > '~'
+                            ? st_errors_text(scan->errors, "byte 0x%02X", (unsigned char)c)
+                            : st_errors_text(scan->errors, "'%c'", c);
+    scan->status = st_errors_add(scan->errors, &(st_error){.status = ST_ERR_SYNTAX,
+                                                           .place = st_scan_place(scan),
+                                                           .message = "this is not JSON",
+                                                           .found = found,
+                                                           .expected = expected});
+    return false;
+}
+
+static bool grow(st_scan *scan)
+{
+    if (scan->capacity >= ST_SCAN_MAX_HOLD_BYTES) {
+        (void)st_scan_fail(scan, ST_ERR_LIMIT, "one event is larger than 64 MiB",
+                           "the events of a profiler");
+        return false;
+    }
+    char *data = realloc(scan->data, 2 * scan->capacity + PADDING);
+    if (data == NULL) {
+        scan->status = ST_ERR_MEMORY;
+        return false;
+    }
+    scan->data = data;
+    scan->capacity *= 2;
+    return true;
+}
+
+/* Forgets what nobody needs; *next moves with the window. */
+static void slide(st_scan *scan, size_t *next)
+{
+    size_t keep = scan->hold < scan->at ? scan->hold : scan->at;
+    if (keep == 0)
+        return;
+    memmove(scan->data, scan->data + keep, scan->used - keep);
+    scan->base += keep;
+    scan->used -= keep;
+    scan->at -= keep;
+    *next -= keep;
+    if (scan->hold != SIZE_MAX)
+        scan->hold -= keep;
+}
+
+/* Reads on, where `next` stands at the window's end; false at the end of the text. */
+static bool more(st_scan *scan, size_t *next)
+{
+    size_t got = 0;
+    if (scan->ended || scan->status != ST_OK)
+        return false;
+    slide(scan, next);
+    if (scan->used == scan->capacity && !grow(scan))
+        return false;
+    st_status status = st_bytes_read(scan->bytes, scan->data + scan->used,
+                                     scan->capacity - scan->used, &got, scan->errors);
+    if (status != ST_OK) {
+        scan->status = status;
+        return false;
+    }
+    scan->used += got;
+    memset(scan->data + scan->used, 0, PADDING);
+    scan->ended = got == 0;
+    return got > 0;
+}
+
+/* As `more`, where the grammar demands that something follows. */
+static bool demand(st_scan *scan, size_t *next)
+{
+    if (more(scan, next))
+        return true;
+    if (scan->status == ST_OK) {
+        scan->at = *next;
+        scan->cut = true;
+    }
+    return false;
+}
+
+char st_scan_peek(st_scan *scan)
+{
+    size_t next = scan->at;
+    if (!st_scan_ok(scan))
+        return 0;
+    for (;;) {
+        char c = scan->data[next];
+        if (c == '\n') {
+            scan->line += scan->line < INT32_MAX;
+            scan->line_start = scan->base + next + 1;
+        }
+        if (c == ' ' || c == '\n' || c == '\r' || c == '\t') {
+            next++;
+            continue;
+        }
+        scan->at = next;
+        if (c != '\0' || next < scan->used)
+            return c;
+        if (!more(scan, &next))
+            return 0;
+    }
+}
+
+/* As st_scan_peek inside of something: the end of the text is a cut. */
+static char peek_inside(st_scan *scan)
+{
+    char c = st_scan_peek(scan);
+    if (c == 0 && st_scan_ok(scan)) {
+        if (scan->at < scan->used)
+            (void)fail_found(scan, "a value");
+        else
+            scan->cut = true;
+    }
+    return c;
+}
+
+bool st_scan_enter(st_scan *scan, char bracket)
+{
+    if (peek_inside(scan) != bracket)
+        return st_scan_ok(scan) && fail_found(scan, bracket == '{' ? "'{'" : "'['");
+    scan->at++;
+    return true;
+}
+
+/* ',' between members, none before the first; the end closes. */
+static bool next_member(st_scan *scan, bool *started, char end, const char *expected)
+{
+    char c = peek_inside(scan);
+    if (c == end) {
+        scan->at++;
+        return false;
+    }
+    if (!*started) {
+        *started = true;
+        return st_scan_ok(scan);
+    }
+    if (c != ',')
+        return st_scan_ok(scan) && fail_found(scan, expected);
+    scan->at++;
+    if (peek_inside(scan) == end)
+        return fail_found(scan, "what the comma before it announces");
+    return st_scan_ok(scan);
+}
+
+bool st_scan_item(st_scan *scan, bool *started)
+{
+    return next_member(scan, started, ']', "',' or ']'");
+}
+
+bool st_scan_key(st_scan *scan, bool *started, st_span *key)
+{
+    if (!next_member(scan, started, '}', "',' or '}'") || !st_scan_string(scan, key))
+        return false;
+    if (peek_inside(scan) != ':')
+        return st_scan_ok(scan) && fail_found(scan, "':'");
+    scan->at++;
+    return true;
+}
+
+/* Index of the next byte that ends a run of plain text: a quote, a backslash or a control. */
+static size_t plain_text(const char *data, size_t next)
+{
+    for (;;) {
+        uint64_t word;
+        memcpy(&word, data + next, sizeof word);
+        uint64_t quote = word ^ ('"' * EVERY_BYTE);
+        uint64_t slash = word ^ ('\\' * EVERY_BYTE);
+        uint64_t hit = ((quote - EVERY_BYTE) & ~quote) | ((slash - EVERY_BYTE) & ~slash) |
+                       ((word - ' ' * EVERY_BYTE) & ~word);
+        hit &= 0x80 * EVERY_BYTE;
+        if (hit != 0)
+            break;
+        next += sizeof word;
+    }
+    while (data[next] != '"' && data[next] != '\\' && (unsigned char)data[next] >= ' ')
+        next++;
+    return next;
+}
+
+/* What follows a backslash; *next stands on it. */
+static bool pass_escape(st_scan *scan, size_t *next)
+{
+    size_t digits = 0;
+    if (*next == scan->used && !demand(scan, next))
+        return false;
+    char c = scan->data[*next];
+    if (c == '\0' || strchr("\"\\/bfnrtu", c) == NULL) {
+        scan->at = *next;
+        return fail_found(scan, "an escape that JSON has");
+    }
+    ++*next;
+    for (; c == 'u' && digits < 4; digits++) {
+        if (*next == scan->used && !demand(scan, next))
+            return false;
+        char digit = scan->data[*next];
+        if (digit == '\0' || strchr("0123456789abcdefABCDEF", digit) == NULL) {
+            scan->at = *next;
+            return fail_found(scan, "four hexadecimal digits");
+        }
+        ++*next;
+    }
+    return true;
+}
+
+static bool control_inside(st_scan *scan, size_t next)
+{
+    scan->at = next;
+    if (scan->status != ST_OK)
+        return false;
+    (void)st_scan_fail(scan, ST_ERR_SYNTAX,
+                       "a control character in a string; some profilers of 2024 and before wrote "
+                       "names without escapes",
+                       "an escape such as \\n");
+    return false;
+}
+
+bool st_scan_string(st_scan *scan, st_span *text)
+{
+    if (peek_inside(scan) != '"')
+        return st_scan_ok(scan) && fail_found(scan, "a string");
+    uint64_t start = scan->base + scan->at + 1;
+    size_t next = scan->at + 1;
+    bool escaped = false;
+    for (;;) {
+        next = plain_text(scan->data, next);
+        char c = scan->data[next];
+        if (next >= scan->used) {
+            next = scan->used;
+            if (!demand(scan, &next))
+                return false;
+        } else if (c == '"') {
+            break;
+        } else if (c == '\\') {
+            next++;
+            escaped = true;
+            if (!pass_escape(scan, &next))
+                return false;
+        } else {
+            return control_inside(scan, next);
+        }
+    }
+    *text = (st_span){
+        .start = start, .length = (uint32_t)(scan->base + next - start), .escaped = escaped};
+    scan->at = next + 1;
+    return true;
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Bytes of a number as JSON spells it, 0 for none. */
+static size_t number_length(const char *text)
+{
+    const char *next = text + (*text == '-');
+    if (!is_digit(*next))
+        return 0;
+    if (*next == '0' && is_digit(next[1]))
+        return 0;
+    while (is_digit(*next))
+        next++;
+    if (*next == '.') {
+        if (!is_digit(*++next))
+            return 0;
+        while (is_digit(*next))
+            next++;
+    }
+    if (*next == 'e' || *next == 'E') {
+        next += next[1] == '-' || next[1] == '+' ? 2 : 1;
+        if (!is_digit(*next))
+            return 0;
+        while (is_digit(*next))
+            next++;
+    }
+    return (size_t)(next - text);
+}
+
+static size_t word_end(const char *data, size_t next)
+{
+    for (;; next++) {
+        char c = data[next];
+        bool inside = is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
+                      c == '+' || c == '-';
+        if (!inside)
+            return next;
+    }
+}
+
+/* All of a number or word in the window; its end in *end. */
+static bool pass_word(st_scan *scan, size_t *end)
+{
+    size_t next = word_end(scan->data, scan->at);
+    while (next >= scan->used) {
+        next = scan->used;
+        if (!more(scan, &next))
+            break;
+        next = word_end(scan->data, next);
+    }
+    *end = next;
+    return scan->status == ST_OK;
+}
+
+bool st_scan_number(st_scan *scan, st_span *text)
+{
+    char c = peek_inside(scan);
+    size_t end = 0;
+    if (c != '-' && !is_digit(c))
+        return st_scan_ok(scan) && fail_found(scan, "a number");
+    if (!pass_word(scan, &end))
+        return false;
+    if (end == scan->used && scan->ended) { /* a number may go on behind a cut */
+        scan->cut = true;
+        return false;
+    }
+    size_t length = number_length(scan->data + scan->at);
+    if (length != end - scan->at)
+        return fail_found(scan, "a number");
+    *text = (st_span){.start = scan->base + scan->at, .length = (uint32_t)length};
+    scan->at = end;
+    return true;
+}
+
+static bool skip_word(st_scan *scan)
+{
+    static const char *const words[] = {"true", "false", "null"};
+    size_t end = 0;
+    if (!pass_word(scan, &end))
+        return false;
+    size_t length = end - scan->at;
+    if (end == scan->used && scan->ended) {
+        scan->cut = true;
+        return false;
+    }
+    for (size_t i = 0; i < 3; i++) {
+        if (strlen(words[i]) == length && memcmp(words[i], scan->data + scan->at, length) == 0) {
+            scan->at = end;
+            return true;
+        }
+    }
+    return fail_found(scan, "a value");
+}
+
+static bool skip_scalar(st_scan *scan, char c)
+{
+    st_span text;
+    if (c == '"')
+        return st_scan_string(scan, &text);
+    if (c == '-' || is_digit(c))
+        return st_scan_number(scan, &text);
+    return st_scan_ok(scan) && skip_word(scan);
+}
+
+/* Moves to the next value inside of the containers; *depth is 0 behind the last. */
+static bool skip_to_value(st_scan *scan, uint64_t objects, bool *started, int *depth)
+{
+    st_span key;
+    while (*depth > 0) {
+        bool is_object = (objects >> *depth & 1) != 0;
+        if (is_object ? st_scan_key(scan, started, &key) : st_scan_item(scan, started))
+            return true;
+        if (!st_scan_ok(scan))
+            return false;
+        --*depth;
+        *started = true;
+    }
+    return true;
+}
+
+bool st_scan_skip(st_scan *scan)
+{
+    uint64_t objects = 0; /* a bit per depth */
+    bool started = true;
+    int depth = 0;
+    do {
+        char c = peek_inside(scan);
+        if (c == '{' || c == '[') {
+            if (++depth > ST_SCAN_MAX_DEPTH) {
+                (void)st_scan_fail(scan, ST_ERR_LIMIT, "values are nested too deeply",
+                                   "at most 60 levels");
+                return false;
+            }
+            objects &= ~(UINT64_C(1) << depth);
+            objects |= (uint64_t)(c == '{') << depth;
+            started = false;
+            scan->at++;
+        } else if (!skip_scalar(scan, c)) {
+            return false;
+        }
+        if (!skip_to_value(scan, objects, &started, &depth))
+            return false;
+    } while (depth > 0);
+    return true;
+}
+
+bool st_scan_end(st_scan *scan)
+{
+    if (st_scan_peek(scan) != 0 || (st_scan_ok(scan) && scan->at < scan->used))
+        return fail_found(scan, "the end of the file");
+    return st_scan_ok(scan);
+}

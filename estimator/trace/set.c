@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The files of a job's ranks: finding them, reading several at a time, and whether they fit. */
+#include "trace/link.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_WORKERS = 16 };
+
+/* Ranks of one job are recorded together; clocks of hosts differ by far less. */
+static const int64_t MOST_APART_NS = INT64_C(60) * 1000000000;
+
+typedef struct found_file {
+    const char *path;
+    bool in_folder; /* found there: what is no trace is passed over */
+    st_trace *trace;
+    st_errors *errors;
+    st_status status;
+} found_file;
+
+typedef struct finder {
+    st_arena *arena;
+    found_file *files;
+    size_t count;
+    size_t capacity;
+    const st_trace_options *options;
+    st_errors *errors;
+    atomic_size_t next;
+} finder;
+
+static st_status add_file(finder *f, const char *path, bool in_folder)
+{
+    if (f->count >= ST_TRACE_MAX_RANKS)
+        return st_errors_add(f->errors, &(st_error){.status = ST_ERR_LIMIT,
+                                                    .place = {.file = path},
+                                                    .message = "too many files",
+                                                    .expected = "at most 65536 ranks"});
+    found_file *files =
+        st_arena_grow(f->arena, f->files, sizeof *files, f->count + 1, &f->capacity);
+    char *copy = st_arena_copy(f->arena, path, strlen(path));
+    if (files == NULL || copy == NULL)
+        return ST_ERR_MEMORY;
+    f->files = files;
+    f->files[f->count++] = (found_file){.path = copy, .in_folder = in_folder};
+    return ST_OK;
+}
+
+static bool ends_in(const char *name, const char *end)
+{
+    size_t length = strlen(name);
+    size_t end_length = strlen(end);
+    return length >= end_length && strcmp(name + length - end_length, end) == 0;
+}
+
+static int compare_files(const void *left, const void *right)
+{
+    return strcmp(((const found_file *)left)->path, ((const found_file *)right)->path);
+}
+
+static st_status folder_error(finder *f, const char *path, const char *message)
+{
+    return st_errors_add(
+        f->errors, &(st_error){.status = ST_ERR_IO, .place = {.file = path}, .message = message});
+}
+
+static st_status add_folder(finder *f, const char *path)
+{
+    size_t first = f->count;
+    st_status status = ST_OK;
+    DIR *folder = opendir(path);
+    if (folder == NULL)
+        return folder_error(
+            f, path, st_errors_text(f->errors, "cannot read the folder: %s", strerror(errno)));
+    for (struct dirent *entry = readdir(folder); entry != NULL && status == ST_OK;
+         entry = readdir(folder)) {
+        if (entry->d_name[0] == '.' ||
+            (!ends_in(entry->d_name, ".json") && !ends_in(entry->d_name, ".json.gz")))
+            continue;
+        const char *slash = ends_in(path, "/") ? "" : "/";
+        char *file = st_arena_printf(f->arena, "%s%s%s", path, slash, entry->d_name);
+        status = file != NULL ? add_file(f, file, true) : ST_ERR_MEMORY;
+    }
+    (void)closedir(folder);
+    if (status == ST_OK && f->count == first)
+        return folder_error(f, path, "the folder holds no .json and no .json.gz file");
+    if (f->count > first)
+        qsort(f->files + first, f->count - first, sizeof *f->files, compare_files);
+    return status;
+}
+
+static st_status find_files(finder *f, const char *const *paths, size_t count)
+{
+    st_status status = ST_OK;
+    for (size_t i = 0; i < count && status == ST_OK; i++) {
+        struct stat info;
+        bool is_folder = stat(paths[i], &info) == 0 && S_ISDIR(info.st_mode);
+        status = is_folder ? add_folder(f, paths[i]) : add_file(f, paths[i], false);
+    }
+    return status;
+}
+
+static void *read_files(void *context)
+{
+    finder *f = context;
+    for (;;) {
+        size_t i = atomic_fetch_add(&f->next, 1);
+        if (i >= f->count)
+            return NULL;
+        found_file *file = &f->files[i];
+        file->errors = st_errors_create();
+        file->status = file->errors == NULL
+                           ? ST_ERR_MEMORY
+                           : st_trace_read(file->path, f->options, &file->trace, file->errors);
+    }
+}
+
+/* This thread reads, too: it works alone where no other can be started. */
+static void read_all(finder *f)
+{
+    pthread_t workers[MOST_WORKERS] = {0};
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t wanted = processors > 1 ? (size_t)processors - 1 : 0;
+    size_t started = 0;
+    wanted = wanted > MOST_WORKERS ? MOST_WORKERS : wanted;
+    while (started + 1 < f->count && started < wanted &&
+           pthread_create(&workers[started], NULL, read_files, f) == 0)
+        started++;
+    (void)read_files(f);
+    for (size_t i = 0; i < started; i++)
+        (void)pthread_join(workers[i], NULL);
+}
+
+/* Hands the messages on in the order of the files. */
+static st_status gather(finder *f)
+{
+    st_status status = ST_OK;
+    size_t kept = 0;
+    for (size_t i = 0; i < f->count; i++) {
+        found_file *file = &f->files[i];
+        if (file->status == ST_ERR_NAME && file->in_folder) {
+            (void)st_errors_add(f->errors, &(st_error){.status = ST_ERR_NAME,
+                                                       .severity = ST_SEVERITY_WARNING,
+                                                       .place = {.file = file->path},
+                                                       .message = "not a profiler's trace, left "
+                                                                  "out"});
+            st_errors_destroy(file->errors);
+            continue;
+        }
+        for (size_t k = 0; file->errors != NULL && k < st_errors_size(file->errors); k++)
+            (void)st_errors_add(f->errors, st_errors_at(file->errors, k));
+        st_errors_destroy(file->errors);
+        file->errors = NULL;
+        status = status == ST_OK ? file->status : status;
+        f->files[kept++] = *file;
+    }
+    f->count = kept;
+    if (status == ST_OK && kept == 0)
+        return st_errors_add(f->errors, &(st_error){.status = ST_ERR_NAME,
+                                                    .message = "none of the files is a profiler's "
+                                                               "trace"});
+    return status;
+}
+
+static st_status misfit(finder *f, const found_file *file, const char *message,
+                        const char *suggestion)
+{
+    return st_errors_add(f->errors, &(st_error){.status = ST_ERR_VALUE,
+                                                .place = {.file = file->path},
+                                                .message = message,
+                                                .suggestion = suggestion});
+}
+
+/* Files that say no rank are numbered as they come. */
+static st_status check_ranks(finder *f)
+{
+    size_t silent = 0;
+    for (size_t i = 0; i < f->count; i++)
+        silent += f->files[i].trace->rank < 0;
+    if (silent == f->count) {
+        for (size_t i = 0; f->count > 1 && i < f->count; i++)
+            f->files[i].trace->rank = (int64_t)i;
+        return ST_OK;
+    }
+    for (size_t i = 0; i < f->count && silent > 0; i++) {
+        if (f->files[i].trace->rank < 0)
+            return misfit(f, &f->files[i], "the file does not say its rank, others do",
+                          "give the files of one job");
+    }
+    return ST_OK;
+}
+
+static int compare_ranks(const void *left, const void *right)
+{
+    int64_t a = ((const found_file *)left)->trace->rank;
+    int64_t b = ((const found_file *)right)->trace->rank;
+    return (a > b) - (a < b);
+}
+
+static void window_of(const st_trace *trace, int64_t *start_ns, int64_t *end_ns)
+{
+    int64_t base = trace->base_ns > 0 ? trace->base_ns : 0;
+    *start_ns = base;
+    *end_ns = base;
+    if (trace->event_count == 0)
+        return;
+    *start_ns += trace->events[0].start_ns;
+    *end_ns += st_trace_end_ns(&trace->events[trace->event_count - 1]);
+}
+
+static int64_t apart_ns(const st_trace *a, const st_trace *b)
+{
+    int64_t a_start = 0;
+    int64_t a_end = 0;
+    int64_t b_start = 0;
+    int64_t b_end = 0;
+    window_of(a, &a_start, &a_end);
+    window_of(b, &b_start, &b_end);
+    if (a_start > b_end)
+        return a_start - b_end;
+    return b_start > a_end ? b_start - a_end : 0;
+}
+
+/* Against the first file, after sorting by rank. */
+static st_status check_pair(finder *f, const found_file *first, const found_file *file)
+{
+    const st_trace *a = first->trace;
+    const st_trace *b = file->trace;
+    if (b->rank == (file - 1)->trace->rank)
+        return misfit(f, file,
+                      st_errors_text(f->errors, "rank %lld again, which is in %s, too",
+                                     (long long)b->rank, (file - 1)->path),
+                      "give one file per rank of one job");
+    if (a->world_size != b->world_size)
+        return misfit(f, file,
+                      st_errors_text(f->errors,
+                                     "a job of %lld ranks; %s is of one with %lld: these are "
+                                     "different jobs",
+                                     (long long)b->world_size, first->path,
+                                     (long long)a->world_size),
+                      NULL);
+    int64_t apart = apart_ns(a, b);
+    if (apart > MOST_APART_NS)
+        return misfit(f, file,
+                      st_errors_text(f->errors,
+                                     "recorded %.0f s apart from %s: these are different jobs, or "
+                                     "different runs",
+                                     (double)apart / 1e9, first->path),
+                      NULL);
+    return ST_OK;
+}
+
+static st_status check_missing(finder *f)
+{
+    const st_trace *first = f->files[0].trace;
+    bool partial = f->options != NULL && f->options->partial;
+    int64_t expected = 0;
+    if (f->count < 2 || first->world_size < 0 || (size_t)first->world_size == f->count)
+        return ST_OK;
+    for (size_t i = 0; i < f->count && f->files[i].trace->rank == expected; i++)
+        expected++;
+    (void)st_errors_add(
+        f->errors,
+        &(st_error){.status = ST_ERR_VALUE,
+                    .severity = partial ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR,
+                    .message =
+                        st_errors_text(f->errors,
+                                       "%zu of %lld ranks are given; rank %lld "
+                                       "is the first that is missing",
+                                       f->count, (long long)first->world_size, (long long)expected),
+                    .suggestion = partial ? NULL : "--partial uses the ranks that are there"});
+    return partial ? ST_OK : ST_ERR_VALUE;
+}
+
+static st_status check_set(finder *f)
+{
+    st_status status = check_ranks(f);
+    if (status != ST_OK)
+        return status;
+    qsort(f->files, f->count, sizeof *f->files, compare_ranks);
+    for (size_t i = 1; i < f->count; i++) {
+        st_status pair = check_pair(f, &f->files[0], &f->files[i]);
+        status = status == ST_OK ? pair : status;
+    }
+    return status == ST_OK ? check_missing(f) : status;
+}
+
+static st_status hand_over(finder *f, st_trace_set **set)
+{
+    st_trace_set *made = st_arena_alloc(f->arena, 1, sizeof *made);
+    st_trace **ranks = st_arena_alloc(f->arena, f->count, sizeof(st_trace *));
+    if (made == NULL || ranks == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < f->count; i++)
+        ranks[i] = f->files[i].trace;
+    *made = (st_trace_set){.ranks = ranks,
+                           .count = f->count,
+                           .world_size = f->files[0].trace->world_size,
+                           .arena = f->arena};
+    *set = made;
+    return ST_OK;
+}
+
+st_status st_trace_set_read(const char *const *paths, size_t count, const st_trace_options *options,
+                            st_trace_set **set, st_errors *errors)
+{
+    finder f = {.arena = st_arena_create(), .options = options, .errors = errors};
+    st_status status = f.arena != NULL ? find_files(&f, paths, count) : ST_ERR_MEMORY;
+    if (status == ST_OK) {
+        read_all(&f);
+        status = gather(&f);
+    }
+    if (status == ST_OK)
+        status = check_set(&f);
+    if (status == ST_OK)
+        status = hand_over(&f, set);
+    if (status != ST_OK) {
+        for (size_t i = 0; i < f.count; i++)
+            st_trace_destroy(f.files[i].trace);
+        st_arena_destroy(f.arena);
+    }
+    return status;
+}
+
+void st_trace_set_destroy(st_trace_set *set)
+{
+    if (set == NULL)
+        return;
+    for (size_t i = 0; i < set->count; i++)
+        st_trace_destroy(set->ranks[i]);
+    st_arena_destroy(set->arena);
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What ran on one rank, added up. */
+#include "trace/busy.h"
+#include "trace/link.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_PERIODS = 1000000 };
+static const int64_t PERIOD_NS = 1000000; /* Lumos, sec. 4.2.3 */
+
+typedef struct summer {
+    const st_trace *trace;
+    st_trace_summary *summary;
+    st_arena *arena;
+    st_interval *intervals; /* of GPU tasks, by start */
+    size_t interval_count;
+    int64_t end_ns;
+} summer;
+
+/* First to last call or GPU task. */
+static void find_window(summer *s)
+{
+    const st_trace *trace = s->trace;
+    bool any = false;
+    for (size_t i = 0; i < trace->event_count; i++) {
+        const st_trace_event *event = &trace->events[i];
+        if (!st_trace_is_gpu(event) && event->kind != ST_TRACE_CALL)
+            continue;
+        if (!any)
+            s->summary->window_start_ns = event->start_ns;
+        if (!any || st_trace_end_ns(event) > s->end_ns)
+            s->end_ns = st_trace_end_ns(event);
+        any = true;
+    }
+}
+
+static st_status collect_intervals(summer *s)
+{
+    const st_trace *trace = s->trace;
+    size_t count = trace->kind_counts[ST_TRACE_KERNEL] + trace->kind_counts[ST_TRACE_MEMCPY] +
+                   trace->kind_counts[ST_TRACE_MEMSET];
+    s->intervals = st_arena_alloc(s->arena, count + 1, sizeof *s->intervals);
+    if (s->intervals == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < trace->event_count; i++) {
+        const st_trace_event *event = &trace->events[i];
+        if (st_trace_is_gpu(event))
+            s->intervals[s->interval_count++] = (st_interval){
+                event->start_ns, st_trace_end_ns(event), event->class_ == ST_TRACE_COMMUNICATION};
+    }
+    s->summary->gpu_tasks = s->interval_count;
+    return ST_OK;
+}
+
+static int compare_tallies(const void *left, const void *right)
+{
+    const st_trace_tally *a = left;
+    const st_trace_tally *b = right;
+    if (a->total_ns != b->total_ns)
+        return a->total_ns > b->total_ns ? -1 : 1;
+    if (a->count != b->count)
+        return a->count > b->count ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+/* What is tallied by name. */
+static bool is_kernel(const st_trace_event *event)
+{
+    return st_trace_is_gpu(event);
+}
+
+static bool is_sync_call(const st_trace_event *event)
+{
+    return event->kind == ST_TRACE_CALL && event->class_ >= ST_CALL_SYNC_STREAM &&
+           event->class_ <= ST_CALL_SYNC_DEVICE;
+}
+
+static bool is_sync_record(const st_trace_event *event)
+{
+    return event->kind == ST_TRACE_SYNC;
+}
+
+static st_status tally(summer *s, bool (*wanted)(const st_trace_event *), st_trace_tally **tallies,
+                       size_t *count)
+{
+    const st_trace *trace = s->trace;
+    st_trace_tally *by_name = calloc((size_t)trace->name_count + 1, sizeof *by_name);
+    size_t used = 0;
+    if (by_name == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < trace->event_count; i++) {
+        const st_trace_event *event = &trace->events[i];
+        if (!wanted(event))
+            continue;
+        st_trace_tally *one = &by_name[event->name];
+        used += one->count == 0;
+        one->name = trace->names[event->name];
+        one->class_ = event->class_;
+        one->count++;
+        one->total_ns = st_add_ns(one->total_ns, event->duration_ns);
+    }
+    *tallies = st_arena_alloc(s->arena, used + 1, sizeof **tallies);
+    *count = 0;
+    for (uint32_t i = 0; *tallies != NULL && i < trace->name_count; i++) {
+        if (by_name[i].count > 0)
+            (*tallies)[(*count)++] = by_name[i];
+    }
+    free(by_name);
+    if (*tallies == NULL)
+        return ST_ERR_MEMORY;
+    qsort(*tallies, *count, sizeof **tallies, compare_tallies);
+    return ST_OK;
+}
+
+static void count_classes(summer *s)
+{
+    st_trace_summary *summary = s->summary;
+    for (int i = 0; i < ST_TRACE_CLASSES; i++) {
+        summary->classes[i].class_ = (st_trace_class)i;
+        summary->classes[i].name = st_trace_class_name((st_trace_class)i);
+    }
+    for (size_t i = 0; i < s->trace->event_count; i++) {
+        const st_trace_event *event = &s->trace->events[i];
+        if (!st_trace_is_gpu(event))
+            continue;
+        st_trace_tally *class_ = &summary->classes[event->class_];
+        class_->count++;
+        class_->total_ns = st_add_ns(class_->total_ns, event->duration_ns);
+        summary->described_collectives += event->detail != ST_TRACE_NONE;
+    }
+    summary->collectives = (size_t)summary->classes[ST_TRACE_COMMUNICATION].count;
+}
+
+static void count_calls(summer *s)
+{
+    const st_trace *trace = s->trace;
+    for (size_t i = 0; i < trace->event_count; i++) {
+        const st_trace_event *event = &trace->events[i];
+        if (event->kind == ST_TRACE_CALL) {
+            s->summary->records += event->class_ == ST_CALL_RECORD;
+            s->summary->waits += event->class_ == ST_CALL_WAIT;
+        }
+    }
+    for (size_t i = 0; i < trace->wait_count; i++)
+        s->summary->exact_waits += trace->waits[i].record_correlation >= 0;
+}
+
+/* Streams that ran something, and tasks that begin too early for a queue. */
+static st_status count_streams(summer *s)
+{
+    const st_trace *trace = s->trace;
+    int64_t *reach = st_arena_alloc(s->arena, trace->track_count + 1, sizeof *reach);
+    bool *used = st_arena_alloc(s->arena, trace->track_count + 1, sizeof *used);
+    if (reach == NULL || used == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < trace->event_count; i++) {
+        const st_trace_event *event = &trace->events[i];
+        if (!st_trace_is_gpu(event))
+            continue;
+        s->summary->streams += !used[event->track];
+        s->summary->overlaps += used[event->track] && event->start_ns < reach[event->track];
+        if (!used[event->track] || st_trace_end_ns(event) > reach[event->track])
+            reach[event->track] = st_trace_end_ns(event);
+        used[event->track] = true;
+    }
+    return ST_OK;
+}
+
+/* Different correlations with a call, and tasks without one. */
+static st_status count_links(summer *s)
+{
+    st_links links;
+    st_status status = st_links_make(s->trace, &links);
+    if (status != ST_OK)
+        return status;
+    bool *seen = calloc(s->trace->event_count + 1, sizeof *seen);
+    for (size_t i = 0; seen != NULL && i < s->trace->event_count; i++) {
+        const st_trace_event *event = &s->trace->events[i];
+        if (!st_trace_is_gpu(event))
+            continue;
+        uint32_t call = st_links_find(&links, event->correlation, event->start_ns);
+        s->summary->unlaunched += call == ST_TRACE_NONE;
+        s->summary->launches_linked += call != ST_TRACE_NONE && !seen[call];
+        if (call != ST_TRACE_NONE)
+            seen[call] = true;
+    }
+    st_links_free(&links);
+    bool ok = seen != NULL;
+    free(seen);
+    return ok ? ST_OK : ST_ERR_MEMORY;
+}
+
+static st_status find_steps(summer *s)
+{
+    const st_trace *trace = s->trace;
+    st_trace_summary *summary = s->summary;
+    summary->steps =
+        st_arena_alloc(s->arena, trace->kind_counts[ST_TRACE_STEP] + 1, sizeof *summary->steps);
+    if (summary->steps == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < trace->event_count; i++) {
+        const st_trace_event *event = &trace->events[i];
+        if (event->kind != ST_TRACE_STEP)
+            continue;
+        st_trace_step *step = &summary->steps[summary->step_count++];
+        *step = (st_trace_step){.name = trace->names[event->name],
+                                .start_ns = event->start_ns - summary->window_start_ns,
+                                .duration_ns = event->duration_ns};
+        st_busy_breakdown(s->intervals, s->interval_count, event->start_ns, st_trace_end_ns(event),
+                          &step->time);
+    }
+    return ST_OK;
+}
+
+static st_status find_utilization(summer *s)
+{
+    st_trace_summary *summary = s->summary;
+    int64_t window_ns = s->end_ns - summary->window_start_ns;
+    summary->period_ns = PERIOD_NS;
+    while (window_ns / summary->period_ns >= MOST_PERIODS)
+        summary->period_ns *= 10;
+    summary->period_count = (size_t)((window_ns + summary->period_ns - 1) / summary->period_ns);
+    summary->utilization_frac =
+        st_arena_alloc(s->arena, summary->period_count + 1, sizeof *summary->utilization_frac);
+    if (summary->utilization_frac == NULL)
+        return ST_ERR_MEMORY;
+    st_busy_periods(s->intervals, s->interval_count, summary->window_start_ns, summary->period_ns,
+                    summary->utilization_frac, summary->period_count);
+    for (size_t i = 0; i < summary->period_count; i++) {
+        int64_t left = window_ns - (int64_t)i * summary->period_ns;
+        summary->utilization_frac[i] /=
+            (double)(left < summary->period_ns ? left : summary->period_ns);
+    }
+    return ST_OK;
+}
+
+static st_status add_up(summer *s)
+{
+    st_trace_summary *summary = s->summary;
+    count_classes(s);
+    count_calls(s);
+    st_status status = tally(s, is_kernel, &summary->kernels, &summary->kernel_count);
+    if (status == ST_OK)
+        status = tally(s, is_sync_call, &summary->sync_calls, &summary->sync_call_count);
+    if (status == ST_OK)
+        status = tally(s, is_sync_record, &summary->sync_records, &summary->sync_record_count);
+    if (status == ST_OK)
+        status = count_streams(s);
+    if (status == ST_OK)
+        status = count_links(s);
+    if (status == ST_OK)
+        status = find_steps(s);
+    return status;
+}
+
+st_status st_trace_summarize(const st_trace *trace, st_arena *arena, st_trace_summary *summary,
+                             st_errors *errors)
+{
+    (void)errors;
+    *summary = (st_trace_summary){.trace = trace};
+    summer s = {.trace = trace, .summary = summary, .arena = arena};
+    find_window(&s);
+    st_status status = collect_intervals(&s);
+    if (status != ST_OK)
+        return status;
+    st_busy_breakdown(s.intervals, s.interval_count, summary->window_start_ns, s.end_ns,
+                      &summary->time);
+    status = add_up(&s);
+    return status == ST_OK ? find_utilization(&s) : status;
+}

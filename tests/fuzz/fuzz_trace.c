@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A trace of any bytes, whole and in part. What is read is in order, names what exists, and adds
+ * up: the four parts of a rank's time are its window.
+ */
+#include "fuzz.h"
+
+#include <stdlib.h>
+
+static void check_trace(const st_trace *trace)
+{
+    size_t counted = 0;
+    for (int i = 0; i < ST_TRACE_KINDS; i++)
+        counted += trace->kind_counts[i];
+    FUZZ_REQUIRE(counted == trace->event_count);
+    for (size_t i = 0; i < trace->event_count; i++) {
+        const st_trace_event *event = &trace->events[i];
+        FUZZ_REQUIRE(event->duration_ns >= 0);
+        FUZZ_REQUIRE(event->name < trace->name_count && event->track < trace->track_count);
+        FUZZ_REQUIRE(i == 0 || trace->events[i - 1].start_ns <= event->start_ns);
+    }
+}
+
+static void check_summary(const st_trace *trace, st_errors *errors)
+{
+    st_trace_summary summary;
+    st_arena *arena = st_arena_create();
+    FUZZ_REQUIRE(arena != NULL);
+    FUZZ_REQUIRE(st_trace_summarize(trace, arena, &summary, errors) == ST_OK);
+    const st_trace_breakdown *time = &summary.time;
+    FUZZ_REQUIRE(time->exposed_compute_ns >= 0 && time->exposed_communication_ns >= 0);
+    FUZZ_REQUIRE(time->overlapped_ns >= 0 && time->idle_ns >= 0);
+    FUZZ_REQUIRE(time->exposed_compute_ns + time->exposed_communication_ns + time->overlapped_ns +
+                     time->idle_ns ==
+                 time->window_ns);
+    for (size_t i = 0; i < summary.period_count; i++)
+        FUZZ_REQUIRE(summary.utilization_frac[i] >= 0 && summary.utilization_frac[i] <= 1);
+    st_arena_destroy(arena);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *text = fuzz_copy((const char *)data, size);
+    bool whole = false;
+    for (int partial = 0; partial < 2; partial++) {
+        st_trace *trace = NULL;
+        st_trace_options options = {.partial = partial == 1};
+        st_errors *errors = st_errors_create();
+        FUZZ_REQUIRE(errors != NULL);
+        st_status status = st_trace_read_memory("input", text, size, &options, &trace, errors);
+        fuzz_check_errors(status, errors);
+        FUZZ_REQUIRE((status == ST_OK) == (trace != NULL));
+        FUZZ_REQUIRE(!whole || status == ST_OK); /* --partial refuses nothing that is sound */
+        whole = status == ST_OK;
+        if (trace != NULL) {
+            check_trace(trace);
+            check_summary(trace, errors);
+        }
+        st_trace_destroy(trace);
+        st_errors_destroy(errors);
+    }
+    free(text);
+    return 0;
+}

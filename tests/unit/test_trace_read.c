@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading traces: every generation of the format, and every way in which a file can be wrong. */
+#include "trace_support.h"
+
+#include "trace/draft.h"
+
+#include <zlib.h>
+
+static void test_oldest(void **state)
+{
+    st_trace *trace = trace_of(oldest_trace, false, *state);
+    assert_non_null(trace);
+    assert_true(trace->is_array);
+    assert_false(trace->has_decimals);
+    assert_int_equal(trace->file_events, 6);
+    assert_int_equal(trace->complete_events, 4);
+    assert_int_equal(trace->event_count, 4);
+    const st_trace_event *kernel = event_of(trace, ST_TRACE_KERNEL, 0);
+    const st_trace_event *call = event_of(trace, ST_TRACE_CALL, 0);
+    assert_int_equal(kernel->start_ns, 1610000000000020000);
+    assert_int_equal(kernel->duration_ns, 13000);
+    assert_int_equal(kernel->correlation, 77);
+    assert_int_equal(kernel->external, 3);
+    assert_int_equal(kernel->class_, ST_TRACE_GEMM);
+    assert_int_equal(trace->tracks[kernel->track].number, 7);
+    assert_true(trace->tracks[kernel->track].is_stream);
+    assert_int_equal(call->class_, ST_CALL_LAUNCH);
+    assert_int_equal(trace->tracks[call->track].number, 25738);
+    assert_false(trace->tracks[call->track].is_stream);
+    assert_string_equal(trace_text(trace, event_of(trace, ST_TRACE_STEP, 0)->name),
+                        "ProfilerStep#5");
+    assert_int_equal(trace->rank, -1);
+    assert_int_equal(trace->base_ns, -1);
+    st_trace_destroy(trace);
+}
+
+static void test_newer(void **state)
+{
+    st_trace *trace = trace_of(newer_trace, false, *state);
+    assert_non_null(trace);
+    assert_false(trace->is_array);
+    assert_true(trace->has_decimals);
+    assert_int_equal(trace->rank, 1);
+    assert_int_equal(trace->world_size, 2);
+    assert_int_equal(trace->sm_count, 132);
+    assert_string_equal(trace_text(trace, trace->gpu), "NVIDIA H100");
+    assert_string_equal(trace_text(trace, trace->unit), "ms");
+    assert_int_equal(trace->base_ns, 1711964646000000000);
+    assert_int_equal(trace->event_count, 3);
+    const st_trace_event *kernel = event_of(trace, ST_TRACE_KERNEL, 0);
+    assert_int_equal(kernel->start_ns, 4212936054940001);
+    assert_int_equal(kernel->duration_ns, 12034);
+    assert_int_equal(kernel->class_, ST_TRACE_COMMUNICATION);
+    const st_trace_collective *meta = &trace->collectives[kernel->detail];
+    assert_string_equal(trace_text(trace, meta->name), "allreduce");
+    assert_string_equal(trace_text(trace, meta->dtype), "BFloat16");
+    assert_string_equal(trace_text(trace, meta->group), "3");
+    assert_string_equal(trace_text(trace, meta->ranks), "[0, 1]");
+    assert_int_equal(meta->in_elements, 385);
+    assert_int_equal(meta->group_size, 2);
+    assert_int_equal(meta->sequence, 19);
+    const st_trace_wait *wait = &trace->waits[event_of(trace, ST_TRACE_SYNC, 0)->detail];
+    assert_int_equal(wait->stream, 20);
+    assert_int_equal(wait->on_stream, 7);
+    assert_int_equal(wait->record_correlation, 52);
+    assert_int_equal(trace->category_count, 6);
+    st_trace_destroy(trace);
+}
+
+static void check_time(const char *text, bool fits, int64_t expected, bool decimals)
+{
+    int64_t time = 2385;
+    bool seen = false;
+    assert_int_equal(st_time_ns(text, strlen(text), &time, &seen), fits);
+    assert_int_equal(time, fits ? expected : 2385);
+    assert_int_equal(seen && fits, decimals);
+}
+
+static void test_times(void **state)
+{
+    (void)state;
+    check_time("0", true, 0, false);
+    check_time("1712164731093877", true, 1712164731093877000, false);
+    check_time("1712164731093877.593", true, 1712164731093877593, true); /* no double holds it */
+    check_time("4212936054935.31", true, 4212936054935310, true);
+    check_time("0.0019", true, 1, true);
+    check_time("-3.25", true, -3250, true);
+    check_time("1.2385e3", true, 1238500, true);
+    check_time("2385e-1", true, 238500, true);
+    check_time("7E+2", true, 700000, false);
+    check_time("0.00000000000000000000000000000000001", true, 0, true);
+    check_time("99999999999999999999", false, 0, false);
+    check_time("1e300", false, 0, false);
+    check_time("1e-300", true, 0, true);
+    check_time("0e9999999", true, 0, false);
+    check_time("3074457345618258", true, 3074457345618258000, false);
+    check_time("3074457345618259", false, 0, false);
+}
+
+/* One event with `members` in it. */
+static const char *with_event(const char *members)
+{
+    static char text[1024];
+    (void)snprintf(text, sizeof text, "{\"traceEvents\":[{\"ph\":\"X\",%s}]}", members);
+    return text;
+}
+
+static void check_refused(const char *text, const char *message, st_errors *errors)
+{
+    assert_null(trace_of(text, false, errors));
+    const char *heard = said(errors);
+    if (strstr(heard, message) == NULL)
+        fail_msg("'%s' says '%s', not '%s'", text, heard, message);
+}
+
+static void test_not_json(void **state)
+{
+    check_refused("", "the file is empty", *state);
+    check_refused(" \n", "the file ends before the first event", *state);
+    check_refused("nonsense", "t.json:1:1: error: this is not JSON: found 'n', expected '{'",
+                  *state);
+    check_refused("{\"traceEvents\":[]} x", "found 'x', expected the end of the file", *state);
+    check_refused("{\"traceEvents\":[],}", "what the comma before it announces", *state);
+    check_refused("{\"traceEvents\":[]", "the file ends before the first event", *state);
+    check_refused("{\"a\":NaN,\"traceEvents\":[]}", "found 'N', expected a value", *state);
+    check_refused("{\"a\":01}", "found '0', expected a number", *state);
+    check_refused("{\"a\":1.}", "expected a number", *state);
+    check_refused("{\"a\":\"x\ny\"}", "a control character in a string", *state);
+    check_refused("{\"a\":\"\\x\"}", "an escape that JSON has", *state);
+    check_refused("{\"a\":\"\\u12g4\"}", "four hexadecimal digits", *state);
+    check_refused("{\"a\" 1}", "expected ':'", *state);
+    check_refused("{\"a\":1 2}", "expected ',' or '}'", *state);
+    check_refused("{\"a\":[1 2]}", "expected ',' or ']'", *state);
+    check_refused("{a:1}", "expected a string", *state);
+    check_refused("{\"a\":\"\x01\"}", "a control character", *state);
+    check_refused("\xEF\xBB\xBF{}", "found byte 0xEF", *state);
+}
+
+static void test_not_a_trace(void **state)
+{
+    check_refused("{}", "no events: the file has no list 'traceEvents'", *state);
+    check_refused("{\"schema\":\"1.0.1\",\"nodes\":[]}", "an execution trace of PyTorch", *state);
+    check_refused("{\"traceEvents\":[],\"traceEvents\":[]}", "'traceEvents' is given twice",
+                  *state);
+    check_refused("{\"traceEvents\":{}}", "expected '['", *state);
+    check_refused("[1]", "expected '{'", *state);
+    check_refused(with_event("\"ts\":\"now\""), "expected a number", *state);
+    check_refused(with_event("\"ts\":1e40"), "a time is too large", *state);
+    check_refused(with_event("\"dur\":1e40"), "a duration is too large", *state);
+    check_refused(with_event("\"dur\":1152921504606847"), "a duration is too large", *state);
+    check_refused("{\"baseTimeNanoseconds\":3074457345618258603,\"traceEvents\":[]}",
+                  "'baseTimeNanoseconds' is too large", *state);
+}
+
+static void test_depth(void **state)
+{
+    char text[256];
+    size_t used = (size_t)snprintf(text, sizeof text, "{\"a\":");
+    memset(text + used, '[', 61);
+    text[used + 61] = '\0';
+    check_refused(text, "values are nested too deeply", *state);
+    memset(text + used + 60, ']', 60);
+    (void)snprintf(text + used + 120, 64, ",\"traceEvents\":[]}");
+    st_trace *trace = trace_of(text, false, *state);
+    assert_non_null(trace);
+    st_trace_destroy(trace);
+}
+
+static void test_unknown_values(void **state)
+{
+    st_trace *trace = trace_of(
+        with_event("\"cat\":\"kernel\",\"name\":\"a\\u00e9\\\"\\n\\ud800z\",\"pid\":null,\"tid\":1."
+                   "5,\"ts\":1.5,\"args\":[{\"correlation\":3}],\"x\":{\"y\":[true,false,null]}"),
+        false, *state);
+    assert_non_null(trace);
+    assert_string_equal(trace_text(trace, trace->events[0].name), "a\xC3\xA9\" ?z");
+    assert_int_equal(trace->events[0].correlation, -1);
+    assert_int_equal(trace->events[0].duration_ns, 0);
+    st_trace_destroy(trace);
+    trace = trace_of(with_event("\"cat\":\"kernel\",\"name\":\"\xFFz\",\"ts\":1,\"args\":{"
+                                "\"correlation\":\"x\",\"dtype\":7,\"stream\":true}"),
+                     false, *state);
+    assert_non_null(trace);
+    assert_string_equal(trace_text(trace, trace->events[0].name), "?z");
+    st_trace_destroy(trace);
+    trace = trace_of(with_event("\"cat\":7,\"name\":8,\"ph\":\"XX\""), false, *state);
+    assert_non_null(trace);
+    assert_int_equal(trace->event_count, 0);
+    st_trace_destroy(trace);
+}
+
+/* Cut at every byte, a file is refused with a reason, and never read beyond its end. */
+static void test_cut(void **state)
+{
+    size_t whole = sizeof newer_trace - 1;
+    for (size_t length = 0; length < whole; length++) {
+        char *copy = malloc(length + 1);
+        st_trace *trace = NULL;
+        assert_non_null(copy);
+        memcpy(copy, newer_trace, length);
+        assert_int_not_equal(st_trace_read_memory("t.json", copy, length, NULL, &trace, *state),
+                             ST_OK);
+        assert_null(trace);
+        assert_non_null(strstr(said(*state), "t.json:1:"));
+        free(copy);
+    }
+    char text[sizeof newer_trace];
+    memcpy(text, newer_trace, sizeof text);
+    strstr(text, "\"Seq\"")[0] = '\0';
+    check_refused(text, "the file ends in the middle, after 1 events; --partial", *state);
+    st_trace *trace = trace_of(text, true, *state);
+    assert_non_null(trace);
+    assert_true(trace->partial);
+    assert_int_equal(trace->event_count, 1);
+    st_trace_destroy(trace);
+}
+
+static size_t compress_text(const char *text, size_t length, unsigned char *out, size_t capacity)
+{
+    z_stream stream = {0};
+    assert_int_equal(deflateInit2(&stream, 6, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    unsigned char *copy = malloc(length);
+    assert_non_null(copy);
+    memcpy(copy, text, length);
+    stream.next_in = copy;
+    stream.avail_in = (uInt)length;
+    stream.next_out = out;
+    stream.avail_out = (uInt)capacity;
+    assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
+    size_t used = capacity - stream.avail_out;
+    assert_int_equal(deflateEnd(&stream), Z_OK);
+    free(copy);
+    return used;
+}
+
+static void test_gzip(void **state)
+{
+    unsigned char packed[4096];
+    st_trace *trace = NULL;
+    st_trace_options partial = {.partial = true};
+    size_t half = sizeof newer_trace / 2;
+    size_t first = compress_text(newer_trace, half, packed, sizeof packed);
+    size_t used = first + compress_text(newer_trace + half, sizeof newer_trace - 1 - half,
+                                        packed + first, sizeof packed - first);
+    const char *data = (const char *)packed;
+    assert_int_equal(st_trace_read_memory("t.gz", data, used, NULL, &trace, *state), ST_OK);
+    assert_int_equal(trace->event_count, 3);
+    assert_false(trace->partial);
+    st_trace_destroy(trace);
+    trace = NULL;
+    assert_int_equal(st_trace_read_memory("t.gz", data, used - 1, NULL, &trace, *state),
+                     ST_ERR_SYNTAX);
+    assert_non_null(strstr(said(*state), "the gzip data end in the middle, after 6 events"));
+    assert_int_equal(st_trace_read_memory("t.gz", data, 30, NULL, &trace, *state), ST_ERR_SYNTAX);
+    assert_non_null(strstr(said(*state), "the gzip data end before the first event"));
+    assert_int_equal(st_trace_read_memory("t.gz", data, used - 1, &partial, &trace, *state), ST_OK);
+    assert_true(trace->partial);
+    st_trace_destroy(trace);
+    trace = NULL;
+    packed[40] ^= 0x55;
+    assert_int_equal(st_trace_read_memory("t.gz", data, used, &partial, &trace, *state),
+                     ST_ERR_SYNTAX);
+    assert_non_null(strstr(said(*state), "the gzip data are damaged"));
+}
+
+static void test_negative(void **state)
+{
+    const char *text = with_event("\"cat\":\"kernel\",\"name\":\"k\",\"ts\":1,\"dur\":-2.385");
+    check_refused(text, "the event 'k' has a negative duration: found -2.385 us", *state);
+    st_trace *trace = trace_of(text, true, *state);
+    assert_non_null(trace);
+    assert_int_equal(trace->left_out, 1);
+    assert_int_equal(trace->event_count, 0);
+    assert_true(trace->partial);
+    st_trace_destroy(trace);
+}
+
+/* Two calls, and a kernel of the second. */
+static const char *with_calls(int first_us, int first_id, int second_us, int second_id,
+                              int kernel_us)
+{
+    static char text[2048];
+    (void)snprintf(
+        text, sizeof text,
+        "[{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,"
+        "\"tid\":2,\"ts\":%d,\"dur\":3,\"args\":{\"correlation\":%d}},"
+        "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,"
+        "\"tid\":2,\"ts\":%d,\"dur\":3,\"args\":{\"correlation\":%d}},"
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":%d,"
+        "\"dur\":3,\"args\":{\"correlation\":%d}}]",
+        first_us, first_id, second_us, second_id, kernel_us, second_id);
+    return text;
+}
+
+static void check_doubtful(const char *text, const char *message, st_errors *errors)
+{
+    check_refused(text, message, errors);
+    st_trace *trace = trace_of(text, true, errors);
+    assert_non_null(trace);
+    assert_non_null(strstr(said(errors), "warning"));
+    st_trace_destroy(trace);
+}
+
+static void test_doubtful(void **state)
+{
+    st_trace *trace = trace_of(with_calls(100, 41, 200, 42, 190), false, *state);
+    assert_non_null(trace); /* clocks of host and GPU differ a little */
+    st_trace_destroy(trace);
+    check_doubtful(with_calls(100, 42, 200, 42, 210), "1 calls have the correlation id", *state);
+    check_doubtful(with_calls(5100, 41, 100, 42, 110),
+                   "a clock jumps backwards: call 42 of a thread is recorded 5.000 ms before call "
+                   "41",
+                   *state);
+    check_doubtful(with_calls(100, 41, 5200, 42, 200), "begins 5.000 ms before the call", *state);
+}
+
+static void test_streams(void **state)
+{
+    st_buffer text = {0};
+    st_buffer_text(&text, "[");
+    for (int i = 0; i <= ST_TRACE_MAX_STREAMS; i++)
+        st_buffer_printf(&text,
+                         "%s{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":%d,"
+                         "\"ts\":%d,\"dur\":1}",
+                         i > 0 ? ",\n" : "", i, i);
+    st_buffer_text(&text, "]");
+    assert_false(text.failed);
+    assert_null(trace_of(text.data, false, *state));
+    const char *heard = said(*state);
+    assert_non_null(strstr(heard, "t.json:4097:"));
+    assert_non_null(strstr(heard, "4096 streams"));
+    st_buffer_free(&text);
+}
+
+/* Events larger than the window, and a text that is longer than a hold may be. */
+static void test_large(void **state)
+{
+    size_t size = 3 * ST_SCAN_WINDOW_BYTES;
+    char *name = malloc(size + 1);
+    st_buffer text = {0};
+    assert_non_null(name);
+    memset(name, 'n', size);
+    name[size] = '\0';
+    st_buffer_text(&text, "[");
+    for (int i = 0; i < 3; i++)
+        st_buffer_printf(&text, "%s{\"name\":\"%d%s\",\"ph\":\"X\",\"cat\":\"kernel\",\"ts\":%d}",
+                         i > 0 ? "," : "", i, name, 3 - i);
+    st_buffer_text(&text, "]");
+    assert_false(text.failed);
+    st_trace *trace = trace_of(text.data, false, *state);
+    assert_non_null(trace);
+    assert_int_equal(trace->event_count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        const char *found = trace_text(trace, trace->events[i].name);
+        assert_int_equal(strlen(found), size + 1);
+        assert_int_equal(found[0], '2' - (int)i); /* by start */
+    }
+    st_trace_destroy(trace);
+    st_buffer_free(&text);
+    free(name);
+}
+
+static void test_sorted(void **state)
+{
+    st_buffer text = {0};
+    uint32_t random = 2385;
+    st_buffer_text(&text, "[");
+    for (int i = 0; i < 1000; i++) {
+        random = random * 1664525 + 1013904223;
+        st_buffer_printf(&text, "%s{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"%d\",\"ts\":%u}",
+                         i > 0 ? "," : "", i, random >> 24);
+    }
+    st_buffer_text(&text, "]");
+    st_trace *trace = trace_of(text.data, false, *state);
+    assert_non_null(trace);
+    for (size_t i = 1; i < trace->event_count; i++) {
+        const st_trace_event *a = &trace->events[i - 1];
+        const st_trace_event *b = &trace->events[i];
+        assert_true(a->start_ns < b->start_ns || (a->start_ns == b->start_ns && a->name < b->name));
+    }
+    st_trace_destroy(trace);
+    st_buffer_free(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_oldest, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_newer, make_errors, drop_errors),
+        cmocka_unit_test(test_times),
+        cmocka_unit_test_setup_teardown(test_not_json, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_not_a_trace, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_depth, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_unknown_values, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_cut, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_gzip, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_negative, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_doubtful, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_streams, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_large, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_sorted, make_errors, drop_errors),
+    };
+    return cmocka_run_group_tests_name("trace_read", tests, NULL, NULL);
+}
