@@ -242,6 +242,8 @@ extern const cli_verb cli_verb_compare;
 extern const cli_verb cli_verb_import_hf;
 extern const cli_verb cli_verb_import_megatron;
 extern const cli_verb cli_verb_trace_summary;
+extern const cli_verb cli_verb_trace_graph;
+extern const cli_verb cli_verb_trace_replay;
 extern const cli_verb cli_verb_validate;
 extern const cli_verb cli_verb_fit;
 extern const cli_verb cli_verb_docs;

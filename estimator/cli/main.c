@@ -18,6 +18,8 @@ static const cli_verb *const verbs[] = {
     &cli_verb_import_hf,
     &cli_verb_import_megatron,
     &cli_verb_trace_summary,
+    &cli_verb_trace_graph,
+    &cli_verb_trace_replay,
     &cli_verb_validate,
     &cli_verb_fit,
     &cli_verb_docs,

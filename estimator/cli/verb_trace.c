@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* steptime trace summary */
+/* steptime trace summary, trace graph, trace replay */
 #include "cli/cli.h"
-#include "report/trace.h"
+#include "report/trace_replay.h"
 
 #include <stdlib.h>
 
@@ -26,6 +26,21 @@ static const cli_example summary_examples[] = {
     {"steptime trace summary rank0.pt.trace.json.gz", "one rank"},
     {"steptime trace summary traces/ --json", "every rank in a folder"},
     {"steptime trace summary cut.json --partial", "a file that ends in the middle"},
+    {NULL, NULL},
+};
+
+static const cli_option graph_options[] = {
+    ROW_PARTIAL, CLI_ROW_JSON, CLI_ROW_CSV, CLI_ROW_OUTPUT, CLI_ROW_END,
+};
+
+static const cli_example graph_examples[] = {
+    {"steptime trace graph traces/", "how many dependencies are certain"},
+    {NULL, NULL},
+};
+
+static const cli_example replay_examples[] = {
+    {"steptime trace replay traces/", "every rank of a job, collectives coupled"},
+    {"steptime trace replay rank0.json.gz --json", "one rank alone"},
     {NULL, NULL},
 };
 
@@ -71,6 +86,82 @@ static int run_summary(cli_run *run)
     st_trace_set_destroy(set);
     return cli_exit_code(run, status);
 }
+
+static int run_graph(cli_run *run)
+{
+    st_trace_set *set = NULL;
+    st_trace_graph *graph = NULL;
+    st_status status = read_set(run, &set);
+    if (status == ST_OK)
+        status = st_trace_graph_make(set, &graph, run->errors);
+    if (status == ST_OK && cli_is_given(run, CLI_JSON))
+        st_trace_graph_json(graph, &run->result);
+    else if (status == ST_OK && cli_is_given(run, CLI_CSV))
+        st_trace_graph_csv(graph, &run->result);
+    else if (status == ST_OK)
+        st_trace_graph_text(graph, run->arena, &run->result);
+    st_trace_graph_destroy(graph);
+    st_trace_set_destroy(set);
+    return cli_exit_code(run, status);
+}
+
+static int run_replay(cli_run *run)
+{
+    st_trace_set *set = NULL;
+    st_trace_graph *graph = NULL;
+    st_replay *replay = NULL;
+    st_trace_replay_report report;
+    st_status status = read_set(run, &set);
+    if (status == ST_OK)
+        status = st_trace_graph_make(set, &graph, run->errors);
+    if (status == ST_OK) {
+        replay = st_replay_create(graph->graph);
+        status = replay == NULL
+                     ? ST_ERR_MEMORY
+                     : st_trace_replay_make(graph, replay, run->arena, &report, run->errors);
+    }
+    if (status == ST_OK && cli_is_given(run, CLI_JSON))
+        st_trace_replay_json(&report, &run->result);
+    else if (status == ST_OK && cli_is_given(run, CLI_CSV))
+        st_trace_replay_csv(&report, &run->result);
+    else if (status == ST_OK)
+        st_trace_replay_text(&report, run->arena, &run->result);
+    st_replay_destroy(replay);
+    st_trace_graph_destroy(graph);
+    st_trace_set_destroy(set);
+    return cli_exit_code(run, status);
+}
+
+const cli_verb cli_verb_trace_graph = {
+    .name = "trace graph",
+    .arguments = "FILE|FOLDER...",
+    .minimum = 1,
+    .maximum = SIZE_MAX,
+    .words = {CLI_WORD_FILE, CLI_WORD_FILE},
+    .summary = "show what waits for what in a recorded step",
+    .doc = "Builds the task graph of the ranks and counts its dependencies: exact where the trace "
+           "has ids for them, inferred from the order of calls where it has none, contradicted, "
+           "and left out, where the recorded times rule an inferred one out.",
+    .examples = graph_examples,
+    .options = graph_options,
+    .run = run_graph,
+};
+
+const cli_verb cli_verb_trace_replay = {
+    .name = "trace replay",
+    .arguments = "FILE|FOLDER...",
+    .minimum = 1,
+    .maximum = SIZE_MAX,
+    .words = {CLI_WORD_FILE, CLI_WORD_FILE},
+    .summary = "run the task graph of a recorded step anew",
+    .doc = "Replays the ranks together, collectives coupled, by their dependencies alone, and "
+           "compares with the recording where the time goes. A replay that only has the right "
+           "length proves little: docs/traces.md tells why. 'with delays' also keeps what tasks "
+           "were late without a known reason.",
+    .examples = replay_examples,
+    .options = graph_options,
+    .run = run_replay,
+};
 
 const cli_verb cli_verb_trace_summary = {
     .name = "trace summary",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The summary of traces for programs. */
 #include "report/csv.h"
-#include "report/trace.h"
+#include "report/trace_replay.h"
 
 /* Times stay whole: a double holds those of a window exactly, not those since 1970. */
 static void write_ns(st_json *json, const char *key, int64_t time_ns)
@@ -20,15 +20,6 @@ static void write_known(st_json *json, const char *key, int64_t value)
 static const char *name_of(const st_trace *trace, uint32_t name)
 {
     return name != ST_TRACE_NONE ? trace->names[name] : NULL;
-}
-
-static void write_breakdown(st_json *json, const st_trace_breakdown *time)
-{
-    write_ns(json, "window_ns", time->window_ns);
-    write_ns(json, "exposed_compute_ns", time->exposed_compute_ns);
-    write_ns(json, "exposed_comm_ns", time->exposed_communication_ns);
-    write_ns(json, "overlap_ns", time->overlapped_ns);
-    write_ns(json, "idle_ns", time->idle_ns);
 }
 
 static void write_tallies(st_json *json, const char *key, const st_trace_tally *tallies,
@@ -100,7 +91,7 @@ static void write_steps(st_json *json, const st_trace_summary *rank)
         st_json_text(json, "name", rank->steps[i].name);
         write_ns(json, "start_ns", rank->steps[i].start_ns);
         write_ns(json, "duration_ns", rank->steps[i].duration_ns);
-        write_breakdown(json, &rank->steps[i].time);
+        st_trace_breakdown_json(json, &rank->steps[i].time);
         st_json_close(json, '}');
     }
     st_json_close(json, ']');
@@ -111,7 +102,7 @@ static void write_rank(st_json *json, const st_trace_report *report, const st_tr
     st_json_open(json, NULL, '{');
     write_file(json, rank->trace);
     write_numbers(json, rank);
-    write_breakdown(json, &rank->time);
+    st_trace_breakdown_json(json, &rank->time);
     write_tallies(json, "classes", rank->classes, ST_TRACE_CLASSES, false);
     write_steps(json, rank);
     write_tallies(json, "top_kernels", rank->kernels,

@@ -23,9 +23,9 @@ static int compare_keys(const void *left, const void *right)
     return (a->event > b->event) - (a->event < b->event);
 }
 
-st_status st_links_make(const st_trace *trace, st_links *links)
+st_status st_links_make(const st_trace *trace, st_trace_kind kind, st_links *links)
 {
-    size_t count = trace->kind_counts[ST_TRACE_CALL];
+    size_t count = trace->kind_counts[kind];
     call_key *keys = malloc((count + 1) * sizeof *keys);
     uint32_t *calls = malloc((count + 1) * sizeof *calls);
     if (keys == NULL || calls == NULL) {
@@ -35,7 +35,7 @@ st_status st_links_make(const st_trace *trace, st_links *links)
     }
     size_t used = 0;
     for (size_t i = 0; i < trace->event_count; i++) {
-        if (trace->events[i].kind == ST_TRACE_CALL && trace->events[i].correlation >= 0)
+        if (trace->events[i].kind == kind && trace->events[i].correlation >= 0)
             keys[used++] = (call_key){trace->events[i].correlation, (uint32_t)i};
     }
     qsort(keys, used, sizeof *keys, compare_keys);
@@ -168,7 +168,7 @@ static st_status check_kernels(const st_links *links, bool partial, st_errors *e
 st_status st_trace_check(const st_trace *trace, bool partial, st_errors *errors)
 {
     st_links links;
-    st_status status = st_links_make(trace, &links);
+    st_status status = st_links_make(trace, ST_TRACE_CALL, &links);
     if (status != ST_OK)
         return status;
     status = check_twice(&links, partial, errors);

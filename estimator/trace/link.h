@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls by their correlation ids. */
+/* Calls, or the profiler's records of waiting, by their correlation ids. */
 #ifndef STEPTIME_TRACE_LINK_H
 #define STEPTIME_TRACE_LINK_H
 
@@ -11,7 +11,8 @@ typedef struct st_links {
     size_t count;
 } st_links;
 
-st_status st_links_make(const st_trace *trace, st_links *links) ST_NODISCARD;
+/* `kind` is ST_TRACE_CALL or ST_TRACE_SYNC. */
+st_status st_links_make(const st_trace *trace, st_trace_kind kind, st_links *links) ST_NODISCARD;
 void st_links_free(st_links *links);
 
 /*

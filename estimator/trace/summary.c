@@ -171,7 +171,7 @@ static st_status count_streams(summer *s)
 static st_status count_links(summer *s)
 {
     st_links links;
-    st_status status = st_links_make(s->trace, &links);
+    st_status status = st_links_make(s->trace, ST_TRACE_CALL, &links);
     if (status != ST_OK)
         return status;
     bool *seen = calloc(s->trace->event_count + 1, sizeof *seen);

@@ -10,7 +10,7 @@
 #ifndef STEPTIME_TRACE_H
 #define STEPTIME_TRACE_H
 
-#include "steptime/arena.h"
+#include "steptime/graph.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -238,6 +238,83 @@ typedef struct st_trace_summary {
 /* Adds up one rank; everything lives in `arena`. A trace without GPU work has a window of calls. */
 ST_API st_status st_trace_summarize(const st_trace *trace, st_arena *arena,
                                     st_trace_summary *summary, st_errors *errors) ST_NODISCARD;
+
+/* --- dependencies and replay ------------------------------------------------------------------ */
+
+typedef enum st_trace_edge_kind {
+    ST_TRACE_EDGE_THREAD,  /* host after host: order of a thread, and between threads */
+    ST_TRACE_EDGE_LAUNCH,  /* GPU task after its call */
+    ST_TRACE_EDGE_SYNC,    /* host after GPU task */
+    ST_TRACE_EDGE_STREAM,  /* GPU task after the one before it on its stream */
+    ST_TRACE_EDGE_STREAMS, /* GPU task after one of another stream */
+    ST_TRACE_EDGE_RANKS,   /* collectives that ranks meet in */
+    ST_TRACE_EDGE_KINDS
+} st_trace_edge_kind;
+
+/* "thread", "launch", "sync", "stream", "streams", "ranks". */
+ST_API const char *st_trace_edge_kind_name(st_trace_edge_kind kind);
+
+typedef struct st_trace_edges {
+    uint64_t exact;        /* the trace has ids for them */
+    uint64_t inferred;     /* from the order of calls */
+    uint64_t contradicted; /* inferred, but impossible by the recorded times: left out */
+} st_trace_edges;
+
+/* What holds for one rank of a graph. Times are of the graph: from the first event of any rank. */
+typedef struct st_trace_rank {
+    const st_trace *trace;
+    int64_t clock_ns; /* what was added to the rank's times, besides base_ns, to align its clock */
+    int64_t start_ns; /* window: first to last call or GPU task, as recorded */
+    int64_t end_ns;
+    st_task_id *tasks;   /* by event: the task of a GPU task, otherwise ST_TASK_NONE */
+    st_task_id *threads; /* the last task of each thread */
+    size_t thread_count;
+    st_task_id *steps; /* by step, twice: the host tasks that end where it begins and ends */
+    size_t step_count;
+    st_trace_edges edges[ST_TRACE_EDGE_KINDS];
+    size_t pinned;         /* GPU tasks without a launch, at their recorded times */
+    int64_t launch_lag_ns; /* from call to task on an empty stream, 5th percentile */
+    int64_t queue_gap_ns;  /* between tasks of a queue, median */
+    size_t unexplained;    /* GPU tasks that began later than all that they are known to wait for */
+    int64_t unexplained_ns; /* by how much, in sum */
+} st_trace_rank;
+
+/* A graph of all ranks, sealed, with the recorded durations. */
+typedef struct st_trace_graph {
+    st_graph *graph;
+    const st_trace_set *set;
+    st_trace_rank *ranks;
+    st_trace_edges meetings; /* collectives of several ranks */
+    int64_t most_apart_ns;   /* of the ends of one collective on different ranks, clocks aligned */
+    st_arena *arena;
+    void *delays; /* see st_trace_graph_explain */
+    size_t delay_count;
+} st_trace_graph;
+
+/*
+ * Builds the graph of a set, which must live longer. A GPU task starts after its launch and the
+ * lag, after what stands before it on its stream, and after what its stream waits for; what it
+ * began later than all of these in the recording is kept as a delay. A kernel of a collective of
+ * several ranks ends as long after the arrival of the last rank as recorded.
+ */
+ST_API st_status st_trace_graph_make(const st_trace_set *set, st_trace_graph **graph,
+                                     st_errors *errors) ST_NODISCARD;
+ST_API void st_trace_graph_destroy(st_trace_graph *graph); /* NULL is fine */
+
+/*
+ * With `keep`, delays are as recorded, as they are at first; without, only as long as the usual gap
+ * in a queue: what the dependencies alone explain.
+ */
+ST_API st_status st_trace_graph_delays(st_trace_graph *graph, bool keep,
+                                       st_errors *errors) ST_NODISCARD;
+
+/*
+ * The breakdown of a rank (an index) in a replay that ran: a collective counts from the arrival of
+ * the rank. `window` of the replay is the rank's, from its first event.
+ */
+ST_API st_status st_trace_replay_rank(const st_trace_graph *graph, const st_replay *replay,
+                                      size_t rank, st_trace_breakdown *time,
+                                      st_errors *errors) ST_NODISCARD;
 
 #ifdef __cplusplus
 }

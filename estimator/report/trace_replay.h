@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `steptime trace graph` and `steptime trace replay` print. */
+#ifndef STEPTIME_REPORT_TRACE_REPLAY_H
+#define STEPTIME_REPORT_TRACE_REPLAY_H
+
+#include "report/trace.h"
+
+typedef struct st_trace_replayed {
+    st_trace_breakdown recorded;
+    st_trace_breakdown replayed; /* by dependencies alone */
+    st_trace_breakdown delayed;  /* with the delays that they do not explain */
+    st_trace_step *steps;        /* as recorded */
+    int64_t *step_ns;            /* replayed, by dependencies alone */
+    size_t step_count;
+} st_trace_replayed;
+
+typedef struct st_trace_replay_report {
+    st_trace_graph *graph;
+    st_trace_replayed *ranks;
+    int64_t recorded_ns; /* first event of any rank to the last */
+    int64_t replayed_ns;
+    double most_points; /* the largest difference of a share of a rank's window, in percent of it */
+    st_trace_tally *path; /* the critical path by category, longest first */
+    size_t path_count;
+} st_trace_replay_report;
+
+/* Replays a graph twice; what stays in its replay and durations is by dependencies alone. */
+st_status st_trace_replay_make(st_trace_graph *graph, st_replay *replay, st_arena *arena,
+                               st_trace_replay_report *report, st_errors *errors) ST_NODISCARD;
+
+void st_trace_replay_text(const st_trace_replay_report *report, st_arena *arena, st_buffer *buffer);
+void st_trace_replay_json(const st_trace_replay_report *report, st_buffer *buffer);
+void st_trace_replay_csv(const st_trace_replay_report *report, st_buffer *buffer);
+
+void st_trace_graph_text(const st_trace_graph *graph, st_arena *arena, st_buffer *buffer);
+void st_trace_graph_json(const st_trace_graph *graph, st_buffer *buffer);
+void st_trace_graph_csv(const st_trace_graph *graph, st_buffer *buffer);
+
+/* The members window_ns to idle_ns of an open object. */
+void st_trace_breakdown_json(st_json *json, const st_trace_breakdown *time);
+
+#endif

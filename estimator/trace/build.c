@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From traces to one task graph.
+ *
+ * The host is cut where something waits for it or it waits for something: between the cuts stands
+ * one task with all that the thread did. Every launch has a task of its own, on lanes that hardly
+ * ever queue, for the lag between a call and its kernel.
+ */
+#include "trace/build.h"
+
+#include <stdlib.h>
+
+/* --- times
+ * ---------------------------------------------------------------------------------------- */
+
+static int64_t base_of(const st_trace *trace)
+{
+    return trace->base_ns > 0 ? trace->base_ns : 0;
+}
+
+/* A time of the rank's file as one of the graph. */
+static int64_t at(const st_rank_build *r, int64_t time_ns)
+{
+    return time_ns + r->shift_ns;
+}
+
+/* Median launch lags and gaps: what a task may be late without a reason. */
+static int compare_times(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left;
+    int64_t b = *(const int64_t *)right;
+    return (a > b) - (a < b);
+}
+
+static int64_t quantile(int64_t *values, size_t count, double share)
+{
+    if (count == 0)
+        return 0;
+    qsort(values, count, sizeof *values, compare_times);
+    return values[(size_t)(share * (double)(count - 1))];
+}
+
+/* The lag only of launches into an empty stream, the gap only of tasks that waited in a queue. */
+static st_status measure(st_rank_build *r)
+{
+    const st_order *order = r->order;
+    const st_trace *trace = order->trace;
+    int64_t *lags = malloc((order->gpu_count + 1) * sizeof *lags);
+    int64_t *gaps = malloc((order->gpu_count + 1) * sizeof *gaps);
+    size_t lag_count = 0;
+    size_t gap_count = 0;
+    for (size_t t = 0; t < trace->track_count && lags != NULL && gaps != NULL; t++) {
+        int64_t before = INT64_MIN;
+        for (uint32_t i = order->by_start.starts[t]; i < order->by_start.starts[t + 1]; i++) {
+            uint32_t task = order->by_start.items[i];
+            int64_t start = trace->events[task].start_ns;
+            int64_t launch = order->launch_ns[task];
+            if (order->call_of[task] != ST_TRACE_NONE && before <= launch && start >= launch)
+                lags[lag_count++] = start - launch;
+            else if (before > launch && start >= before)
+                gaps[gap_count++] = start - before;
+            before = st_trace_end_ns(&trace->events[task]);
+        }
+    }
+    bool ok = lags != NULL && gaps != NULL;
+    if (ok) {
+        r->out->launch_lag_ns = quantile(lags, lag_count, 0.05);
+        r->out->queue_gap_ns = quantile(gaps, gap_count, 0.5);
+    }
+    free(lags);
+    free(gaps);
+    return ok ? ST_OK : ST_ERR_MEMORY;
+}
+
+/* --- GPU tasks
+ * ------------------------------------------------------------------------------------ */
+
+static st_status add_task(st_build *b, const st_task_spec *spec, st_task_id *task)
+{
+    return st_graph_add(b->graph, spec, task, b->errors);
+}
+
+static st_status add_edge(st_build *b, st_task_id before, st_task_id after, st_edge_kind kind)
+{
+    return st_graph_edge(b->graph, before, after, kind, b->errors);
+}
+
+/* What of a task's lateness is the lag of its launch. */
+static int64_t lag_of(const st_rank_build *r, uint32_t task)
+{
+    int64_t late = r->order->trace->events[task].start_ns - r->order->launch_ns[task];
+    int64_t lag = late < r->out->launch_lag_ns ? late : r->out->launch_lag_ns;
+    return lag > 0 ? lag : 0;
+}
+
+/* The lags of launches, from the host's cut at the call, in the order of the calls on the lanes. */
+static st_status add_lags(st_build *b, st_rank_build *r)
+{
+    const st_lists *tasks = &r->order->call_tasks;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < ST_BUILD_LANES && status == ST_OK; i++)
+        status = st_graph_resource(b->graph, r->rank, ST_RESOURCE_HOST, "launches", &r->lanes[i],
+                                   b->errors);
+    for (uint32_t call = 0; call < r->order->trace->event_count && status == ST_OK; call++) {
+        if (tasks->starts[call] == tasks->starts[call + 1])
+            continue;
+        st_task_spec spec = {.resource = r->lanes[r->next_lane++ % ST_BUILD_LANES],
+                             .name = b->lag_name,
+                             .category = b->delay_category,
+                             .duration_ns = lag_of(r, tasks->items[tasks->starts[call]])};
+        status = add_task(b, &spec, &r->lag_of_call[call]);
+        if (status == ST_OK)
+            status = add_edge(b, r->cut_of_call[call], r->lag_of_call[call], ST_EDGE_LAUNCH);
+    }
+    return status;
+}
+
+/* When all that the task is known to wait for was over, in the recording. */
+static int64_t ready_ns(const st_rank_build *r, uint32_t task, int64_t stream_end_ns)
+{
+    int64_t ready = stream_end_ns;
+    const st_trace_event *events = r->order->trace->events;
+    if (r->order->call_of[task] != ST_TRACE_NONE) {
+        int64_t launched = r->order->launch_ns[task] + lag_of(r, task);
+        ready = launched > ready ? launched : ready;
+    }
+    for (uint32_t i = r->waits_first[task]; i < r->waits_first[task + 1]; i++) {
+        int64_t end = st_trace_end_ns(&events[r->waits[i]]);
+        ready = end > ready ? end : ready;
+    }
+    return ready;
+}
+
+static st_status add_delay(st_build *b, st_rank_build *r, uint32_t resource, int64_t delay_ns,
+                           bool queued, st_task_id *task)
+{
+    st_trace_graph *out = b->out;
+    st_task_spec spec = {.resource = resource,
+                         .name = b->delay_name,
+                         .category = b->delay_category,
+                         .duration_ns = delay_ns};
+    st_status status = add_task(b, &spec, task);
+    st_delay *delays = st_arena_grow(out->arena, out->delays, sizeof *delays, out->delay_count + 1,
+                                     &b->delay_capacity);
+    if (status != ST_OK || delays == NULL)
+        return status != ST_OK ? status : ST_ERR_MEMORY;
+    int64_t usual = queued ? r->out->queue_gap_ns : 0;
+    int64_t explained = delay_ns < usual ? delay_ns : usual;
+    out->delays = delays;
+    delays[out->delay_count++] = (st_delay){*task, delay_ns, explained};
+    r->out->unexplained += delay_ns > explained;
+    r->out->unexplained_ns = st_add_ns(r->out->unexplained_ns, delay_ns - explained);
+    return ST_OK;
+}
+
+/* The first task of a GPU task: its delay, or itself. */
+static st_status add_waits(st_build *b, st_rank_build *r, uint32_t event, st_task_id first)
+{
+    uint32_t call = r->order->call_of[event];
+    st_status status =
+        call != ST_TRACE_NONE ? add_edge(b, r->lag_of_call[call], first, ST_EDGE_LAUNCH) : ST_OK;
+    for (uint32_t i = r->waits_first[event]; i < r->waits_first[event + 1] && status == ST_OK; i++)
+        status = st_build_later(b, r, r->waits[i], first, ST_EDGE_STREAM);
+    return status;
+}
+
+static st_status add_gpu_task(st_build *b, st_rank_build *r, uint32_t resource, uint32_t event,
+                              int64_t *stream_end_ns)
+{
+    const st_trace_event *e = &r->order->trace->events[event];
+    bool launched = r->order->call_of[event] != ST_TRACE_NONE;
+    int64_t ready = ready_ns(r, event, *stream_end_ns);
+    int64_t start = e->start_ns > *stream_end_ns ? e->start_ns : *stream_end_ns;
+    int64_t end = st_trace_end_ns(e) > start ? st_trace_end_ns(e) : start;
+    int64_t delay = launched && start > ready ? start - ready : 0;
+    st_task_id first = ST_TASK_NONE;
+    uint32_t meeting = r->meeting_of[event];
+    st_task_spec spec = {.resource = resource,
+                         .category = b->class_categories[e->class_],
+                         .duration_ns = meeting != 0 ? r->transfer_ns[event] : end - start,
+                         .meeting = meeting,
+                         .earliest_ns = launched ? 0 : at(r, start)};
+    r->out->pinned += !launched;
+    st_status status =
+        st_graph_name(b->graph, r->order->trace->names[e->name], &spec.name, b->errors);
+    if (status == ST_OK && delay > 0)
+        status = add_delay(b, r, resource, delay, ready == *stream_end_ns, &first);
+    if (status == ST_OK)
+        status = add_task(b, &spec, &r->out->tasks[event]);
+    *stream_end_ns = end;
+    if (status != ST_OK)
+        return status;
+    return add_waits(b, r, event, first != ST_TASK_NONE ? first : r->out->tasks[event]);
+}
+
+static st_resource_kind stream_kind(const st_rank_build *r, uint32_t track)
+{
+    const st_lists *tasks = &r->order->by_start;
+    uint32_t communication = 0;
+    uint32_t count = tasks->starts[track + 1] - tasks->starts[track];
+    for (uint32_t i = tasks->starts[track]; i < tasks->starts[track + 1]; i++)
+        communication += r->order->trace->events[tasks->items[i]].class_ == ST_TRACE_COMMUNICATION;
+    return 2 * communication > count ? ST_RESOURCE_COMMUNICATION : ST_RESOURCE_COMPUTE;
+}
+
+static st_status add_stream(st_build *b, st_rank_build *r, uint32_t track)
+{
+    const st_lists *tasks = &r->order->by_start;
+    char name[64];
+    uint32_t resource = 0;
+    int64_t stream_end_ns = r->order->start_ns;
+    if (tasks->starts[track] == tasks->starts[track + 1])
+        return ST_OK;
+    (void)snprintf(name, sizeof name, "stream %lld",
+                   (long long)r->order->trace->tracks[track].number);
+    st_status status =
+        st_graph_resource(b->graph, r->rank, stream_kind(r, track), name, &resource, b->errors);
+    for (uint32_t i = tasks->starts[track]; i < tasks->starts[track + 1] && status == ST_OK; i++)
+        status = add_gpu_task(b, r, resource, tasks->items[i], &stream_end_ns);
+    return status;
+}
+
+static st_status build_rank(st_build *b, st_rank_build *r)
+{
+    st_status status = measure(r);
+    if (status == ST_OK)
+        status = st_build_threads(b, r);
+    if (status == ST_OK)
+        status = add_lags(b, r);
+    for (uint32_t t = 0; t < r->order->trace->track_count && status == ST_OK; t++)
+        status = add_stream(b, r, t);
+    return status == ST_OK ? st_build_syncs(b, r) : status;
+}
+
+/* --- ranks
+ * ---------------------------------------------------------------------------------------- */
+
+static st_status allocate_rank(st_build *b, st_rank_build *r)
+{
+    st_arena *arena = b->out->arena;
+    size_t events = r->order->trace->event_count + 2;
+    r->out->tasks = st_arena_alloc(arena, events, sizeof *r->out->tasks);
+    r->lag_of_call = st_arena_alloc(b->scratch, events, sizeof *r->lag_of_call);
+    r->cut_of_call = st_arena_alloc(b->scratch, events, sizeof *r->cut_of_call);
+    r->meeting_of = st_arena_alloc(b->scratch, events, sizeof *r->meeting_of);
+    r->transfer_ns = st_arena_alloc(b->scratch, events, sizeof *r->transfer_ns);
+    r->waits_first = st_arena_alloc(b->scratch, events, sizeof *r->waits_first);
+    r->waits = st_arena_alloc(b->scratch, r->dependencies.count + 1, sizeof *r->waits);
+    if (r->out->tasks == NULL || r->lag_of_call == NULL || r->cut_of_call == NULL ||
+        r->meeting_of == NULL || r->transfer_ns == NULL || r->waits_first == NULL ||
+        r->waits == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < events; i++) {
+        r->out->tasks[i] = ST_TASK_NONE;
+        r->lag_of_call[i] = ST_TASK_NONE;
+        r->cut_of_call[i] = ST_TASK_NONE;
+    }
+    return ST_OK;
+}
+
+/* Lists what each GPU task waits for on other streams. */
+static void list_waits(st_rank_build *r)
+{
+    const st_dependencies *found = &r->dependencies;
+    size_t events = r->order->trace->event_count;
+    for (size_t i = 0; i < found->count; i++) {
+        if (found->items[i].kind == ST_DEPEND_STREAM)
+            r->waits_first[found->items[i].after + 1]++;
+    }
+    for (size_t i = 0; i < events; i++)
+        r->waits_first[i + 1] += r->waits_first[i];
+    for (size_t i = found->count; i-- > 0;) {
+        const st_dependency *one = &found->items[i];
+        if (one->kind == ST_DEPEND_STREAM)
+            r->waits[--r->waits_first[one->after + 1]] = one->before;
+    }
+    /* Filled from behind, each entry now begins its list one place too far to the right. */
+    for (size_t i = 0; i < events; i++)
+        r->waits_first[i] = r->waits_first[i + 1];
+    r->waits_first[events] = 0;
+    for (size_t i = 0; i < found->count; i++)
+        r->waits_first[events] += found->items[i].kind == ST_DEPEND_STREAM;
+}
+
+static st_status prepare_rank(st_build *b, size_t index)
+{
+    st_rank_build *r = &b->ranks[index];
+    const st_trace *trace = b->out->set->ranks[index];
+    r->order = &b->orders[index];
+    r->out = &b->out->ranks[index];
+    r->out->trace = trace;
+    r->rank =
+        trace->rank >= 0 && trace->rank < UINT32_MAX ? (uint32_t)trace->rank : (uint32_t)index;
+    st_status status = st_depend_find(r->order, b->scratch, &r->dependencies);
+    if (status == ST_OK)
+        status = allocate_rank(b, r);
+    if (status != ST_OK)
+        return status;
+    list_waits(r);
+    for (int i = 0; i < ST_TRACE_EDGE_KINDS; i++)
+        r->out->edges[i] = r->dependencies.edges[i];
+    return ST_OK;
+}
+
+/* The graph begins with the first event of any rank. */
+static void align(st_build *b)
+{
+    int64_t first = INT64_MAX;
+    size_t count = b->out->set->count;
+    for (size_t i = 0; i < count; i++) {
+        st_rank_build *r = &b->ranks[i];
+        r->shift_ns = base_of(r->order->trace) + b->collation.offsets_ns[i];
+        first = at(r, r->order->start_ns) < first ? at(r, r->order->start_ns) : first;
+    }
+    for (size_t i = 0; i < count; i++) {
+        st_rank_build *r = &b->ranks[i];
+        r->shift_ns -= first;
+        r->out->clock_ns = b->collation.offsets_ns[i];
+        r->out->start_ns = at(r, r->order->start_ns);
+        r->out->end_ns = at(r, r->order->end_ns);
+    }
+    for (size_t m = 0; m < b->collation.meeting_count; m++)
+        b->collation.meetings[m].last_start_ns -= first;
+}
+
+/* Meetings of the graph, and how long each member goes on after the last has come. */
+static st_status add_meetings(st_build *b)
+{
+    const st_collation *found = &b->collation;
+    for (size_t m = 0; m < found->meeting_count; m++) {
+        const st_meeting *meeting = &found->meetings[m];
+        uint32_t number = 0;
+        if (meeting->dropped)
+            continue;
+        st_status status = st_graph_meeting(b->graph, meeting->count, &number, b->errors);
+        if (status != ST_OK)
+            return status;
+        for (size_t i = meeting->first; i < meeting->first + meeting->count; i++) {
+            const st_meeting_member *member = &found->members[i];
+            st_rank_build *r = &b->ranks[member->rank];
+            int64_t end = at(r, st_trace_end_ns(&r->order->trace->events[member->event]));
+            int64_t transfer = end - meeting->last_start_ns;
+            r->meeting_of[member->event] = number;
+            r->transfer_ns[member->event] = transfer > 0 ? transfer : 0;
+        }
+    }
+    return ST_OK;
+}
+
+static st_status name_things(st_build *b)
+{
+    st_status status =
+        st_graph_category(b->graph, "host", ST_WORK_NONE, &b->host_category, b->errors);
+    if (status == ST_OK)
+        status = st_graph_category(b->graph, "delay", ST_WORK_NONE, &b->delay_category, b->errors);
+    for (int i = 0; i < ST_TRACE_CLASSES && status == ST_OK; i++)
+        status = st_graph_category(
+            b->graph,
+            i == ST_TRACE_OTHER ? "other kernels" : st_trace_class_name((st_trace_class)i),
+            i == ST_TRACE_COMMUNICATION ? ST_WORK_COMMUNICATION : ST_WORK_COMPUTE,
+            &b->class_categories[i], b->errors);
+    if (status == ST_OK)
+        status = st_graph_name(b->graph, "host", &b->host_name, b->errors);
+    if (status == ST_OK)
+        status = st_graph_name(b->graph, "launch", &b->lag_name, b->errors);
+    return status == ST_OK ? st_graph_name(b->graph, "delay", &b->delay_name, b->errors) : status;
+}
+
+static st_status build(st_build *b)
+{
+    st_trace_graph *out = b->out;
+    size_t count = out->set->count;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < count && status == ST_OK; i++)
+        status = st_order_make(out->set->ranks[i], b->scratch, &b->orders[i]);
+    if (status == ST_OK)
+        status = st_collate(b->orders, count, b->scratch, &b->collation);
+    for (size_t i = 0; i < count && status == ST_OK; i++)
+        status = prepare_rank(b, i);
+    if (status != ST_OK)
+        return status;
+    align(b);
+    out->meetings = b->collation.edges;
+    out->most_apart_ns = b->collation.most_apart_ns;
+    status = name_things(b);
+    if (status == ST_OK)
+        status = add_meetings(b);
+    for (size_t i = 0; i < count && status == ST_OK; i++)
+        status = build_rank(b, &b->ranks[i]);
+    return status == ST_OK ? st_graph_seal(b->graph, b->errors) : status;
+}
+
+static st_status refuse_idle(const st_trace_set *set, st_errors *errors)
+{
+    st_status status = ST_OK;
+    for (size_t i = 0; i < set->count; i++) {
+        const st_trace *trace = set->ranks[i];
+        size_t tasks = trace->kind_counts[ST_TRACE_KERNEL] + trace->kind_counts[ST_TRACE_MEMCPY] +
+                       trace->kind_counts[ST_TRACE_MEMSET];
+        if (tasks == 0)
+            status = st_errors_add(errors, &(st_error){.status = ST_ERR_VALUE,
+                                                       .place = {.file = trace->file},
+                                                       .message = "the trace has no GPU work",
+                                                       .expected = "kernels, to build a graph of"});
+    }
+    return status;
+}
+
+st_status st_trace_graph_make(const st_trace_set *set, st_trace_graph **graph, st_errors *errors)
+{
+    st_status status = refuse_idle(set, errors);
+    st_arena *arena = status == ST_OK ? st_arena_create() : NULL;
+    if (arena == NULL)
+        return status != ST_OK ? status : ST_ERR_MEMORY;
+    st_build b = {.scratch = st_arena_create(), .errors = errors, .graph = st_graph_create(NULL)};
+    b.out = st_arena_alloc(arena, 1, sizeof *b.out);
+    if (b.scratch == NULL || b.graph == NULL || b.out == NULL) {
+        st_graph_destroy(b.graph);
+        st_arena_destroy(arena);
+        status = ST_ERR_MEMORY;
+        goto cleanup;
+    }
+    *b.out = (st_trace_graph){.graph = b.graph, .set = set, .arena = arena};
+    b.out->ranks = st_arena_alloc(arena, set->count, sizeof *b.out->ranks);
+    b.orders = st_arena_alloc(b.scratch, set->count, sizeof *b.orders);
+    b.ranks = st_arena_alloc(b.scratch, set->count, sizeof *b.ranks);
+    status =
+        b.out->ranks == NULL || b.orders == NULL || b.ranks == NULL ? ST_ERR_MEMORY : build(&b);
+    for (size_t i = 0; b.orders != NULL && i < set->count; i++)
+        st_order_free(&b.orders[i]);
+    if (status == ST_OK)
+        *graph = b.out;
+    else
+        st_trace_graph_destroy(b.out);
+cleanup:
+    st_arena_destroy(b.scratch);
+    return status;
+}
+
+void st_trace_graph_destroy(st_trace_graph *graph)
+{
+    if (graph == NULL)
+        return;
+    st_graph_destroy(graph->graph);
+    st_arena_destroy(graph->arena);
+}
+
+st_status st_trace_graph_delays(st_trace_graph *graph, bool keep, st_errors *errors)
+{
+    const st_delay *delays = graph->delays;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < graph->delay_count && status == ST_OK; i++)
+        status =
+            st_graph_set_duration(graph->graph, delays[i].task,
+                                  keep ? delays[i].recorded_ns : delays[i].explained_ns, errors);
+    return status;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A graph while it is built out of traces; see build.c. */
+#ifndef STEPTIME_TRACE_BUILD_H
+#define STEPTIME_TRACE_BUILD_H
+
+#include "trace/collate.h"
+#include "trace/depend.h"
+
+enum { ST_BUILD_LANES = 16 };
+
+/* A GPU task that began later than all that it is known to wait for. */
+typedef struct st_delay {
+    st_task_id task;
+    int64_t recorded_ns;
+    int64_t explained_ns; /* the usual gap in a queue */
+} st_delay;
+
+/* An edge from a GPU task that may not have been added yet. */
+typedef struct st_late_edge {
+    uint32_t event;
+    st_task_id task;
+    st_edge_kind kind;
+} st_late_edge;
+
+typedef struct st_rank_build {
+    const st_order *order;
+    st_trace_rank *out;
+    st_dependencies dependencies;
+    uint32_t rank;           /* of the graph */
+    int64_t shift_ns;        /* from times of the file to those of the graph */
+    uint32_t *waits_first;   /* by event: its waits in `waits`, and behind the last event the end */
+    uint32_t *waits;         /* GPU tasks on other streams */
+    uint32_t *meeting_of;    /* by event: a meeting of the graph, or 0 */
+    int64_t *transfer_ns;    /* by event, in a meeting */
+    st_task_id *cut_of_call; /* by event: the host task that ends where the call begins */
+    st_task_id *lag_of_call; /* by event */
+    uint32_t lanes[ST_BUILD_LANES];
+    uint32_t next_lane;
+    uint32_t *sync_first; /* by event: a call's first dependency on a GPU task */
+    st_late_edge *late;
+    size_t late_count;
+    size_t late_capacity;
+} st_rank_build;
+
+typedef struct st_build {
+    st_trace_graph *out;
+    st_graph *graph;
+    st_order *orders;
+    st_rank_build *ranks;
+    st_collation collation;
+    st_arena *scratch;
+    st_errors *errors;
+    uint32_t host_name;
+    uint32_t lag_name;
+    uint32_t delay_name;
+    uint16_t host_category;
+    uint16_t delay_category;
+    uint16_t class_categories[ST_TRACE_CLASSES];
+    size_t delay_capacity;
+} st_build;
+
+/* Adds the host tasks of a rank, and the edges between its threads. */
+st_status st_build_threads(st_build *b, st_rank_build *r) ST_NODISCARD;
+/* Remembers an edge for st_build_syncs. */
+st_status st_build_later(st_build *b, st_rank_build *r, uint32_t event, st_task_id task,
+                         st_edge_kind kind) ST_NODISCARD;
+/* Adds the edges that wait for GPU tasks to be there. */
+st_status st_build_syncs(st_build *b, st_rank_build *r) ST_NODISCARD;
+
+#endif

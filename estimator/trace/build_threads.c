@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The host side of a rank's graph: what each thread did between the moments that matter. */
+#include "trace/build.h"
+
+#include <stdlib.h>
+
+typedef enum cut_kind {
+    CUT_MARK,   /* something elsewhere goes on when the thread has come here */
+    CUT_LAUNCH, /* a call that launches */
+    CUT_SYNC,   /* a call that waits for GPU tasks */
+    CUT_RESUME  /* a pause that another thread ends */
+} cut_kind;
+
+typedef struct cut {
+    uint32_t track;
+    cut_kind kind;
+    int64_t time_ns;
+    int64_t end_ns;   /* of a call that waits, or of a pause */
+    int64_t waits_ns; /* what is waited for was over then */
+    uint32_t item;    /* call, dependency or step mark */
+} cut;
+
+/* Of a mark's item: a step, otherwise a dependency. */
+static const uint32_t IS_STEP = UINT32_C(1) << 31;
+static const uint32_t IS_END = UINT32_MAX; /* of the thread's last call */
+
+typedef struct thread_builder {
+    st_build *b;
+    st_rank_build *r;
+    cut *cuts;
+    size_t count;
+    size_t capacity;
+    st_task_id *marks;   /* by dependency */
+    st_task_id *resumes; /* by dependency */
+    uint32_t resource;   /* of the thread that is built */
+    st_task_id last;
+    int64_t cursor_ns; /* built up to here */
+} thread_builder;
+
+/* --- cuts
+ * ----------------------------------------------------------------------------------------- */
+
+static st_status add_cut(thread_builder *t, const cut *one)
+{
+    cut *cuts = st_arena_grow(t->b->scratch, t->cuts, sizeof *cuts, t->count + 1, &t->capacity);
+    if (cuts == NULL)
+        return ST_ERR_MEMORY;
+    t->cuts = cuts;
+    cuts[t->count++] = *one;
+    return ST_OK;
+}
+
+static const st_trace_event *event_at(const thread_builder *t, uint32_t event)
+{
+    return &t->r->order->trace->events[event];
+}
+
+static st_status cut_at_launches(thread_builder *t)
+{
+    const st_order *order = t->r->order;
+    st_status status = ST_OK;
+    for (uint32_t i = 0; i < order->trace->event_count && status == ST_OK; i++) {
+        if (order->call_tasks.starts[i + 1] > order->call_tasks.starts[i])
+            status = add_cut(t, &(cut){.track = event_at(t, i)->track,
+                                       .kind = CUT_LAUNCH,
+                                       .time_ns = event_at(t, i)->start_ns,
+                                       .item = i});
+    }
+    return status;
+}
+
+/* The tasks that one call waits for stand one behind the other. */
+static st_status cut_at_syncs(thread_builder *t)
+{
+    const st_dependencies *found = &t->r->dependencies;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < found->count && status == ST_OK;) {
+        uint32_t call = found->items[i].after;
+        const st_trace_event *event = event_at(t, call);
+        int64_t waits_ns = event->start_ns;
+        if (found->items[i].kind != ST_DEPEND_SYNC) {
+            i++;
+            continue;
+        }
+        for (; i < found->count && found->items[i].kind == ST_DEPEND_SYNC &&
+               found->items[i].after == call;
+             i++) {
+            int64_t end = st_trace_end_ns(event_at(t, found->items[i].before));
+            waits_ns = end > waits_ns ? end : waits_ns;
+        }
+        status = add_cut(t, &(cut){.track = event->track,
+                                   .kind = CUT_SYNC,
+                                   .time_ns = event->start_ns,
+                                   .end_ns = st_trace_end_ns(event),
+                                   .waits_ns = waits_ns,
+                                   .item = call});
+    }
+    return status;
+}
+
+static st_status cut_at_pauses(thread_builder *t)
+{
+    const st_dependencies *found = &t->r->dependencies;
+    st_status status = ST_OK;
+    for (uint32_t i = 0; i < found->count && status == ST_OK; i++) {
+        const st_dependency *one = &found->items[i];
+        if (one->kind != ST_DEPEND_THREAD)
+            continue;
+        int64_t woken_ns = st_trace_end_ns(event_at(t, one->before));
+        status = add_cut(t, &(cut){.track = event_at(t, one->before)->track,
+                                   .kind = CUT_MARK,
+                                   .time_ns = woken_ns,
+                                   .item = i});
+        if (status == ST_OK)
+            status = add_cut(t, &(cut){.track = event_at(t, one->after)->track,
+                                       .kind = CUT_RESUME,
+                                       .time_ns = one->pause_ns,
+                                       .end_ns = event_at(t, one->after)->start_ns,
+                                       .waits_ns = woken_ns,
+                                       .item = i});
+    }
+    return status;
+}
+
+static st_status cut_at_steps(thread_builder *t)
+{
+    const st_trace *trace = t->r->order->trace;
+    st_trace_rank *out = t->r->out;
+    st_status status = ST_OK;
+    out->steps = st_arena_alloc(t->b->out->arena, 2 * trace->kind_counts[ST_TRACE_STEP] + 1,
+                                sizeof *out->steps);
+    if (out->steps == NULL)
+        return ST_ERR_MEMORY;
+    for (uint32_t i = 0; i < trace->event_count && status == ST_OK; i++) {
+        const st_trace_event *event = event_at(t, i);
+        if (event->kind != ST_TRACE_STEP)
+            continue;
+        uint32_t mark = IS_STEP | (uint32_t)(2 * out->step_count++);
+        status = add_cut(t, &(cut){.track = event->track,
+                                   .kind = CUT_MARK,
+                                   .time_ns = event->start_ns,
+                                   .item = mark});
+        if (status == ST_OK)
+            status = add_cut(t, &(cut){.track = event->track,
+                                       .kind = CUT_MARK,
+                                       .time_ns = st_trace_end_ns(event),
+                                       .item = mark + 1});
+    }
+    return status;
+}
+
+/* Where the last call of each thread returns. */
+static st_status cut_at_ends(thread_builder *t)
+{
+    const st_lists *calls = &t->r->order->thread_calls;
+    st_status status = ST_OK;
+    for (uint32_t track = 0; track < t->r->order->trace->track_count && status == ST_OK; track++) {
+        int64_t last = INT64_MIN;
+        for (uint32_t i = calls->starts[track]; i < calls->starts[track + 1]; i++) {
+            int64_t end = st_trace_end_ns(event_at(t, calls->items[i]));
+            last = end > last ? end : last;
+        }
+        if (last > INT64_MIN)
+            status = add_cut(
+                t, &(cut){.track = track, .kind = CUT_MARK, .time_ns = last, .item = IS_END});
+    }
+    return status;
+}
+
+static int compare_cuts(const void *left, const void *right)
+{
+    const cut *a = left;
+    const cut *b = right;
+    if (a->track != b->track)
+        return a->track < b->track ? -1 : 1;
+    if (a->time_ns != b->time_ns)
+        return a->time_ns < b->time_ns ? -1 : 1;
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    return (a->item > b->item) - (a->item < b->item);
+}
+
+static st_status find_cuts(thread_builder *t)
+{
+    st_status status = cut_at_launches(t);
+    if (status == ST_OK)
+        status = cut_at_syncs(t);
+    if (status == ST_OK)
+        status = cut_at_pauses(t);
+    if (status == ST_OK)
+        status = cut_at_steps(t);
+    if (status == ST_OK)
+        status = cut_at_ends(t);
+    if (status == ST_OK && t->count > 0)
+        qsort(t->cuts, t->count, sizeof *t->cuts, compare_cuts);
+    return status;
+}
+
+/* --- tasks
+ * ---------------------------------------------------------------------------------------- */
+
+static st_status add_host(thread_builder *t, int64_t duration_ns)
+{
+    st_task_spec spec = {.resource = t->resource,
+                         .name = t->b->host_name,
+                         .category = t->b->host_category,
+                         .duration_ns = duration_ns > 0 ? duration_ns : 0};
+    return st_graph_add(t->b->graph, &spec, &t->last, t->b->errors);
+}
+
+/* All that the thread did until a time. */
+static st_status advance(thread_builder *t, int64_t time_ns)
+{
+    st_status status = ST_OK;
+    if (time_ns > t->cursor_ns || t->last == ST_TASK_NONE) {
+        status = add_host(t, time_ns - t->cursor_ns);
+        t->cursor_ns = time_ns > t->cursor_ns ? time_ns : t->cursor_ns;
+    }
+    return status;
+}
+
+/* A task that waits for others: it lasts from the end of what is waited for. */
+static st_status add_waiting(thread_builder *t, const cut *one)
+{
+    int64_t from_ns = one->waits_ns > t->cursor_ns ? one->waits_ns : t->cursor_ns;
+    st_status status = add_host(t, one->end_ns - from_ns);
+    t->cursor_ns = one->end_ns > t->cursor_ns ? one->end_ns : t->cursor_ns;
+    return status;
+}
+
+static st_status wait_for_tasks(thread_builder *t, uint32_t call)
+{
+    const st_dependencies *found = &t->r->dependencies;
+    st_status status = ST_OK;
+    /* Found by search: dependencies stand by thread, not by event. */
+    for (size_t i = t->r->sync_first[call]; i < found->count && status == ST_OK; i++) {
+        const st_dependency *one = &found->items[i];
+        if (one->kind != ST_DEPEND_SYNC || one->after != call)
+            break;
+        status = st_build_later(t->b, t->r, one->before, t->last, ST_EDGE_SYNC);
+    }
+    return status;
+}
+
+static void set_mark(thread_builder *t, uint32_t item)
+{
+    st_trace_rank *out = t->r->out;
+    if (item == IS_END)
+        out->threads[out->thread_count++] = t->last;
+    else if ((item & IS_STEP) != 0)
+        out->steps[item & ~IS_STEP] = t->last;
+    else
+        t->marks[item] = t->last;
+}
+
+static st_status add_cut_task(thread_builder *t, const cut *one)
+{
+    st_status status = advance(t, one->time_ns);
+    if (status != ST_OK)
+        return status;
+    switch (one->kind) {
+    case CUT_MARK:
+        set_mark(t, one->item);
+        return ST_OK;
+    case CUT_LAUNCH:
+        t->r->cut_of_call[one->item] = t->last;
+        return ST_OK;
+    case CUT_SYNC:
+        status = add_waiting(t, one);
+        return status == ST_OK ? wait_for_tasks(t, one->item) : status;
+    case CUT_RESUME:
+        status = add_waiting(t, one);
+        t->resumes[one->item] = t->last;
+        return status;
+    }
+    return ST_OK;
+}
+
+static st_status add_thread(thread_builder *t, const cut *cuts, size_t count)
+{
+    char name[64];
+    uint32_t track = cuts[0].track;
+    (void)snprintf(name, sizeof name, "thread %lld",
+                   (long long)t->r->order->trace->tracks[track].number);
+    st_status status = st_graph_resource(t->b->graph, t->r->rank, ST_RESOURCE_HOST, name,
+                                         &t->resource, t->b->errors);
+    t->last = ST_TASK_NONE;
+    t->cursor_ns = -t->r->shift_ns; /* the start of the graph, by the clock of the file */
+    for (size_t i = 0; i < count && status == ST_OK; i++)
+        status = add_cut_task(t, &cuts[i]);
+    return status;
+}
+
+static st_status index_syncs(thread_builder *t)
+{
+    const st_dependencies *found = &t->r->dependencies;
+    t->r->sync_first = st_arena_alloc(t->b->scratch, t->r->order->trace->event_count + 1,
+                                      sizeof *t->r->sync_first);
+    if (t->r->sync_first == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = found->count; i-- > 0;) {
+        if (found->items[i].kind == ST_DEPEND_SYNC)
+            t->r->sync_first[found->items[i].after] = (uint32_t)i;
+    }
+    return ST_OK;
+}
+
+static st_status add_wakes(thread_builder *t)
+{
+    const st_dependencies *found = &t->r->dependencies;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < found->count && status == ST_OK; i++) {
+        if (found->items[i].kind == ST_DEPEND_THREAD)
+            status = st_graph_edge(t->b->graph, t->marks[i], t->resumes[i], ST_EDGE_PROGRAM,
+                                   t->b->errors);
+    }
+    return status;
+}
+
+st_status st_build_threads(st_build *b, st_rank_build *r)
+{
+    thread_builder t = {.b = b, .r = r};
+    size_t dependencies = r->dependencies.count + 1;
+    r->out->threads =
+        st_arena_alloc(b->out->arena, r->order->trace->track_count + 1, sizeof *r->out->threads);
+    t.marks = st_arena_alloc(b->scratch, dependencies, sizeof *t.marks);
+    t.resumes = st_arena_alloc(b->scratch, dependencies, sizeof *t.resumes);
+    if (r->out->threads == NULL || t.marks == NULL || t.resumes == NULL)
+        return ST_ERR_MEMORY;
+    st_status status = index_syncs(&t);
+    if (status == ST_OK)
+        status = find_cuts(&t);
+    for (size_t first = 0; first < t.count && status == ST_OK;) {
+        size_t end = first + 1;
+        while (end < t.count && t.cuts[end].track == t.cuts[first].track)
+            end++;
+        status = add_thread(&t, t.cuts + first, end - first);
+        first = end;
+    }
+    return status == ST_OK ? add_wakes(&t) : status;
+}
+
+st_status st_build_later(st_build *b, st_rank_build *r, uint32_t event, st_task_id task,
+                         st_edge_kind kind)
+{
+    st_late_edge *late =
+        st_arena_grow(b->scratch, r->late, sizeof *late, r->late_count + 1, &r->late_capacity);
+    if (late == NULL)
+        return ST_ERR_MEMORY;
+    r->late = late;
+    late[r->late_count++] = (st_late_edge){event, task, kind};
+    return ST_OK;
+}
+
+st_status st_build_syncs(st_build *b, st_rank_build *r)
+{
+    st_status status = ST_OK;
+    for (size_t i = 0; i < r->late_count && status == ST_OK; i++)
+        status = st_graph_edge(b->graph, r->out->tasks[r->late[i].event], r->late[i].task,
+                               r->late[i].kind, b->errors);
+    return status;
+}

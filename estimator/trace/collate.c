@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See collate.h. */
+#include "trace/collate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_SHIFT = 16 };
+
+/* Ends of one collective on different ranks differ by less, once the clocks agree. */
+static const int64_t TOLERANCE_NS = 200000;
+
+typedef struct collator {
+    const st_order *orders;
+    size_t count;
+    st_arena *arena;
+    st_collation *made;
+    size_t capacity; /* members */
+} collator;
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    for (; *text != '\0'; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001B3);
+    return (hash ^ 0xFF) * UINT64_C(0x100000001B3);
+}
+
+static const char *text_of(const st_trace *trace, uint32_t name)
+{
+    return name == ST_TRACE_NONE ? "" : trace->names[name];
+}
+
+static const st_trace_event *event_of(const collator *c, const st_meeting_member *member)
+{
+    return &c->orders[member->rank].trace->events[member->event];
+}
+
+static int64_t base_of(const st_trace *trace)
+{
+    return trace->base_ns > 0 ? trace->base_ns : 0;
+}
+
+/* --- who may meet whom --------------------------------------------------------------------------
+ */
+
+/* The communicator of a kernel; 0: not known. Point to point needs its peer: left alone. */
+static uint64_t communicator(const st_trace *trace, const st_trace_event *event, bool *alone)
+{
+    if (event->detail == ST_TRACE_NONE)
+        return 0;
+    const st_trace_collective *meta = &trace->collectives[event->detail];
+    const char *name = text_of(trace, meta->name);
+    *alone = strcmp(name, "send") == 0 || strcmp(name, "recv") == 0 || meta->group_size == 1;
+    if (meta->group == ST_TRACE_NONE && meta->ranks == ST_TRACE_NONE)
+        return 0;
+    uint64_t hash = hash_text(UINT64_C(0xCBF29CE484222325), text_of(trace, meta->group));
+    hash = hash_text(hash, text_of(trace, meta->ranks));
+    return hash | 1;
+}
+
+static st_status add_member(collator *c, const st_meeting_member *member)
+{
+    st_collation *made = c->made;
+    st_meeting_member *members = st_arena_grow(c->arena, made->members, sizeof *members,
+                                               made->member_count + 1, &c->capacity);
+    if (members == NULL)
+        return ST_ERR_MEMORY;
+    made->members = members;
+    members[made->member_count++] = *member;
+    return ST_OK;
+}
+
+static int compare_members(const void *left, const void *right)
+{
+    const st_meeting_member *a = left;
+    const st_meeting_member *b = right;
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    if (a->place != b->place)
+        return a->place < b->place ? -1 : 1;
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    return (a->event > b->event) - (a->event < b->event);
+}
+
+typedef struct launch_key {
+    int64_t launch_ns;
+    uint32_t event;
+} launch_key;
+
+static int compare_launches(const void *left, const void *right)
+{
+    const launch_key *a = left;
+    const launch_key *b = right;
+    if (a->launch_ns != b->launch_ns)
+        return a->launch_ns < b->launch_ns ? -1 : 1;
+    return (a->event > b->event) - (a->event < b->event);
+}
+
+/* The communication kernels of a rank as they were launched, which no other rank can delay. */
+static st_status list_kernels(const st_order *order, launch_key **kernels, size_t *count)
+{
+    *kernels = malloc((order->gpu_count + 1) * sizeof **kernels);
+    *count = 0;
+    if (*kernels == NULL)
+        return ST_ERR_MEMORY;
+    for (uint32_t i = 0; i < order->trace->event_count; i++) {
+        const st_trace_event *event = &order->trace->events[i];
+        if (event->kind == ST_TRACE_KERNEL && event->class_ == ST_TRACE_COMMUNICATION)
+            (*kernels)[(*count)++] = (launch_key){order->launch_ns[i], i};
+    }
+    qsort(*kernels, *count, sizeof **kernels, compare_launches);
+    return ST_OK;
+}
+
+static st_status add_rank(collator *c, uint32_t rank)
+{
+    const st_trace *trace = c->orders[rank].trace;
+    launch_key *kernels = NULL;
+    size_t count = 0;
+    st_status status = list_kernels(&c->orders[rank], &kernels, &count);
+    for (size_t i = 0; i < count && status == ST_OK; i++) {
+        const st_trace_event *event = &trace->events[kernels[i].event];
+        bool alone = false;
+        st_meeting_member member = {.key = communicator(trace, event, &alone),
+                                    .place = (uint32_t)i,
+                                    .rank = rank,
+                                    .event = kernels[i].event};
+        int64_t sequence =
+            event->detail == ST_TRACE_NONE ? -1 : trace->collectives[event->detail].sequence;
+        member.exact = member.key != 0 && sequence >= 0 && sequence < UINT32_MAX;
+        if (member.exact) { /* with sequence numbers the kernels of a group are told by kind, too */
+            member.place = (uint32_t)sequence;
+            member.key =
+                hash_text(member.key, text_of(trace, trace->collectives[event->detail].name)) | 1;
+        }
+        if (!alone)
+            status = add_member(c, &member);
+    }
+    free(kernels);
+    return status;
+}
+
+static int compare_order(const void *left, const void *right)
+{
+    const st_meeting_member *a = left;
+    const st_meeting_member *b = right;
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    return (a->place > b->place) - (a->place < b->place);
+}
+
+/* Members without a sequence: by their order on the rank among those of their communicator. */
+static void number_members(collator *c)
+{
+    st_meeting_member *members = c->made->members;
+    uint32_t place = 0;
+    if (c->made->member_count > 0)
+        qsort(members, c->made->member_count, sizeof *members, compare_order);
+    for (size_t i = 0; i < c->made->member_count; i++) {
+        if (i == 0 || members[i].key != members[i - 1].key ||
+            members[i].rank != members[i - 1].rank)
+            place = 0;
+        if (!members[i].exact)
+            members[i].place = place++;
+    }
+}
+
+/* --- ranks whose windows were cut differently ---------------------------------------------------
+ */
+
+typedef struct run {
+    size_t first;
+    size_t count;
+} run;
+
+/* The members without communicator of a rank; they stand in the order of launch. */
+static run plain_members(const collator *c, uint32_t rank)
+{
+    const st_meeting_member *members = c->made->members;
+    run found = {0, 0};
+    for (size_t i = 0; i < c->made->member_count; i++) {
+        if (members[i].rank != rank || members[i].key != 0)
+            continue;
+        if (found.count == 0)
+            found.first = i;
+        found.count++;
+    }
+    return found;
+}
+
+static size_t equal_names(const collator *c, run a, run b, int shift)
+{
+    size_t equal = 0;
+    for (size_t i = 0; i < a.count; i++) {
+        int64_t other = (int64_t)i + shift;
+        if (other < 0 || (size_t)other >= b.count)
+            continue;
+        const st_meeting_member *left = &c->made->members[a.first + i];
+        const st_meeting_member *right = &c->made->members[b.first + (size_t)other];
+        equal += strcmp(text_of(c->orders[left->rank].trace, event_of(c, left)->name),
+                        text_of(c->orders[right->rank].trace, event_of(c, right)->name)) == 0;
+    }
+    return equal;
+}
+
+/* The least shift under which most kernels have the name of their partner on the first rank. */
+static void align_order(collator *c)
+{
+    run first = plain_members(c, 0);
+    for (uint32_t rank = 1; rank < c->count; rank++) {
+        run other = plain_members(c, rank);
+        int best = 0;
+        size_t most = equal_names(c, first, other, 0);
+        int most_shift = other.count == first.count ? 0 : MOST_SHIFT;
+        for (int shift = 1; shift <= most_shift; shift++) {
+            for (int sign = -1; sign <= 1; sign += 2) {
+                size_t equal = equal_names(c, first, other, sign * shift);
+                if (equal > most) {
+                    most = equal;
+                    best = sign * shift;
+                }
+            }
+        }
+        for (size_t i = 0; i < other.count; i++)
+            c->made->members[other.first + i].place += (uint32_t)(MOST_SHIFT - best);
+    }
+    for (size_t i = 0; i < first.count; i++)
+        c->made->members[first.first + i].place += MOST_SHIFT;
+}
+
+/* --- clocks --------------------------------------------------------------------------------------
+ */
+
+static int64_t end_of(const collator *c, const st_meeting_member *member)
+{
+    return st_trace_end_ns(event_of(c, member)) + base_of(c->orders[member->rank].trace);
+}
+
+static int compare_times(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left;
+    int64_t b = *(const int64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* The median of how much later, by its own clock, a rank ends than ranks whose clocks are known. */
+static bool find_offset(const collator *c, uint32_t rank, const bool *known, int64_t *differences,
+                        int64_t *offset_ns)
+{
+    size_t count = 0;
+    for (size_t m = 0; m < c->made->meeting_count; m++) {
+        const st_meeting *meeting = &c->made->meetings[m];
+        const st_meeting_member *own = NULL;
+        const st_meeting_member *other = NULL;
+        for (size_t i = meeting->first; i < meeting->first + meeting->count; i++) {
+            const st_meeting_member *member = &c->made->members[i];
+            if (member->rank == rank)
+                own = member;
+            else if (other == NULL && known[member->rank])
+                other = member;
+        }
+        if (own != NULL && other != NULL)
+            differences[count++] =
+                end_of(c, other) + c->made->offsets_ns[other->rank] - end_of(c, own);
+    }
+    if (count == 0)
+        return false;
+    qsort(differences, count, sizeof *differences, compare_times);
+    *offset_ns = differences[count / 2];
+    return true;
+}
+
+static st_status align_clocks(collator *c)
+{
+    st_collation *made = c->made;
+    bool *known = st_arena_alloc(c->arena, c->count, sizeof *known);
+    int64_t *differences = malloc((made->meeting_count + 1) * sizeof *differences);
+    made->offsets_ns = st_arena_alloc(c->arena, c->count, sizeof *made->offsets_ns);
+    if (known == NULL || differences == NULL || made->offsets_ns == NULL) {
+        free(differences);
+        return ST_ERR_MEMORY;
+    }
+    bool found = true;
+    known[0] = true;
+    while (found) {
+        found = false;
+        for (uint32_t rank = 1; rank < c->count; rank++) {
+            if (known[rank] || !find_offset(c, rank, known, differences, &made->offsets_ns[rank]))
+                continue;
+            known[rank] = true;
+            found = true;
+        }
+    }
+    free(differences);
+    return ST_OK;
+}
+
+/* --- meetings ------------------------------------------------------------------------------------
+ */
+
+/* One kernel per rank, at least two; without metadata all of one name. */
+static bool may_meet(const collator *c, size_t first, size_t count)
+{
+    const st_meeting_member *members = c->made->members + first;
+    for (size_t i = 1; i < count; i++) {
+        if (members[i].rank == members[i - 1].rank)
+            return false;
+        if (members[i].key == 0 &&
+            strcmp(text_of(c->orders[members[i].rank].trace, event_of(c, &members[i])->name),
+                   text_of(c->orders[members[0].rank].trace, event_of(c, &members[0])->name)) != 0)
+            return false;
+    }
+    return count > 1;
+}
+
+static st_status form_meetings(collator *c)
+{
+    st_collation *made = c->made;
+    made->meetings = st_arena_alloc(c->arena, made->member_count + 1, sizeof *made->meetings);
+    if (made->meetings == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t first = 0; first < made->member_count;) {
+        const st_meeting_member *one = &made->members[first];
+        size_t count = 1;
+        while (first + count < made->member_count && one[count].key == one->key &&
+               one[count].place == one->place)
+            count++;
+        if (may_meet(c, first, count))
+            made->meetings[made->meeting_count++] =
+                (st_meeting){.first = first, .count = (uint32_t)count};
+        else if (count > 1)
+            made->edges.contradicted++;
+        first += count;
+    }
+    return ST_OK;
+}
+
+/* A meeting in which one ends before another one has come is none. */
+static void judge_meeting(collator *c, st_meeting *meeting)
+{
+    st_collation *made = c->made;
+    int64_t first_end = INT64_MAX;
+    int64_t last_end = INT64_MIN;
+    meeting->last_start_ns = INT64_MIN;
+    for (size_t i = meeting->first; i < meeting->first + meeting->count; i++) {
+        const st_meeting_member *member = &made->members[i];
+        int64_t end = end_of(c, member) + made->offsets_ns[member->rank];
+        int64_t start = end - event_of(c, member)->duration_ns;
+        first_end = end < first_end ? end : first_end;
+        last_end = end > last_end ? end : last_end;
+        meeting->last_start_ns = start > meeting->last_start_ns ? start : meeting->last_start_ns;
+    }
+    meeting->dropped = meeting->last_start_ns > first_end + TOLERANCE_NS;
+    bool exact = made->members[meeting->first].exact;
+    made->edges.contradicted += meeting->dropped;
+    made->edges.exact += !meeting->dropped && exact;
+    made->edges.inferred += !meeting->dropped && !exact;
+    if (!meeting->dropped && last_end - first_end > made->most_apart_ns)
+        made->most_apart_ns = last_end - first_end;
+}
+
+st_status st_collate(const st_order *orders, size_t count, st_arena *arena, st_collation *collation)
+{
+    *collation = (st_collation){0};
+    collator c = {.orders = orders, .count = count, .arena = arena, .made = collation};
+    st_status status = ST_OK;
+    for (uint32_t rank = 0; rank < count && status == ST_OK; rank++)
+        status = add_rank(&c, rank);
+    if (status != ST_OK)
+        return status;
+    number_members(&c);
+    align_order(&c);
+    if (collation->member_count > 0)
+        qsort(collation->members, collation->member_count, sizeof *collation->members,
+              compare_members);
+    status = form_meetings(&c);
+    if (status == ST_OK)
+        status = align_clocks(&c);
+    for (size_t i = 0; i < collation->meeting_count && status == ST_OK; i++)
+        judge_meeting(&c, &collation->meetings[i]);
+    return status;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a replay says of a rank, in the terms of its trace. */
+#include "trace/busy.h"
+#include "trace/link.h"
+
+#include <stdlib.h>
+
+const char *st_trace_edge_kind_name(st_trace_edge_kind kind)
+{
+    static const char *const names[ST_TRACE_EDGE_KINDS] = {
+        "thread", "launch", "sync", "stream", "streams", "ranks",
+    };
+    return kind < ST_TRACE_EDGE_KINDS ? names[kind] : "";
+}
+
+/* When the last thread and the last GPU task of a rank end. */
+static int64_t end_of(const st_trace_rank *rank, const st_replay *replay)
+{
+    int64_t end = rank->start_ns;
+    for (size_t i = 0; i < rank->thread_count; i++) {
+        int64_t thread = st_replay_task(replay, rank->threads[i]).end_ns;
+        end = thread > end ? thread : end;
+    }
+    for (size_t i = 0; i < rank->trace->event_count; i++) {
+        if (rank->tasks[i] == ST_TASK_NONE)
+            continue;
+        int64_t task = st_replay_task(replay, rank->tasks[i]).end_ns;
+        end = task > end ? task : end;
+    }
+    return end;
+}
+
+st_status st_trace_replay_rank(const st_trace_graph *graph, const st_replay *replay, size_t rank,
+                               st_trace_breakdown *time, st_errors *errors)
+{
+    const st_trace_rank *r = &graph->ranks[rank];
+    size_t count = 0;
+    st_interval *intervals = malloc((r->trace->event_count + 1) * sizeof *intervals);
+    (void)errors;
+    if (intervals == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < r->trace->event_count; i++) {
+        if (r->tasks[i] == ST_TASK_NONE)
+            continue;
+        st_task_time when = st_replay_task(replay, r->tasks[i]);
+        intervals[count++] = (st_interval){when.ready_ns, when.end_ns,
+                                           r->trace->events[i].class_ == ST_TRACE_COMMUNICATION};
+    }
+    st_intervals_sort(intervals, count);
+    st_busy_breakdown(intervals, count, r->start_ns, end_of(r, replay), time);
+    free(intervals);
+    return ST_OK;
+}
