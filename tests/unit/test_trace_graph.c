@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Graphs of traces. Whether a dependency is there is seen by what a longer task moves: small traces
+ * written here, one kind of dependency each, and published ones where they are at hand.
+ */
+#include "trace_support.h"
+
+/* --- small traces ------------------------------------------------------------------------------
+ */
+
+typedef struct recording {
+    st_buffer text;
+    bool started;
+} recording;
+
+static void begin(recording *r, int rank, int ranks)
+{
+    *r = (recording){0};
+    st_buffer_printf(&r->text,
+                     "{\"distributedInfo\":{\"rank\":%d,\"world_size\":%d},"
+                     "\"traceEvents\":[",
+                     rank, ranks);
+}
+
+static void event(recording *r, const char *category, const char *name, int tid, double ts_us,
+                  double dur_us)
+{
+    st_buffer_printf(&r->text,
+                     "%s\n{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":%d,\"tid\":%d,"
+                     "\"ts\":%.3f,\"dur\":%.3f",
+                     r->started ? "}," : "", category, name, 0, tid, ts_us, dur_us);
+    r->started = true;
+}
+
+static void call(recording *r, const char *name, int tid, double ts_us, double dur_us, int id)
+{
+    event(r, "cuda_runtime", name, tid, ts_us, dur_us);
+    st_buffer_printf(&r->text, ",\"args\":{\"correlation\":%d}", id);
+}
+
+static void kernel(recording *r, const char *name, int stream, double ts_us, double dur_us, int id)
+{
+    event(r, "kernel", name, stream, ts_us, dur_us);
+    st_buffer_printf(&r->text, ",\"args\":{\"device\":0,\"stream\":%d,\"correlation\":%d}", stream,
+                     id);
+}
+
+static void wait_record(recording *r, int stream, int id, int on_stream, int record)
+{
+    event(r, "cuda_sync", "Stream Wait Event", stream, 141, 0);
+    st_buffer_printf(&r->text,
+                     ",\"args\":{\"stream\":%d,\"correlation\":%d,\"wait_on_stream\":%d,"
+                     "\"wait_on_cuda_event_record_corr_id\":%d}",
+                     stream, id, on_stream, record);
+}
+
+/* A launch 5 us before its kernel. */
+static void launch(recording *r, const char *name, int stream, double ts_us, double dur_us, int id)
+{
+    call(r, "cudaLaunchKernel", 1, ts_us - 5, 3, id);
+    kernel(r, name, stream, ts_us, dur_us, id);
+}
+
+static st_trace *end(recording *r, st_errors *errors)
+{
+    st_buffer_text(&r->text, r->started ? "}]}" : "]}");
+    assert_false(r->text.failed);
+    st_trace *trace = trace_of(r->text.data, false, errors);
+    if (trace == NULL)
+        fail_msg("%s", said(errors));
+    st_buffer_free(&r->text);
+    return trace;
+}
+
+/* --- a graph and its replay --------------------------------------------------------------------
+ */
+
+typedef struct played {
+    st_trace *ranks[2];
+    st_trace_set set;
+    st_trace_graph *graph;
+    st_replay *replay;
+} played;
+
+static void play(played *p, st_errors *errors)
+{
+    p->set = (st_trace_set){.ranks = p->ranks, .count = p->ranks[1] != NULL ? 2 : 1};
+    if (st_trace_graph_make(&p->set, &p->graph, errors) != ST_OK)
+        fail_msg("%s", said(errors));
+    p->replay = st_replay_create(p->graph->graph);
+    assert_non_null(p->replay);
+    assert_int_equal(st_replay_run(p->replay, errors), ST_OK);
+}
+
+static void stop(played *p)
+{
+    st_replay_destroy(p->replay);
+    st_trace_graph_destroy(p->graph);
+    st_trace_destroy(p->ranks[0]);
+    st_trace_destroy(p->ranks[1]);
+}
+
+/* The task of the kernel with a name. */
+static st_task_id task_of(const played *p, size_t rank, const char *name)
+{
+    const st_trace *trace = p->ranks[rank];
+    for (size_t i = 0; i < trace->event_count; i++) {
+        if (p->graph->ranks[rank].tasks[i] != ST_TASK_NONE &&
+            strcmp(trace->names[trace->events[i].name], name) == 0)
+            return p->graph->ranks[rank].tasks[i];
+    }
+    fail_msg("no kernel %s", name);
+    return ST_TASK_NONE;
+}
+
+static int64_t start_of(const played *p, size_t rank, const char *name)
+{
+    return st_replay_task(p->replay, task_of(p, rank, name)).ready_ns;
+}
+
+/* By how much `name` moves when `longer` takes 1.5 ms more. */
+static int64_t moved_by(played *p, const char *longer, const char *name)
+{
+    st_graph *graph = p->graph->graph;
+    st_task_id task = task_of(p, 0, longer);
+    int64_t before = start_of(p, 0, name);
+    int64_t duration = st_graph_task(graph, task).duration_ns;
+    assert_int_equal(st_graph_set_duration(graph, task, duration + 1500000, NULL), ST_OK);
+    assert_int_equal(st_replay_run(p->replay, NULL), ST_OK);
+    int64_t after = start_of(p, 0, name);
+    assert_int_equal(st_graph_set_duration(graph, task, duration, NULL), ST_OK);
+    assert_int_equal(st_replay_run(p->replay, NULL), ST_OK);
+    return after - before;
+}
+
+/* With all delays kept a replay is the recording: the same start of every GPU task. */
+static void check_recorded(const played *p)
+{
+    for (size_t r = 0; r < p->set.count; r++) {
+        const st_trace *trace = p->ranks[r];
+        int64_t shift = p->graph->ranks[r].start_ns - trace->events[0].start_ns;
+        for (size_t i = 0; i < trace->event_count; i++) {
+            st_task_id task = p->graph->ranks[r].tasks[i];
+            if (task == ST_TASK_NONE)
+                continue;
+            st_task_time time = st_replay_task(p->replay, task);
+            assert_int_equal(time.ready_ns - shift, trace->events[i].start_ns);
+            assert_int_equal(time.end_ns - time.ready_ns, trace->events[i].duration_ns);
+        }
+    }
+}
+
+static st_trace_edges edges_of(const played *p, st_trace_edge_kind kind)
+{
+    return p->graph->ranks[0].edges[kind];
+}
+
+/* --- tests ---------------------------------------------------------------------------------------
+ */
+
+static void test_streams_run_apart(void **state)
+{
+    recording r;
+    played p = {0};
+    begin(&r, 0, 1);
+    launch(&r, "a", 7, 100, 30.5, 11);
+    launch(&r, "b", 7, 150, 10.25, 12);
+    launch(&r, "c", 9, 170, 5.125, 13);
+    p.ranks[0] = end(&r, *state);
+    play(&p, *state);
+    check_recorded(&p);
+    assert_int_equal(edges_of(&p, ST_TRACE_EDGE_LAUNCH).exact, 3);
+    assert_int_equal(edges_of(&p, ST_TRACE_EDGE_STREAM).exact, 1);
+    assert_int_equal(edges_of(&p, ST_TRACE_EDGE_THREAD).exact, 2);
+    assert_int_equal(moved_by(&p, "a", "b"), 1500000 - (150 - 130) * 1000 + 500);
+    assert_int_equal(moved_by(&p, "a", "c"), 0);
+    assert_int_equal(p.graph->ranks[0].launch_lag_ns, 5000);
+    stop(&p);
+}
+
+static void test_exact_wait(void **state)
+{
+    recording r;
+    played p = {0};
+    begin(&r, 0, 1);
+    launch(&r, "other", 5, 90, 3, 10);
+    launch(&r, "a", 7, 100, 30.5, 11);
+    call(&r, "cudaEventRecord", 1, 101, 1, 20);
+    launch(&r, "later", 7, 140, 3, 12);
+    call(&r, "cudaStreamWaitEvent", 1, 141, 1, 21);
+    launch(&r, "c", 9, 150, 5, 13);
+    wait_record(&r, 9, 21, 7, 20);
+    p.ranks[0] = end(&r, *state);
+    play(&p, *state);
+    check_recorded(&p);
+    assert_int_equal(edges_of(&p, ST_TRACE_EDGE_STREAMS).exact, 1);
+    assert_int_equal(edges_of(&p, ST_TRACE_EDGE_STREAMS).inferred, 0);
+    assert_true(moved_by(&p, "a", "c") > 1400000);
+    assert_int_equal(moved_by(&p, "later", "c"), 0);
+    assert_int_equal(moved_by(&p, "other", "c"), 0);
+    stop(&p);
+}
+
+/* Without the profiler's records: what was launched before the event was recorded. */
+static void test_inferred_wait(void **state)
+{
+    recording r;
+    played p = {0};
+    begin(&r, 0, 1);
+    launch(&r, "a", 7, 100, 30.5, 11);
+    call(&r, "cudaEventRecord", 1, 101, 1, 20);
+    call(&r, "cudaStreamWaitEvent", 1, 141, 1, 21);
+    launch(&r, "c", 9, 150, 5, 13);
+    launch(&r, "d", 9, 160, 5, 14);
+    p.ranks[0] = end(&r, *state);
+    play(&p, *state);
+    check_recorded(&p);
+    assert_int_equal(edges_of(&p, ST_TRACE_EDGE_STREAMS).inferred, 1);
+    assert_true(moved_by(&p, "a", "c") > 1400000);
+    stop(&p);
+}
+
+static void test_contradicted_wait(void **state)
+{
+    recording r;
+    played p = {0};
+    begin(&r, 0, 1);
+    launch(&r, "early", 5, 90, 3, 10);
+    launch(&r, "a", 7, 100, 530.5, 11); /* still runs when c begins */
+    call(&r, "cudaStreamWaitEvent", 1, 141, 1, 21);
+    launch(&r, "c", 9, 150, 5, 13);
+    p.ranks[0] = end(&r, *state);
+    play(&p, *state);
+    check_recorded(&p);
+    assert_int_equal(edges_of(&p, ST_TRACE_EDGE_STREAMS).contradicted, 1);
+    assert_int_equal(edges_of(&p, ST_TRACE_EDGE_STREAMS).inferred, 1);
+    assert_int_equal(moved_by(&p, "a", "c"), 0);
+    assert_true(moved_by(&p, "early", "c") > 1400000);
+    stop(&p);
+}
+
+static void test_host_waits(void **state)
+{
+    static const char *const calls[] = {"cudaStreamSynchronize", "cudaDeviceSynchronize",
+                                        "cudaEventSynchronize", "hipDeviceSynchronize"};
+    for (size_t i = 0; i < COUNT(calls); i++) {
+        recording r;
+        played p = {0};
+        begin(&r, 0, 1);
+        launch(&r, "a", 7, 100, 30.5, 11);
+        call(&r, calls[i], 1, 110, 25, 12);
+        launch(&r, "b", 9, 150, 5, 13);
+        p.ranks[0] = end(&r, *state);
+        play(&p, *state);
+        check_recorded(&p);
+        st_trace_edges edges = edges_of(&p, ST_TRACE_EDGE_SYNC);
+        assert_int_equal(edges.exact + edges.inferred, 1);
+        assert_int_equal(moved_by(&p, "a", "b"), 1500000);
+        stop(&p);
+    }
+}
+
+static void test_blocking_copy(void **state)
+{
+    recording r;
+    played p = {0};
+    begin(&r, 0, 1);
+    launch(&r, "a", 7, 100, 30.5, 11);
+    call(&r, "cudaMemcpyAsync", 1, 110, 50, 12);
+    event(&r, "gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", 7, 140, 15);
+    st_buffer_text(&r.text, ",\"args\":{\"stream\":7,\"correlation\":12}");
+    launch(&r, "b", 9, 170, 5, 13);
+    p.ranks[0] = end(&r, *state);
+    play(&p, *state);
+    check_recorded(&p);
+    assert_int_equal(edges_of(&p, ST_TRACE_EDGE_SYNC).exact, 1);
+    assert_true(moved_by(&p, "a", "b") > 1400000);
+    stop(&p);
+}
+
+/* A graph of kernels has one call; work from before the recording has none. */
+static void test_odd_launches(void **state)
+{
+    recording r;
+    played p = {0};
+    begin(&r, 0, 1);
+    kernel(&r, "orphan", 7, 40, 20, 3);
+    call(&r, "cudaGraphLaunch", 1, 90, 5, 11);
+    kernel(&r, "a", 7, 100, 30, 11);
+    kernel(&r, "b", 9, 105, 30, 11);
+    kernel(&r, "c", 7, 131, 4, 11);
+    kernel(&r, "early", 11, 150, 4, 12); /* before its call: the clocks differ */
+    call(&r, "cudaLaunchKernel", 1, 155, 5, 12);
+    p.ranks[0] = end(&r, *state);
+    play(&p, *state);
+    assert_int_equal(edges_of(&p, ST_TRACE_EDGE_LAUNCH).exact, 4);
+    assert_int_equal(p.graph->ranks[0].pinned, 1);
+    assert_int_equal(start_of(&p, 0, "orphan"), 0);
+    assert_int_equal(start_of(&p, 0, "b"), 65000);
+    assert_true(moved_by(&p, "orphan", "a") > 1400000); /* one stream */
+    assert_int_equal(moved_by(&p, "orphan", "b"), 0);
+    stop(&p);
+}
+
+static void test_threads_wake_each_other(void **state)
+{
+    recording r;
+    played p = {0};
+    begin(&r, 0, 1);
+    call(&r, "cudaLaunchKernel", 2, 10, 3, 5); /* the second thread is there, and pauses */
+    kernel(&r, "z", 5, 20, 3, 5);
+    launch(&r, "a", 7, 400, 30, 11);
+    call(&r, "cudaDeviceSynchronize", 1, 410, 30, 12);
+    call(&r, "cudaLaunchKernel", 2, 450, 3, 13); /* 10 us after the first one went quiet */
+    kernel(&r, "b", 9, 460, 3, 13);
+    p.ranks[0] = end(&r, *state);
+    play(&p, *state);
+    check_recorded(&p);
+    assert_int_equal(edges_of(&p, ST_TRACE_EDGE_THREAD).inferred, 1);
+    assert_int_equal(moved_by(&p, "a", "b"), 1500000);
+    stop(&p);
+}
+
+static void test_overlap_on_a_stream(void **state)
+{
+    recording r;
+    played p = {0};
+    begin(&r, 0, 1);
+    launch(&r, "a", 7, 100, 30, 11);
+    launch(&r, "b", 7, 120, 20, 12);
+    p.ranks[0] = end(&r, *state);
+    play(&p, *state);
+    assert_int_equal(start_of(&p, 0, "b"), 35000);
+    assert_int_equal(st_replay_task(p.replay, task_of(&p, 0, "b")).end_ns, 45000);
+    stop(&p);
+}
+
+static void test_steps(void **state)
+{
+    recording r;
+    played p = {0};
+    begin(&r, 0, 1);
+    event(&r, "user_annotation", "ProfilerStep#4", 1, 90, 80);
+    launch(&r, "a", 7, 100, 30.5, 11);
+    call(&r, "cudaDeviceSynchronize", 1, 110, 25, 12);
+    p.ranks[0] = end(&r, *state);
+    play(&p, *state);
+    const st_trace_rank *rank = &p.graph->ranks[0];
+    assert_int_equal(rank->step_count, 1);
+    assert_int_equal(st_replay_task(p.replay, rank->steps[1]).end_ns, 75000);
+    stop(&p);
+}
+
+/* --- ranks ---------------------------------------------------------------------------------------
+ */
+
+enum { NO_METADATA, COMMUNICATOR, SEQUENCE };
+
+static const char reduce[] = "ncclDevKernel_AllReduce_Sum_f16_RING_LL";
+
+/* Three collectives; the second rank's clock is 2 s ahead, and it comes late to the second one. */
+static void make_ranks(played *p, int level, st_errors *errors)
+{
+    for (int rank = 0; rank < 2; rank++) {
+        recording r;
+        double ahead = rank == 1 ? 2e6 : 0;
+        const double starts[] = {100, rank == 1 ? 250 : 200, 300};
+        const double ends[] = {120, 260, 315.5};
+        begin(&r, rank, 2);
+        launch(&r, "work", 7, ahead + 90 + rank, 8, 50);
+        for (int i = 0; i < 3; i++) {
+            launch(&r, reduce, 20, ahead + starts[i], ends[i] - starts[i], 60 + i);
+            if (level == NO_METADATA)
+                continue;
+            r.text.length--; /* args go on */
+            st_buffer_text(&r.text, ",\"Collective name\":\"allreduce\",\"Group size\":2,"
+                                    "\"Process Group Name\":\"3\"");
+            if (level == SEQUENCE)
+                st_buffer_printf(&r.text, ",\"Seq\":%d", 40 + i);
+            st_buffer_text(&r.text, "}");
+        }
+        p->ranks[rank] = end(&r, errors);
+    }
+    play(p, errors);
+}
+
+static void test_ranks_meet(void **state)
+{
+    for (int i = NO_METADATA; i <= SEQUENCE; i++) {
+        played p = {0};
+        make_ranks(&p, i, *state);
+        check_recorded(&p);
+        assert_int_equal(p.graph->meetings.exact, i == SEQUENCE ? 3 : 0);
+        assert_int_equal(p.graph->meetings.inferred, i == SEQUENCE ? 0 : 3);
+        assert_int_equal(p.graph->meetings.contradicted, 0);
+        assert_int_equal(p.graph->ranks[1].clock_ns, -2000000000);
+        assert_int_equal(p.graph->most_apart_ns, 0);
+        /* The transfer is what follows the last arrival. */
+        st_task_id tasks[2] = {ST_TASK_NONE, ST_TASK_NONE};
+        for (size_t rank = 0; rank < 2; rank++) {
+            size_t seen = 0;
+            for (size_t k = 0; k < p.ranks[rank]->event_count; k++) {
+                const st_trace_event *e = &p.ranks[rank]->events[k];
+                if (e->kind == ST_TRACE_KERNEL && e->class_ == ST_TRACE_COMMUNICATION &&
+                    seen++ == 1)
+                    tasks[rank] = p.graph->ranks[rank].tasks[k];
+            }
+            assert_int_equal(st_graph_task(p.graph->graph, tasks[rank]).duration_ns, 10000);
+        }
+        assert_int_equal(st_replay_task(p.replay, tasks[0]).start_ns,
+                         st_replay_task(p.replay, tasks[1]).ready_ns);
+        stop(&p);
+    }
+}
+
+/* One rank's recording began a collective later. */
+static void test_ranks_cut_differently(void **state)
+{
+    played p = {0};
+    static const char *const names[] = {"ncclA", "ncclB", "ncclC", "ncclB", "ncclD"};
+    for (int rank = 0; rank < 2; rank++) {
+        recording r;
+        begin(&r, rank, 2);
+        for (int i = rank; i < 5; i++)
+            launch(&r, names[i], 20, 100 + 50 * i - rank, 20 + rank, 60 + i);
+        p.ranks[rank] = end(&r, *state);
+    }
+    play(&p, *state);
+    assert_int_equal(p.graph->meetings.inferred, 4);
+    assert_int_equal(p.graph->meetings.contradicted, 0);
+    stop(&p);
+}
+
+static void test_ranks_that_do_not_fit(void **state)
+{
+    played p = {0};
+    for (int rank = 0; rank < 2; rank++) {
+        recording r;
+        begin(&r, rank, 2);
+        launch(&r, "ncclA", 20, 1000, 20, 60);
+        launch(&r, "ncclA", 20, 2000, 20, 61);
+        launch(&r, rank == 0 ? "ncclB" : "ncclC", 20, 3000, 20, 62);
+        launch(&r, "ncclA", 20, rank == 0 ? 4000 : 9000, 20, 63); /* cannot be one */
+        p.ranks[rank] = end(&r, *state);
+    }
+    play(&p, *state);
+    check_recorded(&p);
+    assert_int_equal(p.graph->meetings.inferred, 2);
+    assert_int_equal(p.graph->meetings.contradicted, 2);
+    stop(&p);
+}
+
+static void test_no_gpu_work(void **state)
+{
+    recording r;
+    begin(&r, 0, 1);
+    call(&r, "cudaGetDevice", 1, 10, 3, 5);
+    st_trace *trace = end(&r, *state);
+    st_trace_set set = {.ranks = &trace, .count = 1};
+    st_trace_graph *graph = NULL;
+    assert_int_equal(st_trace_graph_make(&set, &graph, *state), ST_ERR_VALUE);
+    assert_non_null(strstr(said(*state), "t.json: error: the trace has no GPU work"));
+    st_trace_destroy(trace);
+}
+
+/* --- published traces ----------------------------------------------------------------------------
+ */
+
+static double share(int64_t part_ns, const st_trace_breakdown *time)
+{
+    return 100 * (double)part_ns / (double)time->window_ns;
+}
+
+static double most_points(const st_trace_breakdown *a, const st_trace_breakdown *b)
+{
+    double most = fabs(share(a->exposed_compute_ns, a) - share(b->exposed_compute_ns, b));
+    most = fmax(
+        most, fabs(share(a->exposed_communication_ns, a) - share(b->exposed_communication_ns, b)));
+    most = fmax(most, fabs(share(a->overlapped_ns, a) - share(b->overlapped_ns, b)));
+    return fmax(most, fabs(share(a->idle_ns, a) - share(b->idle_ns, b)));
+}
+
+/* Every rank: shares within `points` and length within `percent` of the recording. */
+static void compare_ranks(const st_trace_graph *graph, const st_replay *replay, double points,
+                          double percent, st_errors *errors)
+{
+    st_arena *arena = st_arena_create();
+    for (size_t i = 0; i < graph->set->count; i++) {
+        st_trace_summary summary;
+        st_trace_breakdown time;
+        assert_int_equal(st_trace_summarize(graph->set->ranks[i], arena, &summary, errors), ST_OK);
+        assert_int_equal(st_trace_replay_rank(graph, replay, i, &time, errors), ST_OK);
+        double length = 100 * ((double)time.window_ns / (double)summary.time.window_ns - 1);
+        if (most_points(&summary.time, &time) > points || fabs(length) > percent)
+            fail_msg("%s: %.3f points, %.3f %%", graph->set->ranks[i]->file,
+                     most_points(&summary.time, &time), length);
+    }
+    st_arena_destroy(arena);
+}
+
+static void check_set(const char *name, double points, double percent, st_errors *errors)
+{
+    char path[512];
+    const char *data = getenv("STEPTIME_DATA");
+    const char *const paths[] = {path};
+    st_trace_set *set = NULL;
+    st_trace_graph *graph = NULL;
+    (void)snprintf(path, sizeof path, "%s/traces/%s", data != NULL ? data : "../shared/data", name);
+    if (st_trace_set_read(paths, 1, NULL, &set, errors) != ST_OK) {
+        print_message("[ SKIPPED  ] %s is not there (STEPTIME_DATA)\n", path);
+        skip();
+    }
+    assert_int_equal(st_trace_graph_make(set, &graph, errors), ST_OK);
+    st_replay *replay = st_replay_create(graph->graph);
+    assert_non_null(replay);
+    assert_int_equal(st_replay_run(replay, errors), ST_OK);
+    compare_ranks(graph, replay, 0.05, 0.01, errors); /* with its delays it is the recording */
+    assert_int_equal(st_trace_graph_delays(graph, false, errors), ST_OK);
+    assert_int_equal(st_replay_run(replay, errors), ST_OK);
+    compare_ranks(graph, replay, points, percent, errors);
+    st_replay_destroy(replay);
+    st_trace_graph_destroy(graph);
+    st_trace_set_destroy(set);
+}
+
+static void test_published_sets(void **state)
+{
+    check_set("01_megatron_tp8_a100", 1, 1, *state);
+    check_set("03_dlrm_v100x8", 1, 1, *state);
+}
+
+/* One rank of eight: what waits for the others is in its kernels. */
+static void test_published_rank(void **state)
+{
+    check_set("07_hta_a100_rank3of8_2022/control.json.gz", 4, 2, *state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_streams_run_apart, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_exact_wait, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_inferred_wait, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_contradicted_wait, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_host_waits, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_blocking_copy, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_odd_launches, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_threads_wake_each_other, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_overlap_on_a_stream, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_steps, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_ranks_meet, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_ranks_cut_differently, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_ranks_that_do_not_fit, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_no_gpu_work, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_published_sets, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_published_rank, make_errors, drop_errors),
+    };
+    return cmocka_run_group_tests_name("trace_graph", tests, NULL, NULL);
+}
