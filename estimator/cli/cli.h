@@ -50,6 +50,7 @@ typedef enum cli_option_id {
     CLI_COLOR,
     CLI_CONSTANTS,
     CLI_CSV,
+    CLI_DELAYS,
     CLI_DEPTH,
     CLI_FORMAT,
     CLI_GROUP,
@@ -244,6 +245,7 @@ extern const cli_verb cli_verb_import_megatron;
 extern const cli_verb cli_verb_trace_summary;
 extern const cli_verb cli_verb_trace_graph;
 extern const cli_verb cli_verb_trace_replay;
+extern const cli_verb cli_verb_trace_export;
 extern const cli_verb cli_verb_validate;
 extern const cli_verb cli_verb_fit;
 extern const cli_verb cli_verb_docs;

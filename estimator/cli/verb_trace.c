@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* steptime trace summary, trace graph, trace replay */
+/* steptime trace summary, trace graph, trace replay, trace export */
 #include "cli/cli.h"
 #include "report/trace_replay.h"
 
@@ -31,6 +31,19 @@ static const cli_example summary_examples[] = {
 
 static const cli_option graph_options[] = {
     ROW_PARTIAL, CLI_ROW_JSON, CLI_ROW_CSV, CLI_ROW_OUTPUT, CLI_ROW_END,
+};
+
+static const cli_option export_options[] = {
+    ROW_PARTIAL,
+    {CLI_DELAYS, CLI_FLAG, CLI_WORD_NONE, 0, "delays", NULL, NULL,
+     "keep what tasks were late without a known reason"},
+    CLI_ROW_OUTPUT,
+    CLI_ROW_END,
+};
+
+static const cli_example export_examples[] = {
+    {"steptime trace export traces/ -o replay.json", "open replay.json in ui.perfetto.dev"},
+    {NULL, NULL},
 };
 
 static const cli_example graph_examples[] = {
@@ -105,6 +118,28 @@ static int run_graph(cli_run *run)
     return cli_exit_code(run, status);
 }
 
+static int run_export(cli_run *run)
+{
+    st_trace_set *set = NULL;
+    st_trace_graph *graph = NULL;
+    st_replay *replay = NULL;
+    st_status status = read_set(run, &set);
+    if (status == ST_OK)
+        status = st_trace_graph_make(set, &graph, run->errors);
+    if (status == ST_OK)
+        status = st_trace_graph_delays(graph, cli_is_given(run, CLI_DELAYS), run->errors);
+    if (status == ST_OK) {
+        replay = st_replay_create(graph->graph);
+        status = replay == NULL ? ST_ERR_MEMORY : st_replay_run(replay, run->errors);
+    }
+    if (status == ST_OK)
+        status = st_trace_export(graph, replay, &run->result, run->errors);
+    st_replay_destroy(replay);
+    st_trace_graph_destroy(graph);
+    st_trace_set_destroy(set);
+    return cli_exit_code(run, status);
+}
+
 static int run_replay(cli_run *run)
 {
     st_trace_set *set = NULL;
@@ -161,6 +196,20 @@ const cli_verb cli_verb_trace_replay = {
     .examples = replay_examples,
     .options = graph_options,
     .run = run_replay,
+};
+
+const cli_verb cli_verb_trace_export = {
+    .name = "trace export",
+    .arguments = "FILE|FOLDER...",
+    .minimum = 1,
+    .maximum = SIZE_MAX,
+    .words = {CLI_WORD_FILE, CLI_WORD_FILE},
+    .summary = "write the replay of a recorded step as a trace",
+    .doc = "The trace opens in Perfetto (ui.perfetto.dev) and chrome://tracing: a process for each "
+           "rank, a line for each thread and stream. 'steptime trace' reads it, too.",
+    .examples = export_examples,
+    .options = export_options,
+    .run = run_export,
 };
 
 const cli_verb cli_verb_trace_summary = {

@@ -36,6 +36,10 @@ void st_trace_graph_text(const st_trace_graph *graph, st_arena *arena, st_buffer
 void st_trace_graph_json(const st_trace_graph *graph, st_buffer *buffer);
 void st_trace_graph_csv(const st_trace_graph *graph, st_buffer *buffer);
 
+/* Appends a replay that ran, as a trace. ST_ERR_LIMIT beyond five million tasks. */
+st_status st_trace_export(const st_trace_graph *graph, const st_replay *replay, st_buffer *buffer,
+                          st_errors *errors) ST_NODISCARD;
+
 /* The members window_ns to idle_ns of an open object. */
 void st_trace_breakdown_json(st_json *json, const st_trace_breakdown *time);
 
