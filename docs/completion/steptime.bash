@@ -64,7 +64,7 @@ _steptime() {
     fi
     if [[ $verb == trace ]]; then
         if ((COMP_CWORD == 2)); then
-            _steptime_words 'summary' "$word"
+            _steptime_words 'summary graph replay export' "$word"
             return
         fi
         verb="$verb ${COMP_WORDS[2]}"
@@ -271,6 +271,18 @@ _steptime() {
             _steptime_files -f -- "$word"
             return
             ;;
+        'trace graph:--output' | 'trace graph:-o')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'trace replay:--output' | 'trace replay:-o')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'trace export:--output' | 'trace export:-o')
+            _steptime_files -f -- "$word"
+            return
+            ;;
         'validate:--table')
             _steptime_files -f -- "$word"
             return
@@ -383,6 +395,9 @@ _steptime() {
         'import hf') _steptime_words '--help --cluster --set --assume --path --output' "$word" ;;
         'import megatron') _steptime_words '--help --cluster --set --path --output' "$word" ;;
         'trace summary') _steptime_words '--help --partial --top --json --csv --output' "$word" ;;
+        'trace graph') _steptime_words '--help --partial --json --csv --output' "$word" ;;
+        'trace replay') _steptime_words '--help --partial --json --csv --output' "$word" ;;
+        'trace export') _steptime_words '--help --partial --delays --output' "$word" ;;
         'validate') _steptime_words '--help --table --rows --constants --sheet --set --all --json --csv --path --output --color' "$word" ;;
         'fit') _steptime_words '--help --table --rows --vary --loss --scale --group --output --sheet --constants --set --json --path --color' "$word" ;;
         'docs') _steptime_words '--help --path --output' "$word" ;;
@@ -444,6 +459,24 @@ _steptime() {
             _steptime_files -f -- "$word"
             ;;
         'trace summary:'*)
+            _steptime_files -f -- "$word"
+            ;;
+        'trace graph:1')
+            _steptime_files -f -- "$word"
+            ;;
+        'trace graph:'*)
+            _steptime_files -f -- "$word"
+            ;;
+        'trace replay:1')
+            _steptime_files -f -- "$word"
+            ;;
+        'trace replay:'*)
+            _steptime_files -f -- "$word"
+            ;;
+        'trace export:1')
+            _steptime_files -f -- "$word"
+            ;;
+        'trace export:'*)
             _steptime_files -f -- "$word"
             ;;
         'validate:1')
