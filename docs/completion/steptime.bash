@@ -28,14 +28,14 @@ _steptime() {
     if [[ $word == '=' ]]; then word=; fi
     if [[ $before == '=' ]]; then before=${COMP_WORDS[COMP_CWORD - 2]}; fi
     local _steptime_verbs='estimate explain sheet list traffic compare import trace validate fit docs completion help'
-    local _steptime_keys='name= sheet= recompute= attention= model.name= model.layers= model.hidden= model.heads= model.kv_heads= model.head_dim= model.ffn= model.gated= model.bias= model.norm= model.dropout= model.causal= model.tied= model.vocabulary= model.vocabulary_multiple= model.positions= model.q_lora= model.kv_lora= model.rope_dim= model.v_dim= model.experts= model.top_k= model.expert_ffn= model.shared_ffn= model.dense_layers= model.moe_every= model.imbalance= model.capacity_factor= model.layer_list= batch.global= batch.micro= batch.sequence= parallel.tp= parallel.pp= parallel.dp= parallel.cp= parallel.ep= parallel.expert_tp= parallel.virtual_stages= parallel.schedule= parallel.first_stage_layers= parallel.last_stage_layers= parallel.sequence_parallel= parallel.zero= parallel.scatter_gather= parallel.order= precision.weights= precision.gradients= precision.optimizer= precision.communication= precision.fp8= precision.fused_wgrad= overlap.gradients= overlap.parameters= overlap.tp= overlap.pp= overlap.cp= overlap.ep= train.tokens= measured.step_time= measured.memory= cluster.name= cluster.nodes= cluster.gpus_per_node= cluster.gpu_utilization= cluster.nic_bandwidth= cluster.bandwidth.tp= cluster.bandwidth.pp= cluster.bandwidth.dp= cluster.price= cluster.pue= cluster.gpu.name= cluster.gpu.peak_fp16= cluster.gpu.peak_bf16= cluster.gpu.peak_fp8= cluster.gpu.peak_fp32= cluster.gpu.gemm_efficiency= cluster.gpu.memory= cluster.gpu.memory_bandwidth= cluster.gpu.link_bandwidth= cluster.gpu.power='
+    local _steptime_keys='name= sheet= refine= recompute= attention= model.name= model.layers= model.hidden= model.heads= model.kv_heads= model.head_dim= model.ffn= model.gated= model.bias= model.norm= model.dropout= model.causal= model.tied= model.vocabulary= model.vocabulary_multiple= model.positions= model.q_lora= model.kv_lora= model.rope_dim= model.v_dim= model.experts= model.top_k= model.expert_ffn= model.shared_ffn= model.dense_layers= model.moe_every= model.imbalance= model.capacity_factor= model.layer_list= batch.global= batch.micro= batch.sequence= parallel.tp= parallel.pp= parallel.dp= parallel.cp= parallel.ep= parallel.expert_tp= parallel.virtual_stages= parallel.schedule= parallel.first_stage_layers= parallel.last_stage_layers= parallel.sequence_parallel= parallel.zero= parallel.scatter_gather= parallel.order= precision.weights= precision.gradients= precision.optimizer= precision.communication= precision.fp8= precision.fused_wgrad= overlap.gradients= overlap.parameters= overlap.tp= overlap.pp= overlap.cp= overlap.ep= train.tokens= measured.step_time= measured.memory= cluster.name= cluster.nodes= cluster.gpus_per_node= cluster.gpu_utilization= cluster.nic_bandwidth= cluster.bandwidth.tp= cluster.bandwidth.pp= cluster.bandwidth.dp= cluster.price= cluster.pue= cluster.gpu.name= cluster.gpu.peak_fp16= cluster.gpu.peak_bf16= cluster.gpu.peak_fp8= cluster.gpu.peak_fp32= cluster.gpu.gemm_efficiency= cluster.gpu.memory= cluster.gpu.memory_bandwidth= cluster.gpu.link_bandwidth= cluster.gpu.power='
     if ((COMP_CWORD == 1)); then
         _steptime_words "$_steptime_verbs --help --version" "$word"
         return
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-            '=' | --sheet | --set | --xlsx | --path | --output | -o | --color | --depth | --format | --by | --svg | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --top | --table | --rows | --constants | --vary | --loss | --scale | --group | --output | -o)
+            '=' | --sheet | --set | --refine | --xlsx | --path | --output | -o | --color | --depth | --format | --by | --svg | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --top | --table | --rows | --constants | --vary | --loss | --scale | --group | --output | -o)
                 ((i++))
                 if [[ ${COMP_WORDS[i]} == '=' ]]; then ((i++)); fi
                 ;;
@@ -81,6 +81,10 @@ _steptime() {
             compopt -o nospace 2>/dev/null
             return
             ;;
+        'estimate:--refine')
+            :
+            return
+            ;;
         'estimate:--xlsx')
             _steptime_files -f -- "$word"
             return
@@ -109,6 +113,10 @@ _steptime() {
         'explain:--set')
             _steptime_words "$_steptime_keys" "$word"
             compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'explain:--refine')
+            :
             return
             ;;
         'explain:--path')
@@ -383,8 +391,8 @@ _steptime() {
     esac
     if [[ $word == -* ]]; then
         case $verb in
-        'estimate') _steptime_words '--help --sheet --set --all --json --csv --xlsx --path --output --color' "$word" ;;
-        'explain') _steptime_words '--help --depth --sheet --set --json --path --output --color' "$word" ;;
+        'estimate') _steptime_words '--help --sheet --set --refine --all --json --csv --xlsx --path --output --color' "$word" ;;
+        'explain') _steptime_words '--help --depth --sheet --set --refine --json --path --output --color' "$word" ;;
         'sheet check') _steptime_words '--help --path' "$word" ;;
         'sheet show') _steptime_words '--help --program --json --path --output --color' "$word" ;;
         'sheet list') _steptime_words '--help --json --csv --path --output' "$word" ;;

@@ -19,8 +19,15 @@ typedef struct chunk {
     max_align_t data[];
 } chunk;
 
+typedef struct deferred {
+    struct deferred *previous;
+    void (*release)(void *context);
+    void *context;
+} deferred;
+
 struct st_arena {
     chunk *newest;
+    deferred *latest;
     size_t next_chunk_bytes;
 };
 
@@ -36,6 +43,8 @@ void st_arena_destroy(st_arena *arena)
 {
     if (arena == NULL)
         return;
+    for (const deferred *one = arena->latest; one != NULL; one = one->previous)
+        one->release(one->context);
     for (chunk *one = arena->newest; one != NULL;) {
         chunk *previous = one->previous;
         free(one);
@@ -88,6 +97,16 @@ void *st_arena_alloc(st_arena *arena, size_t count, size_t size_bytes)
     void *memory = (char *)one->data + one->used_bytes;
     one->used_bytes += bytes;
     return memory;
+}
+
+bool st_arena_defer(st_arena *arena, void (*release)(void *context), void *context)
+{
+    deferred *one = st_arena_alloc(arena, 1, sizeof *one);
+    if (one == NULL)
+        return false;
+    *one = (deferred){.previous = arena->latest, .release = release, .context = context};
+    arena->latest = one;
+    return true;
 }
 
 char *st_arena_copy(st_arena *arena, const char *text, size_t length)

@@ -60,6 +60,7 @@ typedef enum cli_option_id {
     CLI_PARTIAL,
     CLI_PATH,
     CLI_PROGRAM,
+    CLI_REFINE,
     CLI_ROWS,
     CLI_SCALE,
     CLI_SET,
@@ -199,6 +200,12 @@ void cli_write_completion(st_buffer *buffer);
     {                                                                                              \
         CLI_PATH, CLI_MANY, CLI_WORD_FOLDER, 0, "path", "DIR", NULL,                               \
             "look for sheets and configurations in DIR first; may be repeated"                     \
+    }
+#define CLI_ROW_REFINE                                                                             \
+    {                                                                                              \
+        CLI_REFINE, CLI_MANY, CLI_WORD_NONE, 0, "refine", "PLUGIN", NULL,                          \
+            "let this plugin stand in for open functions and cells, instead of the job's own; "    \
+            "'none' for none; may be repeated, in order of preference"                             \
     }
 #define CLI_ROW_SET                                                                                \
     {                                                                                              \

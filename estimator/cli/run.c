@@ -51,6 +51,8 @@ st_status cli_load_job(cli_run *run, const st_paths *paths, st_estimate *estimat
 {
     st_request request = {.job = run->arguments[0], .sheet = cli_value(run, CLI_SHEET)};
     st_status status = cli_values(run, CLI_SET, &request.sets, &request.set_count);
+    if (status == ST_OK)
+        status = cli_values(run, CLI_REFINE, &request.refine, &request.refine_count);
     if (status != ST_OK)
         return status;
     return st_estimate_load(paths, &request, run->arena, estimate, run->errors);

@@ -7,6 +7,7 @@
 static const cli_option options[] = {
     CLI_ROW_SHEET,
     CLI_ROW_SET,
+    CLI_ROW_REFINE,
     CLI_ROW_ALL,
     CLI_ROW_JSON,
     CLI_ROW_CSV,

@@ -12,6 +12,7 @@ static const cli_option options[] = {
      "inputs"},
     CLI_ROW_SHEET,
     CLI_ROW_SET,
+    CLI_ROW_REFINE,
     CLI_ROW_JSON,
     CLI_ROW_PATH,
     CLI_ROW_OUTPUT,

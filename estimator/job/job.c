@@ -109,6 +109,12 @@ const char *st_job_section_name(const st_job *job, const char *section)
     return found != NULL ? job->section_names[st_section_index(found)] : NULL;
 }
 
+const st_refinement *st_job_refinements(const st_job *job, size_t *count)
+{
+    *count = job->refinement_count;
+    return job->refinements;
+}
+
 const st_job_value *st_job_value_of(const st_job *job, const char *path)
 {
     const st_key *key = st_key_find(path);

@@ -24,6 +24,11 @@ static const st_key keys[] = {
      "what reports call the job; the file's name where it is left out"},
     {"sheet", ST_KEY_TEXT, NULL, NULL, 0, 0, "megatron",
      "the sheet that estimates the job, by name or path"},
+    {ST_REFINE, ST_KEY_TEXT, NULL, NULL, 0, 0, NULL,
+     "plugins that stand in for open functions and cells of the sheet, in order of preference: a "
+     "list of names or of maps `{plugin, options, fallback, profile}` (docs/plugins.md); `none` "
+     "for "
+     "none"},
     {"recompute", ST_KEY_ENUM, NULL, "none selective full", 0, 0, NULL,
      "which activations the backward pass computes again"},
     {"attention", ST_KEY_ENUM, NULL, "flash unfused", 0, 0, "flash",

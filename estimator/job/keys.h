@@ -6,6 +6,7 @@
 #include "steptime/job.h"
 
 #define ST_CONSTANTS "constants"
+#define ST_REFINE    "refine"
 
 /*
  * The least positive value, as an inclusive minimum: quantities such as bandwidths are above 0.

@@ -19,7 +19,11 @@ struct st_job {
     size_t constant_count;
     size_t constant_capacity;
     const char **section_names; /* one per section of the table, NULL where absent */
+    st_refinement *refinements;
+    size_t refinement_count;
 };
+
+enum { ST_MAX_REFINEMENTS = 32, ST_MAX_PLUGIN_ID = 64 };
 
 /* One --set, split and looked up. Exactly one of key, section and constant is set. */
 typedef struct st_set {
@@ -56,6 +60,11 @@ void st_loader_read_job(st_loader *loader, const char *name);
 /* Reads a section from a file by name or path, in place of all that the section had. */
 void st_loader_read_section(st_loader *loader, const st_key_section *section, const char *name,
                             st_place place);
+
+/* Reads the value of `refine`; its text is the plugins' names, "a,b". NULL where it is faulty. */
+const char *st_loader_read_refine(st_loader *loader, const st_yaml_node *node);
+/* The same from one text, "a,b" or "none". False where it is faulty, which has been reported. */
+bool st_loader_split_refine(st_loader *loader, const st_value_text *value);
 
 /* The constant of that path, made where it does not exist; NULL when there are too many. */
 st_job_value *st_loader_constant(st_loader *loader, const char *path, st_place place);

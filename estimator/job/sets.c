@@ -194,6 +194,9 @@ static void apply_key(st_loader *loader, const st_set *set)
     double number = 0;
     st_status status = st_value_parse(set->key, &set->value, &number, loader->errors);
     st_loader_note(loader, status);
+    if (status == ST_OK && strcmp(set->key->path, ST_REFINE) == 0 &&
+        !st_loader_split_refine(loader, &set->value))
+        return;
     if (status == ST_OK)
         loader->job->values[st_key_index(set->key)] = (st_job_value){
             .path = set->key->path,

@@ -68,7 +68,8 @@ static void compare(const st_estimate *estimate, st_case *item)
 static st_status run_case(const st_paths *paths, st_arena *arena, st_case *item, st_errors *errors)
 {
     st_estimate estimate = {0};
-    st_request request = {item->job, item->sheet, item->sets, item->set_count};
+    st_request request = {
+        .job = item->job, .sheet = item->sheet, .sets = item->sets, .set_count = item->set_count};
     st_status status = st_estimate_load(paths, &request, arena, &estimate, errors);
     if (status == ST_OK)
         status = choose_cells(item, &estimate, arena, errors);

@@ -3,6 +3,7 @@
 #include "report/estimate.h"
 
 #include "report/groups.h"
+#include "steptime/plugins.h"
 #include "timeline/builtin.h"
 
 #include <string.h>
@@ -59,6 +60,66 @@ static st_status bind_inputs(st_arena *arena, st_estimate *estimate, st_errors *
     return ST_OK;
 }
 
+/* What --refine asks for, as the job would. */
+static st_status read_refine(const st_request *request, st_arena *arena,
+                             const st_refinement **refinements, size_t *count, st_errors *errors)
+{
+    st_refinement *list = st_arena_alloc(arena, request->refine_count + 1, sizeof *list);
+    const st_place place = {.file = "--refine"};
+    if (list == NULL)
+        return ST_ERR_MEMORY;
+    *count = 0;
+    for (size_t i = 0; i < request->refine_count; i++) {
+        const char *name = request->refine[i];
+        if (strcmp(name, "none") == 0 && request->refine_count == 1)
+            break;
+        for (size_t j = 0; j < *count; j++)
+            if (strcmp(list[j].plugin, name) == 0)
+                return st_errors_add(errors,
+                                     &(st_error){.status = ST_ERR_USAGE,
+                                                 .place = place,
+                                                 .message = st_errors_text(
+                                                     errors, "plugin '%s' is named twice", name)});
+        list[(*count)++] = (st_refinement){.plugin = name, .place = place};
+    }
+    *refinements = list;
+    return ST_OK;
+}
+
+/* The plugins' providers and then, where no plugin gives the same, the library's own. */
+static st_status gather_providers(const st_paths *paths, const st_request *request,
+                                  const st_provider_list *builtin, st_arena *arena,
+                                  st_estimate *estimate, st_errors *errors)
+{
+    const st_provider *const *plugins = NULL;
+    size_t count = 0;
+    const st_refinement *refinements = st_job_refinements(estimate->job, &count);
+    st_status status = request->refine_count == 0
+                           ? ST_OK
+                           : read_refine(request, arena, &refinements, &count, errors);
+    if (status == ST_OK)
+        status = st_plugins_refine(paths, estimate->job, estimate->sheet, refinements, count, arena,
+                                   &plugins, &estimate->plugin_count, errors);
+    if (status != ST_OK)
+        return status;
+    const st_provider **all =
+        st_arena_alloc(arena, estimate->plugin_count + builtin->count + 1, sizeof *all);
+    if (all == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < estimate->plugin_count; i++)
+        all[i] = plugins[i];
+    estimate->providers = all;
+    estimate->provider_count = estimate->plugin_count;
+    for (size_t i = 0; i < builtin->count; i++) {
+        bool taken = false;
+        for (size_t j = 0; j < estimate->plugin_count; j++)
+            taken = taken || strcmp(all[j]->name, builtin->items[i]->name) == 0;
+        if (!taken)
+            all[estimate->provider_count++] = builtin->items[i];
+    }
+    return ST_OK;
+}
+
 st_status st_estimate_load(const st_paths *paths, const st_request *request, st_arena *arena,
                            st_estimate *estimate, st_errors *errors)
 {
@@ -73,8 +134,8 @@ st_status st_estimate_load(const st_paths *paths, const st_request *request, st_
     if (status == ST_OK)
         status =
             st_builtin_providers(paths, estimate->job, estimate->sheet, arena, &builtin, errors);
-    estimate->providers = builtin.items;
-    estimate->provider_count = builtin.count;
+    if (status == ST_OK)
+        status = gather_providers(paths, request, &builtin, arena, estimate, errors);
     return status;
 }
 

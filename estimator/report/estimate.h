@@ -16,6 +16,9 @@ typedef struct st_request {
     const char *sheet; /* in place of the job's own; NULL: none */
     const char *const *sets;
     size_t set_count;
+    const char *const
+        *refine; /* plugins in place of the job's own, "none" for none; NULL: its own */
+    size_t refine_count;
 } st_request;
 
 /* A cell or input with the section that shows it. */
@@ -34,8 +37,9 @@ typedef struct st_estimate {
     const st_bound_input *inputs; /* in the sheet's order */
     const double *input_values;
     size_t input_count;
-    const st_provider *const *providers; /* the library's own, for this job */
+    const st_provider *const *providers; /* plugins' and the library's own, for this job */
     size_t provider_count;
+    size_t plugin_count; /* of the providers: the first ones are plugins' */
     const st_program *program;
     st_shown *shown; /* the program's outputs */
     size_t shown_count;

@@ -8,6 +8,7 @@
  */
 #include "sheet/show.h"
 
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -22,6 +23,7 @@ typedef struct st_explainer {
     size_t steps;
     bool failed; /* the explanation has a hole */
     bool out_of_memory;
+    st_errors *errors;
 } st_explainer;
 
 static st_explanation *explain_cell(st_explainer *explainer, size_t index, int depth);
@@ -53,6 +55,7 @@ static st_explanation *new_step(st_explainer *explainer, st_explain_kind kind, c
     step->formula = "";
     step->numbers = "";
     step->provider = "";
+    step->refusal = "";
     return step;
 }
 
@@ -172,12 +175,58 @@ static void explain_formula(st_explainer *explainer, st_explanation *step,
     explain_operands(explainer, step, shown->expr, shown->scope, depth);
 }
 
+/* Parts that do not sum to the value are of no use, but no reason to hold back the rest. */
+static void check_parts(st_explainer *explainer, const st_provider *provider,
+                        const st_provider_account *account, double value)
+{
+    const double tolerance = 1e-9;
+    double sum = 0;
+    bool any = false;
+    for (size_t i = 0; i < account->count; i++) {
+        any = any || account->terms[i].part;
+        sum += account->terms[i].part ? account->terms[i].value : 0;
+    }
+    if (!any || fabs(sum - value) <= tolerance * fabs(value)) {
+        return;
+    }
+    char is[ST_QUANTITY_TEXT];
+    char should[ST_QUANTITY_TEXT];
+    (void)st_errors_add(
+        explainer->errors,
+        &(st_error){.status = ST_ERR_PROVIDER,
+                    .severity = ST_SEVERITY_WARNING,
+                    .message = st_errors_text(
+                        explainer->errors,
+                        "the parts that provider '%s' gives for '%s' sum to %s, not to %s",
+                        provider->source, provider->name,
+                        st_quantity_format(sum, &provider->unit, ST_STYLE_UNIT, is, sizeof(is)),
+                        st_quantity_format(value, &provider->unit, ST_STYLE_UNIT, should,
+                                           sizeof(should)))});
+}
+
+/* What the provider says itself. */
+static void add_account(st_explainer *explainer, st_explanation *step,
+                        const st_sheet_function *function, const st_provider *provider,
+                        st_scope arguments)
+{
+    st_provider_account account;
+    double value = st_session_ask(&explainer->session, function, provider, arguments, &account);
+    step->provider = provider->source;
+    if (!isfinite(value)) {
+        step->refusal = account.refusal != NULL ? account.refusal : "no usable value";
+        return;
+    }
+    step->terms = account.terms;
+    step->term_count = account.count;
+    check_parts(explainer, provider, &account, value);
+}
+
 /* What a provider was given: the cells that it reads. */
 static void explain_provided_cell(st_explainer *explainer, st_explanation *step,
                                   const st_provider *provider, int depth)
 {
     const st_sheet *sheet = explainer->session.program->sheet;
-    step->provider = provider->source;
+    add_account(explainer, step, NULL, provider, NULL);
     if (depth == 0) {
         step->cut = provider->argument_count > 0;
         return;
@@ -247,8 +296,10 @@ static st_explanation *explain_call(st_explainer *explainer, const st_expr *call
     step->type = function->type;
     step->place = function->place;
     step->value = st_session_value(&explainer->session, call, scope);
-    step->provider = provider == NULL ? "" : provider->source;
     step->formula_value = step->value;
+    if (provider != NULL) {
+        add_account(explainer, step, function, provider, arguments);
+    }
     if (function->expr != NULL) {
         st_formula_view shown = {.text = function->formula,
                                  .expr = function->expr,
@@ -289,7 +340,7 @@ st_status st_program_explain(const st_program *program, const double *inputs, co
                              int depth, st_arena *arena, const st_explanation **explanation,
                              st_errors *errors)
 {
-    st_explainer explainer = {.arena = arena};
+    st_explainer explainer = {.arena = arena, .errors = errors};
     size_t cell_index = 0;
     size_t input_index = 0;
     st_status status = find(program, cell, &cell_index, &input_index, errors);

@@ -15,122 +15,59 @@ enum { MAX_WORK = 20000000 };
 
 /* --- providers ------------------------------------------------------------------------------- */
 
-static st_status refuse_provider(const st_provider *provider, const char *reason, st_errors *errors)
-{
-    return st_errors_add(
-        errors, &(st_error){.status = ST_ERR_PROVIDER,
-                            .message = st_errors_text(errors, "the provider '%s' for '%s' %s",
-                                                      provider->source, provider->name, reason)});
-}
-
-static st_status bind_function(st_lowering *lowering, size_t index, const st_provider *provider,
-                               st_errors *errors)
-{
-    const st_sheet_function *function = &lowering->sheet->functions[index];
-    if (!function->open) {
-        return refuse_provider(provider, "fits no open function: this one is closed", errors);
-    }
-    if (function->type.kind != ST_TYPE_NUMBER) {
-        return refuse_provider(provider, "gives a number, but the function no number", errors);
-    }
-    if (lowering->function_providers[index] != NULL) {
-        return refuse_provider(provider, "comes second: there is one already", errors);
-    }
-    if (provider->argument_count != function->argument_count) {
-        return refuse_provider(provider, "takes another number of arguments", errors);
-    }
-    bool same = st_dimension_equal(provider->unit.dimension, function->type.unit.dimension);
-    for (size_t i = 0; i < provider->argument_count; i++) {
-        same = same && st_dimension_equal(provider->argument_units[i].dimension,
-                                          function->arguments[i].type.unit.dimension);
-    }
-    if (!same) {
-        return refuse_provider(provider, "has other units than the sheet declares", errors);
-    }
-    lowering->function_providers[index] = provider;
-    return ST_OK;
-}
-
-static st_status bind_cell(st_lowering *lowering, size_t index, const st_provider *provider,
-                           st_errors *errors)
-{
-    const st_sheet *sheet = lowering->sheet;
-    const st_sheet_cell *cell = &sheet->cells[index];
-    if (!cell->open) {
-        return refuse_provider(provider, "fits no open cell: this one is closed", errors);
-    }
-    if (cell->type.kind != ST_TYPE_NUMBER) {
-        return refuse_provider(provider, "gives a number, but the cell holds no number", errors);
-    }
-    if (lowering->cell_providers[index] != NULL) {
-        return refuse_provider(provider, "comes second: there is one already", errors);
-    }
-    if (!st_dimension_equal(provider->unit.dimension, cell->type.unit.dimension)) {
-        return refuse_provider(provider, "has another unit than the sheet declares", errors);
-    }
-    if (provider->argument_count > ST_EXPR_MAX_ARGUMENTS) {
-        return refuse_provider(provider, "reads more than 64 cells", errors);
-    }
-    for (size_t i = 0; i < provider->argument_count; i++) {
-        const st_sheet_cell *operand = st_sheet_find_cell(sheet, provider->argument_names[i]);
-        const st_sheet_input *input = st_sheet_find_input(sheet, provider->argument_names[i]);
-        if (operand == NULL && input == NULL) {
-            return refuse_provider(provider, "reads a cell that the sheet does not have", errors);
-        }
-        st_dimension dimension =
-            operand != NULL ? operand->type.unit.dimension : input->type.unit.dimension;
-        if (!st_dimension_equal(provider->argument_units[i].dimension, dimension)) {
-            return refuse_provider(provider, "reads a cell in another unit", errors);
-        }
-    }
-    lowering->cell_providers[index] = provider;
-    lowering->has_cell_providers = true;
-    return ST_OK;
-}
-
-static st_status bind_provider(st_lowering *lowering, const st_provider *provider,
-                               st_errors *errors)
-{
-    size_t index = 0;
-    if (st_names_get(&lowering->sheet->function_names, provider->name, &index)) {
-        return bind_function(lowering, index, provider, errors);
-    }
-    if (st_names_get(&lowering->sheet->cell_names, provider->name, &index)) {
-        return bind_cell(lowering, index, provider, errors);
-    }
-    return refuse_provider(provider, "fits no function and no cell of the sheet", errors);
-}
-
 st_status st_lowering_begin(st_lowering *lowering, const st_sheet *sheet,
                             const st_program_options *options, st_arena *arena, st_errors *errors)
 {
     *lowering = (st_lowering){.sheet = sheet, .graph = {.arena = arena}};
     lowering->cells = st_arena_alloc(arena, sheet->cell_count + 1, sizeof(*lowering->cells));
-    lowering->cell_providers =
-        st_arena_alloc(arena, sheet->cell_count + 1, sizeof(*lowering->cell_providers));
-    lowering->function_providers =
-        st_arena_alloc(arena, sheet->function_count + 1, sizeof(*lowering->function_providers));
     lowering->searched =
         st_arena_alloc(arena, sheet->function_count + 1, sizeof(*lowering->searched));
-    if (lowering->cells == NULL || lowering->cell_providers == NULL ||
-        lowering->function_providers == NULL || lowering->searched == NULL) {
+    lowering->marked = st_arena_alloc(arena, sheet->function_count + 1, sizeof(*lowering->marked));
+    if (lowering->cells == NULL || lowering->searched == NULL || lowering->marked == NULL) {
         return st_errors_add(errors,
                              &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
     }
     for (size_t i = 0; i < sheet->cell_count; i++) {
         lowering->cells[i] = ST_NO_VALUE;
     }
-    st_status status = ST_OK;
-    for (size_t i = 0; i < options->provider_count; i++) {
-        st_status bound = bind_provider(lowering, options->providers[i], errors);
-        status = status == ST_OK ? bound : status;
-    }
+    st_bindings bindings = {0};
+    st_status status = st_bind_providers(sheet, options, arena, &bindings, errors);
+    lowering->cell_providers = bindings.cells;
+    lowering->function_providers = bindings.functions;
+    lowering->has_readers = bindings.has_readers;
     lowering->order = sheet->cell_order;
-    if (status == ST_OK && lowering->has_cell_providers) {
+    if (status == ST_OK && bindings.has_readers) {
         /* A provider may read cells that the formula does not. */
-        status = st_order_cells(sheet, lowering->cell_providers, arena, &lowering->order, errors);
+        status = st_order_cells(sheet, &bindings, arena, &lowering->order, errors);
     }
     return status;
+}
+
+uint32_t st_lowering_read(st_lowering *lowering, const st_read *read, st_scope arguments)
+{
+    switch (read->kind) {
+    case ST_READ_ARGUMENT:
+        return arguments[read->index];
+    case ST_READ_CELL:
+        return lowering->cells[read->index];
+    case ST_READ_INPUT:
+        return st_graph_input(&lowering->graph, (uint32_t)read->index);
+    case ST_READ_NOTHING:
+        break;
+    }
+    return ST_NO_VALUE;
+}
+
+/* `function` and its `arguments` are NULL where the provider gives a cell. */
+static uint32_t call_provider(st_lowering *lowering, const st_sheet_function *function,
+                              const st_provider *provider, st_scope arguments)
+{
+    uint32_t reads[ST_EXPR_MAX_ARGUMENTS];
+    for (size_t i = 0; i < provider->argument_count; i++) {
+        st_read read = st_provider_read(lowering->sheet, function, provider, i);
+        reads[i] = st_lowering_read(lowering, &read, arguments);
+    }
+    return st_graph_call(&lowering->graph, provider, reads);
 }
 
 /* --- expressions ----------------------------------------------------------------------------- */
@@ -144,7 +81,11 @@ static uint32_t lower_call(st_lowering *lowering, const st_expr *expr, st_scope 
         arguments[i] = st_lower(lowering, expr->children[i], scope);
     }
     if (provider != NULL) {
-        return st_graph_call(&lowering->graph, provider, arguments);
+        uint32_t value = call_provider(lowering, function, provider, arguments);
+        return provider->fallback && function->expr != NULL
+                   ? st_graph_binary(&lowering->graph, ST_OP_OTHERWISE, value,
+                                     st_lower(lowering, function->expr, arguments))
+                   : value;
     }
     /* Without a body, it stands in a formula that a provider replaces: nothing needs its value. */
     return function->expr == NULL ? ST_NO_VALUE : st_lower(lowering, function->expr, arguments);
@@ -271,10 +212,41 @@ uint32_t st_lower(st_lowering *lowering, const st_expr *expr, st_scope scope)
 
 /* --- cells ----------------------------------------------------------------------------------- */
 
+static void mark_reads(const st_lowering *lowering, const st_sheet_function *function,
+                       const st_provider *provider, bool *needed)
+{
+    for (size_t i = 0; i < provider->argument_count; i++) {
+        st_read read = st_provider_read(lowering->sheet, function, provider, i);
+        if (read.kind == ST_READ_CELL) {
+            needed[read.index] = true;
+        }
+    }
+}
+
+static void mark_function(const st_lowering *lowering, size_t index, bool *needed)
+{
+    const st_sheet_function *function = &lowering->sheet->functions[index];
+    const st_provider *provider = lowering->function_providers[index];
+    /* Once only: functions that call functions twice each would take for ever. */
+    if (!lowering->has_readers || lowering->marked[index]) {
+        return;
+    }
+    lowering->marked[index] = true;
+    if (provider != NULL) {
+        mark_reads(lowering, function, provider, needed);
+    }
+    if (function->expr != NULL && (provider == NULL || provider->fallback)) {
+        st_lowering_mark(lowering, function->expr, needed);
+    }
+}
+
 void st_lowering_mark(const st_lowering *lowering, const st_expr *expr, bool *needed)
 {
     if (expr->kind == ST_EXPR_NAME && expr->name_kind == ST_NAME_CELL) {
         needed[expr->index] = true;
+    }
+    if (expr->name_kind == ST_NAME_FUNCTION) {
+        mark_function(lowering, expr->index, needed);
     }
     for (size_t i = 0; i < expr->child_count; i++) {
         st_lowering_mark(lowering, expr->children[i], needed);
@@ -283,45 +255,27 @@ void st_lowering_mark(const st_lowering *lowering, const st_expr *expr, bool *ne
 
 static void mark_operands(const st_lowering *lowering, size_t cell, bool *needed)
 {
-    const st_sheet *sheet = lowering->sheet;
     const st_provider *provider = lowering->cell_providers[cell];
-    if (provider == NULL) {
-        st_lowering_mark(lowering, sheet->cells[cell].expr, needed);
-        return;
+    if (provider != NULL) {
+        mark_reads(lowering, NULL, provider, needed);
     }
-    for (size_t i = 0; i < provider->argument_count; i++) {
-        size_t index = 0;
-        if (st_names_get(&sheet->cell_names, provider->argument_names[i], &index)) {
-            needed[index] = true;
-        }
+    if (provider == NULL || provider->fallback) {
+        st_lowering_mark(lowering, lowering->sheet->cells[cell].expr, needed);
     }
-}
-
-static uint32_t call_cell_provider(st_lowering *lowering, const st_provider *provider)
-{
-    uint32_t arguments[ST_EXPR_MAX_ARGUMENTS];
-    for (size_t i = 0; i < provider->argument_count; i++) {
-        size_t index = 0;
-        if (st_names_get(&lowering->sheet->cell_names, provider->argument_names[i], &index)) {
-            arguments[i] = lowering->cells[index];
-        } else if (st_names_get(&lowering->sheet->input_names, provider->argument_names[i],
-                                &index)) {
-            arguments[i] = st_graph_input(&lowering->graph, (uint32_t)index);
-        } else {
-            arguments[i] = ST_NO_VALUE;
-        }
-    }
-    return st_graph_call(&lowering->graph, provider, arguments);
 }
 
 static st_status search_function(st_lowering *lowering, size_t index, st_errors *errors)
 {
     const st_sheet_function *function = &lowering->sheet->functions[index];
+    const st_provider *provider = lowering->function_providers[index];
     /* Once only: functions that call functions twice each would take for ever. */
-    if (lowering->function_providers[index] != NULL || lowering->searched[index]) {
+    if (lowering->searched[index]) {
         return ST_OK;
     }
     lowering->searched[index] = true;
+    if (provider != NULL && (!provider->fallback || function->expr == NULL)) {
+        return ST_OK;
+    }
     if (function->expr != NULL) {
         return st_lowering_search(lowering, function->expr, errors);
     }
@@ -364,9 +318,14 @@ st_status st_lowering_status(const st_lowering *lowering, st_errors *errors)
 static void lower_cell(st_lowering *lowering, size_t cell)
 {
     const st_provider *provider = lowering->cell_providers[cell];
-    lowering->cells[cell] = provider != NULL
-                                ? call_cell_provider(lowering, provider)
-                                : st_lower(lowering, lowering->sheet->cells[cell].expr, NULL);
+    const st_expr *expr = lowering->sheet->cells[cell].expr;
+    uint32_t value = provider == NULL ? st_lower(lowering, expr, NULL)
+                                      : call_provider(lowering, NULL, provider, NULL);
+    if (provider != NULL && provider->fallback) {
+        value = st_graph_binary(&lowering->graph, ST_OP_OTHERWISE, value,
+                                st_lower(lowering, expr, NULL));
+    }
+    lowering->cells[cell] = value;
 }
 
 st_status st_lowering_cells(st_lowering *lowering, bool *needed, st_errors *errors)
@@ -379,7 +338,8 @@ st_status st_lowering_cells(st_lowering *lowering, bool *needed, st_errors *erro
         }
     }
     for (size_t i = 0; i < sheet->cell_count; i++) {
-        if (needed[i] && lowering->cell_providers[i] == NULL) {
+        if (needed[i] &&
+            (lowering->cell_providers[i] == NULL || lowering->cell_providers[i]->fallback)) {
             st_status searched = st_lowering_search(lowering, sheet->cells[i].expr, errors);
             status = status == ST_OK ? searched : status;
         }

@@ -3,6 +3,7 @@
 #ifndef STEPTIME_SHEET_LOWER_H
 #define STEPTIME_SHEET_LOWER_H
 
+#include "sheet/binding.h"
 #include "sheet/graph.h"
 
 typedef struct st_lowering {
@@ -12,9 +13,10 @@ typedef struct st_lowering {
     const st_provider **cell_providers;     /* per cell, NULL: the formula */
     const st_provider **function_providers; /* per function */
     size_t *order;                          /* of evaluation of the cells */
-    bool has_cell_providers;
-    bool *searched; /* per function: its calls are known to have bodies, or were reported */
-    size_t work;    /* nodes walked, against exponential inlining */
+    bool has_readers; /* some provider reads cells, or gives one: formulas do not tell the order */
+    bool *marked;     /* per function: the cells that its providers read are marked */
+    bool *searched;   /* per function: its calls are known to have bodies, or were reported */
+    size_t work;      /* nodes walked, against exponential inlining */
     bool too_large;
 } st_lowering;
 
@@ -33,8 +35,10 @@ void st_lowering_rest(st_lowering *lowering);
 /* Reports every function that a tree calls and that has neither formula nor provider. */
 st_status st_lowering_search(st_lowering *lowering, const st_expr *expr,
                              st_errors *errors) ST_NODISCARD;
-/* Marks the cells that a tree reads. */
+/* Marks the cells that a tree reads, and those that providers of the functions in it read. */
 void st_lowering_mark(const st_lowering *lowering, const st_expr *expr, bool *needed);
+/* The value of what a provider reads; `arguments` are those of the function it stands in for. */
+uint32_t st_lowering_read(st_lowering *lowering, const st_read *read, st_scope arguments);
 
 /* The value of a tree; cells that it reads must be lowered. ST_NO_VALUE when it fails. */
 uint32_t st_lower(st_lowering *lowering, const st_expr *expr, st_scope scope);

@@ -40,7 +40,8 @@
     X(EQUAL, "==", (x == y ? 1.0 : 0.0) + (st_taint(x) + st_taint(y)))                             \
     X(UNEQUAL, "!=", (x != y ? 1.0 : 0.0) + (st_taint(x) + st_taint(y)))                           \
     X(AND, "and", x == 0.0 || y == 0.0 ? 0.0 : (x) * (y))                                          \
-    X(OR, "or", x == 1.0 || y == 1.0 ? 1.0 : x + y)
+    X(OR, "or", x == 1.0 || y == 1.0 ? 1.0 : x + y)                                                \
+    X(OTHERWISE, "otherwise", isfinite(x) ? x : y) /* y where a provider refuses */
 
 typedef enum st_op {
     ST_OP_CONSTANT,

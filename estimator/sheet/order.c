@@ -8,22 +8,27 @@
 
 enum { UNSEEN, OPEN, DONE };
 
-/* A cell (or function) that a formula names, and where; a provider names without a place. */
+/* A cell (or function) that a formula names, and where; a provider of a cell names without a
+ * place, one of a function at the call. */
 typedef struct st_reference {
     size_t node;
     const st_expr *expr;
+    const st_provider *provider; /* it reads the cell; NULL: the formula does */
 } st_reference;
 
 typedef struct st_frame {
     size_t node;
     st_reference *references;
     size_t count;
+    size_t capacity;
     size_t next;
 } st_frame;
 
 typedef struct st_walk {
     const st_sheet *sheet;
-    const st_provider *const *providers; /* per cell; NULL: formulas only */
+    const st_bindings *bindings; /* NULL: formulas only */
+    size_t *walked; /* per function: the turn in which its calls were last looked through */
+    size_t turn;
     st_arena *arena;
     st_errors *errors;
     bool functions; /* over functions, else over cells */
@@ -43,19 +48,66 @@ static bool is_reference(const st_walk *walk, const st_expr *expr)
     return expr->kind == ST_EXPR_NAME && expr->name_kind == ST_NAME_CELL;
 }
 
-static size_t count_references(const st_walk *walk, const st_expr *expr)
+static void out_of_memory(st_walk *walk)
 {
-    size_t count = is_reference(walk, expr) ? 1 : 0;
-    for (size_t i = 0; i < expr->child_count; i++) {
-        count += count_references(walk, expr->children[i]);
-    }
-    return count;
+    st_status status = st_errors_add(
+        walk->errors, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+    walk->status = walk->status == ST_OK ? status : walk->status;
 }
 
-static void list_references(const st_walk *walk, const st_expr *expr, st_frame *frame)
+static void add_reference(st_walk *walk, st_frame *frame, st_reference reference)
+{
+    st_reference *references = st_arena_grow(walk->arena, frame->references, sizeof(*references),
+                                             frame->count + 1, &frame->capacity);
+    if (references == NULL) {
+        out_of_memory(walk);
+        return;
+    }
+    frame->references = references;
+    frame->references[frame->count++] = reference;
+}
+
+/* The cells that a provider reads; `call` is where it stands in for a function. */
+static void list_reads(st_walk *walk, const st_sheet_function *function,
+                       const st_provider *provider, const st_expr *call, st_frame *frame)
+{
+    for (size_t i = 0; i < provider->argument_count; i++) {
+        st_read read = st_provider_read(walk->sheet, function, provider, i);
+        if (read.kind == ST_READ_CELL) {
+            add_reference(walk, frame,
+                          (st_reference){.node = read.index, .expr = call, .provider = provider});
+        }
+    }
+}
+
+/* The cells that providers read in a tree inside of functions, which itself can name none. */
+static void list_calls(st_walk *walk, const st_expr *expr, const st_expr *call, st_frame *frame)
+{
+    if (expr->name_kind == ST_NAME_FUNCTION && walk->walked[expr->index] != walk->turn) {
+        const st_sheet_function *function = &walk->sheet->functions[expr->index];
+        const st_provider *provider = walk->bindings->functions[expr->index];
+        walk->walked[expr->index] = walk->turn;
+        if (provider != NULL) {
+            list_reads(walk, function, provider, call, frame);
+        }
+        if (function->expr != NULL && (provider == NULL || provider->fallback)) {
+            list_calls(walk, function->expr, call, frame);
+        }
+    }
+    for (size_t i = 0; i < expr->child_count; i++) {
+        list_calls(walk, expr->children[i], call, frame);
+    }
+}
+
+static void list_references(st_walk *walk, const st_expr *expr, st_frame *frame)
 {
     if (is_reference(walk, expr)) {
-        frame->references[frame->count++] = (st_reference){.node = expr->index, .expr = expr};
+        add_reference(walk, frame, (st_reference){.node = expr->index, .expr = expr});
+    }
+    if (expr->name_kind == ST_NAME_FUNCTION && walk->bindings != NULL) {
+        const st_expr call = {
+            .kind = ST_EXPR_CALL, .name_kind = ST_NAME_FUNCTION, .index = expr->index};
+        list_calls(walk, &call, expr, frame);
     }
     for (size_t i = 0; i < expr->child_count; i++) {
         list_references(walk, expr->children[i], frame);
@@ -67,36 +119,19 @@ static const char *node_name(const st_walk *walk, size_t node)
     return walk->functions ? walk->sheet->functions[node].name : walk->sheet->cells[node].name;
 }
 
-static void list_provider_references(const st_walk *walk, const st_provider *provider,
-                                     st_frame *frame)
-{
-    for (size_t i = 0; i < provider->argument_count; i++) {
-        size_t node = 0;
-        if (st_names_get(&walk->sheet->cell_names, provider->argument_names[i], &node)) {
-            frame->references[frame->count++] = (st_reference){.node = node};
-        }
-    }
-}
-
 static void push(st_walk *walk, size_t node)
 {
-    const st_provider *provider = walk->providers == NULL ? NULL : walk->providers[node];
+    const st_provider *provider = walk->bindings == NULL ? NULL : walk->bindings->cells[node];
     const st_expr *expr =
         walk->functions ? walk->sheet->functions[node].expr : walk->sheet->cells[node].expr;
     st_frame *frame = &walk->frames[walk->depth++];
     *frame = (st_frame){.node = node};
     walk->states[node] = OPEN;
-    if (provider == NULL && expr == NULL) {
-        return;
+    walk->turn++;
+    if (provider != NULL) {
+        list_reads(walk, NULL, provider, NULL, frame);
     }
-    size_t count = provider != NULL ? provider->argument_count : count_references(walk, expr);
-    frame->references = st_arena_alloc(walk->arena, count + 1, sizeof(*frame->references));
-    if (frame->references == NULL) {
-        walk->status = st_errors_add(
-            walk->errors, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
-    } else if (provider != NULL) {
-        list_provider_references(walk, provider, frame);
-    } else {
+    if (expr != NULL && (provider == NULL || provider->fallback)) {
         list_references(walk, expr, frame);
     }
 }
@@ -135,12 +170,17 @@ static void report_cycle(st_walk *walk, size_t target)
     const st_formula *formula = walk->functions ? &walk->sheet->function_formulas[last->node]
                                                 : &walk->sheet->cell_formulas[last->node];
     const char *what = walk->functions ? "functions call themselves" : "cells need themselves";
+    const st_provider *reader = last->references[last->next - 1].provider;
+    const char *why = reader == NULL
+                          ? ""
+                          : st_errors_text(walk->errors, " (the provider '%s' for '%s' reads %s)",
+                                           reader->source, reader->name, node_name(walk, target));
     (void)st_errors_add(
         walk->errors,
         &(st_error){.status = ST_ERR_CYCLE,
                     .place = st_formula_place_at(formula, expr == NULL ? 0 : expr->offset),
-                    .message = st_errors_text(walk->errors, "%s: %s", what,
-                                              path.data == NULL ? "" : path.data)});
+                    .message = st_errors_text(walk->errors, "%s: %s%s", what,
+                                              path.data == NULL ? "" : path.data, why)});
     st_buffer_free(&path);
 }
 
@@ -172,7 +212,10 @@ static st_status sort_nodes(st_walk *walk, size_t count, size_t **order)
     walk->states = st_arena_alloc(walk->arena, count + 1, sizeof(*walk->states));
     walk->frames = st_arena_alloc(walk->arena, count + 1, sizeof(*walk->frames));
     walk->order = st_arena_alloc(walk->arena, count + 1, sizeof(*walk->order));
-    if (walk->states == NULL || walk->frames == NULL || walk->order == NULL) {
+    walk->walked =
+        st_arena_alloc(walk->arena, walk->sheet->function_count + 1, sizeof(*walk->walked));
+    if (walk->states == NULL || walk->frames == NULL || walk->order == NULL ||
+        walk->walked == NULL) {
         return st_errors_add(walk->errors,
                              &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
     }
@@ -190,9 +233,9 @@ st_status st_order_functions(const st_sheet *sheet, st_arena *arena, size_t **or
     return sort_nodes(&walk, sheet->function_count, order);
 }
 
-st_status st_order_cells(const st_sheet *sheet, const st_provider *const *providers,
-                         st_arena *arena, size_t **order, st_errors *errors)
+st_status st_order_cells(const st_sheet *sheet, const st_bindings *bindings, st_arena *arena,
+                         size_t **order, st_errors *errors)
 {
-    st_walk walk = {.sheet = sheet, .providers = providers, .arena = arena, .errors = errors};
+    st_walk walk = {.sheet = sheet, .bindings = bindings, .arena = arena, .errors = errors};
     return sort_nodes(&walk, sheet->cell_count, order);
 }

@@ -3,14 +3,13 @@
 #ifndef STEPTIME_SHEET_ORDER_H
 #define STEPTIME_SHEET_ORDER_H
 
-#include "sheet/internal.h"
-#include "steptime/program.h"
+#include "sheet/binding.h"
 
 /* Every cycle is reported as the path that closes it, and ST_ERR_CYCLE returned. */
 st_status st_order_functions(const st_sheet *sheet, st_arena *arena, size_t **order,
                              st_errors *errors) ST_NODISCARD;
-/* `providers` holds one per cell (NULL: its formula counts), or is NULL. */
-st_status st_order_cells(const st_sheet *sheet, const st_provider *const *providers,
-                         st_arena *arena, size_t **order, st_errors *errors) ST_NODISCARD;
+/* `bindings` is NULL where formulas alone count. */
+st_status st_order_cells(const st_sheet *sheet, const st_bindings *bindings, st_arena *arena,
+                         size_t **order, st_errors *errors) ST_NODISCARD;
 
 #endif

@@ -69,7 +69,8 @@ st_status st_session_begin(st_session *session, const st_program *program, const
         }
     }
     status = st_lowering_cells(&session->lowering, needed, errors);
-    if (status == ST_OK && session->lowering.has_cell_providers) {
+    session->needed = needed;
+    if (status == ST_OK && session->lowering.has_readers) {
         session->lowering.work = 0;
         st_lowering_rest(&session->lowering);
     }
@@ -110,6 +111,33 @@ void st_session_arguments(st_session *session, const st_expr *call, st_scope sco
         arguments[i] = st_lower(&session->lowering, call->children[i], scope);
     }
     (void)catch_up(session);
+}
+
+double st_session_ask(st_session *session, const st_sheet_function *function,
+                      const st_provider *provider, st_scope arguments, st_provider_account *account)
+{
+    const double *columns[ST_EXPR_MAX_ARGUMENTS];
+    uint32_t reads[ST_EXPR_MAX_ARGUMENTS];
+    for (size_t i = 0; i < provider->argument_count; i++) {
+        st_read read = st_provider_read(session->lowering.sheet, function, provider, i);
+        reads[i] = st_lowering_read(&session->lowering, &read, arguments);
+    }
+    bool ready = catch_up(session);
+    for (size_t i = 0; i < provider->argument_count && ready; i++) {
+        ready = reads[i] < session->value_count;
+        columns[i] = ready ? &session->values[reads[i]] : NULL;
+    }
+    *account = (st_provider_account){0};
+    if (!ready) {
+        return (double)NAN;
+    }
+    double value = st_provider_call_one(provider, columns);
+    if (provider->explain != NULL &&
+        provider->explain(provider->self, columns, session->lowering.graph.arena, account) ==
+            ST_ERR_MEMORY) {
+        session->failed = true;
+    }
+    return value;
 }
 
 double st_session_cell(const st_session *session, size_t cell)

@@ -18,7 +18,8 @@ typedef struct st_session {
     double *values; /* per graph value */
     size_t value_count;
     size_t value_capacity;
-    bool failed; /* memory ran out: values asked for since then mean nothing */
+    const bool *needed; /* per cell: an output or a check needs it */
+    bool failed;        /* memory ran out: values asked for since then mean nothing */
 } st_session;
 
 st_status st_session_begin(st_session *session, const st_program *program, const double *inputs,
@@ -36,6 +37,14 @@ void st_session_arguments(st_session *session, const st_expr *call, st_scope sco
 double st_session_value_of(const st_session *session, uint32_t value);
 /* The value of a cell by its index, as the program has it (a provider's where one is bound). */
 double st_session_cell(const st_session *session, size_t cell);
+
+/*
+ * Asks a provider again, alone: its value (NaN where it refuses) and what it says about it.
+ * `arguments` are those of the function that it stands in for, NULL where that is a cell.
+ */
+double st_session_ask(st_session *session, const st_sheet_function *function,
+                      const st_provider *provider, st_scope arguments,
+                      st_provider_account *account);
 
 /* True where `child` of an operation had no say in the result: a branch not taken. */
 bool st_session_skips(st_session *session, const st_expr *expr, size_t child, st_scope scope);

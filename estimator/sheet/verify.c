@@ -5,6 +5,7 @@
  * A value that is not finite is followed from the output to the first cell all of whose operands
  * are finite, and inside that cell's formula to the first such operation.
  */
+#include "sheet/refined.h"
 #include "sheet/show.h"
 
 #include <assert.h>
@@ -16,8 +17,10 @@ typedef struct st_culprit {
     st_formula_view shown; /* the formula that it stands in */
     const char *name;      /* of the cell or the function; NULL: a check */
     const st_formula *formula;
-    const st_provider *provider; /* it gave the value; NULL: the formula did */
-    size_t next_cell;            /* the search goes on there; SIZE_MAX: it ended */
+    const st_provider *provider;     /* it gave the value; NULL: the formula did */
+    const st_sheet_function *called; /* that the provider stands in for; NULL: a cell */
+    st_scope arguments;              /* of the function */
+    size_t next_cell;                /* the search goes on there; SIZE_MAX: it ended */
 } st_culprit;
 
 typedef struct st_verifier {
@@ -36,6 +39,21 @@ static bool is_bad(double value)
 
 static void blame_expr(st_session *session, const st_expr *expr, st_culprit *culprit);
 
+/* A cell that the provider reads has no value: the search goes on there. */
+static bool blame_reads(const st_session *session, const st_sheet_function *function,
+                        const st_provider *provider, st_culprit *culprit)
+{
+    const st_sheet *sheet = session->program->sheet;
+    for (size_t i = 0; i < provider->argument_count; i++) {
+        st_read read = st_provider_read(sheet, function, provider, i);
+        if (read.kind == ST_READ_CELL && is_bad(st_session_cell(session, read.index))) {
+            culprit->next_cell = read.index;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* One cell of the chain: finds the operation that failed in it, or the next cell to look at. */
 static void blame_one_cell(st_session *session, size_t cell, st_culprit *culprit)
 {
@@ -48,13 +66,8 @@ static void blame_one_cell(st_session *session, size_t cell, st_culprit *culprit
                      .expr = sheet->cells[cell].expr,
                      .provider = provider,
                      .next_cell = SIZE_MAX};
-    for (size_t i = 0; provider != NULL && i < provider->argument_count; i++) {
-        size_t operand = 0;
-        if (st_names_get(&sheet->cell_names, provider->argument_names[i], &operand) &&
-            is_bad(st_session_cell(session, operand))) {
-            culprit->next_cell = operand;
-            return;
-        }
+    if (provider != NULL && blame_reads(session, NULL, provider, culprit)) {
+        return;
     }
     if (provider == NULL) {
         blame_expr(session, sheet->cells[cell].expr, culprit);
@@ -83,18 +96,21 @@ static void blame_function(st_session *session, const st_expr *call, st_culprit 
     const st_sheet *sheet = session->program->sheet;
     const st_sheet_function *function = &sheet->functions[call->index];
     const st_provider *provider = session->lowering.function_providers[call->index];
-    if (provider != NULL || function->expr == NULL) {
-        culprit->provider = provider;
-        culprit->expr = call;
-        return;
-    }
     uint32_t *arguments =
         st_arena_alloc(session->lowering.graph.arena, call->child_count + 1, sizeof(*arguments));
-    if (arguments == NULL) {
+    if (provider != NULL && blame_reads(session, function, provider, culprit)) {
+        return;
+    }
+    if (arguments != NULL) {
+        st_session_arguments(session, call, culprit->shown.scope, arguments);
+    }
+    if (provider != NULL || function->expr == NULL || arguments == NULL) {
+        culprit->provider = provider;
+        culprit->called = function;
+        culprit->arguments = arguments;
         culprit->expr = call;
         return;
     }
-    st_session_arguments(session, call, culprit->shown.scope, arguments);
     culprit->shown = (st_formula_view){.text = function->formula,
                                        .expr = function->expr,
                                        .scope = arguments,
@@ -122,11 +138,25 @@ static void blame_expr(st_session *session, const st_expr *expr, st_culprit *cul
     }
 }
 
-static const char *reason_of(st_session *session, const st_culprit *culprit)
+/* "the provider refuses or gives no usable value: ranks beyond 4096", as far as it says so. */
+static const char *refusal_of(st_session *session, const st_culprit *culprit, st_errors *errors)
+{
+    static const char bare[] = "the provider refuses or gives no usable value";
+    st_provider_account account;
+    if (culprit->called != NULL && culprit->arguments == NULL) {
+        return bare;
+    }
+    (void)st_session_ask(session, culprit->called, culprit->provider, culprit->arguments, &account);
+    return account.refusal == NULL ? bare
+                                   : st_errors_text(errors, "provider '%s' refuses: %s",
+                                                    culprit->provider->source, account.refusal);
+}
+
+static const char *reason_of(st_session *session, const st_culprit *culprit, st_errors *errors)
 {
     const st_expr *expr = culprit->expr;
     if (culprit->provider != NULL) {
-        return "the provider refuses or gives no usable value";
+        return refusal_of(session, culprit, errors);
     }
     if (expr->kind == ST_EXPR_NAME) {
         return "an input without a value";
@@ -198,7 +228,7 @@ static void report_culprit(st_verifier *verifier, const st_culprit *culprit)
             ? ""
             : st_errors_text(errors, " (in function '%s')", culprit->shown.function->name);
     const char *message = st_errors_text(errors, "%s has no value%s: %s in '%.*s'", what, inside,
-                                         reason_of(&verifier->session, culprit),
+                                         reason_of(&verifier->session, culprit, errors),
                                          expr->length > 200 ? 200 : (int)expr->length,
                                          culprit->shown.text + expr->offset);
     if (operands.data != NULL) {
@@ -332,6 +362,36 @@ static void verify_outputs(st_verifier *verifier)
     }
 }
 
+/* Where a formula stands in for a provider that refuses: a warning per cell. */
+static void warn_of_fallbacks(st_verifier *verifier, st_arena *arena)
+{
+    const st_program *program = verifier->session.program;
+    const st_refined *list = NULL;
+    size_t count = 0;
+    if (program->options.provider_count == 0) {
+        return;
+    }
+    verifier->session.failed =
+        st_session_refined(&verifier->session, arena, &list, &count) != ST_OK ||
+        verifier->session.failed;
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].refusal[0] == '\0' || !list[i].provider->fallback) {
+            continue;
+        }
+        const st_sheet_cell *cell = st_sheet_find_cell(program->sheet, list[i].cell);
+        (void)st_errors_add(
+            verifier->errors,
+            &(st_error){.status = ST_ERR_PROVIDER,
+                        .severity = ST_SEVERITY_WARNING,
+                        .place = cell->place,
+                        .message = st_errors_text(
+                            verifier->errors,
+                            "cell '%s' keeps its formula for '%s': provider '%s' refuses: %s",
+                            cell->name, list[i].provider->name, list[i].provider->source,
+                            list[i].refusal)});
+    }
+}
+
 st_status st_program_verify(const st_program *program, const double *inputs, st_errors *errors)
 {
     st_verifier verifier = {.errors = errors};
@@ -353,6 +413,7 @@ st_status st_program_verify(const st_program *program, const double *inputs, st_
     }
     status = verify_checks(&verifier);
     verify_outputs(&verifier);
+    warn_of_fallbacks(&verifier, arena);
     /* That the configuration makes no sense says more than what follows from it. */
     status = status == ST_OK ? verifier.value_status : status;
     if (verifier.session.failed) {

@@ -20,6 +20,13 @@ typedef struct st_arena st_arena;
 
 ST_API st_arena *st_arena_create(void); /* NULL when out of memory */
 ST_API void st_arena_destroy(st_arena *arena);
+/*
+ * Calls `release` with `context` when the arena is destroyed, the latest first, before any memory
+ * is freed: for what lives as long as the arena but is no memory. False when out of memory; then
+ * it is the caller's to release.
+ */
+ST_API bool st_arena_defer(st_arena *arena, void (*release)(void *context),
+                           void *context) ST_NODISCARD;
 /* Zeroed memory for `count` objects of `size_bytes`, aligned for any type; NULL when out of memory
  * or when the product overflows. */
 ST_API void *st_arena_alloc(st_arena *arena, size_t count, size_t size_bytes);

@@ -83,6 +83,28 @@ ST_API const char *st_job_section_name(const st_job *job, const char *section);
 /* NULL when the key is not in the table; origin ST_ORIGIN_NONE when it has no value. */
 ST_API const st_job_value *st_job_value_of(const st_job *job, const char *path);
 
+/* An option of a plugin, as a job writes it. */
+typedef struct st_refinement_option {
+    const char *name;
+    const char *text; /* with its unit */
+    st_place name_place;
+    st_place place; /* of the value */
+} st_refinement_option;
+
+/* One entry of `refine`: a plugin whose providers stand in for open functions and cells. */
+typedef struct st_refinement {
+    const char *plugin;  /* its id */
+    const char *profile; /* name of a set of options, NULL: none */
+    bool fallback; /* the formula stands in for what the plugin refuses; else that is an error */
+    const st_refinement_option *options;
+    size_t option_count;
+    st_place place; /* of the id */
+    st_place profile_place;
+} st_refinement;
+
+/* In order of preference. `refine=none` on the command line leaves none. */
+ST_API const st_refinement *st_job_refinements(const st_job *job, size_t *count);
+
 /* What one input of a sheet got. */
 typedef struct st_bound_input {
     const st_sheet_input *input;

@@ -8,7 +8,7 @@
  *
  * Values that do not exist (division by zero, overflow, logarithm of a negative) travel as values
  * that are not finite and can never turn finite again, except through an `if`, `and` or `or` that
- * does not choose them.
+ * does not choose them, or where a formula stands in for a provider that refuses.
  */
 #ifndef STEPTIME_PROGRAM_H
 #define STEPTIME_PROGRAM_H
@@ -22,10 +22,29 @@ extern "C" {
 typedef struct st_program st_program;
 typedef struct st_workspace st_workspace;
 
+/* A line of what a provider says about one row. */
+typedef struct st_provider_term {
+    const char *name;
+    const char *doc;
+    const char *text; /* shown in place of the value, NULL: none */
+    double value;     /* base units */
+    st_unit unit;
+    bool part; /* the parts sum to the provider's value */
+} st_provider_term;
+
+typedef struct st_provider_account {
+    const st_provider_term *terms;
+    size_t count;
+    const char *refusal; /* why the row is refused; NULL: it is not, or nobody says */
+} st_provider_account;
+
 /*
  * Something that stands in for an open function or cell: evaluates a block of rows from base-unit
- * arguments to base-unit values. For a function the arguments are the function's; for a cell they
- * are the cells or inputs that `argument_names` lists. Must be callable from several threads.
+ * arguments to base-unit values. Must be callable from several threads.
+ *
+ * For a cell `argument_names` are cells or inputs of the sheet. For a function they are, each,
+ * an argument of the function, else a cell or an input; without names they are the function's
+ * arguments in their order.
  */
 typedef struct st_provider {
     const char *name;   /* the open function or cell it replaces */
@@ -34,8 +53,12 @@ typedef struct st_provider {
     const st_unit *argument_units;
     size_t argument_count;
     st_unit unit;
+    bool fallback; /* the formula stands in where a row is refused; else the row has no value */
     /* arguments[i] and values hold `rows` doubles; values that are refused are set to NaN. */
     st_status (*evaluate)(void *self, size_t rows, const double *const *arguments, double *values);
+    /* What is behind the value of one row; may be NULL. `account` is all zero before. */
+    st_status (*explain)(void *self, const double *const *arguments, st_arena *arena,
+                         st_provider_account *account);
     void *self;
 } st_provider;
 
@@ -95,6 +118,22 @@ ST_API st_status st_program_run_one(const st_program *program, st_workspace *wor
 ST_API st_status st_program_verify(const st_program *program, const double *inputs,
                                    st_errors *errors) ST_NODISCARD;
 
+/* What a provider does for a cell in one row. */
+typedef struct st_refined {
+    const char *cell;
+    const st_type *type;
+    const st_provider *provider;
+    const char *refusal; /* why the formula stands in; "" where the provider's value counts */
+} st_refined;
+
+/*
+ * The cells behind the outputs to whose formulas, as the row takes their branches, a provider gives
+ * a function, and those whose value one gives; in the sheet's order, each pair once.
+ */
+ST_API st_status st_program_refined(const st_program *program, const double *inputs,
+                                    st_arena *arena, const st_refined **list, size_t *count,
+                                    st_errors *errors) ST_NODISCARD;
+
 typedef enum st_explain_kind {
     ST_EXPLAIN_INPUT,
     ST_EXPLAIN_CELL,
@@ -110,6 +149,9 @@ typedef struct st_explanation {
     const char *formula;  /* as written; an input: its job key */
     const char *numbers;  /* the formula with values in place of names; "" for an input */
     const char *provider; /* who supplied the value instead of the formula; "" normally */
+    const char *refusal;  /* why the provider's formula stands in for it after all; "" normally */
+    const st_provider_term *terms; /* what the provider says about its value */
+    size_t term_count;
     double value;         /* base units */
     double formula_value; /* what the formula alone gives; differs from value under a provider */
     st_type type;
@@ -124,7 +166,8 @@ typedef struct st_explanation {
 /*
  * Explains a cell or an input for one row of inputs, from the values of the running program.
  * `depth` 0 shows the cell alone, 1 its operands, ...; negative: down to the inputs. The program
- * must have the cell among its outputs.
+ * must have the cell among its outputs. Parts of a provider that do not sum to its value are a
+ * warning.
  */
 ST_API st_status st_program_explain(const st_program *program, const double *inputs,
                                     const char *cell, int depth, st_arena *arena,

@@ -14,6 +14,7 @@
 #include "steptime/paths.h"
 #include "steptime/job.h"
 #include "steptime/placement.h"
+#include "steptime/plugins.h"
 #include "steptime/import.h"
 #include "steptime/graph.h"
 #include "steptime/schedule.h"

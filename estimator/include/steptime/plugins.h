@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Plugins from the host's side: found, loaded, verified, opened with settings, called.
+ *
+ * A plugin lies in ROOT/plugins/NAME/NAME.so, with its data beside it, and calls itself NAME. Roots
+ * are tried in this order, first hit wins: those of the search path (--path folders, STEPTIME_PATH,
+ * the user's folder, see paths.h), the folder of plugins beside the running program, the installed
+ * one. The working folder is never searched, and only a plugin that is asked for by name is loaded.
+ */
+#ifndef STEPTIME_PLUGINS_H
+#define STEPTIME_PLUGINS_H
+
+#include "steptime/job.h"
+#include "steptime/plugin.h"
+#include "steptime/program.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A plugin that is loaded and whose descriptor makes sense. Lives in its arena. */
+typedef struct st_plugin_module st_plugin_module;
+/* One opened with settings. */
+typedef struct st_plugin_instance st_plugin_instance;
+
+/* What an option is to be. */
+typedef struct st_plugin_given {
+    const char *name;
+    const char *text; /* with its unit; NULL: `number` counts */
+    double number;    /* base units */
+    st_place name_place;
+    st_place place; /* of the value */
+} st_plugin_given;
+
+typedef struct st_plugin_entry {
+    const char *id; /* the name of its folder */
+    const char *file;
+    const char *root; /* the folder of plugins that it lies in */
+    bool shadowed;    /* another root has one of the same name, and comes first */
+} st_plugin_entry;
+
+/* Every plugin of every root, by root and then by name. Loads none. */
+ST_API st_status st_plugins_list(const st_paths *paths, st_arena *arena,
+                                 const st_plugin_entry **entries, size_t *count,
+                                 st_errors *errors) ST_NODISCARD;
+
+/*
+ * Loads a plugin by id, or by path where `name` has a '/'. An unknown name is reported with the
+ * nearest one, a plugin that cannot be used with the reason; a file or folder that everybody may
+ * write is warned about. It is unloaded when `arena` is destroyed.
+ */
+ST_API st_status st_plugin_load(const st_paths *paths, const char *name, st_place place,
+                                st_arena *arena, const st_plugin_module **module,
+                                st_errors *errors) ST_NODISCARD;
+
+/* The verified descriptor, with all that lies behind its own size as zero. */
+ST_API const st_plugin *st_plugin_descriptor(const st_plugin_module *module);
+ST_API const char *st_plugin_file(const st_plugin_module *module);
+/* Index of the provider (option) of that name, SIZE_MAX where there is none. */
+ST_API size_t st_plugin_find_provider(const st_plugin_module *module, const char *name);
+ST_API size_t st_plugin_find_option(const st_plugin_module *module, const char *name);
+/* The default of an option in base units (a choice: its index; a text: 0). */
+ST_API double st_plugin_default(const st_plugin_module *module, size_t option);
+
+/*
+ * Opens an instance; later ones of `given` win. Unknown options are reported with the nearest one,
+ * values of another dimension or out of range with what is expected, all at once. The module must
+ * outlive the instance.
+ */
+ST_API st_status st_plugin_open(const st_plugin_module *module, const st_plugin_given *given,
+                                size_t count, st_place place, st_plugin_instance **instance,
+                                st_errors *errors) ST_NODISCARD;
+ST_API void st_plugin_close(st_plugin_instance *instance); /* NULL is fine */
+ST_API const st_plugin_module *st_plugin_module_of(const st_plugin_instance *instance);
+
+/*
+ * Evaluates a block of rows. columns[i] is argument i in base units, NULL for an optional one.
+ * values[row] is not finite or negative where the plugin refuses. ST_ERR_PROVIDER where the whole
+ * block failed. May be called by several threads at once.
+ */
+ST_API st_status st_plugin_evaluate(const st_plugin_instance *instance, size_t provider,
+                                    size_t rows, const double *const *columns,
+                                    double *values) ST_NODISCARD;
+
+/* What the plugin says about one row; see st_provider_account. ST_ERR_MEMORY or ST_OK. */
+ST_API st_status st_plugin_explain(const st_plugin_instance *instance, size_t provider,
+                                   const double *const *columns, st_arena *arena,
+                                   st_provider_account *account) ST_NODISCARD;
+
+/* What the plugin logged as warnings since it was last asked becomes warnings at `place`. */
+ST_API void st_plugin_take_warnings(const st_plugin_instance *instance, st_place place,
+                                    st_errors *errors);
+
+/*
+ * The providers of `refinements` for the open functions and cells of a sheet, the first plugin that
+ * has one counts. Reports plugins that cannot be used, faulty options, units that do not agree, and
+ * plugins that fit nothing in the sheet, each at its place. Lives in `arena`, with which the
+ * instances are closed.
+ */
+ST_API st_status st_plugins_refine(const st_paths *paths, const st_job *job, const st_sheet *sheet,
+                                   const st_refinement *refinements, size_t count, st_arena *arena,
+                                   const st_provider *const **providers, size_t *provider_count,
+                                   st_errors *errors) ST_NODISCARD;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `refine`: which plugins stand in for open functions and cells, in order of preference. Whether
+ * there is such a plugin, and what its options mean, is the host's to say (estimator/plugin).
+ */
+#include "job/files.h"
+#include "job/leaf.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { MAX_OPTIONS = 1000, MAX_OPTION_BYTES = 4096 };
+
+static const char *const entry_keys[] = {"plugin", "options", "fallback", "profile", "doc"};
+
+enum { ENTRY_KEYS = sizeof entry_keys / sizeof entry_keys[0] };
+
+static const char expected_entry[] =
+    "the name of a plugin, or a map such as {plugin: NAME, options: {...}, fallback: formula}";
+
+static bool is_id(const char *text)
+{
+    size_t length = strlen(text);
+    bool good = length > 0 && length <= ST_MAX_PLUGIN_ID && islower((unsigned char)text[0]);
+    for (size_t i = 0; good && i < length; i++)
+        good = islower((unsigned char)text[i]) || isdigit((unsigned char)text[i]) || text[i] == '-';
+    return good;
+}
+
+/* Adds a plugin; false where its name is none or was there before, which has been reported. */
+static bool add(st_loader *loader, const st_refinement *entry)
+{
+    st_job *job = loader->job;
+    st_errors *errors = loader->errors;
+    st_error fault = {.status = ST_ERR_NAME, .place = entry->place};
+    if (!is_id(entry->plugin)) {
+        fault.message = "wrong name of a plugin";
+        fault.found = st_errors_text(errors, "'%.80s'", entry->plugin);
+        fault.expected = "a small letter, then small letters, digits and '-', at most 64";
+    }
+    for (size_t i = 0; i < job->refinement_count; i++)
+        if (strcmp(job->refinements[i].plugin, entry->plugin) == 0)
+            fault.message = st_errors_text(errors, "refine names plugin '%s' twice", entry->plugin);
+    if (fault.message == NULL && job->refinement_count == ST_MAX_REFINEMENTS) {
+        fault.status = ST_ERR_LIMIT;
+        fault.message =
+            st_errors_text(errors, "refine names more than %d plugins", ST_MAX_REFINEMENTS);
+    }
+    if (fault.message != NULL) {
+        st_loader_fail(loader, &fault);
+        return false;
+    }
+    job->refinements[job->refinement_count++] = *entry;
+    return true;
+}
+
+/* Forgets what was there: the last word counts. */
+static bool restart(st_loader *loader)
+{
+    st_job *job = loader->job;
+    job->refinement_count = 0;
+    if (job->refinements == NULL)
+        job->refinements =
+            st_arena_alloc(loader->arena, ST_MAX_REFINEMENTS, sizeof *job->refinements);
+    if (job->refinements == NULL)
+        st_loader_note(loader, st_out_of_memory(loader->errors));
+    return job->refinements != NULL;
+}
+
+bool st_loader_split_refine(st_loader *loader, const st_value_text *value)
+{
+    if (!restart(loader))
+        return false;
+    if (strcmp(value->text, "none") == 0)
+        return true;
+    for (const char *rest = value->text;; rest++) {
+        rest += strspn(rest, " ");
+        size_t length = strcspn(rest, ",");
+        size_t used = length;
+        while (used > 0 && rest[used - 1] == ' ')
+            used--;
+        st_refinement entry = {.plugin = st_arena_copy(loader->arena, rest, used),
+                               .place = value->place};
+        if (entry.plugin == NULL) {
+            st_loader_note(loader, st_out_of_memory(loader->errors));
+            return false;
+        }
+        if (!add(loader, &entry))
+            return false;
+        rest += length;
+        if (*rest == '\0')
+            return true;
+    }
+}
+
+static bool read_options(st_loader *loader, const st_yaml_node *map, st_refinement *entry)
+{
+    if (map->kind != ST_YAML_MAP || map->count > MAX_OPTIONS) {
+        st_leaf_refuse(loader, "options of a plugin", map, "a map from names to values");
+        return false;
+    }
+    st_refinement_option *options = st_arena_alloc(loader->arena, map->count + 1, sizeof *options);
+    if (options == NULL) {
+        st_loader_note(loader, st_out_of_memory(loader->errors));
+        return false;
+    }
+    for (size_t i = 0; i < map->count; i++) {
+        const st_yaml_node *node = map->items[i];
+        if (!st_leaf_is_scalar(node) || node->length > MAX_OPTION_BYTES) {
+            st_leaf_refuse(loader, map->keys[i], node, "a value, with its unit");
+            return false;
+        }
+        options[i] = (st_refinement_option){.name = map->keys[i],
+                                            .text = node->text,
+                                            .name_place = map->key_places[i],
+                                            .place = st_yaml_place_at(node, 0)};
+    }
+    entry->options = options;
+    entry->option_count = map->count;
+    return true;
+}
+
+static bool read_fallback(st_loader *loader, const st_yaml_node *node, st_refinement *entry)
+{
+    if (st_leaf_is_scalar(node)) {
+        entry->fallback = strcmp(node->text, "formula") == 0;
+        if (entry->fallback || strcmp(node->text, "error") == 0)
+            return true;
+    }
+    st_leaf_refuse(loader, "fallback", node, "formula or error");
+    return false;
+}
+
+static bool read_text(st_loader *loader, const char *name, const st_yaml_node *node,
+                      const char **text, st_place *place)
+{
+    if (!st_leaf_is_scalar(node)) {
+        st_leaf_refuse(loader, name, node, "a name");
+        return false;
+    }
+    *text = node->text;
+    *place = st_yaml_place_at(node, 0);
+    return true;
+}
+
+static bool read_field(st_loader *loader, const st_yaml_node *map, size_t index,
+                       st_refinement *entry)
+{
+    const char *name = map->keys[index];
+    const st_yaml_node *node = map->items[index];
+    if (strcmp(name, "plugin") == 0)
+        return read_text(loader, name, node, &entry->plugin, &entry->place);
+    if (strcmp(name, "profile") == 0)
+        return read_text(loader, name, node, &entry->profile, &entry->profile_place);
+    if (strcmp(name, "options") == 0)
+        return read_options(loader, node, entry);
+    if (strcmp(name, "fallback") == 0)
+        return read_fallback(loader, node, entry);
+    if (strcmp(name, "doc") == 0)
+        return st_leaf_source(loader, name, node) != NULL;
+    st_loader_fail(
+        loader, &(st_error){
+                    .status = ST_ERR_NAME,
+                    .place = map->key_places[index],
+                    .message = st_errors_text(loader->errors, "unknown key '%s' in refine", name),
+                    .suggestion = st_nearest(name, entry_keys, ENTRY_KEYS),
+                });
+    return false;
+}
+
+static bool read_entry(st_loader *loader, const st_yaml_node *node)
+{
+    st_refinement entry = {0};
+    bool good = true;
+    if (st_leaf_is_scalar(node)) {
+        entry.plugin = node->text;
+        entry.place = st_yaml_place_at(node, 0);
+        return add(loader, &entry);
+    }
+    if (node->kind != ST_YAML_MAP || st_yaml_get(node, "plugin") == NULL) {
+        st_leaf_refuse(loader, ST_REFINE, node, expected_entry);
+        return false;
+    }
+    for (size_t i = 0; i < node->count; i++)
+        good = read_field(loader, node, i, &entry) && good;
+    return good && add(loader, &entry);
+}
+
+/* "a,b", or "none": as --set would write it. */
+static const char *names_of(st_loader *loader)
+{
+    const st_job *job = loader->job;
+    const char *text = job->refinement_count == 0 ? "none" : job->refinements[0].plugin;
+    for (size_t i = 1; i < job->refinement_count && text != NULL; i++)
+        text = st_arena_printf(loader->arena, "%s,%s", text, job->refinements[i].plugin);
+    if (text == NULL)
+        st_loader_note(loader, st_out_of_memory(loader->errors));
+    return text;
+}
+
+const char *st_loader_read_refine(st_loader *loader, const st_yaml_node *node)
+{
+    bool good = restart(loader);
+    if (good && node->kind == ST_YAML_LIST) {
+        for (size_t i = 0; i < node->count; i++)
+            good = read_entry(loader, node->items[i]) && good;
+    } else if (good && node->kind == ST_YAML_SCALAR && st_leaf_is_scalar(node)) {
+        const st_value_text value = {node->text, node->length, node->quoted,
+                                     st_yaml_place_at(node, 0)};
+        good = st_loader_split_refine(loader, &value);
+    } else if (good) {
+        good = read_entry(loader, node);
+    }
+    return good ? names_of(loader) : NULL;
+}

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Descriptors are read as foreign data: no further than their own size says, every text and count
+ * bounded, every unit and default tried. What is left is a copy that the host can rely on.
+ */
+#include "plugin/module.h"
+
+#include "base/utf8.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+/* Sizes of the first ABI: what every plugin has. */
+#define FIRST_SIZE(type, last) (offsetof(type, last) + sizeof(((type *)0)->last))
+
+typedef struct describing {
+    st_plugin_module *module;
+    st_place place;
+    st_arena *arena;
+    st_errors *errors;
+    st_status status;
+    const char *where; /* "option 'eta'", "" for the plugin itself */
+} describing;
+
+st_status st_module_fail(const st_plugin_module *module, st_status status, st_place place,
+                         const char *message, st_errors *errors)
+{
+    return st_errors_add(
+        errors, &(st_error){.status = status,
+                            .place = place,
+                            .message = st_errors_text(errors, "plugin %s cannot be used: %s",
+                                                      module->file, message)});
+}
+
+static void fault(describing *own, const char *message)
+{
+    st_status status = st_module_fail(own->module, ST_ERR_PROVIDER, own->place,
+                                      st_errors_text(own->errors, "%s%s%s", own->where,
+                                                     own->where[0] == '\0' ? "" : " ", message),
+                                      own->errors);
+    own->status = own->status == ST_OK ? status : own->status;
+}
+
+static void fault_memory(describing *own)
+{
+    st_status status = st_errors_add(
+        own->errors, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+    own->status = own->status == ST_OK ? status : own->status;
+}
+
+bool st_plugin_is_name(const char *text)
+{
+    bool good = isalpha((unsigned char)text[0]) || text[0] == '_';
+    for (const char *c = text; good && *c != '\0'; c++) {
+        good = isalnum((unsigned char)*c) || *c == '_';
+    }
+    return good && strlen(text) <= 100;
+}
+
+bool st_plugin_is_id(const char *text)
+{
+    bool good = islower((unsigned char)text[0]) != 0;
+    for (const char *c = text; good && *c != '\0'; c++) {
+        good = islower((unsigned char)*c) || isdigit((unsigned char)*c) || *c == '-';
+    }
+    return good && strlen(text) <= 64;
+}
+
+/* A key of a job, "cluster.gpus_per_node": names with dots between them. */
+static bool is_key(const char *text)
+{
+    char part[101];
+    while (*text != '\0') {
+        size_t length = strcspn(text, ".");
+        if (length == 0 || length >= sizeof(part)) {
+            return false;
+        }
+        memcpy(part, text, length);
+        part[length] = '\0';
+        if (!st_plugin_is_name(part)) {
+            return false;
+        }
+        text += length;
+        if (*text == '.' && text[1] == '\0') {
+            return false;
+        }
+        text += *text == '.' ? 1 : 0;
+    }
+    return true;
+}
+
+/* A copy of a plugin's text; "" and a fault where it is none. */
+static const char *take_text(describing *own, const char *what, const char *text, bool needed)
+{
+    if (text == NULL || text[0] == '\0') {
+        if (needed) {
+            fault(own, st_errors_text(own->errors, "has no %s", what));
+        }
+        return "";
+    }
+    size_t length = strnlen(text, ST_PLUGIN_MAX_TEXT + 1);
+    bool good = length <= ST_PLUGIN_MAX_TEXT;
+    for (size_t i = 0; good && i < length;) {
+        uint32_t code = 0;
+        size_t size = st_utf8_decode(text + i, length - i, &code);
+        good = size > 0 && !st_utf8_is_control(code);
+        i += size;
+    }
+    if (!good) {
+        fault(own, st_errors_text(own->errors,
+                                  "has a %s that is no line of UTF-8 of at most %d "
+                                  "bytes",
+                                  what, ST_PLUGIN_MAX_TEXT));
+        return "";
+    }
+    const char *copy = st_arena_copy(own->arena, text, length);
+    if (copy == NULL) {
+        fault_memory(own);
+    }
+    return copy == NULL ? "" : copy;
+}
+
+/* Copies what a structure of the plugin has, by its own size; false where that is too little. */
+static bool take_struct(describing *own, const char *what, const void *raw, void *copy,
+                        size_t copy_bytes, size_t least_bytes)
+{
+    uint32_t size_bytes = 0;
+    if (raw == NULL) {
+        fault(own, st_errors_text(own->errors, "has a %s that is NULL", what));
+        return false;
+    }
+    memcpy(&size_bytes, raw, sizeof(size_bytes));
+    if (size_bytes < least_bytes) {
+        fault(own, st_errors_text(own->errors, "has a %s of %u bytes, at least %zu are expected",
+                                  what, size_bytes, least_bytes));
+        return false;
+    }
+    memset(copy, 0, copy_bytes);
+    memcpy(copy, raw, size_bytes < copy_bytes ? size_bytes : copy_bytes);
+    return true;
+}
+
+static st_unit take_unit(describing *own, const char *text)
+{
+    st_unit unit = st_unit_one();
+    if (text[0] == '\0') {
+        return unit;
+    }
+    if (st_unit_parse(text, strlen(text), (st_place){0}, &unit, NULL) != ST_OK) {
+        fault(own, st_errors_text(own->errors, "has an unknown unit '%.60s'", text));
+    }
+    return unit;
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static bool split_choices(describing *own, st_module_option *option)
+{
+    const char *rest = option->shown.choices;
+    option->choices = st_arena_alloc(own->arena, ST_PLUGIN_MAX_CHOICES, sizeof(*option->choices));
+    if (option->choices == NULL) {
+        fault_memory(own);
+        return false;
+    }
+    for (;;) {
+        rest += strspn(rest, " ");
+        size_t length = strcspn(rest, " ");
+        if (length == 0) {
+            break;
+        }
+        if (option->choice_count == ST_PLUGIN_MAX_CHOICES) {
+            fault(own, "has too many choices");
+            return false;
+        }
+        option->choices[option->choice_count++] = st_arena_copy(own->arena, rest, length);
+        rest += length;
+    }
+    if (option->choice_count == 0) {
+        fault(own, "has no choices");
+    }
+    return option->choice_count > 0;
+}
+
+static void take_default(describing *own, st_module_option *option)
+{
+    st_errors *errors = st_errors_create();
+    if (errors == NULL) {
+        fault_memory(own);
+        return;
+    }
+    if (st_module_parse(option, option->shown.default_text, (st_place){0}, &option->default_number,
+                        errors) != ST_OK) {
+        const st_error *first = st_errors_at(errors, 0);
+        fault(own, st_errors_text(own->errors, "has an impossible default '%.60s': %s",
+                                  option->shown.default_text,
+                                  first != NULL ? first->message : "out of memory"));
+    }
+    st_errors_destroy(errors);
+}
+
+static void take_option(describing *own, const st_plugin_option *raw, st_module_option *option)
+{
+    st_plugin_option *shown = &option->shown;
+    if (!take_struct(own, "option", raw, shown, sizeof(*shown),
+                     FIRST_SIZE(st_plugin_option, cite))) {
+        return;
+    }
+    shown->name = take_text(own, "name of an option", shown->name, true);
+    if (!st_plugin_is_name(shown->name)) {
+        fault(own,
+              st_errors_text(own->errors, "has a wrong name of an option, '%.60s'", shown->name));
+        return;
+    }
+    own->where = st_errors_text(own->errors, "option '%s'", shown->name);
+    shown->unit = take_text(own, "unit", shown->unit, false);
+    shown->choices =
+        take_text(own, "list of choices", shown->choices, shown->kind == ST_PLUGIN_CHOICE);
+    shown->default_text =
+        take_text(own, "default", shown->default_text, shown->kind != ST_PLUGIN_TEXT);
+    shown->doc = take_text(own, "line of documentation", shown->doc, true);
+    shown->cite = take_text(own, "citation", shown->cite, false);
+    option->unit = take_unit(own, shown->unit);
+    bool usable = shown->kind <= ST_PLUGIN_TEXT;
+    if (!usable) {
+        fault(own, st_errors_text(own->errors, "is of an unknown kind, %u", shown->kind));
+    }
+    if (usable && shown->kind == ST_PLUGIN_NUMBER && !(shown->minimum <= shown->maximum)) {
+        fault(own, "has no range: its minimum is above its maximum");
+        usable = false;
+    }
+    if (usable && shown->kind == ST_PLUGIN_CHOICE) {
+        usable = split_choices(own, option);
+    }
+    if (usable && own->status == ST_OK) {
+        take_default(own, option);
+    }
+    own->where = "";
+}
+
+/* ---- providers ------------------------------------------------------------------------------- */
+
+static void take_argument(describing *own, const st_plugin_argument *raw,
+                          st_plugin_argument *argument, st_unit *unit)
+{
+    if (!take_struct(own, "argument", raw, argument, sizeof(*argument),
+                     FIRST_SIZE(st_plugin_argument, doc))) {
+        return;
+    }
+    argument->name = take_text(own, "name of an argument", argument->name, true);
+    argument->unit = take_text(own, "unit", argument->unit, false);
+    argument->doc = take_text(own, "line of documentation", argument->doc, false);
+    if (!st_plugin_is_name(argument->name) && !is_key(argument->name)) {
+        fault(own, st_errors_text(own->errors, "has a wrong name of an argument, '%.60s'",
+                                  argument->name));
+    }
+    *unit = take_unit(own, argument->unit);
+}
+
+static void take_arguments(describing *own, st_module_provider *provider)
+{
+    st_plugin_provider *shown = &provider->shown;
+    size_t count = shown->argument_count;
+    if (count > 64 || (count > 0 && shown->arguments == NULL)) {
+        fault(own,
+              st_errors_text(own->errors, "has %zu arguments, at most 64 are possible", count));
+        return;
+    }
+    const st_plugin_argument **pointers = st_arena_alloc(own->arena, count + 1, sizeof(*pointers));
+    provider->arguments = st_arena_alloc(own->arena, count + 1, sizeof(*provider->arguments));
+    provider->argument_units =
+        st_arena_alloc(own->arena, count + 1, sizeof(*provider->argument_units));
+    if (pointers == NULL || provider->arguments == NULL || provider->argument_units == NULL) {
+        fault_memory(own);
+        return;
+    }
+    for (size_t i = 0; i < count && own->status == ST_OK; i++) {
+        take_argument(own, shown->arguments[i], &provider->arguments[i],
+                      &provider->argument_units[i]);
+        pointers[i] = &provider->arguments[i];
+        for (size_t j = 0; j < i && own->status == ST_OK; j++) {
+            if (strcmp(pointers[i]->name, pointers[j]->name) == 0) {
+                fault(own,
+                      st_errors_text(own->errors, "has argument '%s' twice", pointers[i]->name));
+            }
+        }
+    }
+    shown->arguments = pointers;
+}
+
+static void take_provider(describing *own, const st_plugin_provider *raw,
+                          st_module_provider *provider)
+{
+    st_plugin_provider *shown = &provider->shown;
+    if (!take_struct(own, "provider", raw, shown, sizeof(*shown),
+                     FIRST_SIZE(st_plugin_provider, explain))) {
+        return;
+    }
+    shown->name = take_text(own, "name of a provider", shown->name, true);
+    if (!st_plugin_is_name(shown->name)) {
+        fault(own,
+              st_errors_text(own->errors, "has a wrong name of a provider, '%.60s'", shown->name));
+        return;
+    }
+    own->where = st_errors_text(own->errors, "provider '%s'", shown->name);
+    shown->unit = take_text(own, "unit", shown->unit, false);
+    shown->doc = take_text(own, "line of documentation", shown->doc, true);
+    shown->cite = take_text(own, "citation", shown->cite, false);
+    provider->unit = take_unit(own, shown->unit);
+    take_arguments(own, provider);
+    if (shown->evaluate == NULL) {
+        fault(own, "has no function to evaluate");
+    }
+    own->where = "";
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static void check_twice(describing *own, const char *what, const char *name, const char *other)
+{
+    if (own->status == ST_OK && strcmp(name, other) == 0) {
+        fault(own, st_errors_text(own->errors, "has %s '%s' twice", what, name));
+    }
+}
+
+static void take_options(describing *own)
+{
+    st_plugin *shown = &own->module->shown;
+    size_t count = shown->option_count;
+    const st_plugin_option **pointers = st_arena_alloc(own->arena, count + 1, sizeof(*pointers));
+    own->module->options = st_arena_alloc(own->arena, count + 1, sizeof(*own->module->options));
+    if (pointers == NULL || own->module->options == NULL) {
+        fault_memory(own);
+        return;
+    }
+    for (size_t i = 0; i < count && own->status == ST_OK; i++) {
+        take_option(own, shown->options[i], &own->module->options[i]);
+        pointers[i] = &own->module->options[i].shown;
+        for (size_t j = 0; j < i; j++) {
+            check_twice(own, "option", pointers[i]->name, pointers[j]->name);
+        }
+    }
+    shown->options = pointers;
+}
+
+static void take_providers(describing *own)
+{
+    st_plugin *shown = &own->module->shown;
+    size_t count = shown->provider_count;
+    const st_plugin_provider **pointers = st_arena_alloc(own->arena, count + 1, sizeof(*pointers));
+    own->module->providers = st_arena_alloc(own->arena, count + 1, sizeof(*own->module->providers));
+    if (pointers == NULL || own->module->providers == NULL) {
+        fault_memory(own);
+        return;
+    }
+    for (size_t i = 0; i < count && own->status == ST_OK; i++) {
+        take_provider(own, shown->providers[i], &own->module->providers[i]);
+        pointers[i] = &own->module->providers[i].shown;
+        for (size_t j = 0; j < i; j++) {
+            check_twice(own, "provider", pointers[i]->name, pointers[j]->name);
+        }
+    }
+    shown->providers = pointers;
+}
+
+static bool is_version(const char *text)
+{
+    size_t length = strlen(text);
+    return length <= 40 && isdigit((unsigned char)text[0]) && strchr(text, ' ') == NULL;
+}
+
+static void take_facts(describing *own)
+{
+    st_plugin *shown = &own->module->shown;
+    shown->id = take_text(own, "id", shown->id, true);
+    shown->version = take_text(own, "version", shown->version, true);
+    shown->licence = take_text(own, "licence", shown->licence, true);
+    shown->summary = take_text(own, "summary", shown->summary, true);
+    if (own->status == ST_OK && !st_plugin_is_id(shown->id)) {
+        fault(own, st_errors_text(own->errors, "has a wrong id, '%.60s'", shown->id));
+    }
+    if (own->status == ST_OK && !is_version(shown->version)) {
+        fault(own, st_errors_text(own->errors, "has a wrong version, '%.60s'", shown->version));
+    }
+    if (shown->option_count > ST_PLUGIN_MAX_OPTIONS ||
+        (shown->option_count > 0 && shown->options == NULL)) {
+        fault(own, st_errors_text(own->errors, "has %zu options, at most %d are possible",
+                                  shown->option_count, ST_PLUGIN_MAX_OPTIONS));
+    }
+    if (shown->provider_count > ST_PLUGIN_MAX_PROVIDERS || shown->provider_count == 0 ||
+        shown->providers == NULL) {
+        fault(own, st_errors_text(own->errors, "has %zu providers, 1 to %d are possible",
+                                  shown->provider_count, ST_PLUGIN_MAX_PROVIDERS));
+    }
+}
+
+/* The number and the size come first in every ABI, and nothing else is read before they fit. */
+static bool check_abi(describing *own, const st_plugin *raw)
+{
+    uint32_t head[2];
+    memcpy(head, raw, sizeof(head));
+    size_t least = FIRST_SIZE(st_plugin, close);
+    if (head[0] < sizeof(head)) {
+        fault(own,
+              st_errors_text(own->errors, "its descriptor says that it has %u bytes", head[0]));
+    } else if (head[1] == 0 || head[1] > ST_PLUGIN_ABI) {
+        fault(own,
+              st_errors_text(own->errors, "it is made for plugin ABI %u, this steptime knows 1%s",
+                             head[1], ST_PLUGIN_ABI > 1 ? " and later ones" : ""));
+    } else if (head[0] < least) {
+        fault(own,
+              st_errors_text(own->errors, "its descriptor has %u bytes, at least %zu are expected",
+                             head[0], least));
+    }
+    return own->status == ST_OK;
+}
+
+st_status st_module_describe(st_plugin_module *module, const st_plugin *raw, st_place place,
+                             st_arena *arena, st_errors *errors)
+{
+    describing own = {
+        .module = module, .place = place, .arena = arena, .errors = errors, .where = ""};
+    if (raw == NULL) {
+        fault(&own, ST_PLUGIN_SYMBOL " returns no descriptor");
+        return own.status;
+    }
+    if (!check_abi(&own, raw) ||
+        !take_struct(&own, "descriptor", raw, &module->shown, sizeof(module->shown),
+                     FIRST_SIZE(st_plugin, close))) {
+        return own.status;
+    }
+    take_facts(&own);
+    if (own.status == ST_OK) {
+        take_options(&own);
+    }
+    if (own.status == ST_OK) {
+        take_providers(&own);
+    }
+    return own.status;
+}

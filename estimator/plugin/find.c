@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where plugins lie. Names are compared and folders sorted bytewise, so that every machine sees the
+ * same order; the working folder is none of the roots.
+ */
+#include "plugin/module.h"
+
+#include "base/utf8.h"
+#include "job/roots.h"
+#include "plugin/installed.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAX_ENTRIES = 1000, PATH_BYTES = 4096 };
+
+typedef struct roots {
+    const char **items;
+    size_t count;
+} roots;
+
+static bool is_folder(const char *path)
+{
+    struct stat status;
+    return path != NULL && stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static bool is_there(const char *path)
+{
+    struct stat status;
+    return path != NULL && lstat(path, &status) == 0;
+}
+
+/*
+ * The folder of plugins that belongs to the running program: in a build tree, which is told by the
+ * program's own place in it, build/plugins; NULL elsewhere.
+ */
+static const char *own_folder(st_arena *arena)
+{
+    static const char in_tree[] = "/estimator/cli/steptime";
+    char path[PATH_BYTES];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+    size_t tail = strlen(in_tree);
+    if (length <= (ssize_t)tail) {
+        return NULL;
+    }
+    path[length] = '\0';
+    size_t root = (size_t)length - tail;
+    if (strcmp(path + root, in_tree) != 0) {
+        return NULL;
+    }
+    return st_arena_printf(arena, "%.*s/plugins", (int)root, path);
+}
+
+static void add_root(roots *list, const char *folder)
+{
+    if (is_folder(folder)) {
+        list->items[list->count++] = folder;
+    }
+}
+
+/* Every folder of plugins that exists, in order; false when out of memory. */
+static bool list_roots(const st_paths *paths, st_arena *arena, roots *list)
+{
+    list->items = st_arena_alloc(arena, paths->count + 2, sizeof(*list->items));
+    list->count = 0;
+    if (list->items == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < paths->count; i++) {
+        if (paths->roots[i] != NULL) {
+            add_root(list, st_arena_printf(arena, "%s/plugins", paths->roots[i]));
+        }
+    }
+    add_root(list, own_folder(arena));
+    add_root(list, STEPTIME_INSTALLED_PLUGINS);
+    return true;
+}
+
+static const char *file_in(const char *root, const char *id, st_arena *arena)
+{
+    return st_arena_printf(arena, "%s/%s/%s.so", root, id, id);
+}
+
+const char *st_plugin_find(const st_paths *paths, const char *id, st_arena *arena)
+{
+    roots list;
+    if (!list_roots(paths, arena, &list)) {
+        return NULL;
+    }
+    for (size_t i = 0; i < list.count; i++) {
+        const char *file = file_in(list.items[i], id, arena);
+        if (is_there(file)) {
+            return file;
+        }
+    }
+    return NULL;
+}
+
+static int compare_names(const void *left, const void *right)
+{
+    return strcmp(((const st_plugin_entry *)left)->id, ((const st_plugin_entry *)right)->id);
+}
+
+/* The plugins of one root, sorted; false when out of memory. */
+static bool list_root(const char *root, st_arena *arena, st_plugin_entry *entries, size_t *count)
+{
+    size_t first = *count;
+    DIR *folder = opendir(root);
+    if (folder == NULL) {
+        return true; /* a folder that nobody may read holds nothing */
+    }
+    bool good = true;
+    for (const struct dirent *one = readdir(folder); one != NULL && good; one = readdir(folder)) {
+        if (*count == MAX_ENTRIES || !st_plugin_is_id(one->d_name)) {
+            continue;
+        }
+        const char *id = st_arena_copy(arena, one->d_name, strlen(one->d_name));
+        const char *file = id == NULL ? NULL : file_in(root, id, arena);
+        good = file != NULL;
+        if (good && is_there(file)) {
+            entries[(*count)++] = (st_plugin_entry){.id = id, .file = file, .root = root};
+        }
+    }
+    closedir(folder);
+    qsort(entries + first, *count - first, sizeof(*entries), compare_names);
+    return good;
+}
+
+st_status st_plugins_list(const st_paths *paths, st_arena *arena, const st_plugin_entry **entries,
+                          size_t *count, st_errors *errors)
+{
+    roots list = {0};
+    st_plugin_entry *found = st_arena_alloc(arena, MAX_ENTRIES, sizeof(*found));
+    bool good = found != NULL && list_roots(paths, arena, &list);
+    *count = 0;
+    for (size_t i = 0; i < list.count && good; i++) {
+        good = list_root(list.items[i], arena, found, count);
+    }
+    if (!good) {
+        return st_errors_add(errors,
+                             &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+    }
+    for (size_t i = 0; i < *count; i++) {
+        for (size_t j = 0; j < i; j++) {
+            found[i].shadowed = found[i].shadowed || strcmp(found[i].id, found[j].id) == 0;
+        }
+    }
+    *entries = found;
+    return ST_OK;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loading. The file is looked at before the dynamic linker runs its code, and the descriptor's ABI
+ * number and size before anything in it is called.
+ */
+#include "plugin/module.h"
+
+#include "job/files.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct loading {
+    st_plugin_module *module;
+    st_place place;
+    st_arena *arena;
+    st_errors *errors;
+} loading;
+
+static st_status refuse(const loading *own, st_status status, const char *message)
+{
+    return st_module_fail(own->module, status, own->place, message, own->errors);
+}
+
+/* Who may write a plugin may run anything as whoever uses it. */
+static void warn_if_open_to_all(const loading *own, const char *path, const char *what)
+{
+    struct stat status;
+    if (stat(path, &status) != 0 || (status.st_mode & S_IWOTH) == 0) {
+        return;
+    }
+    (void)st_errors_add(
+        own->errors,
+        &(st_error){.status = ST_ERR_PROVIDER,
+                    .severity = ST_SEVERITY_WARNING,
+                    .place = own->place,
+                    .message = st_errors_text(
+                        own->errors, "everybody may write the %s %s of a plugin", what, path)});
+}
+
+static st_status check_file(const loading *own)
+{
+    static const unsigned char elf[4] = {0x7F, 'E', 'L', 'F'};
+    unsigned char head[sizeof(elf)] = {0};
+    struct stat status;
+    const char *file = own->module->file;
+    int descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0) {
+        return refuse(own, ST_ERR_IO, errno == ENOENT ? "it does not exist" : "it cannot be read");
+    }
+    bool regular = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+    ssize_t length = regular ? read(descriptor, head, sizeof(head)) : 0;
+    (void)close(descriptor);
+    if (!regular) {
+        return refuse(own, ST_ERR_IO, "it is no file");
+    }
+    if (length != (ssize_t)sizeof(head) || memcmp(head, elf, sizeof(elf)) != 0) {
+        return refuse(own, ST_ERR_PROVIDER, "it is no shared object (not ELF)");
+    }
+    warn_if_open_to_all(own, file, "file");
+    warn_if_open_to_all(own, own->module->folder, "folder");
+    return ST_OK;
+}
+
+/* The linker's words without the file, which the message has already. */
+static const char *linker_error(const loading *own)
+{
+    const char *text = dlerror();
+    size_t length = strlen(own->module->file);
+    if (text == NULL) {
+        return "the dynamic linker refuses it";
+    }
+    if (strncmp(text, own->module->file, length) == 0 && text[length] == ':') {
+        text += length + 1;
+        text += strspn(text, " ");
+    }
+    return st_errors_text(own->errors, "%.400s", text);
+}
+
+static void unload(void *context)
+{
+    (void)dlclose(context);
+}
+
+static st_status link_file(const loading *own)
+{
+    st_plugin_describe_function describe = NULL;
+    void *handle = dlopen(own->module->file, RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL) {
+        return refuse(own, ST_ERR_PROVIDER, linker_error(own));
+    }
+    if (!st_arena_defer(own->arena, unload, handle)) {
+        unload(handle);
+        return st_out_of_memory(own->errors);
+    }
+    own->module->handle = handle;
+    void *symbol = dlsym(handle, ST_PLUGIN_SYMBOL);
+    if (symbol == NULL) {
+        return refuse(own, ST_ERR_PROVIDER, "it does not export " ST_PLUGIN_SYMBOL);
+    }
+    memcpy(&describe, &symbol, sizeof(describe)); /* ISO C knows no such cast */
+    return st_module_describe(own->module, describe(), own->place, own->arena, own->errors);
+}
+
+/* "a/b" of "a/b/c.so" */
+static const char *folder_of(const char *file, st_arena *arena)
+{
+    const char *slash = strrchr(file, '/');
+    return slash == file ? "/" : st_arena_copy(arena, file, (size_t)(slash - file));
+}
+
+static st_status unknown(const st_paths *paths, const char *name, st_place place, st_arena *arena,
+                         st_errors *errors)
+{
+    const st_plugin_entry *entries = NULL;
+    size_t count = 0;
+    st_status status = st_plugins_list(paths, arena, &entries, &count, errors);
+    const char **names = st_arena_alloc(arena, count + 1, sizeof(*names));
+    if (status != ST_OK || names == NULL) {
+        return ST_ERR_MEMORY;
+    }
+    for (size_t i = 0; i < count; i++) {
+        names[i] = entries[i].id;
+    }
+    const char *nearest = st_nearest(name, names, count);
+    return st_errors_add(
+        errors, &(st_error){.status = ST_ERR_NAME,
+                            .place = place,
+                            .message = st_errors_text(
+                                errors, "there is no plugin '%.80s' on the search path", name),
+                            .expected = nearest == NULL ? "one of 'steptime plugin list'" : NULL,
+                            .suggestion = nearest});
+}
+
+/* A plugin that goes by another name than its folder would be listed and asked for by two. */
+static st_status check_id(const loading *own, const char *name)
+{
+    const char *id = own->module->shown.id;
+    return strcmp(id, name) == 0
+               ? ST_OK
+               : refuse(own, ST_ERR_PROVIDER,
+                        st_errors_text(own->errors, "it calls itself '%s', not '%s'", id, name));
+}
+
+st_status st_plugin_load(const st_paths *paths, const char *name, st_place place, st_arena *arena,
+                         const st_plugin_module **module, st_errors *errors)
+{
+    bool by_path = strchr(name, '/') != NULL;
+    st_plugin_module *loaded = st_arena_alloc(arena, 1, sizeof(*loaded));
+    if (loaded == NULL) {
+        return st_out_of_memory(errors);
+    }
+    loaded->file = by_path                 ? st_path_resolve(arena, place, name)
+                   : st_plugin_is_id(name) ? st_plugin_find(paths, name, arena)
+                                           : NULL;
+    if (loaded->file == NULL) {
+        return by_path ? st_out_of_memory(errors) : unknown(paths, name, place, arena, errors);
+    }
+    loaded->folder = folder_of(loaded->file, arena);
+    if (loaded->folder == NULL) {
+        return st_out_of_memory(errors);
+    }
+    const loading own = {.module = loaded, .place = place, .arena = arena, .errors = errors};
+    st_status status = check_file(&own);
+    if (status == ST_OK) {
+        status = link_file(&own);
+    }
+    if (status == ST_OK && !by_path) {
+        status = check_id(&own, name);
+    }
+    if (status == ST_OK) {
+        *module = loaded;
+    }
+    return status;
+}
+
+const st_plugin *st_plugin_descriptor(const st_plugin_module *module)
+{
+    return &module->shown;
+}
+
+const char *st_plugin_file(const st_plugin_module *module)
+{
+    return module->file;
+}
+
+size_t st_plugin_find_provider(const st_plugin_module *module, const char *name)
+{
+    for (size_t i = 0; i < module->shown.provider_count; i++) {
+        if (strcmp(module->shown.providers[i]->name, name) == 0) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
+size_t st_plugin_find_option(const st_plugin_module *module, const char *name)
+{
+    for (size_t i = 0; i < module->shown.option_count; i++) {
+        if (strcmp(module->shown.options[i]->name, name) == 0) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
+double st_plugin_default(const st_plugin_module *module, size_t option)
+{
+    return module->options[option].default_number;
+}

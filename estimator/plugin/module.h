@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A loaded plugin and an open one, from the inside. */
+#ifndef STEPTIME_PLUGIN_MODULE_H
+#define STEPTIME_PLUGIN_MODULE_H
+
+#include "steptime/plugins.h"
+
+#include <pthread.h>
+
+enum {
+    ST_PLUGIN_MAX_OPTIONS = 1000,
+    ST_PLUGIN_MAX_PROVIDERS = 256,
+    ST_PLUGIN_MAX_TEXT = 4096, /* bytes of any text that a plugin hands over */
+    ST_PLUGIN_MAX_CHOICES = 64,
+    ST_PLUGIN_MAX_TERMS = 1000,
+    ST_PLUGIN_BLOCK_ROWS = 512 /* rows in which constants of a job are handed over */
+};
+
+/* An option, verified; what a plugin's own size does not cover is zero. */
+typedef struct st_module_option {
+    st_plugin_option shown;
+    st_unit unit;         /* of a number */
+    const char **choices; /* of a choice */
+    size_t choice_count;
+    double default_number;
+} st_module_option;
+
+typedef struct st_module_provider {
+    st_plugin_provider shown;
+    st_unit unit;
+    st_plugin_argument *arguments;
+    st_unit *argument_units;
+} st_module_provider;
+
+struct st_plugin_module {
+    const char *file;
+    const char *folder;
+    void *handle;
+    st_plugin shown; /* with arrays of pointers to the copies below */
+    st_module_option *options;
+    st_module_provider *providers;
+};
+
+struct st_plugin_instance {
+    const st_plugin_module *module;
+    void *instance;
+    bool is_open;
+    st_plugin_host host;
+    st_plugin_setting *settings;
+    const st_plugin_setting **setting_pointers;
+    st_arena *arena;      /* of the instance's own */
+    pthread_mutex_t lock; /* guards what is below */
+    bool has_error;
+    char error[512];    /* the first since it was last cleared */
+    st_buffer warnings; /* lines, bounded */
+};
+
+/* Reads and verifies a descriptor. Faults are reported as "plugin FILE: ..." at `place`. */
+st_status st_module_describe(st_plugin_module *module, const st_plugin *raw, st_place place,
+                             st_arena *arena, st_errors *errors) ST_NODISCARD;
+
+/* "plugin FILE: MESSAGE" */
+st_status st_module_fail(const st_plugin_module *module, st_status status, st_place place,
+                         const char *message, st_errors *errors);
+
+/* Reads the text of an option into a number; errors at `place`. */
+st_status st_module_parse(const st_module_option *option, const char *text, st_place place,
+                          double *number, st_errors *errors) ST_NODISCARD;
+
+/* The number of a setting must lie in the option's range. */
+st_status st_module_check_range(const st_module_option *option, double number, st_place place,
+                                st_errors *errors) ST_NODISCARD;
+
+/* Clears the first error of the calls to come; then what it was, in `arena`, NULL for none. */
+void st_instance_clear_error(const st_plugin_instance *instance);
+const char *st_instance_error(const st_plugin_instance *instance, st_arena *arena);
+
+/* Letters, digits and '_', not beginning with a digit; as sheets name functions and cells. */
+bool st_plugin_is_name(const char *text);
+/* Small letters, digits and '-', beginning with a letter. */
+bool st_plugin_is_id(const char *text);
+
+/* The file of a plugin by its id, NULL where no root has it. */
+const char *st_plugin_find(const st_paths *paths, const char *id, st_arena *arena);
+
+#endif

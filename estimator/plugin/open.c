@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Settings and opening: what users write becomes numbers within the limits of the descriptor. */
+#include "plugin/module.h"
+
+#include "job/files.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_WARNINGS_BYTES = 4096 };
+
+/* ---- values of options ----------------------------------------------------------------------- */
+
+static st_status parse_choice(const st_module_option *option, const char *text, st_place place,
+                              double *number, st_errors *errors)
+{
+    for (size_t i = 0; i < option->choice_count; i++) {
+        if (strcmp(option->choices[i], text) == 0) {
+            *number = (double)i;
+            return ST_OK;
+        }
+    }
+    return st_errors_add(
+        errors, &(st_error){.status = ST_ERR_VALUE,
+                            .place = place,
+                            .message = st_errors_text(errors, "wrong value for option '%s'",
+                                                      option->shown.name),
+                            .found = st_errors_text(errors, "'%.80s'", text),
+                            .expected = st_errors_text(errors, "one of %s", option->shown.choices),
+                            .suggestion = st_nearest(text, option->choices, option->choice_count)});
+}
+
+/* The fault of a number, with the name of the option before it. */
+static st_status parse_quantity(const st_module_option *option, const char *text, st_place place,
+                                double *number, st_errors *errors)
+{
+    st_errors *own = st_errors_create();
+    if (own == NULL) {
+        return st_out_of_memory(errors);
+    }
+    st_status status = st_quantity_parse(text, strlen(text), &option->unit, place, number, own);
+    for (size_t i = 0; i < st_errors_size(own); i++) {
+        st_error error = *st_errors_at(own, i);
+        error.message =
+            st_errors_text(errors, "option '%s': %s", option->shown.name, error.message);
+        (void)st_errors_add(errors, &error);
+    }
+    st_errors_destroy(own);
+    return status;
+}
+
+st_status st_module_parse(const st_module_option *option, const char *text, st_place place,
+                          double *number, st_errors *errors)
+{
+    switch (option->shown.kind) {
+    case ST_PLUGIN_NUMBER: {
+        st_status status = parse_quantity(option, text, place, number, errors);
+        return status == ST_OK ? st_module_check_range(option, *number, place, errors) : status;
+    }
+    case ST_PLUGIN_CHOICE:
+        return parse_choice(option, text, place, number, errors);
+    default:
+        *number = 0;
+        return ST_OK;
+    }
+}
+
+st_status st_module_check_range(const st_module_option *option, double number, st_place place,
+                                st_errors *errors)
+{
+    char least[ST_QUANTITY_TEXT];
+    char most[ST_QUANTITY_TEXT];
+    char found[ST_QUANTITY_TEXT];
+    const st_plugin_option *shown = &option->shown;
+    if (shown->kind != ST_PLUGIN_NUMBER ||
+        (number >= shown->minimum && number <= shown->maximum && isfinite(number))) {
+        return ST_OK;
+    }
+    return st_errors_add(
+        errors,
+        &(st_error){
+            .status = ST_ERR_VALUE,
+            .place = place,
+            .message = st_errors_text(errors, "option '%s' is out of range", shown->name),
+            .found = st_quantity_format(number, &option->unit, ST_STYLE_UNIT, found, sizeof(found)),
+            .expected = st_errors_text(errors, "%s to %s",
+                                       st_quantity_format(shown->minimum, &option->unit,
+                                                          ST_STYLE_UNIT, least, sizeof(least)),
+                                       st_quantity_format(shown->maximum, &option->unit,
+                                                          ST_STYLE_UNIT, most, sizeof(most)))});
+}
+
+/* The text of a number that a program gave. */
+static const char *text_of(const st_plugin_instance *instance, const st_module_option *option,
+                           double number)
+{
+    char text[ST_QUANTITY_TEXT];
+    if (option->shown.kind == ST_PLUGIN_CHOICE) {
+        return option->choices[(size_t)number];
+    }
+    st_quantity_format(number, &option->unit, ST_STYLE_EXACT, text, sizeof(text));
+    return st_arena_copy(instance->arena, text, strlen(text));
+}
+
+static st_status unknown_option(const st_plugin_module *module, const st_plugin_given *given,
+                                st_arena *arena, st_errors *errors)
+{
+    size_t count = module->shown.option_count;
+    const char **names = st_arena_alloc(arena, count + 1, sizeof(*names));
+    for (size_t i = 0; names != NULL && i < count; i++) {
+        names[i] = module->shown.options[i]->name;
+    }
+    const char *nearest = names == NULL ? NULL : st_nearest(given->name, names, count);
+    return st_errors_add(
+        errors, &(st_error){.status = ST_ERR_NAME,
+                            .place = given->name_place,
+                            .message = st_errors_text(errors, "plugin '%s' has no option '%.80s'",
+                                                      module->shown.id, given->name),
+                            .expected = nearest == NULL && count == 0 ? "none" : NULL,
+                            .suggestion = nearest});
+}
+
+static bool is_choice_index(const st_module_option *option, double number)
+{
+    return number >= 0 && number < (double)option->choice_count && number == floor(number);
+}
+
+static st_status take_number(st_plugin_instance *instance, const st_module_option *option,
+                             const st_plugin_given *given, st_plugin_setting *setting,
+                             st_errors *errors)
+{
+    bool usable =
+        option->shown.kind == ST_PLUGIN_NUMBER ||
+        (option->shown.kind == ST_PLUGIN_CHOICE && is_choice_index(option, given->number));
+    if (!usable) {
+        return st_errors_add(errors, &(st_error){.status = ST_ERR_VALUE,
+                                                 .place = given->place,
+                                                 .message = st_errors_text(
+                                                     errors, "option '%s' takes no such number",
+                                                     option->shown.name)});
+    }
+    st_status status = st_module_check_range(option, given->number, given->place, errors);
+    if (status == ST_OK) {
+        setting->number = given->number;
+        setting->text = text_of(instance, option, given->number);
+        status = setting->text == NULL ? st_out_of_memory(errors) : ST_OK;
+    }
+    return status;
+}
+
+static st_status take_setting(st_plugin_instance *instance, const st_plugin_given *given,
+                              st_errors *errors)
+{
+    const st_plugin_module *module = instance->module;
+    size_t index = st_plugin_find_option(module, given->name);
+    if (index == SIZE_MAX) {
+        return unknown_option(module, given, instance->arena, errors);
+    }
+    const st_module_option *option = &module->options[index];
+    st_plugin_setting *setting = &instance->settings[index];
+    setting->given = 1;
+    if (given->text == NULL) {
+        return take_number(instance, option, given, setting, errors);
+    }
+    setting->text = st_arena_copy(instance->arena, given->text, strlen(given->text));
+    if (setting->text == NULL) {
+        return st_out_of_memory(errors);
+    }
+    return st_module_parse(option, given->text, given->place, &setting->number, errors);
+}
+
+static st_status take_settings(st_plugin_instance *instance, const st_plugin_given *given,
+                               size_t count, st_errors *errors)
+{
+    const st_plugin_module *module = instance->module;
+    size_t option_count = module->shown.option_count;
+    instance->settings =
+        st_arena_alloc(instance->arena, option_count + 1, sizeof(*instance->settings));
+    instance->setting_pointers =
+        st_arena_alloc(instance->arena, option_count + 1, sizeof(*instance->setting_pointers));
+    if (instance->settings == NULL || instance->setting_pointers == NULL) {
+        return st_out_of_memory(errors);
+    }
+    for (size_t i = 0; i < option_count; i++) {
+        const st_module_option *option = &module->options[i];
+        instance->settings[i] = (st_plugin_setting){.name = option->shown.name,
+                                                    .number = option->default_number,
+                                                    .text = option->shown.default_text};
+        instance->setting_pointers[i] = &instance->settings[i];
+    }
+    st_status status = ST_OK;
+    for (size_t i = 0; i < count; i++) {
+        st_status taken = take_setting(instance, &given[i], errors);
+        status = status == ST_OK ? taken : status;
+    }
+    return status;
+}
+
+/* ---- what the host lends --------------------------------------------------------------------- */
+
+static void host_log(void *context, int level, const char *message)
+{
+    st_plugin_instance *instance = context;
+    if (level < ST_PLUGIN_LOG_WARNING || message == NULL) {
+        return;
+    }
+    (void)pthread_mutex_lock(&instance->lock);
+    size_t length = strnlen(message, ST_PLUGIN_MAX_TEXT);
+    if (instance->warnings.length + length < MAX_WARNINGS_BYTES) {
+        st_buffer_append(&instance->warnings, message,
+                         strcspn(message, "\n") < length ? strcspn(message, "\n") : length);
+        st_buffer_text(&instance->warnings, "\n");
+    }
+    (void)pthread_mutex_unlock(&instance->lock);
+}
+
+static void host_error(void *context, const char *message)
+{
+    st_plugin_instance *instance = context;
+    (void)pthread_mutex_lock(&instance->lock);
+    if (!instance->has_error && message != NULL) {
+        size_t length = strnlen(message, sizeof(instance->error) - 1);
+        memcpy(instance->error, message, length);
+        instance->error[length] = '\0';
+        instance->error[strcspn(instance->error, "\n")] = '\0';
+        instance->has_error = true;
+    }
+    (void)pthread_mutex_unlock(&instance->lock);
+}
+
+static void *host_allocate(void *context, size_t size_bytes)
+{
+    (void)context;
+    return malloc(size_bytes > 0 ? size_bytes : 1);
+}
+
+static void host_release(void *context, void *memory)
+{
+    (void)context;
+    free(memory);
+}
+
+void st_instance_clear_error(const st_plugin_instance *instance)
+{
+    st_plugin_instance *own = instance->host.context;
+    (void)pthread_mutex_lock(&own->lock);
+    own->has_error = false;
+    own->error[0] = '\0';
+    (void)pthread_mutex_unlock(&own->lock);
+}
+
+const char *st_instance_error(const st_plugin_instance *instance, st_arena *arena)
+{
+    st_plugin_instance *own = instance->host.context;
+    (void)pthread_mutex_lock(&own->lock);
+    const char *text = own->has_error ? st_arena_copy(arena, own->error, strlen(own->error)) : NULL;
+    (void)pthread_mutex_unlock(&own->lock);
+    return text;
+}
+
+void st_plugin_take_warnings(const st_plugin_instance *instance, st_place place, st_errors *errors)
+{
+    st_plugin_instance *own = instance->host.context;
+    (void)pthread_mutex_lock(&own->lock);
+    const char *rest = own->warnings.data == NULL ? "" : own->warnings.data;
+    while (*rest != '\0') {
+        size_t length = strcspn(rest, "\n");
+        (void)st_errors_add(errors, &(st_error){.status = ST_ERR_PROVIDER,
+                                                .severity = ST_SEVERITY_WARNING,
+                                                .place = place,
+                                                .message = st_errors_text(
+                                                    errors, "plugin '%s': %.*s",
+                                                    own->module->shown.id, (int)length, rest)});
+        rest += length + (rest[length] == '\n' ? 1 : 0);
+    }
+    st_buffer_free(&own->warnings);
+    own->warnings = (st_buffer){0};
+    (void)pthread_mutex_unlock(&own->lock);
+}
+
+/* ---- opening and closing --------------------------------------------------------------------- */
+
+static st_status call_open(st_plugin_instance *instance, st_place place, st_errors *errors)
+{
+    const st_plugin *shown = &instance->module->shown;
+    instance->host = (st_plugin_host){.struct_size = sizeof(st_plugin_host),
+                                      .abi = ST_PLUGIN_ABI,
+                                      .context = instance,
+                                      .log = host_log,
+                                      .error = host_error,
+                                      .allocate = host_allocate,
+                                      .release = host_release,
+                                      .directory = instance->module->folder,
+                                      .settings = instance->setting_pointers,
+                                      .setting_count = shown->option_count};
+    int result =
+        shown->open == NULL ? ST_PLUGIN_OK : shown->open(&instance->host, &instance->instance);
+    st_plugin_take_warnings(instance, place, errors);
+    if (result == ST_PLUGIN_OK) {
+        instance->is_open = true;
+        return ST_OK;
+    }
+    return st_errors_add(
+        errors, &(st_error){.status = ST_ERR_PROVIDER,
+                            .place = place,
+                            .message = st_errors_text(
+                                errors, "plugin '%s' cannot be opened: %s", shown->id,
+                                instance->has_error ? instance->error : "it gives no reason")});
+}
+
+st_status st_plugin_open(const st_plugin_module *module, const st_plugin_given *given, size_t count,
+                         st_place place, st_plugin_instance **instance, st_errors *errors)
+{
+    st_plugin_instance *opened = calloc(1, sizeof(*opened));
+    if (opened == NULL) {
+        return st_out_of_memory(errors);
+    }
+    if (pthread_mutex_init(&opened->lock, NULL) != 0) {
+        free(opened);
+        return st_out_of_memory(errors);
+    }
+    opened->module = module;
+    opened->host.context = opened;
+    opened->arena = st_arena_create();
+    st_status status = opened->arena == NULL ? st_out_of_memory(errors)
+                                             : take_settings(opened, given, count, errors);
+    if (status == ST_OK) {
+        status = call_open(opened, place, errors);
+    }
+    if (status == ST_OK) {
+        *instance = opened;
+    } else {
+        st_plugin_close(opened);
+    }
+    return status;
+}
+
+void st_plugin_close(st_plugin_instance *instance)
+{
+    if (instance == NULL) {
+        return;
+    }
+    if (instance->is_open && instance->module->shown.close != NULL) {
+        instance->module->shown.close(instance->instance);
+    }
+    st_buffer_free(&instance->warnings);
+    st_arena_destroy(instance->arena);
+    (void)pthread_mutex_destroy(&instance->lock);
+    free(instance);
+}
+
+const st_plugin_module *st_plugin_module_of(const st_plugin_instance *instance)
+{
+    return instance->module;
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From `refine` to providers: plugins are loaded and opened in order of preference, and each of
+ * their providers is tied to the open function or cell of the sheet that has its name. What a
+ * provider reads and the sheet does not have comes from the job, as a constant, or not at all.
+ */
+#include "plugin/module.h"
+
+#include "job/files.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Where an argument of a plugin's provider comes from. */
+typedef struct tie {
+    size_t column;          /* of what the sheet hands over; SIZE_MAX: none */
+    const double *constant; /* ST_PLUGIN_BLOCK_ROWS times the job's number; NULL: none */
+} tie;
+
+typedef struct bound_provider {
+    const st_plugin_instance *instance;
+    size_t provider;
+    tie *ties; /* one per argument of the plugin's provider */
+    size_t argument_count;
+} bound_provider;
+
+typedef struct refining {
+    const st_paths *paths;
+    const st_job *job;
+    const st_sheet *sheet;
+    const st_refinement *refinement;
+    const st_plugin_instance *instance;
+    st_arena *arena;
+    st_provider **providers;
+    size_t count;
+    size_t capacity;
+    st_errors *errors;
+} refining;
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+static void fill_columns(const bound_provider *self, const double *const *arguments, size_t first,
+                         const double **columns)
+{
+    for (size_t i = 0; i < self->argument_count; i++) {
+        const tie *one = &self->ties[i];
+        columns[i] = one->column != SIZE_MAX ? arguments[one->column] + first : one->constant;
+    }
+}
+
+static st_status evaluate(void *context, size_t rows, const double *const *arguments,
+                          double *values)
+{
+    const bound_provider *self = context;
+    const double *columns[64];
+    for (size_t first = 0; first < rows; first += ST_PLUGIN_BLOCK_ROWS) {
+        size_t left = rows - first;
+        size_t count = left < ST_PLUGIN_BLOCK_ROWS ? left : ST_PLUGIN_BLOCK_ROWS;
+        fill_columns(self, arguments, first, columns);
+        st_status status =
+            st_plugin_evaluate(self->instance, self->provider, count, columns, values + first);
+        if (status != ST_OK) {
+            return status;
+        }
+    }
+    return ST_OK;
+}
+
+static st_status explain(void *context, const double *const *arguments, st_arena *arena,
+                         st_provider_account *account)
+{
+    const bound_provider *self = context;
+    const double *columns[64];
+    fill_columns(self, arguments, 0, columns);
+    return st_plugin_explain(self->instance, self->provider, columns, arena, account);
+}
+
+/* ---- ties ------------------------------------------------------------------------------------ */
+
+static st_status refuse(const refining *own, st_status status, const char *provider,
+                        const char *message)
+{
+    return st_errors_add(
+        own->errors,
+        &(st_error){.status = status,
+                    .place = own->refinement->place,
+                    .message = st_errors_text(own->errors, "plugin '%s' for '%s' of sheet %s %s",
+                                              own->refinement->plugin, provider,
+                                              st_sheet_name(own->sheet), message)});
+}
+
+static const st_sheet_function *find_function(const st_sheet *sheet, const char *name)
+{
+    size_t count = 0;
+    const st_sheet_function *functions = st_sheet_functions(sheet, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(functions[i].name, name) == 0) {
+            return &functions[i];
+        }
+    }
+    return NULL;
+}
+
+/* The name by which the sheet has an argument; NULL where it has not. */
+static const char *name_in_sheet(const refining *own, const st_sheet_function *function,
+                                 const char *name)
+{
+    size_t count = 0;
+    const st_sheet_input *inputs = st_sheet_inputs(own->sheet, &count);
+    for (size_t i = 0; function != NULL && i < function->argument_count; i++) {
+        if (strcmp(function->arguments[i].name, name) == 0) {
+            return name;
+        }
+    }
+    if (st_sheet_find_cell(own->sheet, name) != NULL ||
+        st_sheet_find_input(own->sheet, name) != NULL) {
+        return name;
+    }
+    for (size_t i = 0; strchr(name, '.') != NULL && i < count; i++) {
+        if (strcmp(inputs[i].from, name) == 0) {
+            return inputs[i].name;
+        }
+    }
+    return NULL;
+}
+
+/* A key's number and dimension; false where it has none. */
+static bool number_of(const st_job_value *value, const st_unit *unit, double *number,
+                      st_unit *own_unit)
+{
+    *own_unit = st_unit_one();
+    if (value->key == NULL) { /* a constant: its unit is the reader's */
+        *own_unit = *unit;
+        return st_quantity_parse(value->text, strlen(value->text), unit, value->place, number,
+                                 NULL) == ST_OK;
+    }
+    *number = value->number;
+    switch (value->key->kind) {
+    case ST_KEY_QUANTITY:
+        return st_unit_parse(value->key->unit, strlen(value->key->unit), (st_place){0}, own_unit,
+                             NULL) == ST_OK;
+    case ST_KEY_COUNT:
+    case ST_KEY_NUMBER:
+    case ST_KEY_BOOL:
+        return true;
+    case ST_KEY_ENUM:
+    case ST_KEY_TEXT:
+        break;
+    }
+    return false;
+}
+
+/* The job's value of a key as a block of equal numbers. */
+static st_status tie_to_job(const refining *own, const st_plugin_provider *provider,
+                            const char *name, const st_unit *unit, tie *result)
+{
+    const st_job_value *value = strchr(name, '.') == NULL ? NULL : st_job_value_of(own->job, name);
+    st_unit found;
+    double number = 0;
+    if (value == NULL || value->origin == ST_ORIGIN_NONE) {
+        return ST_OK;
+    }
+    if (!number_of(value, unit, &number, &found) ||
+        !st_dimension_equal(found.dimension, unit->dimension)) {
+        char wanted[64];
+        return refuse(own, ST_ERR_UNIT, provider->name,
+                      st_errors_text(own->errors, "reads %s in %s, but the job has %s there", name,
+                                     st_dimension_text(unit->dimension, wanted, sizeof(wanted)),
+                                     value->text));
+    }
+    double *block = st_arena_alloc(own->arena, ST_PLUGIN_BLOCK_ROWS, sizeof(*block));
+    if (block == NULL) {
+        return st_out_of_memory(own->errors);
+    }
+    for (size_t i = 0; i < ST_PLUGIN_BLOCK_ROWS; i++) {
+        block[i] = number;
+    }
+    result->constant = block;
+    return ST_OK;
+}
+
+static st_status tie_argument(const refining *own, const st_module_provider *from,
+                              const st_sheet_function *function, size_t index, tie *result,
+                              const char **name)
+{
+    const st_plugin_argument *argument = &from->arguments[index];
+    *result = (tie){.column = SIZE_MAX};
+    *name = name_in_sheet(own, function, argument->name);
+    if (*name != NULL) {
+        return ST_OK;
+    }
+    st_status status =
+        tie_to_job(own, &from->shown, argument->name, &from->argument_units[index], result);
+    if (status != ST_OK || result->constant != NULL ||
+        (argument->flags & ST_PLUGIN_OPTIONAL) != 0) {
+        return status;
+    }
+    bool is_key = strchr(argument->name, '.') != NULL;
+    return refuse(own, ST_ERR_PROVIDER, from->shown.name,
+                  st_errors_text(own->errors,
+                                 is_key ? "needs %s, which the job does not give"
+                                        : "reads '%s', which is neither an argument of the "
+                                          "function nor a cell or input of the sheet",
+                                 argument->name));
+}
+
+static st_status add_provider(refining *own, st_provider *provider)
+{
+    st_provider **providers = st_arena_grow(own->arena, own->providers, sizeof(*providers),
+                                            own->count + 1, &own->capacity);
+    if (providers == NULL) {
+        return st_out_of_memory(own->errors);
+    }
+    own->providers = providers;
+    own->providers[own->count++] = provider;
+    return ST_OK;
+}
+
+static st_status bind(refining *own, size_t index, const st_sheet_function *function)
+{
+    const st_plugin_module *module = st_plugin_module_of(own->instance);
+    const st_module_provider *from = &module->providers[index];
+    size_t count = from->shown.argument_count;
+    st_provider *provider = st_arena_alloc(own->arena, 1, sizeof(*provider));
+    bound_provider *self = st_arena_alloc(own->arena, 1, sizeof(*self));
+    const char **names = st_arena_alloc(own->arena, count + 1, sizeof(*names));
+    st_unit *units = st_arena_alloc(own->arena, count + 1, sizeof(*units));
+    tie *ties = st_arena_alloc(own->arena, count + 1, sizeof(*ties));
+    if (provider == NULL || self == NULL || names == NULL || units == NULL || ties == NULL) {
+        return st_out_of_memory(own->errors);
+    }
+    *self = (bound_provider){
+        .instance = own->instance, .provider = index, .ties = ties, .argument_count = count};
+    *provider = (st_provider){.name = from->shown.name,
+                              .source = module->shown.id,
+                              .argument_names = names,
+                              .argument_units = units,
+                              .unit = from->unit,
+                              .fallback = own->refinement->fallback,
+                              .evaluate = evaluate,
+                              .explain = explain,
+                              .self = self};
+    st_status status = ST_OK;
+    for (size_t i = 0; i < count; i++) {
+        const char *name = NULL;
+        st_status tied = tie_argument(own, from, function, i, &ties[i], &name);
+        status = status == ST_OK ? tied : status;
+        if (name != NULL) {
+            ties[i].column = provider->argument_count;
+            units[provider->argument_count] = from->argument_units[i];
+            names[provider->argument_count++] = name;
+        }
+    }
+    return status == ST_OK ? add_provider(own, provider) : status;
+}
+
+/* ---- plugins --------------------------------------------------------------------------------- */
+
+static bool is_taken(const refining *own, const char *name)
+{
+    for (size_t i = 0; i < own->count; i++) {
+        if (strcmp(own->providers[i]->name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What the sheet has of that name and leaves open. */
+static bool is_open(const st_sheet *sheet, const char *name, const st_sheet_function **function)
+{
+    const st_sheet_cell *cell = st_sheet_find_cell(sheet, name);
+    *function = find_function(sheet, name);
+    return *function != NULL ? (*function)->open : cell != NULL && cell->open;
+}
+
+static st_status bind_all(refining *own)
+{
+    const st_plugin_module *module = st_plugin_module_of(own->instance);
+    st_status status = ST_OK;
+    bool fits = false;
+    for (size_t i = 0; i < module->shown.provider_count; i++) {
+        const st_sheet_function *function = NULL;
+        const char *name = module->shown.providers[i]->name;
+        if (!is_open(own->sheet, name, &function)) {
+            continue;
+        }
+        fits = true;
+        if (!is_taken(own, name)) {
+            st_status bound = bind(own, i, function);
+            status = status == ST_OK ? bound : status;
+        }
+    }
+    if (!fits) {
+        status = st_errors_add(own->errors,
+                               &(st_error){.status = ST_ERR_PROVIDER,
+                                           .place = own->refinement->place,
+                                           .message = st_errors_text(
+                                               own->errors,
+                                               "plugin '%s' fits nothing in sheet %s: it "
+                                               "provides %s%s, and the sheet has no open "
+                                               "function or cell of that name",
+                                               module->shown.id, st_sheet_name(own->sheet),
+                                               module->shown.providers[0]->name,
+                                               module->shown.provider_count > 1 ? ", ..." : "")});
+    }
+    return status;
+}
+
+static void close_instance(void *context)
+{
+    st_plugin_close(context);
+}
+
+static st_status open_plugin(refining *own)
+{
+    const st_refinement *refinement = own->refinement;
+    const st_plugin_module *module = NULL;
+    st_plugin_instance *instance = NULL;
+    st_status status = st_plugin_load(own->paths, refinement->plugin, refinement->place, own->arena,
+                                      &module, own->errors);
+    st_plugin_given *given =
+        st_arena_alloc(own->arena, refinement->option_count + 1, sizeof(*given));
+    if (status != ST_OK || given == NULL) {
+        return status != ST_OK ? status : st_out_of_memory(own->errors);
+    }
+    for (size_t i = 0; i < refinement->option_count; i++) {
+        const st_refinement_option *option = &refinement->options[i];
+        given[i] = (st_plugin_given){.name = option->name,
+                                     .text = option->text,
+                                     .name_place = option->name_place,
+                                     .place = option->place};
+    }
+    status = st_plugin_open(module, given, refinement->option_count, refinement->place, &instance,
+                            own->errors);
+    if (status != ST_OK) {
+        return status;
+    }
+    if (!st_arena_defer(own->arena, close_instance, instance)) {
+        st_plugin_close(instance);
+        return st_out_of_memory(own->errors);
+    }
+    own->instance = instance;
+    return ST_OK;
+}
+
+st_status st_plugins_refine(const st_paths *paths, const st_job *job, const st_sheet *sheet,
+                            const st_refinement *refinements, size_t count, st_arena *arena,
+                            const st_provider *const **providers, size_t *provider_count,
+                            st_errors *errors)
+{
+    refining own = {.paths = paths, .job = job, .sheet = sheet, .arena = arena, .errors = errors};
+    st_status status = ST_OK;
+    for (size_t i = 0; i < count; i++) {
+        own.refinement = &refinements[i];
+        st_status bound = open_plugin(&own);
+        if (bound == ST_OK) {
+            bound = bind_all(&own);
+        }
+        status = status == ST_OK ? bound : status;
+    }
+    *providers = (const st_provider *const *)own.providers;
+    *provider_count = own.count;
+    return status;
+}

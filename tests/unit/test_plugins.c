@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plugins from the host's side: loading, settings, calls, and the way into a sheet. */
+#include "job_support.h"
+
+#include "report/estimate.h"
+
+#include <math.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static int set_up_plugins(void **state)
+{
+    assert_int_equal(set_up(state), 0);
+    fixture *own = *state;
+    const char *built = getenv("STEPTIME_TEST_PLUGINS");
+    assert_non_null(built);
+    const char *folders[] = {own->folder, built};
+    st_paths_destroy(own->paths);
+    assert_int_equal(st_paths_create(folders, 2, &own->paths, own->errors), ST_OK);
+    return 0;
+}
+
+static void assert_contains(const char *text, const char *part)
+{
+    if (strstr(text, part) == NULL)
+        fail_msg("'%s' is not in '%s'", part, text);
+}
+
+static const st_plugin_module *load(fixture *own)
+{
+    const st_plugin_module *module = NULL;
+    if (st_plugin_load(own->paths, "template", (st_place){0}, own->arena, &module, own->errors) !=
+        ST_OK)
+        fail_msg("%s", said(own));
+    return module;
+}
+
+static st_plugin_instance *open_with(fixture *own, const st_plugin_given *given, size_t count)
+{
+    st_plugin_instance *instance = NULL;
+    if (st_plugin_open(load(own), given, count, (st_place){0}, &instance, own->errors) != ST_OK)
+        fail_msg("%s", said(own));
+    return instance;
+}
+
+static void a_block_is_evaluated(void **state)
+{
+    fixture *own = *state;
+    const st_plugin_given given[] = {{.name = "latency", .number = 2.385e-6},
+                                     {.name = "efficiency", .text = "75 %"}};
+    st_plugin_instance *instance = open_with(own, given, COUNT(given));
+    const double size[] = {1.25e6, 7.5e7, 3e3};
+    const double ranks[] = {7, 1, 24};
+    const double rate[] = {3.1e9, 3.1e9, 0};
+    const double *columns[] = {size, ranks, rate};
+    double values[3];
+    assert_int_equal(st_plugin_find_provider(load(own), "all_gather"), SIZE_MAX);
+    assert_int_equal(st_plugin_evaluate(instance, 0, 3, columns, values), ST_OK);
+    assert_true(fabs(values[0] - (12 * 2.385e-6 + 12.0 / 7 * 1.25e6 / (3.1e9 * 0.75))) < 1e-15);
+    assert_true(values[1] == 0);
+    assert_true(isnan(values[2]));
+    st_plugin_close(instance);
+}
+
+static void explanations_have_terms_or_reasons(void **state)
+{
+    fixture *own = *state;
+    st_plugin_instance *instance = open_with(own, NULL, 0);
+    const double size = 1.25e6;
+    const double ranks = 7;
+    double rate = 3.1e9;
+    const double *columns[] = {&size, &ranks, &rate};
+    st_provider_account account;
+    double value = 0;
+    assert_int_equal(st_plugin_evaluate(instance, 0, 1, columns, &value), ST_OK);
+    assert_int_equal(st_plugin_explain(instance, 0, columns, own->arena, &account), ST_OK);
+    assert_int_equal(account.count, 2);
+    assert_string_equal(account.terms[0].name, "start");
+    assert_true(account.terms[0].value + account.terms[1].value == value);
+    rate = -1;
+    assert_int_equal(st_plugin_explain(instance, 0, columns, own->arena, &account), ST_OK);
+    assert_int_equal(account.count, 0);
+    assert_string_equal(account.refusal, "needs a rank, a size and a bandwidth above zero");
+    st_plugin_close(instance);
+}
+
+static void faulty_settings_are_told_at_once(void **state)
+{
+    fixture *own = *state;
+    const st_place place = {.file = "job.yaml", .line = 3, .column = 5};
+    const st_plugin_given given[] = {
+        {.name = "latancy", .text = "3 us", .name_place = place, .place = place},
+        {.name = "latency", .text = "3 GB", .name_place = place, .place = place},
+        {.name = "efficiency", .text = "1.5", .name_place = place, .place = place},
+        {.name = "efficiency", .number = 0, .name_place = place, .place = place}};
+    st_plugin_instance *instance = NULL;
+    assert_int_equal(st_plugin_open(load(own), given, COUNT(given), place, &instance, own->errors),
+                     ST_ERR_NAME);
+    assert_null(instance);
+    const char *text = said(own);
+    assert_contains(text, "job.yaml:3:5: error: plugin 'template' has no option 'latancy'; did you "
+                          "mean 'latency'?");
+    assert_contains(text, "option 'latency': unit of the wrong dimension: found 3 GB (B)");
+    assert_contains(text, "option 'efficiency' is out of range: found 1.5, expected 0.01 to 1");
+    assert_contains(text, "option 'efficiency' is out of range: found 0, expected 0.01 to 1");
+}
+
+static void unknown_plugins_are_told_with_the_nearest(void **state)
+{
+    fixture *own = *state;
+    const st_plugin_module *module = NULL;
+    assert_int_equal(
+        st_plugin_load(own->paths, "tamplate", (st_place){0}, own->arena, &module, own->errors),
+        ST_ERR_NAME);
+    assert_string_equal(said(own), "error: there is no plugin 'tamplate' on the search path; did "
+                                   "you mean 'template'?\n");
+}
+
+/* ---- in a sheet ---- */
+
+static const char sheet[] =
+    "sheet: ring\n"
+    "inputs:\n"
+    "  n: {from: constants.ranks}\n"
+    "  V: {from: constants.volume, unit: MB}\n"
+    "  bandwidth: {from: cluster.nic_bandwidth, unit: GB/s}\n"
+    "functions:\n"
+    "  all_reduce: {open: true, args: {size: B, ranks: 1}, unit: us, is: '7.25[us]*ranks'}\n"
+    "cells:\n"
+    "  half: {unit: MB, is: V/2}\n"
+    "  T: {unit: us, is: 'all_reduce(half, n)'}\n"
+    "report:\n"
+    "  - {section: Time, cells: [T]}\n";
+
+static void write_job(const fixture *own, const char *refine)
+{
+    const char *job = st_arena_printf(own->arena,
+                                      "cluster: {nic_bandwidth: 3.1 GB/s}\nconstants: {ranks: 7, "
+                                      "volume: 2.5 MB}\nsheet: ring\n%s",
+                                      refine);
+    write_text(own, "formulas/ring.yaml", sheet);
+    write_text(own, "configs/jobs/j.yaml", job);
+}
+
+static st_status run(fixture *own, const char *set, st_estimate *estimate)
+{
+    const st_request request = {.job = "j", .sets = &set, .set_count = set == NULL ? 0 : 1};
+    st_status status = st_estimate_load(own->paths, &request, own->arena, estimate, own->errors);
+    if (status == ST_OK)
+        status = st_estimate_show_report(estimate, false, own->arena);
+    return status == ST_OK ? st_estimate_run(estimate, own->arena, own->errors) : status;
+}
+
+static void a_job_is_refined(void **state)
+{
+    fixture *own = *state;
+    st_estimate estimate;
+    write_job(own, "refine:\n  - plugin: template\n    options: {latency: 2.385 us}\n");
+    if (run(own, NULL, &estimate) != ST_OK)
+        fail_msg("%s", said(own));
+    assert_true(fabs(estimate.shown[0].value -
+                     (12 * 2.385e-6 + 12.0 / 7 * 1.25e6 / (3.1e9 * 0.92))) < 1e-15);
+    assert_int_equal(run(own, "refine=none", &estimate), ST_OK);
+    assert_true(estimate.shown[0].value == 7 * 7.25e-6);
+    assert_int_equal(run(own, "refine=template", &estimate), ST_OK);
+    assert_true(fabs(estimate.shown[0].value - (12 * 4.5e-6 + 12.0 / 7 * 1.25e6 / (3.1e9 * 0.92))) <
+                1e-15);
+}
+
+static void refusals_fall_back_only_where_the_job_allows_it(void **state)
+{
+    fixture *own = *state;
+    st_estimate estimate;
+    write_job(own, "refine: [template]\n");
+    assert_int_equal(run(own, "constants.ranks=0.5", &estimate), ST_ERR_PROVIDER);
+    assert_contains(said(own), "cell 'T' has no value: provider 'template' refuses: needs a rank, "
+                               "a size and a bandwidth above zero in 'all_reduce(half, n)'");
+    write_job(own, "refine: [{plugin: template, fallback: formula}]\n");
+    assert_int_equal(run(own, "constants.ranks=0.5", &estimate), ST_OK);
+    assert_true(estimate.shown[0].value == 0.5 * 7.25e-6);
+    assert_contains(said(own), "warning: cell 'T' keeps its formula for 'all_reduce': provider "
+                               "'template' refuses: needs a rank");
+}
+
+static void faults_of_refine_have_places(void **state)
+{
+    fixture *own = *state;
+    st_estimate estimate;
+    static const struct {
+        const char *refine, *message;
+    } cases[] = {
+        {"refine: [template, template]\n",
+         "j.yaml:4:20: error: refine names plugin 'template' twice"},
+        {"refine: [templat]\n", "j.yaml:4:10: error: there is no plugin 'templat'"},
+        {"refine: [Big]\n", "j.yaml:4:10: error: wrong name of a plugin: found 'Big'"},
+        {"refine: {plugin: template, optoins: {}}\n",
+         "j.yaml:4:28: error: unknown key 'optoins' in refine; did you mean 'options'?"},
+        {"refine: {plugin: template, fallback: maybe}\n",
+         "j.yaml:4:38: error: wrong value for fallback: found 'maybe', expected formula or error"},
+        {"refine: {plugin: template, options: {latency: 2.385}}\n", "j.yaml:4:47: error:"},
+        {"refine: {fallback: formula}\n", "expected the name of a plugin, or a map"},
+        {"refine: {plugin: template, options: [3]}\n", "a map from names to values"},
+        {"refine: [[template]]\n", "j.yaml:4:10: error: wrong value for refine"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        write_job(own, cases[i].refine);
+        assert_int_not_equal(run(own, NULL, &estimate), ST_OK);
+        assert_contains(said(own), cases[i].message);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_block_is_evaluated, set_up_plugins, tear_down),
+        cmocka_unit_test_setup_teardown(explanations_have_terms_or_reasons, set_up_plugins,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(faulty_settings_are_told_at_once, set_up_plugins,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(unknown_plugins_are_told_with_the_nearest, set_up_plugins,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_job_is_refined, set_up_plugins, tear_down),
+        cmocka_unit_test_setup_teardown(refusals_fall_back_only_where_the_job_allows_it,
+                                        set_up_plugins, tear_down),
+        cmocka_unit_test_setup_teardown(faults_of_refine_have_places, set_up_plugins, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
