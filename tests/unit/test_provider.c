@@ -51,7 +51,7 @@ static const char *const names[] = {"V", "n"};
 /* In the sheet below; a provider of a function takes the function's own arguments. */
 static bool is_function(const char *name)
 {
-    static const char *const functions[] = {"ring", "bare", "shut", "yes"};
+    static const char *const functions[] = {"ring", "bare", "shut", "yes", "f"};
     for (size_t i = 0; i < COUNT(functions); i++)
         if (strcmp(name, functions[i]) == 0)
             return true;
