@@ -58,6 +58,7 @@ typedef enum cli_option_id {
     CLI_OUTPUT,
     CLI_PATH,
     CLI_PROGRAM,
+    CLI_RECIPE,
     CLI_ROWS,
     CLI_SCALE,
     CLI_SET,
@@ -67,6 +68,7 @@ typedef enum cli_option_id {
     CLI_SHEET_B,
     CLI_SVG,
     CLI_TABLE,
+    CLI_TEST,
     CLI_VARY,
     CLI_VERSION,
     CLI_WRITE,
@@ -241,6 +243,7 @@ extern const cli_verb cli_verb_import_hf;
 extern const cli_verb cli_verb_import_megatron;
 extern const cli_verb cli_verb_validate;
 extern const cli_verb cli_verb_fit;
+extern const cli_verb cli_verb_fit_overlap;
 extern const cli_verb cli_verb_docs;
 extern const cli_verb cli_verb_completion;
 extern const cli_verb cli_verb_help;
