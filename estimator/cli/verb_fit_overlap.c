@@ -77,12 +77,12 @@ static st_status learn(overlap_run *own)
 {
     const char *name = cli_value(own->run, CLI_RECIPE);
     const st_recipe *only = name != NULL ? st_recipe_find(name) : NULL;
+    st_kernel_rows rows = {&own->kernels, own->rows, own->kernels.count};
     st_status status = st_slowdown_try(own->library, &own->kernels, only, own->run->arena,
                                        &own->trials, own->run->errors);
     if (status == ST_OK)
-        status = st_slowdown_train(own->library, &own->kernels, own->rows, own->kernels.count,
-                                   own->trials.items[own->trials.best].recipe, own->run->arena,
-                                   &own->model, own->run->errors);
+        status = st_slowdown_train(own->library, &rows, own->trials.items[own->trials.best].recipe,
+                                   own->run->arena, &own->model, own->run->errors);
     if (status == ST_OK)
         status = st_slowdown_importance(&own->model, own->report.importance, own->run->errors);
     return status;
@@ -111,12 +111,13 @@ static st_status test_model(overlap_run *own)
     double *factors = st_arena_alloc(own->run->arena, test->count, sizeof *factors);
     if (factors == NULL)
         return st_out_of_memory(own->run->errors);
-    st_status status = st_slowdown_predict(&own->model, test, own->rows, test->count,
-                                           own->run->arena, factors, own->run->errors);
+    st_kernel_rows rows = {test, own->rows, test->count};
+    st_status status =
+        st_slowdown_predict(&own->model, &rows, own->run->arena, factors, own->run->errors);
     for (size_t k = 0; k < 3 && status == ST_OK; k++) {
         for (size_t i = 0; i < test->count && k > 0; i++)
             factors[i] = st_slowdown_of_share(&test->rows[i], constants[k]);
-        own->report.test_errors[k] = st_slowdown_compare(test, own->rows, test->count, factors);
+        own->report.test_errors[k] = st_slowdown_compare(&rows, factors);
     }
     own->report.test = test;
     own->report.test_clamped = count_outside(&own->model, test);
@@ -164,7 +165,8 @@ static int run_fit_overlap(cli_run *run)
         own.report.kernels = &own.kernels;
         own.report.trials = &own.trials;
         own.report.recipe = own.model.recipe;
-        own.report.constant = st_slowdown_constant(&own.kernels, own.rows, own.kernels.count);
+        own.report.constant =
+            st_slowdown_constant(&(st_kernel_rows){&own.kernels, own.rows, own.kernels.count});
         status = test_model(&own);
     }
     if (status == ST_OK)

@@ -199,7 +199,7 @@ static double read_name(reader *own, size_t row, size_t column, const char *valu
 {
     const char *text = st_csv_field(own->csv, row, column);
     size_t length = strlen(text);
-    double index = 0;
+    size_t index = 0;
     if (length == 0) {
         return UNKNOWN;
     }
@@ -211,7 +211,7 @@ static double read_name(reader *own, size_t row, size_t column, const char *valu
             same++;
         }
         if (same == size && same == length) {
-            return index;
+            return (double)index;
         }
         word += size + 1;
     }

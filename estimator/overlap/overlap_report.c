@@ -50,7 +50,7 @@ static void rank(const st_overlap_report *report, int order[ST_FEATURES])
 void st_overlap_write_text(const st_overlap_report *report, st_buffer *buffer)
 {
     const st_trials *trials = report->trials;
-    int order[ST_FEATURES];
+    int order[ST_FEATURES] = {0};
     static const char *const titles[ST_SPLITS] = {"Held out by random rows, 5 folds",
                                                   "Held out by kernel name, 5 folds"};
     st_buffer_printf(buffer,
@@ -141,7 +141,7 @@ void st_overlap_write_json(const st_overlap_report *report, st_buffer *buffer)
 
 void st_overlap_write_svg(const st_overlap_report *report, st_buffer *buffer)
 {
-    int order[ST_FEATURES];
+    int order[ST_FEATURES] = {0};
     int rows = 0;
     rank(report, order);
     while (rows < ST_FEATURES && report->importance[order[rows]] > 0) {

@@ -79,11 +79,11 @@ static double quantile_of(float *values, size_t count, double quantile)
     return (1 - weight) * (double)values[below] + weight * (double)values[above];
 }
 
-static void fill_features(const st_slowdown_model *model, const st_kernels *kernels,
-                          const size_t *rows, size_t row_count, float *features)
+static void fill_features(const st_slowdown_model *model, const st_kernel_rows *rows,
+                          float *features)
 {
-    for (size_t i = 0; i < row_count; i++) {
-        const float *given = kernels->rows[rows[i]].features;
+    for (size_t i = 0; i < rows->count; i++) {
+        const float *given = rows->kernels->rows[rows->items[i]].features;
         for (size_t j = 0; j < ST_FEATURES; j++) {
             float value = given[j];
             features[i * ST_FEATURES + j] =
@@ -93,18 +93,18 @@ static void fill_features(const st_slowdown_model *model, const st_kernels *kern
 }
 
 /* What the members say of each row, member after member. */
-static st_status ask(const st_slowdown_model *model, const st_kernels *kernels, const size_t *rows,
-                     size_t row_count, st_arena *arena, float **answers, st_errors *errors)
+static st_status ask(const st_slowdown_model *model, const st_kernel_rows *rows, st_arena *arena,
+                     float **answers, st_errors *errors)
 {
-    float *features = st_arena_alloc(arena, row_count * ST_FEATURES + 1, sizeof *features);
-    *answers = st_arena_alloc(arena, row_count * model->member_count + 1, sizeof **answers);
+    float *features = st_arena_alloc(arena, rows->count * ST_FEATURES + 1, sizeof *features);
+    *answers = st_arena_alloc(arena, rows->count * model->member_count + 1, sizeof **answers);
     if (features == NULL || *answers == NULL) {
         return no_memory(errors);
     }
-    fill_features(model, kernels, rows, row_count, features);
-    for (size_t k = 0; k < model->member_count && row_count > 0; k++) {
-        st_status status = st_trees_predict(model->members[k], features, row_count,
-                                            *answers + k * row_count, errors);
+    fill_features(model, rows, features);
+    for (size_t k = 0; k < model->member_count && rows->count > 0; k++) {
+        st_status status = st_trees_predict(model->members[k], features, rows->count,
+                                            *answers + k * rows->count, errors);
         if (status != ST_OK) {
             return status;
         }
@@ -132,23 +132,23 @@ typedef struct training {
     size_t usable_count;
 } training;
 
-static st_status make_training(const st_kernels *kernels, const size_t *rows, size_t row_count,
-                               st_arena *arena, training *own, st_errors *errors)
+static st_status make_training(const st_kernel_rows *rows, st_arena *arena, training *own,
+                               st_errors *errors)
 {
-    own->features = st_arena_alloc(arena, row_count * ST_FEATURES, sizeof *own->features);
-    own->targets = st_arena_alloc(arena, row_count, sizeof *own->targets);
-    own->weights = st_arena_alloc(arena, row_count, sizeof *own->weights);
-    own->usable = st_arena_alloc(arena, row_count, sizeof *own->usable);
-    own->drawn = st_arena_alloc(arena, MAX_BAGS * kernels->count, sizeof *own->drawn);
-    own->kin = st_arena_alloc(arena, MAX_BAGS * kernels->count, sizeof *own->kin);
+    own->features = st_arena_alloc(arena, rows->count * ST_FEATURES, sizeof *own->features);
+    own->targets = st_arena_alloc(arena, rows->count, sizeof *own->targets);
+    own->weights = st_arena_alloc(arena, rows->count, sizeof *own->weights);
+    own->usable = st_arena_alloc(arena, rows->count, sizeof *own->usable);
+    own->drawn = st_arena_alloc(arena, MAX_BAGS * rows->kernels->count, sizeof *own->drawn);
+    own->kin = st_arena_alloc(arena, MAX_BAGS * rows->kernels->count, sizeof *own->kin);
     if (!own->drawn || !own->kin || !own->features || !own->targets || !own->weights ||
         !own->usable) {
         return no_memory(errors);
     }
     own->usable_count = 0;
-    for (size_t i = 0; i < row_count; i++) {
-        if (kernels->rows[rows[i]].share >= ST_LEAST_SHARE) {
-            own->usable[own->usable_count++] = rows[i];
+    for (size_t i = 0; i < rows->count; i++) {
+        if (rows->kernels->rows[rows->items[i]].share >= ST_LEAST_SHARE) {
+            own->usable[own->usable_count++] = rows->items[i];
         }
     }
     return ST_OK;
@@ -190,20 +190,19 @@ static size_t draw(const st_kernels *kernels, const training *own, size_t member
     return kept;
 }
 
-static st_status train_member(st_trees_library *library, const st_kernels *kernels,
-                              const size_t *rows, size_t row_count, const training *own,
-                              st_slowdown_model *model, st_errors *errors)
+static st_status train_member(st_trees_library *library, const st_kernel_rows *rows,
+                              const training *own, st_slowdown_model *model, st_errors *errors)
 {
     const st_recipe *recipe = model->recipe;
-    for (size_t i = 0; i < row_count; i++) {
-        const st_kernel *kernel = &kernels->rows[rows[i]];
-        own->drawn[model->member_count * kernels->count + rows[i]] = true;
+    for (size_t i = 0; i < rows->count; i++) {
+        const st_kernel *kernel = &rows->kernels->rows[rows->items[i]];
+        own->drawn[model->member_count * rows->kernels->count + rows->items[i]] = true;
         double slowdown = fmin(fmax(kernel->slowdown, LEAST_SLOWDOWN), MOST_SLOWDOWN);
         memcpy(own->features + i * ST_FEATURES, kernel->features, sizeof kernel->features);
         own->targets[i] = (float)(recipe->logarithm ? log(slowdown) : slowdown);
         own->weights[i] = (float)kernel->share;
     }
-    st_samples samples = {own->features, own->targets, own->weights, row_count, ST_FEATURES};
+    st_samples samples = {own->features, own->targets, own->weights, rows->count, ST_FEATURES};
     st_trees_options options = recipe->trees;
     options.seed += (unsigned)model->member_count;
     st_status status =
@@ -243,13 +242,12 @@ static void note_usual(const st_kernels *kernels, const training *own, float *va
     }
 }
 
-static void note_ranges(const st_kernels *kernels, const size_t *rows, size_t row_count,
-                        st_slowdown_model *model)
+static void note_ranges(const st_kernel_rows *rows, st_slowdown_model *model)
 {
     for (size_t j = 0; j < ST_FEATURES; j++) {
         model->least[j] = model->most[j] = NAN;
-        for (size_t i = 0; i < row_count; i++) {
-            float value = kernels->rows[rows[i]].features[j];
+        for (size_t i = 0; i < rows->count; i++) {
+            float value = rows->kernels->rows[rows->items[i]].features[j];
             model->least[j] = fminf(model->least[j], value);
             model->most[j] = fmaxf(model->most[j], value);
         }
@@ -267,7 +265,8 @@ static st_status balance(const st_kernels *kernels, const training *own, st_aren
     double measured_ns = 0;
     double predicted_ns = 0;
     size_t count = own->usable_count;
-    st_status status = ask(model, kernels, own->usable, count, arena, &answers, errors);
+    st_kernel_rows usable = {kernels, own->usable, count};
+    st_status status = ask(model, &usable, arena, &answers, errors);
     for (size_t i = 0; i < count && status == ST_OK; i++) {
         const st_kernel *kernel = &kernels->rows[own->usable[i]];
         float said[MAX_BAGS];
@@ -290,35 +289,34 @@ static st_status balance(const st_kernels *kernels, const training *own, st_aren
     return status;
 }
 
-st_status st_slowdown_train(st_trees_library *library, const st_kernels *kernels,
-                            const size_t *rows, size_t row_count, const st_recipe *recipe,
-                            st_arena *arena, st_slowdown_model *model, st_errors *errors)
+st_status st_slowdown_train(st_trees_library *library, const st_kernel_rows *rows,
+                            const st_recipe *recipe, st_arena *arena, st_slowdown_model *model,
+                            st_errors *errors)
 {
     training own = {0};
-    size_t *drawn = st_arena_alloc(arena, 2 * row_count + 1, sizeof *drawn);
+    size_t *drawn = st_arena_alloc(arena, 2 * rows->count + 1, sizeof *drawn);
     *model = (st_slowdown_model){.recipe = recipe, .scale = 1};
     model->members = st_arena_alloc(arena, recipe->bags, sizeof *model->members);
     if (drawn == NULL || model->members == NULL) {
         return no_memory(errors);
     }
-    st_status status = make_training(kernels, rows, row_count, arena, &own, errors);
+    st_status status = make_training(rows, arena, &own, errors);
     if (status != ST_OK) {
         return status;
     }
     model->trained_on = own.usable_count;
-    note_ranges(kernels, rows, row_count, model);
-    note_usual(kernels, &own, own.targets, model);
+    note_ranges(rows, model);
+    note_usual(rows->kernels, &own, own.targets, model);
     for (size_t i = 0; i < recipe->bags && status == ST_OK; i++) {
-        const size_t *part = own.usable;
-        size_t count = own.usable_count;
+        st_kernel_rows part = {rows->kernels, own.usable, own.usable_count};
         if (recipe->bags > 1) {
-            count = draw(kernels, &own, i, drawn);
-            part = drawn;
+            part.count = draw(rows->kernels, &own, i, drawn);
+            part.items = drawn;
         }
-        status = train_member(library, kernels, part, count, &own, model, errors);
+        status = train_member(library, &part, &own, model, errors);
     }
     if (status == ST_OK && recipe->bags > 1) {
-        status = balance(kernels, &own, arena, model, errors);
+        status = balance(rows->kernels, &own, arena, model, errors);
     }
     if (status != ST_OK) {
         st_slowdown_destroy(model);
@@ -336,19 +334,18 @@ void st_slowdown_destroy(st_slowdown_model *model)
 
 /* ---- predicting ---- */
 
-st_status st_slowdown_predict(const st_slowdown_model *model, const st_kernels *kernels,
-                              const size_t *rows, size_t row_count, st_arena *arena,
-                              double *factors, st_errors *errors)
+st_status st_slowdown_predict(const st_slowdown_model *model, const st_kernel_rows *rows,
+                              st_arena *arena, double *factors, st_errors *errors)
 {
     float *answers = NULL;
-    st_status status = ask(model, kernels, rows, row_count, arena, &answers, errors);
-    for (size_t i = 0; i < row_count && status == ST_OK; i++) {
+    st_status status = ask(model, rows, arena, &answers, errors);
+    for (size_t i = 0; i < rows->count && status == ST_OK; i++) {
         float said[MAX_BAGS];
         for (size_t k = 0; k < model->member_count; k++) {
-            said[k] = answers[k * row_count + i];
+            said[k] = answers[k * rows->count + i];
         }
-        factors[i] =
-            st_slowdown_of_share(&kernels->rows[rows[i]], settle(model, said, model->member_count));
+        factors[i] = st_slowdown_of_share(&rows->kernels->rows[rows->items[i]],
+                                          settle(model, said, model->member_count));
     }
     return status;
 }
@@ -380,28 +377,27 @@ double st_slowdown_of_share(const st_kernel *kernel, double slowdown)
     return 1 - kernel->share + kernel->share * slowdown;
 }
 
-double st_slowdown_constant(const st_kernels *kernels, const size_t *rows, size_t row_count)
+double st_slowdown_constant(const st_kernel_rows *rows)
 {
     double beside_ns = 0;
     double measured_ns = 0;
-    for (size_t i = 0; i < row_count; i++) {
-        const st_kernel *kernel = &kernels->rows[rows[i]];
+    for (size_t i = 0; i < rows->count; i++) {
+        const st_kernel *kernel = &rows->kernels->rows[rows->items[i]];
         beside_ns += kernel->share * kernel->isolated_ns;
         measured_ns += kernel->overlapped_ns - (1 - kernel->share) * kernel->isolated_ns;
     }
     return beside_ns > 0 ? fmax(measured_ns / beside_ns, 1) : 1;
 }
 
-st_slowdown_errors st_slowdown_compare(const st_kernels *kernels, const size_t *rows,
-                                       size_t row_count, const double *factors)
+st_slowdown_errors st_slowdown_compare(const st_kernel_rows *rows, const double *factors)
 {
-    st_slowdown_errors found = {.count = row_count};
+    st_slowdown_errors found = {.count = rows->count};
     double isolated_ns = 0;
     double measured_ns = 0;
     double predicted_ns = 0;
     size_t long_ones = 0;
-    for (size_t i = 0; i < row_count; i++) {
-        const st_kernel *kernel = &kernels->rows[rows[i]];
+    for (size_t i = 0; i < rows->count; i++) {
+        const st_kernel *kernel = &rows->kernels->rows[rows->items[i]];
         double factor = kernel->overlapped_ns / kernel->isolated_ns;
         double square = (factors[i] - factor) * (factors[i] - factor);
         double relative = fabs(factors[i] / factor - 1);
@@ -418,7 +414,7 @@ st_slowdown_errors st_slowdown_compare(const st_kernels *kernels, const size_t *
         measured_ns += kernel->overlapped_ns;
         predicted_ns += factors[i] * kernel->isolated_ns;
     }
-    double count = (double)row_count;
+    double count = (double)rows->count;
     found.within_5 /= count;
     found.within_10 /= count;
     found.within_15 /= count;

@@ -45,21 +45,26 @@ typedef struct st_slowdown_model {
     double scale;      /* on what a slowdown exceeds 1, so that the sum of all kernels is met */
 } st_slowdown_model;
 
-/* Learns from the rows that `rows` lists. The model is destroyed before the library is closed. */
-st_status st_slowdown_train(st_trees_library *library, const st_kernels *kernels,
-                            const size_t *rows, size_t row_count, const st_recipe *recipe,
-                            st_arena *arena, st_slowdown_model *model,
+/* Some rows of a table. */
+typedef struct st_kernel_rows {
+    const st_kernels *kernels;
+    const size_t *items;
+    size_t count;
+} st_kernel_rows;
+
+/* Learns from some rows. The model is destroyed before the library is closed. */
+st_status st_slowdown_train(st_trees_library *library, const st_kernel_rows *rows,
+                            const st_recipe *recipe, st_arena *arena, st_slowdown_model *model,
                             st_errors *errors) ST_NODISCARD;
 void st_slowdown_destroy(st_slowdown_model *model);
 
 /*
- * What each of the listed rows takes beside communication, over its isolated time: 1 - share +
+ * What each of the rows takes beside communication, over its isolated time: 1 - share +
  * share times the slowdown, which is never below 1. Features outside of the trained range count as
  * its end.
  */
-st_status st_slowdown_predict(const st_slowdown_model *model, const st_kernels *kernels,
-                              const size_t *rows, size_t row_count, st_arena *arena,
-                              double *factors, st_errors *errors) ST_NODISCARD;
+st_status st_slowdown_predict(const st_slowdown_model *model, const st_kernel_rows *rows,
+                              st_arena *arena, double *factors, st_errors *errors) ST_NODISCARD;
 
 /* The members' gains of each feature, as shares of their sum. */
 st_status st_slowdown_importance(const st_slowdown_model *model, double shares[ST_FEATURES],
@@ -87,11 +92,10 @@ typedef struct st_slowdown_errors {
     double bias;          /* of the sum of all kernels' times */
 } st_slowdown_errors;
 
-st_slowdown_errors st_slowdown_compare(const st_kernels *kernels, const size_t *rows,
-                                       size_t row_count, const double *factors);
+st_slowdown_errors st_slowdown_compare(const st_kernel_rows *rows, const double *factors);
 
-/* The one slowdown that gives the listed rows their total time, at least 1: Proteus' way. */
-double st_slowdown_constant(const st_kernels *kernels, const size_t *rows, size_t row_count);
+/* The one slowdown that gives the rows their total time, at least 1: Proteus' way. */
+double st_slowdown_constant(const st_kernel_rows *rows);
 
 /* What a row takes under that slowdown. */
 double st_slowdown_of_share(const st_kernel *kernel, double slowdown);

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,18 +11,40 @@
 #include <xgboost/c_api.h>
 
 /* The functions that are used, under the names of the library. */
-#define FUNCTIONS(use)                                                                             \
-    use(XGBGetLastError) use(XGBRegisterLogCallback) use(XGDMatrixCreateFromMat)                   \
-        use(XGDMatrixSetFloatInfo) use(XGDMatrixFree) use(XGBoosterCreate) use(XGBoosterFree)      \
-            use(XGBoosterSetParam) use(XGBoosterUpdateOneIter) use(XGBoosterPredict)               \
-                use(XGBoosterFeatureScore) use(XGBoosterSaveModelToBuffer)                         \
-                    use(XGBoosterLoadModelFromBuffer)
-
 struct st_trees_library {
     void *handle;
-#define MEMBER(name) __typeof__(&name) name;
-    FUNCTIONS(MEMBER)
-#undef MEMBER
+    __typeof__(&XGBGetLastError) XGBGetLastError;
+    __typeof__(&XGBRegisterLogCallback) XGBRegisterLogCallback;
+    __typeof__(&XGDMatrixCreateFromMat) XGDMatrixCreateFromMat;
+    __typeof__(&XGDMatrixSetFloatInfo) XGDMatrixSetFloatInfo;
+    __typeof__(&XGDMatrixFree) XGDMatrixFree;
+    __typeof__(&XGBoosterCreate) XGBoosterCreate;
+    __typeof__(&XGBoosterFree) XGBoosterFree;
+    __typeof__(&XGBoosterSetParam) XGBoosterSetParam;
+    __typeof__(&XGBoosterUpdateOneIter) XGBoosterUpdateOneIter;
+    __typeof__(&XGBoosterPredict) XGBoosterPredict;
+    __typeof__(&XGBoosterFeatureScore) XGBoosterFeatureScore;
+    __typeof__(&XGBoosterSaveModelToBuffer) XGBoosterSaveModelToBuffer;
+    __typeof__(&XGBoosterLoadModelFromBuffer) XGBoosterLoadModelFromBuffer;
+};
+
+static const struct {
+    const char *name;
+    size_t offset;
+} symbols[] = {
+    {"XGBGetLastError", offsetof(st_trees_library, XGBGetLastError)},
+    {"XGBRegisterLogCallback", offsetof(st_trees_library, XGBRegisterLogCallback)},
+    {"XGDMatrixCreateFromMat", offsetof(st_trees_library, XGDMatrixCreateFromMat)},
+    {"XGDMatrixSetFloatInfo", offsetof(st_trees_library, XGDMatrixSetFloatInfo)},
+    {"XGDMatrixFree", offsetof(st_trees_library, XGDMatrixFree)},
+    {"XGBoosterCreate", offsetof(st_trees_library, XGBoosterCreate)},
+    {"XGBoosterFree", offsetof(st_trees_library, XGBoosterFree)},
+    {"XGBoosterSetParam", offsetof(st_trees_library, XGBoosterSetParam)},
+    {"XGBoosterUpdateOneIter", offsetof(st_trees_library, XGBoosterUpdateOneIter)},
+    {"XGBoosterPredict", offsetof(st_trees_library, XGBoosterPredict)},
+    {"XGBoosterFeatureScore", offsetof(st_trees_library, XGBoosterFeatureScore)},
+    {"XGBoosterSaveModelToBuffer", offsetof(st_trees_library, XGBoosterSaveModelToBuffer)},
+    {"XGBoosterLoadModelFromBuffer", offsetof(st_trees_library, XGBoosterLoadModelFromBuffer)},
 };
 
 struct st_trees {
@@ -74,15 +97,12 @@ st_status st_trees_open(st_trees_library **library, st_errors *errors)
         free(own);
         return absent(st_errors_text(errors, "%s", dlerror()), errors);
     }
-    /* POSIX lets a function's address travel as an object's; ISO C has no cast for it. */
-#define FIND(name)                                                                                 \
-    {                                                                                              \
-        void *found = dlsym(own->handle, #name);                                                   \
-        memcpy(&own->name, &found, sizeof found);                                                  \
-        missing = found == NULL ? #name : missing;                                                 \
+    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
+        /* POSIX lets a function's address travel as an object's; ISO C has no cast for it. */
+        void *found = dlsym(own->handle, symbols[i].name);
+        memcpy((char *)own + symbols[i].offset, &found, sizeof found);
+        missing = found == NULL ? symbols[i].name : missing;
     }
-    FUNCTIONS(FIND)
-#undef FIND
     if (missing != NULL) {
         (void)dlclose(own->handle);
         free(own);

@@ -3,6 +3,8 @@
  */
 #include "overlap/trees.h"
 
+#ifndef STEPTIME_HAVE_XGBOOST
+
 static st_status left_out(st_errors *errors)
 {
     return st_errors_add(errors, &(st_error){.status = ST_ERR_IO,
@@ -73,3 +75,5 @@ st_status st_trees_load(st_trees_library *library, const char *bytes, size_t siz
     *trees = NULL;
     return left_out(errors);
 }
+
+#endif

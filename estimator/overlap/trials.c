@@ -31,14 +31,14 @@ static void keep(fold_run *own, size_t trial)
 static st_status run_recipes(fold_run *own)
 {
     st_slowdown_model model = {0};
+    st_kernel_rows learn = {own->kernels, own->learn, own->learn_count};
+    st_kernel_rows held = {own->kernels, own->held, own->held_count};
     st_status status = ST_OK;
     for (size_t i = 0; i < own->trials->recipe_count && status == ST_OK; i++) {
         const st_recipe *recipe = own->trials->items[i].recipe;
-        status = st_slowdown_train(own->library, own->kernels, own->learn, own->learn_count, recipe,
-                                   own->arena, &model, own->errors);
+        status = st_slowdown_train(own->library, &learn, recipe, own->arena, &model, own->errors);
         if (status == ST_OK) {
-            status = st_slowdown_predict(&model, own->kernels, own->held, own->held_count,
-                                         own->arena, own->predicted, own->errors);
+            status = st_slowdown_predict(&model, &held, own->arena, own->predicted, own->errors);
         }
         if (status == ST_OK) {
             keep(own, i);
@@ -50,7 +50,8 @@ static st_status run_recipes(fold_run *own)
 
 static void run_constants(fold_run *own)
 {
-    double constants[] = {st_slowdown_constant(own->kernels, own->learn, own->learn_count), 1};
+    st_kernel_rows learn = {own->kernels, own->learn, own->learn_count};
+    double constants[] = {st_slowdown_constant(&learn), 1};
     for (size_t k = 0; k < 2; k++) {
         for (size_t i = 0; i < own->held_count; i++) {
             own->predicted[i] =
@@ -113,9 +114,9 @@ static st_status run_split(fold_run *own, st_split split)
     for (size_t i = 0; i < own->kernels->count; i++) {
         own->everyone[i] = i;
     }
+    st_kernel_rows all = {own->kernels, own->everyone, own->kernels->count};
     for (size_t i = 0; i < own->trials->count && status == ST_OK; i++) {
-        own->trials->items[i].held_out[split] =
-            st_slowdown_compare(own->kernels, own->everyone, own->kernels->count, own->factors[i]);
+        own->trials->items[i].held_out[split] = st_slowdown_compare(&all, own->factors[i]);
     }
     return status;
 }

@@ -83,7 +83,8 @@ calls() {
 }
 
 # As ./dev lists them; what it does with them is what is tested.
-program_names=$(sed -n '/^program_packages=(/,/)/p' "$root/dev" | tr -d '()' | sed 's/.*=//' | xargs)
+program_names=$(sed -n '/^program_packages=(/,/)/p' "$root/dev" | tr -d '()' |
+    sed 's/.*=//' | xargs)
 
 install_all() {
     tr ' ' '\n' <<<"$program_names" >"$work/installed.txt"

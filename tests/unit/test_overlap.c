@@ -225,8 +225,9 @@ static void errors_are_those_of_the_definition(void **state)
     };
     st_kernels kernels = {.rows = rows, .count = 3};
     const size_t all[] = {0, 1, 2};
+    const st_kernel_rows three = {&kernels, all, 3};
     const double factors[] = {1.5 * 1.04, 2 * 0.91, 1.05 * 1.13};
-    st_slowdown_errors found = st_slowdown_compare(&kernels, all, 3, factors);
+    st_slowdown_errors found = st_slowdown_compare(&three, factors);
     assert_true(fabs(found.within_5 - 1.0 / 3) < 1e-12);
     assert_true(fabs(found.within_10 - 2.0 / 3) < 1e-12);
     assert_true(found.within_15 == 1);
@@ -237,7 +238,7 @@ static void errors_are_those_of_the_definition(void **state)
                      sqrt((20 * squares[0] + 5 * squares[1] + 40 * squares[2]) / 65)) < 1e-12);
     assert_true(fabs(found.bias - ((31200 + 9100 + 47460) / 82000.0 - 1)) < 1e-12);
     /* (30000 + 10000 - 2500 + 42000 - 30000) / (20000 + 2500 + 10000) */
-    assert_true(fabs(st_slowdown_constant(&kernels, all, 3) - 49500 / 32500.0) < 1e-12);
+    assert_true(fabs(st_slowdown_constant(&three) - 49500 / 32500.0) < 1e-12);
     assert_true(fabs(st_slowdown_of_share(&rows[2], 1.4) - 1.1) < 1e-12);
 }
 
@@ -287,15 +288,14 @@ static void models_say_what_they_are(void **state)
     for (size_t i = 0; i < COUNT(rows); i++) {
         rows[i] = i;
     }
-    assert_int_equal(st_slowdown_train(own->library, &kernels, rows, COUNT(rows),
-                                       st_recipe_find("bag-25"), own->arena, &model, own->errors),
+    const st_kernel_rows all = {&kernels, rows, COUNT(rows)};
+    assert_int_equal(st_slowdown_train(own->library, &all, st_recipe_find("bag-25"), own->arena,
+                                       &model, own->errors),
                      ST_OK);
     /* Nothing below 1, and a feature beyond the trained range counts as its end. */
     kernels.rows[7].features[ST_FEATURE_MEMORY] = 100000;
     kernels.rows[8].features[ST_FEATURE_MEMORY] = -100000;
-    assert_int_equal(
-        st_slowdown_predict(&model, &kernels, rows, COUNT(rows), own->arena, factors, own->errors),
-        ST_OK);
+    assert_int_equal(st_slowdown_predict(&model, &all, own->arena, factors, own->errors), ST_OK);
     for (size_t i = 0; i < COUNT(rows); i++) {
         assert_true(factors[i] >= 1 && factors[i] < 1.7);
     }
