@@ -35,7 +35,7 @@ _steptime() {
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-            '=' | --sheet | --set | --path | --output | -o | --color | --depth | --format | --by | --svg | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --table | --rows | --constants | --vary | --loss | --scale | --group | --output | -o | --test | --recipe)
+            '=' | --sheet | --set | --xlsx | --path | --output | -o | --color | --depth | --format | --by | --svg | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --table | --rows | --constants | --vary | --loss | --scale | --group | --output | -o | --test | --recipe)
                 ((i++))
                 if [[ ${COMP_WORDS[i]} == '=' ]]; then ((i++)); fi
                 ;;
