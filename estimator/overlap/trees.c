@@ -10,22 +10,36 @@
 
 #include <xgboost/c_api.h>
 
-/* The functions that are used, under the names of the library. */
+/* The functions that are used, as the header declares them. */
+typedef __typeof__(XGBGetLastError) *XGBGetLastError_function;
+typedef __typeof__(XGBRegisterLogCallback) *XGBRegisterLogCallback_function;
+typedef __typeof__(XGDMatrixCreateFromMat) *XGDMatrixCreateFromMat_function;
+typedef __typeof__(XGDMatrixSetFloatInfo) *XGDMatrixSetFloatInfo_function;
+typedef __typeof__(XGDMatrixFree) *XGDMatrixFree_function;
+typedef __typeof__(XGBoosterCreate) *XGBoosterCreate_function;
+typedef __typeof__(XGBoosterFree) *XGBoosterFree_function;
+typedef __typeof__(XGBoosterSetParam) *XGBoosterSetParam_function;
+typedef __typeof__(XGBoosterUpdateOneIter) *XGBoosterUpdateOneIter_function;
+typedef __typeof__(XGBoosterPredict) *XGBoosterPredict_function;
+typedef __typeof__(XGBoosterFeatureScore) *XGBoosterFeatureScore_function;
+typedef __typeof__(XGBoosterSaveModelToBuffer) *XGBoosterSaveModelToBuffer_function;
+typedef __typeof__(XGBoosterLoadModelFromBuffer) *XGBoosterLoadModelFromBuffer_function;
+
 struct st_trees_library {
     void *handle;
-    __typeof__(&XGBGetLastError) XGBGetLastError;
-    __typeof__(&XGBRegisterLogCallback) XGBRegisterLogCallback;
-    __typeof__(&XGDMatrixCreateFromMat) XGDMatrixCreateFromMat;
-    __typeof__(&XGDMatrixSetFloatInfo) XGDMatrixSetFloatInfo;
-    __typeof__(&XGDMatrixFree) XGDMatrixFree;
-    __typeof__(&XGBoosterCreate) XGBoosterCreate;
-    __typeof__(&XGBoosterFree) XGBoosterFree;
-    __typeof__(&XGBoosterSetParam) XGBoosterSetParam;
-    __typeof__(&XGBoosterUpdateOneIter) XGBoosterUpdateOneIter;
-    __typeof__(&XGBoosterPredict) XGBoosterPredict;
-    __typeof__(&XGBoosterFeatureScore) XGBoosterFeatureScore;
-    __typeof__(&XGBoosterSaveModelToBuffer) XGBoosterSaveModelToBuffer;
-    __typeof__(&XGBoosterLoadModelFromBuffer) XGBoosterLoadModelFromBuffer;
+    XGBGetLastError_function XGBGetLastError;
+    XGBRegisterLogCallback_function XGBRegisterLogCallback;
+    XGDMatrixCreateFromMat_function XGDMatrixCreateFromMat;
+    XGDMatrixSetFloatInfo_function XGDMatrixSetFloatInfo;
+    XGDMatrixFree_function XGDMatrixFree;
+    XGBoosterCreate_function XGBoosterCreate;
+    XGBoosterFree_function XGBoosterFree;
+    XGBoosterSetParam_function XGBoosterSetParam;
+    XGBoosterUpdateOneIter_function XGBoosterUpdateOneIter;
+    XGBoosterPredict_function XGBoosterPredict;
+    XGBoosterFeatureScore_function XGBoosterFeatureScore;
+    XGBoosterSaveModelToBuffer_function XGBoosterSaveModelToBuffer;
+    XGBoosterLoadModelFromBuffer_function XGBoosterLoadModelFromBuffer;
 };
 
 static const struct {
