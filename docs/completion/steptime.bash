@@ -376,6 +376,22 @@ _steptime() {
             _steptime_words 'auto always never' "$word"
             return
             ;;
+        'fit overlap:--test')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'fit overlap:--recipe')
+            _steptime_words 'echo bag-40 bag-25' "$word"
+            return
+            ;;
+        'fit overlap:--svg')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'fit overlap:--output' | 'fit overlap:-o')
+            _steptime_files -f -- "$word"
+            return
+            ;;
         'docs:--path')
             _steptime_files -d -- "$word"
             return
@@ -408,6 +424,7 @@ _steptime() {
         'trace export') _steptime_words '--help --partial --delays --output' "$word" ;;
         'validate') _steptime_words '--help --table --rows --constants --sheet --set --all --json --csv --path --output --color' "$word" ;;
         'fit') _steptime_words '--help --table --rows --vary --loss --scale --group --output --sheet --constants --set --json --path --color' "$word" ;;
+        'fit overlap') _steptime_words '--help --test --recipe --svg --output --json' "$word" ;;
         'docs') _steptime_words '--help --path --output' "$word" ;;
         'completion') _steptime_words '--help --output' "$word" ;;
         'help') _steptime_words '--help' "$word" ;;
@@ -500,6 +517,9 @@ _steptime() {
         'fit:'*)
             _steptime_words "$(_steptime_names jobs)" "$word"
             _steptime_files -f -X '!*.yaml' -- "$word"
+            ;;
+        'fit overlap:1')
+            _steptime_files -f -- "$word"
             ;;
         'docs:1')
             _steptime_words 'configuration commands formulas man' "$word"

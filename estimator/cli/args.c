@@ -63,6 +63,21 @@ st_status cli_unknown_verb(cli_run *run, const char *name)
     return cli_wrong_use(run, st_errors_text(run->errors, "unknown verb '%s'", name), remedy);
 }
 
+/* "fit" is a verb, and so is "fit nccl"; a job of that name is given as "./nccl". */
+static st_status take_second_word(cli_run *run, word_list *list)
+{
+    if (list->next >= list->count)
+        return ST_OK;
+    const char *name =
+        st_errors_text(run->errors, "%s %s", run->verb->name, list->words[list->next]);
+    const cli_verb *longer = cli_find_verb(name);
+    if (longer != NULL) {
+        run->verb = longer;
+        list->next++;
+    }
+    return ST_OK;
+}
+
 /* Takes one or two words as the verb; run->verb stays NULL before --help and --version. */
 static st_status take_verb(cli_run *run, word_list *list)
 {
@@ -76,7 +91,7 @@ static st_status take_verb(cli_run *run, word_list *list)
     list->next++;
     run->verb = cli_find_verb(first);
     if (run->verb != NULL)
-        return ST_OK;
+        return take_second_word(run, list);
     if (!is_group(first))
         return cli_unknown_verb(run, first);
     const char *second = list->next < list->count ? list->words[list->next] : NULL;

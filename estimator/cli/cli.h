@@ -61,6 +61,7 @@ typedef enum cli_option_id {
     CLI_PATH,
     CLI_PROGRAM,
     CLI_REFINE,
+    CLI_RECIPE,
     CLI_ROWS,
     CLI_SCALE,
     CLI_SET,
@@ -71,6 +72,7 @@ typedef enum cli_option_id {
     CLI_SVG,
     CLI_TABLE,
     CLI_TOP,
+    CLI_TEST,
     CLI_VARY,
     CLI_VERSION,
     CLI_WRITE,
@@ -255,6 +257,7 @@ extern const cli_verb cli_verb_trace_replay;
 extern const cli_verb cli_verb_trace_export;
 extern const cli_verb cli_verb_validate;
 extern const cli_verb cli_verb_fit;
+extern const cli_verb cli_verb_fit_overlap;
 extern const cli_verb cli_verb_docs;
 extern const cli_verb cli_verb_completion;
 extern const cli_verb cli_verb_help;

@@ -23,6 +23,7 @@ static const cli_verb *const verbs[] = {
     &cli_verb_trace_export,
     &cli_verb_validate,
     &cli_verb_fit,
+    &cli_verb_fit_overlap,
     &cli_verb_docs,
     &cli_verb_completion,
     &cli_verb_help,

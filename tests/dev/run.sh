@@ -82,8 +82,9 @@ calls() {
     grep -c "$1" "$work/calls.txt"
 }
 
-program_names='gcc libc6-dev meson ninja-build pkg-config libyaml-dev libyajl-dev libgsl-dev'
-program_names+=' zlib1g-dev libxlsxwriter-dev'
+# As ./dev lists them; what it does with them is what is tested.
+program_names=$(sed -n '/^program_packages=(/,/)/p' "$root/dev" | tr -d '()' |
+    sed 's/.*=//' | xargs)
 
 install_all() {
     tr ' ' '\n' <<<"$program_names" >"$work/installed.txt"

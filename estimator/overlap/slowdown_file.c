@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The text form of a slowdown model; plugins/overlap-xgboost reads it. */
+#include "overlap/slowdown.h"
+
+#include <math.h>
+#include <zlib.h>
+
+static void write_base64(st_buffer *buffer, const unsigned char *bytes, size_t size_bytes)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < size_bytes; i += 3) {
+        size_t left = size_bytes - i;
+        unsigned group = (unsigned)bytes[i] << 16 | (left > 1 ? (unsigned)bytes[i + 1] << 8 : 0) |
+                         (left > 2 ? (unsigned)bytes[i + 2] : 0);
+        char text[4] = {digits[group >> 18], digits[group >> 12 & 63],
+                        left > 1 ? digits[group >> 6 & 63] : '=',
+                        left > 2 ? digits[group & 63] : '='};
+        st_buffer_append(buffer, text, sizeof text);
+    }
+}
+
+static void write_ranges(const st_slowdown_model *model, st_buffer *buffer)
+{
+    for (int i = 0; i < ST_FEATURES; i++) {
+        if (isnan(model->least[i])) {
+            st_buffer_printf(buffer, "feature %d unknown\n", i);
+        } else {
+            st_buffer_printf(buffer, "feature %d %.9g %.9g\n", i, (double)model->least[i],
+                             (double)model->most[i]);
+        }
+    }
+}
+
+static void write_usual(const st_slowdown_model *model, st_buffer *buffer)
+{
+    for (int k = 0; k < ST_KERNEL_CLASSES; k++) {
+        const st_usual_kernel *usual = &model->usual[k];
+        st_buffer_printf(buffer, "class %s %zu %.9g", st_kernel_class_name((st_kernel_class)k),
+                         usual->count, usual->weight);
+        for (int i = 0; i < ST_FEATURES; i++) {
+            if (isnan(usual->features[i])) {
+                st_buffer_text(buffer, " -");
+            } else {
+                st_buffer_printf(buffer, " %.9g", (double)usual->features[i]);
+            }
+        }
+        st_buffer_text(buffer, "\n");
+    }
+}
+
+st_status st_slowdown_write(const st_slowdown_model *model, st_buffer *buffer, st_errors *errors)
+{
+    st_buffer_text(buffer, "steptime-slowdown 1\n");
+    st_buffer_printf(buffer, "recipe %s\n", model->recipe->name);
+    st_buffer_printf(buffer, "target %s\n", model->recipe->logarithm ? "logarithm" : "factor");
+    st_buffer_printf(buffer, "quantile %.9g\n", model->recipe->quantile);
+    st_buffer_printf(buffer, "scale %.9g\n", model->scale);
+    st_buffer_printf(buffer, "kernels %zu\n", model->trained_on);
+    st_buffer_printf(buffer, "features %d\n", (int)ST_FEATURES);
+    write_ranges(model, buffer);
+    st_buffer_printf(buffer, "classes %d\n", (int)ST_KERNEL_CLASSES);
+    write_usual(model, buffer);
+    st_buffer_printf(buffer, "members %zu\n", model->member_count);
+    for (size_t i = 0; i < model->member_count; i++) {
+        const char *bytes = NULL;
+        size_t size_bytes = 0;
+        st_status status = st_trees_save(model->members[i], &bytes, &size_bytes, errors);
+        if (status != ST_OK) {
+            return status;
+        }
+        unsigned long checksum =
+            crc32_z(crc32(0, NULL, 0), (const unsigned char *)bytes, size_bytes);
+        st_buffer_printf(buffer, "member %zu %08lx ", size_bytes, checksum);
+        write_base64(buffer, (const unsigned char *)bytes, size_bytes);
+        st_buffer_text(buffer, "\n");
+    }
+    st_buffer_text(buffer, "end\n");
+    return buffer->failed ? ST_ERR_MEMORY : ST_OK;
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables of kernels beside communication, boosted trees, and how good their predictions are. */
+#include "base_support.h"
+
+#include "overlap/overlap_report.h"
+#include "overlap/shuffle.h"
+
+#include <stdio.h>
+
+typedef struct fixture {
+    st_arena *arena;
+    st_errors *errors;
+    st_trees_library *library;
+} fixture;
+
+static int set_up(void **state)
+{
+    fixture *own = calloc(1, sizeof *own);
+    own->arena = st_arena_create();
+    own->errors = st_errors_create();
+    *state = own;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture *own = *state;
+    st_trees_close(own->library);
+    st_errors_destroy(own->errors);
+    st_arena_destroy(own->arena);
+    free(own);
+    return 0;
+}
+
+static bool has_library(fixture *own)
+{
+    if (st_trees_open(&own->library, own->errors) == ST_OK) {
+        return true;
+    }
+    print_message("[ SKIPPED  ] %s\n", said(own->errors));
+    return false;
+}
+
+static const char head[] =
+    "kernel,isolated_ns,overlapped_ns,overlap_ratio,Compute throughput,Memory throughput,"
+    "DRAM throughput,Achieved occupancy,L1 hit rate,L2 hit rate";
+
+/* A row whose slowdown is a rule: memory-bound kernels are slowed by 1 + memory/200. */
+static void put_row(st_buffer *text, st_dice *dice, const char *kernel, double noise)
+{
+    double memory = 5 + (double)(st_dice_next(dice) % 9000) / 100;
+    double isolated_ns = 20000 + (double)(st_dice_next(dice) % 900000);
+    double share = 0.2 + (double)(st_dice_next(dice) % 800) / 1000;
+    double shake = 1 + noise * ((double)(st_dice_next(dice) % 2001) / 1000 - 1);
+    double slowdown = 1 + memory / 200;
+    st_buffer_printf(text, "%s,%.1f,%.3f,%.4f,%.2f,%.2f,%.2f,77.4,31.9,62.3\n", kernel, isolated_ns,
+                     isolated_ns * (1 - share + share * slowdown) * shake, share, 90 - memory / 2,
+                     memory, memory * 0.93);
+}
+
+static void make_table(st_buffer *text, size_t rows, double noise)
+{
+    static const char *const kernels[] = {
+        "ampere_sgemm_128x32_tn", "layer_norm_grad_kernel", "vectorized_elementwise_kernel<add>",
+        "reduce_kernel<512>",     "fmha_cutlassB_f32",      "vectorized_elementwise_kernel<mul>"};
+    st_dice dice = st_dice_of(2385);
+    st_buffer_printf(text, "%s\n", head);
+    for (size_t i = 0; i < rows; i++) {
+        put_row(text, &dice, kernels[i % COUNT(kernels)], noise);
+    }
+}
+
+static st_status read_text(fixture *own, const char *text, st_kernels *kernels)
+{
+    const st_csv *csv = NULL;
+    st_status status =
+        st_csv_parse("kernels.csv", text, strlen(text), own->arena, &csv, own->errors);
+    return status == ST_OK ? st_kernels_read(csv, own->arena, kernels, own->errors) : status;
+}
+
+/* ---- tables ---- */
+
+static void names_tell_the_class(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        st_kernel_class class;
+    } known[] = {
+        {"ampere_sgemm_128x64_tn", ST_KERNEL_GEMM},
+        {"fmha_cutlassB_f32_aligned_64x64_k64_dropout_sm80", ST_KERNEL_ATTENTION},
+        {"void flash_fwd_kernel<...>", ST_KERNEL_ATTENTION},
+        {"layer_norm_grad_input_kernel_vectorized", ST_KERNEL_NORM},
+        {"GammaBetaBackwardCUDAKernel_32x32", ST_KERNEL_NORM},
+        {"vectorized_elementwise_kernel", ST_KERNEL_ELEMENTWISE},
+        {"reduce_kernel", ST_KERNEL_REDUCTION},
+        {"CatArrayBatchedCopy_aligned16_contig", ST_KERNEL_COPY},
+        {"DeviceRadixSortOnesweepKernel", ST_KERNEL_OTHER},
+    };
+    for (size_t i = 0; i < COUNT(known); i++) {
+        assert_int_equal(st_kernel_class_of(known[i].name), known[i].class);
+    }
+}
+
+static void rows_are_read(void **state)
+{
+    fixture *own = *state;
+    st_kernels kernels = {0};
+    st_buffer text = {0};
+    make_table(&text, 30, 0);
+    st_buffer_text(&text, "gemm_of_mine,2385.5,4119.3,0.75,81.5,17.4,12.1,44.2,3.5,100.9\n");
+    assert_int_equal(read_text(own, text.data, &kernels), ST_OK);
+    assert_int_equal(kernels.count, 31);
+    const st_kernel *last = &kernels.rows[30];
+    assert_string_equal(last->name, "gemm_of_mine");
+    assert_int_equal(last->class, ST_KERNEL_GEMM);
+    assert_true(fabs(last->slowdown - (4119.3 / 2385.5 - 0.25) / 0.75) < 1e-12);
+    assert_true(last->features[ST_FEATURE_L2] == 100.9f);
+    assert_true(isnan(last->features[ST_FEATURE_BYTES]));
+    assert_true(last->features[ST_FEATURE_CLASS + ST_KERNEL_GEMM] == 1);
+    for (size_t i = 0; i < 30; i++) {
+        double memory = (double)kernels.rows[i].features[ST_FEATURE_MEMORY];
+        assert_true(fabs(kernels.rows[i].slowdown - (1 + memory / 200)) < 1e-3);
+    }
+    st_buffer_free(&text);
+}
+
+static void collectives_are_features_where_the_table_has_them(void **state)
+{
+    fixture *own = *state;
+    st_kernels kernels = {0};
+    st_buffer text = {0};
+    st_buffer_printf(&text, "%s,protocol,algorithm,collective,bytes,channels,gpu,class\n", head);
+    for (int i = 0; i < 24; i++) {
+        st_buffer_printf(&text,
+                         "k%d,2385,2500,0.9,1,2,3,4,5,6,%s,ring,ALL_REDUCE,26214400,16,A100,%s\n",
+                         i, i % 2 ? "LL128" : "", i % 3 ? "gemm" : "norm");
+    }
+    assert_int_equal(read_text(own, text.data, &kernels), ST_OK);
+    assert_true(isnan(kernels.rows[0].features[ST_FEATURE_PROTOCOL]));
+    assert_true(kernels.rows[1].features[ST_FEATURE_PROTOCOL] == 1);
+    assert_true(kernels.rows[1].features[ST_FEATURE_COLLECTIVE] == 0);
+    assert_true(fabs((double)kernels.rows[1].features[ST_FEATURE_BYTES] - log(26214400)) < 1e-5);
+    assert_true(kernels.rows[1].features[ST_FEATURE_GPU] == 1);
+    assert_int_equal(kernels.rows[1].class, ST_KERNEL_GEMM);
+    st_buffer_free(&text);
+}
+
+typedef struct table_fault {
+    size_t rows; /* good ones in front */
+    const char *line;
+    const char *says;
+} table_fault;
+
+static void faulty_tables_are_refused(void **state)
+{
+    static const table_fault faults[] = {
+        {9, NULL, "9 kernels are too few to learn from"},
+        {30, "gemm,nan,2385,0.5,1,2,3,4,5,6\n", "isolated_ns: no number: found 'nan'"},
+        {30, "gemm,2385,,0.5,1,2,3,4,5,6\n", "overlapped_ns: no number: found ''"},
+        {30, "gemm,-7,2385,0.5,1,2,3,4,5,6\n", "isolated_ns: out of range: found '-7'"},
+        {30, "gemm,2385,2400,1.5,1,2,3,4,5,6\n", "overlap_ratio: out of range: found '1.5'"},
+        {30, "gemm,2385,2400,0.5,1,2,3,4,5,inf\n", "L2 hit rate: no number: found 'inf'"},
+        {30, "gemm,2385,2400,0.5,1,2,x,4,5,-6\n", "DRAM throughput: no number: found 'x'"},
+        {30, "gemm,2385,2400,0.5,1,2,x,4,5,-6\n", "L2 hit rate: out of range: found '-6'"},
+        {30, ",2385,2400,0.5,1,2,3,4,5,6\n", "a kernel without a name"},
+    };
+    fixture *own = *state;
+    for (size_t i = 0; i < COUNT(faults); i++) {
+        st_kernels kernels = {0};
+        st_buffer text = {0};
+        make_table(&text, faults[i].rows, 0);
+        st_buffer_text(&text, faults[i].line != NULL ? faults[i].line : "");
+        assert_int_not_equal(read_text(own, text.data, &kernels), ST_OK);
+        const char *message = said(own->errors);
+        if (strstr(message, faults[i].says) == NULL) {
+            fail_msg("'%s' expected, not '%s'", faults[i].says, message);
+        }
+        st_errors_clear(own->errors);
+        st_buffer_free(&text);
+    }
+}
+
+static void missing_columns_and_lone_classes_are_refused(void **state)
+{
+    fixture *own = *state;
+    st_kernels kernels = {0};
+    assert_int_not_equal(
+        read_text(own, "kernel,isolated_ns,overlap_ratio,L1 hit rate\nk,1,0.5,7\n", &kernels),
+        ST_OK);
+    const char *message = said(own->errors);
+    assert_non_null(strstr(message, "kernels.csv:1:1: error: no column 'overlapped_ns'"));
+    assert_non_null(strstr(message, "no column 'DRAM throughput'"));
+    assert_non_null(strstr(message, "no column 'L2 hit rate'"));
+    st_errors_clear(own->errors);
+    st_buffer text = {0};
+    st_buffer_printf(&text, "%s\n", head);
+    for (int i = 0; i < 25; i++) {
+        st_buffer_printf(&text, "sgemm_%d,2385,2500,0.9,1,2,3,4,5,6\n", i);
+    }
+    assert_int_not_equal(read_text(own, text.data, &kernels), ST_OK);
+    assert_non_null(strstr(said(own->errors), "all kernels are of the class gemm"));
+    st_errors_clear(own->errors);
+    st_buffer_free(&text);
+    st_buffer alone = {0};
+    st_buffer_printf(&alone, "%s\n", head);
+    for (int i = 0; i < 25; i++) {
+        st_buffer_printf(&alone, "%s,2385,2500,0.01,1,2,3,4,5,6\n", i % 2 ? "gemm" : "norm");
+    }
+    assert_int_not_equal(read_text(own, alone.data, &kernels), ST_OK);
+    assert_non_null(strstr(said(own->errors), "0 kernels ran beside communication"));
+    st_errors_clear(own->errors);
+    st_buffer_free(&alone);
+}
+
+/* ---- errors of predictions ---- */
+
+static void errors_are_those_of_the_definition(void **state)
+{
+    (void)state;
+    st_kernel rows[] = {
+        {.isolated_ns = 20000, .overlapped_ns = 30000, .share = 1},
+        {.isolated_ns = 5000, .overlapped_ns = 10000, .share = 0.5},
+        {.isolated_ns = 40000, .overlapped_ns = 42000, .share = 0.25},
+    };
+    st_kernels kernels = {.rows = rows, .count = 3};
+    const size_t all[] = {0, 1, 2};
+    const st_kernel_rows three = {&kernels, all, 3};
+    const double factors[] = {1.5 * 1.04, 2 * 0.91, 1.05 * 1.13};
+    st_slowdown_errors found = st_slowdown_compare(&three, factors);
+    assert_true(fabs(found.within_5 - 1.0 / 3) < 1e-12);
+    assert_true(fabs(found.within_10 - 2.0 / 3) < 1e-12);
+    assert_true(found.within_15 == 1);
+    double squares[] = {0.06 * 0.06, 0.18 * 0.18, 0.1365 * 0.1365};
+    assert_true(fabs(found.rmse - sqrt((squares[0] + squares[1] + squares[2]) / 3)) < 1e-12);
+    assert_true(fabs(found.rmse_10us - sqrt((squares[0] + squares[2]) / 2)) < 1e-12);
+    assert_true(fabs(found.rmse_weighted -
+                     sqrt((20 * squares[0] + 5 * squares[1] + 40 * squares[2]) / 65)) < 1e-12);
+    assert_true(fabs(found.bias - ((31200 + 9100 + 47460) / 82000.0 - 1)) < 1e-12);
+    /* (30000 + 10000 - 2500 + 42000 - 30000) / (20000 + 2500 + 10000) */
+    assert_true(fabs(st_slowdown_constant(&three) - 49500 / 32500.0) < 1e-12);
+    assert_true(fabs(st_slowdown_of_share(&rows[2], 1.4) - 1.1) < 1e-12);
+}
+
+/* ---- learning ---- */
+
+static void a_rule_is_learnt(void **state)
+{
+    fixture *own = *state;
+    st_kernels kernels = {0};
+    st_trials trials = {0};
+    st_buffer text = {0};
+    if (!has_library(own)) {
+        return;
+    }
+    make_table(&text, 420, 0.002);
+    assert_int_equal(read_text(own, text.data, &kernels), ST_OK);
+    assert_int_equal(
+        st_slowdown_try(own->library, &kernels, NULL, own->arena, &trials, own->errors), ST_OK);
+    const st_trial *best = &trials.items[trials.best];
+    const st_trial *constant = &trials.items[trials.recipe_count];
+    assert_string_equal(constant->name, "constant");
+    for (int split = 0; split < ST_SPLITS; split++) {
+        assert_int_equal(best->held_out[split].count, kernels.count);
+        assert_true(best->held_out[split].within_5 > 0.97);
+        assert_true(best->held_out[split].rmse < 0.3 * constant->held_out[split].rmse);
+        assert_true(fabs(best->held_out[split].bias) < 0.01);
+    }
+    st_buffer_free(&text);
+}
+
+static void models_say_what_they_are(void **state)
+{
+    fixture *own = *state;
+    st_kernels kernels = {0};
+    st_slowdown_model model = {0};
+    st_buffer text = {0};
+    st_buffer file = {0};
+    size_t rows[60];
+    double factors[60];
+    double shares[ST_FEATURES];
+    double sum = 0;
+    if (!has_library(own)) {
+        return;
+    }
+    make_table(&text, COUNT(rows), 0);
+    assert_int_equal(read_text(own, text.data, &kernels), ST_OK);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        rows[i] = i;
+    }
+    const st_kernel_rows all = {&kernels, rows, COUNT(rows)};
+    assert_int_equal(st_slowdown_train(own->library, &all, st_recipe_find("bag-25"), own->arena,
+                                       &model, own->errors),
+                     ST_OK);
+    /* Nothing below 1, and a feature beyond the trained range counts as its end. */
+    kernels.rows[7].features[ST_FEATURE_MEMORY] = 100000;
+    kernels.rows[8].features[ST_FEATURE_MEMORY] = -100000;
+    assert_int_equal(st_slowdown_predict(&model, &all, own->arena, factors, own->errors), ST_OK);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        assert_true(factors[i] >= 1 && factors[i] < 1.7);
+    }
+    assert_int_equal(st_slowdown_importance(&model, shares, own->errors), ST_OK);
+    for (int i = 0; i < ST_FEATURES; i++) {
+        sum += shares[i];
+    }
+    assert_true(fabs(sum - 1) < 1e-9);
+    assert_true(shares[ST_FEATURE_MEMORY] + shares[ST_FEATURE_COMPUTE] + shares[ST_FEATURE_DRAM] >
+                0.5);
+    assert_int_equal(st_slowdown_write(&model, &file, own->errors), ST_OK);
+    assert_int_equal(strncmp(file.data, "steptime-slowdown 1\nrecipe bag-25\n", 34), 0);
+    assert_non_null(strstr(file.data, "\nfeature 10 unknown\n"));
+    assert_string_equal(file.data + file.length - 5, "\nend\n");
+    st_slowdown_destroy(&model);
+    st_buffer_free(&text);
+    st_buffer_free(&file);
+}
+
+/* The measured kernels of the data folder: what Echo prints for A800, 61, 70 and 75 %. */
+static void measured_kernels_are_predicted_as_well_as_published(void **state)
+{
+    fixture *own = *state;
+    const char *data = getenv("STEPTIME_DATA");
+    char path[4096];
+    st_kernels kernels = {0};
+    st_trials trials = {0};
+    st_buffer text = {0};
+    char part[65536];
+    size_t length = 0;
+    (void)snprintf(path, sizeof path, "%s/overlap/a100_kernels.csv",
+                   data != NULL ? data : "../shared/data");
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        print_message("[ SKIPPED  ] %s is not there (STEPTIME_DATA)\n", path);
+        return;
+    }
+    while ((length = fread(part, 1, sizeof part, file)) > 0) {
+        st_buffer_append(&text, part, length);
+    }
+    (void)fclose(file);
+    if (has_library(own)) {
+        assert_int_equal(read_text(own, text.data, &kernels), ST_OK);
+        assert_int_equal(st_slowdown_try(own->library, &kernels, st_recipe_find("bag-25"),
+                                         own->arena, &trials, own->errors),
+                         ST_OK);
+        for (int split = 0; split < ST_SPLITS; split++) {
+            const st_slowdown_errors *errors = &trials.items[0].held_out[split];
+            assert_true(errors->within_5 > 0.61 && errors->within_10 > 0.70);
+            assert_true(errors->within_15 > 0.75 && errors->rmse_10us < 0.71);
+        }
+    }
+    st_buffer_free(&text);
+}
+
+#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH(names_tell_the_class),
+        WITH(rows_are_read),
+        WITH(collectives_are_features_where_the_table_has_them),
+        WITH(faulty_tables_are_refused),
+        WITH(missing_columns_and_lone_classes_are_refused),
+        WITH(errors_are_those_of_the_definition),
+        WITH(a_rule_is_learnt),
+        WITH(models_say_what_they_are),
+        WITH(measured_kernels_are_predicted_as_well_as_published),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
