@@ -233,8 +233,8 @@ static void choose_unit(st_type *type)
     }
 }
 
-/* A word that a cell answers, such as full_sharding, is read in a sentence; that of an input stays as
- * jobs have it. */
+/* A word that a cell answers, such as full_sharding, is read in a sentence; that of an input stays
+ * as jobs have it. */
 static bool is_answer(const st_expr *expr, const st_type *type)
 {
     return type->kind == ST_TYPE_ENUM && expr->kind == ST_EXPR_NAME &&
