@@ -185,7 +185,7 @@ st_status st_yaml_parse(const char *file, const char *text, size_t length, st_ar
     yaml_parser_set_input_string(&in->parser, (const unsigned char *)source.text, source.length);
     read_events(in);
     status = in->tree.status;
-    if (status == ST_OK)
+    if (!in->tree.is_broken)
         *root = in->tree.root;
     yaml_parser_delete(&in->parser);
     free(in->tree.entries);

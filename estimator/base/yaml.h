@@ -44,7 +44,9 @@ typedef struct st_yaml_node {
 
 /*
  * Parses `text` (copied into the arena). `file` names it in messages. All faults that can be seen
- * at this level are added to `errors`; `root` is set only when there are none.
+ * at this level are added to `errors`. `root` is set where there are none, and also where the only
+ * ones are keys that appear twice: the tree has the first of them, and a reader may go on and tell
+ * what else is wrong.
  */
 st_status st_yaml_parse(const char *file, const char *text, size_t length, st_arena *arena,
                         const st_yaml_node **root, st_errors *errors) ST_NODISCARD;

@@ -13,13 +13,19 @@ st_place st_yaml_tree_place(const st_yaml_tree *tree, yaml_mark_t mark)
         .file = tree->source.file, .line = (int)mark.line + 1, .column = (int)mark.column + 1};
 }
 
-void st_yaml_tree_fault(st_yaml_tree *tree, const st_error *fault)
+static void keep_fault(st_yaml_tree *tree, const st_error *fault)
 {
     if (tree->status == ST_OK)
         tree->status = fault->status;
     if (tree->fault_count < ST_ERRORS_KEPT)
         tree->faults[tree->fault_count] = *fault;
     tree->fault_count++;
+}
+
+void st_yaml_tree_fault(st_yaml_tree *tree, const st_error *fault)
+{
+    tree->is_broken = true;
+    keep_fault(tree, fault);
 }
 
 void st_yaml_tree_stop(st_yaml_tree *tree, const st_error *fault)
@@ -72,10 +78,13 @@ static st_yaml_node *new_node(st_yaml_tree *tree, st_yaml_kind kind, yaml_mark_t
         return NULL;
     }
     node->kind = kind;
-    node->place = st_yaml_tree_place(tree, mark);
     node->source = tree->source.text;
     node->source_length = tree->source.length;
     node->source_offset = st_yaml_tree_byte(tree, mark);
+    /* At the end of a file libyaml pretends to stand on a further line. */
+    node->place = node->source_offset == tree->source.length
+                      ? st_yaml_source_place(&tree->source, tree->source.length)
+                      : st_yaml_tree_place(tree, mark);
     return node;
 }
 
@@ -244,28 +253,47 @@ static int compare_keys(const void *a, const void *b)
     return left->source_offset < right->source_offset ? -1 : 1;
 }
 
-/* Reports keys that appear twice; sorts the entries, which the node has copied by now. */
-static void refuse_duplicates(st_yaml_tree *tree, st_yaml_entry *entries, size_t count)
+/* Reports keys that appear twice; the later ones become NULL in `keys`. Sorts the entries, which
+ * have been copied by now. */
+static void refuse_duplicates(st_yaml_tree *tree, st_yaml_entry *entries, size_t count,
+                              const char **keys)
 {
     size_t keyed = 0;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        entries[i].index = i;
         if (entries[i].key != NULL)
             entries[keyed++] = entries[i];
+    }
     qsort(entries, keyed, sizeof *entries, compare_keys);
     for (size_t i = 1; i < keyed; i++) {
         const st_yaml_node *key = entries[i].key;
         const st_yaml_node *before = entries[i - 1].key;
         if (strcmp(key->text, before->text) != 0)
             continue;
-        st_yaml_tree_fault(
-            tree, &(st_error){
-                      .status = ST_ERR_NAME,
-                      .place = key->place,
-                      .message = st_errors_text(tree->errors, "key '%s' appears twice", key->text),
-                      .suggestion =
-                          st_errors_text(tree->errors, "the same key stands at line %d, column %d",
+        keys[entries[i].index] = NULL;
+        keep_fault(tree, &(st_error){.status = ST_ERR_NAME,
+                                     .place = key->place,
+                                     .message = st_errors_text(tree->errors,
+                                                               "key '%s' appears twice", key->text),
+                                     .suggestion = st_errors_text(
+                                         tree->errors, "the same key stands at line %d, column %d",
                                          before->place.line, before->place.column)});
     }
+}
+
+/* Takes out the items whose keys are NULL; returns how many stay. */
+static size_t close_gaps(const char **keys, st_place *places, const st_yaml_node **items,
+                         size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (keys[i] == NULL)
+            continue;
+        items[kept] = items[i];
+        places[kept] = places[i];
+        keys[kept++] = keys[i];
+    }
+    return kept;
 }
 
 /* Moves the entries of a frame into its node. */
@@ -273,7 +301,7 @@ static bool fill_node(st_yaml_tree *tree, const st_yaml_frame *top)
 {
     st_yaml_node *node = top->node;
     size_t count = tree->entry_count - top->first_entry;
-    const st_yaml_entry *entries = count > 0 ? tree->entries + top->first_entry : NULL;
+    st_yaml_entry *entries = count > 0 ? tree->entries + top->first_entry : NULL;
     const st_yaml_node **items = st_arena_alloc(tree->arena, count, sizeof *items);
     bool is_map = node->kind == ST_YAML_MAP;
     const char **keys = is_map ? st_arena_alloc(tree->arena, count, sizeof *keys) : NULL;
@@ -289,6 +317,10 @@ static bool fill_node(st_yaml_tree *tree, const st_yaml_frame *top)
             places[i] = entries[i].key != NULL ? entries[i].key->place : entries[i].value->place;
         }
     }
+    if (is_map && count > 1) {
+        refuse_duplicates(tree, entries, count, keys);
+        count = close_gaps(keys, places, items, count);
+    }
     node->items = items;
     node->keys = keys;
     node->key_places = places;
@@ -301,8 +333,6 @@ void st_yaml_tree_close(st_yaml_tree *tree)
     st_yaml_frame top = tree->frames[--tree->depth];
     if (!fill_node(tree, &top))
         return;
-    if (top.node->kind == ST_YAML_MAP && top.node->count > 1)
-        refuse_duplicates(tree, tree->entries + top.first_entry, top.node->count);
     tree->entry_count = top.first_entry;
     if (top.anchor > 0) {
         st_yaml_anchor *named = &tree->anchors[top.anchor - 1];

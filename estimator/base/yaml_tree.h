@@ -17,6 +17,7 @@
 typedef struct st_yaml_entry {
     const st_yaml_node *key; /* NULL in a list, and where the key was refused */
     const st_yaml_node *value;
+    size_t index; /* in its map, once that is closed */
 } st_yaml_entry;
 
 /* An open list or map; its entries lie on the common stack from `first_entry` on. */
@@ -56,6 +57,7 @@ typedef struct st_yaml_tree {
     st_error faults[ST_ERRORS_KEPT];
     size_t fault_count; /* with those that were not kept */
     st_status status;   /* of the first fault; other than ST_OK does not stop the reading */
+    bool is_broken;     /* by a fault after which the tree says nothing */
     bool is_done;
 } st_yaml_tree;
 

@@ -76,6 +76,25 @@ static st_status take_second_word(cli_run *run, word_list *list)
         list->next++;
     }
     return ST_OK;
+/* Slips of --help and --version, and the letters that other programs have for them. */
+static const char *meant_option(const char *word)
+{
+    static const char *const names[] = {"--help", "--version"};
+    if (strcmp(word, "-V") == 0 || strcmp(word, "-v") == 0)
+        return "--version";
+    if (strcmp(word, "-?") == 0 || strcmp(word, "-H") == 0)
+        return "--help";
+    return word[1] == '-' ? st_nearest(word, names, sizeof names / sizeof names[0]) : NULL;
+}
+
+static st_status refuse_early_option(cli_run *run, const char *word)
+{
+    const char *meant = meant_option(word);
+    if (meant != NULL)
+        return cli_wrong_use(run, st_errors_text(run->errors, "unknown option '%s'", word), meant);
+    return cli_wrong_use(run,
+                         st_errors_text(run->errors, "option '%s' stands before the verb", word),
+                         "the verb comes first: steptime estimate JOB --json");
 }
 
 /* Takes one or two words as the verb; run->verb stays NULL before --help and --version. */
@@ -85,9 +104,7 @@ static st_status take_verb(cli_run *run, word_list *list)
     if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0 || strcmp(first, "--version") == 0)
         return ST_OK;
     if (first[0] == '-')
-        return cli_wrong_use(
-            run, st_errors_text(run->errors, "option '%s' stands before the verb", first),
-            "the verb comes first: steptime estimate JOB --json");
+        return refuse_early_option(run, first);
     list->next++;
     run->verb = cli_find_verb(first);
     if (run->verb != NULL)

@@ -3,6 +3,7 @@
 #include "cli/tables.h"
 
 #include "fit/accuracy.h"
+#include "job/files.h"
 #include "report/cases.h"
 
 #include <stdlib.h>
@@ -135,6 +136,31 @@ static st_status choose_cases(const validation *own, const st_path_entry *entrie
     return ST_OK;
 }
 
+/* A name that is neither a source, of cases or of tables, nor a job. */
+static st_status refuse_name(validation *own, const char *name, const st_path_entry *entries,
+                             size_t count)
+{
+    st_errors *errors = own->run->errors;
+    size_t most = count + own->request.source_count;
+    const char **names = st_arena_alloc(own->run->arena, most + 1, sizeof *names);
+    size_t known = 0;
+    if (names == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        names[known++] = entries[i].name;
+    for (size_t i = 0; i < own->request.source_count; i++)
+        names[known++] = own->request.sources[i].name;
+    const char *near = st_nearest(name, names, known);
+    return st_errors_add(
+        errors,
+        &(st_error){
+            .status = ST_ERR_USAGE,
+            .message = st_errors_text(errors, "there is no validation source or job '%s'", name),
+            .suggestion = near != NULL
+                              ? near
+                              : "'steptime list validation' and 'steptime list tables' list them"});
+}
+
 /* All sources of cases are read before any is run, so that every fault is told at once. */
 static st_status load_cases(validation *own, const st_path_entry *entries, size_t count)
 {
@@ -146,8 +172,10 @@ static st_status load_cases(validation *own, const st_path_entry *entries, size_
     if (status == ST_OK && own->cases == NULL)
         status = ST_ERR_MEMORY;
     for (size_t i = 0; i < chosen && status != ST_ERR_MEMORY; i++) {
-        st_status loaded = st_cases_load(own->paths, names[i], run->arena,
-                                         &own->cases[own->case_count++], run->errors);
+        bool is_known = is_listed(entries, count, names[i]) || st_name_is_path(names[i]);
+        st_status loaded = is_known ? st_cases_load(own->paths, names[i], run->arena,
+                                                    &own->cases[own->case_count++], run->errors)
+                                    : refuse_name(own, names[i], entries, count);
         status = status == ST_OK ? loaded : status;
     }
     return status;

@@ -399,9 +399,24 @@ static uint64_t world_size(megatron_run *run)
     return size;
 }
 
+/* The data-parallel size that the source states, 0 where it states none. */
+static uint64_t stated_data_parallel(megatron_run *run)
+{
+    uint64_t given = 0;
+    const megatron_argument *argument = megatron_get(run, "data_parallel_size");
+    if (!read_count(run, "data_parallel_size", &given) || given > 0)
+        return given;
+    fail(run, argument,
+         &(st_error){.status = ST_ERR_VALUE,
+                     .message = "argument 'data_parallel_size' cannot be used",
+                     .found = "'0'",
+                     .expected = "a whole number from 1"});
+    return 0;
+}
+
 static uint64_t put_data_parallel(megatron_run *run, uint64_t others)
 {
-    uint64_t given = count_or(run, "data_parallel_size", 0);
+    uint64_t given = stated_data_parallel(run);
     uint64_t ranks = world_size(run);
     if (ranks > 0 && ranks % others != 0) {
         fail(run, NULL,
@@ -658,7 +673,12 @@ static void note_source(megatron_run *run)
 {
     if (run->dumps > 1)
         st_draft_note(run->draft, "The log holds %zu runs; this is the last one.", run->dumps);
-    if (run->is_dump && run->time_count == 0)
+    if (run->odd_times > 0)
+        st_draft_note(run->draft,
+                      "%zu line%s of the log (the first is line %d) have a time that is no number "
+                      "above 0; left out.",
+                      run->odd_times, run->odd_times == 1 ? "" : "s", run->odd_line);
+    else if (run->is_dump && run->time_count == 0)
         st_draft_note(run->draft, "The log has no line with the time of an iteration.");
     if (run->dumps == 0 && run->is_dump)
         fail(run, NULL,

@@ -26,6 +26,8 @@ typedef struct megatron_run {
     double *times_ms; /* of iterations, in the order of the log */
     size_t time_count;
     size_t time_capacity;
+    size_t odd_times;    /* lines whose time is no number above 0 */
+    int odd_line;        /* the first of them */
     size_t dumps;        /* in the log; the last one counts */
     uint64_t vocabulary; /* that the log prints when it pads it; 0: none */
 } megatron_run;

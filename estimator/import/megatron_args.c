@@ -115,6 +115,7 @@ void megatron_forget(megatron_run *run)
 {
     run->count = 0;
     run->time_count = 0;
+    run->odd_times = 0;
 }
 
 /* ---- words of a shell ---- */

@@ -87,10 +87,16 @@ static double number_after(const megatron_line *line, const char *words)
 
 static void read_time(megatron_run *run, const megatron_line *line)
 {
+    if (megatron_find(line, "elapsed time per iteration (") == NULL)
+        return;
     double time_ms = number_after(line, "elapsed time per iteration (ms):");
     if (time_ms == 0)
         time_ms = 1000 * number_after(line, "elapsed time per iteration (s):");
-    if (!(time_ms > 0) || !(time_ms < 1e12) || run->time_count >= MEGATRON_MAX_TIMES)
+    if (!(time_ms > 0) || !(time_ms < 1e12)) {
+        run->odd_line = run->odd_times++ == 0 ? line->number : run->odd_line;
+        return;
+    }
+    if (run->time_count >= MEGATRON_MAX_TIMES)
         return;
     double *times = st_arena_grow(run->draft->arena, run->times_ms, sizeof *times,
                                   run->time_count + 1, &run->time_capacity);

@@ -240,7 +240,7 @@ static void lay_file(st_loader *loader, const st_key_section *section, const cha
     st_status status = st_yaml_parse(source.file, source.text, source.length, loader->arena, &root,
                                      loader->errors);
     st_loader_note(loader, status);
-    if (status != ST_OK)
+    if (root == NULL)
         return;
     const st_open_file file = {source.file, outer, bases};
     const map_scope scope = {section, section->path, &file, NULL};
@@ -380,7 +380,7 @@ void st_loader_read_job(st_loader *loader, const char *name)
     status = st_yaml_parse(source.file, source.text, source.length, loader->arena, &root,
                            loader->errors);
     st_loader_note(loader, status);
-    if (status != ST_OK)
+    if (root == NULL)
         return;
     const st_open_file file = {source.file, NULL, 0};
     const map_scope scope = {NULL, "", &file, NULL};

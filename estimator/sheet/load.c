@@ -154,8 +154,9 @@ static void read_file(st_loader *loader, const char *name, st_place place)
     if (loader->depth == 1) {
         loader->sheet->file = source.file;
     }
-    if (st_yaml_parse(source.file, source.text, source.length, loader->arena, &root,
-                      loader->errors) == ST_OK) {
+    (void)!st_yaml_parse(source.file, source.text, source.length, loader->arena, &root,
+                         loader->errors); /* faults are counted at the end */
+    if (root != NULL) {
         read_sheet(loader, root);
     } else {
         loader->include_failed = true;

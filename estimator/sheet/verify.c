@@ -263,6 +263,14 @@ static void choose_unit(st_type *type)
     }
 }
 
+/* A word that a cell answers, such as full_sharding, is read in a sentence; that of an input stays
+ * as jobs have it. */
+static bool is_answer(const st_expr *expr, const st_type *type)
+{
+    return type->kind == ST_TYPE_ENUM && expr->kind == ST_EXPR_NAME &&
+           expr->name_kind == ST_NAME_CELL;
+}
+
 static void fill_value(st_session *session, const st_formula *formula, st_buffer *text)
 {
     char number[ST_QUANTITY_TEXT];
@@ -273,7 +281,11 @@ static void fill_value(st_session *session, const st_formula *formula, st_buffer
                        : st_session_value(session, formula->expr, NULL);
     st_type type = *declared;
     choose_unit(&type);
-    st_buffer_text(text, st_type_format(&type, value, ST_STYLE_SCALED, number, sizeof(number)));
+    (void)st_type_format(&type, value, ST_STYLE_SCALED, number, sizeof(number));
+    for (char *c = number; is_answer(formula->expr, &type) && *c != '\0'; c++) {
+        *c = *c == '_' ? ' ' : *c;
+    }
+    st_buffer_text(text, number);
 }
 
 static const char *fill_message(st_session *session, size_t check, st_errors *errors)

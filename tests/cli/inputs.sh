@@ -120,6 +120,13 @@ sheet latex >latex.yaml <<'END'
   T_a: {unit: us, is: V/C, doc: "100% of $x & #1 {a} \\input{/etc/passwd} ~ ^ _ < > | \" ` é 中 α"}
 END
 
+printf 'sheet: li2024\nsheet: li2024\nparallell: {tp: 2}\n' >pair.yaml
+sheet double >double.yaml <<'END'
+  a: {is: 2*V, unit: MB, doc: d}
+  a: {is: 3*V, unit: MB, doc: d}
+  c: {unit: parsec, is: "1", doc: d}
+END
+
 # ---- bad validation sources
 mkdir -p cases/validation/strict cases/validation/name
 cat >cases/validation/strict/cases.yaml <<'END'

@@ -96,6 +96,16 @@ new_tree
 dev help && grep -q './dev test' "$work/out.txt"
 verdict 'help needs no package'
 
+new_tree
+: >"$work/a tree/.dev"
+dev help && grep -q './dev test' "$work/out.txt"
+verdict 'help needs no folder to write to'
+install_all
+dev estimate job
+[[ $? -eq 1 && $(<"$work/err.txt") == "dev: cannot write in $work/a tree: building needs"* ]]
+verdict 'a checkout that cannot be written is told'
+new_tree
+
 if ((EUID == 0)); then
     as='setpriv --reuid=65534 --regid=65534 --clear-groups'
     chmod 755 "$work/a tree/dev"

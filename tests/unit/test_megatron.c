@@ -715,18 +715,18 @@ static void what_does_not_fit_is_told_how_to(void **state)
     fixture *own = *state;
     static const remedy_case cases[] = {
         {"megatron-22b-8xa100", "recompute=none parallel.sequence_parallel=false",
-         "What would help most: full_recomputation"},
-        {"llama3-8b-8xh100", "parallel.zero=0", "What would help most: full_sharding"},
+         "What would help most: full recomputation"},
+        {"llama3-8b-8xh100", "parallel.zero=0", "What would help most: full sharding"},
         {"megatron-22b-8xa100",
          "parallel.dp=2 batch.global=8 cluster.gpu.memory=20~GiB recompute=full model.layers=1 "
          "model.hidden=24576",
-         "What would help most: optimizer_sharding"},
-        {"megatron-22b-8xa100", "model=megatron-1t", "nothing_but_more_GPUs"},
-        {"llama3-8b-8xh100", "batch.micro=16", "micro_batch_of_one"},
+         "What would help most: optimizer sharding"},
+        {"megatron-22b-8xa100", "model=megatron-1t", "which is not enough"},
+        {"llama3-8b-8xh100", "batch.micro=16", "micro batch of one"},
         {"megatron-530b-280xa100",
          "parallel.sequence_parallel=false recompute=full "
          "cluster.gpu.memory=48~GiB",
-         "sequence_parallelism"},
+         "sequence parallelism, "},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         st_estimate estimate;

@@ -77,8 +77,8 @@ static const rule_case refusals[] = {
     {"megatron-22b-8xa100", "constants.fragmentation=0.9", "constants of memory"},
     {"megatron-22b-8xa100", "constants.selective_saving=1", "must be at least 0 and below 1"},
     {"megatron-22b-8xa100", "recompute=none parallel.sequence_parallel=false",
-     "error: the plan does not fit; the first_stage needs 107.7 GiB, a GPU has 80 GiB, 27.66 GiB "
-     "too little. What would help most: full_recomputation."},
+     "error: the plan does not fit; the first stage needs 107.7 GiB, a GPU has 80 GiB, 27.66 GiB "
+     "too little. What would help most: full recomputation, 53.52 GiB, which is enough."},
 };
 
 static void what_makes_no_sense_is_refused_with_the_reason(void **state)

@@ -42,7 +42,7 @@ static st_status parse_bytes(fixture *own, const char *text, size_t length)
     memcpy(bytes, text, length);
     st_status status = st_yaml_parse("f", bytes, length, own->arena, &own->root, own->errors);
     free(bytes);
-    assert_true((status == ST_OK) == (own->root != NULL));
+    assert_true(status != ST_OK || own->root != NULL);
     assert_int_equal(st_errors_count(own->errors, ST_SEVERITY_ERROR) > 0, status != ST_OK);
     return status;
 }
@@ -586,11 +586,42 @@ static void a_mismatch_gives_the_place_of_the_scalar(void **state)
     assert_place(st_yaml_place_at(list, 3), 1, 1);
 }
 
+/* The first of them counts, so that a reader can go on. */
+static void a_tree_with_keys_that_appear_twice_is_there(void **state)
+{
+    fixture *own = *state;
+    assert_int_equal(parse(own, "a: 1\nb: {c: 2, d: 3, c: 4, e: 5, c: 6}\na: 7\nf: 8\n"),
+                     ST_ERR_NAME);
+    assert_non_null(own->root);
+    assert_int_equal(own->root->count, 3);
+    assert_string_equal(st_yaml_get(own->root, "a")->text, "1");
+    assert_int_equal(own->root->key_places[2].line, 4);
+    const st_yaml_node *inner = st_yaml_get(own->root, "b");
+    assert_int_equal(inner->count, 3);
+    assert_string_equal(inner->items[0]->text, "2");
+    assert_string_equal(inner->keys[2], "e");
+    assert_string_equal(inner->items[2]->text, "5");
+    st_errors_clear(own->errors);
+    assert_int_equal(parse(own, "a: 1\na: !x 2\n"), ST_ERR_NAME);
+    assert_null(own->root); /* other faults break it */
+    st_errors_clear(own->errors);
+}
+
+static void nothing_stands_behind_the_end(void **state)
+{
+    fixture *own = *state;
+    const st_yaml_node *root = parsed(own, "a: 1\nbc:");
+    assert_int_equal(st_yaml_get(root, "bc")->place.line, 2);
+    assert_int_equal(st_yaml_get(root, "bc")->place.column, 4);
+}
+
 int main(void)
 {
 #define WITH_FIXTURE(name) cmocka_unit_test_setup_teardown(name, make_fixture, drop_fixture)
     const struct CMUnitTest tests[] = {
         WITH_FIXTURE(a_tree_knows_its_texts_and_places),
+        WITH_FIXTURE(a_tree_with_keys_that_appear_twice_is_there),
+        WITH_FIXTURE(nothing_stands_behind_the_end),
         WITH_FIXTURE(nothing_is_found_where_nothing_is),
         WITH_FIXTURE(the_text_may_go_once_it_is_parsed),
         WITH_FIXTURE(styles_are_told_apart),
