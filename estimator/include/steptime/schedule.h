@@ -127,8 +127,9 @@ typedef struct st_schedule_ends {
 typedef struct st_schedule_plan {
     st_schedule_shape shape; /* its times: one entry a chunk of the model */
     /*
-     * `transfer` of the shape is how long a transfer between stages takes. Blocking transfers keep
-     * the sending stage waiting (exposed time of a sheet); others only delay the receiver.
+     * `transfer` of the shape is how long a transfer between stages takes. Where transfers block, a
+     * stage spends it once a pass on exchanging with its neighbours, at the ends of the model, too
+     * (the exposed time of a sheet); else it only delays the receiver.
      */
     bool transfers_block;
     st_schedule_ends ends;
