@@ -208,11 +208,11 @@ static st_status refuse_chunks(const st_planner *planner, uint32_t stage, double
     return st_errors_add(
         planner->errors,
         &(st_error){.status = ST_ERR_CHECK,
-                    .message =
-                        st_errors_text(planner->errors,
-                                       "%lu chunks per rank (parallel.virtual_stages) do not "
-                                       "divide the %.0f layers of stage %lu",
-                                       (unsigned long)chunks, layers, (unsigned long)stage),
+                    .message = st_errors_text(
+                        planner->errors,
+                        "%lu chunks per rank (parallel.virtual_stages) do not "
+                        "divide the %lu layers of stage %lu",
+                        (unsigned long)chunks, (unsigned long)layers, (unsigned long)stage),
                     .expected = "a divisor of the layers of every stage; the first and the last "
                                 "may have fewer"});
 }

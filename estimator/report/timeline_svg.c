@@ -5,6 +5,8 @@
  */
 #include "report/timeline.h"
 
+#include "base/number.h"
+
 #include <string.h>
 
 enum {
@@ -181,13 +183,15 @@ static void write_legend(const st_timeline *timeline, int bottom, st_buffer *buf
 static void write_titles(const st_timeline *timeline, st_buffer *buffer)
 {
     const st_schedule_shape *shape = &timeline->plan.schedule.shape;
+    char bubble[ST_QUANTITY_TEXT];
     st_buffer_printf(buffer, "<text x=\"%d\" y=\"26\" font-size=\"16\">One step of ", LEFT);
     write_xml(timeline->plan.job, buffer);
     st_buffer_printf(buffer,
                      "</text>\n<text x=\"%d\" y=\"48\" fill=\"#555\">%s, %lu stages, %lu "
-                     "micro-batches, bubble %.2f %%</text>\n",
+                     "micro-batches, bubble %s %%</text>\n",
                      LEFT, st_schedule_name(shape->kind), (unsigned long)shape->stages,
-                     (unsigned long)shape->micros, 100 * timeline->bubble);
+                     (unsigned long)shape->micros,
+                     st_number_print('f', 2, 100 * timeline->bubble, bubble, sizeof(bubble)));
 }
 
 st_status st_timeline_write_svg(const st_timeline *timeline, st_buffer *buffer, st_errors *errors)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The timeline of a job as text, JSON and CSV. */
-#include "report/csv.h"
+#include "base/number.h"
 #include "report/json.h"
 #include "report/timeline.h"
 
@@ -70,8 +70,8 @@ static void write_head(const st_timeline *timeline, st_buffer *buffer)
     st_buffer_printf(buffer, "\ntasks      %zu\n\nstep time  %s\n",
                      st_graph_task_count(timeline->graph),
                      time_text(seconds(timeline->step), text));
-    st_buffer_printf(buffer, "bubble     %.2f %% of the pipeline's time\n\n",
-                     100 * timeline->bubble);
+    st_buffer_printf(buffer, "bubble     %s %% of the pipeline's time\n\n",
+                     st_number_print('f', 2, 100 * timeline->bubble, text, sizeof(text)));
 }
 
 static void write_rows(const st_timeline *timeline, st_arena *arena, st_buffer *buffer)
@@ -136,8 +136,11 @@ static void write_categories(const st_timeline *timeline, st_arena *arena, st_bu
         (void)snprintf(texts[0], ST_QUANTITY_TEXT, "%llu", (unsigned long long)category->count);
         (void)time_text(seconds(category->time), texts[1]);
         (void)time_text(seconds(category->path), texts[2]);
-        (void)snprintf(texts[3], ST_QUANTITY_TEXT, "%.2f %%",
-                       100 * (double)category->path / (double)timeline->end);
+        double percent =
+            timeline->end > 0 ? 100 * (double)category->path / (double)timeline->end : 0;
+        char share[ST_QUANTITY_TEXT - 2];
+        (void)snprintf(texts[3], ST_QUANTITY_TEXT, "%s %%",
+                       st_number_print('f', 2, percent, share, sizeof(share)));
         st_table_row(table,
                      (const char *const[]){category->name, texts[0], texts[1], texts[2], texts[3]});
     }
@@ -231,6 +234,25 @@ static void write_terms_json(const st_timeline *timeline, st_json *json)
     st_json_close(json, ']');
 }
 
+static void write_path_json(const st_timeline *timeline, st_json *json)
+{
+    st_json_open(json, "critical_path", '[');
+    for (size_t i = 0; i < timeline->path_count; i++) {
+        const st_path_step *step = &timeline->path[i];
+        st_task_view view = st_graph_task(timeline->graph, step->task);
+        st_task_time time = st_replay_task(timeline->replay, step->task);
+        st_json_open_line(json, NULL, '{');
+        st_json_count(json, "rank", view.rank);
+        st_json_text(json, "task", view.name);
+        st_json_text(json, "category", view.category_name);
+        st_json_text(json, "edge", i == 0 ? NULL : st_edge_kind_name(step->edge));
+        st_json_number(json, "start_s", seconds(time.start_ns));
+        st_json_number(json, "time_s", seconds(step->time_ns));
+        st_json_close(json, '}');
+    }
+    st_json_close(json, ']');
+}
+
 void st_timeline_write_json(const st_timeline *timeline, st_buffer *buffer)
 {
     const st_timeline_plan *plan = &timeline->plan;
@@ -266,6 +288,7 @@ void st_timeline_write_json(const st_timeline *timeline, st_buffer *buffer)
         }
     }
     st_json_close(&json, ']');
+    write_path_json(timeline, &json);
     st_json_open(&json, "ranks", '[');
     for (size_t i = 0; i < timeline->row_count; i++) {
         write_row_json(&timeline->rows[i], &json);

@@ -9,6 +9,8 @@
  */
 #include "timeline/graph_internal.h"
 
+#include "steptime/quantity.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -128,13 +130,14 @@ static void refresh(st_rates *rates, size_t rank, int64_t now_ns)
         set[count - 1] = set[i];
         set[i] = task;
         if (!(rate >= LEAST_RATE && rate <= 1)) {
+            char text[ST_QUANTITY_TEXT];
             rates->status =
                 st_errors_add(rates->errors,
                               &(st_error){.status = ST_ERR_PROVIDER,
                                           .message = st_errors_text(
                                               rates->errors, "%s got an impossible rate",
                                               st_graph_describe(rates->graph, task, rates->errors)),
-                                          .found = st_errors_text(rates->errors, "%g", rate),
+                                          .found = st_number_format(rate, text, sizeof(text)),
                                           .expected = "from 1e-6 to 1"});
             return;
         }
