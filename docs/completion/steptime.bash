@@ -175,6 +175,44 @@ _steptime() {
             _steptime_files -f -- "$word"
             return
             ;;
+        'timeline:--schedule')
+            _steptime_words 'gpipe 1f1b interleaved zero_bubble zero_bubble_2 dualpipe' "$word"
+            return
+            ;;
+        'timeline:--ranks')
+            _steptime_words 'stages all' "$word"
+            return
+            ;;
+        'timeline:--detail')
+            _steptime_words 'passes layers' "$word"
+            return
+            ;;
+        'timeline:--perfetto')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'timeline:--svg')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'timeline:--sheet')
+            _steptime_words "$(_steptime_names sheets)" "$word"
+            _steptime_files -f -X '!*.yaml' -- "$word"
+            return
+            ;;
+        'timeline:--set')
+            _steptime_words "$_steptime_keys" "$word"
+            compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'timeline:--path')
+            _steptime_files -d -- "$word"
+            return
+            ;;
+        'timeline:--output' | 'timeline:-o')
+            _steptime_files -f -- "$word"
+            return
+            ;;
         'traffic:--by')
             _steptime_words 'tp cp ep dp pp emb' "$word"
             return
@@ -414,6 +452,7 @@ _steptime() {
         'sheet list') _steptime_words '--help --json --csv --path --output' "$word" ;;
         'sheet export') _steptime_words '--help --format --path --output' "$word" ;;
         'list') _steptime_words '--help --json --csv --path --output' "$word" ;;
+        'timeline') _steptime_words '--help --schedule --ranks --detail --perfetto --svg --sheet --set --json --csv --path --output' "$word" ;;
         'traffic') _steptime_words '--help --by --svg --sheet --set --json --csv --path --output' "$word" ;;
         'compare') _steptime_words '--help --sheet-a --sheet-b --set --set-b --all --json --csv --path --output --color' "$word" ;;
         'import hf') _steptime_words '--help --cluster --set --assume --path --output' "$word" ;;
@@ -461,6 +500,10 @@ _steptime() {
             ;;
         'list:1')
             _steptime_words 'jobs models clusters gpus constants sheets sources tables' "$word"
+            ;;
+        'timeline:1')
+            _steptime_words "$(_steptime_names jobs)" "$word"
+            _steptime_files -f -X '!*.yaml' -- "$word"
             ;;
         'traffic:1')
             _steptime_words "$(_steptime_names jobs)" "$word"

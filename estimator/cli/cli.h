@@ -52,6 +52,7 @@ typedef enum cli_option_id {
     CLI_CSV,
     CLI_DELAYS,
     CLI_DEPTH,
+    CLI_DETAIL,
     CLI_FORMAT,
     CLI_GROUP,
     CLI_JSON,
@@ -59,11 +60,14 @@ typedef enum cli_option_id {
     CLI_OUTPUT,
     CLI_PARTIAL,
     CLI_PATH,
+    CLI_PERFETTO,
     CLI_PROGRAM,
     CLI_REFINE,
     CLI_RECIPE,
+    CLI_RANKS,
     CLI_ROWS,
     CLI_SCALE,
+    CLI_SCHEDULE,
     CLI_SET,
     CLI_SET_B,
     CLI_SHEET,
@@ -247,6 +251,7 @@ extern const cli_verb cli_verb_sheet_show;
 extern const cli_verb cli_verb_sheet_list;
 extern const cli_verb cli_verb_sheet_export;
 extern const cli_verb cli_verb_list;
+extern const cli_verb cli_verb_timeline;
 extern const cli_verb cli_verb_traffic;
 extern const cli_verb cli_verb_compare;
 extern const cli_verb cli_verb_import_hf;

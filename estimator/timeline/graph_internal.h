@@ -143,13 +143,11 @@ st_status st_graph_report_cycle(st_graph *graph, const uint32_t *waits, size_t o
 struct st_replay {
     const st_graph *graph;
     int64_t *ready_ns;
+    int64_t *start_ns;
     int64_t *end_ns;
     int64_t last_ns;
 };
 
-static inline int64_t st_replay_start_of(const st_replay *replay, st_task_id task)
-{
-    return replay->end_ns[task] - replay->graph->duration_ns[task];
-}
+st_status st_replay_too_late(const st_graph *graph, st_task_id task, st_errors *errors);
 
 #endif

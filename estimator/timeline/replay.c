@@ -18,8 +18,10 @@ st_replay *st_replay_create(const st_graph *graph)
     size_t tasks = graph->task_count + 1;
     replay->graph = graph;
     replay->ready_ns = calloc(tasks, sizeof(*replay->ready_ns));
+    replay->start_ns = calloc(tasks, sizeof(*replay->start_ns));
     replay->end_ns = calloc(tasks, sizeof(*replay->end_ns));
-    if (!graph->sealed || replay->ready_ns == NULL || replay->end_ns == NULL) {
+    if (!graph->sealed || replay->ready_ns == NULL || replay->start_ns == NULL ||
+        replay->end_ns == NULL) {
         st_replay_destroy(replay);
         return NULL;
     }
@@ -32,6 +34,7 @@ void st_replay_destroy(st_replay *replay)
         return;
     }
     free(replay->ready_ns);
+    free(replay->start_ns);
     free(replay->end_ns);
     free(replay);
 }
@@ -57,12 +60,13 @@ static bool finish(st_replay *replay, st_task_id task, int64_t start_ns)
     if (__builtin_add_overflow(start_ns, replay->graph->duration_ns[task], &end_ns)) {
         return false;
     }
+    replay->start_ns[task] = start_ns;
     replay->end_ns[task] = end_ns;
     replay->last_ns = end_ns > replay->last_ns ? end_ns : replay->last_ns;
     return true;
 }
 
-static st_status too_late(const st_graph *graph, st_task_id task, st_errors *errors)
+st_status st_replay_too_late(const st_graph *graph, st_task_id task, st_errors *errors)
 {
     return st_errors_add(
         errors, &(st_error){.status = ST_ERR_LIMIT,
@@ -91,7 +95,7 @@ st_status st_replay_run(st_replay *replay, st_errors *errors)
         }
         for (size_t j = i; j < i + count; j++) {
             if (!finish(replay, graph->order[j], start_ns)) {
-                return too_late(graph, graph->order[j], errors);
+                return st_replay_too_late(graph, graph->order[j], errors);
             }
         }
         i += count;
@@ -107,6 +111,6 @@ int64_t st_replay_end_ns(const st_replay *replay)
 st_task_time st_replay_task(const st_replay *replay, st_task_id task)
 {
     return (st_task_time){.ready_ns = replay->ready_ns[task],
-                          .start_ns = st_replay_start_of(replay, task),
+                          .start_ns = replay->start_ns[task],
                           .end_ns = replay->end_ns[task]};
 }

@@ -27,7 +27,7 @@ static st_task_id last_arrival(const st_replay *replay, st_task_id task)
 {
     const st_graph *graph = replay->graph;
     uint32_t meeting = graph->meeting[task];
-    int64_t start_ns = st_replay_start_of(replay, task);
+    int64_t start_ns = replay->start_ns[task];
     if (meeting == 0 || replay->ready_ns[task] == start_ns) {
         return task;
     }
@@ -62,7 +62,7 @@ static bool walk(st_path *path, st_task_id task)
     const st_replay *replay = path->replay;
     while (task != ST_TASK_NONE) {
         st_edge_kind edge = ST_EDGE_PROGRAM;
-        int64_t time_ns = replay->graph->duration_ns[task];
+        int64_t time_ns = replay->end_ns[task] - replay->start_ns[task];
         st_task_id late = last_arrival(replay, task);
         if (late != task) {
             if (!add_step(path, task, ST_EDGE_MEETING, time_ns)) {

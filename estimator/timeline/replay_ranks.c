@@ -149,7 +149,7 @@ static void step(st_merger *merger, st_rank_time *time)
     const st_replay *replay = merger->replay;
     st_cursor *top = &merger->heap[0];
     st_work work = st_graph_work(replay->graph, top->task);
-    int64_t start_ns = st_replay_start_of(replay, top->task);
+    int64_t start_ns = replay->start_ns[top->task];
     int64_t until_ns = top->running ? replay->end_ns[top->task] : start_ns;
     advance(merger, top->start_ns, time);
     if (top->running && work != ST_WORK_NONE) {
@@ -235,7 +235,8 @@ st_status st_replay_categories(const st_replay *replay, uint32_t rank, int64_t *
         if (rank != ST_RANKS_ALL && graph->resources[graph->resource[i]].rank_index != index) {
             continue;
         }
-        if (__builtin_add_overflow(sums_ns[category], graph->duration_ns[i], &sums_ns[category])) {
+        int64_t time_ns = replay->end_ns[i] - replay->start_ns[i];
+        if (__builtin_add_overflow(sums_ns[category], time_ns, &sums_ns[category])) {
             return st_errors_add(
                 errors, &(st_error){.status = ST_ERR_LIMIT,
                                     .message = st_errors_text(

@@ -258,24 +258,28 @@ static size_t cell_of(const st_builder *builder, uint32_t place, uint32_t micro,
     return ((size_t)place * builder->shape->micros + micro) * 2 + (size_t)pass;
 }
 
-/* Hands the result of a pass to the rank that waits for it; returns the task that ends with it. */
+/*
+ * Hands the result of a pass to the rank that waits for it; returns the task that ends with it. A
+ * blocking stage exchanges with its neighbours once a pass, at the ends of the model, too, where it
+ * only receives.
+ */
 static st_task_id send(st_rank *rank, const st_slot *slot, uint32_t place)
 {
     st_builder *builder = rank->builder;
     const st_schedule_shape *shape = builder->shape;
     bool forward = slot->pass == ST_PASS_FORWARD;
-    st_task_id made = rank->tail;
     bool last = forward ? place + 1 == builder->places : place == 0;
-    if (last || shape->transfer == 0) {
-        return made;
-    }
-    uint32_t to = st_schedule_stage(shape, forward ? place + 1 : place - 1, slot->micro);
-    if (to == rank->stage) {
+    st_task_id made = rank->tail;
+    if (shape->transfer == 0 || shape->stages == 1) {
         return made;
     }
     uint32_t name = name_of(builder, forward ? "send activations" : "send gradients");
     if (builder->plan->transfers_block) {
         return chain(rank, STREAM_COMMUNICATION, LABEL_PP, name, shape->transfer);
+    }
+    if (last ||
+        st_schedule_stage(shape, forward ? place + 1 : place - 1, slot->micro) == rank->stage) {
+        return made;
     }
     st_task_id transfer =
         add(rank, forward ? STREAM_FORWARD : STREAM_BACKWARD, LABEL_PP, name, shape->transfer);

@@ -146,6 +146,128 @@ static void breakdowns_add_up_and_paths_reach_the_end(void **state)
     }
 }
 
+static double full_speed(void *self, const st_graph *graph, st_task_id task,
+                         const st_task_id *beside, size_t count)
+{
+    (void)self, (void)graph, (void)task, (void)beside, (void)count;
+    return 1;
+}
+
+static void at_full_speed_both_replays_are_the_same(void **state)
+{
+    property_random *random = *state;
+    for (int round = 0; round < ROUNDS; round++) {
+        random_graph made;
+        make_random(random, &made);
+        assert_int_equal(st_graph_seal(made.graph, NULL), ST_OK);
+        st_replay *plain = st_replay_create(made.graph);
+        st_replay *rated = st_replay_create(made.graph);
+        st_rate_rule rule = {full_speed, NULL};
+        assert_int_equal(st_replay_run(plain, NULL), ST_OK);
+        assert_int_equal(st_replay_run_rates(rated, &rule, NULL), ST_OK);
+        for (size_t i = 0; i < made.tasks; i++) {
+            st_task_time own = st_replay_task(plain, (st_task_id)i);
+            st_task_time other = st_replay_task(rated, (st_task_id)i);
+            assert_memory_equal(&own, &other, sizeof own);
+        }
+        st_replay_destroy(plain);
+        st_replay_destroy(rated);
+        st_graph_destroy(made.graph);
+    }
+}
+
+/* --- folding ------------------------------------------------------------------------------------
+ */
+
+static void assert_same_times(const st_graph *whole, const st_fold *fold)
+{
+    st_replay *all = st_replay_create(whole);
+    st_replay *few = st_replay_create(st_fold_graph(fold));
+    assert_int_equal(st_replay_run(all, NULL), ST_OK);
+    assert_int_equal(st_replay_run(few, NULL), ST_OK);
+    for (size_t i = 0; i < st_graph_task_count(whole); i++) {
+        st_task_time own = st_replay_task(all, (st_task_id)i);
+        st_task_time other = st_replay_task(few, st_fold_task(fold, (st_task_id)i));
+        assert_int_equal(own.ready_ns, other.ready_ns);
+        assert_int_equal(own.start_ns, other.start_ns);
+        assert_int_equal(own.end_ns, other.end_ns);
+    }
+    st_replay_destroy(all);
+    st_replay_destroy(few);
+}
+
+static void folded_graphs_have_the_times_of_whole_ones(void **state)
+{
+    property_random *random = *state;
+    for (int round = 0; round < ROUNDS; round++) {
+        random_graph made;
+        st_fold *fold = NULL;
+        make_random(random, &made);
+        assert_int_equal(st_graph_seal(made.graph, NULL), ST_OK);
+        assert_int_equal(st_graph_fold(made.graph, 0, &fold, NULL), ST_OK);
+        assert_same_times(made.graph, fold);
+        st_fold_destroy(fold);
+        st_graph_destroy(made.graph);
+    }
+}
+
+/* Every rank of a step: as many classes as stages, also with noise below the tolerance. */
+static void ranks_of_a_stage_are_folded(void **state)
+{
+    property_random *random = *state;
+    for (int round = 0; round < ROUNDS / 10; round++) {
+        st_chunk_times times[16];
+        st_schedule_order order;
+        st_fold *fold = NULL;
+        st_fold *noisy = NULL;
+        st_arena *arena = st_arena_create();
+        st_graph *graph = st_graph_create(NULL);
+        uint32_t stages = (uint32_t)random_between(random, 1, 4);
+        uint32_t tp = (uint32_t)random_between(random, 1, 3);
+        uint32_t dp = (uint32_t)random_between(random, 1, 5);
+        fill_times(times, 16, 238500, 291100, 123400);
+        for (uint32_t i = 0; i < stages; i++) {
+            times[i].part[ST_PASS_FORWARD][ST_PART_TP] = 5000 * (i + 1);
+        }
+        st_schedule_plan plan = {
+            .shape = {.kind = (st_schedule_kind)random_below(random, 2),
+                      .stages = stages,
+                      .micros = (uint32_t)random_between(random, 1, 6),
+                      .chunks = 1,
+                      .times = times,
+                      .transfer = 1234},
+            .ends = {.reduce_exposed = 77777, .tied = 5555, .gather_hidden = 3333},
+            .groups = {.tp = tp,
+                       .tp_stride = 1,
+                       .cp = 1,
+                       .dp = dp,
+                       .dp_stride = tp,
+                       .ep = 1,
+                       .pp_stride = tp * dp},
+            .every_rank = true};
+        assert_int_equal(st_schedule_order_make(&plan.shape, arena, &order, NULL), ST_OK);
+        assert_int_equal(st_schedule_build(&plan, &order, graph, NULL), ST_OK);
+        assert_int_equal(st_graph_seal(graph, NULL), ST_OK);
+        assert_int_equal(st_graph_fold(graph, 0, &fold, NULL), ST_OK);
+        assert_int_equal(st_graph_rank_count(graph), stages * tp * dp);
+        assert_int_equal(st_graph_rank_count(st_fold_graph(fold)), stages);
+        assert_int_equal(st_fold_rank(fold, stages * tp * dp - 1), stages - 1);
+        assert_same_times(graph, fold);
+        for (size_t i = 0; i < st_graph_task_count(graph); i++) {
+            int64_t time = st_graph_task(graph, (st_task_id)i).duration_ns;
+            assert_int_equal(st_graph_set_duration(graph, (st_task_id)i,
+                                                   time + random_between(random, 0, 400), NULL),
+                             ST_OK);
+        }
+        assert_int_equal(st_graph_fold(graph, 400, &noisy, NULL), ST_OK);
+        assert_int_equal(st_graph_rank_count(st_fold_graph(noisy)), stages);
+        st_fold_destroy(fold);
+        st_fold_destroy(noisy);
+        st_graph_destroy(graph);
+        st_arena_destroy(arena);
+    }
+}
+
 /* --- schedules ---------------------------------------------------------------------------------
  */
 
@@ -259,6 +381,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_replay_is_the_fixed_point_of_its_rules),
         cmocka_unit_test(breakdowns_add_up_and_paths_reach_the_end),
+        cmocka_unit_test(at_full_speed_both_replays_are_the_same),
+        cmocka_unit_test(folded_graphs_have_the_times_of_whole_ones),
+        cmocka_unit_test(ranks_of_a_stage_are_folded),
         cmocka_unit_test(uniform_stages_take_what_closed_forms_say),
         cmocka_unit_test(a_slow_last_stage_is_never_idle_in_between),
         cmocka_unit_test(bubbles_of_equal_passes_are_those_of_the_papers),

@@ -147,6 +147,91 @@ static void the_critical_path_explains_the_end(void **state)
     assert_int_equal(st_replay_end_ns(self->replay), 637);
 }
 
+/* --- rates ---------------------------------------------------------------------------------------
+ */
+
+/* Computation beside communication runs at a rate of its own; the rest is not slowed. */
+static double slow_compute(void *rate, const st_graph *graph, st_task_id task,
+                           const st_task_id *beside, size_t count)
+{
+    bool communicating = false;
+    for (size_t i = 0; i < count; i++) {
+        communicating =
+            communicating || st_graph_task(graph, beside[i]).work == ST_WORK_COMMUNICATION;
+    }
+    return st_graph_task(graph, task).work == ST_WORK_COMPUTE && communicating ? *(double *)rate
+                                                                               : 1;
+}
+
+static void replay_slowed(graph_fixture *self, double rate, st_status expected)
+{
+    st_rate_rule rule = {slow_compute, &rate};
+    assert_int_equal(st_graph_seal(self->graph, self->errors), ST_OK);
+    self->replay = st_replay_create(self->graph);
+    assert_int_equal(st_replay_run_rates(self->replay, &rule, self->errors), expected);
+}
+
+/* Communication of 1000 ns hides beside computation of 5000 ns at 4/5 of its speed: it costs 200.
+ */
+static void a_slowed_task_does_all_of_its_work(void **state)
+{
+    graph_fixture *self = *state;
+    uint32_t compute = resource(self, 0, ST_RESOURCE_COMPUTE);
+    uint32_t communication = resource(self, 0, ST_RESOURCE_COMMUNICATION);
+    uint32_t host = resource(self, 0, ST_RESOURCE_HOST);
+    uint32_t elsewhere = resource(self, 1, ST_RESOURCE_COMMUNICATION);
+    st_task_id work = task_on(self, compute, 5000);
+    st_task_id message = add(
+        self, &(st_task_spec){
+                  .resource = communication, .duration_ns = 1000, .earliest_ns = 700, .key = 9});
+    st_task_id thread = task_on(self, host, 9000);
+    st_task_id other = add(
+        self,
+        &(st_task_spec){.resource = elsewhere, .duration_ns = 1000, .earliest_ns = 900, .key = 9});
+    st_task_id last = task_on(self, compute, 30);
+    replay_slowed(self, 0.8, ST_OK);
+    assert_time(work, 0, 0, 5200);
+    assert_time(message, 700, 900, 1900);
+    assert_time(thread, 0, 0, 9000);
+    assert_time(other, 900, 900, 1900);
+    assert_time(last, 5200, 5200, 5230);
+    int64_t sums[1];
+    assert_int_equal(st_replay_categories(self->replay, 0, sums, NULL, NULL), ST_OK);
+    assert_int_equal(sums[0], 5200 + 1000 + 9000 + 30);
+}
+
+/* Two messages one after the other, each slows what is left. */
+static void rates_change_with_the_set(void **state)
+{
+    graph_fixture *self = *state;
+    uint32_t compute = resource(self, 0, ST_RESOURCE_COMPUTE);
+    uint32_t communication = resource(self, 0, ST_RESOURCE_COMMUNICATION);
+    st_task_id work = task_on(self, compute, 2000);
+    (void)task_on(self, communication, 300);
+    (void)add(self,
+              &(st_task_spec){.resource = communication, .duration_ns = 600, .earliest_ns = 1000});
+    replay_slowed(self, 0.5, ST_OK);
+    assert_int_equal(st_replay_task(self->replay, work).end_ns, 2000 + 150 + 300);
+}
+
+static void impossible_rates_are_refused(void **state)
+{
+    graph_fixture *self = *state;
+    (void)task_on(self, resource(self, 0, ST_RESOURCE_COMPUTE), 2000);
+    (void)task_on(self, resource(self, 0, ST_RESOURCE_COMMUNICATION), 300);
+    replay_slowed(self, 1.385, ST_ERR_PROVIDER);
+    assert_string_equal(said(self->errors), "error: task 0 of rank 0 (compute) got an impossible "
+                                            "rate: found 1.385, expected from 1e-6 to 1\n");
+}
+
+static void slowed_time_that_overflows_is_refused(void **state)
+{
+    graph_fixture *self = *state;
+    (void)task_on(self, resource(self, 0, ST_RESOURCE_COMPUTE), INT64_MAX / 2);
+    (void)task_on(self, resource(self, 0, ST_RESOURCE_COMMUNICATION), INT64_MAX / 2);
+    replay_slowed(self, 0.0625, ST_ERR_LIMIT);
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, make_graph, drop_graph)
@@ -158,6 +243,10 @@ int main(void)
         TEST(categories_are_added_up),
         TEST(sums_that_overflow_are_refused),
         TEST(the_critical_path_explains_the_end),
+        TEST(a_slowed_task_does_all_of_its_work),
+        TEST(rates_change_with_the_set),
+        TEST(impossible_rates_are_refused),
+        TEST(slowed_time_that_overflows_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

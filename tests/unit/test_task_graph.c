@@ -402,6 +402,44 @@ static void a_graph_can_be_looked_at(void **state)
     assert_int_equal(count, 0);
 }
 
+/* Ranks 0 and 1 do the same and meet; rank 2 does the same alone; rank 3 takes longer. */
+static void ranks_are_folded_by_what_they_do_and_wait_for(void **state)
+{
+    graph_fixture *self = *state;
+    st_fold *fold = NULL;
+    const int64_t last_ns[] = {13, 13, 13, 20};
+    assert_int_equal(st_graph_fold(self->graph, 0, &fold, self->errors), ST_ERR_USAGE);
+    assert_string_equal(said(self->errors), "error: only a sealed graph can be folded, with a "
+                                            "tolerance of at least 0\n");
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        uint32_t on = resource(self, 10 * rank, ST_RESOURCE_COMPUTE);
+        (void)task_on(self, on, 2385);
+        (void)add(self, &(st_task_spec){.resource = on,
+                                        .duration_ns = 100,
+                                        .key = rank < 2 ? 1 : rank,
+                                        .key_ranks = rank < 2 ? 2 : 1});
+        (void)task_on(self, on, last_ns[rank]);
+    }
+    assert_int_equal(st_graph_seal(self->graph, self->errors), ST_OK);
+    assert_int_equal(st_graph_fold(self->graph, -1, &fold, NULL), ST_ERR_USAGE);
+    assert_int_equal(st_graph_fold(self->graph, 5, &fold, self->errors), ST_OK);
+    const size_t stands[] = {0, 0, 2, 3};
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(st_fold_rank(fold, i), stands[i]);
+    }
+    assert_int_equal(st_graph_task_count(st_fold_graph(fold)), 9);
+    assert_int_equal(st_fold_task(fold, 4), 1);
+    assert_int_equal(st_graph_rank(st_fold_graph(fold), 1), 20);
+    size_t members = 0;
+    (void)st_graph_members(st_fold_graph(fold), st_graph_task(st_fold_graph(fold), 1).meeting,
+                           &members);
+    assert_int_equal(members, 1);
+    st_fold_destroy(fold);
+    assert_int_equal(st_graph_fold(self->graph, 7, &fold, self->errors), ST_OK);
+    assert_int_equal(st_fold_rank(fold, 3), 2);
+    st_fold_destroy(fold);
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, make_graph, drop_graph)
@@ -424,6 +462,7 @@ int main(void)
         TEST(limits_are_kept),
         TEST(too_many_categories_are_refused),
         TEST(a_graph_can_be_looked_at),
+        TEST(ranks_are_folded_by_what_they_do_and_wait_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -190,6 +190,33 @@ ST_API const st_task_id *st_graph_members(const st_graph *graph, uint32_t meetin
 ST_API st_status st_graph_set_duration(st_graph *graph, st_task_id task, int64_t duration_ns,
                                        st_errors *errors) ST_NODISCARD;
 
+/* --- folding --------------------------------------------------------------------------------- */
+
+/*
+ * Ranks that do the same work at the same time, folded into one that stands for all.
+ *
+ * Two ranks are alike when their resources have the same tasks in the same order (kind, category,
+ * durations within a tolerance, so that noise does not keep them apart) and wait for tasks at the
+ * same places of ranks that are alike in turn. Then their tasks start at the same times, and one
+ * rank of each class is enough to replay: a rendezvous meets one member of each class.
+ */
+typedef struct st_fold st_fold;
+
+/*
+ * Folds a sealed graph, which must live longer. With a tolerance of 0 the folded replay has exactly
+ * the times of the whole one. `fold` is set on success.
+ */
+ST_API st_status st_graph_fold(const st_graph *graph, int64_t tolerance_ns, st_fold **fold,
+                               st_errors *errors) ST_NODISCARD;
+ST_API void st_fold_destroy(st_fold *fold); /* NULL is fine */
+
+/* The folded graph, sealed; owned by the fold. Its ranks have the numbers of those that stand. */
+ST_API const st_graph *st_fold_graph(const st_fold *fold);
+/* Unfolding: the task of the folded graph that stands for a task of the whole graph. */
+ST_API st_task_id st_fold_task(const st_fold *fold, st_task_id task);
+/* The index (as in st_graph_rank of the whole graph) of the rank that stands for a rank's index. */
+ST_API size_t st_fold_rank(const st_fold *fold, size_t rank_index);
+
 /* --- replay ---------------------------------------------------------------------------------- */
 
 typedef struct st_replay st_replay;
@@ -203,6 +230,25 @@ ST_API void st_replay_destroy(st_replay *replay); /* NULL is fine */
  * ST_ERR_LIMIT where a time exceeds what 64 bits of nanoseconds hold.
  */
 ST_API st_status st_replay_run(st_replay *replay, st_errors *errors) ST_NODISCARD;
+
+/*
+ * How fast a task runs while others run beside it on its rank, from 1e-6 to 1 (alone). Asked
+ * whenever that set changes, for tasks that keep a device busy; others always run at 1.
+ */
+typedef struct st_rate_rule {
+    double (*rate)(void *self, const st_graph *graph, st_task_id task, const st_task_id *beside,
+                   size_t count);
+    void *self;
+} st_rate_rule;
+
+/*
+ * Runs all tasks at the rates of a rule; durations are what a task takes alone. Work is conserved:
+ * a task's rates over its time add up to its duration, rounded up to whole ns. Takes a logarithm
+ * more than the plain replay, which it equals where all rates are 1, and scratch memory.
+ * ST_ERR_PROVIDER for a rate out of range.
+ */
+ST_API st_status st_replay_run_rates(st_replay *replay, const st_rate_rule *rule,
+                                     st_errors *errors) ST_NODISCARD;
 
 /* After a run: when the last task ends; 0 without tasks. */
 ST_API int64_t st_replay_end_ns(const st_replay *replay);
@@ -236,7 +282,7 @@ ST_API st_status st_replay_ranks(const st_replay *replay, st_rank_time *times,
                                  st_errors *errors) ST_NODISCARD;
 
 /*
- * Adds up the durations of each category over the tasks of one rank, or of all with
+ * Adds up the running times of each category over the tasks of one rank, or of all with
  * ST_RANKS_ALL: `sums_ns` and `counts` (which may be NULL) have room for st_graph_category_count
  * items. ST_ERR_LIMIT where a sum exceeds 64 bits, ST_ERR_NAME for a rank without resources.
  */

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steptime timeline */
+#include "base/output.h"
+#include "cli/cli.h"
+#include "report/timeline.h"
+#include "timeline/perfetto.h"
+
+#include <string.h>
+
+static const cli_option options[] = {
+    {CLI_SCHEDULE, CLI_ONE, CLI_WORD_CHOICE, 0, "schedule", "NAME",
+     "gpipe 1f1b interleaved zero_bubble zero_bubble_2 dualpipe",
+     "in place of the job's parallel.schedule"},
+    {CLI_RANKS, CLI_ONE, CLI_WORD_CHOICE, 0, "ranks", "WHICH", "stages all",
+     "one rank of each stage, as all others do the same, or every rank"},
+    {CLI_DETAIL, CLI_ONE, CLI_WORD_CHOICE, 0, "detail", "WHICH", "passes layers",
+     "a task for each kind of work of a pass, or of each of its layers"},
+    {CLI_PERFETTO, CLI_ONE, CLI_WORD_FILE, 0, "perfetto", "FILE", NULL,
+     "write the tasks into FILE, for ui.perfetto.dev"},
+    {CLI_SVG, CLI_ONE, CLI_WORD_FILE, 0, "svg", "FILE", NULL, "draw the schedule into FILE"},
+    CLI_ROW_SHEET,
+    CLI_ROW_SET,
+    CLI_ROW_JSON,
+    CLI_ROW_CSV,
+    CLI_ROW_PATH,
+    CLI_ROW_OUTPUT,
+    CLI_ROW_END,
+};
+
+static const cli_example examples[] = {
+    {"steptime timeline gpt3-175b-1024xa100", "the step as tasks, beside the closed form"},
+    {"steptime timeline gpt3-175b-1024xa100 --schedule zero_bubble --svg step.svg",
+     "the picture of another schedule"},
+    {"steptime timeline gpt-3b-32x3090 --perfetto step.json", "a trace for ui.perfetto.dev"},
+    {"steptime timeline gpt3-175b-1024xa100 --ranks all --csv", "where every rank's time goes"},
+    {NULL, NULL},
+};
+
+/* The job with --schedule in place of its own; DualPipe is not a schedule of sheets. */
+static st_status load(cli_run *run, const st_paths *paths, st_estimate *estimate)
+{
+    const char *schedule = cli_value(run, CLI_SCHEDULE);
+    const char *const *given = NULL;
+    size_t count = 0;
+    st_status status = cli_values(run, CLI_SET, &given, &count);
+    if (status != ST_OK || schedule == NULL || strcmp(schedule, "dualpipe") == 0) {
+        return status == ST_OK ? cli_load_job(run, paths, estimate) : status;
+    }
+    const char **sets = st_arena_alloc(run->arena, count + 1, sizeof *sets);
+    const char *set = st_arena_printf(run->arena, "parallel.schedule=%s", schedule);
+    if (sets == NULL || set == NULL) {
+        return ST_ERR_MEMORY;
+    }
+    for (size_t i = 0; i < count; i++) {
+        sets[i] = given[i];
+    }
+    sets[count] = set;
+    st_request request = {.job = run->arguments[0],
+                          .sheet = cli_value(run, CLI_SHEET),
+                          .sets = sets,
+                          .set_count = count + 1};
+    return st_estimate_load(paths, &request, run->arena, estimate, run->errors);
+}
+
+typedef st_status (*writer)(const st_timeline *timeline, st_buffer *buffer, st_errors *errors);
+
+static st_status write_perfetto(const st_timeline *timeline, st_buffer *buffer, st_errors *errors)
+{
+    return st_perfetto_write(timeline->replay, (int64_t)(ST_TICKS_PER_S / 1e9), buffer, errors);
+}
+
+static st_status write_file(cli_run *run, const st_timeline *timeline, cli_option_id option,
+                            writer write)
+{
+    const char *path = cli_value(run, option);
+    st_buffer contents = {0};
+    if (path == NULL) {
+        return ST_OK;
+    }
+    st_status status = write(timeline, &contents, run->errors);
+    if (status == ST_OK && contents.failed) {
+        status = ST_ERR_MEMORY;
+    }
+    if (status == ST_OK) {
+        status = st_output_write(path, contents.data, contents.length, run->errors);
+    }
+    st_buffer_free(&contents);
+    return status;
+}
+
+static void write_result(cli_run *run, const st_timeline *timeline)
+{
+    if (cli_is_given(run, CLI_JSON)) {
+        st_timeline_write_json(timeline, &run->result);
+    } else if (cli_is_given(run, CLI_CSV)) {
+        st_timeline_write_csv(timeline, &run->result);
+    } else {
+        st_timeline_write_text(timeline, run->arena, &run->result);
+    }
+}
+
+static int run_timeline(cli_run *run)
+{
+    st_paths *paths = NULL;
+    st_estimate estimate = {0};
+    st_timeline timeline = {0};
+    st_timeline_plan plan = {0};
+    const char *schedule = cli_value(run, CLI_SCHEDULE);
+    const char *ranks = cli_value(run, CLI_RANKS);
+    const char *detail = cli_value(run, CLI_DETAIL);
+    st_status status = cli_paths(run, &paths);
+    if (status == ST_OK) {
+        status = load(run, paths, &estimate);
+    }
+    if (status == ST_OK) {
+        bool dualpipe = schedule != NULL && strcmp(schedule, "dualpipe") == 0;
+        status = st_timeline_plan_make(&estimate, dualpipe, run->arena, &plan, run->errors);
+    }
+    if (status == ST_OK && detail != NULL && strcmp(detail, "layers") == 0) {
+        plan.schedule.layers = plan.layers;
+    }
+    if (status == ST_OK) {
+        status = st_timeline_make(&plan, ranks != NULL && strcmp(ranks, "all") == 0, run->arena,
+                                  &timeline, run->errors);
+    }
+    if (status == ST_OK) {
+        status = write_file(run, &timeline, CLI_PERFETTO, write_perfetto);
+    }
+    if (status == ST_OK) {
+        status = write_file(run, &timeline, CLI_SVG, st_timeline_write_svg);
+    }
+    if (status == ST_OK) {
+        write_result(run, &timeline);
+    }
+    st_timeline_free(&timeline);
+    st_paths_destroy(paths);
+    return cli_exit_code(run, status);
+}
+
+const cli_verb cli_verb_timeline = {
+    .name = "timeline",
+    .arguments = "JOB",
+    .minimum = 1,
+    .maximum = 1,
+    .words = {CLI_WORD_JOB, CLI_WORD_NONE},
+    .summary = "lay a job's step out as tasks and replay them",
+    .doc =
+        "Builds the tasks of one step by the job's pipeline schedule, with durations from the "
+        "sheet's cells, and replays them: step time, bubble, where the time of every stage goes, "
+        "the critical path, and by how much and why the closed form differs.\n\n"
+        "Ranks that do the same work are folded into one of each stage; --ranks all unfolds "
+        "them.",
+    .examples = examples,
+    .options = options,
+    .run = run_timeline,
+};
