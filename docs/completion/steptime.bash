@@ -28,6 +28,7 @@ _steptime() {
     if [[ $word == '=' ]]; then word=; fi
     if [[ $before == '=' ]]; then before=${COMP_WORDS[COMP_CWORD - 2]}; fi
     local _steptime_verbs='estimate explain sheet list traffic compare import trace validate fit docs completion help'
+    local _steptime_verbs='estimate explain sheet list sweep search traffic compare import validate fit docs completion help'
     local _steptime_keys='name= sheet= recompute= attention= model.name= model.layers= model.hidden= model.heads= model.kv_heads= model.head_dim= model.ffn= model.gated= model.bias= model.norm= model.dropout= model.causal= model.tied= model.vocabulary= model.vocabulary_multiple= model.positions= model.q_lora= model.kv_lora= model.rope_dim= model.v_dim= model.experts= model.top_k= model.expert_ffn= model.shared_ffn= model.dense_layers= model.moe_every= model.imbalance= model.capacity_factor= model.layer_list= batch.global= batch.micro= batch.sequence= parallel.tp= parallel.pp= parallel.dp= parallel.cp= parallel.ep= parallel.expert_tp= parallel.virtual_stages= parallel.schedule= parallel.first_stage_layers= parallel.last_stage_layers= parallel.sequence_parallel= parallel.zero= parallel.scatter_gather= parallel.order= precision.weights= precision.gradients= precision.optimizer= precision.communication= precision.fp8= precision.fused_wgrad= overlap.gradients= overlap.parameters= overlap.tp= overlap.pp= overlap.cp= overlap.ep= train.tokens= measured.step_time= measured.memory= cluster.name= cluster.nodes= cluster.gpus_per_node= cluster.gpu_utilization= cluster.nic_bandwidth= cluster.bandwidth.tp= cluster.bandwidth.pp= cluster.bandwidth.dp= cluster.price= cluster.pue= cluster.gpu.name= cluster.gpu.peak_fp16= cluster.gpu.peak_bf16= cluster.gpu.peak_fp8= cluster.gpu.peak_fp32= cluster.gpu.gemm_efficiency= cluster.gpu.memory= cluster.gpu.memory_bandwidth= cluster.gpu.link_bandwidth= cluster.gpu.power='
     if ((COMP_CWORD == 1)); then
         _steptime_words "$_steptime_verbs --help --version" "$word"
@@ -36,6 +37,7 @@ _steptime() {
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
             '=' | --sheet | --set | --xlsx | --path | --output | -o | --color | --depth | --format | --by | --svg | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --top | --table | --rows | --constants | --vary | --loss | --scale | --group | --output | -o)
+            '=' | --sheet | --set | --xlsx | --path | --output | -o | --color | --depth | --format | --over | --cells | --where | --sample | --seed | --threads | --gpus | --vary | --minimise | --top | --pareto | --by | --svg | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --table | --rows | --constants | --loss | --scale | --group | --output | -o)
                 ((i++))
                 if [[ ${COMP_WORDS[i]} == '=' ]]; then ((i++)); fi
                 ;;
@@ -164,6 +166,104 @@ _steptime() {
             return
             ;;
         'list:--output' | 'list:-o')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'sweep:--over')
+            _steptime_words "$_steptime_keys" "$word"
+            compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'sweep:--cells')
+            _steptime_words "$(_steptime_cells "$job")" "$word"
+            return
+            ;;
+        'sweep:--where')
+            :
+            return
+            ;;
+        'sweep:--sample')
+            :
+            return
+            ;;
+        'sweep:--seed')
+            :
+            return
+            ;;
+        'sweep:--threads')
+            :
+            return
+            ;;
+        'sweep:--sheet')
+            _steptime_words "$(_steptime_names sheets)" "$word"
+            _steptime_files -f -X '!*.yaml' -- "$word"
+            return
+            ;;
+        'sweep:--set')
+            _steptime_words "$_steptime_keys" "$word"
+            compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'sweep:--path')
+            _steptime_files -d -- "$word"
+            return
+            ;;
+        'sweep:--output' | 'sweep:-o')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'search:--gpus')
+            :
+            return
+            ;;
+        'search:--vary')
+            _steptime_words "$_steptime_keys" "$word"
+            compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'search:--minimise')
+            _steptime_words "$(_steptime_cells "$job")" "$word"
+            return
+            ;;
+        'search:--top')
+            :
+            return
+            ;;
+        'search:--pareto')
+            _steptime_words "$(_steptime_cells "$job")" "$word"
+            return
+            ;;
+        'search:--where')
+            :
+            return
+            ;;
+        'search:--sample')
+            :
+            return
+            ;;
+        'search:--seed')
+            :
+            return
+            ;;
+        'search:--threads')
+            :
+            return
+            ;;
+        'search:--sheet')
+            _steptime_words "$(_steptime_names sheets)" "$word"
+            _steptime_files -f -X '!*.yaml' -- "$word"
+            return
+            ;;
+        'search:--set')
+            _steptime_words "$_steptime_keys" "$word"
+            compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'search:--path')
+            _steptime_files -d -- "$word"
+            return
+            ;;
+        'search:--output' | 'search:-o')
             _steptime_files -f -- "$word"
             return
             ;;
@@ -390,6 +490,8 @@ _steptime() {
         'sheet list') _steptime_words '--help --json --csv --path --output' "$word" ;;
         'sheet export') _steptime_words '--help --format --path --output' "$word" ;;
         'list') _steptime_words '--help --json --csv --path --output' "$word" ;;
+        'sweep') _steptime_words '--help --over --zip --cells --where --all --sample --seed --threads --sheet --set --json --csv --path --output' "$word" ;;
+        'search') _steptime_words '--help --gpus --vary --minimise --top --pareto --where --sample --seed --threads --verbose --sheet --set --json --csv --path --output' "$word" ;;
         'traffic') _steptime_words '--help --by --svg --sheet --set --json --csv --path --output' "$word" ;;
         'compare') _steptime_words '--help --sheet-a --sheet-b --set --set-b --all --json --csv --path --output --color' "$word" ;;
         'import hf') _steptime_words '--help --cluster --set --assume --path --output' "$word" ;;
@@ -436,6 +538,14 @@ _steptime() {
             ;;
         'list:1')
             _steptime_words 'jobs models clusters gpus constants sheets sources tables' "$word"
+            ;;
+        'sweep:1')
+            _steptime_words "$(_steptime_names jobs)" "$word"
+            _steptime_files -f -X '!*.yaml' -- "$word"
+            ;;
+        'search:1')
+            _steptime_words "$(_steptime_names jobs)" "$word"
+            _steptime_files -f -X '!*.yaml' -- "$word"
             ;;
         'traffic:1')
             _steptime_words "$(_steptime_names jobs)" "$word"
