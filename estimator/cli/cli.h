@@ -44,6 +44,7 @@ typedef enum cli_option_id {
     CLI_NO_OPTION, /* ends a table */
     CLI_HELP,
     CLI_ALL,
+    CLI_APPROXIMATE,
     CLI_ASSUME,
     CLI_BY,
     CLI_CELLS,
@@ -58,6 +59,7 @@ typedef enum cli_option_id {
     CLI_FORMAT,
     CLI_GROUP,
     CLI_GPUS,
+    CLI_HAVE,
     CLI_JSON,
     CLI_LOSS,
     CLI_MINIMISE,
@@ -277,6 +279,7 @@ extern const cli_verb cli_verb_trace_summary;
 extern const cli_verb cli_verb_trace_graph;
 extern const cli_verb cli_verb_trace_replay;
 extern const cli_verb cli_verb_trace_export;
+extern const cli_verb cli_verb_trace_whatif;
 extern const cli_verb cli_verb_validate;
 extern const cli_verb cli_verb_fit;
 extern const cli_verb cli_verb_fit_overlap;

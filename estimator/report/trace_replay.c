@@ -152,13 +152,13 @@ st_status st_trace_replay_make(st_trace_graph *graph, st_replay *replay, st_aren
 
 /* --- text ------------------------------------------------------------------------------------ */
 
-static void add_row(st_table *table, const char *rank, const char *what,
-                    const st_trace_breakdown *time)
+void st_trace_breakdown_row(st_table *table, const char *rank, const char *which,
+                            const st_trace_breakdown *time)
 {
     char texts[5][TEXT];
     const char *fields[] = {
         rank,
-        what,
+        which,
         st_ms_text(time->window_ns, texts[0], TEXT),
         st_share_text(time->exposed_compute_ns, time->window_ns, texts[1], TEXT),
         st_share_text(time->exposed_communication_ns, time->window_ns, texts[2], TEXT),
@@ -166,6 +166,19 @@ static void add_row(st_table *table, const char *rank, const char *what,
         st_share_text(time->idle_ns, time->window_ns, texts[4], TEXT),
     };
     st_table_row(table, fields);
+}
+
+st_table *st_trace_breakdown_table(st_arena *arena)
+{
+    static const st_table_column columns[] = {
+        {.ink = ST_INK_NAME}, {.right = false}, {.right = true}, {.right = true},
+        {.right = true},      {.right = true},  {.right = true}};
+    static const char *const head[] = {"rank",          "",           "window", "compute",
+                                       "communication", "overlapped", "idle"};
+    st_table *table = st_table_create(arena, columns, 7);
+    if (table != NULL)
+        st_table_row(table, head);
+    return table;
 }
 
 static void add_steps(st_table *table, const st_trace_replayed *rank)
@@ -186,25 +199,19 @@ static void add_steps(st_table *table, const st_trace_replayed *rank)
 
 static void write_ranks(const st_trace_replay_report *report, st_arena *arena, st_buffer *buffer)
 {
-    static const st_table_column columns[] = {
-        {.ink = ST_INK_NAME}, {.right = false}, {.right = true}, {.right = true},
-        {.right = true},      {.right = true},  {.right = true}};
-    static const char *const head[] = {"rank",          "",           "window", "compute",
-                                       "communication", "overlapped", "idle"};
     st_paint paint = {0};
-    st_table *table = st_table_create(arena, columns, 7);
+    st_table *table = st_trace_breakdown_table(arena);
     if (table == NULL) {
         buffer->failed = true;
         return;
     }
-    st_table_row(table, head);
     for (size_t i = 0; i < report->graph->set->count; i++) {
         char name[TEXT];
         long long number = (long long)report->graph->set->ranks[i]->rank;
         (void)snprintf(name, sizeof name, "%lld", number < 0 ? (long long)i : number);
-        add_row(table, name, "recorded", &report->ranks[i].recorded);
-        add_row(table, NULL, "replayed", &report->ranks[i].replayed);
-        add_row(table, NULL, "with delays", &report->ranks[i].delayed);
+        st_trace_breakdown_row(table, name, "recorded", &report->ranks[i].recorded);
+        st_trace_breakdown_row(table, NULL, "replayed", &report->ranks[i].replayed);
+        st_trace_breakdown_row(table, NULL, "with delays", &report->ranks[i].delayed);
         add_steps(table, &report->ranks[i]);
     }
     st_table_write(table, &paint, 2, buffer);
@@ -233,7 +240,7 @@ static void write_path(const st_trace_replay_report *report, st_arena *arena, st
     st_table_write(table, &paint, 2, buffer);
 }
 
-static const char *signed_percent(int64_t new_ns, int64_t old_ns, char *text, size_t size)
+const char *st_change_text(int64_t new_ns, int64_t old_ns, char *text, size_t size)
 {
     char number[TEXT];
     double change = old_ns > 0 ? 100 * ((double)new_ns / (double)old_ns - 1) : 0;
@@ -248,7 +255,7 @@ void st_trace_replay_text(const st_trace_replay_report *report, st_arena *arena,
     st_buffer_printf(buffer, "%zu ranks: %s recorded, %s replayed (%s)\n",
                      report->graph->set->count, st_ms_text(report->recorded_ns, texts[0], TEXT),
                      st_ms_text(report->replayed_ns, texts[1], TEXT),
-                     signed_percent(report->replayed_ns, report->recorded_ns, texts[2], TEXT));
+                     st_change_text(report->replayed_ns, report->recorded_ns, texts[2], TEXT));
     st_buffer_printf(buffer, "largest difference of a share: %s percentage points\n\n",
                      st_number_print('f', 2, report->most_points, texts[0], TEXT));
     write_ranks(report, arena, buffer);
@@ -321,8 +328,8 @@ void st_trace_replay_json(const st_trace_replay_report *report, st_buffer *buffe
     st_json_close(&json, '}');
 }
 
-static void write_line(const st_trace *trace, const char *which, const st_trace_breakdown *time,
-                       st_buffer *buffer)
+void st_trace_breakdown_csv(const st_trace *trace, const char *which,
+                            const st_trace_breakdown *time, st_buffer *buffer)
 {
     char texts[6][TEXT];
     const int64_t values[] = {trace->rank,
@@ -340,16 +347,21 @@ static void write_line(const st_trace *trace, const char *which, const st_trace_
     st_csv_row(fields, 8, buffer);
 }
 
-void st_trace_replay_csv(const st_trace_replay_report *report, st_buffer *buffer)
+void st_trace_breakdown_csv_head(st_buffer *buffer)
 {
     static const char *const head[] = {
         "file",       "rank",   "which", "window_ns", "exposed_compute_ns", "exposed_comm_ns",
         "overlap_ns", "idle_ns"};
     st_csv_row(head, 8, buffer);
+}
+
+void st_trace_replay_csv(const st_trace_replay_report *report, st_buffer *buffer)
+{
+    st_trace_breakdown_csv_head(buffer);
     for (size_t i = 0; i < report->graph->set->count; i++) {
         const st_trace *trace = report->graph->set->ranks[i];
-        write_line(trace, "recorded", &report->ranks[i].recorded, buffer);
-        write_line(trace, "replayed", &report->ranks[i].replayed, buffer);
-        write_line(trace, "with delays", &report->ranks[i].delayed, buffer);
+        st_trace_breakdown_csv(trace, "recorded", &report->ranks[i].recorded, buffer);
+        st_trace_breakdown_csv(trace, "replayed", &report->ranks[i].replayed, buffer);
+        st_trace_breakdown_csv(trace, "with delays", &report->ranks[i].delayed, buffer);
     }
 }

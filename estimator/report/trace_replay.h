@@ -40,6 +40,25 @@ void st_trace_graph_csv(const st_trace_graph *graph, st_buffer *buffer);
 st_status st_trace_export(const st_trace_graph *graph, const st_replay *replay, st_buffer *buffer,
                           st_errors *errors) ST_NODISCARD;
 
+/* Before and after a change. */
+void st_trace_whatif_text(const st_trace_set *set, const st_trace_outcome *outcome, st_arena *arena,
+                          st_buffer *buffer);
+void st_trace_whatif_json(const st_trace_set *set, const st_trace_outcome *outcome,
+                          st_buffer *buffer);
+void st_trace_whatif_csv(const st_trace_set *set, const st_trace_outcome *outcome,
+                         st_buffer *buffer);
+
+/* The columns file to idle_ns of a line. */
+void st_trace_breakdown_csv(const st_trace *trace, const char *which,
+                            const st_trace_breakdown *time, st_buffer *buffer);
+void st_trace_breakdown_csv_head(st_buffer *buffer);
+/* "+1.23 %" */
+const char *st_change_text(int64_t new_ns, int64_t old_ns, char *text, size_t size);
+/* A table of breakdowns: rank, which, window, and the four shares. */
+st_table *st_trace_breakdown_table(st_arena *arena);
+void st_trace_breakdown_row(st_table *table, const char *rank, const char *which,
+                            const st_trace_breakdown *time);
+
 /* The members window_ns to idle_ns of an open object. */
 void st_trace_breakdown_json(st_json *json, const st_trace_breakdown *time);
 

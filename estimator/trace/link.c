@@ -9,6 +9,9 @@
  * jumped; clocks of host and GPU differ by some 20 us at most in sound traces. */
 static const int64_t JUMP_NS = 1000000;
 
+/* Sums and differences of times of several ranks stay far from overflow. */
+static const int64_t LONGEST_SPAN_NS = INT64_C(1) << 59;
+
 typedef struct call_key {
     int64_t correlation;
     uint32_t event;
@@ -165,9 +168,24 @@ static st_status check_kernels(const st_links *links, bool partial, st_errors *e
     return ST_OK;
 }
 
+/* Events are by start. */
+static st_status check_span(const st_trace *trace, st_errors *errors)
+{
+    for (size_t i = 0; i < trace->event_count; i++) {
+        if (st_trace_end_ns(&trace->events[i]) - trace->events[0].start_ns > LONGEST_SPAN_NS)
+            return st_errors_add(errors, &(st_error){.status = ST_ERR_VALUE,
+                                                     .place = {.file = trace->file},
+                                                     .message = "the events are more than 18 years "
+                                                                "apart"});
+    }
+    return ST_OK;
+}
+
 st_status st_trace_check(const st_trace *trace, bool partial, st_errors *errors)
 {
     st_links links;
+    if (check_span(trace, errors) != ST_OK)
+        return ST_ERR_VALUE;
     st_status status = st_links_make(trace, ST_TRACE_CALL, &links);
     if (status != ST_OK)
         return status;

@@ -148,8 +148,16 @@ static void test_not_a_trace(void **state)
     check_refused(with_event("\"ts\":1e40"), "a time is too large", *state);
     check_refused(with_event("\"dur\":1e40"), "a duration is too large", *state);
     check_refused(with_event("\"dur\":1152921504606847"), "a duration is too large", *state);
-    check_refused("{\"baseTimeNanoseconds\":3074457345618258603,\"traceEvents\":[]}",
+    check_refused("{\"baseTimeNanoseconds\":2305843009213693952,\"traceEvents\":[]}",
                   "'baseTimeNanoseconds' is too large", *state);
+}
+
+static void test_span(void **state)
+{
+    check_refused("[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"ts\":-5,\"dur\":1},"
+                  "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"ts\":576460752303424,"
+                  "\"dur\":1}]",
+                  "t.json: error: the events are more than 18 years apart", *state);
 }
 
 static void test_depth(void **state)
@@ -390,6 +398,7 @@ int main(void)
         cmocka_unit_test(test_times),
         cmocka_unit_test_setup_teardown(test_not_json, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_not_a_trace, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_span, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_depth, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_unknown_values, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_cut, make_errors, drop_errors),
