@@ -3,6 +3,7 @@
 #include "sheet/spreadsheet_piece.h"
 
 #include <math.h>
+#include <string.h>
 
 static const st_type truth = {.kind = ST_TYPE_BOOL};
 
@@ -68,10 +69,11 @@ static void name_everything(st_translator *own)
     }
 }
 
-static void begin_owner(st_translator *own, const char *name)
+static void begin_owner(st_translator *own, st_live *live)
 {
-    own->owner = name;
+    own->owner = live;
     own->first_part = own->live->part_count;
+    memset(own->recent, 0, sizeof(own->recent));
 }
 
 static void take_cell_value(st_translator *own, st_live *cell, const st_provider *provider)
@@ -110,7 +112,7 @@ static void translate_cell(st_translator *own, size_t index)
         own->may_fail[index] = true;
         return;
     }
-    begin_owner(own, live->name);
+    begin_owner(own, live);
     st_piece_context where = {.formula = cell->formula};
     st_piece whole = st_translate(own, cell->expr, &where);
     live->formula = whole.text;
@@ -122,7 +124,7 @@ static void translate_check(st_translator *own, size_t index)
     const st_sheet_check *check = &own->sheet->checks[index];
     st_live *live = &own->live->checks[index];
     st_piece_context where = {.formula = check->formula};
-    begin_owner(own, live->name);
+    begin_owner(own, live);
     live->value = st_session_value(&own->session, check->expr, NULL);
     live->formula = st_translate(own, check->expr, &where).text;
 }
