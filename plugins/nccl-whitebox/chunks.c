@@ -44,7 +44,7 @@ static double shrink_tree(const st_nccl_plan *plan, double chunk, double share)
 static double shrink_nvls(const st_nccl_plan *plan, int algorithm, double bytes, double operations)
 {
     static const double sizes[] = {262144.0, 131072.0, 65536.0, 32768.0, 16384.0};
-    static const double plain[] = {INFINITY, INFINITY, 64.0, 8.0, 2.0};
+    static const double plain[] = {HUGE_VAL, HUGE_VAL, 64.0, 8.0, 2.0};
     static const double tree[] = {32.0, 16.0, 4.0, 1.0, 0.0};
     bool branched = algorithm == ST_NCCL_NVLS_TREE;
     double chunk = !branched ? 131072.0 : plan->group.nodes >= 4.0 ? 65536.0 : 524288.0;

@@ -35,16 +35,16 @@ static bool read_number(const char **at, const char *end, double *number)
     return digits && *at - begin <= 20;
 }
 
-static const char *read_row(const char *at, const char *end, st_echo_row *row)
+/* So many numbers and nothing else on the line. */
+static const char *read_numbers(const char *at, const char *end, double *numbers, size_t count)
 {
-    double numbers[COLUMNS];
-    for (size_t i = 0; i < COLUMNS; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (!read_number(&at, end, &numbers[i])) {
             return "a column is no number of at most 20 digits";
         }
-        if (i + 1 < COLUMNS) {
+        if (i + 1 < count) {
             if (at >= end || *at != ',') {
-                return "expected six columns";
+                return "columns are missing";
             }
             at++;
         }
@@ -52,25 +52,48 @@ static const char *read_row(const char *at, const char *end, st_echo_row *row)
     if (at < end && *at == '\r') {
         at++;
     }
-    if (at != end) {
-        return "expected six columns";
+    return at == end ? NULL : "columns that do not belong here";
+}
+
+static const char *read_row(const char *at, const char *end, st_echo_row *row)
+{
+    double numbers[COLUMNS];
+    const char *reason = read_numbers(at, end, numbers, COLUMNS);
+    if (reason) {
+        return reason;
     }
     *row = (st_echo_row){numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]};
-    return row->size_bytes > 0.0 && row->chunk_bytes > 0.0 && row->beta_us > 0.0 &&
-                   row->gamma_us > 0.0
-               ? NULL
-               : "size, chunk and both transmission times have to be above 0";
+    bool sound = row->size_bytes > 0.0 && row->chunk_bytes > 0.0 && row->beta_us > 0.0 &&
+                 row->gamma_us > 0.0;
+    return sound ? NULL : "size, chunk and both transmission times have to be above 0";
 }
 
 /* "ranks,per_node" of the measured group is the first row. */
 static const char *read_group(const char *at, const char *end, st_echo_table *table)
 {
-    bool good = read_number(&at, end, &table->ranks) && at < end && *at == ',';
-    at++;
-    good = good && read_number(&at, end, &table->per_node) && (at == end || *at == '\r');
-    return good && table->per_node >= 1.0 && table->ranks >= table->per_node
-               ? NULL
-               : "expected ranks and ranks of a machine";
+    double numbers[2];
+    const char *reason = read_numbers(at, end, numbers, 2);
+    if (reason || !(numbers[1] >= 1.0 && numbers[0] >= numbers[1])) {
+        return "expected ranks and ranks of a machine";
+    }
+    table->ranks = numbers[0];
+    table->per_node = numbers[1];
+    return NULL;
+}
+
+static const char *add_row(const char *at, const char *end, st_echo_table *table)
+{
+    if (table->count == ST_ECHO_ROWS) {
+        return "more than 64 rows";
+    }
+    st_echo_row *row = &table->rows[table->count];
+    const char *reason = read_row(at, end, row);
+    if (!reason && table->count > 0 &&
+        (row->size_bytes <= row[-1].size_bytes || row->chunk_bytes < row[-1].chunk_bytes)) {
+        reason = "sizes have to rise, and chunks not to fall";
+    }
+    table->count++;
+    return reason;
 }
 
 const char *st_echo_parse(const char *text, size_t length, st_echo_table *table, size_t *line)
@@ -78,37 +101,17 @@ const char *st_echo_parse(const char *text, size_t length, st_echo_table *table,
     const char *at = text;
     const char *stop = text + length;
     const char *reason = NULL;
-    bool grouped = false;
     memset(table, 0, sizeof(*table));
-    for (*line = 1; at < stop && !reason; (*line)++) {
+    for (*line = 0; at < stop && !reason; (*line)++) {
         const char *end = memchr(at, '\n', (size_t)(stop - at));
         const char *next = end ? end + 1 : stop;
         end = end ? end : stop;
-        if (at == end || *at == '#' || *at == '\r') {
-            at = next;
-            continue;
-        }
-        if (!grouped) {
-            reason = read_group(at, end, table);
-            grouped = true;
-        } else if (table->count == ST_ECHO_ROWS) {
-            reason = "more than 64 rows";
-        } else {
-            st_echo_row *row = &table->rows[table->count];
-            reason = read_row(at, end, row);
-            if (!reason && table->count > 0 &&
-                (row->size_bytes <= row[-1].size_bytes || row->chunk_bytes < row[-1].chunk_bytes)) {
-                reason = "sizes have to rise, and chunks not to fall";
-            }
-            table->count++;
+        if (at < end && *at != '#' && *at != '\r') {
+            reason = table->ranks > 0.0 ? add_row(at, end, table) : read_group(at, end, table);
         }
         at = next;
     }
-    if (!reason && table->count == 0) {
-        reason = "the table has no rows";
-    }
-    *line -= reason && *line > 1 ? 1 : 0;
-    return reason;
+    return reason || table->count > 0 ? reason : "the table has no rows";
 }
 
 /* Means of the rows from `first` that have the same chunk; returns the first row behind them. */

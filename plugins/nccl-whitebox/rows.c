@@ -41,42 +41,57 @@ static int arch_of(const st_nccl_settings *settings, double capability)
                                : ST_NCCL_BLACKWELL;
 }
 
+/* Two neighbours of whom nothing is said are as far apart as the rate of their transfer shows. */
+static void place_pair(const double *values, double *ranks, double *per_node)
+{
+    double gpus = values[ST_NCCL_GPUS];
+    double bus = values[ST_NCCL_BANDWIDTH];
+    double nics = values[ST_NCCL_NICS];
+    bool far = given(bus) && given(nics) && given(gpus) && bus * gpus <= nics * (1.0 + 1e-9);
+    *ranks = 2.0;
+    *per_node = isnan(*per_node) ? (far ? 1.0 : 2.0) : fmin(*per_node, 2.0);
+}
+
+static const char *check_group(double ranks, double per_node, double gpus)
+{
+    if (!whole(ranks, MOST_RANKS)) {
+        return "the ranks have to be a whole number from 1 to 16777216";
+    }
+    if (isnan(gpus)) {
+        return "ranks of a machine are not known: cluster.gpus_per_node is missing";
+    }
+    if (!whole(per_node, MOST_RANKS) || !whole(gpus, MOST_RANKS)) {
+        return "ranks of a machine and its GPUs have to be whole numbers from 1";
+    }
+    if (per_node > gpus || per_node > ranks) {
+        return "a machine cannot hold more ranks of the group than it has GPUs or the group has";
+    }
+    return fmod(ranks, per_node) == 0.0 ? NULL
+                                        : "the ranks are no multiple of the ranks of a machine";
+}
+
 static const char *read_group(const double *values, int collective, st_nccl_group *group,
                               double *gpus)
 {
     double ranks = values[ST_NCCL_RANKS];
     double per_node = values[ST_NCCL_PER_NODE];
-    *gpus = values[ST_NCCL_GPUS];
     if (collective == ST_NCCL_SEND_RECV && isnan(ranks)) {
-        ranks = 2.0;
-        bool far = given(values[ST_NCCL_BANDWIDTH]) && given(values[ST_NCCL_NICS]) &&
-                   given(*gpus) &&
-                   values[ST_NCCL_BANDWIDTH] * *gpus <= values[ST_NCCL_NICS] * (1.0 + 1e-9);
-        per_node = isnan(per_node) ? (far ? 1.0 : 2.0) : fmin(per_node, 2.0);
+        place_pair(values, &ranks, &per_node);
     }
-    if (!whole(ranks, MOST_RANKS)) {
-        return "the ranks have to be a whole number from 1 to 16777216";
-    }
-    if (isnan(*gpus) && isnan(per_node)) {
-        return "ranks of a machine are not known: cluster.gpus_per_node is missing";
-    }
+    *gpus = isnan(values[ST_NCCL_GPUS]) ? per_node : values[ST_NCCL_GPUS];
     if (isnan(per_node)) {
         per_node = fmin(ranks, *gpus);
     }
-    if (isnan(*gpus)) {
-        *gpus = per_node;
-    }
-    if (!whole(per_node, MOST_RANKS) || !whole(*gpus, MOST_RANKS)) {
-        return "ranks of a machine and its GPUs have to be whole numbers from 1";
-    }
-    if (per_node > *gpus || per_node > ranks) {
-        return "a machine cannot hold more ranks of the group than it has GPUs or the group has";
-    }
-    if (fmod(ranks, per_node) != 0.0) {
-        return "the ranks are no multiple of the ranks of a machine";
-    }
     *group = (st_nccl_group){ranks, per_node, ranks / per_node};
-    return NULL;
+    return check_group(ranks, per_node, *gpus);
+}
+
+static int link_of(const st_nccl_settings *settings, double rate)
+{
+    if (settings->link != ST_NCCL_ANY) {
+        return settings->link;
+    }
+    return rate >= NVLINK_FROM ? ST_NCCL_NVLINK : ST_NCCL_PCI;
 }
 
 /* The machine's own rates; where the job has none, what the caller calls the group's bandwidth. */
@@ -94,9 +109,7 @@ static const char *read_rates(const st_nccl_settings *settings, const double *va
     if (out->group.nodes > 1.0 && !given(nics) && !given(bus)) {
         return "rate of the NICs is not known: cluster.nic_bandwidth is missing";
     }
-    machine->link = settings->link != ST_NCCL_ANY ? settings->link
-                    : rate >= NVLINK_FROM         ? ST_NCCL_NVLINK
-                                                  : ST_NCCL_PCI;
+    machine->link = link_of(settings, rate);
     double share = machine->link == ST_NCCL_PCI ? PCI_SHARE : nvlink_share[machine->arch];
     machine->links_gbs = 1e-9 * (given(links) ? links * share : bus);
     if (machine->link == ST_NCCL_PCI && out->group.nodes <= 1.0 && given(bus)) {

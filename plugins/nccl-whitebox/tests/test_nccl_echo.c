@@ -76,13 +76,13 @@ static void broken_tables(void **state)
         size_t line;
         const char *reason;
     } cases[] = {
-        {"", 1, "no rows"},
+        {"", 0, "no rows"},
         {"32\n", 1, "ranks"},
         {"32,x\n", 1, "ranks"},
         {"8,32\n", 1, "ranks"},
         {"32,8\n", 1, "no rows"},
-        {"32,8\n1000,100,5,10,20\n", 2, "six columns"},
-        {"32,8\n1000,100,5,10,20,4,7\n", 2, "six columns"},
+        {"32,8\n1000,100,5,10,20\n", 2, "missing"},
+        {"32,8\n1000,100,5,10,20,4,7\n", 2, "not belong"},
         {"32,8\n1000,100,5,10,20,-4\n", 2, "no number"},
         {"32,8\n1000,100,5,10,,4\n", 2, "no number"},
         {"32,8\n1000,100,5,1.0.0,20,4\n", 2, "no number"},
