@@ -30,7 +30,7 @@ static st_nccl_answer echo_answer(const st_nccl_settings *settings, const st_ncc
     };
     const st_nccl_choices *choices = &settings->choices;
     int protocol = choices->protocol == ST_NCCL_ANY ? ST_NCCL_LL128 : choices->protocol;
-    st_nccl_answer best = {.total_us = NAN};
+    st_nccl_answer best = {.total_us = (double)NAN};
     for (int algorithm = ST_NCCL_TREE; algorithm <= ST_NCCL_RING; algorithm++) {
         bool tree = algorithm == ST_NCCL_TREE;
         if ((tree && plan->collective != ST_NCCL_ALL_REDUCE) ||
@@ -61,7 +61,7 @@ st_nccl_answer st_nccl_answer_for(const st_nccl_settings *settings, const st_ncc
     }
     /* Totals hold for the operation and the group that were measured. */
     const st_echo_table *table = &settings->table;
-    st_nccl_answer answer = {.total_us = NAN};
+    st_nccl_answer answer = {.total_us = (double)NAN};
     if (plan->collective == ST_NCCL_ALL_REDUCE && plan->group.ranks == table->ranks &&
         plan->group.per_node == table->per_node && bytes >= table->rows[0].size_bytes &&
         bytes <= table->rows[table->count - 1].size_bytes) {

@@ -191,7 +191,7 @@ st_nccl_answer st_echo_ring(const st_nccl_group *group, int collective, double b
         steps = hops + 2.0 * symbols->eta * hops;
         break;
     default:
-        answer.total_us = NAN; /* Echo prints no equation */
+        answer.total_us = (double)NAN; /* Echo prints no equation */
         return answer;
     }
     answer.intra_us = across ? 0.0 : step * steps;

@@ -56,7 +56,7 @@ static void prepare(const st_nccl_settings *settings, int collective, const st_n
 static double value_of(const st_nccl_settings *settings, const kept_plan *kept, double bytes)
 {
     if (kept->reason || st_nccl_check_size(bytes)) {
-        return NAN;
+        return (double)NAN;
     }
     if (kept->from.group.ranks <= 1.0 || bytes == 0.0) {
         return 0.0;

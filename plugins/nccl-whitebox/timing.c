@@ -78,7 +78,7 @@ static double line_us(const st_nccl_plan *plan, const st_nccl_line *line, double
 static double mean_us(const st_nccl_plan *plan, double bytes, size_t *fastest)
 {
     double times[ST_NCCL_LINES];
-    double best = INFINITY;
+    double best = HUGE_VAL;
     for (size_t i = 0; i < plan->count; i++) {
         times[i] = line_us(plan, &plan->lines[i], bytes);
         if (times[i] < best) {
@@ -87,7 +87,7 @@ static double mean_us(const st_nccl_plan *plan, double bytes, size_t *fastest)
         }
     }
     if (plan->count == 0) {
-        return NAN;
+        return (double)NAN;
     }
     double sum = 1.0;
     for (size_t i = 0; i < plan->count; i++) {
@@ -106,7 +106,7 @@ double st_nccl_time_us(const st_nccl_plan *plan, double bytes)
 
 st_nccl_answer st_nccl_answer_of(const st_nccl_plan *plan, double bytes)
 {
-    st_nccl_answer answer = {.total_us = NAN};
+    st_nccl_answer answer = {.total_us = (double)NAN};
     size_t fastest = 0;
     double total = mean_us(plan, bytes, &fastest);
     if (plan->count == 0) {

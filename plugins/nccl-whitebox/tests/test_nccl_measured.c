@@ -29,7 +29,8 @@ static double mean_error(const measured *m, void *instance, FILE *table, double 
 {
     const st_plugin_provider *all_reduce = st_plugin_describe()->providers[0];
     double row[ST_NCCL_COLUMNS] = {
-        0, m->nodes * m->per_node, m->per_node, NAN, m->gpus, m->links, m->nics, m->capability};
+        0,       m->nodes * m->per_node, m->per_node, (double)NAN, m->gpus, m->links,
+        m->nics, m->capability};
     const double *columns[ST_NCCL_COLUMNS];
     for (size_t i = 0; i < ST_NCCL_COLUMNS; i++)
         columns[i] = &row[i];
@@ -42,7 +43,7 @@ static double mean_error(const measured *m, void *instance, FILE *table, double 
         if (sscanf(line, "%lf,%*[^,],%*[^,],%*[^,],%lf", &size, &time_us) != 2 || size < low ||
             size > high)
             continue;
-        double value = NAN;
+        double value = (double)NAN;
         row[ST_NCCL_SIZE] = size;
         all_reduce->evaluate(instance, 1, columns, &value);
         sum += fabs(1e6 * value / time_us - 1.0);
@@ -56,7 +57,7 @@ static double check_table(const measured *m, double low, double high)
     FILE *table = open_table(m->file);
     if (!table) {
         skip();
-        return NAN;
+        return (double)NAN;
     }
     test_host host;
     void *instance = NULL;

@@ -11,7 +11,8 @@ typedef struct block {
 } block;
 
 /* size, ranks, ranks of a machine, bandwidth, GPUs of a machine, links, NICs, capability */
-static const double h100_row[ST_NCCL_COLUMNS] = {67108864, 16, 8, NAN, 8, 450e9, 400e9, 9.0};
+static const double h100_row[ST_NCCL_COLUMNS] = {67108864, 16,    8,     (double)NAN,
+                                                 8,        450e9, 400e9, 9.0};
 
 static void fill(block *b, const double *row)
 {
@@ -249,14 +250,22 @@ static void refusals(void **state)
         double value;
         const char *reason;
     } cases[] = {
-        {ST_NCCL_RANKS, 12, "no multiple"},        {ST_NCCL_RANKS, 2.5, "whole number"},
-        {ST_NCCL_RANKS, 0, "whole number"},        {ST_NCCL_RANKS, -8, "whole number"},
-        {ST_NCCL_RANKS, INFINITY, "whole number"}, {ST_NCCL_RANKS, NAN, "whole number"},
-        {ST_NCCL_RANKS, 33554432, "16777216"},     {ST_NCCL_PER_NODE, 16, "cannot hold"},
-        {ST_NCCL_PER_NODE, 1.5, "whole numbers"},  {ST_NCCL_PER_NODE, 0, "whole numbers"},
-        {ST_NCCL_GPUS, 7.5, "whole numbers"},      {ST_NCCL_SIZE, -1, "from 0 to 2^63"},
-        {ST_NCCL_SIZE, 1e19, "from 0 to 2^63"},    {ST_NCCL_SIZE, NAN, "from 0 to 2^63"},
-        {ST_NCCL_LINKS, NAN, "link_bandwidth"},    {ST_NCCL_NICS, NAN, "nic_bandwidth"},
+        {ST_NCCL_RANKS, 12, "no multiple"},
+        {ST_NCCL_RANKS, 2.5, "whole number"},
+        {ST_NCCL_RANKS, 0, "whole number"},
+        {ST_NCCL_RANKS, -8, "whole number"},
+        {ST_NCCL_RANKS, HUGE_VAL, "whole number"},
+        {ST_NCCL_RANKS, (double)NAN, "whole number"},
+        {ST_NCCL_RANKS, 33554432, "16777216"},
+        {ST_NCCL_PER_NODE, 16, "cannot hold"},
+        {ST_NCCL_PER_NODE, 1.5, "whole numbers"},
+        {ST_NCCL_PER_NODE, 0, "whole numbers"},
+        {ST_NCCL_GPUS, 7.5, "whole numbers"},
+        {ST_NCCL_SIZE, -1, "from 0 to 2^63"},
+        {ST_NCCL_SIZE, 1e19, "from 0 to 2^63"},
+        {ST_NCCL_SIZE, (double)NAN, "from 0 to 2^63"},
+        {ST_NCCL_LINKS, (double)NAN, "link_bandwidth"},
+        {ST_NCCL_NICS, (double)NAN, "nic_bandwidth"},
         {ST_NCCL_NICS, 0, "nic_bandwidth"},
     };
     test_host host;
@@ -294,7 +303,7 @@ static void refusals(void **state)
 static void echo_in_both_readings(void **state)
 {
     (void)state;
-    static const double row[ST_NCCL_COLUMNS] = {4194304, 32, 8, NAN, 8, 200e9, 400e9, 9.0};
+    static const double row[ST_NCCL_COLUMNS] = {4194304, 32, 8, (double)NAN, 8, 200e9, 400e9, 9.0};
     test_host host;
     start_host(&host);
     set_option(&host, "model", "echo");
