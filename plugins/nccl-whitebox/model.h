@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NCCL's structure as a model: what the hardware is, which lines of latency plus bytes over
- * bandwidth a group of ranks has, and what a collective of so many bytes takes on the best of them.
+ * NCCL's structure as a model: what the hardware is, which lines of latency
+ * plus bytes over bandwidth a group of ranks has, and what a collective of so
+ * many bytes takes on the best of them.
  *
- * Inside, times are microseconds and rates GB/s (10^9), as in NCCL's own tables.
+ * Inside, times are microseconds and rates GB/s (10^9), as in NCCL's own
+ * tables.
  */
 #ifndef ST_NCCL_MODEL_H
 #define ST_NCCL_MODEL_H
@@ -35,7 +37,8 @@ enum { ST_NCCL_INTEL, ST_NCCL_AMD, ST_NCCL_OTHER };
 
 #define ST_NCCL_ANY (-1)
 
-/* Factors of NCCL's own figures, which measurements may adjust; 1: as NCCL has them. */
+/* Factors of NCCL's own figures, which measurements may adjust; 1: as NCCL has
+ * them. */
 typedef struct st_nccl_factors {
     double setup[ST_NCCL_PROTOCOLS];     /* of a kernel's base latency */
     double latency[ST_NCCL_PROTOCOLS];   /* of the latency per hop */
@@ -47,7 +50,8 @@ typedef struct st_nccl_factors {
     double net_latency; /* further, of hops between machines */
     double net_bandwidth;
     double small_group; /* loss of rate, times 1/ranks */
-    double sharpness;   /* exponent of the power mean in place of the minimum; 0: the minimum */
+    double sharpness;   /* exponent of the power mean in place of the minimum; 0:
+                           the minimum */
 } st_nccl_factors;
 
 /* What the user may say about NCCL, whatever the machine is. */
@@ -76,7 +80,8 @@ typedef struct st_nccl_group {
     double nodes;
 } st_nccl_group;
 
-/* What NCCL's search for rings and trees finds: so many channels of so many GB/s. */
+/* What NCCL's search for rings and trees finds: so many channels of so many
+ * GB/s. */
 typedef struct st_nccl_search {
     double channels;
     double intra_gbs; /* of a channel */
@@ -87,7 +92,8 @@ typedef struct st_nccl_search {
     bool plain_tree; /* the tree enters a machine at the GPU where it leaves */
 } st_nccl_search;
 
-/* One algorithm with one protocol: nominal latency in parts, and rate of the message's bytes. */
+/* One algorithm with one protocol: nominal latency in parts, and rate of the
+ * message's bytes. */
 typedef struct st_nccl_line {
     int algorithm;
     int protocol;
@@ -97,6 +103,9 @@ typedef struct st_nccl_line {
     double plateau; /* factor of the latency above `plateau_bytes` */
     double plateau_bytes;
     double rate_gbs;
+    double latency_us; /* the parts together; st_nccl_finish sets this and the
+                          next */
+    double us_per_byte;
 } st_nccl_line;
 
 #define ST_NCCL_LINES 10
@@ -108,7 +117,9 @@ typedef struct st_nccl_plan {
     int collective;
     bool smooth; /* a tree's share of its rate changes gradually with the size */
     double sharpness;
-    double near; /* below this share of the best time a line does not count in the mean */
+    double near; /* below this share of the best time a line does not count in the
+                    mean */
+    double far;  /* its term there */
     size_t count;
     st_nccl_line lines[ST_NCCL_LINES];
 } st_nccl_plan;
@@ -134,18 +145,26 @@ typedef struct st_nccl_cut {
 st_nccl_search st_nccl_search_rings(const st_nccl_machine *machine, const st_nccl_group *group,
                                     const st_nccl_choices *choices);
 
-/* Fills plan->lines of all-reduce, all-gather, reduce-scatter and broadcast, as NCCL tunes them. */
+/* Fills plan->lines of all-reduce, all-gather, reduce-scatter and broadcast, as
+ * NCCL tunes them. */
 void st_nccl_tune(st_nccl_plan *plan, const st_nccl_machine *machine,
                   const st_nccl_choices *choices);
 
-/* The same for all-to-all and send/receive, for which NCCL has no cost model. */
+/* The same for all-to-all and send/receive, for which NCCL has no cost model.
+ */
 void st_nccl_tune_transfers(st_nccl_plan *plan, const st_nccl_machine *machine,
                             const st_nccl_choices *choices);
 
-/* Multiplies the plan's lines by the factors. */
+/* Multiplies the plan's lines by the factors; then the plan is ready, without
+ * st_nccl_finish. */
 void st_nccl_calibrate(st_nccl_plan *plan, const st_nccl_factors *factors);
 
-/* What a tree reaches of its rate at so many bytes: NCCL's table, or straight lines through it. */
+/* Makes the lines ready as NCCL has them: the minimum of all, a tree's share in
+ * steps. */
+void st_nccl_finish(st_nccl_plan *plan);
+
+/* What a tree reaches of its rate at so many bytes: NCCL's table, or straight
+ * lines through it. */
 double st_nccl_tree_share(int protocol, double bytes, bool smooth);
 
 /* Time of one message; a plan without a line gives NaN. */

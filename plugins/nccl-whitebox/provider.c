@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plugin as the host sees it: collectives evaluated in blocks, and their explanation. */
+/* The plugin as the host sees it: collectives evaluated in blocks, and their
+ * explanation. */
 #include "answer.h"
 #include "settings.h"
 
@@ -9,8 +10,9 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Plans that a block keeps: rows of a sweep come back to the same few groups. */
-#define KEPT 8
+/* Plans that a block keeps: rows of a sweep come back to the same few groups.
+ */
+#define KEPT 32
 
 typedef struct kept_plan {
     st_nccl_row row;
@@ -28,19 +30,26 @@ static st_nccl_row row_at(const double *const *columns, size_t index)
     return row;
 }
 
-/* Whether all but the size are the same, to the bit. */
-static bool same_group(const st_nccl_row *a, const st_nccl_row *b)
+/* Whether all but the size are those of a row; what is not a number is never
+ * the same. */
+static bool same_group(const st_nccl_row *row, const double *const *columns, size_t index)
 {
-    return memcmp(&a->values[ST_NCCL_RANKS], &b->values[ST_NCCL_RANKS],
-                  sizeof(double) * (ST_NCCL_COLUMNS - ST_NCCL_RANKS)) == 0;
+    for (size_t i = ST_NCCL_RANKS; i < ST_NCCL_COLUMNS; i++) {
+        if (columns[i] && columns[i][index] != row->values[i]) {
+            return false;
+        }
+    }
+    return true;
 }
 
-static size_t slot_of(const st_nccl_row *row)
+static size_t slot_of(const double *const *columns, size_t index)
 {
-    double mixed = row->values[ST_NCCL_RANKS] + 3.0 * row->values[ST_NCCL_PER_NODE];
+    double mixed = columns[ST_NCCL_RANKS] ? columns[ST_NCCL_RANKS][index] : 0.0;
+    mixed += columns[ST_NCCL_PER_NODE] ? 3.0 * columns[ST_NCCL_PER_NODE][index] : 0.0;
     uint64_t bits;
     memcpy(&bits, &mixed, sizeof(bits));
-    return (size_t)((bits * UINT64_C(0x9e3779b97f4a7c15)) >> 61);
+    bits = (bits ^ bits >> 32) * UINT64_C(0x9e3779b97f4a7c15);
+    return (size_t)(bits >> 59);
 }
 
 static void prepare(const st_nccl_settings *settings, int collective, const st_nccl_row *row,
@@ -73,13 +82,13 @@ static int evaluate(const st_nccl_settings *settings, int collective, size_t row
     kept_plan kept[KEPT];
     bool used[KEPT] = {false};
     for (size_t i = 0; i < rows; i++) {
-        st_nccl_row row = row_at(columns, i);
-        size_t slot = slot_of(&row);
-        if (!used[slot] || !same_group(&kept[slot].row, &row)) {
+        size_t slot = slot_of(columns, i);
+        if (!used[slot] || !same_group(&kept[slot].row, columns, i)) {
+            st_nccl_row row = row_at(columns, i);
             prepare(settings, collective, &row, &kept[slot]);
             used[slot] = true;
         }
-        values[i] = value_of(settings, &kept[slot], row.values[ST_NCCL_SIZE]);
+        values[i] = value_of(settings, &kept[slot], columns[ST_NCCL_SIZE][i]);
     }
     return ST_PLUGIN_OK;
 }
@@ -211,7 +220,7 @@ static const st_plugin_argument *const pair_arguments[] = {&size, &pair,  &per_n
                                           .flags = (how),                                          \
                                           .name = #id,                                             \
                                           .unit = "us",                                            \
-                                          .doc = text,                                             \
+                                          .doc = (text),                                           \
                                           .cite = "NCCL 2.22.3, 2.30.7 src/graph/tuning.cc",       \
                                           .arguments = (list),                                     \
                                           .argument_count = ST_NCCL_COLUMNS,                       \

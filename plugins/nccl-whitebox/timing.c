@@ -1,12 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Time of a message on a plan: the best line, or a power mean that rounds the corners between lines
- * where measurements show them rounded. Every line grows with the bytes, so the result does.
+ * Time of a message on a plan: the best line, or a power mean that rounds the
+ * corners between lines where measurements show them rounded. Every line grows
+ * with the bytes, so the result does.
  */
 #include "model.h"
 #include "tables.h"
 
 #include <math.h>
+
+/* Terms of the mean count from here, less this much, so that it has no steps.
+ */
+#define FAR_TERM 0.01
+
+void st_nccl_finish(st_nccl_plan *plan)
+{
+    plan->smooth = false;
+    plan->near = 1.0;
+    for (size_t i = 0; i < plan->count; i++) {
+        st_nccl_line *line = &plan->lines[i];
+        line->latency_us = line->base_us + line->intra_us + line->inter_us;
+        line->us_per_byte = 1.0 / (1e3 * line->rate_gbs);
+    }
+}
 
 void st_nccl_calibrate(st_nccl_plan *plan, const st_nccl_factors *factors)
 {
@@ -29,49 +45,60 @@ void st_nccl_calibrate(st_nccl_plan *plan, const st_nccl_factors *factors)
         line->inter_us *= latency * factors->net_latency;
         line->rate_gbs *= rate * loss * (across ? factors->net_bandwidth : 1.0);
     }
+    st_nccl_finish(plan);
     plan->smooth = true;
-    plan->sharpness = factors->sharpness;
-    /* A line this far from the best one would change the mean by less than 1e-7. */
-    plan->near = factors->sharpness > 0.0 ? exp(-16.0 / factors->sharpness) : 1.0;
+    if (factors->sharpness > 0.0) {
+        plan->sharpness = factors->sharpness;
+        plan->near = exp(log(FAR_TERM) / factors->sharpness);
+        plan->far = FAR_TERM;
+    }
+}
+
+/* Place in the tables of shares: the rung, and how far it is to the next. */
+typedef struct place {
+    size_t rung;
+    double beyond;
+} place;
+
+static place place_of(double bytes, bool smooth)
+{
+    double scaled = fmax(1.0, bytes / 64.0);
+    int exponent;
+    double mantissa = frexp(scaled, &exponent);
+    place found = {(size_t)(exponent - 1), 2.0 * mantissa - 1.0};
+    if (found.rung + 1 >= ST_NCCL_SHARES || !smooth || bytes < 64.0) {
+        found.beyond = 0.0;
+    }
+    if (found.rung >= ST_NCCL_SHARES && smooth) {
+        found.rung = ST_NCCL_SHARES - 1;
+    }
+    return found;
+}
+
+static double share_at(int protocol, place at)
+{
+    const double *shares = st_nccl_tree_shares[protocol];
+    if (at.rung >= ST_NCCL_SHARES) {
+        return 1.0;
+    }
+    return at.beyond > 0.0 ? shares[at.rung] + (shares[at.rung + 1] - shares[at.rung]) * at.beyond
+                           : shares[at.rung];
 }
 
 double st_nccl_tree_share(int protocol, double bytes, bool smooth)
 {
-    const double *shares = st_nccl_tree_shares[protocol];
-    double scaled = bytes / 64.0;
-    if (!(scaled > 1.0)) {
-        return shares[0];
-    }
-    int exponent;
-    double mantissa = 2.0 * frexp(scaled, &exponent);
-    size_t rung = (size_t)(exponent - 1);
-    if (rung >= ST_NCCL_SHARES) {
-        return smooth ? shares[ST_NCCL_SHARES - 1] : 1.0;
-    }
-    if (!smooth || rung + 1 >= ST_NCCL_SHARES) {
-        return shares[rung];
-    }
-    return shares[rung] + (shares[rung + 1] - shares[rung]) * (mantissa - 1.0);
+    return share_at(protocol, place_of(bytes, smooth));
 }
 
-static double latency_factor(const st_nccl_line *line, double bytes)
+static double transfer_us(const st_nccl_line *line, double bytes, place at)
 {
-    return bytes >= line->plateau_bytes ? line->plateau : 1.0;
+    double time = bytes * line->us_per_byte;
+    return line->algorithm == ST_NCCL_TREE ? time / share_at(line->protocol, at) : time;
 }
 
-static double transfer_us(const st_nccl_plan *plan, const st_nccl_line *line, double bytes)
+static double latency_us(const st_nccl_line *line, double bytes)
 {
-    double rate = line->rate_gbs;
-    if (line->algorithm == ST_NCCL_TREE) {
-        rate *= st_nccl_tree_share(line->protocol, bytes, plan->smooth);
-    }
-    return bytes / (1e3 * rate);
-}
-
-static double line_us(const st_nccl_plan *plan, const st_nccl_line *line, double bytes)
-{
-    return (line->base_us + line->intra_us + line->inter_us) * latency_factor(line, bytes) +
-           transfer_us(plan, line, bytes);
+    return bytes >= line->plateau_bytes ? line->latency_us * line->plateau : line->latency_us;
 }
 
 /* Smallest of all times, its line, and what the power mean makes of them. */
@@ -79,8 +106,10 @@ static double mean_us(const st_nccl_plan *plan, double bytes, size_t *fastest)
 {
     double times[ST_NCCL_LINES];
     double best = HUGE_VAL;
+    place at = place_of(bytes, plan->smooth);
     for (size_t i = 0; i < plan->count; i++) {
-        times[i] = line_us(plan, &plan->lines[i], bytes);
+        const st_nccl_line *line = &plan->lines[i];
+        times[i] = latency_us(line, bytes) + transfer_us(line, bytes, at);
         if (times[i] < best) {
             best = times[i];
             *fastest = i;
@@ -91,8 +120,8 @@ static double mean_us(const st_nccl_plan *plan, double bytes, size_t *fastest)
     }
     double sum = 1.0;
     for (size_t i = 0; i < plan->count; i++) {
-        if (i != *fastest && best > plan->near * times[i]) {
-            sum += pow(best / times[i], plan->sharpness);
+        if (best > plan->near * times[i] && i != *fastest) {
+            sum += fmax(0.0, pow(best / times[i], plan->sharpness) - plan->far);
         }
     }
     return sum > 1.0 ? best * pow(sum, -1.0 / plan->sharpness) : best;
@@ -113,9 +142,9 @@ st_nccl_answer st_nccl_answer_of(const st_nccl_plan *plan, double bytes)
         return answer;
     }
     const st_nccl_line *line = &plan->lines[fastest];
-    double transfer = transfer_us(plan, line, bytes);
-    double factor = latency_factor(line, bytes);
-    double scale = total / line_us(plan, line, bytes);
+    double transfer = transfer_us(line, bytes, place_of(bytes, plan->smooth));
+    double factor = bytes >= line->plateau_bytes ? line->plateau : 1.0;
+    double scale = total / (latency_us(line, bytes) + transfer);
     bool across = plan->group.nodes > 1.0 && line->inter_us > 0.0;
     answer.line = line;
     answer.setup_us = scale * line->base_us * factor;

@@ -60,11 +60,15 @@ static inline void test_release(void *context, void *memory)
 /* Place of a word among words separated by blanks. */
 static inline double place_of(const char *words, const char *word)
 {
-    double place = 0.0;
+    size_t place = 0;
     size_t length = strlen(word);
-    for (const char *at = words; at; at = strchr(at, ' '), at += at ? 1 : 0, place += 1.0) {
+    const char *at = words;
+    while (at) {
         if (strncmp(at, word, length) == 0 && (at[length] == ' ' || at[length] == '\0'))
-            return place;
+            return (double)place;
+        at = strchr(at, ' ');
+        at = at ? at + 1 : NULL;
+        place++;
     }
     fail_msg("no choice %s in %s", word, words);
     return -1.0;
@@ -109,7 +113,8 @@ static inline void start_host(test_host *host)
     };
 }
 
-/* ---- machines of section 1.5 of NCCL's search, rates as NCCL counts them ---- */
+/* ---- machines of section 1.5 of NCCL's search, rates as NCCL counts them ----
+ */
 
 static const st_nccl_machine a100 = {ST_NCCL_AMPERE, ST_NCCL_NVLINK, 8.0, 240.0, 192.0};
 static const st_nccl_machine a800 = {ST_NCCL_AMPERE, ST_NCCL_NVLINK, 8.0, 160.0, 192.0};
@@ -138,7 +143,7 @@ static inline st_nccl_plan nominal_plan(const st_nccl_machine *machine, double n
         st_nccl_tune_transfers(&plan, machine, choices);
     else
         st_nccl_tune(&plan, machine, choices);
-    plan.near = 1.0;
+    st_nccl_finish(&plan);
     return plan;
 }
 
