@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The plugin as the host sees it: collectives evaluated in blocks, and their
+ * explanation. */
+#include "answer.h"
+#include "settings.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Plans that a block keeps: rows of a sweep come back to the same few groups.
+ */
+#define KEPT 32
+
+typedef struct kept_plan {
+    st_nccl_row row;
+    const char *reason;
+    st_nccl_case from;
+    st_nccl_plan plan;
+} kept_plan;
+
+static st_nccl_row row_at(const double *const *columns, size_t index)
+{
+    st_nccl_row row;
+    for (size_t i = 0; i < ST_NCCL_COLUMNS; i++) {
+        row.values[i] = columns[i] ? columns[i][index] : (double)NAN;
+    }
+    return row;
+}
+
+/* Whether all but the size are those of a row; what is not a number is never
+ * the same. */
+static bool same_group(const st_nccl_row *row, const double *const *columns, size_t index)
+{
+    for (size_t i = ST_NCCL_RANKS; i < ST_NCCL_COLUMNS; i++) {
+        if (columns[i] && columns[i][index] != row->values[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static size_t slot_of(const double *const *columns, size_t index)
+{
+    double mixed = columns[ST_NCCL_RANKS] ? columns[ST_NCCL_RANKS][index] : 0.0;
+    mixed += columns[ST_NCCL_PER_NODE] ? 3.0 * columns[ST_NCCL_PER_NODE][index] : 0.0;
+    uint64_t bits;
+    memcpy(&bits, &mixed, sizeof(bits));
+    bits = (bits ^ bits >> 32) * UINT64_C(0x9e3779b97f4a7c15);
+    return (size_t)(bits >> 59);
+}
+
+static void prepare(const st_nccl_settings *settings, int collective, const st_nccl_row *row,
+                    kept_plan *kept)
+{
+    kept->row = *row;
+    kept->reason = st_nccl_read_row(settings, collective, row, &kept->from);
+    if (!kept->reason && kept->from.group.ranks > 1.0) {
+        st_nccl_make_plan(settings, collective, &kept->from, &kept->plan);
+    }
+}
+
+static double value_of(const st_nccl_settings *settings, const kept_plan *kept, double bytes)
+{
+    if (kept->reason || st_nccl_check_size(bytes)) {
+        return (double)NAN;
+    }
+    if (kept->from.group.ranks <= 1.0 || bytes == 0.0) {
+        return 0.0;
+    }
+    if (settings->model == ST_NCCL_ECHO) {
+        return 1e-6 * st_nccl_answer_for(settings, &kept->plan, bytes).total_us;
+    }
+    return 1e-6 * st_nccl_time_us(&kept->plan, bytes);
+}
+
+static int evaluate(const st_nccl_settings *settings, int collective, size_t rows,
+                    const double *const *columns, double *values)
+{
+    kept_plan kept[KEPT];
+    bool used[KEPT] = {false};
+    for (size_t i = 0; i < rows; i++) {
+        size_t slot = slot_of(columns, i);
+        if (!used[slot] || !same_group(&kept[slot].row, columns, i)) {
+            st_nccl_row row = row_at(columns, i);
+            prepare(settings, collective, &row, &kept[slot]);
+            used[slot] = true;
+        }
+        values[i] = value_of(settings, &kept[slot], columns[ST_NCCL_SIZE][i]);
+    }
+    return ST_PLUGIN_OK;
+}
+
+static void tell(const st_plugin_sink *sink, const char *name, const char *unit, double value,
+                 const char *text)
+{
+    st_plugin_term term = {
+        .struct_size = sizeof(term), .name = name, .unit = unit, .value = value, .text = text};
+    sink->term(sink->context, &term);
+}
+
+static void tell_parts(const st_plugin_sink *sink, const st_nccl_answer *answer)
+{
+    const st_plugin_term parts[] = {
+        {.name = "set-up", .value = answer->setup_us, .doc = "start of the kernel"},
+        {.name = "intra-node", .value = answer->intra_us, .doc = "hops and bytes on links"},
+        {.name = "inter-node", .value = answer->inter_us, .doc = "hops and bytes on the network"},
+        {.name = "reduction",
+         .value = answer->reduction_us,
+         .doc = "sums of their own; NCCL's cost model has them in the rates"},
+    };
+    for (size_t i = 0; i < COUNT(parts); i++) {
+        st_plugin_term term = parts[i];
+        term.struct_size = sizeof(term);
+        term.flags = ST_PLUGIN_PART;
+        term.unit = "us";
+        term.value *= 1e-6;
+        sink->term(sink->context, &term);
+    }
+}
+
+static void tell_choice(const st_plugin_sink *sink, const st_nccl_plan *plan,
+                        const st_nccl_answer *answer, double bytes)
+{
+    static const char *const algorithms[] = {"tree",      "ring", "NVLS",
+                                             "NVLS tree", "PAT",  "transfer"};
+    static const char *const protocols[] = {"LL", "LL128", "Simple"};
+    const st_nccl_line *line = answer->line;
+    st_nccl_cut cut = st_nccl_cut_of(plan, line->algorithm, line->protocol, bytes);
+    tell(sink, "algorithm", "", 0.0, algorithms[line->algorithm]);
+    tell(sink, "protocol", "", 0.0, protocols[line->protocol]);
+    tell(sink, "channels", "", cut.channels, NULL);
+    tell(sink, "chunk", "kB", cut.sent_bytes, NULL);
+    tell(sink, "rounds", "", cut.rounds, NULL);
+}
+
+static int refuse(const st_nccl_settings *settings, const st_nccl_row *row, const char *reason)
+{
+    char message[256];
+    snprintf(message, sizeof(message), "%s (size %.6g, ranks %.6g, ranks of a machine %.6g)",
+             reason, row->values[ST_NCCL_SIZE], row->values[ST_NCCL_RANKS],
+             row->values[ST_NCCL_PER_NODE]);
+    settings->host->error(settings->host->context, message);
+    return ST_PLUGIN_FAILED;
+}
+
+static int explain(const st_nccl_settings *settings, int collective, const double *const *columns,
+                   const st_plugin_sink *sink)
+{
+    st_nccl_row row = row_at(columns, 0);
+    kept_plan kept;
+    double bytes = row.values[ST_NCCL_SIZE];
+    prepare(settings, collective, &row, &kept);
+    const char *reason = kept.reason ? kept.reason : st_nccl_check_size(bytes);
+    if (reason) {
+        return refuse(settings, &row, reason);
+    }
+    st_nccl_answer answer = {0};
+    if (kept.from.group.ranks > 1.0 && bytes > 0.0) {
+        answer = st_nccl_answer_for(settings, &kept.plan, bytes);
+        if (isnan(answer.total_us)) {
+            return refuse(settings, &row, "the options leave no algorithm for this");
+        }
+    }
+    tell_parts(sink, &answer);
+    if (answer.line) {
+        tell_choice(sink, &kept.plan, &answer, bytes);
+    }
+    return ST_PLUGIN_OK;
+}
+
+#define COLLECTIVE(name, id)                                                                       \
+    static int evaluate_##name(void *instance, size_t rows, const double *const *columns,          \
+                               double *values)                                                     \
+    {                                                                                              \
+        return evaluate(instance, id, rows, columns, values);                                      \
+    }                                                                                              \
+    static int explain_##name(void *instance, const double *const *columns,                        \
+                              const st_plugin_sink *sink)                                          \
+    {                                                                                              \
+        return explain(instance, id, columns, sink);                                               \
+    }
+
+COLLECTIVE(all_reduce, ST_NCCL_ALL_REDUCE)
+COLLECTIVE(all_gather, ST_NCCL_ALL_GATHER)
+COLLECTIVE(reduce_scatter, ST_NCCL_REDUCE_SCATTER)
+COLLECTIVE(broadcast, ST_NCCL_BROADCAST)
+COLLECTIVE(all_to_all, ST_NCCL_ALL_TO_ALL)
+COLLECTIVE(send_recv, ST_NCCL_SEND_RECV)
+
+#define ARGUMENT(id, key, how, of, text)                                                           \
+    static const st_plugin_argument id = {.struct_size = sizeof(st_plugin_argument),               \
+                                          .flags = (how),                                          \
+                                          .name = (key),                                           \
+                                          .unit = (of),                                            \
+                                          .doc = (text)}
+
+ARGUMENT(size, "size", 0, "B", "bytes of the message; of all ranks together in a gathering");
+ARGUMENT(ranks, "ranks", 0, "", "ranks of the group");
+ARGUMENT(pair, "ranks", ST_PLUGIN_OPTIONAL, "", "ranks that pass the message on, 2 without it");
+ARGUMENT(per_node, "per_node", ST_PLUGIN_OPTIONAL, "",
+         "of these on a machine; without it as many as fit");
+ARGUMENT(bandwidth, "bandwidth", ST_PLUGIN_OPTIONAL, "GB/s",
+         "of the group; counts where the job has no rates, and over PCIe");
+ARGUMENT(gpus, "cluster.gpus_per_node", ST_PLUGIN_OPTIONAL, "", "GPUs of a machine");
+ARGUMENT(links, "cluster.gpu.link_bandwidth", ST_PLUGIN_OPTIONAL, "GB/s", "links of a GPU");
+ARGUMENT(nics, "cluster.nic_bandwidth", ST_PLUGIN_OPTIONAL, "GB/s", "NICs of a machine");
+ARGUMENT(capability, "cluster.gpu.compute_capability", ST_PLUGIN_OPTIONAL, "",
+         "of the GPU, tells its architecture");
+
+static const st_plugin_argument *const arguments[] = {&size, &ranks, &per_node, &bandwidth,
+                                                      &gpus, &links, &nics,     &capability};
+static const st_plugin_argument *const pair_arguments[] = {&size, &pair,  &per_node, &bandwidth,
+                                                           &gpus, &links, &nics,     &capability};
+
+#define PROVIDER(id, list, how, text)                                                              \
+    static const st_plugin_provider id = {.struct_size = sizeof(st_plugin_provider),               \
+                                          .flags = (how),                                          \
+                                          .name = #id,                                             \
+                                          .unit = "us",                                            \
+                                          .doc = (text),                                           \
+                                          .cite = "NCCL 2.22.3, 2.30.7 src/graph/tuning.cc",       \
+                                          .arguments = (list),                                     \
+                                          .argument_count = ST_NCCL_COLUMNS,                       \
+                                          .evaluate = evaluate_##id,                               \
+                                          .explain = explain_##id}
+
+PROVIDER(all_reduce, arguments, ST_PLUGIN_COLLECTIVE, "all-reduce of a buffer of every rank");
+PROVIDER(all_gather, arguments, ST_PLUGIN_COLLECTIVE, "all-gather of so many bytes in all");
+PROVIDER(reduce_scatter, arguments, ST_PLUGIN_COLLECTIVE, "reduce-scatter of so many bytes");
+PROVIDER(broadcast, arguments, ST_PLUGIN_COLLECTIVE, "broadcast from one rank to all");
+PROVIDER(all_to_all, arguments, ST_PLUGIN_COLLECTIVE,
+         "all-to-all in which every rank has so many bytes, its own part included");
+PROVIDER(send_recv, pair_arguments, 0, "transfer to a neighbour");
+
+static const st_plugin_provider *const providers[] = {&all_reduce, &all_gather, &reduce_scatter,
+                                                      &broadcast,  &all_to_all, &send_recv};
+
+static int open_plugin(const st_plugin_host *host, void **instance)
+{
+    st_nccl_settings *settings = host->allocate(host->context, sizeof(*settings));
+    if (!settings) {
+        host->error(host->context, "no memory");
+        return ST_PLUGIN_FAILED;
+    }
+    memset(settings, 0, sizeof(*settings));
+    st_nccl_read_settings(host, settings);
+    if (settings->model == ST_NCCL_ECHO && !st_nccl_load_table(settings)) {
+        host->release(host->context, settings);
+        return ST_PLUGIN_FAILED;
+    }
+    *instance = settings;
+    return ST_PLUGIN_OK;
+}
+
+static void close_plugin(void *instance)
+{
+    st_nccl_settings *settings = instance;
+    settings->host->release(settings->host->context, settings);
+}
+
+const st_plugin *st_plugin_describe(void)
+{
+    static const st_plugin plugin = {
+        .struct_size = sizeof(plugin),
+        .abi = ST_PLUGIN_ABI,
+        .id = "nccl-whitebox",
+        .version = "1.0.0",
+        .licence = "Apache-2.0",
+        .summary = "collectives from NCCL's structure, or from the equations of Echo",
+        .options = st_nccl_options,
+        .option_count = ST_NCCL_OPTION_COUNT,
+        .providers = providers,
+        .provider_count = COUNT(providers),
+        .open = open_plugin,
+        .close = close_plugin,
+    };
+    return &plugin;
+}

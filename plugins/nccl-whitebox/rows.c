@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the arguments of a call to a machine and a group of ranks, or to the reason why not. */
+#include "settings.h"
+
+#include <math.h>
+
+#define MOST_RANKS 16777216.0
+#define MOST_BYTES 9223372036854775808.0 /* 2^63 */
+
+/*
+ * What NCCL counts of a rate on a data sheet: 20 of 25 GB/s for a link of NVLink 2 and 3, 20.6 of
+ * NVLink 4, 40.1 of 50 for NVLink 5, 12 of 15.75 for sixteen lanes of PCIe 3, 12 of 12.5 for a NIC.
+ */
+static const double nvlink_share[] = {0.8, 0.8, 0.824, 0.802};
+#define PCI_SHARE 0.762
+#define NIC_SHARE 0.96
+
+#define NVLINK_FROM 70e9 /* PCIe 5 with 16 lanes has 63 GB/s */
+
+static bool given(double value)
+{
+    return isfinite(value) && value > 0.0;
+}
+
+static bool whole(double value, double most)
+{
+    return value >= 1.0 && value <= most && value == floor(value);
+}
+
+static int arch_of(const st_nccl_settings *settings, double capability)
+{
+    if (settings->arch != ST_NCCL_ANY) {
+        return settings->arch;
+    }
+    if (!given(capability)) {
+        return ST_NCCL_AMPERE;
+    }
+    return capability < 8.0    ? ST_NCCL_VOLTA
+           : capability < 9.0  ? ST_NCCL_AMPERE
+           : capability < 10.0 ? ST_NCCL_HOPPER
+                               : ST_NCCL_BLACKWELL;
+}
+
+/* Two neighbours of whom nothing is said are as far apart as the rate of their transfer shows. */
+static void place_pair(const double *values, double *ranks, double *per_node)
+{
+    double gpus = values[ST_NCCL_GPUS];
+    double bus = values[ST_NCCL_BANDWIDTH];
+    double nics = values[ST_NCCL_NICS];
+    bool far = given(bus) && given(nics) && given(gpus) && bus * gpus <= nics * (1.0 + 1e-9);
+    *ranks = 2.0;
+    *per_node = isnan(*per_node) ? (far ? 1.0 : 2.0) : fmin(*per_node, 2.0);
+}
+
+static const char *check_group(double ranks, double per_node, double gpus)
+{
+    if (!whole(ranks, MOST_RANKS)) {
+        return "the ranks have to be a whole number from 1 to 16777216";
+    }
+    if (isnan(gpus)) {
+        return "ranks of a machine are not known: cluster.gpus_per_node is missing";
+    }
+    if (!whole(per_node, MOST_RANKS) || !whole(gpus, MOST_RANKS)) {
+        return "ranks of a machine and its GPUs have to be whole numbers from 1";
+    }
+    if (per_node > gpus || per_node > ranks) {
+        return "a machine cannot hold more ranks of the group than it has GPUs or the group has";
+    }
+    return fmod(ranks, per_node) == 0.0 ? NULL
+                                        : "the ranks are no multiple of the ranks of a machine";
+}
+
+static const char *read_group(const double *values, int collective, st_nccl_group *group,
+                              double *gpus)
+{
+    double ranks = values[ST_NCCL_RANKS];
+    double per_node = values[ST_NCCL_PER_NODE];
+    if (collective == ST_NCCL_SEND_RECV && isnan(ranks)) {
+        place_pair(values, &ranks, &per_node);
+    }
+    *gpus = isnan(values[ST_NCCL_GPUS]) ? per_node : values[ST_NCCL_GPUS];
+    if (isnan(per_node)) {
+        per_node = fmin(ranks, *gpus);
+    }
+    *group = (st_nccl_group){ranks, per_node, ranks / per_node};
+    return check_group(ranks, per_node, *gpus);
+}
+
+static int link_of(const st_nccl_settings *settings, double rate)
+{
+    if (settings->link != ST_NCCL_ANY) {
+        return settings->link;
+    }
+    return rate >= NVLINK_FROM ? ST_NCCL_NVLINK : ST_NCCL_PCI;
+}
+
+/* The machine's own rates; where the job has none, what the caller calls the group's bandwidth. */
+static const char *read_rates(const st_nccl_settings *settings, const double *values,
+                              st_nccl_case *out)
+{
+    st_nccl_machine *machine = &out->machine;
+    double links = values[ST_NCCL_LINKS];
+    double nics = values[ST_NCCL_NICS];
+    double bus = values[ST_NCCL_BANDWIDTH];
+    double rate = given(links) ? links : bus;
+    if (out->group.per_node > 1.0 && !given(rate)) {
+        return "rate of the links is not known: cluster.gpu.link_bandwidth is missing";
+    }
+    if (out->group.nodes > 1.0 && !given(nics) && !given(bus)) {
+        return "rate of the NICs is not known: cluster.nic_bandwidth is missing";
+    }
+    machine->link = link_of(settings, rate);
+    double share = machine->link == ST_NCCL_PCI ? PCI_SHARE : nvlink_share[machine->arch];
+    machine->links_gbs = 1e-9 * (given(links) ? links * share : bus);
+    if (machine->link == ST_NCCL_PCI && out->group.nodes <= 1.0 && given(bus)) {
+        /* Over PCIe the board decides what GPUs reach of each other; a caller may know better. */
+        machine->links_gbs = fmin(machine->links_gbs, 1e-9 * bus);
+    }
+    machine->nics_gbs =
+        1e-9 * (given(nics) ? nics * NIC_SHARE : bus * machine->gpus / out->group.per_node);
+    return NULL;
+}
+
+const char *st_nccl_read_row(const st_nccl_settings *settings, int collective,
+                             const st_nccl_row *row, st_nccl_case *out)
+{
+    out->machine.arch = arch_of(settings, row->values[ST_NCCL_CAPABILITY]);
+    const char *reason = read_group(row->values, collective, &out->group, &out->machine.gpus);
+    if (!reason && out->group.ranks > 1.0) {
+        reason = read_rates(settings, row->values, out);
+    }
+    out->choices = settings->choices;
+    if (out->choices.nvls == ST_NCCL_ANY) {
+        out->choices.nvls = out->machine.gpus >= 8.0;
+    }
+    return reason;
+}
+
+const char *st_nccl_check_size(double bytes)
+{
+    return bytes >= 0.0 && bytes <= MOST_BYTES ? NULL : "the size has to be from 0 to 2^63 bytes";
+}
+
+void st_nccl_make_plan(const st_nccl_settings *settings, int collective, const st_nccl_case *from,
+                       st_nccl_plan *plan)
+{
+    *plan = (st_nccl_plan){.collective = collective, .group = from->group};
+    plan->search = st_nccl_search_rings(&from->machine, &from->group, &from->choices);
+    if (collective >= ST_NCCL_ALL_TO_ALL) {
+        st_nccl_tune_transfers(plan, &from->machine, &from->choices);
+    } else {
+        st_nccl_tune(plan, &from->machine, &from->choices);
+    }
+    st_nccl_calibrate(plan, &settings->factors);
+}

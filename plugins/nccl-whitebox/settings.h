@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options of the plugin as one structure, and rows of arguments as a machine and a group. */
+#ifndef ST_NCCL_SETTINGS_H
+#define ST_NCCL_SETTINGS_H
+
+#include "echo.h"
+#include "model.h"
+
+#include <steptime/plugin.h>
+
+enum { ST_NCCL_STRUCTURE, ST_NCCL_ECHO };
+
+typedef struct st_nccl_settings {
+    const st_plugin_host *host;
+    int model;
+    st_nccl_choices choices; /* nvls: 0 off, 1 on, ST_NCCL_ANY where a machine has eight GPUs */
+    int arch;                /* ST_NCCL_ANY: from the compute capability */
+    int link;                /* ST_NCCL_ANY: from the rate */
+    st_nccl_factors factors;
+    int reading; /* of Echo's table */
+    st_echo_table table;
+} st_nccl_settings;
+
+#define ST_NCCL_OPTION_TABLE 10
+#define ST_NCCL_OPTION_COUNT 28
+
+extern const st_plugin_option *const st_nccl_options[ST_NCCL_OPTION_COUNT];
+
+/* What the host's settings say; the table of Echo is not read. */
+void st_nccl_read_settings(const st_plugin_host *host, st_nccl_settings *settings);
+
+/* Columns of every provider, in this order. */
+enum {
+    ST_NCCL_SIZE,
+    ST_NCCL_RANKS,
+    ST_NCCL_PER_NODE,
+    ST_NCCL_BANDWIDTH,
+    ST_NCCL_GPUS,
+    ST_NCCL_LINKS,
+    ST_NCCL_NICS,
+    ST_NCCL_CAPABILITY
+};
+#define ST_NCCL_COLUMNS 8
+
+/* One row; an argument that the sheet lacks is NaN. */
+typedef struct st_nccl_row {
+    double values[ST_NCCL_COLUMNS];
+} st_nccl_row;
+
+typedef struct st_nccl_case {
+    st_nccl_machine machine;
+    st_nccl_group group;
+    st_nccl_choices choices;
+} st_nccl_case;
+
+/* NULL, or why the row lies outside of what the model knows. The size is not looked at. */
+const char *st_nccl_read_row(const st_nccl_settings *settings, int collective,
+                             const st_nccl_row *row, st_nccl_case *out);
+
+/* The same for the size. */
+const char *st_nccl_check_size(double bytes);
+
+/* Lines of a case, calibrated. */
+void st_nccl_make_plan(const st_nccl_settings *settings, int collective, const st_nccl_case *from,
+                       st_nccl_plan *plan);
+
+#endif

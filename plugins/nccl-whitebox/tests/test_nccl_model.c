@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Channels, lines and chunks against what NCCL 2.22.3 computes for common
+ * machines. */
+#include "nccl_support.h"
+
+/* ---- what the search finds ---- */
+
+static void channels_of_common_machines(void **state)
+{
+    (void)state;
+    static const struct {
+        const st_nccl_machine *machine;
+        double nodes, per_node, channels, rate, total;
+    } cases[] = {
+        {&a100, 1, 8, 12, 20, 24}, {&a100, 2, 8, 8, 24, 16}, {&a100, 16, 8, 8, 24, 16},
+        {&a800, 1, 8, 8, 20, 16},  {&h800, 1, 8, 8, 20, 16}, {&h800, 4, 8, 8, 22, 16},
+        {&h100, 1, 8, 12, 30, 24}, {&h100, 2, 8, 8, 48, 16}, {&h100_4, 1, 4, 12, 30, 24},
+        {&v100, 1, 8, 6, 20, 12},
+    };
+    st_nccl_choices choices = plain_choices(ST_NCCL_INTEL, 1);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        st_nccl_group group = {cases[i].nodes * cases[i].per_node, cases[i].per_node,
+                               cases[i].nodes};
+        st_nccl_search found = st_nccl_search_rings(cases[i].machine, &group, &choices);
+        assert_near(found.channels, cases[i].channels, 0);
+        assert_near(found.intra_gbs, cases[i].rate, 1e-12);
+        assert_near(found.total, cases[i].total, 0);
+    }
+    choices.channels = 7.0;
+    st_nccl_group group = {8, 8, 1};
+    assert_near(st_nccl_search_rings(&a100, &group, &choices).total, 7.0, 0);
+}
+
+/* ---- lines ---- */
+
+static void expect_line(const st_nccl_plan *plan, int algorithm, int protocol, double latency_us,
+                        double rate_gbs)
+{
+    const st_nccl_line *line = find_line(plan, algorithm, protocol);
+    assert_non_null(line);
+    double latency = (line->base_us + line->intra_us + line->inter_us) * line->plateau;
+    assert_near(latency, latency_us, 0.051 + 1e-3 * latency_us);
+    assert_near(line->rate_gbs, rate_gbs, 0.051);
+}
+
+static void check_lines(const st_nccl_machine *machine, double nodes, double per_node, int cpu,
+                        const double expected[4][2])
+{
+    st_nccl_choices choices = plain_choices(cpu, 1);
+    st_nccl_plan plan = nominal_plan(machine, nodes, per_node, ST_NCCL_ALL_REDUCE, &choices);
+    const st_nccl_line *simple = find_line(&plan, ST_NCCL_RING, ST_NCCL_SIMPLE);
+    expect_line(&plan, ST_NCCL_RING, ST_NCCL_SIMPLE, expected[0][0] * simple->plateau,
+                expected[0][1]);
+    expect_line(&plan, ST_NCCL_RING, ST_NCCL_LL128, expected[1][0], expected[1][1]);
+    expect_line(&plan, ST_NCCL_TREE, ST_NCCL_LL128, expected[2][0], expected[2][1]);
+    expect_line(&plan, ST_NCCL_TREE, ST_NCCL_LL, expected[3][0], expected[3][1]);
+}
+
+static void lines_of_one_machine(void **state)
+{
+    (void)state;
+    static const double of_a100[4][2] = {{56.0, 137.1}, {40.6, 126.2}, {31.5, 85.9}, {15.2, 29.1}};
+    static const double of_a800[4][2] = {{56.0, 91.4}, {40.6, 84.1}, {31.5, 57.2}, {15.2, 19.4}};
+    static const double of_h100[4][2] = {{56.0, 205.7}, {40.6, 189.3}, {31.5, 128.8}, {15.2, 43.6}};
+    static const double of_four[4][2] = {{28.8, 240.0}, {25.4, 220.8}, {21.5, 128.8}, {10.4, 43.6}};
+    static const double of_v100[4][2] = {{56.0, 68.6}, {40.6, 63.1}, {31.5, 42.9}, {15.2, 14.5}};
+    check_lines(&a100, 1, 8, ST_NCCL_INTEL, of_a100);
+    check_lines(&a800, 1, 8, ST_NCCL_INTEL, of_a800);
+    check_lines(&h100, 1, 8, ST_NCCL_INTEL, of_h100);
+    check_lines(&h100_4, 1, 4, ST_NCCL_INTEL, of_four);
+    check_lines(&v100, 1, 8, ST_NCCL_INTEL, of_v100);
+}
+
+static void lines_of_several_machines(void **state)
+{
+    (void)state;
+    static const double two[4][2] = {{220.4, 102.4}, {82.0, 85.3}, {48.5, 80.0}, {25.2, 11.2}};
+    static const double four[4][2] = {{444.4, 99.1}, {154.0, 82.6}, {65.5, 66.8}, {35.2, 9.5}};
+    static const double many[4][2] = {{1788, 96.8}, {586, 80.6}, {99.5, 66.8}, {55.2, 9.5}};
+    static const double of_h800[4][2] = {{304, 90.8}, {148.6, 83.6}, {65.5, 64.5}, {35.2, 8.7}};
+    static const double of_h100[4][2] = {
+        {152.8, 204.8}, {79.4, 156.6}, {48.5, 124.8}, {25.2, 16.6}};
+    check_lines(&a100, 2, 8, ST_NCCL_AMD, two);
+    check_lines(&a100, 4, 8, ST_NCCL_AMD, four);
+    check_lines(&a100, 16, 8, ST_NCCL_AMD, many);
+    check_lines(&h800, 4, 8, ST_NCCL_INTEL, of_h800);
+    check_lines(&h100, 2, 8, ST_NCCL_INTEL, of_h100);
+}
+
+static void lines_of_the_switch(void **state)
+{
+    (void)state;
+    st_nccl_choices choices = plain_choices(ST_NCCL_INTEL, 1);
+    st_nccl_plan plan = nominal_plan(&h100, 1, 8, ST_NCCL_ALL_REDUCE, &choices);
+    expect_line(&plan, ST_NCCL_NVLS, ST_NCCL_SIMPLE, 25.0, 266.7);
+    plan = nominal_plan(&h100, 2, 8, ST_NCCL_ALL_REDUCE, &choices);
+    expect_line(&plan, ST_NCCL_NVLS_TREE, ST_NCCL_SIMPLE, 53.0, 266.7);
+    choices.version = ST_NCCL_2_30;
+    plan = nominal_plan(&h100, 1, 8, ST_NCCL_ALL_REDUCE, &choices);
+    /* 16 channels of 20 GB/s, 0.85 of them, 15 of 16, both ways, 8 of 14 steps */
+    expect_line(&plan, ST_NCCL_NVLS, ST_NCCL_SIMPLE, 25.0,
+                16 * 20 * 0.85 * 15.0 / 16.0 * 2 * 8 / 14.0);
+    choices.nvls = 0;
+    plan = nominal_plan(&h100, 1, 8, ST_NCCL_ALL_REDUCE, &choices);
+    assert_null(find_line(&plan, ST_NCCL_NVLS, ST_NCCL_SIMPLE));
+}
+
+static void lines_that_a_machine_lacks(void **state)
+{
+    (void)state;
+    st_nccl_choices choices = plain_choices(ST_NCCL_INTEL, 1);
+    st_nccl_machine pci = {ST_NCCL_AMPERE, ST_NCCL_PCI, 8.0, 12.0, 12.0};
+    st_nccl_plan plan = nominal_plan(&pci, 1, 4, ST_NCCL_ALL_REDUCE, &choices);
+    assert_null(find_line(&plan, ST_NCCL_RING, ST_NCCL_LL128));
+    assert_non_null(find_line(&plan, ST_NCCL_RING, ST_NCCL_LL));
+    plan = nominal_plan(&h100, 1, 8, ST_NCCL_ALL_GATHER, &choices);
+    assert_null(find_line(&plan, ST_NCCL_TREE, ST_NCCL_LL));
+    assert_non_null(find_line(&plan, ST_NCCL_NVLS, ST_NCCL_SIMPLE));
+    choices.version = ST_NCCL_2_30;
+    plan = nominal_plan(&a100, 16, 1, ST_NCCL_ALL_GATHER, &choices);
+    const st_nccl_line *pat = find_line(&plan, ST_NCCL_PAT, ST_NCCL_SIMPLE);
+    assert_non_null(pat);
+    assert_near(pat->base_us + pat->intra_us + pat->inter_us, 8 + 4 * 14 / 3.5 + 2.8 * 16, 1e-9);
+    choices.algorithm = ST_NCCL_RING;
+    choices.protocol = ST_NCCL_LL128;
+    plan = nominal_plan(&a100, 16, 8, ST_NCCL_ALL_REDUCE, &choices);
+    assert_int_equal(plan.count, 1);
+    choices.algorithm = ST_NCCL_NVLS;
+    plan = nominal_plan(&a100, 1, 8, ST_NCCL_ALL_REDUCE, &choices);
+    assert_int_equal(plan.count, 0);
+    assert_true(isnan(st_nccl_time_us(&plan, 2385.0)));
+    assert_true(isnan(st_nccl_answer_of(&plan, 2385.0).total_us));
+}
+
+/* ---- time ---- */
+
+static void a_tree_loses_in_the_middle(void **state)
+{
+    (void)state;
+    assert_near(st_nccl_tree_share(ST_NCCL_LL, 64.0 * 4096, false), 0.4, 0);
+    assert_near(st_nccl_tree_share(ST_NCCL_LL, 64.0 * 4096 * 1.99, false), 0.4, 0);
+    assert_near(st_nccl_tree_share(ST_NCCL_LL, 64.0 * 16384 * 1.5, true), 0.55, 1e-12);
+    assert_near(st_nccl_tree_share(ST_NCCL_SIMPLE, 1.0, true), 0.9, 0);
+    assert_near(st_nccl_tree_share(ST_NCCL_SIMPLE, 1e12, true), 0.9, 0);
+    assert_near(st_nccl_tree_share(ST_NCCL_SIMPLE, 1e12, false), 1.0, 0);
+}
+
+static void time_is_the_best_line(void **state)
+{
+    (void)state;
+    st_nccl_choices choices = plain_choices(ST_NCCL_INTEL, 0);
+    st_nccl_plan plan = nominal_plan(&h100_4, 1, 4, ST_NCCL_ALL_REDUCE, &choices);
+    /* ring, Simple: 28.8 us + bytes at 240 GB/s */
+    assert_near(st_nccl_time_us(&plan, 2.4e9), 28.8 + 1e4, 1e-6);
+    st_nccl_answer answer = st_nccl_answer_of(&plan, 2.4e9);
+    assert_int_equal(answer.line->algorithm, ST_NCCL_RING);
+    assert_int_equal(answer.line->protocol, ST_NCCL_SIMPLE);
+    assert_near(answer.setup_us, 8.4, 1e-9);
+    assert_near(answer.intra_us, 20.4 + 1e4, 1e-6);
+    assert_near(answer.inter_us, 0.0, 0);
+    /* the mean of two lines lies below both, by at most 2^(1/q) */
+    double least = st_nccl_time_us(&plan, 3e6);
+    plan.sharpness = 8.0;
+    plan.near = exp(-2.0);
+    plan.far = exp(-16.0);
+    double mean = st_nccl_time_us(&plan, 3e6);
+    assert_true(mean < least && mean > least * pow((double)plan.count, -1.0 / 8.0));
+}
+
+static void time_grows_with_the_bytes(void **state)
+{
+    (void)state;
+    static const st_nccl_machine *const machines[] = {&a100, &h800, &h100, &v100};
+    st_nccl_factors factors = {
+        {1.3, 0.7, 1.9}, {0.6, 2.1, 1.4}, {0.8, 1.3, 0.9}, 0.9, 1.1, 1.2, 0.8, 1.7, 0.6, 0.3, 12.0};
+    for (size_t i = 0; i < 4 * COUNT(machines) * ST_NCCL_COLLECTIVES; i++) {
+        st_nccl_choices choices = plain_choices((int)i % 3, (int)i % 2);
+        choices.version = (int)i % 2;
+        double nodes = exp2((double)(i % 4));
+        st_nccl_plan plan =
+            nominal_plan(machines[i / 4 % COUNT(machines)], nodes, 8, (int)(i / 16), &choices);
+        st_nccl_calibrate(&plan, &factors);
+        double before = 0.0;
+        for (int k = 0; k < 1150; k++) {
+            double bytes = pow(1.0371, k);
+            double time = st_nccl_time_us(&plan, bytes);
+            st_nccl_answer answer = st_nccl_answer_of(&plan, bytes);
+            assert_true(time > 0.0 && time >= before);
+            assert_near(answer.total_us, time, 1e-12 * time);
+            before = time;
+        }
+    }
+}
+
+static void factors_scale_their_parts(void **state)
+{
+    (void)state;
+    st_nccl_choices choices = plain_choices(ST_NCCL_INTEL, 0);
+    st_nccl_plan plan = nominal_plan(&a100, 2, 8, ST_NCCL_ALL_REDUCE, &choices);
+    st_nccl_line tree = *find_line(&plan, ST_NCCL_TREE, ST_NCCL_LL128);
+    st_nccl_factors factors = {{1, 1.3, 1}, {1, 0.7, 1}, {1, 1.7, 1}, 1.9,  2.3, 1,
+                               1,           0.6,         0.4,         0.32, 32};
+    st_nccl_calibrate(&plan, &factors);
+    const st_nccl_line *line = find_line(&plan, ST_NCCL_TREE, ST_NCCL_LL128);
+    assert_near(line->base_us, tree.base_us * 1.3, 1e-12);
+    assert_near(line->intra_us, tree.intra_us * 0.7 * 1.9, 1e-12);
+    assert_near(line->inter_us, tree.inter_us * 0.7 * 1.9 * 0.6, 1e-12);
+    assert_near(line->rate_gbs, tree.rate_gbs * 1.7 * 2.3 * 0.4 * (1 - 0.32 / 16), 1e-9);
+}
+
+/* ---- transfers ---- */
+
+static void transfers(void **state)
+{
+    (void)state;
+    st_nccl_choices choices = plain_choices(ST_NCCL_INTEL, 0);
+    st_nccl_plan plan = nominal_plan(&a100, 1, 8, ST_NCCL_ALL_TO_ALL, &choices);
+    assert_near(find_line(&plan, ST_NCCL_P2P, ST_NCCL_SIMPLE)->rate_gbs, 240.0 * 8 / 7, 1e-9);
+    plan = nominal_plan(&a100, 4, 8, ST_NCCL_ALL_TO_ALL, &choices);
+    assert_near(find_line(&plan, ST_NCCL_P2P, ST_NCCL_SIMPLE)->rate_gbs, 24.0 * 32 / 24, 1e-9);
+    plan = nominal_plan(&a100, 2, 1, ST_NCCL_SEND_RECV, &choices);
+    const st_nccl_line *line = find_line(&plan, ST_NCCL_P2P, ST_NCCL_SIMPLE);
+    assert_near(line->rate_gbs, 24.0, 1e-9);
+    assert_near(line->base_us + line->inter_us, 8.4 + 14.0, 1e-9);
+    assert_near(line->intra_us, 0.0, 0);
+}
+
+/* ---- chunks ---- */
+
+static void chunks_of_echo(void **state)
+{
+    (void)state;
+    static const double chunk_kb[] = {18, 36, 72, 72, 72, 144, 288};
+    static const double sent[] = {17280, 34560, 71040, 71040, 71040, 144000, 288000};
+    static const double rounds[] = {16, 16, 15, 30, 60, 59, 59};
+    st_nccl_choices choices = plain_choices(ST_NCCL_INTEL, 0);
+    st_nccl_plan plan = nominal_plan(&h800, 4, 8, ST_NCCL_ALL_REDUCE, &choices);
+    for (size_t i = 0; i < COUNT(chunk_kb); i++) {
+        double bytes = 4194304.0 * exp2((double)i);
+        st_nccl_cut cut = st_nccl_cut_of(&plan, ST_NCCL_TREE, ST_NCCL_LL128, bytes);
+        assert_near(cut.channels, 16.0, 0);
+        assert_near(cut.chunk_bytes, 1000.0 * chunk_kb[i], 0);
+        assert_near(cut.sent_bytes, sent[i], 0);
+        assert_near(cut.rounds, rounds[i], 0);
+    }
+}
+
+static void chunks_of_rings(void **state)
+{
+    (void)state;
+    st_nccl_choices choices = plain_choices(ST_NCCL_INTEL, 1);
+    st_nccl_plan plan = nominal_plan(&h100, 1, 8, ST_NCCL_ALL_REDUCE, &choices);
+    st_nccl_cut cut = st_nccl_cut_of(&plan, ST_NCCL_RING, ST_NCCL_SIMPLE, 402653184.0);
+    assert_near(cut.channels, 24.0, 0);
+    assert_near(cut.chunk_bytes, 2097152.0, 0);
+    assert_near(cut.rounds, 1.0, 0);
+    cut = st_nccl_cut_of(&plan, ST_NCCL_RING, ST_NCCL_SIMPLE, 402653185.0);
+    assert_near(cut.rounds, 2.0, 0);
+    /* all 24 channels from 786 kB */
+    assert_near(st_nccl_cut_of(&plan, ST_NCCL_RING, ST_NCCL_SIMPLE, 786432.0).channels, 24.0, 0);
+    assert_near(st_nccl_cut_of(&plan, ST_NCCL_RING, ST_NCCL_SIMPLE, 786431.0).channels, 23.0, 0);
+    assert_near(st_nccl_cut_of(&plan, ST_NCCL_RING, ST_NCCL_LL, 1.0).channels, 1.0, 0);
+    assert_near(st_nccl_cut_of(&plan, ST_NCCL_RING, ST_NCCL_LL, 1e8).chunk_bytes, 32768.0, 0);
+    assert_near(st_nccl_cut_of(&plan, ST_NCCL_RING, ST_NCCL_LL128, 1e8).sent_bytes, 576000.0, 0);
+}
+
+static void chunks_of_the_switch_and_of_transfers(void **state)
+{
+    (void)state;
+    st_nccl_choices choices = plain_choices(ST_NCCL_INTEL, 1);
+    st_nccl_plan plan = nominal_plan(&h100, 1, 8, ST_NCCL_ALL_REDUCE, &choices);
+    /* 24 channels of 8 heads: 192 chunks at a time */
+    assert_near(st_nccl_cut_of(&plan, ST_NCCL_NVLS, 2, 64.0 * 192 * 131072).chunk_bytes, 131072, 0);
+    assert_near(st_nccl_cut_of(&plan, ST_NCCL_NVLS, 2, 63.0 * 192 * 131072).chunk_bytes, 65536, 0);
+    assert_near(st_nccl_cut_of(&plan, ST_NCCL_NVLS, 2, 7.0 * 192 * 65536).chunk_bytes, 32768, 0);
+    assert_near(st_nccl_cut_of(&plan, ST_NCCL_NVLS, 2, 1.9 * 192 * 32768).chunk_bytes, 16384, 0);
+    st_nccl_plan far = nominal_plan(&h100, 4, 8, ST_NCCL_ALL_REDUCE, &choices);
+    assert_near(st_nccl_cut_of(&far, ST_NCCL_NVLS_TREE, 2, 1e12).chunk_bytes, 65536, 0);
+    st_nccl_plan pair = nominal_plan(&h100, 2, 1, ST_NCCL_SEND_RECV, &choices);
+    assert_near(st_nccl_cut_of(&pair, ST_NCCL_P2P, 2, 1e5).chunk_bytes, 32768, 0);
+    assert_near(st_nccl_cut_of(&pair, ST_NCCL_P2P, 2, 1e6).chunk_bytes, 65536, 0);
+    assert_near(st_nccl_cut_of(&pair, ST_NCCL_P2P, 2, 1e9).chunk_bytes, 131072, 0);
+    choices.version = ST_NCCL_2_30;
+    st_nccl_plan lone = nominal_plan(&a100, 8, 1, ST_NCCL_ALL_GATHER, &choices);
+    assert_near(st_nccl_cut_of(&lone, ST_NCCL_PAT, 2, 1e5).chunk_bytes, 65536, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(channels_of_common_machines),
+        cmocka_unit_test(lines_of_one_machine),
+        cmocka_unit_test(lines_of_several_machines),
+        cmocka_unit_test(lines_of_the_switch),
+        cmocka_unit_test(lines_that_a_machine_lacks),
+        cmocka_unit_test(a_tree_loses_in_the_middle),
+        cmocka_unit_test(time_is_the_best_line),
+        cmocka_unit_test(time_grows_with_the_bytes),
+        cmocka_unit_test(factors_scale_their_parts),
+        cmocka_unit_test(transfers),
+        cmocka_unit_test(chunks_of_echo),
+        cmocka_unit_test(chunks_of_rings),
+        cmocka_unit_test(chunks_of_the_switch_and_of_transfers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

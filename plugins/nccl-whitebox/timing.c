@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Time of a message on a plan: the best line, or a power mean that rounds the
+ * corners between lines where measurements show them rounded. Every line grows
+ * with the bytes, so the result does.
+ */
+#include "model.h"
+#include "tables.h"
+
+#include <math.h>
+
+/* Terms of the mean count from here, less this much, so that it has no steps.
+ */
+#define FAR_TERM 0.01
+
+void st_nccl_finish(st_nccl_plan *plan)
+{
+    plan->smooth = false;
+    plan->near = 1.0;
+    for (size_t i = 0; i < plan->count; i++) {
+        st_nccl_line *line = &plan->lines[i];
+        line->latency_us = line->base_us + line->intra_us + line->inter_us;
+        line->us_per_byte = 1.0 / (1e3 * line->rate_gbs);
+    }
+}
+
+void st_nccl_calibrate(st_nccl_plan *plan, const st_nccl_factors *factors)
+{
+    bool across = plan->group.nodes > 1.0;
+    double loss = 1.0 - factors->small_group / plan->group.ranks;
+    for (size_t i = 0; i < plan->count; i++) {
+        st_nccl_line *line = &plan->lines[i];
+        int protocol = line->protocol;
+        double latency = factors->latency[protocol];
+        double rate = factors->bandwidth[protocol];
+        if (line->algorithm == ST_NCCL_TREE) {
+            latency *= factors->tree_latency;
+            rate *= factors->tree_bandwidth;
+        } else if (line->algorithm == ST_NCCL_NVLS || line->algorithm == ST_NCCL_NVLS_TREE) {
+            latency = factors->nvls_latency;
+            rate = factors->nvls_bandwidth;
+        }
+        line->base_us *= factors->setup[protocol];
+        line->intra_us *= latency;
+        line->inter_us *= latency * factors->net_latency;
+        line->rate_gbs *= rate * loss * (across ? factors->net_bandwidth : 1.0);
+    }
+    st_nccl_finish(plan);
+    plan->smooth = true;
+    if (factors->sharpness > 0.0) {
+        plan->sharpness = factors->sharpness;
+        plan->near = exp(log(FAR_TERM) / factors->sharpness);
+        plan->far = FAR_TERM;
+    }
+}
+
+/* Place in the tables of shares: the rung, and how far it is to the next. */
+typedef struct place {
+    size_t rung;
+    double beyond;
+} place;
+
+static place place_of(double bytes, bool smooth)
+{
+    double scaled = fmax(1.0, bytes / 64.0);
+    int exponent;
+    double mantissa = frexp(scaled, &exponent);
+    place found = {(size_t)(exponent - 1), 2.0 * mantissa - 1.0};
+    if (found.rung + 1 >= ST_NCCL_SHARES || !smooth || bytes < 64.0) {
+        found.beyond = 0.0;
+    }
+    if (found.rung >= ST_NCCL_SHARES && smooth) {
+        found.rung = ST_NCCL_SHARES - 1;
+    }
+    return found;
+}
+
+static double share_at(int protocol, place at)
+{
+    const double *shares = st_nccl_tree_shares[protocol];
+    if (at.rung >= ST_NCCL_SHARES) {
+        return 1.0;
+    }
+    return at.beyond > 0.0 ? shares[at.rung] + (shares[at.rung + 1] - shares[at.rung]) * at.beyond
+                           : shares[at.rung];
+}
+
+double st_nccl_tree_share(int protocol, double bytes, bool smooth)
+{
+    return share_at(protocol, place_of(bytes, smooth));
+}
+
+static double transfer_us(const st_nccl_line *line, double bytes, place at)
+{
+    double time = bytes * line->us_per_byte;
+    return line->algorithm == ST_NCCL_TREE ? time / share_at(line->protocol, at) : time;
+}
+
+static double latency_us(const st_nccl_line *line, double bytes)
+{
+    return bytes >= line->plateau_bytes ? line->latency_us * line->plateau : line->latency_us;
+}
+
+/* Smallest of all times, its line, and what the power mean makes of them. */
+static double mean_us(const st_nccl_plan *plan, double bytes, size_t *fastest)
+{
+    double times[ST_NCCL_LINES];
+    double best = HUGE_VAL;
+    place at = place_of(bytes, plan->smooth);
+    for (size_t i = 0; i < plan->count; i++) {
+        const st_nccl_line *line = &plan->lines[i];
+        times[i] = latency_us(line, bytes) + transfer_us(line, bytes, at);
+        if (times[i] < best) {
+            best = times[i];
+            *fastest = i;
+        }
+    }
+    if (plan->count == 0) {
+        return (double)NAN;
+    }
+    double sum = 1.0;
+    for (size_t i = 0; i < plan->count; i++) {
+        if (best > plan->near * times[i] && i != *fastest) {
+            sum += fmax(0.0, pow(best / times[i], plan->sharpness) - plan->far);
+        }
+    }
+    return sum > 1.0 ? best * pow(sum, -1.0 / plan->sharpness) : best;
+}
+
+double st_nccl_time_us(const st_nccl_plan *plan, double bytes)
+{
+    size_t fastest = 0;
+    return mean_us(plan, bytes, &fastest);
+}
+
+st_nccl_answer st_nccl_answer_of(const st_nccl_plan *plan, double bytes)
+{
+    st_nccl_answer answer = {.total_us = (double)NAN};
+    size_t fastest = 0;
+    double total = mean_us(plan, bytes, &fastest);
+    if (plan->count == 0) {
+        return answer;
+    }
+    const st_nccl_line *line = &plan->lines[fastest];
+    double transfer = transfer_us(line, bytes, place_of(bytes, plan->smooth));
+    double factor = bytes >= line->plateau_bytes ? line->plateau : 1.0;
+    double scale = total / (latency_us(line, bytes) + transfer);
+    bool across = plan->group.nodes > 1.0 && line->inter_us > 0.0;
+    answer.line = line;
+    answer.setup_us = scale * line->base_us * factor;
+    answer.intra_us = scale * (line->intra_us * factor + (across ? 0.0 : transfer));
+    answer.inter_us = scale * (line->inter_us * factor + (across ? transfer : 0.0));
+    answer.total_us = answer.setup_us + answer.intra_us + answer.inter_us;
+    return answer;
+}

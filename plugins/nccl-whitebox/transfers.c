@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * All-to-all and send/receive. NCCL has no cost model for them; here a transfer is charged like a
+ * ring's hop of the same protocol, and bytes go at the rate of the busiest of a GPU's links and its
+ * share of the NICs.
+ */
+#include "model.h"
+#include "tables.h"
+
+#include <math.h>
+
+/* Bytes over the time that they take at the narrowest place, both directions busy. */
+static double exchange_gbs(const st_nccl_plan *plan, const st_nccl_machine *machine)
+{
+    double ranks = plan->group.ranks;
+    double near = plan->group.per_node - 1.0;
+    double far = ranks - plan->group.per_node;
+    double seconds = near / ranks / machine->links_gbs;
+    if (far > 0.0) {
+        seconds = fmax(seconds, far / ranks / (machine->nics_gbs / machine->gpus));
+    }
+    return 1.0 / seconds;
+}
+
+void st_nccl_tune_transfers(st_nccl_plan *plan, const st_nccl_machine *machine,
+                            const st_nccl_choices *choices)
+{
+    bool across = plan->group.nodes > 1.0;
+    bool pair = plan->collective == ST_NCCL_SEND_RECV;
+    double near = pair ? (across ? 0.0 : 1.0) : plan->group.per_node - 1.0;
+    double far = pair ? (across ? 1.0 : 0.0) : plan->group.ranks - plan->group.per_node;
+    double rate = exchange_gbs(plan, machine);
+    if (pair) {
+        rate = across ? machine->nics_gbs / machine->gpus : machine->links_gbs;
+    }
+    plan->count = 0;
+    for (int protocol = ST_NCCL_LL; protocol <= ST_NCCL_SIMPLE; protocol++) {
+        if (protocol == ST_NCCL_LL128 ||
+            (choices->protocol != ST_NCCL_ANY && choices->protocol != protocol)) {
+            continue; /* transfers between two ranks have no LL128 */
+        }
+        const double(*hops)[5][ST_NCCL_PROTOCOLS] = st_nccl_hop_us[choices->version];
+        /* Eight peers are served at a time. */
+        plan->lines[plan->count++] = (st_nccl_line){
+            .algorithm = ST_NCCL_P2P,
+            .protocol = protocol,
+            .base_us = st_nccl_base_us[choices->version][ST_NCCL_RING][protocol],
+            .intra_us = ceil(near / 8.0) * hops[machine->link][ST_NCCL_RING][protocol],
+            .inter_us = ceil(far / 8.0) * hops[ST_NCCL_NET][ST_NCCL_RING][protocol],
+            .plateau = 1.0,
+            .rate_gbs = protocol == ST_NCCL_LL ? 0.5 * rate : rate,
+        };
+    }
+}

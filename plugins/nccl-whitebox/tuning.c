@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * NCCL's cost model: time = latency + bytes/rate for each algorithm and protocol, from facts of
+ * ncclTopoTuneModel and ncclTopoGetAlgoTime (src/graph/tuning.cc of v2.22.3-1 and v2.30.7-1).
+ */
+#include "model.h"
+#include "tables.h"
+
+#include <math.h>
+
+/* What the lines of one plan have in common. */
+typedef struct setting {
+    const st_nccl_machine *machine;
+    const st_nccl_choices *choices;
+    const st_nccl_plan *plan;
+    double ranks, nodes, per_node;
+    double steps;     /* of a ring */
+    double crossings; /* of these, between machines */
+    size_t span;      /* column of the tables of limits: 1, 2 or more machines */
+} setting;
+
+static double ring_steps(int collective, double ranks)
+{
+    switch (collective) {
+    case ST_NCCL_ALL_REDUCE:
+        return 2.0 * (ranks - 1.0);
+    case ST_NCCL_BROADCAST:
+        return ranks;
+    default:
+        return ranks - 1.0;
+    }
+}
+
+static double ring_crossings(const setting *s)
+{
+    if (s->nodes <= 1.0) {
+        return 0.0;
+    }
+    if (s->plan->collective == ST_NCCL_ALL_REDUCE) {
+        return s->choices->version == ST_NCCL_2_22 ? 2.0 * s->nodes : 2.0 * (s->nodes - 1.0);
+    }
+    return s->nodes - 1.0;
+}
+
+static double hop(const setting *s, int link, int algorithm, int protocol)
+{
+    return st_nccl_hop_us[s->choices->version][link][algorithm][protocol];
+}
+
+static double ll_limit(const setting *s)
+{
+    size_t row = (size_t)s->machine->arch;
+    if (s->nodes > 1.0) {
+        row = s->choices->cpu == ST_NCCL_AMD ? ST_NCCL_AMPERE : ST_NCCL_VOLTA;
+    }
+    return st_nccl_ll_limit_gbs[row][s->span];
+}
+
+static double ring_rate(const setting *s, int protocol)
+{
+    const st_nccl_search *found = &s->plan->search;
+    double bus = found->channels * (s->nodes <= 2.0 ? found->intra_gbs : found->inter_gbs);
+    if (protocol == ST_NCCL_LL) {
+        bus = fmin(ll_limit(s), bus * 0.5);
+    } else if (protocol == ST_NCCL_LL128) {
+        double share = s->per_node < 2.0 && s->choices->version == ST_NCCL_2_22 ? 0.7 : 0.92;
+        double limit = st_nccl_ring_ll128_gbs[s->machine->arch][s->span];
+        bus = fmin(bus * share, found->channels * limit);
+    }
+    return bus * s->ranks / s->steps;
+}
+
+static double tree_rate(const setting *s, int protocol)
+{
+    const st_nccl_search *found = &s->plan->search;
+    double bus = found->channels * (s->nodes <= 2.0 ? found->intra_gbs : found->inter_gbs);
+    int arch = s->machine->arch;
+    bus = fmin(0.92 * bus, found->channels * st_nccl_tree_gbs[arch][s->span]);
+    if (protocol == ST_NCCL_LL) {
+        bus = fmin(bus / 3.8, ll_limit(s));
+    } else if (protocol == ST_NCCL_LL128) {
+        bus = fmin(bus * (s->nodes <= 1.0 ? 7.0 / 9.0 : 120.0 / 128.0),
+                   found->channels * st_nccl_tree_ll128_gbs[arch][s->span]);
+    }
+    return 0.5 * bus * (found->plain_tree ? 0.85 : 1.0);
+}
+
+static double nvls_rate_2_22(const setting *s, int algorithm)
+{
+    const st_nccl_search *found = &s->plan->search;
+    double rate = found->nvls_gbs;
+    if (s->nodes > 1.0) {
+        double pooled = found->channels * found->inter_gbs / found->nvls_channels;
+        rate = fmin(rate, algorithm == ST_NCCL_NVLS_TREE && s->nodes > 2.0 ? 0.5 * pooled : pooled);
+    }
+    double factor = s->plan->collective == ST_NCCL_ALL_REDUCE ? 1.0 : 0.5 * s->ranks / s->steps;
+    return found->nvls_channels * rate * (5.0 / 6.0) * factor;
+}
+
+static double nvls_rate_2_30(const setting *s, int algorithm)
+{
+    const st_nccl_search *found = &s->plan->search;
+    double count = found->nvls_channels;
+    double share = s->machine->arch >= ST_NCCL_BLACKWELL ? 0.74 : 0.85;
+    double spread =
+        s->plan->collective == ST_NCCL_ALL_REDUCE ? 2.0 : (s->per_node - 1.0) / s->per_node;
+    double rate = found->nvls_gbs * share * (count - 1.0) / count * spread;
+    if (s->nodes > 1.0) {
+        double pooled = found->channels * found->inter_gbs / count;
+        double limit = st_nccl_nvls_tree_gbs[s->machine->arch][s->span];
+        bool doubled = algorithm == ST_NCCL_NVLS_TREE && s->nodes <= 2.0;
+        rate = fmin(rate, doubled ? 2.0 * pooled : pooled);
+        rate = limit > 0.0 ? fmin(rate, limit) : rate;
+    }
+    return count * rate * s->ranks / s->steps;
+}
+
+static void ring_latency(const setting *s, st_nccl_line *line)
+{
+    int protocol = line->protocol;
+    double inside = hop(s, s->machine->link, ST_NCCL_RING, protocol);
+    bool lone = s->per_node <= 1.0 && s->choices->version == ST_NCCL_2_30;
+    double outside = hop(s, ST_NCCL_NET, lone ? ST_NCCL_TREE : ST_NCCL_RING, protocol);
+    double overhead = 0.0;
+    if (s->nodes > 1.0) {
+        overhead = s->choices->cpu == ST_NCCL_AMD ? 2.0 : 1.0;
+        overhead *= protocol == ST_NCCL_SIMPLE ? 3.0 : 1.0;
+    }
+    if (s->plan->collective == ST_NCCL_BROADCAST) {
+        /* One hop: the ranks of a ring's machine are the same in every channel. */
+        if (protocol == ST_NCCL_SIMPLE) {
+            inside = hop(s, s->machine->link, ST_NCCL_TREE, protocol);
+        }
+        line->intra_us = s->nodes > 1.0 ? 0.0 : inside;
+        line->inter_us = s->nodes > 1.0 ? outside : 0.0;
+        return;
+    }
+    line->intra_us = fmax(0.0, s->steps - s->crossings) * fmax(inside, overhead);
+    line->inter_us = s->crossings * outside;
+}
+
+static void latency(const setting *s, st_nccl_line *line)
+{
+    int algorithm = line->algorithm;
+    int protocol = line->protocol;
+    double doublings = floor(log2(s->nodes));
+    double inside = hop(s, s->machine->link, algorithm, protocol);
+    double outside = hop(s, ST_NCCL_NET, algorithm, protocol);
+    line->base_us = st_nccl_base_us[s->choices->version][algorithm][protocol];
+    switch (algorithm) {
+    case ST_NCCL_RING:
+        ring_latency(s, line);
+        break;
+    case ST_NCCL_TREE:
+        line->intra_us = 2.0 * (s->per_node - 1.0) * inside;
+        line->inter_us = 2.0 * doublings * outside;
+        break;
+    case ST_NCCL_NVLS:
+        line->intra_us = inside;
+        line->inter_us = s->nodes > 1.0 ? outside : 0.0;
+        break;
+    case ST_NCCL_NVLS_TREE:
+        line->intra_us = inside;
+        line->inter_us = 2.0 * doublings * outside;
+        break;
+    default:
+        line->intra_us = 2.8 * s->ranks;
+        line->inter_us = doublings * outside / 3.5;
+        break;
+    }
+}
+
+static bool has_nvls(const setting *s, int algorithm)
+{
+    int collective = s->plan->collective;
+    if (!s->choices->nvls || s->machine->arch < ST_NCCL_HOPPER ||
+        s->machine->link != ST_NCCL_NVLINK || s->per_node < 3.0) {
+        return false;
+    }
+    if (algorithm == ST_NCCL_NVLS_TREE) {
+        return collective == ST_NCCL_ALL_REDUCE && s->nodes > 1.0;
+    }
+    return collective != ST_NCCL_BROADCAST && s->nodes <= 1.0;
+}
+
+static bool has_line(const setting *s, int algorithm, int protocol)
+{
+    int collective = s->plan->collective;
+    bool simple = protocol == ST_NCCL_SIMPLE;
+    if (protocol == ST_NCCL_LL128 && s->machine->link != ST_NCCL_NVLINK) {
+        return false;
+    }
+    switch (algorithm) {
+    case ST_NCCL_RING:
+        return true;
+    case ST_NCCL_TREE:
+        return collective == ST_NCCL_ALL_REDUCE;
+    case ST_NCCL_PAT:
+        return simple && s->choices->version == ST_NCCL_2_30 && s->per_node <= 1.0 &&
+               (collective == ST_NCCL_ALL_GATHER || collective == ST_NCCL_REDUCE_SCATTER);
+    default:
+        return simple && has_nvls(s, algorithm);
+    }
+}
+
+static double rate(const setting *s, int algorithm, int protocol)
+{
+    switch (algorithm) {
+    case ST_NCCL_RING:
+        return ring_rate(s, protocol);
+    case ST_NCCL_TREE:
+        return tree_rate(s, protocol);
+    case ST_NCCL_PAT:
+        return 0.75 * ring_rate(s, protocol);
+    default:
+        return s->choices->version == ST_NCCL_2_22 ? nvls_rate_2_22(s, algorithm)
+                                                   : nvls_rate_2_30(s, algorithm);
+    }
+}
+
+/* Large messages on a ring across machines: NCCL's correction of the latency. */
+static void plateau(const setting *s, st_nccl_line *line)
+{
+    line->plateau = 1.0;
+    if (line->algorithm == ST_NCCL_RING && line->protocol == ST_NCCL_SIMPLE && s->nodes > 1.0 &&
+        s->plan->collective == ST_NCCL_ALL_REDUCE) {
+        line->plateau = s->machine->arch < ST_NCCL_AMPERE ? 1.9 : 1.4;
+        line->plateau_bytes = 64.0 * s->plan->search.total * s->ranks;
+    }
+}
+
+void st_nccl_tune(st_nccl_plan *plan, const st_nccl_machine *machine,
+                  const st_nccl_choices *choices)
+{
+    double ranks = plan->group.ranks;
+    double nodes = plan->group.nodes;
+    setting s = {
+        .machine = machine,
+        .choices = choices,
+        .plan = plan,
+        .ranks = ranks,
+        .nodes = nodes,
+        .per_node = plan->group.per_node,
+        .steps = ring_steps(plan->collective, ranks),
+        .span = nodes <= 1.0   ? 0
+                : nodes <= 2.0 ? 1
+                               : 2,
+    };
+    s.crossings = ring_crossings(&s);
+    plan->count = 0;
+    for (int algorithm = ST_NCCL_TREE; algorithm <= ST_NCCL_PAT; algorithm++) {
+        for (int protocol = ST_NCCL_LL; protocol <= ST_NCCL_SIMPLE; protocol++) {
+            if (!has_line(&s, algorithm, protocol) ||
+                (choices->algorithm != ST_NCCL_ANY && choices->algorithm != algorithm) ||
+                (choices->protocol != ST_NCCL_ANY && choices->protocol != protocol)) {
+                continue;
+            }
+            st_nccl_line *line = &plan->lines[plan->count++];
+            *line = (st_nccl_line){.algorithm = algorithm, .protocol = protocol};
+            latency(&s, line);
+            plateau(&s, line);
+            line->rate_gbs = rate(&s, algorithm, protocol);
+        }
+    }
+}
