@@ -76,6 +76,8 @@ static st_status take_second_word(cli_run *run, word_list *list)
         list->next++;
     }
     return ST_OK;
+}
+
 /* Slips of --help and --version, and the letters that other programs have for them. */
 static const char *meant_option(const char *word)
 {

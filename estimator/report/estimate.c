@@ -120,7 +120,6 @@ static st_status gather_providers(const st_paths *paths, const st_request *reque
     return ST_OK;
 }
 
-st_status st_estimate_load(const st_paths *paths, const st_request *request, st_arena *arena,
 st_status st_estimate_open(const st_paths *paths, const st_request *request, st_arena *arena,
                            st_estimate *estimate, st_errors *errors)
 {

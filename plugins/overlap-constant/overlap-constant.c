@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How much communication slows the computation beside it: one factor for each GPU and class of
+ * kernels, with the values that Echo published (tables 2 and 3). Proteus, with one factor for a GPU
+ * and a model, is the idea; a plugin that knows more takes its place.
+ */
+#include "steptime/plugin.h"
+
+/* The options, in the order of the descriptor. */
+enum { GPU, CUDA, NETWORK, GEMM, ATTENTION, ELEMENTWISE, STEP, OPTIONS };
+
+typedef enum overlap_gpu { A100, A800, RTX3090, GPUS } overlap_gpu;
+
+typedef struct overlap_factors {
+    const st_plugin_host *host;
+    double gemm;
+    double attention;
+    double elementwise;
+    double step;
+} overlap_factors;
+
+/* CUDA 11.8 and 12.1; Table 2 does not print the version of A100. */
+static const double gemm_factors[GPUS][2] = {
+    [A100] = {1.269, 1.269}, [A800] = {1.134, 1.178}, [RTX3090] = {1.264, 1.393}};
+/* Layer norm; of A100 the mean of the kernels that Table 2 calls Transform, Sum and Grad. */
+static const double memory_factors[GPUS][2] = {
+    [A100] = {1.421, 1.421}, [A800] = {1.091, 1.207}, [RTX3090] = {1.180, 1.938}};
+/* Whole steps on A100: BERT-large, GPT-2, VGG-19, ResNet-152, and their mean. */
+static const double step_factors[] = {1.391, 1.481, 1.377, 1.435, 1.421};
+
+#define NUMBER_OPTION(of, text)                                                                    \
+    {                                                                                              \
+        .struct_size = sizeof(st_plugin_option), .kind = ST_PLUGIN_NUMBER,                         \
+        .flags = ST_PLUGIN_CALIBRATED, .name = of, .unit = "", .default_text = "0", .minimum = 0,  \
+        .maximum = 50, .doc = text, .cite = "echo sec. 2.3"                                        \
+    }
+
+static const st_plugin_option options[OPTIONS] = {
+    [GPU] = {.struct_size = sizeof(st_plugin_option),
+             .kind = ST_PLUGIN_CHOICE,
+             .name = "gpu",
+             .unit = "",
+             .choices = "a100 a800 rtx3090",
+             .default_text = "a100",
+             .doc = "the GPU whose published factors are taken",
+             .cite = "echo tables 2 and 3"},
+    [CUDA] = {.struct_size = sizeof(st_plugin_option),
+              .kind = ST_PLUGIN_CHOICE,
+              .name = "cuda",
+              .unit = "",
+              .choices = "11.8 12.1",
+              .default_text = "12.1",
+              .doc = "the version of CUDA that they were measured with, for a800 and rtx3090",
+              .cite = "echo table 3"},
+    [NETWORK] = {.struct_size = sizeof(st_plugin_option),
+                 .kind = ST_PLUGIN_CHOICE,
+                 .name = "network",
+                 .unit = "",
+                 .choices = "bert-large gpt2 vgg19 resnet152 mean",
+                 .default_text = "mean",
+                 .doc = "the network whose whole step gives slowdown_step, for a100",
+                 .cite = "echo table 2"},
+    [GEMM] = NUMBER_OPTION("gemm", "factor of matrix products; 0 takes the published one"),
+    [ATTENTION] = NUMBER_OPTION("attention", "factor of attention; 0 takes that of products"),
+    [ELEMENTWISE] =
+        NUMBER_OPTION("elementwise", "factor of memory-bound kernels; 0 takes the published one"),
+    [STEP] = NUMBER_OPTION("step", "factor of the kernels of a step; 0 takes the published one"),
+};
+
+static const st_plugin_option *const option_list[OPTIONS] = {
+    &options[GPU],       &options[CUDA],        &options[NETWORK], &options[GEMM],
+    &options[ATTENTION], &options[ELEMENTWISE], &options[STEP]};
+
+/* ---- providers ---- */
+
+static int fill(double factor, size_t rows, double *values)
+{
+    for (size_t i = 0; i < rows; i++) {
+        values[i] = factor;
+    }
+    return ST_PLUGIN_OK;
+}
+
+static int gemm(void *instance, size_t rows, const double *const *columns, double *values)
+{
+    const overlap_factors *own = instance;
+    (void)columns;
+    return fill(own->gemm, rows, values);
+}
+
+static int attention(void *instance, size_t rows, const double *const *columns, double *values)
+{
+    const overlap_factors *own = instance;
+    (void)columns;
+    return fill(own->attention, rows, values);
+}
+
+static int elementwise(void *instance, size_t rows, const double *const *columns, double *values)
+{
+    const overlap_factors *own = instance;
+    (void)columns;
+    return fill(own->elementwise, rows, values);
+}
+
+static int step(void *instance, size_t rows, const double *const *columns, double *values)
+{
+    const overlap_factors *own = instance;
+    (void)columns;
+    return fill(own->step, rows, values);
+}
+
+#define PROVIDER(of, text, function)                                                               \
+    {                                                                                              \
+        .struct_size = sizeof(st_plugin_provider), .name = of, .unit = "", .doc = text,            \
+        .cite = "echo tables 2 and 3", .evaluate = function                                        \
+    }
+
+static const st_plugin_provider providers[] = {
+    PROVIDER("slowdown_gemm", "matrix products beside a message", gemm),
+    PROVIDER("slowdown_attention", "attention beside a message", attention),
+    PROVIDER("slowdown_elementwise", "memory-bound kernels beside a message", elementwise),
+    PROVIDER("slowdown_step", "the kernels of a step beside a message", step),
+};
+
+static const st_plugin_provider *const provider_list[] = {&providers[0], &providers[1],
+                                                          &providers[2], &providers[3]};
+
+/* ---- the plugin ---- */
+
+static double published_step(overlap_gpu gpu, const overlap_factors *own, size_t network)
+{
+    return gpu == A100 ? step_factors[network] : (own->gemm + own->elementwise) / 2;
+}
+
+static int open_overlap(const st_plugin_host *host, void **instance)
+{
+    overlap_factors *own = host->allocate(host->context, sizeof *own);
+    if (own == NULL) {
+        host->error(host->context, "out of memory");
+        return ST_PLUGIN_FAILED;
+    }
+    overlap_gpu gpu = (overlap_gpu)host->settings[GPU]->number;
+    size_t cuda = (size_t)host->settings[CUDA]->number;
+    double given[OPTIONS];
+    for (size_t i = GEMM; i < OPTIONS; i++) {
+        given[i] = host->settings[i]->number;
+        if (given[i] != 0 && given[i] < 1) {
+            host->error(host->context, "a factor below 1 would make computation faster");
+            host->release(host->context, own);
+            return ST_PLUGIN_FAILED;
+        }
+    }
+    own->gemm = given[GEMM] > 0 ? given[GEMM] : gemm_factors[gpu][cuda];
+    own->attention = given[ATTENTION] > 0 ? given[ATTENTION] : own->gemm;
+    own->elementwise = given[ELEMENTWISE] > 0 ? given[ELEMENTWISE] : memory_factors[gpu][cuda];
+    own->step = given[STEP] > 0 ? given[STEP]
+                                : published_step(gpu, own, (size_t)host->settings[NETWORK]->number);
+    own->host = host;
+    *instance = own;
+    return ST_PLUGIN_OK;
+}
+
+static void close_overlap(void *instance)
+{
+    overlap_factors *own = instance;
+    own->host->release(own->host->context, own);
+}
+
+static const st_plugin plugin = {
+    .struct_size = sizeof(st_plugin),
+    .abi = ST_PLUGIN_ABI,
+    .id = "overlap-constant",
+    .version = "1.0.0",
+    .licence = "Apache-2.0",
+    .summary = "slowdown beside communication, one factor for each GPU and class of kernels",
+    .options = option_list,
+    .option_count = OPTIONS,
+    .providers = provider_list,
+    .provider_count = sizeof provider_list / sizeof provider_list[0],
+    .open = open_overlap,
+    .close = close_overlap,
+};
+
+const st_plugin *st_plugin_describe(void)
+{
+    return &plugin;
+}

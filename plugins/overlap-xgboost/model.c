@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+static const char format_line[] = "steptime-slowdown 1";
+static const char *const class_names[MODEL_CLASSES] = {
+    "gemm", "attention", "norm", "elementwise", "reduction", "copy", "other"};
+
+/* ---- lines and words ---- */
+
+typedef struct line_reader {
+    const char *at;
+    const char *end; /* of the text */
+    const char *line;
+    const char *line_end;
+    size_t number;
+    char *reason;
+    size_t reason_bytes;
+} line_reader;
+
+static bool next_line(line_reader *own)
+{
+    if (own->at >= own->end) {
+        return false;
+    }
+    own->line = own->at;
+    own->line_end = memchr(own->at, '\n', (size_t)(own->end - own->at));
+    own->number++;
+    if (own->line_end == NULL) {
+        return false; /* a line that is cut */
+    }
+    own->at = own->line_end + 1;
+    return true;
+}
+
+/* Takes the next word of the line into `word`; false at the end of the line, or if it is long. */
+static bool next_word(line_reader *own, char *word, size_t size)
+{
+    while (own->line < own->line_end && *own->line == ' ') {
+        own->line++;
+    }
+    const char *start = own->line;
+    while (own->line < own->line_end && *own->line != ' ') {
+        own->line++;
+    }
+    size_t length = (size_t)(own->line - start);
+    if (length == 0 || length >= size) {
+        return false;
+    }
+    memcpy(word, start, length);
+    word[length] = '\0';
+    return true;
+}
+
+static bool next_number(line_reader *own, double *value)
+{
+    char word[64];
+    char *end = NULL;
+    if (!next_word(own, word, sizeof word)) {
+        return false;
+    }
+    *value = strtod(word, &end);
+    return *end == '\0' && isfinite(*value);
+}
+
+/* A number, or a word that says there is none. */
+static bool next_feature(line_reader *own, const char *absent, float *value)
+{
+    char word[64];
+    char *end = NULL;
+    if (!next_word(own, word, sizeof word)) {
+        return false;
+    }
+    if (strcmp(word, absent) == 0) {
+        *value = NAN;
+        return true;
+    }
+    *value = strtof(word, &end);
+    return *end == '\0' && isfinite(*value);
+}
+
+/* The next line, which must begin with `key`. */
+static bool next_key(line_reader *own, const char *key)
+{
+    char word[64];
+    return next_line(own) && next_word(own, word, sizeof word) && strcmp(word, key) == 0;
+}
+
+static bool next_setting(line_reader *own, const char *key, double least, double most,
+                         double *value)
+{
+    return next_key(own, key) && next_number(own, value) && *value >= least && *value <= most;
+}
+
+static const char *refuse(line_reader *own, const char *what)
+{
+    (void)snprintf(own->reason, own->reason_bytes, "line %zu of the model: %s", own->number, what);
+    return own->reason;
+}
+
+/* ---- members ---- */
+
+static int digit_of(char character)
+{
+    if (character >= 'A' && character <= 'Z') {
+        return character - 'A';
+    }
+    if (character >= 'a' && character <= 'z') {
+        return character - 'a' + 26;
+    }
+    if (character >= '0' && character <= '9') {
+        return character - '0' + 52;
+    }
+    return character == '+' ? 62 : character == '/' ? 63 : -1;
+}
+
+/* Base64 without blanks; false where the text is anything else than `size` bytes of it. */
+static bool decode(const char *text, size_t length, unsigned char *bytes, size_t size)
+{
+    if (length % 4 != 0 || length / 4 != (size + 2) / 3) {
+        return false;
+    }
+    size_t filled = 0;
+    for (size_t i = 0; i < length; i += 4) {
+        unsigned long group = 0;
+        for (size_t k = 0; k < 4; k++) {
+            bool padding = i + 4 == length && text[i + k] == '=' && k >= 2;
+            int digit = padding ? 0 : digit_of(text[i + k]);
+            if (digit < 0) {
+                return false;
+            }
+            group = group << 6 | (unsigned long)digit;
+        }
+        for (int k = 0; k < 3 && filled < size; k++) {
+            bytes[filled++] = (unsigned char)(group >> (16 - 8 * k) & 255);
+        }
+    }
+    return true;
+}
+
+static const char *load_member(line_reader *own, model *into, const unsigned char *bytes,
+                               size_t size)
+{
+    BoosterHandle made = NULL;
+    if (XGBoosterCreate(NULL, 0, &made) != 0) {
+        return refuse(own, "XGBoost cannot begin");
+    }
+    if (XGBoosterLoadModelFromBuffer(made, bytes, size) != 0 ||
+        XGBoosterSetParam(made, "nthread", "1") != 0) {
+        (void)XGBoosterFree(made);
+        return refuse(own, "XGBoost cannot read this member, it may be of another version");
+    }
+    into->members[into->member_count++] = made;
+    return NULL;
+}
+
+static const char *read_member(line_reader *own, model *into)
+{
+    double size_number = 0;
+    char checksum[16];
+    if (!next_key(own, "member") || !next_number(own, &size_number) || size_number < 1 ||
+        size_number > 64e6 || !next_word(own, checksum, sizeof checksum)) {
+        return refuse(own, "no member where one is announced");
+    }
+    size_t size = (size_t)size_number;
+    unsigned char *bytes = malloc(size);
+    if (bytes == NULL) {
+        return refuse(own, "out of memory");
+    }
+    const char *reason = NULL;
+    const char *text = own->line < own->line_end ? own->line + 1 : own->line;
+    if (!decode(text, (size_t)(own->line_end - text), bytes, size) ||
+        strtoul(checksum, NULL, 16) != crc32_z(crc32(0, NULL, 0), bytes, size)) {
+        reason = refuse(own, "this member is damaged");
+    } else {
+        reason = load_member(own, into, bytes, size);
+    }
+    free(bytes);
+    return reason;
+}
+
+/* ---- the text ---- */
+
+static const char *read_features(line_reader *own, model *into)
+{
+    double count = 0;
+    if (!next_setting(own, "features", MODEL_FEATURES, MODEL_FEATURES, &count)) {
+        return refuse(own, "another number of features than this plugin knows");
+    }
+    for (size_t i = 0; i < MODEL_FEATURES; i++) {
+        double index = 0;
+        if (!next_key(own, "feature") || !next_number(own, &index) || index != (double)i ||
+            !next_feature(own, "unknown", &into->least[i])) {
+            return refuse(own, "no range of a feature");
+        }
+        into->most[i] = into->least[i];
+        if (!isnan(into->least[i]) &&
+            (!next_feature(own, "unknown", &into->most[i]) || into->most[i] < into->least[i])) {
+            return refuse(own, "no range of a feature");
+        }
+    }
+    return NULL;
+}
+
+static const char *read_classes(line_reader *own, model *into)
+{
+    double count = 0;
+    if (!next_setting(own, "classes", MODEL_CLASSES, MODEL_CLASSES, &count)) {
+        return refuse(own, "another number of classes than this plugin knows");
+    }
+    for (size_t k = 0; k < MODEL_CLASSES; k++) {
+        model_class *class = &into->classes[k];
+        char name[32];
+        double kernels = 0;
+        if (!next_key(own, "class") || !next_word(own, name, sizeof name) ||
+            strcmp(name, class_names[k]) != 0 || !next_number(own, &kernels) || kernels < 0 ||
+            kernels > 1e9 || !next_number(own, &class->weight) || class->weight < 0) {
+            return refuse(own, "no class where one is announced");
+        }
+        class->count = (size_t)kernels;
+        for (size_t i = 0; i < MODEL_FEATURES; i++) {
+            if (!next_feature(own, "-", &class->features[i])) {
+                return refuse(own, "a class without all of its features");
+            }
+        }
+    }
+    return NULL;
+}
+
+static const char *read_head(line_reader *own, model *into)
+{
+    char target[32];
+    double kernels = 0;
+    if (!next_line(own) || (size_t)(own->line_end - own->line) != sizeof format_line - 1 ||
+        memcmp(own->line, format_line, sizeof format_line - 1) != 0) {
+        return refuse(own, "not a model of 'steptime fit overlap', or one of another version; the "
+                           "first line must be 'steptime-slowdown 1'");
+    }
+    if (!next_key(own, "recipe") || !next_key(own, "target") ||
+        !next_word(own, target, sizeof target) ||
+        !next_setting(own, "quantile", 0, 1, &into->quantile) ||
+        !next_setting(own, "scale", 0, 100, &into->scale) ||
+        !next_setting(own, "kernels", 1, 1e9, &kernels)) {
+        return refuse(own, "the head of the model is damaged");
+    }
+    into->logarithm = strcmp(target, "logarithm") == 0;
+    return NULL;
+}
+
+static const char *read_members(line_reader *own, model *into)
+{
+    double count = 0;
+    const char *reason = NULL;
+    if (!next_setting(own, "members", 1, MODEL_MEMBERS, &count)) {
+        return refuse(own, "no members");
+    }
+    for (size_t i = 0; i < (size_t)count && reason == NULL; i++) {
+        reason = read_member(own, into);
+    }
+    if (reason == NULL && !next_key(own, "end")) {
+        reason = refuse(own, "the model is cut");
+    }
+    return reason;
+}
+
+const char *model_read(model *own, const char *text, size_t length, char *reason,
+                       size_t reason_bytes)
+{
+    line_reader reader = {
+        .at = text, .end = text + length, .reason = reason, .reason_bytes = reason_bytes};
+    *own = (model){0};
+    const char *fault = read_head(&reader, own);
+    fault = fault != NULL ? fault : read_features(&reader, own);
+    fault = fault != NULL ? fault : read_classes(&reader, own);
+    fault = fault != NULL ? fault : read_members(&reader, own);
+    if (fault != NULL) {
+        model_free(own);
+    }
+    return fault;
+}
+
+void model_free(model *own)
+{
+    for (size_t i = 0; i < own->member_count; i++) {
+        (void)XGBoosterFree(own->members[i]);
+    }
+    own->member_count = 0;
+}
+
+/* ---- predicting ---- */
+
+static int by_value(const void *left, const void *right)
+{
+    float a = *(const float *)left;
+    float b = *(const float *)right;
+    return (a > b) - (a < b);
+}
+
+double model_slowdown(const model *own, const float features[MODEL_FEATURES])
+{
+    float said[MODEL_MEMBERS];
+    DMatrixHandle matrix = NULL;
+    bool failed = XGDMatrixCreateFromMat(features, 1, MODEL_FEATURES, NAN, &matrix) != 0;
+    for (size_t k = 0; k < own->member_count && !failed; k++) {
+        const float *values = NULL;
+        bst_ulong length = 0;
+        failed = XGBoosterPredict(own->members[k], matrix, 0, 0, 0, &length, &values) != 0 ||
+                 length != 1;
+        said[k] = failed ? 0 : values[0];
+    }
+    if (matrix != NULL) {
+        (void)XGDMatrixFree(matrix);
+    }
+    if (failed) {
+        return (double)NAN;
+    }
+    qsort(said, own->member_count, sizeof *said, by_value);
+    double at = own->quantile * (double)(own->member_count - 1);
+    size_t below = (size_t)at;
+    size_t above = below + 1 < own->member_count ? below + 1 : below;
+    double weight = at - (double)below;
+    double value = (1 - weight) * (double)said[below] + weight * (double)said[above];
+    return 1 + own->scale * (fmax(own->logarithm ? exp(value) : value, 1) - 1);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A slowdown model in the form that `steptime fit overlap -o FILE` writes: boosted trees, the range
+ * of the features that they were trained on, and the usual kernel of each class.
+ */
+#ifndef OVERLAP_XGBOOST_MODEL_H
+#define OVERLAP_XGBOOST_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <xgboost/c_api.h>
+
+enum {
+    MODEL_FEATURES = 20,
+    MODEL_CLASSES = 7,
+    MODEL_MEMBERS = 16,
+    MODEL_BYTES_FEATURE = 10 /* logarithm of the message's bytes */
+};
+
+typedef struct model_class {
+    size_t count; /* kernels; 0: the class was not seen */
+    double weight;
+    float features[MODEL_FEATURES];
+} model_class;
+
+typedef struct model {
+    bool logarithm; /* trees give the slowdown's logarithm */
+    double quantile;
+    double scale;
+    float least[MODEL_FEATURES]; /* NaN: the feature was not known */
+    float most[MODEL_FEATURES];
+    model_class classes[MODEL_CLASSES]; /* gemm attention norm elementwise reduction copy other */
+    BoosterHandle members[MODEL_MEMBERS];
+    size_t member_count;
+} model;
+
+/*
+ * Reads a model from its text. NULL on success, else the reason, in static or in `reason`'s memory.
+ * On failure nothing has to be freed.
+ */
+const char *model_read(model *own, const char *text, size_t length, char *reason,
+                       size_t reason_bytes);
+void model_free(model *own);
+
+/* The slowdown of a kernel with these features, at least 1; NaN where XGBoost fails. */
+double model_slowdown(const model *own, const float features[MODEL_FEATURES]);
+
+#endif
