@@ -104,7 +104,7 @@ static int run_timeline(cli_run *run)
     st_paths *paths = NULL;
     st_estimate estimate = {0};
     st_timeline timeline = {0};
-    st_timeline_plan plan;
+    st_timeline_plan plan = {0};
     const char *schedule = cli_value(run, CLI_SCHEDULE);
     const char *ranks = cli_value(run, CLI_RANKS);
     const char *detail = cli_value(run, CLI_DETAIL);

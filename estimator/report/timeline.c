@@ -4,6 +4,9 @@
 
 #include "timeline/graph_internal.h"
 
+/* Of a timeline: some 5 GB, and a minute. */
+enum { MOST_TASKS = 60000000 };
+
 const char *st_term_name(st_term term)
 {
     static const char *const names[ST_TERMS] = {"steady", "ramp",     "transfers", "data",
@@ -33,7 +36,7 @@ const char *st_term_reason(st_term term)
 
 static st_status run(st_timeline *timeline, const st_schedule_order *order, st_errors *errors)
 {
-    timeline->graph = st_graph_create(NULL);
+    timeline->graph = st_graph_create(&(st_graph_limits){.tasks = MOST_TASKS});
     if (timeline->graph == NULL) {
         return st_graph_no_memory(errors);
     }

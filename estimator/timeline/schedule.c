@@ -3,7 +3,7 @@
 #include "timeline/schedule_internal.h"
 
 enum { MOST_CHUNKS = 65535 };
-#define MOST_SLOTS (UINT64_C(1) << 28)
+#define MOST_SLOTS (UINT64_C(1) << 24)
 
 const char *st_schedule_name(st_schedule_kind kind)
 {
@@ -267,7 +267,7 @@ st_status st_schedule_check(const st_schedule_shape *shape, st_errors *errors)
                             errors, "%lu stages with %lu chunks and %lu micro-batches are too many",
                             (unsigned long)shape->stages, (unsigned long)shape->chunks,
                             (unsigned long)shape->micros),
-                        .expected = "at most 2^28 passes"});
+                        .expected = "at most 2^24 passes"});
     }
     return shape->kind == ST_SCHEDULE_DUALPIPE ? check_dualpipe(shape, errors) : ST_OK;
 }

@@ -37,7 +37,8 @@ typedef struct st_search {
     st_search_stage *stages;
     int64_t *ready[2]; /* by pass, stage and micro-batch; NEVER: not yet known */
     st_slots *lists;   /* NULL: only the span counts */
-    size_t left;
+    uint32_t *awake;   /* a heap: stages that may do something, furthest behind first */
+    size_t awake_count;
 } st_search;
 
 static int64_t pass_time(const st_search *search, uint32_t stage, st_pass pass)
@@ -61,10 +62,52 @@ static int64_t next_ready(const st_search *search, st_pass pass, uint32_t stage)
     return micro == search->shape->micros ? NEVER : *ready_at(search, pass, stage, micro);
 }
 
+static bool behind(const st_search *search, uint32_t one, uint32_t other)
+{
+    int64_t a = search->stages[one].now;
+    int64_t b = search->stages[other].now;
+    return a != b ? a < b : one < other;
+}
+
+static void wake(st_search *search, uint32_t stage)
+{
+    size_t at = search->awake_count++;
+    while (at > 0 && behind(search, stage, search->awake[(at - 1) / 2])) {
+        search->awake[at] = search->awake[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    search->awake[at] = stage;
+}
+
+/* Takes the stage that is furthest behind out of the heap. */
+static uint32_t next_stage(st_search *search)
+{
+    uint32_t *awake = search->awake;
+    uint32_t first = awake[0];
+    uint32_t sinking = awake[--search->awake_count];
+    size_t at = 0;
+    for (;;) {
+        size_t child = 2 * at + 1;
+        if (child + 1 < search->awake_count && behind(search, awake[child + 1], awake[child])) {
+            child++;
+        }
+        if (child >= search->awake_count || !behind(search, awake[child], sinking)) {
+            break;
+        }
+        awake[at] = awake[child];
+        at = child;
+    }
+    awake[at] = sinking;
+    return first;
+}
+
 static void hand_over(st_search *search, st_pass pass, uint32_t stage, uint32_t micro, int64_t at)
 {
     *ready_at(search, pass, stage, micro) = at;
-    search->stages[stage].asleep = false;
+    if (search->stages[stage].asleep) {
+        search->stages[stage].asleep = false;
+        wake(search, stage);
+    }
 }
 
 static void run(st_search *search, uint32_t stage, st_pass pass)
@@ -76,7 +119,6 @@ static void run(st_search *search, uint32_t stage, st_pass pass)
     self->first = self->first == NEVER ? self->now : self->first;
     self->now = end;
     self->last_was_backward = pass == ST_PASS_BACKWARD;
-    search->left--;
     if (search->lists != NULL) {
         st_slots_add(&search->lists[stage], pass, 0, micro, false);
     }
@@ -138,21 +180,6 @@ static bool decide(st_search *search, uint32_t stage, st_pass *pass)
     return false;
 }
 
-/* The stage that is awake and furthest behind; the number of stages where all sleep. */
-static uint32_t next_stage(const st_search *search)
-{
-    uint32_t found = search->shape->stages;
-    for (uint32_t i = 0; i < search->shape->stages; i++) {
-        const st_search_stage *stage = &search->stages[i];
-        bool over = stage->done[ST_PASS_WEIGHTS] == search->shape->micros;
-        if (!over && !stage->asleep &&
-            (found == search->shape->stages || stage->now < search->stages[found].now)) {
-            found = i;
-        }
-    }
-    return found;
-}
-
 /* The longest span from a stage's first to its last task; NEVER where the rule gets stuck. */
 static int64_t simulate(st_search *search)
 {
@@ -165,20 +192,24 @@ static int64_t simulate(st_search *search)
     }
     for (uint32_t i = 0; i < shape->stages; i++) {
         search->stages[i] = (st_search_stage){.first = NEVER};
+        wake(search, i);
     }
-    search->left = 3 * passes;
-    while (search->left > 0) {
+    while (search->awake_count > 0) {
         uint32_t stage = next_stage(search);
         st_pass pass = ST_PASS_FORWARD;
-        if (stage == shape->stages) {
-            return NEVER;
-        }
         if (decide(search, stage, &pass)) {
             run(search, stage, pass);
+        }
+        if (!search->stages[stage].asleep &&
+            search->stages[stage].done[ST_PASS_WEIGHTS] < shape->micros) {
+            wake(search, stage);
         }
     }
     for (uint32_t i = 0; i < shape->stages; i++) {
         int64_t span = search->stages[i].now - search->stages[i].first;
+        if (search->stages[i].done[ST_PASS_WEIGHTS] < shape->micros) {
+            return NEVER;
+        }
         longest = span > longest ? span : longest;
     }
     return longest;
@@ -236,9 +267,11 @@ st_status st_schedule_search(const st_schedule_shape *shape, st_arena *arena, st
                         .limit = memory_limit(shape),
                         .weights_part = (int64_t)(share * MEMORY_PARTS + 0.5),
                         .stages = st_arena_alloc(arena, shape->stages, sizeof(st_search_stage)),
+                        .awake = st_arena_alloc(arena, shape->stages, sizeof(uint32_t)),
                         .ready = {st_arena_alloc(arena, passes, sizeof(int64_t)),
                                   st_arena_alloc(arena, passes, sizeof(int64_t))}};
-    if (search.stages == NULL || search.ready[0] == NULL || search.ready[1] == NULL) {
+    if (search.stages == NULL || search.awake == NULL || search.ready[0] == NULL ||
+        search.ready[1] == NULL) {
         return st_graph_no_memory(errors);
     }
     for (int i = 0; i < 12; i++) {

@@ -66,7 +66,7 @@ static void run(random_job *job, const char *name, st_timeline *timeline)
 {
     st_paths *paths = NULL;
     st_estimate estimate = {0};
-    st_timeline_plan plan;
+    st_timeline_plan plan = {0};
     st_errors *errors = st_errors_create();
     st_request request = {.job = name, .sets = job->sets, .set_count = job->count};
     st_status status = st_paths_create(NULL, 0, &paths, errors);

@@ -98,7 +98,7 @@ ST_API uint32_t st_schedule_places(const st_schedule_shape *shape);
 /*
  * The order of every stage; lives in `arena`. ST_ERR_VALUE for a shape that the schedule does not
  * know: no stages or micro-batches, several chunks where it has one, DualPipe with an odd number of
- * stages or fewer than two micro-batches a stage; ST_ERR_LIMIT beyond 2^28 slots.
+ * stages or fewer than two micro-batches a stage; ST_ERR_LIMIT beyond 2^24 slots.
  */
 ST_API st_status st_schedule_order_make(const st_schedule_shape *shape, st_arena *arena,
                                         st_schedule_order *order, st_errors *errors) ST_NODISCARD;
