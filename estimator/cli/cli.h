@@ -73,6 +73,7 @@ typedef enum cli_option_id {
     CLI_SHEET_B,
     CLI_SVG,
     CLI_TABLE,
+    CLI_TIMELINE,
     CLI_TOP,
     CLI_VARY,
     CLI_VERSION,
