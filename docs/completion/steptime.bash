@@ -468,7 +468,7 @@ _steptime() {
         'list') _steptime_words '--help --json --csv --path --output' "$word" ;;
         'timeline') _steptime_words '--help --schedule --ranks --detail --perfetto --svg --sheet --set --json --csv --path --output' "$word" ;;
         'traffic') _steptime_words '--help --by --svg --sheet --set --json --csv --path --output' "$word" ;;
-        'compare') _steptime_words '--help --sheet-a --sheet-b --set --set-b --all --json --csv --path --output --color' "$word" ;;
+        'compare') _steptime_words '--help --sheet-a --sheet-b --set --set-b --all --timeline --json --csv --path --output --color' "$word" ;;
         'import hf') _steptime_words '--help --cluster --set --assume --path --output' "$word" ;;
         'import megatron') _steptime_words '--help --cluster --set --path --output' "$word" ;;
         'trace summary') _steptime_words '--help --partial --top --json --csv --output' "$word" ;;

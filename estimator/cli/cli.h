@@ -87,6 +87,7 @@ typedef enum cli_option_id {
     CLI_SVG,
     CLI_TABLE,
     CLI_THREADS,
+    CLI_TIMELINE,
     CLI_TOP,
     CLI_TEST,
     CLI_VARY,

@@ -2,6 +2,7 @@
 /* steptime compare */
 #include "cli/cli.h"
 #include "report/compare.h"
+#include "report/timeline.h"
 
 static const cli_option options[] = {
     {CLI_SHEET_A, CLI_ONE, CLI_WORD_SHEET, 0, "sheet-a", "SHEET", NULL,
@@ -14,6 +15,8 @@ static const cli_option options[] = {
      "give a key of B alone another value; may be repeated"},
     {CLI_ALL, CLI_FLAG, CLI_WORD_NONE, 0, "all", NULL, NULL,
      "show every cell, also what is the same on both sides"},
+    {CLI_TIMELINE, CLI_FLAG, CLI_WORD_NONE, 0, "timeline", NULL, NULL,
+     "compare the sheet's closed form with the replayed timeline of one job"},
     CLI_ROW_JSON,
     CLI_ROW_CSV,
     CLI_ROW_PATH,
@@ -27,6 +30,7 @@ static const cli_example examples[] = {
     {"steptime compare gpt-3b-32x3090 --set-b parallel.tp=4 --set-b parallel.dp=2",
      "one job under two plans"},
     {"steptime compare gpt-3b-32x3090 --sheet-b mine.yaml", "one job by two sheets"},
+    {"steptime compare gpt3-175b-64xa100 --timeline", "the closed form and the replayed schedule"},
     {NULL, NULL},
 };
 
@@ -78,9 +82,50 @@ static void write_comparison(cli_run *run, const st_comparison *comparison)
     }
 }
 
+static void write_terms(cli_run *run, const st_timeline *timeline)
+{
+    if (cli_is_given(run, CLI_JSON)) {
+        st_timeline_write_terms_json(timeline, &run->result);
+    } else if (cli_is_given(run, CLI_CSV)) {
+        st_timeline_write_terms_csv(timeline, &run->result);
+    } else {
+        st_timeline_write_terms(timeline, run->arena, &run->result);
+    }
+}
+
+/* --timeline: the closed form of one job beside its replay. */
+static int compare_timeline(cli_run *run)
+{
+    st_paths *paths = NULL;
+    st_estimate estimate = {0};
+    st_timeline_plan plan = {0};
+    st_timeline timeline = {0};
+    if (run->argument_count > 1 || cli_is_given(run, CLI_SET_B) || cli_is_given(run, CLI_SHEET_B)) {
+        return cli_exit_code(run, cli_wrong_use(run, "--timeline compares one job with itself",
+                                                "leave B, --set-b and --sheet-b out"));
+    }
+    st_request request = {.job = run->arguments[0], .sheet = cli_value(run, CLI_SHEET_A)};
+    st_status status = cli_paths(run, &paths);
+    if (status == ST_OK)
+        status = list_sets(run, false, &request);
+    if (status == ST_OK)
+        status = st_estimate_load(paths, &request, run->arena, &estimate, run->errors);
+    if (status == ST_OK)
+        status = st_timeline_plan_make(&estimate, false, run->arena, &plan, run->errors);
+    if (status == ST_OK)
+        status = st_timeline_make(&plan, false, run->arena, &timeline, run->errors);
+    if (status == ST_OK)
+        write_terms(run, &timeline);
+    st_timeline_free(&timeline);
+    st_paths_destroy(paths);
+    return cli_exit_code(run, status);
+}
+
 static int run_compare(cli_run *run)
 {
     st_paths *paths = NULL;
+    if (cli_is_given(run, CLI_TIMELINE))
+        return compare_timeline(run);
     st_estimate a = {0};
     st_estimate b = {0};
     st_comparison comparison;
@@ -107,7 +152,8 @@ const cli_verb cli_verb_compare = {
     .summary = "show two jobs side by side, cell by cell",
     .doc =
         "Estimates two jobs, or one job twice, and shows the inputs and the cells of the reports "
-        "that differ. Without B the job is compared with itself under --sheet-b or --set-b.",
+        "that differ. Without B the job is compared with itself under --sheet-b or --set-b, or "
+        "under --timeline its closed form with the replayed schedule, term by term.",
     .examples = examples,
     .options = options,
     .run = run_compare,

@@ -91,6 +91,10 @@ void st_timeline_free(st_timeline *timeline);
 void st_timeline_write_text(const st_timeline *timeline, st_arena *arena, st_buffer *buffer);
 void st_timeline_write_json(const st_timeline *timeline, st_buffer *buffer);
 void st_timeline_write_csv(const st_timeline *timeline, st_buffer *buffer);
+/* The terms of closed form and replay alone, and why they differ. */
+void st_timeline_write_terms(const st_timeline *timeline, st_arena *arena, st_buffer *buffer);
+void st_timeline_write_terms_json(const st_timeline *timeline, st_buffer *buffer);
+void st_timeline_write_terms_csv(const st_timeline *timeline, st_buffer *buffer);
 /* One row of boxes a stage over time; refuses more tasks than can be drawn. */
 st_status st_timeline_write_svg(const st_timeline *timeline, st_buffer *buffer,
                                 st_errors *errors) ST_NODISCARD;

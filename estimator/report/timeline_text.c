@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The timeline of a job as text, JSON and CSV. */
 #include "base/number.h"
+#include "report/csv.h"
 #include "report/json.h"
 #include "report/timeline.h"
 
@@ -295,6 +296,45 @@ void st_timeline_write_json(const st_timeline *timeline, st_buffer *buffer)
     }
     st_json_close(&json, ']');
     st_json_close(&json, '}');
+}
+
+void st_timeline_write_terms(const st_timeline *timeline, st_arena *arena, st_buffer *buffer)
+{
+    const st_timeline_plan *plan = &timeline->plan;
+    st_buffer_printf(buffer, "job        %s\nschedule   %s\n", plan->job,
+                     st_schedule_name(plan->schedule.shape.kind));
+    write_terms(timeline, arena, buffer);
+}
+
+void st_timeline_write_terms_json(const st_timeline *timeline, st_buffer *buffer)
+{
+    st_json json = {.buffer = buffer};
+    st_json_open(&json, NULL, '{');
+    st_json_count(&json, "schema_version", ST_SCHEMA_VERSION);
+    st_json_text(&json, "job", timeline->plan.job);
+    st_json_text(&json, "sheet", timeline->plan.sheet);
+    st_json_text(&json, "schedule", st_schedule_name(timeline->plan.schedule.shape.kind));
+    st_json_number(&json, "step_time_s", seconds(timeline->step));
+    st_json_number(&json, "closed_form_s", timeline->plan.closed_s);
+    write_terms_json(timeline, &json);
+    st_json_close(&json, '}');
+}
+
+void st_timeline_write_terms_csv(const st_timeline *timeline, st_buffer *buffer)
+{
+    st_buffer_text(buffer, "term,closed_form_s,replay_s,agrees,why\n");
+    for (int i = 0; i <= ST_TERMS; i++) {
+        double own = seconds(i < ST_TERMS ? timeline->term[i] : timeline->step);
+        double closed = i < ST_TERMS ? timeline->plan.term_s[i] : timeline->plan.closed_s;
+        bool same = agrees(timeline, own, closed);
+        char texts[2][ST_QUANTITY_TEXT];
+        const char *const fields[] = {
+            i < ST_TERMS ? st_term_name((st_term)i) : timeline->plan.step_cell,
+            st_number_format(closed, texts[0], ST_QUANTITY_TEXT),
+            st_number_format(own, texts[1], ST_QUANTITY_TEXT), same ? "true" : "false",
+            same || i == ST_TERMS ? NULL : st_term_reason((st_term)i)};
+        st_csv_row(fields, 5, buffer);
+    }
 }
 
 void st_timeline_write_csv(const st_timeline *timeline, st_buffer *buffer)
