@@ -107,6 +107,7 @@ st_status st_estimate_write_xlsx(const st_estimate *estimate, const char *path, 
                                  st_errors *errors)
 {
     st_xlsx file;
+    st_xlsx file = {0};
     st_book book = {.file = &file, .estimate = estimate};
     st_status status = fill(&book, path, arena, errors);
     return status == ST_OK ? st_xlsx_end(&file, errors) : status;
@@ -137,6 +138,7 @@ st_status st_sheet_write_xlsx(const st_sheet *sheet, st_arena *arena, st_buffer 
                               st_errors *errors)
 {
     st_xlsx file;
+    st_xlsx file = {0};
     st_estimate estimate = {0};
     st_book book = {.file = &file, .estimate = &estimate};
     st_status status = make_template(sheet, arena, &estimate, errors);
