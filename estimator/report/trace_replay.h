@@ -7,10 +7,10 @@
 
 typedef struct st_trace_replayed {
     st_trace_breakdown recorded;
-    st_trace_breakdown replayed; /* by dependencies alone */
-    st_trace_breakdown delayed;  /* with the delays that they do not explain */
+    st_trace_breakdown replayed; /* with the delays that dependencies do not explain */
+    st_trace_breakdown alone;    /* by dependencies alone */
     st_trace_step *steps;        /* as recorded */
-    int64_t *step_ns;            /* replayed, by dependencies alone */
+    int64_t *step_ns;            /* replayed */
     size_t step_count;
 } st_trace_replayed;
 
@@ -20,11 +20,12 @@ typedef struct st_trace_replay_report {
     int64_t recorded_ns; /* first event of any rank to the last */
     int64_t replayed_ns;
     double most_points; /* the largest difference of a share of a rank's window, in percent of it */
+    double most_points_alone;
     st_trace_tally *path; /* the critical path by category, longest first */
     size_t path_count;
 } st_trace_replay_report;
 
-/* Replays a graph twice; what stays in its replay and durations is by dependencies alone. */
+/* Replays a graph twice; what stays in its replay and durations is with all delays. */
 st_status st_trace_replay_make(st_trace_graph *graph, st_replay *replay, st_arena *arena,
                                st_trace_replay_report *report, st_errors *errors) ST_NODISCARD;
 

@@ -188,15 +188,26 @@ static st_status scale_task(scaling *s, st_task_id task, double factor)
     return st_graph_set_duration(graph, task, (int64_t)llround(duration_ns), s->w->errors);
 }
 
-/* The host does for each layer what it did before. */
+/* The host does for each layer what it did before, and tasks are late as they were. */
 static st_status scale_host(scaling *s, size_t event)
 {
-    st_task_id host = s->rank->hosts[event];
     const st_whatif *w = s->w;
-    if (host == ST_TASK_NONE || s->done[host] || !s->in_layer[event] || !is_set(w, ST_KEY_LAYERS))
+    st_task_id task = s->rank->tasks[event];
+    st_task_id host = s->rank->hosts[event];
+    st_status status = ST_OK;
+    if (!s->in_layer[event] || !is_set(w, ST_KEY_LAYERS))
         return ST_OK;
-    s->done[host] = true;
-    return scale_task(s, host, w->values.set[ST_KEY_LAYERS] / w->repeats[0].layers);
+    double factor = w->values.set[ST_KEY_LAYERS] / w->repeats[0].layers;
+    if (host != ST_TASK_NONE && !s->done[host]) {
+        s->done[host] = true;
+        status = scale_task(s, host, factor);
+    }
+    /* A delay stands right before its task. */
+    if (status == ST_OK && task > 0 &&
+        strcmp(st_graph_task(w->graph->graph, task - 1).category_name, "delay") == 0 &&
+        st_graph_task(w->graph->graph, task - 1).kind != ST_RESOURCE_HOST)
+        status = scale_task(s, task - 1, factor);
+    return status;
 }
 
 static st_status scale_rank(scaling *s)
@@ -307,6 +318,14 @@ static st_status note_assumptions(st_whatif *w)
                                 "one rank of %lld: its collectives last as recorded, waiting for "
                                 "others included",
                                 (long long)w->graph->set->world_size);
+    int64_t late_ns = 0;
+    for (size_t i = 0; i < w->graph->set->count; i++)
+        late_ns = st_add_ns(late_ns, w->graph->ranks[i].unexplained_ns);
+    if (status == ST_OK && late_ns > 0)
+        status = st_whatif_note(w,
+                                "what tasks were late for no known reason, %.3f ms over all "
+                                "ranks, stays",
+                                (double)late_ns / 1e6);
     if (status == ST_OK && is_set(w, ST_KEY_HIDDEN) && !is_set(w, ST_KEY_FFN))
         status = st_whatif_note(w, "the MLP grows with the model");
     if (status == ST_OK && is_set(w, ST_KEY_HIDDEN))
@@ -379,7 +398,7 @@ static st_status run(st_whatif *w, const st_trace_change *change)
     if (status == ST_OK)
         status = note_assumptions(w);
     if (status == ST_OK)
-        status = st_trace_graph_delays(w->graph, false, w->errors);
+        status = st_trace_graph_delays(w->graph, true, w->errors);
     if (status == ST_OK)
         status = measure(w, &w->outcome->before, &w->outcome->before_ns);
     if (status == ST_OK)
