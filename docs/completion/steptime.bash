@@ -70,6 +70,22 @@ _steptime() {
         verb="$verb ${COMP_WORDS[2]}"
         ((place--))
     fi
+    if [[ $verb == import ]]; then
+        if ((COMP_CWORD == 2)); then
+            _steptime_words 'nccl-topo' "$word"
+            return
+        fi
+        verb="$verb ${COMP_WORDS[2]}"
+        ((place--))
+    fi
+    if [[ $verb == profile ]]; then
+        if ((COMP_CWORD == 2)); then
+            _steptime_words 'list show import export remove' "$word"
+            return
+        fi
+        verb="$verb ${COMP_WORDS[2]}"
+        ((place--))
+    fi
     case "$verb:$before" in
         'estimate:--sheet')
             _steptime_words "$(_steptime_names sheets)" "$word"

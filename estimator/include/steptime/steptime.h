@@ -16,6 +16,7 @@
 #include "steptime/placement.h"
 #include "steptime/plugins.h"
 #include "steptime/import.h"
+#include "steptime/profile.h"
 #include "steptime/graph.h"
 #include "steptime/schedule.h"
 #include "steptime/trace.h"
