@@ -89,6 +89,19 @@ static const st_sheet_check *failing_check(const row_run *run, size_t row)
     return NULL;
 }
 
+/* What a check says where it fails, with the names of the values that differ from row to row. */
+static const char *words_of(const st_sheet_check *check, st_arena *arena)
+{
+    char *words = st_arena_copy(arena, check->message, strlen(check->message));
+    size_t length = 0;
+    for (size_t i = 0; words != NULL && words[i] != '\0'; i++)
+        if (words[i] != '{' && words[i] != '}')
+            words[length++] = words[i];
+    if (words != NULL)
+        words[length] = '\0';
+    return words;
+}
+
 static st_status take_row(const row_run *run, size_t index, st_arena *arena)
 {
     st_row *row = &run->measured->rows[run->rows[index]];
@@ -99,8 +112,7 @@ static st_status take_row(const row_run *run, size_t index, st_arena *arena)
         return ST_OK;
     const st_sheet_check *check = failing_check(run, index);
     if (check != NULL)
-        row->left_out =
-            st_arena_printf(arena, "a check of the sheet does not hold: %s", check->formula);
+        row->left_out = words_of(check, arena);
     else if (!isfinite(row->estimate))
         row->left_out = st_arena_printf(arena, "%s has no finite value", run->measured->cell);
     else
