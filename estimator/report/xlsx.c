@@ -106,7 +106,6 @@ static st_status fill(st_book *book, const char *target, st_arena *arena, st_err
 st_status st_estimate_write_xlsx(const st_estimate *estimate, const char *path, st_arena *arena,
                                  st_errors *errors)
 {
-    st_xlsx file;
     st_xlsx file = {0};
     st_book book = {.file = &file, .estimate = estimate};
     st_status status = fill(&book, path, arena, errors);
@@ -137,7 +136,6 @@ static st_status make_template(const st_sheet *sheet, st_arena *arena, st_estima
 st_status st_sheet_write_xlsx(const st_sheet *sheet, st_arena *arena, st_buffer *buffer,
                               st_errors *errors)
 {
-    st_xlsx file;
     st_xlsx file = {0};
     st_estimate estimate = {0};
     st_book book = {.file = &file, .estimate = &estimate};
