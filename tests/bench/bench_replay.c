@@ -16,7 +16,7 @@
 typedef struct setting {
     st_arena *arena;
     st_errors *errors;
-    st_timeline_plan plan = {0};
+    st_timeline_plan plan;
     st_timeline all;
 } setting;
 

@@ -284,8 +284,6 @@ static st_status translate_all(st_arena *arena, st_errors *errors, st_buffer *bu
     st_provider cell = ring;
     cell.name = "b";
     cell.argument_names = reads;
-    const st_provider ring = {"ring", "bench", reads, units, 1, st_unit_one(), triple, NULL};
-    const st_provider cell = {"b", "bench", reads, units, 1, st_unit_one(), triple, NULL};
     const st_provider *providers[] = {&ring, &cell};
     const st_program_options options = {.providers = providers, .provider_count = 2};
     const st_sheet *sheet = NULL;
