@@ -50,16 +50,20 @@ typedef enum cli_option_id {
     CLI_COLOR,
     CLI_CONSTANTS,
     CLI_CSV,
+    CLI_DB,
     CLI_DELAYS,
     CLI_DEPTH,
     CLI_FORMAT,
+    CLI_GPU,
     CLI_GROUP,
     CLI_JSON,
     CLI_LOSS,
+    CLI_NODES,
     CLI_OUTPUT,
     CLI_PARTIAL,
     CLI_PATH,
     CLI_PROGRAM,
+    CLI_REPLACE,
     CLI_ROWS,
     CLI_SCALE,
     CLI_SET,
@@ -141,6 +145,8 @@ bool cli_is_given(const cli_run *run, cli_option_id id);
 const char *cli_value(const cli_run *run, cli_option_id id); /* NULL: not given */
 st_status cli_values(cli_run *run, cli_option_id id, const char *const **values,
                      size_t *count) ST_NODISCARD;
+/* The whole number of an option, from 1 to 2^20; 0 where it is not given. */
+st_status cli_count(cli_run *run, cli_option_id id, size_t *value) ST_NODISCARD;
 st_status cli_paths(cli_run *run, st_paths **paths) ST_NODISCARD;
 /* The verb's first argument as a job, with --sheet and --set. */
 st_status cli_load_job(cli_run *run, const st_paths *paths, st_estimate *estimate) ST_NODISCARD;
@@ -185,6 +191,11 @@ void cli_write_completion(st_buffer *buffer);
 #define CLI_ROW_CSV                                                                                \
     {                                                                                              \
         CLI_CSV, CLI_FLAG, CLI_WORD_NONE, 0, "csv", NULL, NULL, "print comma-separated values"     \
+    }
+#define CLI_ROW_DB                                                                                 \
+    {                                                                                              \
+        CLI_DB, CLI_ONE, CLI_WORD_FILE, 0, "db", "FILE", NULL,                                     \
+            "the database of profiles, instead of the user's own"                                  \
     }
 #define CLI_ROW_JSON                                                                               \
     {                                                                                              \
@@ -246,8 +257,14 @@ extern const cli_verb cli_verb_trace_summary;
 extern const cli_verb cli_verb_trace_graph;
 extern const cli_verb cli_verb_trace_replay;
 extern const cli_verb cli_verb_trace_export;
+extern const cli_verb cli_verb_import_topology;
 extern const cli_verb cli_verb_validate;
 extern const cli_verb cli_verb_fit;
+extern const cli_verb cli_verb_profile_list;
+extern const cli_verb cli_verb_profile_show;
+extern const cli_verb cli_verb_profile_import;
+extern const cli_verb cli_verb_profile_export;
+extern const cli_verb cli_verb_profile_remove;
 extern const cli_verb cli_verb_docs;
 extern const cli_verb cli_verb_completion;
 extern const cli_verb cli_verb_help;

@@ -92,7 +92,7 @@ void cli_write_help(const cli_verb *verb, st_buffer *buffer)
 /* The verbs whose name begins with `prefix`, one a line. */
 static size_t write_verbs(const char *prefix, st_buffer *buffer)
 {
-    enum { VERB_COLUMN = 16 };
+    enum { VERB_COLUMN = 18 };
     size_t count = 0;
     size_t shown = 0;
     const cli_verb *const *verbs = cli_verbs(&count);

@@ -2,10 +2,14 @@
 /* What verbs share: options, the search path, the job, the exit code. */
 #include "cli/cli.h"
 
+#include "steptime/quantity.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+enum { MOST_COUNT = 1 << 20 };
 
 bool cli_is_given(const cli_run *run, cli_option_id id)
 {
@@ -37,6 +41,29 @@ st_status cli_values(cli_run *run, cli_option_id id, const char *const **values,
     }
     *values = list;
     return ST_OK;
+}
+
+st_status cli_count(cli_run *run, cli_option_id id, size_t *value)
+{
+    const char *text = cli_value(run, id);
+    double number = 0;
+    *value = 0;
+    if (text == NULL)
+        return ST_OK;
+    if (st_number_parse(text, strlen(text), (st_place){0}, &number, NULL) == ST_OK && number >= 1 &&
+        number <= MOST_COUNT && number == (double)(size_t)number) {
+        *value = (size_t)number;
+        return ST_OK;
+    }
+    const cli_option *option = run->verb->options;
+    while (option->id != id)
+        option++;
+    return st_errors_add(
+        run->errors,
+        &(st_error){.status = ST_ERR_USAGE,
+                    .message = st_errors_text(run->errors, "option --%s", option->name),
+                    .found = st_errors_text(run->errors, "'%s'", text),
+                    .expected = "a whole number from 1 to 1048576"});
 }
 
 st_status cli_paths(cli_run *run, st_paths **paths)

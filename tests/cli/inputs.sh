@@ -242,3 +242,33 @@ cp trace.json trace-jump.json two
 
 # ---- places to write to
 echo old >existing.txt
+
+# ---- profiles and topologies
+profile() {
+    printf '{"format": "steptime profiles", "schema": %s, "profiles": [' "$1"
+    printf '{"name": "site", "kind": "options", "plugin": "alpha-beta", "cluster": "site-a", '
+    printf '"collective": "all_reduce", "ranks": 16, "nodes": 2, "provenance": "{\\"rows\\": 26}", '
+    printf '"payload": "{\\"latency\\": \\"4.385 us\\"}"}]}\n'
+}
+profile 1 >profile.json
+profile 2 >profile-newer.json
+profile 1 | head -c 200 >profile-cut.json
+printf 'a text file\n' >text.db
+cat >topology.xml <<'END'
+<?xml version="1.0"?>
+<system version="1">
+  <cpu numaid="0" arch="x86_64">
+    <pci busid="0000:07:00.0" class="0x030200" link_speed="32.0 GT/s PCIe" link_width="16">
+      <gpu dev="0" sm="90" rank="0" gdr="1"><nvlink target="x" count="18" tclass="0x068000"/></gpu>
+    </pci>
+    <pci busid="0000:0b:00.0" class="0x030200" link_speed="32.0 GT/s PCIe" link_width="16">
+      <gpu dev="1" sm="90" rank="1" gdr="1"><nvlink target="x" count="18" tclass="0x068000"/></gpu>
+    </pci>
+    <pci busid="0000:0c:00.0" class="0x020700" link_speed="32.0 GT/s PCIe" link_width="16">
+      <nic><net name="mlx5_0" dev="0" speed="400000" port="1" guid="0x1"/></nic>
+    </pci>
+  </cpu>
+</system>
+END
+grep -v '<gpu' topology.xml | sed 's/0x0302/0x0604/' >topology-bare.xml
+{ printf '<!DOCTYPE system [<!ENTITY a "b">]>' && sed 1d topology.xml; } >topology-doctype.xml

@@ -21,7 +21,7 @@ mkdir "$work/bin" "$work/files" "$work/home"
 ln -s "$program" "$work/bin/steptime"
 ROOT=$root PATH=$work/bin:$PATH HOME=$work/home LC_ALL=C.UTF-8 TERM=dumb STEPTIME_PATH=''
 export ROOT PATH HOME LC_ALL TERM STEPTIME_PATH
-unset XDG_CONFIG_HOME NO_COLOR
+unset XDG_CONFIG_HOME XDG_DATA_HOME NO_COLOR
 count=0
 failed=0
 cd "$work/files" || exit 1

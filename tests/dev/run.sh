@@ -83,7 +83,7 @@ calls() {
 }
 
 program_names='gcc libc6-dev meson ninja-build pkg-config libyaml-dev libyajl-dev libgsl-dev'
-program_names+=' zlib1g-dev libxlsxwriter-dev'
+program_names+=' zlib1g-dev libxlsxwriter-dev libsqlite3-dev libexpat1-dev'
 
 install_all() {
     tr ' ' '\n' <<<"$program_names" >"$work/installed.txt"

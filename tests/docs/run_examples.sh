@@ -29,6 +29,7 @@ mkdir -- "$work/bin" "$work/lesson"
 ln -s -- "$program" "$work/bin/steptime"
 for name in formulas configs; do ln -s -- "$root/$name" "$work/lesson/$name"; done
 export PATH="$work/bin:$PATH" NO_COLOR=1 COLUMNS=100
+export XDG_DATA_HOME="$work/data"
 unset STEPTIME_PATH
 cd -- "$work/lesson" || exit 1
 

@@ -12,7 +12,7 @@ root=$2
 update=${3:-}
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-export XDG_CONFIG_HOME="$work/none" STEPTIME_PATH='' LC_ALL=C.UTF-8
+export XDG_CONFIG_HOME="$work/none" XDG_DATA_HOME="$work/none" STEPTIME_PATH='' LC_ALL=C.UTF-8
 count=0
 failed=0
 

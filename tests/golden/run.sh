@@ -13,7 +13,8 @@ update=${3:-}
 here=$root/tests/golden
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-export XDG_CONFIG_HOME="$work/none" STEPTIME_PATH='' LC_ALL=C.UTF-8 TERM=dumb
+export XDG_CONFIG_HOME="$work/none" XDG_DATA_HOME="$work/none"
+export STEPTIME_PATH='' LC_ALL=C.UTF-8 TERM=dumb
 export SOURCE_DATE_EPOCH=1795219200
 unset NO_COLOR
 count=0

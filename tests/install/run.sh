@@ -7,7 +7,7 @@ root=$1
 build=$2
 work=$(mktemp -d) || exit 1
 trap 'rm -rf -- "$work"' EXIT
-export XDG_CONFIG_HOME="$work/none" STEPTIME_PATH=''
+export XDG_CONFIG_HOME="$work/none" XDG_DATA_HOME="$work/none" STEPTIME_PATH=''
 count=0
 failed=0
 

@@ -44,6 +44,23 @@ ST_API const char *st_import_hf_architecture(size_t index);
 ST_API st_status st_import_megatron(const st_import_request *request, st_buffer *job,
                                     st_errors *errors) ST_NODISCARD;
 
+typedef struct st_topology_request {
+    const char *file; /* what messages call the source */
+    const char *text; /* XML, of any bytes */
+    size_t length;
+    const char *gpu; /* the cluster's GPU, by name; NULL: left open */
+    size_t nodes;    /* 0: those that the file describes */
+} st_topology_request;
+
+/*
+ * Appends the description of a cluster that NCCL's topology file gives (NCCL_TOPO_DUMP_FILE, or the
+ * file of a cloud): GPUs per node, NVLinks or PCIe between them, NICs and their speed. Refused: bad
+ * XML, document types, no GPU, counts and speeds that no machine has. ST_ERR_USAGE where the
+ * library was built without expat.
+ */
+ST_API st_status st_import_nccl_topology(const st_topology_request *request, st_buffer *cluster,
+                                         st_errors *errors) ST_NODISCARD;
+
 #ifdef __cplusplus
 }
 #endif

@@ -15,6 +15,7 @@
 #include "steptime/job.h"
 #include "steptime/placement.h"
 #include "steptime/import.h"
+#include "steptime/profile.h"
 #include "steptime/graph.h"
 #include "steptime/schedule.h"
 #include "steptime/trace.h"

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steptime import nccl-topo */
+#include "cli/cli.h"
+
+#include "job/files.h"
+#include "steptime/import.h"
+
+static const cli_option options[] = {
+    {CLI_GPU, CLI_ONE, CLI_WORD_NONE, 0, "gpu", "NAME", NULL,
+     "the GPU of the cluster; 'steptime list gpus' lists them"},
+    {CLI_NODES, CLI_ONE, CLI_WORD_NONE, 0, "nodes", "N", NULL,
+     "how many such nodes the cluster has"},
+    CLI_ROW_OUTPUT,
+    CLI_ROW_END,
+};
+
+static const cli_example examples[] = {
+    {"steptime import nccl-topo topo.xml --gpu h100-sxm --nodes 16 -o my-cluster.yaml",
+     "16 nodes of the one that NCCL_TOPO_DUMP_FILE has described"},
+    {"steptime import nccl-topo /var/run/nvidia-topologyd/virtualTopology.xml",
+     "what a cloud says of its machine"},
+    {NULL, NULL},
+};
+
+static int run_topology(cli_run *run)
+{
+    st_source source = {0};
+    st_topology_request request = {.gpu = cli_value(run, CLI_GPU)};
+    st_status status = cli_count(run, CLI_NODES, &request.nodes);
+    if (status == ST_OK)
+        status = st_file_read_foreign(run->arguments[0], (st_place){0}, run->arena, &source,
+                                      run->errors);
+    request.file = source.file;
+    request.text = source.text;
+    request.length = source.length;
+    if (status == ST_OK)
+        status = st_import_nccl_topology(&request, &run->result, run->errors);
+    return cli_exit_code(run, status);
+}
+
+const cli_verb cli_verb_import_topology = {
+    .name = "import nccl-topo",
+    .arguments = "FILE",
+    .minimum = 1,
+    .maximum = 1,
+    .words = {CLI_WORD_FILE, CLI_WORD_NONE},
+    .summary = "describe a cluster by NCCL's topology file",
+    .doc = "Reads the XML that NCCL writes where NCCL_TOPO_DUMP_FILE names a file, or reads where "
+           "NCCL_TOPO_FILE does, and writes the description of a cluster of such nodes: GPUs of a "
+           "node, their NVLinks or PCIe, network ports and their speed. What the file does not say "
+           "is left to fill in. FILE may be - for standard input.",
+    .examples = examples,
+    .options = options,
+    .run = run_topology,
+};

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steptime profile list, show, import, export and remove */
+#include "cli/cli.h"
+
+#include "base/yaml.h"
+#include "job/files.h"
+#include "report/csv.h"
+#include "report/json.h"
+#include "steptime/profile.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ROW_REPLACE                                                                                \
+    {                                                                                              \
+        CLI_REPLACE, CLI_FLAG, CLI_WORD_NONE, 0, "replace", NULL, NULL,                            \
+            "replace entries that are there already"                                               \
+    }
+
+static const cli_option list_options[] = {CLI_ROW_DB,     CLI_ROW_JSON,  CLI_ROW_CSV,
+                                          CLI_ROW_OUTPUT, CLI_ROW_COLOR, CLI_ROW_END};
+static const cli_option show_options[] = {CLI_ROW_DB, CLI_ROW_JSON, CLI_ROW_OUTPUT, CLI_ROW_COLOR,
+                                          CLI_ROW_END};
+static const cli_option export_options[] = {CLI_ROW_DB, CLI_ROW_OUTPUT, CLI_ROW_END};
+static const cli_option import_options[] = {CLI_ROW_DB, ROW_REPLACE, CLI_ROW_END};
+static const cli_option remove_options[] = {CLI_ROW_DB, CLI_ROW_END};
+
+static const cli_example list_examples[] = {
+    {"steptime profile list", "what was fitted or imported so far"},
+    {"steptime profile list --db shared.db --json", "another database, for a program"},
+    {NULL, NULL},
+};
+static const cli_example show_examples[] = {
+    {"steptime profile show my-cluster", "options, and the rows that they come from"},
+    {NULL, NULL},
+};
+static const cli_example export_examples[] = {
+    {"steptime profile export my-cluster -o my-cluster.json", "to send to someone"},
+    {NULL, NULL},
+};
+static const cli_example import_examples[] = {
+    {"steptime profile import my-cluster.json", "what someone has sent"},
+    {"steptime profile import my-cluster.json --replace", "a newer one"},
+    {NULL, NULL},
+};
+static const cli_example remove_examples[] = {
+    {"steptime profile remove my-cluster", "all of its entries"},
+    {NULL, NULL},
+};
+
+typedef struct profile_run {
+    cli_run *run;
+    st_profiles *profiles;
+    const st_profile *entries;
+    size_t count;
+} profile_run;
+
+static st_status open_profiles(profile_run *own, st_profiles_access access)
+{
+    return st_profiles_open(cli_value(own->run, CLI_DB), access, &own->profiles, own->run->errors);
+}
+
+/* The entries of the profiles that the command line names. */
+static st_status find_named(profile_run *own)
+{
+    cli_run *run = own->run;
+    st_profile *all = NULL;
+    size_t capacity = 0;
+    st_status status = open_profiles(own, ST_PROFILES_READ);
+    for (size_t i = 0; i < run->argument_count && status == ST_OK; i++) {
+        const st_profile *found = NULL;
+        size_t count = 0;
+        st_profile_filter filter = {.name = run->arguments[i]};
+        status = st_profiles_find(own->profiles, &filter, run->arena, &found, &count, run->errors);
+        if (status == ST_OK && count == 0)
+            status = st_profiles_unknown(own->profiles, run->arguments[i], run->errors);
+        if (status != ST_OK)
+            break;
+        st_profile *grown =
+            st_arena_grow(run->arena, all, sizeof *all, own->count + count, &capacity);
+        if (grown == NULL)
+            return ST_ERR_MEMORY;
+        all = grown;
+        memcpy(all + own->count, found, count * sizeof *all);
+        own->count += count;
+    }
+    own->entries = all;
+    return status;
+}
+
+static int end(profile_run *own, st_status status)
+{
+    st_profiles_close(own->profiles);
+    return cli_exit_code(own->run, status);
+}
+
+/* ---- list ---- */
+
+enum { NAME, PLUGIN, KIND, COLLECTIVE, RANKS, NODES, CLUSTER, FABRIC, NCCL, COLUMNS };
+
+static const char *const headings[COLUMNS] = {"profile", "plugin",  "kind",   "collective", "ranks",
+                                              "nodes",   "cluster", "fabric", "nccl"};
+
+typedef struct list_row {
+    const char *fields[COLUMNS];
+    char ranks[24];
+    char nodes[24];
+} list_row;
+
+static void make_row(const st_profile *entry, list_row *row)
+{
+    snprintf(row->ranks, sizeof row->ranks, "%zu", entry->ranks);
+    snprintf(row->nodes, sizeof row->nodes, "%zu", entry->nodes);
+    const char *const fields[COLUMNS] = {
+        [NAME] = entry->name,       [PLUGIN] = entry->plugin,
+        [KIND] = entry->kind,       [COLLECTIVE] = entry->collective,
+        [RANKS] = row->ranks,       [NODES] = row->nodes,
+        [CLUSTER] = entry->cluster, [FABRIC] = entry->fabric,
+        [NCCL] = entry->nccl,
+    };
+    memcpy(row->fields, fields, sizeof fields);
+}
+
+static void write_list_text(const profile_run *own)
+{
+    static const st_table_column columns[COLUMNS] = {[NAME] = {.ink = ST_INK_NAME},
+                                                     [RANKS] = {.right = true},
+                                                     [NODES] = {.right = true},
+                                                     [FABRIC] = {.elastic = true}};
+    cli_run *run = own->run;
+    st_paint paint = cli_paint(run);
+    if (own->count == 0) {
+        st_buffer_text(&run->result, "no profiles\n");
+        return;
+    }
+    st_table *table = st_table_create(run->arena, columns, COLUMNS);
+    if (table == NULL) {
+        run->result.failed = true;
+        return;
+    }
+    st_table_row(table, headings);
+    for (size_t i = 0; i < own->count; i++) {
+        list_row row;
+        make_row(&own->entries[i], &row);
+        st_table_row(table, row.fields);
+    }
+    st_table_write(table, &paint, 0, &run->result);
+}
+
+static void write_entry(const st_profile *entry, st_json *json)
+{
+    st_json_text(json, "name", entry->name);
+    st_json_text(json, "plugin", entry->plugin);
+    st_json_text(json, "kind", entry->kind);
+    st_json_text(json, "collective", entry->collective);
+    st_json_count(json, "ranks", entry->ranks);
+    st_json_count(json, "nodes", entry->nodes);
+    st_json_text(json, "cluster", entry->cluster);
+    st_json_text(json, "fabric", entry->fabric);
+    st_json_text(json, "nccl", entry->nccl);
+}
+
+static void open_json(st_json *json)
+{
+    st_json_open(json, NULL, '{');
+    st_json_count(json, "schema_version", ST_SCHEMA_VERSION);
+    st_json_text(json, "steptime", STEPTIME_VERSION);
+    st_json_open(json, "profiles", '[');
+}
+
+static void write_list(const profile_run *own)
+{
+    cli_run *run = own->run;
+    st_json json = {.buffer = &run->result};
+    if (cli_is_given(run, CLI_JSON)) {
+        open_json(&json);
+        for (size_t i = 0; i < own->count; i++) {
+            st_json_open_line(&json, NULL, '{');
+            write_entry(&own->entries[i], &json);
+            st_json_close(&json, '}');
+        }
+        st_json_close(&json, ']');
+        st_json_close(&json, '}');
+    } else if (cli_is_given(run, CLI_CSV)) {
+        st_csv_row(headings, COLUMNS, &run->result);
+        for (size_t i = 0; i < own->count; i++) {
+            list_row row;
+            make_row(&own->entries[i], &row);
+            st_csv_row(row.fields, COLUMNS, &run->result);
+        }
+    } else {
+        write_list_text(own);
+    }
+}
+
+/* A user who has stored nothing yet has no database. */
+static bool has_database(cli_run *run)
+{
+    const char *file = st_profiles_path(run->arena);
+    return cli_is_given(run, CLI_DB) || file == NULL || !st_profiles_available() ||
+           access(file, F_OK) == 0;
+}
+
+static int run_list(cli_run *run)
+{
+    profile_run own = {.run = run};
+    bool is_there = has_database(run);
+    st_status status = is_there ? open_profiles(&own, ST_PROFILES_READ) : ST_OK;
+    if (status == ST_OK && is_there)
+        status = st_profiles_find(own.profiles, &(st_profile_filter){0}, run->arena, &own.entries,
+                                  &own.count, run->errors);
+    if (status == ST_OK)
+        write_list(&own);
+    return end(&own, status);
+}
+
+/* ---- show ---- */
+
+/* The members of a payload or of a provenance; NULL where it is no map. */
+static const st_yaml_node *members(cli_run *run, const char *text, size_t length)
+{
+    const st_yaml_node *root = NULL;
+    if (length == 0 || st_yaml_parse("", text, length, run->arena, &root, NULL) != ST_OK ||
+        root->kind != ST_YAML_MAP)
+        return NULL;
+    return root;
+}
+
+static void show_members(cli_run *run, const char *title, const char *text, size_t length)
+{
+    static const st_table_column columns[] = {{.ink = ST_INK_NAME}, {.elastic = true}};
+    st_paint paint = cli_paint(run);
+    const st_yaml_node *map = members(run, text, length);
+    st_table *table = st_table_create(run->arena, columns, 2);
+    st_buffer_printf(&run->result, "  %s\n", title);
+    if (map == NULL) {
+        st_buffer_printf(&run->result, "    %zu bytes\n", length);
+        return;
+    }
+    for (size_t i = 0; table != NULL && i < map->count; i++) {
+        const st_yaml_node *value = map->items[i];
+        const char *const fields[] = {map->keys[i],
+                                      value->kind == ST_YAML_SCALAR ? value->text : "..."};
+        st_table_row(table, fields);
+    }
+    if (table != NULL)
+        st_table_write(table, &paint, 4, &run->result);
+    run->result.failed = run->result.failed || table == NULL;
+}
+
+static void show_entry(cli_run *run, const st_profile *entry)
+{
+    st_paint paint = cli_paint(run);
+    list_row row;
+    make_row(entry, &row);
+    st_paint_text(&paint, ST_INK_STRONG, entry->name, &run->result);
+    for (int i = PLUGIN; i < COLUMNS; i++) {
+        if (row.fields[i][0] == '\0' || strcmp(row.fields[i], "0") == 0)
+            continue;
+        st_buffer_printf(&run->result, ", %s ", headings[i]);
+        st_paint_text(&paint, ST_INK_PLAIN, row.fields[i], &run->result);
+    }
+    st_buffer_text(&run->result, "\n");
+    show_members(run, strcmp(entry->kind, ST_PROFILE_OPTIONS) == 0 ? "Options" : "Payload",
+                 entry->payload, entry->payload_bytes);
+    show_members(run, "Where it comes from", entry->provenance, strlen(entry->provenance));
+}
+
+static void show_json_members(cli_run *run, const char *key, const char *text, size_t length,
+                              st_json *json)
+{
+    const st_yaml_node *map = members(run, text, length);
+    st_json_open(json, key, '{');
+    for (size_t i = 0; map != NULL && i < map->count; i++)
+        st_json_text(json, map->keys[i],
+                     map->items[i]->kind == ST_YAML_SCALAR ? map->items[i]->text : NULL);
+    st_json_close(json, '}');
+}
+
+static void show_json(const profile_run *own)
+{
+    st_json json = {.buffer = &own->run->result};
+    open_json(&json);
+    for (size_t i = 0; i < own->count; i++) {
+        const st_profile *entry = &own->entries[i];
+        st_json_open(&json, NULL, '{');
+        write_entry(entry, &json);
+        st_json_count(&json, "payload_bytes", entry->payload_bytes);
+        show_json_members(own->run, "payload", entry->payload, entry->payload_bytes, &json);
+        show_json_members(own->run, "provenance", entry->provenance, strlen(entry->provenance),
+                          &json);
+        st_json_close(&json, '}');
+    }
+    st_json_close(&json, ']');
+    st_json_close(&json, '}');
+}
+
+static int run_show(cli_run *run)
+{
+    profile_run own = {.run = run};
+    st_status status = find_named(&own);
+    if (status == ST_OK && cli_is_given(run, CLI_JSON))
+        show_json(&own);
+    else if (status == ST_OK)
+        for (size_t i = 0; i < own.count; i++)
+            show_entry(run, &own.entries[i]);
+    return end(&own, status);
+}
+
+/* ---- export, import, remove ---- */
+
+static int run_export(cli_run *run)
+{
+    profile_run own = {.run = run};
+    st_status status = find_named(&own);
+    if (status == ST_OK)
+        st_profiles_export(own.entries, own.count, &run->result);
+    return end(&own, status);
+}
+
+static int run_import(cli_run *run)
+{
+    profile_run own = {.run = run};
+    st_source source = {0};
+    size_t stored = 0;
+    st_status status =
+        st_file_read_foreign(run->arguments[0], (st_place){0}, run->arena, &source, run->errors);
+    if (status == ST_OK)
+        status = open_profiles(&own, ST_PROFILES_WRITE);
+    if (status == ST_OK)
+        status = st_profiles_import(own.profiles,
+                                    &(st_profile_text){source.file, source.text, source.length},
+                                    cli_is_given(run, CLI_REPLACE), &stored, run->errors);
+    if (status == ST_OK)
+        st_buffer_printf(&run->result, "%zu %s stored\n", stored,
+                         stored == 1 ? "entry" : "entries");
+    return end(&own, status);
+}
+
+/* A database that is not there is not made for that. */
+static int run_remove(cli_run *run)
+{
+    profile_run own = {.run = run};
+    size_t removed = 0;
+    st_status status = open_profiles(&own, ST_PROFILES_READ);
+    st_profiles_close(own.profiles);
+    own.profiles = NULL;
+    if (status == ST_OK)
+        status = open_profiles(&own, ST_PROFILES_WRITE);
+    if (status == ST_OK)
+        status = st_profiles_remove(own.profiles, run->arguments[0], &removed, run->errors);
+    if (status == ST_OK)
+        st_buffer_printf(&run->result, "%zu %s removed\n", removed,
+                         removed == 1 ? "entry" : "entries");
+    return end(&own, status);
+}
+
+#define WHERE                                                                                      \
+    "The database is the file of --db, else $XDG_DATA_HOME/steptime/profiles.db, or "              \
+    "~/.local/share/steptime/profiles.db where that variable is not set. docs/profiles.md says "   \
+    "more."
+
+const cli_verb cli_verb_profile_list = {
+    .name = "profile list",
+    .arguments = "",
+    .summary = "list the profiles of a database",
+    .doc = "Shows what each profile holds for: plugin, collective, ranks, nodes, cluster, fabric "
+           "and version of NCCL.\n\n" WHERE,
+    .examples = list_examples,
+    .options = list_options,
+    .run = run_list,
+};
+
+const cli_verb cli_verb_profile_show = {
+    .name = "profile show",
+    .arguments = "NAME...",
+    .minimum = 1,
+    .maximum = SIZE_MAX,
+    .summary = "show what a profile holds and where it comes from",
+    .doc = "Shows the options that a profile gives to a plugin, the rows that they were fitted to, "
+           "and how far off these are.\n\n" WHERE,
+    .examples = show_examples,
+    .options = show_options,
+    .run = run_show,
+};
+
+const cli_verb cli_verb_profile_export = {
+    .name = "profile export",
+    .arguments = "NAME...",
+    .minimum = 1,
+    .maximum = SIZE_MAX,
+    .summary = "write profiles as a file to send to someone",
+    .doc = "Writes JSON that 'steptime profile import' reads.\n\n" WHERE,
+    .examples = export_examples,
+    .options = export_options,
+    .run = run_export,
+};
+
+const cli_verb cli_verb_profile_import = {
+    .name = "profile import",
+    .arguments = "FILE",
+    .minimum = 1,
+    .maximum = 1,
+    .words = {CLI_WORD_FILE, CLI_WORD_NONE},
+    .summary = "store profiles that someone has exported",
+    .doc = "Stores all entries of the file or, where one of them is there already, none; "
+           "--replace replaces these. FILE may be - for standard input.\n\n" WHERE,
+    .examples = import_examples,
+    .options = import_options,
+    .run = run_import,
+};
+
+const cli_verb cli_verb_profile_remove = {
+    .name = "profile remove",
+    .arguments = "NAME",
+    .minimum = 1,
+    .maximum = 1,
+    .summary = "remove a profile",
+    .doc = "Removes all entries of a profile.\n\n" WHERE,
+    .examples = remove_examples,
+    .options = remove_options,
+    .run = run_remove,
+};

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Profiles: what was measured or fitted once, kept under a name in a database of the user, so that
+ * jobs and plugins can use it again.
+ *
+ * A profile is one or more entries. An entry belongs to a plugin and a kind ("options": values for
+ * the plugin's own options; other kinds are the plugin's to define), says for which cluster,
+ * fabric, version of NCCL, collective, ranks and nodes it holds, carries a payload, and says where
+ * that comes from. Entries are told apart by all of these; a second one with the same key replaces
+ * the first.
+ *
+ * The database is one SQLite file: $XDG_DATA_HOME/steptime/profiles.db, or
+ * ~/.local/share/steptime/profiles.db where that variable is not set. Every change is one
+ * transaction: two programs may write at the same time, each waits for the other for a few seconds,
+ * and what fails changes nothing.
+ */
+#ifndef STEPTIME_PROFILE_H
+#define STEPTIME_PROFILE_H
+
+#include "steptime/arena.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    ST_PROFILE_MAX_BYTES = 1024 * 1024, /* of a payload */
+    ST_PROFILE_MAX_ENTRIES = 100000,    /* that one call reads */
+    ST_PROFILE_SCHEMA = 1               /* of the database that this library writes */
+};
+
+#define ST_PROFILE_OPTIONS "options"
+
+/* An entry. Texts are never NULL; "" and 0: any, or not known. */
+typedef struct st_profile {
+    const char *name; /* letters, digits, '.', '_' and '-'; not empty */
+    const char *kind;
+    const char *plugin;
+    const char *cluster;
+    const char *fabric;
+    const char *nccl; /* version */
+    const char *collective;
+    size_t ranks;
+    size_t nodes;
+    const void *payload; /* of kind "options": a JSON object of texts by name of the option */
+    size_t payload_bytes;
+    const char *provenance; /* a JSON object: rows that were used, date, errors */
+} st_profile;
+
+/* Which entries; NULL and 0: any. */
+typedef struct st_profile_filter {
+    const char *name;
+    const char *kind;
+    const char *plugin;
+    const char *collective;
+    size_t ranks;
+    size_t nodes;
+} st_profile_filter;
+
+/* The value of one option of a plugin, as a user would write it. */
+typedef struct st_profile_option {
+    const char *name;
+    const char *text;
+} st_profile_option;
+
+/* What a profile has for a job. */
+typedef struct st_profile_found {
+    const st_profile *entry;
+    const st_profile_option *options;
+    size_t count;
+} st_profile_found;
+
+/* A text to import. */
+typedef struct st_profile_text {
+    const char *file; /* names it in messages */
+    const char *text;
+    size_t length;
+} st_profile_text;
+
+typedef enum st_profiles_access {
+    ST_PROFILES_READ,
+    ST_PROFILES_WRITE /* makes the file, and its folder, where there is none */
+} st_profiles_access;
+
+typedef struct st_profiles st_profiles;
+
+/* The library was built with SQLite; where not, opening fails and says so. */
+ST_API bool st_profiles_available(void);
+
+/* The user's database; NULL where neither XDG_DATA_HOME nor HOME is set, or out of memory. */
+ST_API const char *st_profiles_path(st_arena *arena);
+
+/*
+ * Opens a database. `file` is copied, NULL: the user's. Refused: a file that is no database of
+ * profiles or of a newer schema, to read one that is not there, to write one that is read-only.
+ * Older schemas are brought up to date by the first one that writes. Not safe for two threads.
+ */
+ST_API st_status st_profiles_open(const char *file, st_profiles_access access,
+                                  st_profiles **profiles, st_errors *errors) ST_NODISCARD;
+ST_API void st_profiles_close(st_profiles *profiles); /* NULL is fine */
+
+/*
+ * Stores entries, all or none. Without `replace` an entry that is there already is refused.
+ */
+ST_API st_status st_profiles_put(st_profiles *profiles, const st_profile *entries, size_t count,
+                                 bool replace, st_errors *errors) ST_NODISCARD;
+
+/* Finds entries, sorted by name, plugin, collective, nodes and ranks; none is no error. */
+ST_API st_status st_profiles_find(st_profiles *profiles, const st_profile_filter *filter,
+                                  st_arena *arena, const st_profile **entries, size_t *count,
+                                  st_errors *errors) ST_NODISCARD;
+
+/* Removes all entries of a profile; ST_ERR_NAME, with the nearest one, where there are none. */
+ST_API st_status st_profiles_remove(st_profiles *profiles, const char *name, size_t *removed,
+                                    st_errors *errors) ST_NODISCARD;
+
+/* Adds the fault that there is no such profile, with the nearest name. */
+ST_API st_status st_profiles_unknown(st_profiles *profiles, const char *name, st_errors *errors);
+
+/* The options that an entry of kind "options" gives. */
+ST_API st_status st_profile_options(const st_profile *entry, st_arena *arena,
+                                    const st_profile_option **options, size_t *count,
+                                    st_errors *errors) ST_NODISCARD;
+
+/* Writes options as the payload of an entry. */
+ST_API void st_profile_write_options(const st_profile_option *options, size_t count,
+                                     st_buffer *buffer);
+
+/*
+ * The options that a profile has for a plugin: of the entries of that plugin, those that hold for
+ * the collective (or for any), and of these the one whose nodes and then ranks are nearest.
+ * `filter->name` and `filter->plugin` must be given; NULL as collective takes what there is, which
+ * must then be of one collective. ST_ERR_NAME where there is none, told with what the profile has
+ * instead.
+ */
+ST_API st_status st_profile_settings(const char *file, const st_profile_filter *filter,
+                                     st_arena *arena, st_profile_found *found,
+                                     st_errors *errors) ST_NODISCARD;
+
+/* Entries as a JSON text that st_profiles_import reads back. */
+ST_API void st_profiles_export(const st_profile *entries, size_t count, st_buffer *buffer);
+
+/* Stores the entries of such a text, all or none. */
+ST_API st_status st_profiles_import(st_profiles *profiles, const st_profile_text *text,
+                                    bool replace, size_t *stored, st_errors *errors) ST_NODISCARD;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

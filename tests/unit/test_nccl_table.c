@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tables of nccl-tests: headings of several versions, launchers' prefixes, rows that others write
+ * into, JSON and CSV, and what is refused. The logs are shaped like real ones, with numbers of
+ * their own.
+ */
+#include "base_support.h"
+
+#include "import/json_tree.h"
+#include "profile/nccl_table.h"
+
+#define DEVICES(prefix)                                                                            \
+    prefix                                                                                         \
+        "# nccl-tests version 2.13.9 nccl-headers=22203 nccl-library=22203\n" prefix               \
+        "# Using devices\n" prefix                                                                 \
+        "#  Rank  0 Group  0 Pid  91711 on node-a device  0 [0x07] NVIDIA H100 80GB HBM3\n" prefix \
+        "#  Rank  1 Group  0 Pid  91712 on node-a device  1 [0x0b] NVIDIA H100 80GB HBM3\n" prefix \
+        "#  Rank  2 Group  0 Pid  71711 on node-b device  0 [0x07] NVIDIA H100 80GB HBM3\n" prefix \
+        "#  Rank  3 Group  0 Pid  71712 on node-b device  1 [0x0b] NVIDIA H100 80GB HBM3\n"
+#define HEADING(prefix)                                                                            \
+    prefix "#                                                     out-of-place      "              \
+           "in-place\n" prefix                                                                     \
+           "#  size  count  type  redop  root  time  algbw  busbw #wrong  time  algbw  busbw "     \
+           "#wrong\n" prefix "#   (B)  (elements)  (us)  (GB/s)  (GB/s)  (us)  (GB/s)  (GB/s)\n"
+#define START "$ ./build/all_reduce_perf -b 8 -e 4M -f 2\n" DEVICES("") HEADING("")
+#define ROW   "  1048576   262144  float  sum  -1  58.35  17.97  26.96  0  58.11  18.04  27.07  0\n"
+#define END   "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 21.9\n"
+
+typedef struct table_case {
+    st_arena *arena;
+    st_errors *errors;
+    st_nccl_request request;
+    st_nccl_table *tables;
+    size_t count;
+    st_status status;
+} table_case;
+
+static table_case *read_as(const char *file, const char *text, st_nccl_request request)
+{
+    table_case *with = calloc(1, sizeof *with);
+    assert_non_null(with);
+    with->arena = st_arena_create();
+    with->errors = st_errors_create();
+    with->request = request;
+    st_nccl_input input = {file, text, strlen(text)};
+    with->status = st_nccl_read(&with->request, &input, with->arena, &with->tables, &with->count,
+                                with->errors);
+    return with;
+}
+
+static void end(table_case *with)
+{
+    st_errors_destroy(with->errors);
+    st_arena_destroy(with->arena);
+    free(with);
+}
+
+static table_case *read_good(const char *text)
+{
+    table_case *with = read_as("some.log", text, (st_nccl_request){.buffers = ST_NCCL_ANY});
+    if (with->status != ST_OK)
+        fail_msg("%s", said(with->errors));
+    return with;
+}
+
+static void expect_refused(const char *text, st_nccl_request request, const char *words)
+{
+    table_case *with = read_as("some.log", text, request);
+    const char *all = said(with->errors);
+    if (with->status == ST_OK || strstr(all, words) == NULL)
+        fail_msg("status %d, expected '%s':\n%s", with->status, words, all);
+    assert_null(with->tables);
+    end(with);
+}
+
+static const st_nccl_request any = {.buffers = ST_NCCL_ANY};
+
+static void expect_row(const st_nccl_row *row, double size, double out_us, double in_us)
+{
+    assert_same_double(row->size_bytes, size);
+    assert_same_double(row->time_s[0], out_us * 1e-6);
+    assert_same_double(row->time_s[1], in_us * 1e-6);
+}
+
+/* ---- what a log says ---- */
+
+static void a_log_says_what_it_measures(void **state)
+{
+    (void)state;
+    table_case *with = read_good(START ROW END);
+    const st_nccl_table *table = &with->tables[0];
+    assert_int_equal(with->count, 1);
+    assert_string_equal(table->collective, "all_reduce");
+    assert_int_equal(table->ranks, 4);
+    assert_int_equal(table->nodes, 2);
+    assert_string_equal(table->gpu, "NVIDIA H100 80GB HBM3");
+    assert_string_equal(table->version, "2.22.3");
+    assert_int_equal(table->buffers, ST_NCCL_OUT_OF_PLACE);
+    assert_int_equal(table->row_count, 1);
+    expect_row(&table->rows[0], 1048576, 58.35, 58.11);
+    assert_int_equal(table->rows[0].line, 11);
+    end(with);
+}
+
+static void prefixes_of_launchers_are_skipped(void **state)
+{
+    (void)state;
+    table_case *with = read_good("all_reduce_perf\n" DEVICES("[1,0]<stdout>:") HEADING(
+        "[1,0]<stdout>:") "[1,0]<stdout>:" ROW "2025-03-04T10:11:12.345Z 0: " ROW
+                          "[1,0]<stdout>:8589934592 2147483648 float sum -1 123456 69.58 104.4 0 "
+                          "123450 "
+                          "69.58 104.4 N/A\n");
+    assert_int_equal(with->tables[0].nodes, 2);
+    assert_int_equal(with->tables[0].row_count, 3);
+    expect_row(&with->tables[0].rows[1], 1048576, 58.35, 58.11);
+    expect_row(&with->tables[0].rows[2], 8589934592.0, 123456, 123450);
+    end(with);
+}
+
+static void older_headings_lack_columns(void **state)
+{
+    (void)state;
+    table_case *with =
+        read_good("NCCL version 2.4.6+cuda10.1\n# reduce_scatter_perf\n# Using devices\n"
+                  "#   Rank  0 Pid  7 on one device  0 [0x00] Tesla V100-SXM2-16GB\n"
+                  "#   Rank  1 Pid  7 on one device  1 [0x00] Tesla V100-SXM2-16GB\n"
+                  "#  size  count  type  redop  time  algbw  busbw  error  time  algbw  busbw  "
+                  "error\n"
+                  "  524288  65536  float  sum  23.85  21.98  10.99  2e-07  23.91  21.93  10.96  "
+                  "2e-07\n");
+    assert_string_equal(with->tables[0].collective, "reduce_scatter");
+    assert_string_equal(with->tables[0].version, "2.4.6");
+    assert_string_equal(with->tables[0].gpu, "Tesla V100-SXM2-16GB");
+    expect_row(&with->tables[0].rows[0], 524288, 23.85, 23.91);
+    end(with);
+}
+
+/* The operation, and in some versions the root, is left blank where there is none. */
+static void operation_and_root_may_be_blank(void **state)
+{
+    (void)state;
+    table_case *with = read_good("all_gather_perf\n" DEVICES("") HEADING(
+        "") "  1048576  65536  float  58.35  17.97  26.96  0  58.11  18.04  "
+            "27.07  0\n"
+            "  2097152  65536  float  none  -1  88.35  23.74  26.96  0  88.11 "
+            " 23.80  27.07  0\n"
+            "  4194304  65536  float  -1  188.3  22.27  26.96  0  188.1  "
+            "22.30  27.07  0\n");
+    assert_int_equal(with->tables[0].row_count, 3);
+    expect_row(&with->tables[0].rows[0], 1048576, 58.35, 58.11);
+    expect_row(&with->tables[0].rows[1], 2097152, 88.35, 88.11);
+    expect_row(&with->tables[0].rows[2], 4194304, 188.3, 188.1);
+    end(with);
+}
+
+static void timestamps_and_iterations_are_skipped(void **state)
+{
+    (void)state;
+    table_case *with = read_good("all_reduce_perf\n" DEVICES(
+        "") "#  size  count  type  redop  root  time  algbw  busbw #wrong i_min i_max i_p99 i_cv% "
+            "time  algbw  busbw #wrong i_min i_max i_p99 i_cv% timestamp\n"
+            "  1048576 262144 float sum -1 58.35 17.97 26.96 0 57.1 59.2 59.1 1.23 58.11 18.04 "
+            "27.07 0 56.9 59.9 59.8 1.25 2026-03-04 10:11:12\n");
+    assert_int_equal(with->tables[0].row_count, 1);
+    expect_row(&with->tables[0].rows[0], 1048576, 58.35, 58.11);
+    end(with);
+}
+
+static void two_tables_of_a_collective_are_two(void **state)
+{
+    (void)state;
+    table_case *with =
+        read_good(START ROW END
+                  "# Using devices\n"
+                  "#  Rank  0 Group  0 Pid  7 on one device  0 [0x00] A100\n"
+                  "#  Rank  1 Group  0 Pid  7 on one device  1 [0x00] A100\n" HEADING("") ROW END);
+    assert_int_equal(with->count, 2);
+    assert_int_equal(with->tables[0].ranks, 4);
+    assert_int_equal(with->tables[1].ranks, 2);
+    assert_int_equal(with->tables[1].nodes, 1);
+    end(with);
+}
+
+/* Groups of a split communicator do the same at the same time. */
+static void groups_are_communicators(void **state)
+{
+    (void)state;
+    table_case *with =
+        read_good("all_reduce_perf\n# Using devices\n"
+                  "#  Rank  0 Group  0 Pid  1 on a device  0 [0x07] A100\n"
+                  "#  Rank  0 Group  1 Pid  2 on a device  1 [0x0b] A100\n"
+                  "#  Rank  1 Group  0 Pid  3 on b device  0 [0x07] A100\n"
+                  "#  Rank  1 Group  1 Pid  4 on b device  1 [0x0b] A100\n" HEADING("") ROW);
+    assert_int_equal(with->tables[0].ranks, 2);
+    assert_int_equal(with->tables[0].nodes, 2);
+    end(with);
+}
+
+/* ---- broken rows ---- */
+
+static void rows_in_pieces_are_put_together(void **state)
+{
+    (void)state;
+    table_case *with = read_good(
+        START "     1024     256  float  sum  -1node-b:71:72 [1] NCCL INFO Channel 00/0 : 3 -> 0\n"
+              "[1,0]<stdout>:  18.25  0.06  0.08  0  18.31  0.06  0.08  0\n"
+              "  1048576  262144  float  sum  -1\n"
+              "  58.35  17.97  26.96  0\n"
+              "node-a:1:2 [0] NCCL INFO 8 coll channels, 0 nvls channels\n"
+              "  58.11  18.04  27.07  N/A\n"
+              "  2097152  524288  float  sum  -1 NCCL WARN slow 88.35 23.74 35.61 0 88.11 23.80 "
+              "35.70 0\n" END);
+    const st_nccl_table *table = &with->tables[0];
+    assert_int_equal(table->row_count, 3);
+    expect_row(&table->rows[0], 1024, 18.25, 18.31);
+    expect_row(&table->rows[1], 1048576, 58.35, 58.11);
+    expect_row(&table->rows[2], 2097152, 88.35, 88.11);
+    assert_int_equal(table->left_out, 0);
+    end(with);
+}
+
+static void broken_rows_are_left_out_with_a_warning(void **state)
+{
+    (void)state;
+    table_case *with = read_good(START "  1024  256  float  sum  -1\n" ROW
+                                       /* digits of two rows in one number */
+                                       "  2097152  524288  float  sum  -1  8835.35  23.74  35.61  "
+                                       "0  88.11  23.80  35.70  0\n" END);
+    assert_int_equal(with->tables[0].row_count, 1);
+    assert_int_equal(with->tables[0].left_out, 2);
+    assert_contains(said(with->errors),
+                    "some.log:11: warning: 2 broken rows are left out, the first one here");
+    end(with);
+}
+
+/* Half of a row in the middle of a log still has its times out of place. */
+static void half_a_row_counts(void **state)
+{
+    (void)state;
+    table_case *with =
+        read_good(START "  524288  131072  float  sum  -1  38.35  13.67  20.51  0\n" ROW END);
+    assert_int_equal(with->tables[0].row_count, 2);
+    assert_same_double(with->tables[0].rows[0].time_s[0], 38.35e-6);
+    assert_true(isnan(with->tables[0].rows[0].time_s[1]));
+    end(with);
+}
+
+static void a_replay_has_only_the_second_block(void **state)
+{
+    (void)state;
+    table_case *with = read_good(START "  1048576  262144  float  sum  -1                          "
+                                       "        58.11  18.04  27.07  0\n" END);
+    assert_int_equal(with->tables[0].buffers, ST_NCCL_IN_PLACE);
+    assert_true(isnan(with->tables[0].rows[0].time_s[0]));
+    assert_same_double(with->tables[0].rows[0].time_s[1], 58.11e-6);
+    end(with);
+}
+
+/* ---- which rows ---- */
+
+static void buffers_are_chosen(void **state)
+{
+    (void)state;
+    table_case *with =
+        read_as("some.log", START ROW, (st_nccl_request){.buffers = ST_NCCL_IN_PLACE});
+    assert_int_equal(with->status, ST_OK);
+    assert_same_double(st_nccl_time(&with->tables[0], &with->tables[0].rows[0]), 58.11e-6);
+    end(with);
+    expect_refused(START "  1048576  262144  float  sum  -1  58.35  17.97  26.96  0  N/A  N/A  N/A "
+                         " N/A\n",
+                   (st_nccl_request){.buffers = ST_NCCL_IN_PLACE},
+                   "some.log:9: error: the table has no times in place");
+}
+
+/* Less than an element per rank is rounded down to nothing. */
+static void rows_without_a_size_are_left_out(void **state)
+{
+    (void)state;
+    table_case *with =
+        read_good(START "  0  0  float  sum  -1  0.15  0.00  0.00  0  0.14  0.00  0.00  0\n" ROW);
+    assert_int_equal(with->tables[0].row_count, 1);
+    assert_int_equal(with->tables[0].left_out, 1);
+    end(with);
+}
+
+static void the_collective_may_stand_in_the_name(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *file;
+        const char *collective;
+    } cases[] = {{"logs/h100_alltoall_16.log", "all_to_all"},
+                 {"reduce_scatter.txt", "reduce_scatter"},
+                 {"x-sendrecv_perf.out", "send_recv"},
+                 {"run/AllGather.txt", "all_gather"}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        table_case *with = read_as(cases[i].file, DEVICES("") HEADING("") ROW, any);
+        assert_int_equal(with->status, ST_OK);
+        assert_string_equal(with->tables[0].collective, cases[i].collective);
+        end(with);
+    }
+    expect_refused(DEVICES("") HEADING("") ROW, any, "give --collective");
+}
+
+static void requests_fill_in_what_is_missing(void **state)
+{
+    (void)state;
+    st_nccl_request request = {
+        .collective = "broadcast", .ranks = 24, .nodes = 3, .buffers = ST_NCCL_ANY};
+    table_case *with = read_as("some.log", HEADING("") ROW, request);
+    assert_int_equal(with->status, ST_OK);
+    assert_string_equal(with->tables[0].collective, "broadcast");
+    assert_int_equal(with->tables[0].ranks, 24);
+    assert_int_equal(with->tables[0].nodes, 3);
+    end(with);
+}
+
+static void one_of_several_collectives_is_chosen(void **state)
+{
+    (void)state;
+    static const char text[] =
+        START ROW END "# Collective test starting: all_gather_perf\n" HEADING(
+            "") "  2097152  524288  float  none  -1  88.35  23.74  35.61  0  88.11  23.80  35.70  "
+                "0\n" END;
+    st_nccl_request request = {.collective = "all_gather", .buffers = ST_NCCL_ANY};
+    table_case *with = read_as("some.log", text, request);
+    assert_int_equal(with->status, ST_OK);
+    assert_int_equal(with->count, 1);
+    assert_same_double(with->tables[0].rows[0].size_bytes, 2097152);
+    end(with);
+    expect_refused(text, any,
+                   "some.log:16: error: a table of all_gather behind one of all_reduce (line 9); "
+                   "choose one with --collective");
+    request.collective = "broadcast";
+    expect_refused(text, request, "no table of broadcast: found all_reduce");
+}
+
+/* ---- refusals ---- */
+
+static void logs_that_are_none_are_refused(void **state)
+{
+    (void)state;
+    expect_refused("", any, "some.log: error: no table of nccl-tests");
+    expect_refused("hello\n\n# size matters\n", any, "no table of nccl-tests");
+    expect_refused(START END, any, "some.log:9: error: the table has no rows with a size");
+}
+
+static void logs_that_end_inside_of_a_row_are_refused(void **state)
+{
+    (void)state;
+    static const char text[] = START ROW ROW;
+    /* behind the type of the last row, and up to its last value */
+    for (size_t cut = 4; cut + 30 < sizeof ROW; cut++) {
+        char *copy = strdup(text);
+        copy[sizeof text - 1 - cut] = '\0';
+        table_case *with = read_as("some.log", copy, any);
+        assert_int_equal(with->status, ST_ERR_SYNTAX);
+        assert_contains(said(with->errors), "some.log:12: error: the log ends inside of a row");
+        end(with);
+        free(copy);
+    }
+}
+
+static void impossible_rows_are_refused(void **state)
+{
+    (void)state;
+    expect_refused(START "  1024  256  float  sum  -1  0.00  0.06  0.08  0  18.31  0.06  0.08  0\n",
+                   any, "some.log:11: error: the time out of place is not one: found 0 us");
+    expect_refused(START "  1024  256  float  sum  -1  18.25  0.06  0.08  0  0.00  0.06  0.08  0\n",
+                   any, "the time in place is not one");
+    expect_refused(START "  4611686018427387904  256  float  sum  -1  18.25  0.06  0.08  0  18.31  "
+                         "0.06  0.08  0\n",
+                   any,
+                   "some.log:11: error: the size is more than any machine holds: found "
+                   "4.611686018427388e18 B, expected at most 2^50 B");
+}
+
+static void impossible_machines_are_refused(void **state)
+{
+    (void)state;
+    st_nccl_request uneven = {.ranks = 16, .nodes = 3, .buffers = ST_NCCL_ANY};
+    expect_refused(START ROW, uneven,
+                   "the number of ranks is not a multiple of that per node: found 16 ranks on 3 "
+                   "nodes");
+    expect_refused("all_reduce_perf\n" HEADING("") ROW, any, "give --ranks and --nodes");
+    expect_refused("all_reduce_perf\n# Using devices\n"
+                   "#  Rank  0 Group  0 Pid  1 on a device  0 [0x07] A100\n" HEADING("") ROW,
+                   any, "a table of one rank");
+    expect_refused("all_reduce_perf\n# Using devices\n"
+                   "#  Rank  0 Group  0 Pid  1 on a device  0 [0x07] A100\n"
+                   "#  Rank  3 Group  0 Pid  1 on a device  1 [0x07] A100\n" HEADING("") ROW,
+                   any, "the list of devices is broken: found 2 of ranks 0 to 3");
+    expect_refused("all_reduce_perf\n# Using devices\n"
+                   "#  Rank  0 Group  0 Pid  1 on a device  0 [0x07] A100\n"
+                   "#  Rank  1 Group  0 Pid  1 on a device  1 [0x07] A100\n"
+                   "#  Rank  2 Group  0 Pid  1 on b device  0 [0x07] A100\n" HEADING("") ROW,
+                   any, "nodes have different numbers of ranks: found 2 on a and 1 on b");
+}
+
+/* ---- CSV ---- */
+
+#define CSV_START                                                                                  \
+    "# gpus: H100\n# nodes: 2\n# ranks: 16\n# nccl: 2.23.4\n# interconnect: 8x400 Gbit/s\n"        \
+    "# collective: all_gather_perf\n"
+#define CSV_HEADING "size_bytes,count,type,redop,time_us,algbw_GBps,busbw_GBps\n"
+
+static void csv_is_read(void **state)
+{
+    (void)state;
+    table_case *with = read_good(CSV_START CSV_HEADING "0,0,float,none,12.1,0.00,0.00\n"
+                                                       "1048576,1,float,none,58.35,17.97,16.85\n");
+    const st_nccl_table *table = &with->tables[0];
+    assert_string_equal(table->collective, "all_gather");
+    assert_int_equal(table->ranks, 16);
+    assert_int_equal(table->nodes, 2);
+    assert_string_equal(table->version, "2.23.4");
+    assert_string_equal(table->fabric, "8x400 Gbit/s");
+    assert_int_equal(table->row_count, 1);
+    assert_int_equal(table->left_out, 1);
+    expect_row(&table->rows[0], 1048576, 58.35, NOT_A_NUMBER);
+    assert_int_equal(table->rows[0].line, 9);
+    end(with);
+}
+
+static void csv_of_results_in_place(void **state)
+{
+    (void)state;
+    table_case *with = read_good(CSV_START "# placement: in-place\n" CSV_HEADING
+                                           "1048576,1,float,none,58.35,17.97,16.85\n");
+    assert_int_equal(with->tables[0].buffers, ST_NCCL_IN_PLACE);
+    assert_same_double(with->tables[0].rows[0].time_s[1], 58.35e-6);
+    end(with);
+    with = read_good(CSV_START "size,time,in_place_time_us\n1048576,58.35,58.11\n");
+    expect_row(&with->tables[0].rows[0], 1048576, 58.35, 58.11);
+    end(with);
+}
+
+static void bad_csv_is_refused(void **state)
+{
+    (void)state;
+    expect_refused(CSV_START CSV_HEADING "1048576,1,float,none,58.", any, "some.log:8:");
+    expect_refused(CSV_START CSV_HEADING "1048576,1,float,none,fast,17.97,16.85\n", any,
+                   "some.log:8: error: no number in column time_us: found 'fast'");
+    expect_refused(CSV_START CSV_HEADING "1.5,1,float,none,58.35,17.97,16.85\n", any,
+                   "the size is no whole number of bytes");
+    expect_refused(CSV_START "size_bytes,count\n8,2\n", any,
+                   "some.log:7: error: the table lacks a column");
+    expect_refused("# ranks: many\n# nodes: 0\n" CSV_HEADING, any,
+                   "some.log:1: error: no number of ranks: found 'many'");
+    expect_refused("# collective: all_nothing\n" CSV_HEADING, any, "unknown collective");
+}
+
+/* ---- JSON ---- */
+
+#define JSON_START                                                                                 \
+    "{\"version\": 2, \"args\": [\"/opt/build/all_reduce_perf\", \"-J\", \"x\"],\n"                \
+    "\"env\": [\"A=b\"], \"nccl_version\": 22809,\n"                                               \
+    "\"config\": {\"ngpus\": 1, \"devices\": [\n"                                                  \
+    "{\"rank\": 0, \"group\": 0, \"hostname\": \"a\", \"device_info\": \"NVIDIA B200\"},\n"        \
+    "{\"rank\": 1, \"group\": 0, \"hostname\": \"b\", \"device_info\": \"NVIDIA B200\"}]},\n"
+
+static void json_is_read(void **state)
+{
+    (void)state;
+    if (!st_json_available())
+        skip();
+    table_case *with = read_good(
+        JSON_START "\"results\": [\n"
+                   "{\"size\": 1048576, \"count\": 262144, \"type\": \"float\", \"root\": \"-1\",\n"
+                   "\"out_of_place\": {\"time\": 58.351234, \"alg_bw\": 17.97, \"nwrong\": 0.0},\n"
+                   "\"in_place\": {\"time\": 58.113211, \"alg_bw\": 18.04, \"nwrong\": null}},\n"
+                   "{\"size\": 2097152, \"out_of_place\": null,\n"
+                   "\"in_place\": {\"cpu_time\": 88.113211}}]}\n");
+    const st_nccl_table *table = &with->tables[0];
+    assert_string_equal(table->collective, "all_reduce");
+    assert_string_equal(table->version, "2.28.9");
+    assert_int_equal(table->ranks, 2);
+    assert_int_equal(table->nodes, 2);
+    assert_string_equal(table->gpu, "NVIDIA B200");
+    assert_int_equal(table->row_count, 1);
+    assert_int_equal(table->left_out, 1); /* has no time out of place */
+    expect_row(&table->rows[0], 1048576, 58.351234, 58.113211);
+    end(with);
+}
+
+static void bad_json_is_refused(void **state)
+{
+    (void)state;
+    if (!st_json_available())
+        skip();
+    expect_refused(JSON_START "\"results\": [{\"size\": 1048576, \"out_of_pl", any, "some.log:");
+    expect_refused(JSON_START "\"results\": [{\"count\": 1}]}", any, "a result without a size");
+    expect_refused("{\"results\": 3}", any, "no table of nccl-tests");
+    expect_refused("{\"config\": {\"devices\": [{\"rank\": -1}]}, \"results\": []}", any,
+                   "a device without a rank");
+}
+
+/* ---- names ---- */
+
+static void collectives_have_several_names(void **state)
+{
+    (void)state;
+    static const char *const good[][2] = {{"all_reduce_perf", "all_reduce"},
+                                          {"AllReduce", "all_reduce"},
+                                          {"bcast", "broadcast"},
+                                          {"alltoall_perf", "all_to_all"},
+                                          {"send-recv", "send_recv"}};
+    static const char *const bad[] = {"", "_perf", "hypercube_perf", "allreduces",
+                                      "a_very_long_name_that_is_not_a_collective_at_all"};
+    for (size_t i = 0; i < COUNT(good); i++)
+        assert_string_equal(st_nccl_collective(good[i][0], strlen(good[i][0])), good[i][1]);
+    for (size_t i = 0; i < COUNT(bad); i++)
+        assert_null(st_nccl_collective(bad[i], strlen(bad[i])));
+    assert_string_equal(st_nccl_collective_at(0), "all_reduce");
+    assert_null(st_nccl_collective_at(9));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_log_says_what_it_measures),
+        cmocka_unit_test(prefixes_of_launchers_are_skipped),
+        cmocka_unit_test(older_headings_lack_columns),
+        cmocka_unit_test(operation_and_root_may_be_blank),
+        cmocka_unit_test(timestamps_and_iterations_are_skipped),
+        cmocka_unit_test(two_tables_of_a_collective_are_two),
+        cmocka_unit_test(groups_are_communicators),
+        cmocka_unit_test(rows_in_pieces_are_put_together),
+        cmocka_unit_test(broken_rows_are_left_out_with_a_warning),
+        cmocka_unit_test(half_a_row_counts),
+        cmocka_unit_test(a_replay_has_only_the_second_block),
+        cmocka_unit_test(buffers_are_chosen),
+        cmocka_unit_test(rows_without_a_size_are_left_out),
+        cmocka_unit_test(the_collective_may_stand_in_the_name),
+        cmocka_unit_test(requests_fill_in_what_is_missing),
+        cmocka_unit_test(one_of_several_collectives_is_chosen),
+        cmocka_unit_test(logs_that_are_none_are_refused),
+        cmocka_unit_test(logs_that_end_inside_of_a_row_are_refused),
+        cmocka_unit_test(impossible_rows_are_refused),
+        cmocka_unit_test(impossible_machines_are_refused),
+        cmocka_unit_test(csv_is_read),
+        cmocka_unit_test(csv_of_results_in_place),
+        cmocka_unit_test(bad_csv_is_refused),
+        cmocka_unit_test(json_is_read),
+        cmocka_unit_test(bad_json_is_refused),
+        cmocka_unit_test(collectives_have_several_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

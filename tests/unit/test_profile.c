@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The database of profiles: what goes in comes out, whole or not at all, with two processes that
+ * write at once, and files that are something else.
+ */
+#define _DEFAULT_SOURCE
+#include "base_support.h"
+
+#include "steptime/profile.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef struct profile_case {
+    char folder[64];
+    char file[96];
+    st_arena *arena;
+    st_errors *errors;
+    st_profiles *profiles;
+} profile_case;
+
+static int begin(void **state)
+{
+    profile_case *with = calloc(1, sizeof *with);
+    if (with == NULL)
+        return -1;
+    *state = with;
+    strcpy(with->folder, "/tmp/steptime-profiles-XXXXXX");
+    if (mkdtemp(with->folder) == NULL)
+        return -1;
+    snprintf(with->file, sizeof with->file, "%s/profiles.db", with->folder);
+    with->arena = st_arena_create();
+    with->errors = st_errors_create();
+    return with->arena != NULL && with->errors != NULL ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    profile_case *with = *state;
+    char command[128];
+    st_profiles_close(with->profiles);
+    st_errors_destroy(with->errors);
+    st_arena_destroy(with->arena);
+    snprintf(command, sizeof command, "rm -rf '%s'", with->folder);
+    int code = system(command);
+    free(with);
+    return code;
+}
+
+static void open_for(profile_case *with, st_profiles_access access)
+{
+    st_profiles_close(with->profiles);
+    with->profiles = NULL;
+    st_status status = st_profiles_open(with->file, access, &with->profiles, with->errors);
+    if (status != ST_OK)
+        fail_msg("%s", said(with->errors));
+}
+
+static void expect_unopened(profile_case *with, st_profiles_access access, const char *words)
+{
+    st_profiles_close(with->profiles);
+    with->profiles = NULL;
+    assert_true(st_profiles_open(with->file, access, &with->profiles, with->errors) != ST_OK);
+    assert_null(with->profiles);
+    assert_contains(said(with->errors), words);
+}
+
+static st_profile entry_of(const char *name, const char *collective, size_t ranks, size_t nodes)
+{
+    static const char payload[] = "{\"latency\": \"4.385 us\", \"bandwidth\": \"92.7 GB/s\"}";
+    return (st_profile){.name = name,
+                        .kind = ST_PROFILE_OPTIONS,
+                        .plugin = "alpha-beta",
+                        .cluster = "site-a",
+                        .fabric = "HDR",
+                        .nccl = "2.22.3",
+                        .collective = collective,
+                        .ranks = ranks,
+                        .nodes = nodes,
+                        .payload = payload,
+                        .payload_bytes = sizeof payload - 1,
+                        .provenance = "{\"rows\": 26}"};
+}
+
+static void put(profile_case *with, st_profile entry)
+{
+    assert_int_equal(st_profiles_put(with->profiles, &entry, 1, false, with->errors), ST_OK);
+}
+
+static size_t count_of(profile_case *with, st_profile_filter filter)
+{
+    const st_profile *entries = NULL;
+    size_t count = 0;
+    assert_int_equal(
+        st_profiles_find(with->profiles, &filter, with->arena, &entries, &count, with->errors),
+        ST_OK);
+    return count;
+}
+
+/* ---- what goes in comes out ---- */
+
+static void entries_come_back(void **state)
+{
+    profile_case *with = *state;
+    const st_profile *entries = NULL;
+    size_t count = 0;
+    open_for(with, ST_PROFILES_WRITE);
+    put(with, entry_of("far", "all_reduce", 64, 8));
+    put(with, entry_of("far", "all_reduce", 16, 2));
+    put(with, entry_of("far", "all_gather", 16, 2));
+    put(with, entry_of("another", "all_reduce", 16, 2));
+    open_for(with, ST_PROFILES_READ);
+    assert_int_equal(count_of(with, (st_profile_filter){0}), 4);
+    assert_int_equal(count_of(with, (st_profile_filter){.name = "far"}), 3);
+    assert_int_equal(count_of(with, (st_profile_filter){.name = "nosuch"}), 0);
+    assert_int_equal(count_of(with, (st_profile_filter){.ranks = 64, .nodes = 8}), 1);
+    st_profile_filter filter = {.name = "far", .collective = "all_reduce"};
+    assert_int_equal(
+        st_profiles_find(with->profiles, &filter, with->arena, &entries, &count, with->errors),
+        ST_OK);
+    assert_int_equal(count, 2);
+    assert_int_equal(entries[0].nodes, 2); /* sorted */
+    assert_int_equal(entries[1].nodes, 8);
+    assert_string_equal(entries[0].cluster, "site-a");
+    assert_string_equal(entries[0].fabric, "HDR");
+    assert_string_equal(entries[0].nccl, "2.22.3");
+    assert_string_equal(entries[0].provenance, "{\"rows\": 26}");
+    assert_memory_equal(entries[0].payload, "{\"latency\"", 10);
+}
+
+static void keys_are_unique(void **state)
+{
+    profile_case *with = *state;
+    open_for(with, ST_PROFILES_WRITE);
+    st_profile two[] = {entry_of("far", "all_gather", 16, 2), entry_of("far", "all_reduce", 16, 2)};
+    put(with, two[1]);
+    assert_int_equal(st_profiles_put(with->profiles, two, 2, false, with->errors), ST_ERR_NAME);
+    assert_contains(said(with->errors),
+                    "there is already a profile 'far' of alpha-beta for all_reduce on 16 ranks and "
+                    "2 nodes; --replace replaces it");
+    assert_int_equal(count_of(with, (st_profile_filter){0}), 1); /* not the first of them either */
+    two[1].provenance = "{\"rows\": 27}";
+    assert_int_equal(st_profiles_put(with->profiles, two, 2, true, with->errors), ST_OK);
+    assert_int_equal(count_of(with, (st_profile_filter){0}), 2);
+}
+
+static void bytes_come_back(void **state)
+{
+    profile_case *with = *state;
+    static const unsigned char bytes[] = {0, 1, 2, 255, 0, 254, 7};
+    const st_profile *entries = NULL;
+    size_t count = 0;
+    st_profile entry = entry_of("blob", "", 0, 0);
+    entry.kind = "overlap-model";
+    entry.payload = bytes;
+    open_for(with, ST_PROFILES_WRITE);
+    for (size_t length = 0; length <= sizeof bytes; length++) {
+        st_buffer text = {0};
+        size_t stored = 0;
+        entry.payload_bytes = length;
+        assert_int_equal(st_profiles_put(with->profiles, &entry, 1, true, with->errors), ST_OK);
+        st_profiles_export(&entry, 1, &text);
+        assert_int_equal(st_profiles_import(with->profiles,
+                                            &(st_profile_text){"x", text.data, text.length}, true,
+                                            &stored, with->errors),
+                         ST_OK);
+        st_buffer_free(&text);
+        assert_int_equal(stored, 1);
+        assert_int_equal(st_profiles_find(with->profiles, &(st_profile_filter){.name = "blob"},
+                                          with->arena, &entries, &count, with->errors),
+                         ST_OK);
+        assert_int_equal(entries[0].payload_bytes, length);
+        assert_memory_equal(entries[0].payload, bytes, length);
+    }
+}
+
+static void profiles_are_removed(void **state)
+{
+    profile_case *with = *state;
+    size_t removed = 0;
+    open_for(with, ST_PROFILES_WRITE);
+    put(with, entry_of("far", "all_reduce", 64, 8));
+    put(with, entry_of("far", "all_reduce", 16, 2));
+    put(with, entry_of("near", "all_reduce", 16, 2));
+    assert_int_equal(st_profiles_remove(with->profiles, "far", &removed, with->errors), ST_OK);
+    assert_int_equal(removed, 2);
+    assert_int_equal(st_profiles_remove(with->profiles, "nera", &removed, with->errors),
+                     ST_ERR_NAME);
+    assert_contains(said(with->errors), "there is no profile 'nera'; did you mean 'near'?");
+    assert_int_equal(count_of(with, (st_profile_filter){0}), 1);
+}
+
+static void bad_entries_are_refused(void **state)
+{
+    profile_case *with = *state;
+    char *large = calloc(1, ST_PROFILE_MAX_BYTES + 1);
+    char longer[600];
+    memset(longer, 'x', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    st_profile entries[] = {
+        entry_of("", "all_reduce", 16, 2),   entry_of("a b", "all_reduce", 16, 2),
+        entry_of("a", "all\nreduce", 16, 2), entry_of("a", longer, 16, 2),
+        entry_of("a", "all_reduce", 16, 3),  entry_of("a", "all_reduce", 16, 2)};
+    static const char *const words[] = {"this name: found ''", "this name: found 'a b'",
+                                        "control characters",  "too long",
+                                        "16 ranks on 3 nodes", "payload of a profile is too large"};
+    entries[5].payload = large;
+    entries[5].payload_bytes = ST_PROFILE_MAX_BYTES + 1;
+    open_for(with, ST_PROFILES_WRITE);
+    for (size_t i = 0; i < COUNT(entries); i++) {
+        assert_int_equal(st_profiles_put(with->profiles, &entries[i], 1, true, with->errors),
+                         ST_ERR_VALUE);
+        assert_contains(said(with->errors), words[i]);
+    }
+    assert_int_equal(count_of(with, (st_profile_filter){0}), 0);
+    free(large);
+}
+
+/* ---- the entry that a job means ---- */
+
+static const st_profile *settings(profile_case *with, st_profile_filter filter)
+{
+    st_profile_found found = {0};
+    if (st_profile_settings(with->file, &filter, with->arena, &found, with->errors) != ST_OK)
+        return NULL;
+    assert_int_equal(found.count, 2);
+    assert_string_equal(found.options[0].name, "latency");
+    assert_string_equal(found.options[0].text, "4.385 us");
+    assert_string_equal(found.options[1].text, "92.7 GB/s");
+    return found.entry;
+}
+
+static void the_nearest_entry_is_taken(void **state)
+{
+    profile_case *with = *state;
+    st_profile_filter filter = {.name = "far", .plugin = "alpha-beta", .collective = "all_reduce"};
+    open_for(with, ST_PROFILES_WRITE);
+    put(with, entry_of("far", "all_reduce", 16, 2));
+    put(with, entry_of("far", "all_reduce", 64, 8));
+    put(with, entry_of("far", "all_gather", 512, 64));
+    filter.nodes = 2;
+    assert_int_equal(settings(with, filter)->nodes, 2);
+    filter.nodes = 64;
+    assert_int_equal(settings(with, filter)->nodes, 8);
+    filter.nodes = 3;
+    assert_int_equal(settings(with, filter)->nodes, 2);
+    filter.collective = "all_gather";
+    assert_int_equal(settings(with, filter)->nodes, 64);
+    filter.collective = "broadcast";
+    assert_null(settings(with, filter));
+    assert_contains(said(with->errors), "profile 'far' has nothing of alpha-beta for broadcast: "
+                                        "found all_gather, all_reduce");
+    filter.plugin = "nccl-whitebox";
+    assert_null(settings(with, filter));
+    assert_contains(said(with->errors), "profile 'far' has no options for plugin 'nccl-whitebox': "
+                                        "found 'alpha-beta'");
+    filter.name = "fra";
+    assert_null(settings(with, filter));
+    assert_contains(said(with->errors), "there is no profile 'fra'; did you mean 'far'?");
+}
+
+static void options_survive_quotes(void **state)
+{
+    profile_case *with = *state;
+    static const st_profile_option some[] = {{"table", "a \"b\" \\ c: {d}"}, {"n", "2.385"}};
+    const st_profile_option *options = NULL;
+    size_t count = 0;
+    st_buffer text = {0};
+    st_profile_write_options(some, 2, &text);
+    st_profile entry = entry_of("x", "", 0, 0);
+    entry.payload = text.data;
+    entry.payload_bytes = text.length;
+    assert_int_equal(st_profile_options(&entry, with->arena, &options, &count, with->errors),
+                     ST_OK);
+    assert_int_equal(count, 2);
+    assert_string_equal(options[0].text, "a \"b\" \\ c: {d}");
+    entry.payload = "[1]";
+    entry.payload_bytes = 3;
+    assert_int_equal(st_profile_options(&entry, with->arena, &options, &count, with->errors),
+                     ST_ERR_VALUE);
+    entry.payload = "{\"a\": [1]}";
+    entry.payload_bytes = 10;
+    assert_int_equal(st_profile_options(&entry, with->arena, &options, &count, with->errors),
+                     ST_ERR_VALUE);
+    st_buffer_free(&text);
+}
+
+/* ---- exports ---- */
+
+static void exports_come_back(void **state)
+{
+    profile_case *with = *state;
+    st_profile entries[] = {entry_of("far", "all_reduce", 64, 8), entry_of("far", "", 0, 0)};
+    const st_profile *found = NULL;
+    st_buffer text = {0};
+    size_t count = 0;
+    st_profiles_export(entries, 2, &text);
+    open_for(with, ST_PROFILES_WRITE);
+    assert_int_equal(st_profiles_import(with->profiles,
+                                        &(st_profile_text){"x.json", text.data, text.length}, false,
+                                        &count, with->errors),
+                     ST_OK);
+    assert_int_equal(count, 2);
+    assert_int_equal(st_profiles_find(with->profiles, &(st_profile_filter){0}, with->arena, &found,
+                                      &count, with->errors),
+                     ST_OK);
+    st_buffer again = {0};
+    st_profile reversed[] = {found[1], found[0]}; /* "" sorts first */
+    st_profiles_export(reversed, 2, &again);
+    assert_string_equal(again.data, text.data);
+    st_buffer_free(&text);
+    st_buffer_free(&again);
+}
+
+static void bad_exports_change_nothing(void **state)
+{
+    profile_case *with = *state;
+    static const struct {
+        const char *text;
+        const char *words;
+    } cases[] = {
+        {"hello", "x.json:1:1: error: an export of profiles: found 'hello', expected a map"},
+        {"{\"format\": \"other\", \"schema\": 1, \"profiles\": []}", "the file is no export"},
+        {"{\"format\": \"steptime profiles\", \"schema\": 9, \"profiles\": []}",
+         "profiles of schema 9"},
+        {"{\"format\": \"steptime profiles\", \"schema\": 1, \"profiles\": [{\"name\": \"a\"}]}",
+         "plugin"},
+        {"{\"format\": \"steptime profiles\", \"schema\": 1, \"profiles\": [{\"name\": \"a\", "
+         "\"kind\": \"b\", \"plugin\": \"c\", \"provenance\": \"\", \"payload\": \"\"}, {\"name\": "
+         "\"a\", \"kind\": \"b\", \"plugin\": \"c\", \"provenance\": \"\", \"ranks\": -1, "
+         "\"payload\": \"\"}]}",
+         "no number of ranks or nodes"},
+        {"{\"format\": \"steptime profiles\", \"schema\": 1, \"profiles\": [{\"name\": \"a\", "
+         "\"kind\": \"b\", \"plugin\": \"c\", \"provenance\": \"\"}]}",
+         "an entry needs 'payload' or 'payload_base64'"},
+        {"{\"format\": \"steptime profiles\", \"schema\": 1, \"profiles\": [{\"name\": \"a\", "
+         "\"kind\": \"b\", \"plugin\": \"c\", \"provenance\": \"\", \"payload_base64\": "
+         "\"A=BC\"}]}",
+         "the payload is no base 64"},
+        {"{\"format\": \"steptime profiles\", \"schema\": 1, \"profiles\": [{\"name\": \"a b\", "
+         "\"kind\": \"b\", \"plugin\": \"c\", \"provenance\": \"\", \"payload\": \"\"}]}",
+         "cannot have this name"},
+        {"{\"format\": \"steptime profiles\", \"schema\": 1, \"profiles\": [", "x.json:"},
+    };
+    open_for(with, ST_PROFILES_WRITE);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        size_t stored = 0;
+        st_profile_text text = {"x.json", cases[i].text, strlen(cases[i].text)};
+        assert_true(st_profiles_import(with->profiles, &text, true, &stored, with->errors) !=
+                    ST_OK);
+        assert_contains(said(with->errors), cases[i].words);
+        assert_int_equal(count_of(with, (st_profile_filter){0}), 0);
+    }
+}
+
+/* ---- files ---- */
+
+static void write_file(const char *file, const char *text)
+{
+    FILE *stream = fopen(file, "w");
+    assert_non_null(stream);
+    assert_true(fputs(text, stream) >= 0);
+    assert_int_equal(fclose(stream), 0);
+}
+
+/* Changes the file with SQLite's own words, through a profile that is not one: by hand. */
+static void patch(const char *file, long offset, unsigned value)
+{
+    unsigned char bytes[4] = {(unsigned char)(value >> 24), (unsigned char)(value >> 16),
+                              (unsigned char)(value >> 8), (unsigned char)value};
+    int descriptor = open(file, O_WRONLY);
+    assert_true(descriptor >= 0);
+    assert_int_equal(pwrite(descriptor, bytes, sizeof bytes, offset), 4);
+    assert_int_equal(close(descriptor), 0);
+}
+
+enum { USER_VERSION_AT = 60, APPLICATION_ID_AT = 68 }; /* of the header: sqlite.org/fileformat */
+
+static void files_that_are_something_else(void **state)
+{
+    profile_case *with = *state;
+    expect_unopened(with, ST_PROFILES_READ, "there is no such database of profiles");
+    write_file(with->file, "this is a text file, and it stays one\n");
+    expect_unopened(with, ST_PROFILES_READ, "the file is no database of profiles");
+    expect_unopened(with, ST_PROFILES_WRITE, "the file is no database of profiles");
+    char text[64] = "";
+    FILE *stream = fopen(with->file, "r");
+    assert_non_null(fgets(text, sizeof text, stream));
+    fclose(stream);
+    assert_string_equal(text, "this is a text file, and it stays one\n");
+    strcpy(with->file, with->folder);
+    expect_unopened(with, ST_PROFILES_WRITE, "is no regular file");
+    write_file(strcat(with->file, "/empty"), "");
+    expect_unopened(with, ST_PROFILES_READ, "the file is no database of profiles");
+}
+
+static void newer_and_foreign_databases(void **state)
+{
+    profile_case *with = *state;
+    open_for(with, ST_PROFILES_WRITE);
+    put(with, entry_of("far", "all_reduce", 64, 8));
+    st_profiles_close(with->profiles);
+    with->profiles = NULL;
+    patch(with->file, USER_VERSION_AT, 7);
+    expect_unopened(with, ST_PROFILES_READ,
+                    "the database is of schema 7, and this steptime knows "
+                    "schemas up to 1; use a newer steptime");
+    expect_unopened(with, ST_PROFILES_WRITE, "schema 7");
+    patch(with->file, USER_VERSION_AT, ST_PROFILE_SCHEMA);
+    patch(with->file, APPLICATION_ID_AT, 12345);
+    expect_unopened(with, ST_PROFILES_WRITE, "another program has made it");
+}
+
+static void damaged_databases(void **state)
+{
+    profile_case *with = *state;
+    open_for(with, ST_PROFILES_WRITE);
+    put(with, entry_of("far", "all_reduce", 64, 8));
+    st_profiles_close(with->profiles);
+    with->profiles = NULL;
+    patch(with->file, 100, 0x77777777); /* the first page of the schema */
+    expect_unopened(with, ST_PROFILES_READ, "the database is damaged");
+}
+
+static void read_only_databases(void **state)
+{
+    profile_case *with = *state;
+    open_for(with, ST_PROFILES_WRITE);
+    put(with, entry_of("far", "all_reduce", 64, 8));
+    assert_int_equal(chmod(with->file, 0444), 0);
+    expect_unopened(with, ST_PROFILES_WRITE, "the database is read-only");
+    open_for(with, ST_PROFILES_READ);
+    assert_int_equal(count_of(with, (st_profile_filter){0}), 1);
+    st_profile more = entry_of("more", "all_reduce", 64, 8);
+    assert_int_equal(st_profiles_put(with->profiles, &more, 1, true, with->errors), ST_ERR_IO);
+    assert_contains(said(with->errors), "the database is read-only");
+}
+
+/* ---- two processes ---- */
+
+enum { WRITERS = 3, ENTRIES = 12 };
+
+/* Stores entries one by one, each through a database of its own. */
+static int write_many(const char *file, int writer)
+{
+    for (int i = 0; i < ENTRIES; i++) {
+        char name[32];
+        st_profiles *profiles = NULL;
+        snprintf(name, sizeof name, "w%d-%d", writer, i);
+        st_profile entry = entry_of(name, "all_reduce", 16, 2);
+        if (st_profiles_open(file, ST_PROFILES_WRITE, &profiles, NULL) != ST_OK ||
+            st_profiles_put(profiles, &entry, 1, false, NULL) != ST_OK)
+            return 1;
+        st_profiles_close(profiles);
+    }
+    return 0;
+}
+
+static void writers_wait_for_each_other(void **state)
+{
+    profile_case *with = *state;
+    pid_t children[WRITERS];
+    for (int i = 0; i < WRITERS; i++) {
+        children[i] = fork();
+        assert_true(children[i] >= 0);
+        if (children[i] == 0)
+            _exit(write_many(with->file, i));
+    }
+    for (int i = 0; i < WRITERS; i++) {
+        int code = -1;
+        assert_int_equal(waitpid(children[i], &code, 0), children[i]);
+        assert_int_equal(code, 0);
+    }
+    open_for(with, ST_PROFILES_READ);
+    assert_int_equal(count_of(with, (st_profile_filter){0}), WRITERS * ENTRIES);
+}
+
+/* SQLite's lock of a writer, held by another process; offsets of its file format. */
+static void hold_lock(const char *file, int ready, int done)
+{
+    struct flock lock = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0x40000001, .l_len = 1};
+    char byte = 'x';
+    int descriptor = open(file, O_RDWR);
+    if (descriptor < 0 || fcntl(descriptor, F_SETLK, &lock) != 0)
+        _exit(1);
+    if (write(ready, &byte, 1) != 1 || read(done, &byte, 1) != 1)
+        _exit(1);
+    _exit(0);
+}
+
+static void a_locked_database_is_told(void **state)
+{
+    profile_case *with = *state;
+    int ready[2];
+    int done[2];
+    int code = -1;
+    char byte = 0;
+    open_for(with, ST_PROFILES_WRITE);
+    put(with, entry_of("far", "all_reduce", 64, 8));
+    assert_int_equal(pipe(ready), 0);
+    assert_int_equal(pipe(done), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        hold_lock(with->file, ready[1], done[0]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    st_profile more = entry_of("more", "all_reduce", 64, 8);
+    assert_int_equal(st_profiles_put(with->profiles, &more, 1, true, with->errors), ST_ERR_IO);
+    assert_contains(said(with->errors), "the database is locked by another program; try again");
+    assert_int_equal(write(done[1], &byte, 1), 1);
+    assert_int_equal(waitpid(child, &code, 0), child);
+    assert_int_equal(code, 0);
+    assert_int_equal(count_of(with, (st_profile_filter){0}), 1);
+    for (int i = 0; i < 2; i++) {
+        close(ready[i]);
+        close(done[i]);
+    }
+}
+
+static void the_users_database(void **state)
+{
+    profile_case *with = *state;
+    setenv("XDG_DATA_HOME", with->folder, 1);
+    const char *file = st_profiles_path(with->arena);
+    assert_contains(file, with->folder);
+    assert_int_equal(st_profiles_open(NULL, ST_PROFILES_WRITE, &with->profiles, with->errors),
+                     ST_OK); /* makes the folder */
+    assert_int_equal(access(file, F_OK), 0);
+    setenv("XDG_DATA_HOME", "relative", 1);
+    setenv("HOME", "/nowhere", 1);
+    assert_string_equal(st_profiles_path(with->arena),
+                        "/nowhere/.local/share/steptime/profiles.db");
+    unsetenv("XDG_DATA_HOME");
+    unsetenv("HOME");
+    assert_null(st_profiles_path(with->arena));
+    st_profiles *none = NULL;
+    assert_int_equal(st_profiles_open(NULL, ST_PROFILES_READ, &none, with->errors), ST_ERR_IO);
+    assert_contains(said(with->errors), "set XDG_DATA_HOME or HOME");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    if (!st_profiles_available()) {
+        puts("1..0 # SKIP built without SQLite");
+        return 0;
+    }
+    const struct CMUnitTest tests[] = {
+        TEST(entries_come_back),
+        TEST(keys_are_unique),
+        TEST(bytes_come_back),
+        TEST(profiles_are_removed),
+        TEST(bad_entries_are_refused),
+        TEST(the_nearest_entry_is_taken),
+        TEST(options_survive_quotes),
+        TEST(exports_come_back),
+        TEST(bad_exports_change_nothing),
+        TEST(files_that_are_something_else),
+        TEST(newer_and_foreign_databases),
+        TEST(damaged_databases),
+        TEST(read_only_databases),
+        TEST(writers_wait_for_each_other),
+        TEST(a_locked_database_is_told),
+        TEST(the_users_database),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
