@@ -35,7 +35,7 @@ _steptime() {
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-            '=' | --sheet | --set | --xlsx | --path | --output | -o | --color | --depth | --format | --by | --svg | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --top | --table | --rows | --constants | --vary | --loss | --scale | --group | --output | -o)
+            '=' | --sheet | --set | --xlsx | --path | --output | -o | --color | --depth | --format | --by | --svg | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --top | --have | --table | --rows | --constants | --vary | --loss | --scale | --group | --output | -o)
                 ((i++))
                 if [[ ${COMP_WORDS[i]} == '=' ]]; then ((i++)); fi
                 ;;
@@ -64,7 +64,7 @@ _steptime() {
     fi
     if [[ $verb == trace ]]; then
         if ((COMP_CWORD == 2)); then
-            _steptime_words 'summary graph replay export' "$word"
+            _steptime_words 'summary graph replay export whatif' "$word"
             return
         fi
         verb="$verb ${COMP_WORDS[2]}"
@@ -283,6 +283,20 @@ _steptime() {
             _steptime_files -f -- "$word"
             return
             ;;
+        'trace whatif:--set')
+            _steptime_words "$_steptime_keys" "$word"
+            compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'trace whatif:--have')
+            _steptime_words "$_steptime_keys" "$word"
+            compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'trace whatif:--output' | 'trace whatif:-o')
+            _steptime_files -f -- "$word"
+            return
+            ;;
         'validate:--table')
             _steptime_files -f -- "$word"
             return
@@ -397,7 +411,8 @@ _steptime() {
         'trace summary') _steptime_words '--help --partial --top --json --csv --output' "$word" ;;
         'trace graph') _steptime_words '--help --partial --json --csv --output' "$word" ;;
         'trace replay') _steptime_words '--help --partial --json --csv --output' "$word" ;;
-        'trace export') _steptime_words '--help --partial --delays --output' "$word" ;;
+        'trace export') _steptime_words '--help --partial --no-delays --output' "$word" ;;
+        'trace whatif') _steptime_words '--help --set --have --approximate --partial --json --csv --output' "$word" ;;
         'validate') _steptime_words '--help --table --rows --constants --sheet --set --all --json --csv --path --output --color' "$word" ;;
         'fit') _steptime_words '--help --table --rows --vary --loss --scale --group --output --sheet --constants --set --json --path --color' "$word" ;;
         'docs') _steptime_words '--help --path --output' "$word" ;;
@@ -477,6 +492,12 @@ _steptime() {
             _steptime_files -f -- "$word"
             ;;
         'trace export:'*)
+            _steptime_files -f -- "$word"
+            ;;
+        'trace whatif:1')
+            _steptime_files -f -- "$word"
+            ;;
+        'trace whatif:'*)
             _steptime_files -f -- "$word"
             ;;
         'validate:1')

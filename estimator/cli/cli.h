@@ -44,18 +44,20 @@ typedef enum cli_option_id {
     CLI_NO_OPTION, /* ends a table */
     CLI_HELP,
     CLI_ALL,
+    CLI_APPROXIMATE,
     CLI_ASSUME,
     CLI_BY,
     CLI_CLUSTER,
     CLI_COLOR,
     CLI_CONSTANTS,
     CLI_CSV,
-    CLI_DELAYS,
     CLI_DEPTH,
     CLI_FORMAT,
     CLI_GROUP,
+    CLI_HAVE,
     CLI_JSON,
     CLI_LOSS,
+    CLI_NO_DELAYS,
     CLI_OUTPUT,
     CLI_PARTIAL,
     CLI_PATH,
@@ -246,6 +248,7 @@ extern const cli_verb cli_verb_trace_summary;
 extern const cli_verb cli_verb_trace_graph;
 extern const cli_verb cli_verb_trace_replay;
 extern const cli_verb cli_verb_trace_export;
+extern const cli_verb cli_verb_trace_whatif;
 extern const cli_verb cli_verb_validate;
 extern const cli_verb cli_verb_fit;
 extern const cli_verb cli_verb_docs;

@@ -6,26 +6,13 @@
 #include <string.h>
 
 static const cli_verb *const verbs[] = {
-    &cli_verb_estimate,
-    &cli_verb_explain,
-    &cli_verb_sheet_check,
-    &cli_verb_sheet_show,
-    &cli_verb_sheet_list,
-    &cli_verb_sheet_export,
-    &cli_verb_list,
-    &cli_verb_traffic,
-    &cli_verb_compare,
-    &cli_verb_import_hf,
-    &cli_verb_import_megatron,
-    &cli_verb_trace_summary,
-    &cli_verb_trace_graph,
-    &cli_verb_trace_replay,
-    &cli_verb_trace_export,
-    &cli_verb_validate,
-    &cli_verb_fit,
-    &cli_verb_docs,
-    &cli_verb_completion,
-    &cli_verb_help,
+    &cli_verb_estimate,     &cli_verb_explain,         &cli_verb_sheet_check,
+    &cli_verb_sheet_show,   &cli_verb_sheet_list,      &cli_verb_sheet_export,
+    &cli_verb_list,         &cli_verb_traffic,         &cli_verb_compare,
+    &cli_verb_import_hf,    &cli_verb_import_megatron, &cli_verb_trace_summary,
+    &cli_verb_trace_graph,  &cli_verb_trace_replay,    &cli_verb_trace_export,
+    &cli_verb_trace_whatif, &cli_verb_validate,        &cli_verb_fit,
+    &cli_verb_docs,         &cli_verb_completion,      &cli_verb_help,
 };
 
 const cli_verb *const *cli_verbs(size_t *count)

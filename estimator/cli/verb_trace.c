@@ -35,8 +35,8 @@ static const cli_option graph_options[] = {
 
 static const cli_option export_options[] = {
     ROW_PARTIAL,
-    {CLI_DELAYS, CLI_FLAG, CLI_WORD_NONE, 0, "delays", NULL, NULL,
-     "keep what tasks were late without a known reason"},
+    {CLI_NO_DELAYS, CLI_FLAG, CLI_WORD_NONE, 0, "no-delays", NULL, NULL,
+     "replay by dependencies alone, without what tasks were late for no known reason"},
     CLI_ROW_OUTPUT,
     CLI_ROW_END,
 };
@@ -127,7 +127,7 @@ static int run_export(cli_run *run)
     if (status == ST_OK)
         status = st_trace_graph_make(set, &graph, run->errors);
     if (status == ST_OK)
-        status = st_trace_graph_delays(graph, cli_is_given(run, CLI_DELAYS), run->errors);
+        status = st_trace_graph_delays(graph, !cli_is_given(run, CLI_NO_DELAYS), run->errors);
     if (status == ST_OK) {
         replay = st_replay_create(graph->graph);
         status = replay == NULL ? ST_ERR_MEMORY : st_replay_run(replay, run->errors);
@@ -189,10 +189,10 @@ const cli_verb cli_verb_trace_replay = {
     .maximum = SIZE_MAX,
     .words = {CLI_WORD_FILE, CLI_WORD_FILE},
     .summary = "run the task graph of a recorded step anew",
-    .doc = "Replays the ranks together, collectives coupled, by their dependencies alone, and "
-           "compares with the recording where the time goes. A replay that only has the right "
-           "length proves little: docs/traces.md tells why. 'with delays' also keeps what tasks "
-           "were late without a known reason.",
+    .doc = "Replays the ranks together, collectives coupled, and compares with the recording where "
+           "the time goes: with the delays that tasks had for no known reason, and by the "
+           "dependencies alone. A replay that only has the right length proves little: "
+           "docs/traces.md tells why.",
     .examples = replay_examples,
     .options = graph_options,
     .run = run_replay,

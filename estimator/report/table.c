@@ -79,8 +79,9 @@ static const char *copy_text(st_table *table, const char *text)
 void st_table_title(st_table *table, const char *title)
 {
     table_row *row = add_row(table);
+    const char *copy = copy_text(table, title);
     if (row != NULL)
-        row->title = copy_text(table, title);
+        row->title = copy != NULL ? copy : "";
 }
 
 void st_table_row(st_table *table, const char *const *fields)

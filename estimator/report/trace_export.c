@@ -37,9 +37,12 @@ static void write_names(const st_graph *graph, st_buffer *buffer)
         (void)snprintf(name, sizeof name, "rank %lu", (unsigned long)st_graph_rank(graph, i));
         write_name("process_name", st_graph_rank(graph, i), 0, name, buffer);
     }
-    for (size_t i = 0; i < st_graph_resource_count(graph); i++)
-        write_name("thread_name", st_graph_resource_rank(graph, (uint32_t)i), (long)i,
-                   st_graph_resource_name(graph, (uint32_t)i), buffer);
+    for (size_t i = 0; i < st_graph_resource_count(graph); i++) {
+        const char *name = st_graph_resource_name(graph, (uint32_t)i);
+        if (strcmp(name, "launches") != 0) /* lanes of lags, which are left out */
+            write_name("thread_name", st_graph_resource_rank(graph, (uint32_t)i), (long)i, name,
+                       buffer);
+    }
 }
 
 static void write_host(const st_graph *graph, const st_replay *replay, st_task_id task,

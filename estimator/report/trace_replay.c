@@ -22,7 +22,7 @@ static st_status replay_ranks(const st_trace_replay_report *report, st_replay *r
         status = st_replay_run(replay, errors);
     for (size_t i = 0; i < graph->set->count && status == ST_OK; i++) {
         st_trace_replayed *rank = &report->ranks[i];
-        status = st_trace_replay_rank(graph, replay, i, delayed ? &rank->delayed : &rank->replayed,
+        status = st_trace_replay_rank(graph, replay, i, delayed ? &rank->replayed : &rank->alone,
                                       errors);
     }
     return status;
@@ -59,10 +59,8 @@ static double points(int64_t a_ns, int64_t a_window_ns, int64_t b_ns, int64_t b_
     return 100 * fabs((double)a_ns / (double)a_window_ns - (double)b_ns / (double)b_window_ns);
 }
 
-static double most_points(const st_trace_replayed *rank)
+static double most_points(const st_trace_breakdown *a, const st_trace_breakdown *b)
 {
-    const st_trace_breakdown *a = &rank->recorded;
-    const st_trace_breakdown *b = &rank->replayed;
     double most = 0;
     const int64_t pairs[][2] = {
         {a->exposed_compute_ns, b->exposed_compute_ns},
@@ -86,7 +84,10 @@ static void add_up(st_trace_replay_report *report)
             report->recorded_ns = recorded;
         if (replayed > report->replayed_ns)
             report->replayed_ns = replayed;
-        report->most_points = fmax(report->most_points, most_points(rank));
+        report->most_points =
+            fmax(report->most_points, most_points(&rank->recorded, &rank->replayed));
+        report->most_points_alone =
+            fmax(report->most_points_alone, most_points(&rank->recorded, &rank->alone));
     }
 }
 
@@ -138,9 +139,9 @@ st_status st_trace_replay_make(st_trace_graph *graph, st_replay *replay, st_aren
     report->ranks = st_arena_alloc(arena, graph->set->count, sizeof *report->ranks);
     if (report->ranks == NULL)
         return ST_ERR_MEMORY;
-    st_status status = replay_ranks(report, replay, true, errors);
+    st_status status = replay_ranks(report, replay, false, errors);
     if (status == ST_OK)
-        status = replay_ranks(report, replay, false, errors);
+        status = replay_ranks(report, replay, true, errors);
     if (status == ST_OK)
         status = recall(report, replay, arena, errors);
     if (status == ST_OK)
@@ -152,13 +153,13 @@ st_status st_trace_replay_make(st_trace_graph *graph, st_replay *replay, st_aren
 
 /* --- text ------------------------------------------------------------------------------------ */
 
-static void add_row(st_table *table, const char *rank, const char *what,
-                    const st_trace_breakdown *time)
+void st_trace_breakdown_row(st_table *table, const char *rank, const char *which,
+                            const st_trace_breakdown *time)
 {
     char texts[5][TEXT];
     const char *fields[] = {
         rank,
-        what,
+        which,
         st_ms_text(time->window_ns, texts[0], TEXT),
         st_share_text(time->exposed_compute_ns, time->window_ns, texts[1], TEXT),
         st_share_text(time->exposed_communication_ns, time->window_ns, texts[2], TEXT),
@@ -166,6 +167,19 @@ static void add_row(st_table *table, const char *rank, const char *what,
         st_share_text(time->idle_ns, time->window_ns, texts[4], TEXT),
     };
     st_table_row(table, fields);
+}
+
+st_table *st_trace_breakdown_table(st_arena *arena)
+{
+    static const st_table_column columns[] = {
+        {.ink = ST_INK_NAME}, {.right = false}, {.right = true}, {.right = true},
+        {.right = true},      {.right = true},  {.right = true}};
+    static const char *const head[] = {"rank",          "",           "window", "compute",
+                                       "communication", "overlapped", "idle"};
+    st_table *table = st_table_create(arena, columns, 7);
+    if (table != NULL)
+        st_table_row(table, head);
+    return table;
 }
 
 static void add_steps(st_table *table, const st_trace_replayed *rank)
@@ -186,25 +200,19 @@ static void add_steps(st_table *table, const st_trace_replayed *rank)
 
 static void write_ranks(const st_trace_replay_report *report, st_arena *arena, st_buffer *buffer)
 {
-    static const st_table_column columns[] = {
-        {.ink = ST_INK_NAME}, {.right = false}, {.right = true}, {.right = true},
-        {.right = true},      {.right = true},  {.right = true}};
-    static const char *const head[] = {"rank",          "",           "window", "compute",
-                                       "communication", "overlapped", "idle"};
     st_paint paint = {0};
-    st_table *table = st_table_create(arena, columns, 7);
+    st_table *table = st_trace_breakdown_table(arena);
     if (table == NULL) {
         buffer->failed = true;
         return;
     }
-    st_table_row(table, head);
     for (size_t i = 0; i < report->graph->set->count; i++) {
         char name[TEXT];
         long long number = (long long)report->graph->set->ranks[i]->rank;
         (void)snprintf(name, sizeof name, "%lld", number < 0 ? (long long)i : number);
-        add_row(table, name, "recorded", &report->ranks[i].recorded);
-        add_row(table, NULL, "replayed", &report->ranks[i].replayed);
-        add_row(table, NULL, "with delays", &report->ranks[i].delayed);
+        st_trace_breakdown_row(table, name, "recorded", &report->ranks[i].recorded);
+        st_trace_breakdown_row(table, NULL, "replayed", &report->ranks[i].replayed);
+        st_trace_breakdown_row(table, NULL, "dependencies alone", &report->ranks[i].alone);
         add_steps(table, &report->ranks[i]);
     }
     st_table_write(table, &paint, 2, buffer);
@@ -233,7 +241,7 @@ static void write_path(const st_trace_replay_report *report, st_arena *arena, st
     st_table_write(table, &paint, 2, buffer);
 }
 
-static const char *signed_percent(int64_t new_ns, int64_t old_ns, char *text, size_t size)
+const char *st_change_text(int64_t new_ns, int64_t old_ns, char *text, size_t size)
 {
     char number[TEXT];
     double change = old_ns > 0 ? 100 * ((double)new_ns / (double)old_ns - 1) : 0;
@@ -248,9 +256,12 @@ void st_trace_replay_text(const st_trace_replay_report *report, st_arena *arena,
     st_buffer_printf(buffer, "%zu ranks: %s recorded, %s replayed (%s)\n",
                      report->graph->set->count, st_ms_text(report->recorded_ns, texts[0], TEXT),
                      st_ms_text(report->replayed_ns, texts[1], TEXT),
-                     signed_percent(report->replayed_ns, report->recorded_ns, texts[2], TEXT));
-    st_buffer_printf(buffer, "largest difference of a share: %s percentage points\n\n",
-                     st_number_print('f', 2, report->most_points, texts[0], TEXT));
+                     st_change_text(report->replayed_ns, report->recorded_ns, texts[2], TEXT));
+    st_buffer_printf(buffer,
+                     "largest difference of a share: %s percentage points, by dependencies alone "
+                     "%s\n\n",
+                     st_number_print('f', 2, report->most_points, texts[0], TEXT),
+                     st_number_print('f', 2, report->most_points_alone, texts[1], TEXT));
     write_ranks(report, arena, buffer);
     write_path(report, arena, buffer);
 }
@@ -283,7 +294,7 @@ static void write_rank(st_json *json, const st_trace *trace, const st_trace_repl
         st_json_text(json, "rank", NULL);
     write_breakdown(json, "recorded", &rank->recorded);
     write_breakdown(json, "replayed", &rank->replayed);
-    write_breakdown(json, "with_delays", &rank->delayed);
+    write_breakdown(json, "dependencies_alone", &rank->alone);
     st_json_open(json, "steps", '[');
     for (size_t i = 0; i < rank->step_count; i++) {
         st_json_open_line(json, NULL, '{');
@@ -305,6 +316,7 @@ void st_trace_replay_json(const st_trace_replay_report *report, st_buffer *buffe
     st_json_number(&json, "recorded_ns", (double)report->recorded_ns);
     st_json_number(&json, "replayed_ns", (double)report->replayed_ns);
     st_json_number(&json, "most_points", report->most_points);
+    st_json_number(&json, "most_points_alone", report->most_points_alone);
     st_json_open(&json, "ranks", '[');
     for (size_t i = 0; i < report->graph->set->count; i++)
         write_rank(&json, report->graph->set->ranks[i], &report->ranks[i]);
@@ -321,8 +333,8 @@ void st_trace_replay_json(const st_trace_replay_report *report, st_buffer *buffe
     st_json_close(&json, '}');
 }
 
-static void write_line(const st_trace *trace, const char *which, const st_trace_breakdown *time,
-                       st_buffer *buffer)
+void st_trace_breakdown_csv(const st_trace *trace, const char *which,
+                            const st_trace_breakdown *time, st_buffer *buffer)
 {
     char texts[6][TEXT];
     const int64_t values[] = {trace->rank,
@@ -340,16 +352,21 @@ static void write_line(const st_trace *trace, const char *which, const st_trace_
     st_csv_row(fields, 8, buffer);
 }
 
-void st_trace_replay_csv(const st_trace_replay_report *report, st_buffer *buffer)
+void st_trace_breakdown_csv_head(st_buffer *buffer)
 {
     static const char *const head[] = {
         "file",       "rank",   "which", "window_ns", "exposed_compute_ns", "exposed_comm_ns",
         "overlap_ns", "idle_ns"};
     st_csv_row(head, 8, buffer);
+}
+
+void st_trace_replay_csv(const st_trace_replay_report *report, st_buffer *buffer)
+{
+    st_trace_breakdown_csv_head(buffer);
     for (size_t i = 0; i < report->graph->set->count; i++) {
         const st_trace *trace = report->graph->set->ranks[i];
-        write_line(trace, "recorded", &report->ranks[i].recorded, buffer);
-        write_line(trace, "replayed", &report->ranks[i].replayed, buffer);
-        write_line(trace, "with delays", &report->ranks[i].delayed, buffer);
+        st_trace_breakdown_csv(trace, "recorded", &report->ranks[i].recorded, buffer);
+        st_trace_breakdown_csv(trace, "replayed", &report->ranks[i].replayed, buffer);
+        st_trace_breakdown_csv(trace, "dependencies alone", &report->ranks[i].alone, buffer);
     }
 }

@@ -181,6 +181,8 @@ static st_status add_gpu_task(st_build *b, st_rank_build *r, uint32_t resource, 
                          .meeting = meeting,
                          .earliest_ns = launched ? 0 : at(r, start)};
     r->out->pinned += !launched;
+    if (launched)
+        r->out->hosts[event] = r->cut_of_call[r->order->call_of[event]];
     st_status status =
         st_graph_name(b->graph, r->order->trace->names[e->name], &spec.name, b->errors);
     if (status == ST_OK && delay > 0)
@@ -240,18 +242,20 @@ static st_status allocate_rank(st_build *b, st_rank_build *r)
     st_arena *arena = b->out->arena;
     size_t events = r->order->trace->event_count + 2;
     r->out->tasks = st_arena_alloc(arena, events, sizeof *r->out->tasks);
+    r->out->hosts = st_arena_alloc(arena, events, sizeof *r->out->hosts);
     r->lag_of_call = st_arena_alloc(b->scratch, events, sizeof *r->lag_of_call);
     r->cut_of_call = st_arena_alloc(b->scratch, events, sizeof *r->cut_of_call);
     r->meeting_of = st_arena_alloc(b->scratch, events, sizeof *r->meeting_of);
     r->transfer_ns = st_arena_alloc(b->scratch, events, sizeof *r->transfer_ns);
     r->waits_first = st_arena_alloc(b->scratch, events, sizeof *r->waits_first);
     r->waits = st_arena_alloc(b->scratch, r->dependencies.count + 1, sizeof *r->waits);
-    if (r->out->tasks == NULL || r->lag_of_call == NULL || r->cut_of_call == NULL ||
-        r->meeting_of == NULL || r->transfer_ns == NULL || r->waits_first == NULL ||
-        r->waits == NULL)
+    if (r->out->tasks == NULL || r->out->hosts == NULL || r->lag_of_call == NULL ||
+        r->cut_of_call == NULL || r->meeting_of == NULL || r->transfer_ns == NULL ||
+        r->waits_first == NULL || r->waits == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < events; i++) {
         r->out->tasks[i] = ST_TASK_NONE;
+        r->out->hosts[i] = ST_TASK_NONE;
         r->lag_of_call[i] = ST_TASK_NONE;
         r->cut_of_call[i] = ST_TASK_NONE;
     }

@@ -34,6 +34,7 @@ typedef struct thread_builder {
     st_task_id *resumes; /* by dependency */
     uint32_t resource;   /* of the thread that is built */
     st_task_id last;
+    bool acts;         /* the thread launches or waits */
     int64_t cursor_ns; /* built up to here */
 } thread_builder;
 
@@ -245,17 +246,20 @@ static st_status wait_for_tasks(thread_builder *t, uint32_t call)
 static void set_mark(thread_builder *t, uint32_t item)
 {
     st_trace_rank *out = t->r->out;
-    if (item == IS_END)
+    if (item == IS_END) {
+        out->thread_acts[out->thread_count] = t->acts;
         out->threads[out->thread_count++] = t->last;
-    else if ((item & IS_STEP) != 0)
+    } else if ((item & IS_STEP) != 0) {
         out->steps[item & ~IS_STEP] = t->last;
-    else
+    } else {
         t->marks[item] = t->last;
+    }
 }
 
 static st_status add_cut_task(thread_builder *t, const cut *one)
 {
     st_status status = advance(t, one->time_ns);
+    t->acts = t->acts || one->kind != CUT_MARK;
     if (status != ST_OK)
         return status;
     switch (one->kind) {
@@ -285,6 +289,7 @@ static st_status add_thread(thread_builder *t, const cut *cuts, size_t count)
     st_status status = st_graph_resource(t->b->graph, t->r->rank, ST_RESOURCE_HOST, name,
                                          &t->resource, t->b->errors);
     t->last = ST_TASK_NONE;
+    t->acts = false;
     t->cursor_ns = -t->r->shift_ns; /* the start of the graph, by the clock of the file */
     for (size_t i = 0; i < count && status == ST_OK; i++)
         status = add_cut_task(t, &cuts[i]);
@@ -323,9 +328,12 @@ st_status st_build_threads(st_build *b, st_rank_build *r)
     size_t dependencies = r->dependencies.count + 1;
     r->out->threads =
         st_arena_alloc(b->out->arena, r->order->trace->track_count + 1, sizeof *r->out->threads);
+    r->out->thread_acts = st_arena_alloc(b->out->arena, r->order->trace->track_count + 1,
+                                         sizeof *r->out->thread_acts);
     t.marks = st_arena_alloc(b->scratch, dependencies, sizeof *t.marks);
     t.resumes = st_arena_alloc(b->scratch, dependencies, sizeof *t.resumes);
-    if (r->out->threads == NULL || t.marks == NULL || t.resumes == NULL)
+    if (r->out->threads == NULL || r->out->thread_acts == NULL || t.marks == NULL ||
+        t.resumes == NULL)
         return ST_ERR_MEMORY;
     st_status status = index_syncs(&t);
     if (status == ST_OK)

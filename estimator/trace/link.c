@@ -9,6 +9,9 @@
  * jumped; clocks of host and GPU differ by some 20 us at most in sound traces. */
 static const int64_t JUMP_NS = 1000000;
 
+/* Sums and differences of times of several ranks stay far from overflow. */
+static const int64_t LONGEST_SPAN_NS = INT64_C(1) << 59;
+
 typedef struct call_key {
     int64_t correlation;
     uint32_t event;
@@ -102,8 +105,8 @@ static st_status check_twice(const st_links *links, bool partial, st_errors *err
         return ST_OK;
     return fault(links->trace, partial,
                  st_errors_text(errors,
-                                "%zu calls have the correlation id of another call, the first of "
-                                "them %lld",
+                                "several calls have one correlation id: %zu times, the first is "
+                                "%lld",
                                 twice, (long long)first),
                  "--partial links each kernel to the last such call before it", errors);
 }
@@ -125,7 +128,8 @@ static st_status check_threads(const st_trace *trace, bool partial, st_errors *e
         latest *before = &last[event->track];
         if (event->kind != ST_TRACE_CALL || strncmp(trace->names[event->name], "cu", 2) != 0)
             continue;
-        if (event->correlation >= before->correlation) {
+        bool wraps = before->correlation - event->correlation > UINT32_MAX / 2; /* 32 bits do */
+        if (event->correlation >= before->correlation || wraps) {
             *before = (latest){event->correlation, event->start_ns};
         } else if (event->correlation > 0 && event->start_ns - before->start_ns > JUMP_NS) {
             status = fault(
@@ -165,9 +169,24 @@ static st_status check_kernels(const st_links *links, bool partial, st_errors *e
     return ST_OK;
 }
 
+/* Events are by start. */
+static st_status check_span(const st_trace *trace, st_errors *errors)
+{
+    for (size_t i = 0; i < trace->event_count; i++) {
+        if (st_trace_end_ns(&trace->events[i]) - trace->events[0].start_ns > LONGEST_SPAN_NS)
+            return st_errors_add(errors, &(st_error){.status = ST_ERR_VALUE,
+                                                     .place = {.file = trace->file},
+                                                     .message = "the events are more than 18 years "
+                                                                "apart"});
+    }
+    return ST_OK;
+}
+
 st_status st_trace_check(const st_trace *trace, bool partial, st_errors *errors)
 {
     st_links links;
+    if (check_span(trace, errors) != ST_OK)
+        return ST_ERR_VALUE;
     st_status status = st_links_make(trace, ST_TRACE_CALL, &links);
     if (status != ST_OK)
         return status;

@@ -407,7 +407,7 @@ static st_status judge(reader *r, bool whole)
                           ? "this is an execution trace of PyTorch, which has no times"
                           : "no events: the file has no list 'traceEvents'",
                       r->is_execution_trace ? "give the file that the profiler wrote" : NULL);
-    if (r->store->trace.base_ns > INT64_MAX / 3)
+    if (r->store->trace.base_ns > INT64_MAX / 4)
         return report(r, ST_ERR_VALUE, "'baseTimeNanoseconds' is too large", NULL);
     st_status status = judge_end(r);
     if (status == ST_OK)

@@ -2,6 +2,7 @@
 /* What a replay says of a rank, in the terms of its trace. */
 #include "trace/busy.h"
 #include "trace/link.h"
+#include "trace/replayed.h"
 
 #include <stdlib.h>
 
@@ -14,10 +15,12 @@ const char *st_trace_edge_kind_name(st_trace_edge_kind kind)
 }
 
 /* When the last thread and the last GPU task of a rank end. */
-static int64_t end_of(const st_trace_rank *rank, const st_replay *replay)
+static int64_t end_of(const st_trace_rank *rank, const st_replay *replay, bool all_threads)
 {
     int64_t end = rank->start_ns;
     for (size_t i = 0; i < rank->thread_count; i++) {
+        if (!all_threads && !rank->thread_acts[i])
+            continue;
         int64_t thread = st_replay_task(replay, rank->threads[i]).end_ns;
         end = thread > end ? thread : end;
     }
@@ -30,13 +33,12 @@ static int64_t end_of(const st_trace_rank *rank, const st_replay *replay)
     return end;
 }
 
-st_status st_trace_replay_rank(const st_trace_graph *graph, const st_replay *replay, size_t rank,
-                               st_trace_breakdown *time, st_errors *errors)
+st_status st_replayed_rank(const st_trace_graph *graph, const st_replay *replay, size_t rank,
+                           bool all_threads, st_trace_breakdown *time)
 {
     const st_trace_rank *r = &graph->ranks[rank];
     size_t count = 0;
     st_interval *intervals = malloc((r->trace->event_count + 1) * sizeof *intervals);
-    (void)errors;
     if (intervals == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < r->trace->event_count; i++) {
@@ -47,7 +49,14 @@ st_status st_trace_replay_rank(const st_trace_graph *graph, const st_replay *rep
                                            r->trace->events[i].class_ == ST_TRACE_COMMUNICATION};
     }
     st_intervals_sort(intervals, count);
-    st_busy_breakdown(intervals, count, r->start_ns, end_of(r, replay), time);
+    st_busy_breakdown(intervals, count, r->start_ns, end_of(r, replay, all_threads), time);
     free(intervals);
     return ST_OK;
+}
+
+st_status st_trace_replay_rank(const st_trace_graph *graph, const st_replay *replay, size_t rank,
+                               st_trace_breakdown *time, st_errors *errors)
+{
+    (void)errors;
+    return st_replayed_rank(graph, replay, rank, true, time);
 }

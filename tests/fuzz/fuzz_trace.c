@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A trace of any bytes, whole and in part. What is read is in order, names what exists, and adds
- * up: the four parts of a rank's time are its window.
+ * up: the four parts of a rank's time are its window. Its graph, if it has GPU work, replays.
  */
 #include "fuzz.h"
 
@@ -38,6 +38,24 @@ static void check_summary(const st_trace *trace, st_errors *errors)
     st_arena_destroy(arena);
 }
 
+/* Dependencies of a trace that contradicts itself may form a cycle; then that is said. */
+static void check_graph(st_trace *trace, st_errors *errors)
+{
+    st_trace_set set = {.ranks = &trace, .count = 1, .world_size = -1};
+    st_trace_graph *graph = NULL;
+    st_status status = st_trace_graph_make(&set, &graph, errors);
+    FUZZ_REQUIRE((status == ST_OK) == (graph != NULL));
+    if (graph == NULL)
+        return;
+    st_replay *replay = st_replay_create(graph->graph);
+    st_trace_breakdown time;
+    FUZZ_REQUIRE(replay != NULL);
+    if (st_replay_run(replay, errors) == ST_OK)
+        FUZZ_REQUIRE(st_trace_replay_rank(graph, replay, 0, &time, errors) == ST_OK);
+    st_replay_destroy(replay);
+    st_trace_graph_destroy(graph);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = fuzz_copy((const char *)data, size);
@@ -55,6 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (trace != NULL) {
             check_trace(trace);
             check_summary(trace, errors);
+            check_graph(trace, errors);
         }
         st_trace_destroy(trace);
         st_errors_destroy(errors);

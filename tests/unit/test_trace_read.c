@@ -148,8 +148,16 @@ static void test_not_a_trace(void **state)
     check_refused(with_event("\"ts\":1e40"), "a time is too large", *state);
     check_refused(with_event("\"dur\":1e40"), "a duration is too large", *state);
     check_refused(with_event("\"dur\":1152921504606847"), "a duration is too large", *state);
-    check_refused("{\"baseTimeNanoseconds\":3074457345618258603,\"traceEvents\":[]}",
+    check_refused("{\"baseTimeNanoseconds\":2305843009213693952,\"traceEvents\":[]}",
                   "'baseTimeNanoseconds' is too large", *state);
+}
+
+static void test_span(void **state)
+{
+    check_refused("[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"ts\":-5,\"dur\":1},"
+                  "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"ts\":576460752303424,"
+                  "\"dur\":1}]",
+                  "t.json: error: the events are more than 18 years apart", *state);
 }
 
 static void test_depth(void **state)
@@ -306,7 +314,10 @@ static void test_doubtful(void **state)
     st_trace *trace = trace_of(with_calls(100, 41, 200, 42, 190), false, *state);
     assert_non_null(trace); /* clocks of host and GPU differ a little */
     st_trace_destroy(trace);
-    check_doubtful(with_calls(100, 42, 200, 42, 210), "1 calls have the correlation id", *state);
+    trace = trace_of(with_calls(100, -5, 200, 1, 210), false, *state);
+    st_trace_destroy(trace);
+    check_doubtful(with_calls(100, 42, 200, 42, 210),
+                   "several calls have one correlation id: 1 times", *state);
     check_doubtful(with_calls(5100, 41, 100, 42, 110),
                    "a clock jumps backwards: call 42 of a thread is recorded 5.000 ms before call "
                    "41",
@@ -390,6 +401,7 @@ int main(void)
         cmocka_unit_test(test_times),
         cmocka_unit_test_setup_teardown(test_not_json, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_not_a_trace, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_span, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_depth, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_unknown_values, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_cut, make_errors, drop_errors),

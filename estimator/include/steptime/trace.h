@@ -267,7 +267,9 @@ typedef struct st_trace_rank {
     int64_t start_ns; /* window: first to last call or GPU task, as recorded */
     int64_t end_ns;
     st_task_id *tasks;   /* by event: the task of a GPU task, otherwise ST_TASK_NONE */
-    st_task_id *threads; /* the last task of each thread */
+    st_task_id *hosts;   /* by event: the host task that ends where a GPU task's call begins */
+    st_task_id *threads; /* where the last call of each thread returns */
+    bool *thread_acts;   /* by thread: it launches or waits; others only watch */
     size_t thread_count;
     st_task_id *steps; /* by step, twice: the host tasks that end where it begins and ends */
     size_t step_count;
@@ -315,6 +317,40 @@ ST_API st_status st_trace_graph_delays(st_trace_graph *graph, bool keep,
 ST_API st_status st_trace_replay_rank(const st_trace_graph *graph, const st_replay *replay,
                                       size_t rank, st_trace_breakdown *time,
                                       st_errors *errors) ST_NODISCARD;
+
+/* --- what if ------------------------------------------------------------------------------------
+ */
+
+/* What the recorded job was, and what it shall be: texts "key=value"; docs/traces.md lists the
+ * keys. */
+typedef struct st_trace_change {
+    const char *const *have;
+    size_t have_count;
+    const char *const *sets;
+    size_t set_count;
+    bool approximate; /* allow what cannot be told from a trace: another tensor-parallel size */
+} st_trace_change;
+
+typedef struct st_trace_outcome {
+    int64_t before_ns; /* first event of any rank to the last that is waited for, replayed */
+    int64_t after_ns;
+    st_trace_breakdown *before; /* by rank */
+    st_trace_breakdown *after;  /* NULL where a new pipeline schedule took the place of the ranks */
+    uint32_t layers;            /* repetitions that were found, 0: not looked for or none */
+    size_t scaled;              /* GPU tasks whose time changed */
+    double bubble_frac;         /* of a new pipeline schedule, otherwise 0 */
+    const char **notes;         /* what was assumed, a sentence each */
+    size_t note_count;
+} st_trace_outcome;
+
+/*
+ * Changes durations in the graph, replays it, and, for another pipeline, builds the schedule of
+ * passes with the times that the replay gives. The graph keeps the changed durations. What cannot
+ * be told from the trace is refused: ST_ERR_USAGE for keys, ST_ERR_VALUE for the trace.
+ */
+ST_API st_status st_trace_whatif(st_trace_graph *graph, const st_trace_change *change,
+                                 st_arena *arena, st_trace_outcome *outcome,
+                                 st_errors *errors) ST_NODISCARD;
 
 #ifdef __cplusplus
 }

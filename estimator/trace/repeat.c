@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * See repeat.h. A run of equal names at distance p is a stretch that repeats with period p. Runs of
+ * one number of repetitions are taken together, the longest first, as long as they do not overlap.
+ * Layers repeat within micro-batches and these within steps: of the numbers that cover nearly as
+ * much time as the best one, the one with the shortest period is that of the layers.
+ */
+#include "trace/repeat.h"
+
+#include <stdlib.h>
+
+enum {
+    LEAST_PERIOD = 3,
+    MOST_PERIOD = 4096,
+    LEAST_LAYERS = 3,
+    MOST_COMPARED = 300000000, /* names */
+    MOST_RUNS = 65536
+};
+
+typedef struct finder {
+    const st_trace *trace;
+    uint32_t *tasks;
+    uint32_t *names;    /* by task; a mark of a step is a name of its own between tasks */
+    uint32_t *segments; /* by task: how many steps have begun */
+    size_t count;
+    st_repeat *runs;
+    size_t run_count;
+    uint32_t wanted;
+} finder;
+
+static int64_t span_ns(const finder *f, const st_repeat *run)
+{
+    int64_t sum = 0;
+    for (uint32_t i = run->first; i < run->first + run->period * run->layers; i++)
+        sum = st_add_ns(sum, f->trace->events[f->tasks[i]].duration_ns);
+    return sum;
+}
+
+static void keep_run(finder *f, size_t end, size_t length, uint32_t period)
+{
+    uint32_t layers = (uint32_t)((length + period) / period);
+    if (layers < LEAST_LAYERS || (f->wanted != 0 && layers != f->wanted) ||
+        f->run_count == MOST_RUNS)
+        return;
+    st_repeat *run = &f->runs[f->run_count++];
+    *run = (st_repeat){.first = (uint32_t)(end - length), .period = period, .layers = layers};
+    run->duration_ns = span_ns(f, run);
+}
+
+static void find_runs(finder *f, uint32_t period)
+{
+    size_t length = 0;
+    for (size_t i = 0; i + period < f->count; i++) {
+        if (f->names[i] == f->names[i + period] && f->segments[i] == f->segments[i + period]) {
+            length++;
+            continue;
+        }
+        keep_run(f, i, length, period);
+        length = 0;
+    }
+    if (f->count > period)
+        keep_run(f, f->count - period, length, period);
+}
+
+/* By number of layers; the longest first, of equally long ones that with the shorter period. */
+static int compare_runs(const void *left, const void *right)
+{
+    const st_repeat *a = left;
+    const st_repeat *b = right;
+    if (a->layers != b->layers)
+        return a->layers < b->layers ? -1 : 1;
+    if (a->period != b->period)
+        return a->period > b->period ? -1 : 1;
+    return (a->first > b->first) - (a->first < b->first);
+}
+
+static int compare_places(const void *left, const void *right)
+{
+    const st_repeat *a = left;
+    const st_repeat *b = right;
+    return (a->first > b->first) - (a->first < b->first);
+}
+
+/* Runs of one number of layers, without those that overlap a longer one. */
+typedef struct choice {
+    size_t first; /* run */
+    size_t count;
+    uint32_t period; /* of the longest */
+    int64_t covered_ns;
+} choice;
+
+static bool is_free(const st_repeat *run, const bool *taken)
+{
+    bool is_taken = false;
+    for (uint32_t k = run->first; k < run->first + run->period * run->layers && !is_taken; k++)
+        is_taken = taken[k];
+    return !is_taken;
+}
+
+static void take(const st_repeat *run, bool *taken, bool value)
+{
+    for (uint32_t k = run->first; k < run->first + run->period * run->layers; k++)
+        taken[k] = value;
+}
+
+/* Moves the runs that are kept to the front of theirs. */
+static choice choose_runs(finder *f, size_t first, size_t end, bool *taken)
+{
+    choice made = {.first = first, .period = f->runs[first].period};
+    for (size_t i = first; i < end; i++) {
+        st_repeat run = f->runs[i];
+        if (!is_free(&run, taken))
+            continue;
+        take(&run, taken, true);
+        f->runs[first + made.count++] = run;
+        made.covered_ns = st_add_ns(made.covered_ns, run.duration_ns);
+    }
+    for (size_t i = first; i < first + made.count; i++)
+        take(&f->runs[i], taken, false);
+    return made;
+}
+
+/* 0.8: what surrounds the layers of a micro-batch may take a fifth. */
+static bool is_better(const choice *a, const choice *best)
+{
+    double a_ns = (double)a->covered_ns;
+    double best_ns = (double)best->covered_ns;
+    if (a->period < best->period)
+        return a_ns >= 0.8 * best_ns;
+    return a_ns * 0.8 > best_ns;
+}
+
+static int64_t all_ns(const finder *f)
+{
+    int64_t all = 0;
+    for (size_t i = 0; i < f->count; i++)
+        all = st_add_ns(all, f->trace->events[f->tasks[i]].duration_ns);
+    return all;
+}
+
+/* The best choice; nothing where that is less than a tenth of the work and nobody asked for it. */
+static choice choose_layers(finder *f, bool *taken)
+{
+    choice best = {0};
+    qsort(f->runs, f->run_count, sizeof *f->runs, compare_runs);
+    for (size_t first = 0; first < f->run_count;) {
+        size_t end = first;
+        while (end < f->run_count && f->runs[end].layers == f->runs[first].layers)
+            end++;
+        choice one = choose_runs(f, first, end, taken);
+        if (best.count == 0 || is_better(&one, &best))
+            best = one;
+        first = end;
+    }
+    return f->wanted != 0 || best.covered_ns >= all_ns(f) / 10 ? best : (choice){0};
+}
+
+typedef struct launch_key {
+    int64_t launch_ns;
+    uint32_t event;
+} launch_key;
+
+static int compare_launches(const void *left, const void *right)
+{
+    const launch_key *a = left;
+    const launch_key *b = right;
+    if (a->launch_ns != b->launch_ns)
+        return a->launch_ns < b->launch_ns ? -1 : 1;
+    return (a->event > b->event) - (a->event < b->event);
+}
+
+static uint32_t steps_before(const st_trace *trace, int64_t time_ns)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < trace->event_count && trace->events[i].start_ns <= time_ns; i++)
+        count += trace->events[i].kind == ST_TRACE_STEP;
+    return count;
+}
+
+static st_status list_tasks(finder *f, st_arena *arena)
+{
+    const st_trace *trace = f->trace;
+    st_order order;
+    st_status status = st_order_make(trace, arena, &order);
+    launch_key *keys = malloc((trace->event_count + 1) * sizeof *keys);
+    if (status != ST_OK || keys == NULL) {
+        free(keys);
+        st_order_free(&order);
+        return ST_ERR_MEMORY;
+    }
+    for (uint32_t i = 0; i < trace->event_count; i++) {
+        if (st_trace_is_gpu(&trace->events[i]))
+            keys[f->count++] = (launch_key){order.launch_ns[i], i};
+    }
+    qsort(keys, f->count, sizeof *keys, compare_launches);
+    int64_t next_step_ns = INT64_MIN;
+    for (size_t i = 0; i < f->count; i++) {
+        f->tasks[i] = keys[i].event;
+        f->names[i] = trace->events[keys[i].event].name;
+        /* Few steps: counted anew only where the time of the last count has passed a mark. */
+        if (i == 0 || keys[i].launch_ns >= next_step_ns) {
+            f->segments[i] = steps_before(trace, keys[i].launch_ns);
+            next_step_ns = INT64_MAX;
+            for (size_t k = 0; k < trace->event_count && next_step_ns == INT64_MAX; k++) {
+                if (trace->events[k].kind == ST_TRACE_STEP &&
+                    trace->events[k].start_ns > keys[i].launch_ns)
+                    next_step_ns = trace->events[k].start_ns;
+            }
+        } else {
+            f->segments[i] = f->segments[i - 1];
+        }
+    }
+    free(keys);
+    st_order_free(&order);
+    return ST_OK;
+}
+
+static st_status find(finder *f, bool *taken, st_arena *arena, st_repeats *repeats)
+{
+    size_t most = f->count / LEAST_LAYERS;
+    most = most < MOST_PERIOD ? most : MOST_PERIOD;
+    for (uint32_t period = LEAST_PERIOD; period <= most; period++) {
+        if ((uint64_t)period * f->count > MOST_COMPARED)
+            break;
+        find_runs(f, period);
+    }
+    choice best = choose_layers(f, taken);
+    repeats->items = st_arena_alloc(arena, best.count + 1, sizeof *repeats->items);
+    if (repeats->items == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < best.count; i++)
+        repeats->items[repeats->count++] = f->runs[best.first + i];
+    repeats->layers = best.count > 0 ? repeats->items[0].layers : 0;
+    qsort(repeats->items, repeats->count, sizeof *repeats->items, compare_places);
+    return ST_OK;
+}
+
+st_status st_repeats_find(const st_trace *trace, uint32_t layers, st_arena *arena,
+                          st_repeats *repeats)
+{
+    size_t events = trace->event_count + 1;
+    finder f = {.trace = trace, .wanted = layers};
+    *repeats = (st_repeats){0};
+    f.tasks = st_arena_alloc(arena, events, sizeof *f.tasks);
+    f.names = st_arena_alloc(arena, events, sizeof *f.names);
+    f.segments = st_arena_alloc(arena, events, sizeof *f.segments);
+    f.runs = malloc(MOST_RUNS * sizeof *f.runs);
+    bool *taken = calloc(events, sizeof *taken);
+    st_status status =
+        f.tasks == NULL || f.names == NULL || f.segments == NULL || f.runs == NULL || taken == NULL
+            ? ST_ERR_MEMORY
+            : list_tasks(&f, arena);
+    if (status == ST_OK)
+        status = find(&f, taken, arena, repeats);
+    repeats->tasks = f.tasks;
+    repeats->task_count = f.count;
+    free(f.runs);
+    free(taken);
+    return status;
+}

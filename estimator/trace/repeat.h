@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What repeats in the work of a rank: the same kernels in the same order, once per layer.
+ */
+#ifndef STEPTIME_TRACE_REPEAT_H
+#define STEPTIME_TRACE_REPEAT_H
+
+#include "trace/order.h"
+
+/* GPU tasks in the order of their launches, from `first`: `layers` times the same `period` tasks.
+ */
+typedef struct st_repeat {
+    uint32_t first;
+    uint32_t period;
+    uint32_t layers;
+    int64_t duration_ns; /* of its tasks, in sum */
+} st_repeat;
+
+typedef struct st_repeats {
+    const uint32_t *tasks; /* events, by launch */
+    size_t task_count;
+    st_repeat *items; /* of the same number of layers, in order, without overlap */
+    size_t count;
+    uint32_t layers; /* 0: nothing repeats */
+} st_repeats;
+
+/*
+ * Finds runs of `layers` repetitions, or, where that is 0, of the number that covers most time.
+ * Runs end at the marks of steps.
+ */
+st_status st_repeats_find(const st_trace *trace, uint32_t layers, st_arena *arena,
+                          st_repeats *repeats) ST_NODISCARD;
+
+#endif

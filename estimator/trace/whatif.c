@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What if: the graph manipulations of Lumos (sec. 3.4), on durations.
+ *
+ * More layers make the repeated part of the work, on the GPU and on the host, longer in proportion;
+ * a wider model makes GEMMs, activations, parameters and what is sent grow as they depend on the
+ * width; other group sizes change the transfers of their collectives as a ring does (Li et al.
+ * 2024, eq. 2 to 5). Who waits for whom stays, and the replay tells what comes of it.
+ */
+#include "trace/whatif.h"
+
+#include "trace/replayed.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum traffic { TRAFFIC_NONE, TRAFFIC_TP, TRAFFIC_DP, TRAFFIC_OTHER } traffic;
+
+typedef struct scaling {
+    st_whatif *w;
+    const st_trace *trace;
+    const st_trace_rank *rank;
+    bool *in_layer; /* by event */
+    bool *done;     /* by task of the graph: host tasks of several launches */
+    size_t tp_count;
+    size_t dp_count;
+} scaling;
+
+st_status st_whatif_note(st_whatif *w, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    for (size_t i = 0; i < w->outcome->note_count; i++) {
+        if (strcmp(w->outcome->notes[i], text) == 0)
+            return ST_OK;
+    }
+    const char **notes = st_arena_grow(w->arena, (void *)w->outcome->notes, sizeof *notes,
+                                       w->outcome->note_count + 1, &w->note_capacity);
+    char *copy = st_arena_copy(w->arena, text, strlen(text));
+    if (notes == NULL || copy == NULL)
+        return ST_ERR_MEMORY;
+    w->outcome->notes = notes;
+    notes[w->outcome->note_count++] = copy;
+    return ST_OK;
+}
+
+st_status st_whatif_refuse(st_whatif *w, const char *message, const char *expected)
+{
+    return st_errors_add(
+        w->errors, &(st_error){.status = ST_ERR_VALUE, .message = message, .expected = expected});
+}
+
+static bool is_set(const st_whatif *w, st_whatif_key key)
+{
+    return w->values.set[key] > 0;
+}
+
+/* New over old, 1 where the key does not change. */
+static double ratio(const st_whatif *w, st_whatif_key key)
+{
+    return is_set(w, key) && w->values.have[key] > 0 ? w->values.set[key] / w->values.have[key] : 1;
+}
+
+/* --- how things grow
+ * ------------------------------------------------------------------------------ */
+
+static double have_ffn(const st_whatif_values *v)
+{
+    return v->have[ST_KEY_FFN] > 0 ? v->have[ST_KEY_FFN] : 4 * v->have[ST_KEY_HIDDEN];
+}
+
+/* Parameters of a layer: 4 h^2 of attention and 2 h f of the MLP. */
+static double layer_growth(const st_whatif *w)
+{
+    const st_whatif_values *v = &w->values;
+    double h = v->have[ST_KEY_HIDDEN];
+    double f = have_ffn(v);
+    if (!is_set(w, ST_KEY_HIDDEN) && !is_set(w, ST_KEY_FFN))
+        return 1;
+    double new_h = is_set(w, ST_KEY_HIDDEN) ? v->set[ST_KEY_HIDDEN] : h;
+    double new_f = is_set(w, ST_KEY_FFN) ? v->set[ST_KEY_FFN] : f * new_h / h;
+    return (4 * new_h * new_h + 2 * new_h * new_f) / (4 * h * h + 2 * h * f);
+}
+
+static double ring_share(double ranks)
+{
+    return (ranks - 1) / ranks;
+}
+
+static double ring_growth(const st_whatif *w, st_whatif_key key)
+{
+    if (!is_set(w, key))
+        return 1;
+    return ring_share(w->values.set[key]) / ring_share(w->values.have[key]);
+}
+
+/* Which communicator a kernel belongs to, as far as it can be told. */
+static traffic traffic_of(const scaling *s, size_t event)
+{
+    const st_trace_event *e = &s->trace->events[event];
+    double tp = s->w->values.have[ST_KEY_TP];
+    double dp = s->w->values.have[ST_KEY_DP];
+    if (e->class_ != ST_TRACE_COMMUNICATION)
+        return TRAFFIC_NONE;
+    if (e->detail != ST_TRACE_NONE && s->trace->collectives[e->detail].group_size > 0 && tp != dp) {
+        double size = (double)s->trace->collectives[e->detail].group_size;
+        return size == tp ? TRAFFIC_TP : size == dp ? TRAFFIC_DP : TRAFFIC_OTHER;
+    }
+    if (strstr(s->trace->names[e->name], "SendRecv") != NULL)
+        return TRAFFIC_OTHER;
+    if (tp > 1 && dp > 1)
+        return s->in_layer[event] ? TRAFFIC_TP : TRAFFIC_DP;
+    if (tp > 1)
+        return TRAFFIC_TP;
+    return dp > 1 ? TRAFFIC_DP : TRAFFIC_OTHER;
+}
+
+static double communication_growth(scaling *s, size_t event)
+{
+    const st_whatif *w = s->w;
+    double growth = is_set(w, ST_KEY_BANDWIDTH) ? 1 / w->values.set[ST_KEY_BANDWIDTH] : 1;
+    switch (traffic_of(s, event)) {
+    case TRAFFIC_TP:
+        s->tp_count++;
+        growth *= ratio(w, ST_KEY_HIDDEN) * ring_growth(w, ST_KEY_TP);
+        return is_set(w, ST_KEY_BANDWIDTH_TP) ? growth / w->values.set[ST_KEY_BANDWIDTH_TP]
+                                              : growth;
+    case TRAFFIC_DP:
+        s->dp_count++;
+        growth *= layer_growth(w) * ring_growth(w, ST_KEY_DP);
+        if (!s->in_layer[event]) /* gradients of all layers at once */
+            growth *=
+                is_set(w, ST_KEY_LAYERS) ? w->values.set[ST_KEY_LAYERS] / w->repeats[0].layers : 1;
+        return is_set(w, ST_KEY_BANDWIDTH_DP) ? growth / w->values.set[ST_KEY_BANDWIDTH_DP]
+                                              : growth;
+    default:
+        return growth * ratio(w, ST_KEY_HIDDEN);
+    }
+}
+
+/* Without what all tasks of a layer have in common. */
+static double class_growth(scaling *s, size_t event)
+{
+    const st_whatif *w = s->w;
+    double width = ratio(w, ST_KEY_HIDDEN);
+    double shards = 1 / ratio(w, ST_KEY_TP);
+    switch ((st_trace_class)s->trace->events[event].class_) {
+    case ST_TRACE_GEMM:
+        return (s->in_layer[event] ? layer_growth(w) : width) * shards;
+    case ST_TRACE_ATTENTION:
+        return width * shards;
+    case ST_TRACE_OPTIMIZER:
+        return layer_growth(w) * shards *
+               (is_set(w, ST_KEY_LAYERS) && !s->in_layer[event]
+                    ? w->values.set[ST_KEY_LAYERS] / w->repeats[0].layers
+                    : 1);
+    case ST_TRACE_COMMUNICATION:
+        return communication_growth(s, event);
+    default:
+        return width;
+    }
+}
+
+static double growth(scaling *s, size_t event)
+{
+    const st_whatif *w = s->w;
+    st_whatif_key speed = (st_whatif_key)(ST_KEY_SPEED + s->trace->events[event].class_);
+    double factor = class_growth(s, event);
+    if (s->in_layer[event] && is_set(w, ST_KEY_LAYERS))
+        factor *= w->values.set[ST_KEY_LAYERS] / w->repeats[0].layers;
+    return is_set(w, speed) ? factor / w->values.set[speed] : factor;
+}
+
+/* --- the graph
+ * ------------------------------------------------------------------------------------ */
+
+static st_status scale_task(scaling *s, st_task_id task, double factor)
+{
+    st_graph *graph = s->w->graph->graph;
+    double duration_ns = (double)st_graph_task(graph, task).duration_ns * factor;
+    if (duration_ns > 0x1p62)
+        return st_whatif_refuse(s->w, "a task would last longer than 146 years", NULL);
+    return st_graph_set_duration(graph, task, (int64_t)llround(duration_ns), s->w->errors);
+}
+
+/* The host does for each layer what it did before, and tasks are late as they were. */
+static st_status scale_host(scaling *s, size_t event)
+{
+    const st_whatif *w = s->w;
+    st_task_id task = s->rank->tasks[event];
+    st_task_id host = s->rank->hosts[event];
+    st_status status = ST_OK;
+    if (!s->in_layer[event] || !is_set(w, ST_KEY_LAYERS))
+        return ST_OK;
+    double factor = w->values.set[ST_KEY_LAYERS] / w->repeats[0].layers;
+    if (host != ST_TASK_NONE && !s->done[host]) {
+        s->done[host] = true;
+        status = scale_task(s, host, factor);
+    }
+    /* A delay stands right before its task. */
+    if (status == ST_OK && task > 0 &&
+        strcmp(st_graph_task(w->graph->graph, task - 1).category_name, "delay") == 0 &&
+        st_graph_task(w->graph->graph, task - 1).kind != ST_RESOURCE_HOST)
+        status = scale_task(s, task - 1, factor);
+    return status;
+}
+
+static st_status scale_rank(scaling *s)
+{
+    st_status status = ST_OK;
+    for (size_t i = 0; i < s->trace->event_count && status == ST_OK; i++) {
+        if (s->rank->tasks[i] == ST_TASK_NONE)
+            continue;
+        double factor = growth(s, i);
+        s->w->outcome->scaled += factor != 1;
+        if (factor != 1)
+            status = scale_task(s, s->rank->tasks[i], factor);
+        if (status == ST_OK)
+            status = scale_host(s, i);
+    }
+    return status;
+}
+
+static void mark_layers(const st_repeats *repeats, bool *in_layer)
+{
+    for (size_t i = 0; i < repeats->count; i++) {
+        const st_repeat *run = &repeats->items[i];
+        for (uint32_t k = 0; k < run->period * run->layers; k++)
+            in_layer[repeats->tasks[run->first + k]] = true;
+    }
+}
+
+static st_status scale_graph(st_whatif *w)
+{
+    size_t tp = 0;
+    size_t dp = 0;
+    bool *done = calloc(st_graph_task_count(w->graph->graph) + 1, sizeof *done);
+    st_status status = done != NULL ? ST_OK : ST_ERR_MEMORY;
+    for (size_t i = 0; i < w->graph->set->count && status == ST_OK; i++) {
+        const st_trace *trace = w->graph->set->ranks[i];
+        bool *in_layer = calloc(trace->event_count + 1, sizeof *in_layer);
+        scaling s = {.w = w,
+                     .trace = trace,
+                     .rank = &w->graph->ranks[i],
+                     .in_layer = in_layer,
+                     .done = done};
+        if (in_layer == NULL) {
+            status = ST_ERR_MEMORY;
+            break;
+        }
+        mark_layers(&w->repeats[i], in_layer);
+        status = scale_rank(&s);
+        tp += s.tp_count;
+        dp += s.dp_count;
+        free(in_layer);
+    }
+    free(done);
+    bool for_tp = is_set(w, ST_KEY_TP) || is_set(w, ST_KEY_BANDWIDTH_TP);
+    bool for_dp = is_set(w, ST_KEY_DP) || is_set(w, ST_KEY_BANDWIDTH_DP);
+    if (status == ST_OK && ((for_tp && tp == 0) || (for_dp && dp == 0)))
+        return st_whatif_refuse(w,
+                                for_tp && tp == 0 ? "the trace shows no tensor-parallel collective"
+                                                  : "the trace shows no data-parallel collective",
+                                "--have parallel.tp and parallel.dp as the job had them");
+    return status;
+}
+
+/* --- what can be told
+ * ------------------------------------------------------------------------------ */
+
+static st_status demand_have(st_whatif *w, st_whatif_key key, double least)
+{
+    if (w->values.have[key] >= least)
+        return ST_OK;
+    return st_errors_add(
+        w->errors,
+        &(st_error){.status = ST_ERR_USAGE,
+                    .place = {.file = "--set"},
+                    .message = st_errors_text(w->errors, "%s changes from an unknown value",
+                                              st_whatif_key_name(key)),
+                    .suggestion =
+                        st_errors_text(w->errors, "give the recorded one: --have %s=N%s",
+                                       st_whatif_key_name(key), least > 1 ? ", at least 2" : "")});
+}
+
+static st_status check_values(st_whatif *w, bool approximate)
+{
+    st_status status = ST_OK;
+    if (is_set(w, ST_KEY_TP) && !approximate)
+        status = st_errors_add(
+            w->errors,
+            &(st_error){.status = ST_ERR_USAGE,
+                        .place = {.file = "--set"},
+                        .message = "parallel.tp changes the shapes of the kernels, whose times a "
+                                   "trace does not tell",
+                        .suggestion = "--approximate divides times by the number of shards"});
+    if (status == ST_OK && is_set(w, ST_KEY_TP))
+        status = demand_have(w, ST_KEY_TP, 2);
+    if (status == ST_OK && is_set(w, ST_KEY_DP))
+        status = demand_have(w, ST_KEY_DP, 2);
+    if (status == ST_OK && (is_set(w, ST_KEY_HIDDEN) || is_set(w, ST_KEY_FFN)))
+        status = demand_have(w, ST_KEY_HIDDEN, 1);
+    if (status == ST_OK && is_set(w, ST_KEY_FFN))
+        status = demand_have(w, ST_KEY_FFN, 1);
+    return status;
+}
+
+static st_status note_assumptions(st_whatif *w)
+{
+    st_status status = ST_OK;
+    if (w->graph->set->count == 1 && w->graph->set->world_size > 1)
+        status = st_whatif_note(w,
+                                "one rank of %lld: its collectives last as recorded, waiting for "
+                                "others included",
+                                (long long)w->graph->set->world_size);
+    int64_t late_ns = 0;
+    for (size_t i = 0; i < w->graph->set->count; i++)
+        late_ns = st_add_ns(late_ns, w->graph->ranks[i].unexplained_ns);
+    if (status == ST_OK && late_ns > 0)
+        status = st_whatif_note(w,
+                                "what tasks were late for no known reason, %.3f ms over all "
+                                "ranks, stays",
+                                (double)late_ns / 1e6);
+    if (status == ST_OK && is_set(w, ST_KEY_HIDDEN) && !is_set(w, ST_KEY_FFN))
+        status = st_whatif_note(w, "the MLP grows with the model");
+    if (status == ST_OK && is_set(w, ST_KEY_HIDDEN))
+        status = st_whatif_note(w, "kernels of another shape are as efficient as recorded");
+    if (status == ST_OK && (is_set(w, ST_KEY_DP) || is_set(w, ST_KEY_TP)))
+        status = st_whatif_note(w, "collectives of another size are rings on links of the same "
+                                   "bandwidth");
+    if (status == ST_OK && is_set(w, ST_KEY_TP))
+        status = st_whatif_note(w, "kernels of other shards are as efficient as recorded");
+    return status;
+}
+
+/* Layers, where something asks for them. */
+static st_status find_layers(st_whatif *w)
+{
+    size_t count = w->graph->set->count;
+    st_status status = ST_OK;
+    w->repeats = st_arena_alloc(w->arena, count, sizeof *w->repeats);
+    if (w->repeats == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < count && status == ST_OK; i++)
+        status = st_repeats_find(w->graph->set->ranks[i], (uint32_t)w->values.have[ST_KEY_LAYERS],
+                                 w->arena, &w->repeats[i]);
+    w->outcome->layers = status == ST_OK ? w->repeats[0].layers : 0;
+    bool needed = is_set(w, ST_KEY_LAYERS) || is_set(w, ST_KEY_PP) || is_set(w, ST_KEY_MICROS);
+    for (size_t i = 0; i < count && status == ST_OK && needed; i++) {
+        if (w->repeats[i].layers == 0)
+            status =
+                st_whatif_refuse(w,
+                                 st_errors_text(w->errors, "%s: no kernels repeat layer by layer",
+                                                w->graph->set->ranks[i]->file),
+                                 "--have model.layers=N of this rank");
+        else if (w->repeats[i].layers != w->repeats[0].layers)
+            status = st_whatif_refuse(
+                w,
+                st_errors_text(w->errors, "%s repeats %u times, %s %u times",
+                               w->graph->set->ranks[i]->file, w->repeats[i].layers,
+                               w->graph->set->ranks[0]->file, w->repeats[0].layers),
+                "as many layers on every rank; --have model.layers=N tells how many");
+    }
+    return status;
+}
+
+/* --- before and after
+ * ------------------------------------------------------------------------------ */
+
+static st_status measure(st_whatif *w, st_trace_breakdown **ranks, int64_t *end_ns)
+{
+    size_t count = w->graph->set->count;
+    *ranks = st_arena_alloc(w->arena, count, sizeof **ranks);
+    if (*ranks == NULL)
+        return ST_ERR_MEMORY;
+    st_status status = st_replay_run(w->replay, w->errors);
+    *end_ns = 0;
+    for (size_t i = 0; i < count && status == ST_OK; i++) {
+        status = st_replayed_rank(w->graph, w->replay, i, false, &(*ranks)[i]);
+        int64_t end = w->graph->ranks[i].start_ns + (*ranks)[i].window_ns;
+        *end_ns = end > *end_ns ? end : *end_ns;
+    }
+    return status;
+}
+
+static st_status run(st_whatif *w, const st_trace_change *change)
+{
+    st_status status = st_whatif_parse(change, &w->values, w->errors);
+    if (status == ST_OK)
+        status = check_values(w, change->approximate);
+    if (status == ST_OK)
+        status = find_layers(w);
+    if (status == ST_OK)
+        status = note_assumptions(w);
+    if (status == ST_OK)
+        status = st_trace_graph_delays(w->graph, true, w->errors);
+    if (status == ST_OK)
+        status = measure(w, &w->outcome->before, &w->outcome->before_ns);
+    if (status == ST_OK)
+        status = scale_graph(w);
+    if (status == ST_OK)
+        status = measure(w, &w->outcome->after, &w->outcome->after_ns);
+    if (status == ST_OK && (is_set(w, ST_KEY_PP) || is_set(w, ST_KEY_MICROS)))
+        status = st_whatif_pipeline(w);
+    return status;
+}
+
+st_status st_trace_whatif(st_trace_graph *graph, const st_trace_change *change, st_arena *arena,
+                          st_trace_outcome *outcome, st_errors *errors)
+{
+    *outcome = (st_trace_outcome){0};
+    st_whatif w = {.graph = graph,
+                   .replay = st_replay_create(graph->graph),
+                   .arena = arena,
+                   .errors = errors,
+                   .outcome = outcome};
+    st_status status = w.replay != NULL ? run(&w, change) : ST_ERR_MEMORY;
+    st_replay_destroy(w.replay);
+    return status;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What-if: the keys, and the parts of the work; see whatif.c. */
+#ifndef STEPTIME_TRACE_WHATIF_H
+#define STEPTIME_TRACE_WHATIF_H
+
+#include "steptime/schedule.h"
+#include "trace/repeat.h"
+
+typedef enum st_whatif_key {
+    ST_KEY_TP,
+    ST_KEY_DP,
+    ST_KEY_PP,
+    ST_KEY_MICROS,
+    ST_KEY_LAYERS,
+    ST_KEY_HIDDEN,
+    ST_KEY_FFN,
+    ST_KEY_BANDWIDTH,
+    ST_KEY_BANDWIDTH_TP,
+    ST_KEY_BANDWIDTH_DP,
+    ST_KEY_TRANSFER, /* of a pipeline, in microseconds */
+    ST_KEY_SPEED,    /* of the first class; the others follow */
+    ST_KEYS = ST_KEY_SPEED + ST_TRACE_CLASSES
+} st_whatif_key;
+
+typedef struct st_whatif_values {
+    double have[ST_KEYS]; /* 0: not given */
+    double set[ST_KEYS];
+    st_schedule_kind schedule;
+} st_whatif_values;
+
+/* Reports every faulty key and value. */
+st_status st_whatif_parse(const st_trace_change *change, st_whatif_values *values,
+                          st_errors *errors) ST_NODISCARD;
+
+const char *st_whatif_key_name(st_whatif_key key);
+
+typedef struct st_whatif {
+    st_trace_graph *graph;
+    st_replay *replay;
+    st_whatif_values values;
+    st_repeats *repeats; /* by rank */
+    st_arena *arena;
+    st_errors *errors;
+    st_trace_outcome *outcome;
+    size_t note_capacity;
+} st_whatif;
+
+/* Adds a sentence to the outcome; keeps the first of several equal ones. */
+st_status st_whatif_note(st_whatif *w, const char *format, ...) ST_PRINTF(2, 3) ST_NODISCARD;
+st_status st_whatif_refuse(st_whatif *w, const char *message, const char *expected);
+
+/* The schedule of a pipeline with the times of the replay that ran. */
+st_status st_whatif_pipeline(st_whatif *w) ST_NODISCARD;
+
+#endif

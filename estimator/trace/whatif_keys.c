@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The keys of what-if: which there are, and what their values may be. */
+#include "trace/whatif.h"
+
+#include "steptime/quantity.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char SCHEDULE_KEY[] = "pipeline.schedule";
+
+typedef struct key_row {
+    const char *name;
+    bool whole;    /* a whole number of at least 1; otherwise any number above 0 */
+    bool recorded; /* may describe the recorded job */
+} key_row;
+
+static const key_row rows[ST_KEYS] = {
+    [ST_KEY_TP] = {"parallel.tp", true, true},
+    [ST_KEY_DP] = {"parallel.dp", true, true},
+    [ST_KEY_PP] = {"parallel.pp", true, true},
+    [ST_KEY_MICROS] = {"batch.micro_batches", true, true},
+    [ST_KEY_LAYERS] = {"model.layers", true, true},
+    [ST_KEY_HIDDEN] = {"model.hidden", true, true},
+    [ST_KEY_FFN] = {"model.ffn", true, true},
+    [ST_KEY_BANDWIDTH] = {"bandwidth", false, false},
+    [ST_KEY_BANDWIDTH_TP] = {"bandwidth.tp", false, false},
+    [ST_KEY_BANDWIDTH_DP] = {"bandwidth.dp", false, false},
+    [ST_KEY_TRANSFER] = {"pipeline.transfer_us", false, false},
+    [ST_KEY_SPEED + ST_TRACE_GEMM] = {"speed.gemm", false, false},
+    [ST_KEY_SPEED + ST_TRACE_ATTENTION] = {"speed.attention", false, false},
+    [ST_KEY_SPEED + ST_TRACE_NORM] = {"speed.norm", false, false},
+    [ST_KEY_SPEED + ST_TRACE_ELEMENTWISE] = {"speed.elementwise", false, false},
+    [ST_KEY_SPEED + ST_TRACE_OPTIMIZER] = {"speed.optimizer", false, false},
+    [ST_KEY_SPEED + ST_TRACE_MEMORY] = {"speed.memory", false, false},
+    [ST_KEY_SPEED + ST_TRACE_COMMUNICATION] = {"speed.communication", false, false},
+    [ST_KEY_SPEED + ST_TRACE_OTHER] = {"speed.other", false, false},
+};
+
+const char *st_whatif_key_name(st_whatif_key key)
+{
+    return rows[key].name;
+}
+
+typedef struct parser {
+    st_whatif_values *values;
+    const char *option; /* "--set" or "--have" */
+    bool recorded;
+    st_errors *errors;
+} parser;
+
+static st_status fault(const parser *p, const char *message, const char *found,
+                       const char *expected, const char *suggestion)
+{
+    return st_errors_add(p->errors, &(st_error){.status = ST_ERR_USAGE,
+                                                .place = {.file = p->option},
+                                                .message = message,
+                                                .found = found,
+                                                .expected = expected,
+                                                .suggestion = suggestion});
+}
+
+static st_status unknown_key(const parser *p, const char *text, size_t length)
+{
+    const char *names[ST_KEYS + 1];
+    size_t count = 0;
+    for (int i = 0; i < ST_KEYS; i++) {
+        if (rows[i].recorded || !p->recorded)
+            names[count++] = rows[i].name;
+    }
+    if (!p->recorded)
+        names[count++] = SCHEDULE_KEY;
+    char key[64];
+    (void)snprintf(key, sizeof key, "%.*s", (int)(length < 63 ? length : 63), text);
+    const char *nearest = st_nearest(key, names, count);
+    return fault(p, st_errors_text(p->errors, "unknown key '%s'", key), NULL, NULL,
+                 nearest != NULL
+                     ? nearest
+                     : "'steptime help trace whatif' lists the keys and what they mean");
+}
+
+/* Only orders that run the gradients of activations and weights at once: a trace does not tell them
+ * apart. */
+static st_status parse_schedule(parser *p, const char *value)
+{
+    static const st_schedule_kind known[] = {ST_SCHEDULE_GPIPE, ST_SCHEDULE_1F1B};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(value, st_schedule_name(known[i])) == 0) {
+            p->values->schedule = known[i];
+            return ST_OK;
+        }
+    }
+    return fault(p, "pipeline.schedule has a value that it cannot have",
+                 st_errors_text(p->errors, "'%s'", value), "gpipe or 1f1b", NULL);
+}
+
+static st_status parse_number(parser *p, const key_row *row, const char *text, double *value)
+{
+    double number = 0;
+    size_t length = strlen(text);
+    if (!row->whole && length > 1 && text[length - 1] == 'x')
+        length--; /* "2x" as fast */
+    st_status status = st_number_parse(text, length, (st_place){.file = p->option}, &number, NULL);
+    bool fits =
+        status == ST_OK && number > 0 && number <= 1e9 && (!row->whole || number == floor(number));
+    if (!fits)
+        return fault(p, st_errors_text(p->errors, "%s has a value that it cannot have", row->name),
+                     st_errors_text(p->errors, "'%s'", text),
+                     row->whole ? "a whole number of at least 1" : "a number above 0", NULL);
+    *value = number;
+    return ST_OK;
+}
+
+static st_status parse_one(parser *p, const char *text)
+{
+    const char *equals = strchr(text, '=');
+    double *values = p->recorded ? p->values->have : p->values->set;
+    if (equals == NULL)
+        return fault(p, "no value", st_errors_text(p->errors, "'%s'", text), "KEY=VALUE", NULL);
+    size_t length = (size_t)(equals - text);
+    if (!p->recorded && length == sizeof SCHEDULE_KEY - 1 &&
+        memcmp(text, SCHEDULE_KEY, length) == 0)
+        return parse_schedule(p, equals + 1);
+    for (int i = 0; i < ST_KEYS; i++) {
+        if (strlen(rows[i].name) == length && memcmp(rows[i].name, text, length) == 0 &&
+            (rows[i].recorded || !p->recorded))
+            return parse_number(p, &rows[i], equals + 1, &values[i]);
+    }
+    return unknown_key(p, text, length);
+}
+
+st_status st_whatif_parse(const st_trace_change *change, st_whatif_values *values,
+                          st_errors *errors)
+{
+    *values = (st_whatif_values){.schedule = ST_SCHEDULE_1F1B};
+    parser have = {.values = values, .option = "--have", .recorded = true, .errors = errors};
+    parser set = {.values = values, .option = "--set", .errors = errors};
+    st_status status = ST_OK;
+    for (size_t i = 0; i < change->have_count; i++) {
+        st_status one = parse_one(&have, change->have[i]);
+        status = status == ST_OK ? one : status;
+    }
+    for (size_t i = 0; i < change->set_count; i++) {
+        st_status one = parse_one(&set, change->sets[i]);
+        status = status == ST_OK ? one : status;
+    }
+    if (status == ST_OK && change->set_count == 0)
+        status = fault(&set, "nothing to change", NULL, "--set KEY=VALUE", NULL);
+    return status;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Another pipeline or another number of micro-batches: the passes of a layer are measured in the
+ * replay, and the schedule is built anew from them.
+ */
+#include "trace/whatif.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* What a step consists of, in the replay of the first rank. */
+typedef struct passes {
+    int64_t forward_ns; /* all layers of the rank, one micro-batch */
+    int64_t backward_ns;
+    int64_t loss_ns; /* between the passes of a micro-batch */
+    int64_t rest_ns; /* of a step, besides passes and bubble: optimizer, first and last things */
+    uint32_t micros; /* of a step */
+} passes;
+
+static int64_t start_of(const st_whatif *w, const st_repeat *run)
+{
+    st_task_id task = w->graph->ranks[0].tasks[w->repeats[0].tasks[run->first]];
+    return st_replay_task(w->replay, task).ready_ns;
+}
+
+static int64_t end_of(const st_whatif *w, const st_repeat *run)
+{
+    int64_t end = 0;
+    for (uint32_t i = run->first; i < run->first + run->period * run->layers; i++) {
+        st_task_id task = w->graph->ranks[0].tasks[w->repeats[0].tasks[i]];
+        int64_t task_end = st_replay_task(w->replay, task).end_ns;
+        end = task_end > end ? task_end : end;
+    }
+    return end;
+}
+
+/* The first run is a forward pass; the other kind is the backward pass. */
+static st_status tell_apart(st_whatif *w, size_t *forward, size_t *backward)
+{
+    const st_repeats *repeats = &w->repeats[0];
+    *forward = 0;
+    *backward = 0;
+    for (size_t i = 0; i < repeats->count; i++) {
+        if (repeats->items[i].period == repeats->items[0].period)
+            ++*forward;
+        else
+            ++*backward;
+    }
+    if (*forward > 0 && *forward == *backward)
+        return ST_OK;
+    return st_whatif_refuse(
+        w,
+        st_errors_text(w->errors,
+                       "%s: forward and backward passes cannot be told apart: blocks of %u layers "
+                       "repeat %zu times in one way and %zu times in others",
+                       w->graph->set->ranks[0]->file, repeats->layers, *forward, *backward),
+        "as many forward as backward passes");
+}
+
+static size_t step_count(const st_whatif *w)
+{
+    size_t steps = w->graph->ranks[0].step_count;
+    return steps > 0 ? steps : 1;
+}
+
+static st_status measure(st_whatif *w, passes *p)
+{
+    const st_repeats *repeats = &w->repeats[0];
+    size_t forward = 0;
+    size_t backward = 0;
+    int64_t previous_end = 0;
+    st_status status = tell_apart(w, &forward, &backward);
+    if (status != ST_OK || forward == 0 || backward == 0)
+        return status;
+    for (size_t i = 0; i < repeats->count; i++) {
+        const st_repeat *one = &repeats->items[i];
+        bool is_forward = one->period == repeats->items[0].period;
+        int64_t length = end_of(w, one) - start_of(w, one);
+        int64_t gap = start_of(w, one) - previous_end;
+        *(is_forward ? &p->forward_ns : &p->backward_ns) += length;
+        p->loss_ns += !is_forward && gap > 0 ? gap : 0;
+        previous_end = end_of(w, one);
+    }
+    double have = w->values.have[ST_KEY_MICROS];
+    size_t steps = step_count(w);
+    p->micros = have > 0 ? (uint32_t)have : (uint32_t)(forward / steps);
+    if (p->micros == 0 || (size_t)p->micros * steps != forward)
+        return st_whatif_refuse(
+            w,
+            st_errors_text(w->errors,
+                           "%zu forward passes in %zu steps do not make %u micro-batches", forward,
+                           steps, p->micros),
+            "--have batch.micro_batches as the job had it");
+    p->forward_ns /= (int64_t)forward;
+    p->backward_ns /= (int64_t)backward;
+    p->loss_ns /= (int64_t)forward;
+    return ST_OK;
+}
+
+/* What of a recorded step is neither pass nor bubble. */
+static void find_rest(const st_whatif *w, passes *p)
+{
+    double pp = w->values.have[ST_KEY_PP] > 0 ? w->values.have[ST_KEY_PP] : 1;
+    if (pp > 1)
+        p->loss_ns = 0; /* between its passes a stage waits for others */
+    int64_t step_ns = w->outcome->after_ns / (int64_t)step_count(w);
+    int64_t pass_ns = p->forward_ns + p->backward_ns;
+    int64_t busy_ns = (int64_t)p->micros * (pass_ns + p->loss_ns) + ((int64_t)pp - 1) * pass_ns;
+    p->rest_ns = step_ns > busy_ns ? step_ns - busy_ns : 0;
+}
+
+static void fill_times(const passes *p, uint32_t stages, double layers_ratio, st_chunk_times *times)
+{
+    for (uint32_t i = 0; i < stages; i++) {
+        times[i] = (st_chunk_times){0};
+        times[i].part[ST_PASS_FORWARD][ST_PART_WORK] =
+            llround((double)p->forward_ns * layers_ratio);
+        times[i].part[ST_PASS_BACKWARD][ST_PART_WORK] =
+            llround((double)p->backward_ns * layers_ratio);
+    }
+    times[stages - 1].part[ST_PASS_BACKWARD][ST_PART_WORK] += p->loss_ns;
+}
+
+static st_status replay_schedule(st_whatif *w, const st_schedule_plan *plan)
+{
+    st_schedule_order order;
+    st_graph *graph = st_graph_create(NULL);
+    st_replay *replay = NULL;
+    st_status status = graph != NULL
+                           ? st_schedule_order_make(&plan->shape, w->arena, &order, w->errors)
+                           : ST_ERR_MEMORY;
+    if (status == ST_OK)
+        status = st_schedule_build(plan, &order, graph, w->errors);
+    if (status == ST_OK)
+        status = st_graph_seal(graph, w->errors);
+    if (status == ST_OK) {
+        replay = st_replay_create(graph);
+        status = replay != NULL ? st_replay_run(replay, w->errors) : ST_ERR_MEMORY;
+    }
+    if (status == ST_OK)
+        w->outcome->after_ns = st_replay_end_ns(replay);
+    st_replay_destroy(replay);
+    st_graph_destroy(graph);
+    return status;
+}
+
+static st_status note_pipeline(st_whatif *w, bool moved)
+{
+    st_status status = st_whatif_note(
+        w,
+        "before is the mean step of the replay, after the step of a %s schedule with the replay's "
+        "times per layer",
+        st_schedule_name(w->values.schedule));
+    if (status == ST_OK && moved)
+        status = st_whatif_note(w, "optimizer, gradients and what surrounds the passes shrink with "
+                                   "the layers of a stage");
+    if (status == ST_OK && moved && w->values.set[ST_KEY_TRANSFER] == 0)
+        status = st_whatif_note(w, "transfers between stages take no time; --set "
+                                   "pipeline.transfer_us=N gives them one");
+    return status;
+}
+
+st_status st_whatif_pipeline(st_whatif *w)
+{
+    const st_whatif_values *v = &w->values;
+    passes p = {0};
+    double old_pp = v->have[ST_KEY_PP] > 0 ? v->have[ST_KEY_PP] : 1;
+    double new_pp = v->set[ST_KEY_PP] > 0 ? v->set[ST_KEY_PP] : old_pp;
+    uint32_t stages = (uint32_t)new_pp;
+    double layers =
+        old_pp * (v->set[ST_KEY_LAYERS] > 0 ? v->set[ST_KEY_LAYERS] : w->repeats[0].layers);
+    st_status status = measure(w, &p);
+    if (status != ST_OK)
+        return status;
+    if (new_pp > layers || fmod(layers, new_pp) != 0)
+        return st_whatif_refuse(
+            w,
+            st_errors_text(w->errors, "%.0f layers do not divide into %u stages", layers, stages),
+            "as many layers on every stage");
+    find_rest(w, &p);
+    st_chunk_times *times = st_arena_alloc(w->arena, stages, sizeof *times);
+    if (times == NULL)
+        return ST_ERR_MEMORY;
+    fill_times(&p, stages, old_pp / new_pp, times);
+    uint32_t micros = v->set[ST_KEY_MICROS] > 0 ? (uint32_t)v->set[ST_KEY_MICROS] : p.micros;
+    st_schedule_plan plan = {
+        .shape = {.kind = v->schedule,
+                  .stages = stages,
+                  .micros = micros,
+                  .chunks = 1,
+                  .times = times,
+                  .transfer = llround(1e3 * v->set[ST_KEY_TRANSFER])},
+        .ends = {.optimizer = llround((double)p.rest_ns * old_pp / new_pp)},
+        .groups = {.tp = 1,
+                   .tp_stride = 1,
+                   .cp = 1,
+                   .cp_stride = 1,
+                   .dp = 1,
+                   .dp_stride = 1,
+                   .pp_stride = 1,
+                   .ep = 1},
+    };
+    status = replay_schedule(w, &plan);
+    w->outcome->before_ns /= (int64_t)step_count(w);
+    w->outcome->after = NULL;
+    int64_t useful = (int64_t)micros * (p.forward_ns + p.backward_ns);
+    double busy = (double)useful * old_pp / new_pp + (double)micros * (double)p.loss_ns +
+                  (double)plan.ends.optimizer;
+    if (status == ST_OK && w->outcome->after_ns > 0)
+        w->outcome->bubble_frac = fmax(0, 1 - busy / (double)w->outcome->after_ns);
+    return status == ST_OK ? note_pipeline(w, new_pp != old_pp) : status;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What reading, replaying and changing a trace does when memory runs out: every allocation fails
+ * once, and each failure is told as one, without a leak or a half-made result.
+ */
+#include "trace_support.h"
+
+#include "report/trace_replay.h"
+
+/* NOLINTBEGIN(bugprone-reserved-identifier): the linker wants these names */
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+/* NOLINTEND(bugprone-reserved-identifier) */
+
+/* Allocations until the one that fails; negative: none does. */
+static int left = -1;
+static int failed;
+
+static bool must_fail(void)
+{
+    if (left < 0 || left-- > 0)
+        return false;
+    failed++;
+    return true;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return must_fail() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return must_fail() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    return must_fail() ? NULL : __real_realloc(old, size);
+}
+
+/* Two ranks that meet, an exact and an inferred wait, a sync and a step. */
+static char *make_trace(int rank)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    assert_non_null(stream);
+    fprintf(stream, "{\"distributedInfo\":{\"rank\":%d,\"world_size\":2},\"traceEvents\":[", rank);
+    fprintf(stream, "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#1\",\"pid\":"
+                    "1,\"tid\":1,\"ts\":1,\"dur\":900}");
+    for (int i = 0; i < 12; i++) {
+        const char *name = i == 5       ? "ncclB"
+                           : i % 3 == 0 ? "gemm"
+                           : i % 3 == 1 ? "add\\u00e9"
+                                        : "mul";
+        fprintf(stream,
+                ",\n{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"%s\",\"pid\":1,\"tid\":%d,"
+                "\"ts\":%d,\"dur\":5,\"args\":{\"correlation\":%d}}",
+                i == 4 ? "cudaStreamWaitEvent" : "cudaLaunchKernel", 1 + i / 9, 20 + 40 * i,
+                60 + i);
+        if (i != 4)
+            fprintf(stream,
+                    ",\n{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"%s\",\"pid\":0,\"tid\":%d,"
+                    "\"ts\":%d,"
+                    "\"dur\":10,\"args\":{\"correlation\":%d,\"stream\":%d,\"Collective name\":"
+                    "\"allreduce\"}}",
+                    name, i == 5 ? 20 : 7, 30 + 40 * i, 60 + i, i == 5 ? 20 : 7);
+    }
+    fprintf(stream,
+            ",\n{\"ph\":\"X\",\"cat\":\"cuda_sync\",\"name\":\"Stream Sync\",\"pid\":0,\"tid\":7,"
+            "\"ts\":505,\"dur\":1,\"args\":{\"stream\":7,\"correlation\":90}}");
+    fprintf(stream, ",\n{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaStreamSynchronize\","
+                    "\"pid\":1,\"tid\":2,\"ts\":500,\"dur\":30,\"args\":{\"correlation\":90}}]}");
+    assert_int_equal(fclose(stream), 0);
+    return text;
+}
+
+static st_status replay_and_report(st_trace_graph *graph, st_arena *arena, st_buffer *buffer)
+{
+    static const char *const sets[] = {"speed.gemm=2"};
+    st_trace_replay_report report;
+    st_trace_outcome outcome;
+    st_trace_change change = {.sets = sets, .set_count = 1};
+    st_replay *replay = st_replay_create(graph->graph);
+    st_status status =
+        replay == NULL ? ST_ERR_MEMORY : st_trace_replay_make(graph, replay, arena, &report, NULL);
+    if (status == ST_OK) {
+        st_trace_replay_text(&report, arena, buffer);
+        status = st_trace_export(graph, replay, buffer, NULL);
+    }
+    if (status == ST_OK)
+        status = st_trace_whatif(graph, &change, arena, &outcome, NULL);
+    st_replay_destroy(replay);
+    return status;
+}
+
+/* All that `steptime trace` does with two ranks. */
+static st_status run_all(const char *const *texts)
+{
+    st_trace *ranks[2] = {NULL, NULL};
+    st_trace_graph *graph = NULL;
+    st_trace_report report;
+    st_buffer buffer = {0};
+    st_status status = ST_OK;
+    st_trace_set set = {.ranks = ranks, .count = 2, .world_size = 2};
+    st_arena *arena = st_arena_create();
+    if (arena == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < 2 && status == ST_OK; i++)
+        status = st_trace_read_memory("t", texts[i], strlen(texts[i]), NULL, &ranks[i], NULL);
+    if (status == ST_OK)
+        status = st_trace_report_make(&set, 3, arena, &report, NULL);
+    if (status == ST_OK)
+        st_trace_report_text(&report, arena, &buffer);
+    if (status == ST_OK)
+        status = st_trace_graph_make(&set, &graph, NULL);
+    if (status == ST_OK)
+        status = replay_and_report(graph, arena, &buffer);
+    if (status == ST_OK && buffer.failed)
+        status = ST_ERR_MEMORY;
+    st_buffer_free(&buffer);
+    st_trace_graph_destroy(graph);
+    st_trace_destroy(ranks[0]);
+    st_trace_destroy(ranks[1]);
+    st_arena_destroy(arena);
+    return status;
+}
+
+static void test_every_allocation(void **state)
+{
+    char *texts[2] = {make_trace(0), make_trace(1)};
+    const char *const given[2] = {texts[0], texts[1]};
+    int at = 0;
+    (void)state;
+    assert_int_equal(run_all(given), ST_OK);
+    do {
+        failed = 0;
+        left = at++;
+        st_status status = run_all(given);
+        left = -1;
+        if (status != (failed > 0 ? ST_ERR_MEMORY : ST_OK))
+            fail_msg("allocation %d: status %d", at - 1, (int)status);
+    } while (failed > 0 && at < 10000);
+    assert_true(at > 50 && at < 10000);
+    free(texts[0]);
+    free(texts[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_allocation),
+    };
+    return cmocka_run_group_tests_name("trace_memory", tests, NULL, NULL);
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What-if on a training step that is written here: micro-batches of forward and backward passes
+ * over layers of a few kernels, back to back, so that what a change comes to can be told by hand.
+ */
+#include "trace_support.h"
+
+#include "steptime/schedule.h"
+
+enum { LAYERS = 6, MICROS = 4 };
+
+/* Microseconds. */
+#define FORWARD  (61.5 + 11.25 + 7.5)
+#define BACKWARD (120.25 + 23.75 + 15.5 + 3.25)
+#define ADAM     85.5
+#define REDUCE   240.75
+
+typedef struct step {
+    st_buffer text;
+    double host_us;
+    double gpu_us;
+    int id;
+} step;
+
+static void kernel(step *s, const char *name, double duration_us)
+{
+    s->id++;
+    st_buffer_printf(&s->text,
+                     "%s{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\","
+                     "\"pid\":1,\"tid\":1,\"ts\":%.3f,\"dur\":1,\"args\":{\"correlation\":%d}},\n"
+                     "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"%s\",\"pid\":0,\"tid\":7,"
+                     "\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"device\":0,\"stream\":7,"
+                     "\"correlation\":%d}}",
+                     s->id > 1 ? ",\n" : "", s->host_us, s->id, name, s->gpu_us, duration_us,
+                     s->id);
+    s->host_us += 2;
+    s->gpu_us += duration_us;
+}
+
+static void pass(step *s, const char *const *names, const double *durations_us, size_t count)
+{
+    for (int layer = 0; layer < LAYERS; layer++) {
+        for (size_t i = 0; i < count; i++)
+            kernel(s, names[i], durations_us[i]);
+    }
+}
+
+/* A step; `loss_us` between the passes of a micro-batch. */
+static st_trace *make_step(double loss_us, const char *backward_name, st_errors *errors)
+{
+    static const char *const forward[] = {"gemm_f", "flash_f", "gelu_f"};
+    const char *const backward[] = {backward_name, "flash_b", "layer_norm_b", "memcpy_b"};
+    static const double forward_us[] = {61.5, 11.25, 7.5};
+    static const double backward_us[] = {120.25, 23.75, 15.5, 3.25};
+    step s = {.host_us = 100, .gpu_us = 110};
+    st_buffer_text(&s.text, "{\"distributedInfo\":{\"rank\":0,\"world_size\":1},\"traceEvents\":[");
+    for (int micro = 0; micro < MICROS; micro++) {
+        pass(&s, forward, forward_us, 3);
+        if (loss_us > 0)
+            kernel(&s, "loss", loss_us);
+        pass(&s, backward, backward_us, 4);
+    }
+    kernel(&s, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", REDUCE);
+    kernel(&s, "adam", ADAM);
+    st_buffer_printf(&s.text,
+                     ",\n{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaDeviceSynchronize\","
+                     "\"pid\":1,\"tid\":1,\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"correlation\":%d}}",
+                     s.host_us, s.gpu_us - s.host_us, s.id + 1);
+    st_buffer_text(&s.text, "]}");
+    assert_false(s.text.failed);
+    st_trace *trace = trace_of(s.text.data, false, errors);
+    assert_non_null(trace);
+    st_buffer_free(&s.text);
+    return trace;
+}
+
+typedef struct asked {
+    double loss_us;
+    const char *backward; /* NULL: another kernel than the forward pass has */
+    const char *have[3];
+    const char *set[3];
+    bool approximate;
+} asked;
+
+static st_status ask(const asked *question, st_arena *arena, st_trace_outcome *outcome,
+                     st_errors *errors)
+{
+    st_trace *trace = make_step(question->loss_us,
+                                question->backward != NULL ? question->backward : "gemm_b", errors);
+    st_trace_set set = {.ranks = &trace, .count = 1, .world_size = 1};
+    st_trace_graph *graph = NULL;
+    st_trace_change change = {
+        .have = question->have, .sets = question->set, .approximate = question->approximate};
+    while (change.have_count < 3 && question->have[change.have_count] != NULL)
+        change.have_count++;
+    while (change.set_count < 3 && question->set[change.set_count] != NULL)
+        change.set_count++;
+    assert_int_equal(st_trace_graph_make(&set, &graph, errors), ST_OK);
+    st_status status = st_trace_whatif(graph, &change, arena, outcome, errors);
+    st_trace_graph_destroy(graph);
+    st_trace_destroy(trace);
+    return status;
+}
+
+/* By how many microseconds the step changes. */
+static void check_change(const asked *question, double change_us, st_errors *errors)
+{
+    st_trace_outcome outcome;
+    st_arena *arena = st_arena_create();
+    assert_non_null(arena);
+    if (ask(question, arena, &outcome, errors) != ST_OK)
+        fail_msg("%s: %s", question->set[0], said(errors));
+    double found_us = (double)(outcome.after_ns - outcome.before_ns) / 1e3;
+    if (fabs(found_us - change_us) > 0.5)
+        fail_msg("%s: %.3f us, expected %.3f", question->set[0], found_us, change_us);
+    assert_int_equal(outcome.layers, LAYERS);
+    st_arena_destroy(arena);
+}
+
+static void check_refused(const asked *question, const char *message, st_errors *errors)
+{
+    st_trace_outcome outcome;
+    st_arena *arena = st_arena_create();
+    assert_non_null(arena);
+    assert_int_not_equal(ask(question, arena, &outcome, errors), ST_OK);
+    const char *heard = said(errors);
+    if (strstr(heard, message) == NULL)
+        fail_msg("%s: '%s', not '%s'", question->set[0], heard, message);
+    st_arena_destroy(arena);
+}
+
+static void test_speed(void **state)
+{
+    double gemm = MICROS * LAYERS * (61.5 + 120.25);
+    check_change(&(asked){.set = {"speed.gemm=2"}}, -gemm / 2, *state);
+    check_change(&(asked){.set = {"speed.gemm=4x"}}, -gemm * 3 / 4, *state);
+    check_change(&(asked){.set = {"speed.attention=0.5"}}, MICROS * LAYERS * (11.25 + 23.75),
+                 *state);
+    check_change(&(asked){.set = {"speed.optimizer=3", "speed.memory=2"}},
+                 -ADAM * 2 / 3 - MICROS * LAYERS * 3.25 / 2, *state);
+}
+
+static void test_layers(void **state)
+{
+    double one = MICROS * (FORWARD + BACKWARD) + ADAM / LAYERS;
+    double gradient = REDUCE / LAYERS;
+    check_change(&(asked){.set = {"model.layers=12"}}, 6 * one, *state);
+    check_change(&(asked){.set = {"model.layers=2"}, .have = {"parallel.dp=4"}},
+                 -4 * (one + gradient), *state);
+    check_change(&(asked){.set = {"model.layers=7"}, .have = {"model.layers=6"}}, one, *state);
+    check_change(&(asked){.set = {"model.layers=7"}, .loss_us = 40.5}, one, *state);
+}
+
+static void test_width(void **state)
+{
+    double gemm = MICROS * LAYERS * (61.5 + 120.25);
+    double other = MICROS * LAYERS * (FORWARD + BACKWARD) - gemm;
+    check_change(
+        &(asked){.have = {"model.hidden=1024", "parallel.dp=4"}, .set = {"model.hidden=2048"}},
+        3 * gemm + other + 3 * (ADAM + REDUCE), *state);
+    /* 4 h^2 + 2 h f, f from 4 h to 6 h: 12 to 16 */
+    check_change(
+        &(asked){.have = {"model.hidden=1024", "model.ffn=4096"}, .set = {"model.ffn=6144"}},
+        (gemm + ADAM) / 3, *state);
+}
+
+static void test_groups(void **state)
+{
+    check_change(&(asked){.have = {"parallel.dp=2"}, .set = {"parallel.dp=8"}},
+                 REDUCE * (7.0 / 8 / 0.5 - 1), *state);
+    check_change(&(asked){.have = {"parallel.dp=2"}, .set = {"bandwidth.dp=2.5"}},
+                 -REDUCE * (1 - 1 / 2.5), *state);
+    check_change(&(asked){.set = {"bandwidth=0.5x"}}, REDUCE, *state);
+    check_change(&(asked){.have = {"parallel.tp=2"}, .set = {"bandwidth.tp=2"}}, -REDUCE / 2,
+                 *state);
+    double sharded = MICROS * LAYERS * (61.5 + 120.25 + 11.25 + 23.75) + ADAM;
+    check_change(&(asked){.have = {"parallel.tp=2"}, .set = {"parallel.tp=4"}, .approximate = true},
+                 -sharded / 2 + REDUCE * (0.75 / 0.5 - 1), *state);
+}
+
+static void test_pipeline(void **state)
+{
+    double layer = FORWARD + BACKWARD;
+    check_change(&(asked){.set = {"batch.micro_batches=9"}}, 5 * LAYERS * layer, *state);
+    check_change(&(asked){.set = {"batch.micro_batches=9"}, .loss_us = 40.5},
+                 5 * (LAYERS * layer + 40.5), *state);
+    /* Qi et al. 2024: a step of 1F1B has micros + stages - 1 passes of a stage. */
+    double before = MICROS * LAYERS * layer + ADAM + REDUCE;
+    double rest = (ADAM + REDUCE + 10) / 3; /* the window begins 10 us before the first kernel */
+    check_change(&(asked){.set = {"parallel.pp=3"}},
+                 (MICROS + 2) * LAYERS / 3 * layer + rest - before - 10, *state);
+    check_change(&(asked){.set = {"parallel.pp=3", "pipeline.schedule=gpipe"}},
+                 (MICROS + 2) * LAYERS / 3 * layer + rest - before - 10, *state);
+    check_change(
+        &(asked){.set = {"parallel.pp=3", "batch.micro_batches=32", "pipeline.schedule=gpipe"},
+                 .have = {"batch.micro_batches=4"}},
+        34 * LAYERS / 3 * layer + rest - before - 10, *state);
+}
+
+static void test_refused(void **state)
+{
+    check_refused(&(asked){.set = {"parallel.tp=4"}, .have = {"parallel.tp=2"}},
+                  "--approximate divides times", *state);
+    check_refused(&(asked){.set = {NULL}}, "nothing to change", *state);
+    check_refused(&(asked){.set = {"parallel.dp=4"}},
+                  "parallel.dp changes from an unknown value; give the recorded one: --have "
+                  "parallel.dp=N, at least 2",
+                  *state);
+    check_refused(&(asked){.set = {"model.hidden=4"}}, "model.hidden changes from an unknown",
+                  *state);
+    check_refused(&(asked){.set = {"model.ffn=4"}, .have = {"model.hidden=4"}},
+                  "model.ffn changes from an unknown", *state);
+    check_refused(&(asked){.set = {"parallel.dp=0"}},
+                  "parallel.dp has a value that it cannot have: found '0', expected a whole number",
+                  *state);
+    check_refused(&(asked){.set = {"speed.gemm=-1"}}, "expected a number above 0", *state);
+    check_refused(&(asked){.set = {"speed.gemm=x"}}, "found 'x'", *state);
+    check_refused(&(asked){.set = {"speed.gem=2"}}, "did you mean 'speed.gemm'?", *state);
+    check_refused(&(asked){.set = {"speed.gemm"}}, "expected KEY=VALUE", *state);
+    check_refused(&(asked){.set = {"bandwidth=2"}, .have = {"bandwidth=2"}},
+                  "--have: error: unknown key 'bandwidth'", *state);
+    check_refused(&(asked){.set = {"pipeline.schedule=zero_bubble"}}, "expected gpipe or 1f1b",
+                  *state);
+    check_refused(&(asked){.set = {"bandwidth.dp=2"}, .have = {"parallel.tp=2"}},
+                  "the trace shows no data-parallel collective", *state);
+    check_refused(&(asked){.set = {"model.layers=4"}, .have = {"model.layers=5"}},
+                  "no kernels repeat layer by layer", *state);
+    check_refused(&(asked){.set = {"parallel.pp=4"}}, "6 layers do not divide into 4 stages",
+                  *state);
+    check_refused(&(asked){.set = {"parallel.pp=2"}, .have = {"batch.micro_batches=3"}},
+                  "4 forward passes in 1 steps do not make 3 micro-batches", *state);
+}
+
+static void test_notes(void **state)
+{
+    st_trace_outcome outcome;
+    st_arena *arena = st_arena_create();
+    asked question = {.have = {"model.hidden=64"}, .set = {"model.hidden=128"}};
+    assert_int_equal(ask(&question, arena, &outcome, *state), ST_OK);
+    assert_int_equal(outcome.note_count, 2);
+    assert_string_equal(outcome.notes[0], "the MLP grows with the model");
+    assert_non_null(outcome.after);
+    question = (asked){.set = {"parallel.pp=2"}};
+    assert_int_equal(ask(&question, arena, &outcome, *state), ST_OK);
+    assert_null(outcome.after);
+    assert_true(outcome.bubble_frac > 0.15 && outcome.bubble_frac < 0.25);
+    st_arena_destroy(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_speed, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_layers, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_width, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_groups, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_pipeline, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_refused, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_notes, make_errors, drop_errors),
+    };
+    return cmocka_run_group_tests_name("trace_whatif", tests, NULL, NULL);
+}
