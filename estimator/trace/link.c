@@ -105,8 +105,8 @@ static st_status check_twice(const st_links *links, bool partial, st_errors *err
         return ST_OK;
     return fault(links->trace, partial,
                  st_errors_text(errors,
-                                "%zu calls have the correlation id of another call, the first of "
-                                "them %lld",
+                                "several calls have one correlation id: %zu times, the first is "
+                                "%lld",
                                 twice, (long long)first),
                  "--partial links each kernel to the last such call before it", errors);
 }
@@ -128,7 +128,8 @@ static st_status check_threads(const st_trace *trace, bool partial, st_errors *e
         latest *before = &last[event->track];
         if (event->kind != ST_TRACE_CALL || strncmp(trace->names[event->name], "cu", 2) != 0)
             continue;
-        if (event->correlation >= before->correlation) {
+        bool wraps = before->correlation - event->correlation > UINT32_MAX / 2; /* 32 bits do */
+        if (event->correlation >= before->correlation || wraps) {
             *before = (latest){event->correlation, event->start_ns};
         } else if (event->correlation > 0 && event->start_ns - before->start_ns > JUMP_NS) {
             status = fault(

@@ -46,7 +46,7 @@ static st_status tell_apart(st_whatif *w, size_t *forward, size_t *backward)
         else
             ++*backward;
     }
-    if (*forward == *backward)
+    if (*forward > 0 && *forward == *backward)
         return ST_OK;
     return st_whatif_refuse(
         w,
@@ -70,7 +70,7 @@ static st_status measure(st_whatif *w, passes *p)
     size_t backward = 0;
     int64_t previous_end = 0;
     st_status status = tell_apart(w, &forward, &backward);
-    if (status != ST_OK)
+    if (status != ST_OK || forward == 0 || backward == 0)
         return status;
     for (size_t i = 0; i < repeats->count; i++) {
         const st_repeat *one = &repeats->items[i];

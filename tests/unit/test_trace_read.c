@@ -314,7 +314,10 @@ static void test_doubtful(void **state)
     st_trace *trace = trace_of(with_calls(100, 41, 200, 42, 190), false, *state);
     assert_non_null(trace); /* clocks of host and GPU differ a little */
     st_trace_destroy(trace);
-    check_doubtful(with_calls(100, 42, 200, 42, 210), "1 calls have the correlation id", *state);
+    trace = trace_of(with_calls(100, -5, 200, 1, 210), false, *state);
+    st_trace_destroy(trace);
+    check_doubtful(with_calls(100, 42, 200, 42, 210),
+                   "several calls have one correlation id: 1 times", *state);
     check_doubtful(with_calls(5100, 41, 100, 42, 110),
                    "a clock jumps backwards: call 42 of a thread is recorded 5.000 ms before call "
                    "41",

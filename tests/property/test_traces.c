@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Recordings of random machines: a host that launches, waits and pauses, and streams that run,
+ * queue and wait for each other. The replay of such a recording is the recording, to the
+ * nanosecond, and without the delays that no dependency explains nothing begins later.
+ */
+#include "property.h"
+
+#include "steptime/trace.h"
+
+enum { MACHINES = 60, STREAMS = 4, MOST_ACTIONS = 120 };
+
+typedef struct machine {
+    property_random *random;
+    st_buffer text;
+    int64_t host_ns;
+    int64_t free_ns[STREAMS]; /* when the last task of a stream ends */
+    int64_t wait_ns[STREAMS]; /* before which the next task of a stream may not begin */
+    int next_id;
+    bool knows_waits; /* the profiler writes which event is waited for */
+} machine;
+
+static void write_event(machine *m, const char *category, const char *name, int tid,
+                        int64_t start_ns, int64_t duration_ns)
+{
+    st_buffer_printf(
+        &m->text,
+        "%s{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":1,\"tid\":%d,\"ts\":%" PRId64
+        ".%03d,\"dur\":%" PRId64 ".%03d,\"args\":",
+        m->text.length > 1 ? ",\n" : "", category, name, tid, start_ns / 1000,
+        (int)(start_ns % 1000), duration_ns / 1000, (int)(duration_ns % 1000));
+}
+
+static void write_call(machine *m, const char *name, int64_t duration_ns)
+{
+    write_event(m, "cuda_runtime", name, 5, m->host_ns, duration_ns);
+    st_buffer_printf(&m->text, "{\"correlation\":%d}}", m->next_id++);
+    m->host_ns += duration_ns;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static void launch(machine *m)
+{
+    static const char *const names[] = {"ampere_sgemm", "flash_fwd", "elementwise",
+                                        "ncclDevKernel"};
+    int stream = random_between(m->random, 0, STREAMS - 1);
+    int64_t start = m->host_ns + random_between(m->random, 3000, 9000);
+    int id = m->next_id;
+    start = later(start, later(m->free_ns[stream], m->wait_ns[stream]));
+    start += random_below(m->random, 3) == 0 ? random_between(m->random, 0, 40000) : 0;
+    int64_t duration = random_between(m->random, 0, 90000);
+    write_call(m, "cudaLaunchKernel", random_between(m->random, 900, 6000));
+    write_event(m, "kernel", names[random_below(m->random, 4)], 10 + stream, start, duration);
+    st_buffer_printf(&m->text, "{\"device\":0,\"stream\":%d,\"correlation\":%d}}", 10 + stream, id);
+    m->free_ns[stream] = start + duration;
+}
+
+static void wait_for_stream(machine *m)
+{
+    int waits = random_between(m->random, 0, STREAMS - 1);
+    int on = (waits + random_between(m->random, 1, STREAMS - 1)) % STREAMS;
+    int record = m->next_id;
+    write_call(m, "cudaEventRecord", random_between(m->random, 500, 2000));
+    int64_t start = m->host_ns;
+    int id = m->next_id;
+    write_call(m, "cudaStreamWaitEvent", random_between(m->random, 500, 2000));
+    m->wait_ns[waits] = later(m->wait_ns[waits], m->free_ns[on]);
+    if (!m->knows_waits)
+        return;
+    write_event(m, "cuda_sync", "Stream Wait Event", 10 + waits, start, 0);
+    st_buffer_printf(&m->text,
+                     "{\"stream\":%d,\"correlation\":%d,\"wait_on_stream\":%d,"
+                     "\"wait_on_cuda_event_record_corr_id\":%d}}",
+                     10 + waits, id, 10 + on, record);
+}
+
+static void synchronize(machine *m)
+{
+    int64_t end = m->host_ns;
+    for (int i = 0; i < STREAMS; i++)
+        end = later(end, m->free_ns[i]);
+    write_call(m, "cudaDeviceSynchronize", end - m->host_ns + random_between(m->random, 500, 5000));
+}
+
+static st_trace *record(property_random *random, st_errors *errors)
+{
+    machine m = {.random = random,
+                 .host_ns = 1712164731000000000 + random_between(random, 0, 1000000),
+                 .knows_waits = random_below(random, 2) == 0};
+    int actions = random_between(random, 5, MOST_ACTIONS);
+    st_trace *trace = NULL;
+    st_buffer_text(&m.text, "[");
+    launch(&m);
+    for (int i = 0; i < actions; i++) {
+        size_t kind = random_below(random, 12);
+        if (kind == 0)
+            synchronize(&m);
+        else if (kind == 1)
+            wait_for_stream(&m);
+        else if (kind == 2)
+            m.host_ns += random_between(random, 0, 300000);
+        else
+            launch(&m);
+    }
+    st_buffer_text(&m.text, "]");
+    assert_false(m.text.failed);
+    if (st_trace_read_memory("t", m.text.data, m.text.length, NULL, &trace, errors) != ST_OK) {
+        st_errors_write(errors, stderr);
+        fail();
+    }
+    st_buffer_free(&m.text);
+    return trace;
+}
+
+static void compare(const st_trace_graph *graph, const st_replay *replay, bool same)
+{
+    const st_trace_rank *rank = &graph->ranks[0];
+    int64_t shift = rank->trace->events[0].start_ns; /* the first event is a call */
+    for (size_t i = 0; i < rank->trace->event_count; i++) {
+        const st_trace_event *event = &rank->trace->events[i];
+        if (rank->tasks[i] == ST_TASK_NONE)
+            continue;
+        st_task_time time = st_replay_task(replay, rank->tasks[i]);
+        if (same)
+            assert_int_equal(time.start_ns, event->start_ns - shift);
+        else
+            assert_true(time.start_ns <= event->start_ns - shift);
+        assert_int_equal(time.end_ns - time.start_ns, event->duration_ns);
+    }
+}
+
+static void replays_are_recordings(void **state)
+{
+    property_random *random = *state;
+    for (int i = 0; i < MACHINES; i++) {
+        st_errors *errors = st_errors_create();
+        st_arena *arena = st_arena_create();
+        st_trace *trace = record(random, errors);
+        st_trace_set set = {.ranks = &trace, .count = 1, .world_size = -1};
+        st_trace_graph *graph = NULL;
+        st_trace_summary summary;
+        st_trace_breakdown time;
+        assert_int_equal(st_trace_graph_make(&set, &graph, errors), ST_OK);
+        st_replay *replay = st_replay_create(graph->graph);
+        assert_non_null(replay);
+        assert_int_equal(st_replay_run(replay, errors), ST_OK);
+        compare(graph, replay, true);
+        assert_int_equal(st_trace_summarize(trace, arena, &summary, errors), ST_OK);
+        assert_int_equal(st_trace_replay_rank(graph, replay, 0, &time, errors), ST_OK);
+        assert_memory_equal(&time, &summary.time, sizeof time);
+        assert_int_equal(st_trace_graph_delays(graph, false, errors), ST_OK);
+        assert_int_equal(st_replay_run(replay, errors), ST_OK);
+        compare(graph, replay, false);
+        st_replay_destroy(replay);
+        st_trace_graph_destroy(graph);
+        st_trace_destroy(trace);
+        st_arena_destroy(arena);
+        st_errors_destroy(errors);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(replays_are_recordings),
+    };
+    return cmocka_run_group_tests_name("traces", tests, property_setup, NULL);
+}
