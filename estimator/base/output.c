@@ -20,6 +20,15 @@ typedef struct target {
     size_t folder_length; /* of what stands before the name; "" for the working folder */
 } target;
 
+struct st_output {
+    char *name; /* as the caller wrote it */
+    char *real; /* behind symbolic links */
+    target where;
+    int file;
+    bool in_place;  /* a device or a pipe: nothing to rename there */
+    bool file_made; /* the temporary file is ours to remove */
+};
+
 /* Returns 0 or an errno. */
 static int write_all(int file, const char *data, size_t length)
 {
@@ -33,18 +42,6 @@ static int write_all(int file, const char *data, size_t length)
         }
     }
     return 0;
-}
-
-/* Devices and pipes: nothing to rename there. */
-static int write_in_place(const char *path, const char *data, size_t length)
-{
-    int file = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-    if (file < 0)
-        return errno;
-    int fault = write_all(file, data, length);
-    if (close(file) != 0 && fault == 0)
-        fault = errno;
-    return fault;
 }
 
 static int find_target(const char *path, target *where)
@@ -87,67 +84,65 @@ static void sync_folder(const char *folder)
     (void)close(handle);
 }
 
-/* Data and permissions of the temporary file, then its new name. */
-static int fill_and_rename(target *where, int file, const char *path, const struct stat *old,
-                           const char *data, size_t length)
+/* A new file beside the target, with the permissions that the old one has. */
+static int open_beside(st_output *output, const struct stat *old)
 {
-    int fault = 0;
-    if (old != NULL && fchmod(file, old->st_mode & PERMISSIONS) != 0)
-        fault = errno;
-    if (fault == 0)
-        fault = write_all(file, data, length);
-    if (fault == 0 && fsync(file) != 0)
-        fault = errno;
-    if (close(file) != 0 && fault == 0)
-        fault = errno;
-    if (fault == 0 && rename(where->temporary, path) != 0)
-        fault = errno;
-    if (fault != 0)
-        (void)unlink(where->temporary);
-    else
-        sync_folder(where->folder);
-    return fault;
-}
-
-static int replace(const char *path, const struct stat *old, const char *data, size_t length)
-{
-    if (old != NULL && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0)
+    if (old != NULL && faccessat(AT_FDCWD, output->real, W_OK, AT_EACCESS) != 0)
         return errno;
-    target where = {.folder = NULL};
-    int file = -1;
-    int fault = find_target(path, &where);
+    int fault = find_target(output->real, &output->where);
     if (fault == 0)
-        fault = open_temporary(&where, &file);
-    if (fault == 0)
-        fault = fill_and_rename(&where, file, path, old, data, length);
-    free(where.folder);
-    free(where.temporary);
+        fault = open_temporary(&output->where, &output->file);
+    output->file_made = fault == 0;
+    if (fault == 0 && old != NULL && fchmod(output->file, old->st_mode & PERMISSIONS) != 0)
+        fault = errno;
     return fault;
 }
 
-/* Through symbolic links, which must not turn into files. */
-static int replace_linked(const char *path, const struct stat *old, const char *data, size_t length)
+static int open_in_place(st_output *output)
 {
-    char *real = realpath(path, NULL);
-    if (real == NULL)
-        return errno;
-    int fault = replace(real, old, data, length);
-    free(real);
-    return fault;
+    output->in_place = true;
+    output->file = open(output->name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    return output->file < 0 ? errno : 0;
 }
 
-static int write_file(const char *path, const char *data, size_t length)
+static int open_output(st_output *output)
 {
     struct stat old;
-    if (path[0] == '\0')
+    int missing = stat(output->name, &old) == 0 ? 0 : errno;
+    bool exists = missing == 0;
+    if (output->name[0] == '\0')
         return ENOENT;
-    if (stat(path, &old) != 0)
-        return errno == ENOENT ? replace(path, NULL, data, length) : errno;
-    if (S_ISDIR(old.st_mode))
+    if (!exists && missing != ENOENT)
+        return missing;
+    if (exists && S_ISDIR(old.st_mode))
         return EISDIR;
-    if (!S_ISREG(old.st_mode))
-        return write_in_place(path, data, length);
-    return replace_linked(path, &old, data, length);
+    if (exists && !S_ISREG(old.st_mode))
+        return open_in_place(output);
+    /* Through symbolic links, which must not turn into files. */
+    output->real = exists ? realpath(output->name, NULL) : strdup(output->name);
+    if (output->real == NULL)
+        return errno;
+    return open_beside(output, exists ? &old : NULL);
+}
+
+/* All data on the disk, then the new name. */
+static int finish(st_output *output)
+{
+    int fault = 0;
+    if (!output->in_place && fsync(output->file) != 0)
+        fault = errno;
+    if (close(output->file) != 0 && fault == 0)
+        fault = errno;
+    output->file = -1;
+    if (output->in_place || fault != 0)
+        return fault;
+    if (rename(output->where.temporary, output->real) != 0)
+        return errno;
+    free(output->where.temporary);
+    output->where.temporary = NULL;
+    if (output->where.folder != NULL)
+        sync_folder(output->where.folder);
+    return 0;
 }
 
 static const char *reason_for(int fault)
@@ -159,15 +154,71 @@ static const char *reason_for(int fault)
     return strerror(fault);
 }
 
-st_status st_output_write(const char *path, const char *data, size_t length, st_errors *errors)
+static st_status report(const char *path, int fault, st_errors *errors)
 {
-    int fault = write_file(path, data, length);
-    if (fault == 0)
-        return ST_OK;
-    return st_errors_add(
+    (void)st_errors_add(
         errors, &(st_error){.status = ST_ERR_IO,
                             .place = {.file = path},
                             .message = st_errors_text(errors, "cannot write the file: %s",
                                                       path[0] != '\0' ? reason_for(fault)
                                                                       : "its name is empty")});
+    return ST_ERR_IO;
+}
+
+st_status st_output_open(const char *path, st_output **output, st_errors *errors)
+{
+    st_output *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return report(path, ENOMEM, errors);
+    made->file = -1;
+    made->name = strdup(path);
+    int fault = made->name != NULL ? open_output(made) : ENOMEM;
+    if (fault != 0) {
+        st_output_discard(made);
+        return report(path, fault, errors);
+    }
+    *output = made;
+    return ST_OK;
+}
+
+st_status st_output_append(st_output *output, const char *data, size_t length, st_errors *errors)
+{
+    int fault = write_all(output->file, data, length);
+    return fault == 0 ? ST_OK : report(output->name, fault, errors);
+}
+
+st_status st_output_commit(st_output *output, st_errors *errors)
+{
+    int fault = finish(output);
+    st_status status = fault == 0 ? ST_OK : report(output->name, fault, errors);
+    st_output_discard(output);
+    return status;
+}
+
+void st_output_discard(st_output *output)
+{
+    if (output == NULL)
+        return;
+    if (output->file >= 0)
+        (void)close(output->file);
+    if (output->where.temporary != NULL && output->file_made)
+        (void)unlink(output->where.temporary);
+    free(output->where.folder);
+    free(output->where.temporary);
+    free(output->real);
+    free(output->name);
+    free(output);
+}
+
+st_status st_output_write(const char *path, const char *data, size_t length, st_errors *errors)
+{
+    st_output *output = NULL;
+    st_status status = st_output_open(path, &output, errors);
+    if (status != ST_OK)
+        return status;
+    status = st_output_append(output, data, length, errors);
+    if (status == ST_OK)
+        return st_output_commit(output, errors);
+    st_output_discard(output);
+    return status;
 }

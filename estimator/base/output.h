@@ -17,4 +17,17 @@
 st_status st_output_write(const char *path, const char *data, size_t length,
                           st_errors *errors) ST_NODISCARD;
 
+/*
+ * The same, piece by piece, for what does not fit into memory. Nothing is at `path` before
+ * st_output_commit, unless it is a device or a pipe. An output ends with a commit, which also frees
+ * it where it fails, or is discarded.
+ */
+typedef struct st_output st_output;
+
+st_status st_output_open(const char *path, st_output **output, st_errors *errors) ST_NODISCARD;
+st_status st_output_append(st_output *output, const char *data, size_t length,
+                           st_errors *errors) ST_NODISCARD;
+st_status st_output_commit(st_output *output, st_errors *errors) ST_NODISCARD;
+void st_output_discard(st_output *output); /* NULL is fine */
+
 #endif

@@ -59,10 +59,9 @@ static st_status bind_inputs(st_arena *arena, st_estimate *estimate, st_errors *
     return ST_OK;
 }
 
-st_status st_estimate_load(const st_paths *paths, const st_request *request, st_arena *arena,
+st_status st_estimate_open(const st_paths *paths, const st_request *request, st_arena *arena,
                            st_estimate *estimate, st_errors *errors)
 {
-    st_provider_list builtin = {0};
     *estimate = (st_estimate){0};
     st_status status = st_job_load(paths, request->job, request->sets, request->set_count, arena,
                                    &estimate->job, errors);
@@ -70,6 +69,14 @@ st_status st_estimate_load(const st_paths *paths, const st_request *request, st_
         status = load_sheet(paths, request->sheet, arena, estimate, errors);
     if (status == ST_OK)
         status = bind_inputs(arena, estimate, errors);
+    return status;
+}
+
+st_status st_estimate_load(const st_paths *paths, const st_request *request, st_arena *arena,
+                           st_estimate *estimate, st_errors *errors)
+{
+    st_provider_list builtin = {0};
+    st_status status = st_estimate_open(paths, request, arena, estimate, errors);
     if (status == ST_OK)
         status =
             st_builtin_providers(paths, estimate->job, estimate->sheet, arena, &builtin, errors);

@@ -46,6 +46,9 @@ typedef struct st_estimate {
 /* Loads job and sheet and gives the sheet's inputs their values. Everything lives in `arena`. */
 st_status st_estimate_load(const st_paths *paths, const st_request *request, st_arena *arena,
                            st_estimate *estimate, st_errors *errors) ST_NODISCARD;
+/* The same without providers: for many plans of one job, of which some would suit no provider. */
+st_status st_estimate_open(const st_paths *paths, const st_request *request, st_arena *arena,
+                           st_estimate *estimate, st_errors *errors) ST_NODISCARD;
 
 /* Chooses the cells of the sheet's report, or where `all` or there is no report every cell. */
 st_status st_estimate_show_report(st_estimate *estimate, bool all, st_arena *arena) ST_NODISCARD;

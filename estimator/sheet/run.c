@@ -7,6 +7,7 @@
  * costs one loop over steps and nothing else. Results are copied to their outputs as soon as they
  * exist, which lets their registers be used again.
  */
+#include "sheet/paced.h"
 #include "sheet/scalar.h"
 
 #include <stdlib.h>
@@ -21,8 +22,15 @@ typedef struct st_fetch {
 /* A step that writes an output: its array moves along with the block. */
 typedef struct st_copy {
     size_t step;
-    double *target; /* of row 0 */
+    size_t output;
 } st_copy;
+
+/* An output that is the same in all rows, or a column of the inputs. */
+typedef struct st_fill {
+    size_t output;
+    uint32_t slot;
+    const st_column *column; /* NULL: the slot's scalar */
+} st_fill;
 
 /* A provider's turn between two steps. */
 typedef struct st_turn {
@@ -47,6 +55,11 @@ struct st_workspace {
     size_t copy_count;
     st_turn *turns;
     size_t turn_count;
+    st_fill *fills;
+    size_t fill_count;
+    uint32_t *scalar_list; /* instructions that are the same for all rows */
+    size_t scalar_count;
+    uint8_t *levels;       /* per slot, when the inputs have levels */
     uint32_t *next_output; /* outputs and checks of a slot, as a list: index + 1, 0 ends */
     uint32_t *first_output;
 };
@@ -103,11 +116,15 @@ st_workspace *st_workspace_create(const st_program *program)
     workspace->fetches = calloc(program->sheet->input_count + 1, sizeof(st_fetch));
     workspace->copies = calloc(outputs + 1, sizeof(st_copy));
     workspace->turns = calloc(program->instruction_count + 1, sizeof(st_turn));
+    workspace->fills = calloc(outputs + 1, sizeof(st_fill));
+    workspace->scalar_list = calloc(program->instruction_count + 1, sizeof(uint32_t));
+    workspace->levels = calloc(program->slot_count + 1, sizeof(uint8_t));
     workspace->next_output = calloc(outputs + 1, sizeof(uint32_t));
     workspace->first_output = calloc(program->slot_count + 1, sizeof(uint32_t));
     if (workspace->scalars == NULL || workspace->varies == NULL || workspace->registers == NULL ||
         workspace->broadcast == NULL || workspace->arguments == NULL || workspace->steps == NULL ||
         workspace->fetches == NULL || workspace->copies == NULL || workspace->turns == NULL ||
+        workspace->fills == NULL || workspace->scalar_list == NULL || workspace->levels == NULL ||
         workspace->next_output == NULL || workspace->first_output == NULL) {
         st_workspace_destroy(workspace);
         return NULL;
@@ -132,6 +149,9 @@ void st_workspace_destroy(st_workspace *workspace)
     free(workspace->fetches);
     free(workspace->copies);
     free(workspace->turns);
+    free(workspace->fills);
+    free(workspace->scalar_list);
+    free(workspace->levels);
     free(workspace->next_output);
     free(workspace->first_output);
     free(workspace);
@@ -163,6 +183,7 @@ typedef struct st_targets {
     double *const *outputs;
     double *const *checks;
     size_t rows;
+    bool without_scalars; /* checks that are the same in all rows are not written */
 } st_targets;
 
 static double *target_of(const st_workspace *workspace, const st_targets *targets, size_t output)
@@ -192,10 +213,10 @@ static void read_column(const st_column *column, size_t first, size_t rows, doub
     }
 }
 
-static void add_copy(st_workspace *workspace, uint32_t slot, double *target)
+static void add_copy(st_workspace *workspace, uint32_t slot, size_t output)
 {
     workspace->copies[workspace->copy_count++] =
-        (st_copy){.step = workspace->step_count, .target = target};
+        (st_copy){.step = workspace->step_count, .output = output};
     workspace->steps[workspace->step_count++] =
         (st_step){.op = ST_OP_CONSTANT, .a = register_of(workspace, slot)};
 }
@@ -207,18 +228,31 @@ static void write_outputs(st_workspace *workspace, uint32_t slot, const st_colum
 {
     for (uint32_t next = workspace->first_output[slot]; next != 0;
          next = workspace->next_output[next - 1]) {
-        double *target = target_of(workspace, targets, next - 1);
-        if (target == NULL) {
+        if (target_of(workspace, targets, next - 1) == NULL) {
             continue;
         }
-        if (column != NULL) {
-            read_column(column, 0, targets->rows, target);
-        } else if (workspace->varies[slot]) {
-            add_copy(workspace, slot, target);
-        } else {
-            for (size_t row = 0; row < targets->rows; row++) {
-                target[row] = st_output(workspace->scalars[slot]);
-            }
+        if (column == NULL && workspace->varies[slot]) {
+            add_copy(workspace, slot, next - 1);
+            continue;
+        }
+        workspace->fills[workspace->fill_count++] =
+            (st_fill){.output = next - 1, .slot = slot, .column = column};
+    }
+}
+
+/* Writes the outputs that need no steps. */
+static void fill_outputs(const st_workspace *workspace, const st_targets *targets)
+{
+    for (size_t i = 0; i < workspace->fill_count; i++) {
+        const st_fill *fill = &workspace->fills[i];
+        double *target = target_of(workspace, targets, fill->output);
+        bool check = fill->output >= workspace->program->output_count;
+        if (fill->column != NULL) {
+            read_column(fill->column, 0, targets->rows, target);
+            continue;
+        }
+        for (size_t row = 0; row < targets->rows && !(check && targets->without_scalars); row++) {
+            target[row] = st_output(workspace->scalars[fill->slot]);
         }
     }
 }
@@ -297,6 +331,8 @@ static void prepare(st_workspace *workspace, const st_column *inputs, const st_t
     workspace->fetch_count = 0;
     workspace->copy_count = 0;
     workspace->turn_count = 0;
+    workspace->fill_count = 0;
+    workspace->scalar_count = 0;
     read_inputs(workspace, inputs, targets);
     for (size_t i = 0; i < program->instruction_count; i++) {
         const st_instruction *instruction = &program->instructions[i];
@@ -306,6 +342,7 @@ static void prepare(st_workspace *workspace, const st_column *inputs, const st_t
             add_step(workspace, instruction);
         } else {
             st_scalars_run_one(program, instruction, workspace->scalars);
+            workspace->scalar_list[workspace->scalar_count++] = (uint32_t)i;
         }
         write_outputs(workspace, instruction->target, NULL, targets);
     }
@@ -329,7 +366,8 @@ static void run_turn(st_workspace *workspace, const st_turn *turn, size_t rows)
     st_provider_call(call->provider, rows, workspace->arguments, turn->target);
 }
 
-static void run_block(st_workspace *workspace, size_t first_row, size_t rows)
+static void run_block(st_workspace *workspace, const st_targets *targets, size_t first_row,
+                      size_t rows)
 {
     for (size_t i = 0; i < workspace->fetch_count; i++) {
         const st_fetch *fetch = &workspace->fetches[i];
@@ -337,7 +375,7 @@ static void run_block(st_workspace *workspace, size_t first_row, size_t rows)
     }
     for (size_t i = 0; i < workspace->copy_count; i++) {
         const st_copy *copy = &workspace->copies[i];
-        workspace->steps[copy->step].out = copy->target + first_row;
+        workspace->steps[copy->step].out = target_of(workspace, targets, copy->output) + first_row;
     }
     size_t done = 0;
     for (size_t i = 0; i < workspace->turn_count; i++) {
@@ -349,6 +387,17 @@ static void run_block(st_workspace *workspace, size_t first_row, size_t rows)
     workspace->kernels(workspace->steps + done, workspace->step_count - done, rows);
 }
 
+/* The rows of a run that is laid out. */
+static void run_rows(st_workspace *workspace, const st_targets *targets)
+{
+    size_t block_rows = workspace->program->block_rows;
+    fill_outputs(workspace, targets);
+    for (size_t row = 0; row < targets->rows; row += block_rows) {
+        size_t left = targets->rows - row;
+        run_block(workspace, targets, row, left < block_rows ? left : block_rows);
+    }
+}
+
 st_status st_program_run(const st_program *program, st_workspace *workspace,
                          const st_column *inputs, size_t rows, double *const *outputs,
                          double *const *checks)
@@ -358,9 +407,90 @@ st_status st_program_run(const st_program *program, st_workspace *workspace,
         return ST_OK;
     }
     prepare(workspace, inputs, &targets);
-    for (size_t row = 0; row < rows; row += program->block_rows) {
-        size_t left = rows - row;
-        run_block(workspace, row, left < program->block_rows ? left : program->block_rows);
-    }
+    (void)program;
+    run_rows(workspace, &targets);
     return ST_OK;
+}
+
+/* --- rows at several paces ------------------------------------------------------------------- */
+
+static uint8_t higher(uint8_t a, uint8_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint8_t level_of(const st_workspace *workspace, const st_instruction *instruction)
+{
+    const uint8_t *levels = workspace->levels;
+    uint8_t level = 0;
+    if (instruction->op == ST_OP_CALL) {
+        const st_program_call *call = &workspace->program->calls[instruction->a];
+        for (size_t i = 0; i < call->provider->argument_count; i++) {
+            level = higher(level, levels[call->arguments[i]]);
+        }
+        return level;
+    }
+    level = levels[instruction->a];
+    level = instruction->op >= ST_OP_ADD ? higher(level, levels[instruction->b]) : level;
+    return instruction->op == ST_OP_SELECT ? higher(level, levels[instruction->c]) : level;
+}
+
+void st_paced_begin(st_workspace *workspace, const uint8_t *input_levels)
+{
+    const st_program *program = workspace->program;
+    memset(workspace->levels, 0, program->slot_count * sizeof(uint8_t));
+    memcpy(workspace->levels, input_levels, program->sheet->input_count * sizeof(uint8_t));
+    for (size_t i = 0; i < program->instruction_count; i++) {
+        const st_instruction *instruction = &program->instructions[i];
+        workspace->levels[instruction->target] = level_of(workspace, instruction);
+    }
+}
+
+/* Scalars of a level that has changed, or of a faster one. */
+static void renew_scalars(st_workspace *workspace, const st_column *inputs, unsigned level)
+{
+    const st_program *program = workspace->program;
+    for (size_t i = 0; i < program->sheet->input_count; i++) {
+        if (!workspace->varies[i] && workspace->levels[i] >= level) {
+            workspace->scalars[i] = inputs[i].values[0];
+        }
+    }
+    for (size_t i = 0; i < workspace->scalar_count; i++) {
+        const st_instruction *instruction = &program->instructions[workspace->scalar_list[i]];
+        if (workspace->levels[instruction->target] >= level) {
+            st_scalars_run_one(program, instruction, workspace->scalars);
+        }
+    }
+}
+
+void st_paced_run(st_workspace *workspace, const st_paced *run)
+{
+    st_targets targets = {
+        .outputs = run->outputs, .checks = run->checks, .rows = run->rows, .without_scalars = true};
+    if (run->rows == 0) {
+        return;
+    }
+    if (run->level == 0) {
+        prepare(workspace, run->inputs, &targets);
+    } else {
+        renew_scalars(workspace, run->inputs, run->level);
+    }
+    run_rows(workspace, &targets);
+}
+
+bool st_paced_scalar_check(const st_workspace *workspace, size_t check, double *value)
+{
+    uint32_t slot = workspace->program->checks[check].slot;
+    *value = st_output(workspace->scalars[slot]);
+    return !workspace->varies[slot];
+}
+
+size_t st_paced_operations(const st_workspace *workspace, unsigned level)
+{
+    const st_program *program = workspace->program;
+    size_t count = 0;
+    for (size_t i = 0; i < program->instruction_count; i++) {
+        count += workspace->levels[program->instructions[i].target] == level ? 1 : 0;
+    }
+    return count;
 }

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Conditions beside a sheet's checks; see condition.h. */
+#include "sheet/condition.h"
+
+#include "sheet/check.h"
+
+#include <string.h>
+
+enum { MAX_CONDITIONS = 100 };
+
+static st_status out_of_memory(st_errors *errors)
+{
+    (void)st_errors_add(errors, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+    return ST_ERR_MEMORY;
+}
+
+/* Copies `count` items and leaves room for `more`. */
+static void *copy_items(st_arena *arena, const void *items, size_t count, size_t more,
+                        size_t size_bytes)
+{
+    void *copy = st_arena_alloc(arena, count + more + 1, size_bytes);
+    if (copy != NULL && count > 0) {
+        memcpy(copy, items, count * size_bytes);
+    }
+    return copy;
+}
+
+static bool make_room(st_sheet *sheet, size_t more, st_arena *arena)
+{
+    size_t count = sheet->check_count;
+    sheet->checks = copy_items(arena, sheet->checks, count, more, sizeof *sheet->checks);
+    sheet->check_formulas =
+        copy_items(arena, sheet->check_formulas, count, more, sizeof *sheet->check_formulas);
+    sheet->messages = copy_items(arena, sheet->messages, count, more, sizeof *sheet->messages);
+    return sheet->checks != NULL && sheet->check_formulas != NULL && sheet->messages != NULL;
+}
+
+static st_status check(st_sheet *sheet, st_formula *formula, st_errors *errors)
+{
+    static const st_type truth = {.kind = ST_TYPE_BOOL};
+    st_checker checker = {.sheet = sheet, .errors = errors, .formula = formula};
+    size_t before = st_errors_count(errors, ST_SEVERITY_ERROR);
+    bool good = st_checker_expr(&checker, formula->expr) &&
+                st_checker_expect(&checker, formula->expr, &truth, "the condition");
+    if (good) {
+        return ST_OK;
+    }
+    return st_errors_count(errors, ST_SEVERITY_ERROR) > before ? st_errors_status(errors)
+                                                               : out_of_memory(errors);
+}
+
+static st_status add_condition(st_sheet *sheet, const char *option, const char *text,
+                               st_arena *arena, st_errors *errors)
+{
+    char *copy = st_arena_copy(arena, text, strlen(text));
+    const char *file = st_arena_printf(arena, "%s '%s'", option, text);
+    st_message_part *part = st_arena_alloc(arena, 1, sizeof *part);
+    if (copy == NULL || file == NULL || part == NULL) {
+        return out_of_memory(errors);
+    }
+    st_formula formula = {.text = copy, .length = strlen(copy), .place = {.file = file}};
+    st_status status = st_expr_parse(&formula, arena, errors);
+    if (status == ST_OK) {
+        status = check(sheet, &formula, errors);
+    }
+    if (status != ST_OK) {
+        return status;
+    }
+    part->text = st_arena_printf(arena, "'%s' does not hold", copy);
+    if (part->text == NULL) {
+        return out_of_memory(errors);
+    }
+    size_t index = sheet->check_count++;
+    sheet->checks[index] = (st_sheet_check){
+        .formula = copy, .message = part->text, .expr = formula.expr, .place = formula.place};
+    sheet->check_formulas[index] = formula;
+    sheet->messages[index] = (st_message){.parts = part, .count = 1};
+    return ST_OK;
+}
+
+st_status st_sheet_with_conditions(const st_sheet *sheet, const st_conditions *conditions,
+                                   st_arena *arena, const st_sheet **extended, st_errors *errors)
+{
+    st_status status = ST_OK;
+    size_t count = conditions->count;
+    if (count > MAX_CONDITIONS) {
+        return st_errors_add(errors, &(st_error){.status = ST_ERR_LIMIT,
+                                                 .place = {.file = conditions->option},
+                                                 .message = "there are too many conditions",
+                                                 .expected = "at most 100"});
+    }
+    st_sheet *copy = st_arena_alloc(arena, 1, sizeof *copy);
+    if (copy == NULL) {
+        return out_of_memory(errors);
+    }
+    *copy = *sheet;
+    if (!make_room(copy, count, arena)) {
+        return out_of_memory(errors);
+    }
+    for (size_t i = 0; i < count; i++) {
+        st_status added =
+            add_condition(copy, conditions->option, conditions->texts[i], arena, errors);
+        status = status == ST_OK ? added : status;
+    }
+    if (status == ST_OK) {
+        *extended = copy;
+    }
+    return status;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs whose inputs change at different paces, as along the axes of a sweep.
+ *
+ * The caller gives every input a level: 0 for one that never changes, 1 for the outermost axis, and
+ * so on inwards; the innermost axes are columns, all others scalars. An operation over scalars runs
+ * only when the outermost axis on which it depends, or one inside of that, has moved on. Bits are
+ * those of st_program_run.
+ */
+#ifndef STEPTIME_SHEET_PACED_H
+#define STEPTIME_SHEET_PACED_H
+
+#include "steptime/program.h"
+
+typedef struct st_paced {
+    /* Kept by the workspace: the array must outlive it, and its strides must stay. */
+    const st_column *inputs;
+    /* The outermost level whose inputs differ from the run before; 0: lay the run out anew. */
+    unsigned level;
+    size_t rows;
+    double *const *outputs;
+    double *const *checks; /* only those that differ from row to row are written */
+} st_paced;
+
+/* Levels per input of the sheet; the next run must be of level 0. */
+void st_paced_begin(st_workspace *workspace, const uint8_t *input_levels);
+/* Allocates nothing. */
+void st_paced_run(st_workspace *workspace, const st_paced *run);
+/* A check that is the same in all rows of the last run, and its value there. */
+bool st_paced_scalar_check(const st_workspace *workspace, size_t check, double *value);
+/* Operations that run whenever an input of that level, but none of an inner one, changes. */
+size_t st_paced_operations(const st_workspace *workspace, unsigned level);
+
+#endif
