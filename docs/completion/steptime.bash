@@ -27,7 +27,8 @@ _steptime() {
     COMPREPLY=()
     if [[ $word == '=' ]]; then word=; fi
     if [[ $before == '=' ]]; then before=${COMP_WORDS[COMP_CWORD - 2]}; fi
-    local _steptime_verbs='estimate explain sheet list traffic compare import trace import validate fit profile docs completion help'
+    local _steptime_verbs='estimate explain sheet list traffic compare import trace validate fit docs completion help'
+    local _steptime_verbs='estimate explain sheet list sweep search traffic compare import validate fit docs completion help'
     local _steptime_keys='name= sheet= recompute= attention= model.name= model.layers= model.hidden= model.heads= model.kv_heads= model.head_dim= model.ffn= model.gated= model.bias= model.norm= model.dropout= model.causal= model.tied= model.vocabulary= model.vocabulary_multiple= model.positions= model.q_lora= model.kv_lora= model.rope_dim= model.v_dim= model.experts= model.top_k= model.expert_ffn= model.shared_ffn= model.dense_layers= model.moe_every= model.imbalance= model.capacity_factor= model.layer_list= batch.global= batch.micro= batch.sequence= parallel.tp= parallel.pp= parallel.dp= parallel.cp= parallel.ep= parallel.expert_tp= parallel.virtual_stages= parallel.schedule= parallel.first_stage_layers= parallel.last_stage_layers= parallel.sequence_parallel= parallel.zero= parallel.scatter_gather= parallel.order= precision.weights= precision.gradients= precision.optimizer= precision.communication= precision.fp8= precision.fused_wgrad= overlap.gradients= overlap.parameters= overlap.tp= overlap.pp= overlap.cp= overlap.ep= train.tokens= measured.step_time= measured.memory= cluster.name= cluster.nodes= cluster.gpus_per_node= cluster.gpu_utilization= cluster.nic_bandwidth= cluster.bandwidth.tp= cluster.bandwidth.pp= cluster.bandwidth.dp= cluster.price= cluster.pue= cluster.gpu.name= cluster.gpu.peak_fp16= cluster.gpu.peak_bf16= cluster.gpu.peak_fp8= cluster.gpu.peak_fp32= cluster.gpu.gemm_efficiency= cluster.gpu.memory= cluster.gpu.memory_bandwidth= cluster.gpu.link_bandwidth= cluster.gpu.power='
     if ((COMP_CWORD == 1)); then
         _steptime_words "$_steptime_verbs --help --version" "$word"
@@ -35,7 +36,8 @@ _steptime() {
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-            '=' | --sheet | --set | --xlsx | --path | --output | -o | --color | --depth | --format | --by | --svg | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --top | --gpu | --nodes | --table | --rows | --constants | --vary | --loss | --scale | --group | --output | -o | --db)
+            '=' | --sheet | --set | --xlsx | --path | --output | -o | --color | --depth | --format | --by | --svg | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --top | --table | --rows | --constants | --vary | --loss | --scale | --group | --output | -o)
+            '=' | --sheet | --set | --xlsx | --path | --output | -o | --color | --depth | --format | --over | --cells | --where | --sample | --seed | --threads | --gpus | --vary | --minimise | --top | --pareto | --by | --svg | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --table | --rows | --constants | --loss | --scale | --group | --output | -o)
                 ((i++))
                 if [[ ${COMP_WORDS[i]} == '=' ]]; then ((i++)); fi
                 ;;
@@ -65,22 +67,6 @@ _steptime() {
     if [[ $verb == trace ]]; then
         if ((COMP_CWORD == 2)); then
             _steptime_words 'summary graph replay export' "$word"
-            return
-        fi
-        verb="$verb ${COMP_WORDS[2]}"
-        ((place--))
-    fi
-    if [[ $verb == import ]]; then
-        if ((COMP_CWORD == 2)); then
-            _steptime_words 'nccl-topo' "$word"
-            return
-        fi
-        verb="$verb ${COMP_WORDS[2]}"
-        ((place--))
-    fi
-    if [[ $verb == profile ]]; then
-        if ((COMP_CWORD == 2)); then
-            _steptime_words 'list show import export remove' "$word"
             return
         fi
         verb="$verb ${COMP_WORDS[2]}"
@@ -180,6 +166,104 @@ _steptime() {
             return
             ;;
         'list:--output' | 'list:-o')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'sweep:--over')
+            _steptime_words "$_steptime_keys" "$word"
+            compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'sweep:--cells')
+            _steptime_words "$(_steptime_cells "$job")" "$word"
+            return
+            ;;
+        'sweep:--where')
+            :
+            return
+            ;;
+        'sweep:--sample')
+            :
+            return
+            ;;
+        'sweep:--seed')
+            :
+            return
+            ;;
+        'sweep:--threads')
+            :
+            return
+            ;;
+        'sweep:--sheet')
+            _steptime_words "$(_steptime_names sheets)" "$word"
+            _steptime_files -f -X '!*.yaml' -- "$word"
+            return
+            ;;
+        'sweep:--set')
+            _steptime_words "$_steptime_keys" "$word"
+            compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'sweep:--path')
+            _steptime_files -d -- "$word"
+            return
+            ;;
+        'sweep:--output' | 'sweep:-o')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'search:--gpus')
+            :
+            return
+            ;;
+        'search:--vary')
+            _steptime_words "$_steptime_keys" "$word"
+            compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'search:--minimise')
+            _steptime_words "$(_steptime_cells "$job")" "$word"
+            return
+            ;;
+        'search:--top')
+            :
+            return
+            ;;
+        'search:--pareto')
+            _steptime_words "$(_steptime_cells "$job")" "$word"
+            return
+            ;;
+        'search:--where')
+            :
+            return
+            ;;
+        'search:--sample')
+            :
+            return
+            ;;
+        'search:--seed')
+            :
+            return
+            ;;
+        'search:--threads')
+            :
+            return
+            ;;
+        'search:--sheet')
+            _steptime_words "$(_steptime_names sheets)" "$word"
+            _steptime_files -f -X '!*.yaml' -- "$word"
+            return
+            ;;
+        'search:--set')
+            _steptime_words "$_steptime_keys" "$word"
+            compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'search:--path')
+            _steptime_files -d -- "$word"
+            return
+            ;;
+        'search:--output' | 'search:-o')
             _steptime_files -f -- "$word"
             return
             ;;
@@ -299,18 +383,6 @@ _steptime() {
             _steptime_files -f -- "$word"
             return
             ;;
-        'import nccl-topo:--gpu')
-            :
-            return
-            ;;
-        'import nccl-topo:--nodes')
-            :
-            return
-            ;;
-        'import nccl-topo:--output' | 'import nccl-topo:-o')
-            _steptime_files -f -- "$word"
-            return
-            ;;
         'validate:--table')
             _steptime_files -f -- "$word"
             return
@@ -396,46 +468,6 @@ _steptime() {
             _steptime_words 'auto always never' "$word"
             return
             ;;
-        'profile list:--db')
-            _steptime_files -f -- "$word"
-            return
-            ;;
-        'profile list:--output' | 'profile list:-o')
-            _steptime_files -f -- "$word"
-            return
-            ;;
-        'profile list:--color')
-            _steptime_words 'auto always never' "$word"
-            return
-            ;;
-        'profile show:--db')
-            _steptime_files -f -- "$word"
-            return
-            ;;
-        'profile show:--output' | 'profile show:-o')
-            _steptime_files -f -- "$word"
-            return
-            ;;
-        'profile show:--color')
-            _steptime_words 'auto always never' "$word"
-            return
-            ;;
-        'profile import:--db')
-            _steptime_files -f -- "$word"
-            return
-            ;;
-        'profile export:--db')
-            _steptime_files -f -- "$word"
-            return
-            ;;
-        'profile export:--output' | 'profile export:-o')
-            _steptime_files -f -- "$word"
-            return
-            ;;
-        'profile remove:--db')
-            _steptime_files -f -- "$word"
-            return
-            ;;
         'docs:--path')
             _steptime_files -d -- "$word"
             return
@@ -458,6 +490,8 @@ _steptime() {
         'sheet list') _steptime_words '--help --json --csv --path --output' "$word" ;;
         'sheet export') _steptime_words '--help --format --path --output' "$word" ;;
         'list') _steptime_words '--help --json --csv --path --output' "$word" ;;
+        'sweep') _steptime_words '--help --over --zip --cells --where --all --sample --seed --threads --sheet --set --json --csv --path --output' "$word" ;;
+        'search') _steptime_words '--help --gpus --vary --minimise --top --pareto --where --sample --seed --threads --verbose --sheet --set --json --csv --path --output' "$word" ;;
         'traffic') _steptime_words '--help --by --svg --sheet --set --json --csv --path --output' "$word" ;;
         'compare') _steptime_words '--help --sheet-a --sheet-b --set --set-b --all --json --csv --path --output --color' "$word" ;;
         'import hf') _steptime_words '--help --cluster --set --assume --path --output' "$word" ;;
@@ -466,14 +500,8 @@ _steptime() {
         'trace graph') _steptime_words '--help --partial --json --csv --output' "$word" ;;
         'trace replay') _steptime_words '--help --partial --json --csv --output' "$word" ;;
         'trace export') _steptime_words '--help --partial --delays --output' "$word" ;;
-        'import nccl-topo') _steptime_words '--help --gpu --nodes --output' "$word" ;;
         'validate') _steptime_words '--help --table --rows --constants --sheet --set --all --json --csv --path --output --color' "$word" ;;
         'fit') _steptime_words '--help --table --rows --vary --loss --scale --group --output --sheet --constants --set --json --path --color' "$word" ;;
-        'profile list') _steptime_words '--help --db --json --csv --output --color' "$word" ;;
-        'profile show') _steptime_words '--help --db --json --output --color' "$word" ;;
-        'profile import') _steptime_words '--help --db --replace' "$word" ;;
-        'profile export') _steptime_words '--help --db --output' "$word" ;;
-        'profile remove') _steptime_words '--help --db' "$word" ;;
         'docs') _steptime_words '--help --path --output' "$word" ;;
         'completion') _steptime_words '--help --output' "$word" ;;
         'help') _steptime_words '--help' "$word" ;;
@@ -510,6 +538,14 @@ _steptime() {
             ;;
         'list:1')
             _steptime_words 'jobs models clusters gpus constants sheets sources tables' "$word"
+            ;;
+        'sweep:1')
+            _steptime_words "$(_steptime_names jobs)" "$word"
+            _steptime_files -f -X '!*.yaml' -- "$word"
+            ;;
+        'search:1')
+            _steptime_words "$(_steptime_names jobs)" "$word"
+            _steptime_files -f -X '!*.yaml' -- "$word"
             ;;
         'traffic:1')
             _steptime_words "$(_steptime_names jobs)" "$word"
@@ -553,9 +589,6 @@ _steptime() {
         'trace export:'*)
             _steptime_files -f -- "$word"
             ;;
-        'import nccl-topo:1')
-            _steptime_files -f -- "$word"
-            ;;
         'validate:1')
             _steptime_words "$(_steptime_names sources)" "$word"
             ;;
@@ -569,9 +602,6 @@ _steptime() {
         'fit:'*)
             _steptime_words "$(_steptime_names jobs)" "$word"
             _steptime_files -f -X '!*.yaml' -- "$word"
-            ;;
-        'profile import:1')
-            _steptime_files -f -- "$word"
             ;;
         'docs:1')
             _steptime_words 'configuration commands formulas man' "$word"

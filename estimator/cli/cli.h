@@ -46,6 +46,7 @@ typedef enum cli_option_id {
     CLI_ALL,
     CLI_ASSUME,
     CLI_BY,
+    CLI_CELLS,
     CLI_CLUSTER,
     CLI_COLOR,
     CLI_CONSTANTS,
@@ -53,31 +54,44 @@ typedef enum cli_option_id {
     CLI_DB,
     CLI_DELAYS,
     CLI_DEPTH,
+    CLI_FIXED,
     CLI_FORMAT,
     CLI_GPU,
     CLI_GROUP,
+    CLI_GPUS,
     CLI_JSON,
     CLI_LOSS,
     CLI_NODES,
+    CLI_MINIMISE,
     CLI_OUTPUT,
     CLI_PARTIAL,
+    CLI_OVER,
+    CLI_PARETO,
     CLI_PATH,
     CLI_PROGRAM,
     CLI_REPLACE,
     CLI_ROWS,
+    CLI_SAMPLE,
     CLI_SCALE,
+    CLI_SEED,
     CLI_SET,
     CLI_SET_B,
     CLI_SHEET,
     CLI_SHEET_A,
     CLI_SHEET_B,
+    CLI_STRONG,
     CLI_SVG,
     CLI_TABLE,
+    CLI_THREADS,
     CLI_TOP,
     CLI_VARY,
+    CLI_VERBOSE,
     CLI_VERSION,
+    CLI_WEAK,
+    CLI_WHERE,
     CLI_WRITE,
     CLI_XLSX,
+    CLI_ZIP,
     CLI_OPTIONS /* how many there are */
 } cli_option_id;
 
@@ -249,6 +263,9 @@ extern const cli_verb cli_verb_sheet_show;
 extern const cli_verb cli_verb_sheet_list;
 extern const cli_verb cli_verb_sheet_export;
 extern const cli_verb cli_verb_list;
+extern const cli_verb cli_verb_search;
+extern const cli_verb cli_verb_scale;
+extern const cli_verb cli_verb_sweep;
 extern const cli_verb cli_verb_traffic;
 extern const cli_verb cli_verb_compare;
 extern const cli_verb cli_verb_import_hf;

@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <string.h>
 
+/* One line a verb. */
+/* clang-format off */
 static const cli_verb *const verbs[] = {
     &cli_verb_estimate,
     &cli_verb_explain,
@@ -13,6 +15,9 @@ static const cli_verb *const verbs[] = {
     &cli_verb_sheet_list,
     &cli_verb_sheet_export,
     &cli_verb_list,
+    &cli_verb_sweep,
+    &cli_verb_search,
+    &cli_verb_scale,
     &cli_verb_traffic,
     &cli_verb_compare,
     &cli_verb_import_hf,
@@ -33,6 +38,7 @@ static const cli_verb *const verbs[] = {
     &cli_verb_completion,
     &cli_verb_help,
 };
+/* clang-format on */
 
 const cli_verb *const *cli_verbs(size_t *count)
 {

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What sweep, search and scale share. */
+#ifndef STEPTIME_CLI_EXPLORE_H
+#define STEPTIME_CLI_EXPLORE_H
+
+#include "cli/stream.h"
+#include "search/space.h"
+
+typedef struct cli_explorer {
+    st_paths *paths;
+    cli_stream stream;
+    cli_progress progress;
+} cli_explorer;
+
+/* Job, sheet, sets, axes, conditions, cells and sample from the command line. */
+st_status cli_explore_request(cli_run *run, cli_option_id axes,
+                              st_space_request *request) ST_NODISCARD;
+/* --threads; 0 where it is not given. */
+st_status cli_explore_threads(cli_run *run, int *threads) ST_NODISCARD;
+/* The value of an option that takes a whole number from `least` on; `count` stays where it is not
+ * given. */
+st_status cli_explore_count(cli_run *run, cli_option_id id, uint64_t least,
+                            uint64_t *count) ST_NODISCARD;
+/* Splits every value of an option at its commas, without the blanks around the parts. */
+st_status cli_explore_list(cli_run *run, cli_option_id id, const char *const **items,
+                           size_t *count) ST_NODISCARD;
+
+#define CLI_ROW_CELLS                                                                              \
+    {                                                                                              \
+        CLI_CELLS, CLI_MANY, CLI_WORD_CELL, 0, "cells", "CELL,...", NULL,                          \
+            "cells and inputs to show, separated by commas; may be repeated"                       \
+    }
+#define CLI_ROW_WHERE                                                                              \
+    {                                                                                              \
+        CLI_WHERE, CLI_MANY, CLI_WORD_NONE, 0, "where", "CONDITION", NULL,                         \
+            "keep what meets a condition in the language of sheets, such as "                      \
+            "'memory <= 72[GiB]'; may be repeated"                                                 \
+    }
+#define CLI_ROW_THREADS                                                                            \
+    {                                                                                              \
+        CLI_THREADS, CLI_ONE, CLI_WORD_NONE, 0, "threads", "N", NULL,                              \
+            "use N threads (one per core); the result is the same"                                 \
+    }
+
+#endif

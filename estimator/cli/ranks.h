@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Processes that mpirun started together. The module steptime-mpi.so, beside the program or where it
+ * was installed, speaks MPI; it is loaded only where the environment says that mpirun did this.
+ */
+#ifndef STEPTIME_CLI_RANKS_H
+#define STEPTIME_CLI_RANKS_H
+
+#include "cli/cli.h"
+#include "search/ranks.h"
+
+typedef struct cli_ranks {
+    st_ranks ranks;
+    void *module;
+    int (*end)(int fault);
+} cli_ranks;
+
+/* One process where mpirun did not start several. */
+st_status cli_ranks_begin(cli_run *run, cli_ranks *ranks) ST_NODISCARD;
+/* Only the first process leaves a result and messages; returns `code`. A fault that the others
+ * cannot know of ends them, too. */
+int cli_ranks_end(cli_run *run, cli_ranks *ranks, int code, bool fault);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Results in pieces, the progress bar and interrupts; see stream.h. */
+#include "cli/stream.h"
+
+#include "base/output.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+st_status cli_stream_open(cli_run *run, cli_stream *stream)
+{
+    const char *file = cli_value(run, CLI_OUTPUT);
+    *stream = (cli_stream){.run = run};
+    if (file != NULL && strcmp(file, "-") != 0)
+        return st_output_open(file, &stream->file, run->errors);
+    return ST_OK;
+}
+
+static st_status fail(cli_stream *stream, int fault)
+{
+    st_errors *errors = stream->run->errors;
+    stream->failed = true;
+    const char *reason = fault == EBADF ? "it is closed" : strerror(fault);
+    return st_errors_add(
+        errors, &(st_error){.status = ST_ERR_IO,
+                            .message = st_errors_text(errors, "cannot write to standard output: %s",
+                                                      reason)});
+}
+
+st_status cli_stream_write(void *context, const char *data, size_t length)
+{
+    cli_stream *stream = context;
+    if (stream->file != NULL)
+        return st_output_append(stream->file, data, length, stream->run->errors);
+    if (stream->run->stdout_closed)
+        return fail(stream, EBADF);
+    while (length > 0) {
+        ssize_t written = write(STDOUT_FILENO, data, length);
+        if (written < 0 && errno != EINTR)
+            return fail(stream, errno);
+        if (written > 0) {
+            data += written;
+            length -= (size_t)written;
+        }
+    }
+    return ST_OK;
+}
+
+st_status cli_stream_close(cli_stream *stream, bool keep, st_status status)
+{
+    if (stream->file != NULL && keep) {
+        st_status committed = st_output_commit(stream->file, stream->run->errors);
+        return status == ST_OK ? committed : status;
+    }
+    st_output_discard(stream->file);
+    /* Some file systems tell only now that a disk is full. */
+    if (stream->file == NULL && keep && !stream->run->stdout_closed && close(STDOUT_FILENO) != 0) {
+        st_status closed = fail(stream, errno);
+        return status == ST_OK ? closed : status;
+    }
+    return status;
+}
+
+/* --- progress -------------------------------------------------------------------------------- */
+
+enum { BAR = 30, BILLION = 1000000000 };
+
+static double now_s(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / BILLION;
+}
+
+void cli_progress_begin(cli_progress *progress, const char *what)
+{
+    double now = now_s();
+    *progress = (cli_progress){
+        .shown = isatty(STDERR_FILENO) == 1, .start_s = now, .drawn_s = now, .what = what};
+}
+
+void cli_progress_show(cli_progress *progress, uint64_t done, uint64_t total)
+{
+    static const double first_s = 1;
+    static const double every_s = 0.2;
+    if (!progress->shown || total == 0)
+        return;
+    double now = now_s();
+    double spent_s = now - progress->start_s;
+    if (spent_s < first_s || now - progress->drawn_s < every_s)
+        return;
+    double share = (double)done / (double)total;
+    double rate = (double)done / spent_s;
+    double left_s = rate > 0 ? (double)(total - done) / rate : 0;
+    char bar[BAR + 1];
+    for (int i = 0; i < BAR; i++)
+        bar[i] = i < (int)(share * BAR) ? '#' : '.';
+    bar[BAR] = '\0';
+    fprintf(stderr, "\r[%s] %3.0f %%  %.3g %s/s  %.0f s left \033[K", bar, 100 * share, rate,
+            progress->what, left_s);
+    fflush(stderr);
+    progress->drawn = true;
+    progress->drawn_s = now;
+}
+
+void cli_progress_end(cli_progress *progress)
+{
+    if (progress->drawn)
+        fputs("\r\033[K", stderr);
+    progress->drawn = false;
+}
+
+double cli_progress_seconds(const cli_progress *progress)
+{
+    return now_s() - progress->start_s;
+}
+
+/* --- interrupts ------------------------------------------------------------------------------ */
+
+/* A signal handler has no other way to leave word. */
+static volatile sig_atomic_t interrupted;
+
+static void note_interrupt(int number)
+{
+    interrupted = 1;
+    (void)signal(number, SIG_DFL);
+}
+
+const volatile sig_atomic_t *cli_catch_interrupts(void)
+{
+    struct sigaction action = {.sa_handler = note_interrupt};
+    (void)sigemptyset(&action.sa_mask);
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+    return &interrupted;
+}

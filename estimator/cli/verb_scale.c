@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steptime scale */
+#include "cli/explore.h"
+#include "search/scale.h"
+
+static const cli_option options[] = {
+    {CLI_GPUS, CLI_ONE, CLI_WORD_NONE, 0, "gpus", "N,...", NULL,
+     "how many GPUs: a list or a range such as 8..16384*2"},
+    {CLI_WEAK, CLI_FLAG, CLI_WORD_NONE, 0, "weak", NULL, NULL,
+     "the batch grows with the GPUs, from that of the job's own plan"},
+    {CLI_STRONG, CLI_FLAG, CLI_WORD_NONE, 0, "strong", NULL, NULL,
+     "the batch stays what it is (so it is without this option)"},
+    {CLI_FIXED, CLI_FLAG, CLI_WORD_NONE, 0, "fixed", NULL, NULL,
+     "keep the job's plan and add data-parallel ranks, instead of the best plan for every number"},
+    CLI_ROW_WHERE,
+    CLI_ROW_THREADS,
+    CLI_ROW_SHEET,
+    CLI_ROW_SET,
+    CLI_ROW_JSON,
+    CLI_ROW_CSV,
+    CLI_ROW_PATH,
+    CLI_ROW_OUTPUT,
+    CLI_ROW_END,
+};
+
+static const cli_example examples[] = {
+    {"steptime scale gpt3-175b-64xa100 --gpus 64..1024*2 --weak",
+     "the best plan for each number of GPUs, the batch growing with it"},
+    {"steptime scale gpt3-175b-64xa100 --gpus 64..1024*2 --fixed --set batch.global=512",
+     "the same plan with more data-parallel ranks, one batch for all"},
+    {NULL, NULL},
+};
+
+static st_status read_request(cli_run *run, st_scale_request *request)
+{
+    *request = (st_scale_request){.weak = cli_is_given(run, CLI_WEAK),
+                                  .fixed = cli_is_given(run, CLI_FIXED)};
+    request->search.gpus = cli_value(run, CLI_GPUS);
+    request->search.top = 1;
+    if (request->search.gpus == NULL)
+        return cli_wrong_use(run, "'scale' needs numbers of GPUs",
+                             "give them with --gpus, as in --gpus 8..16384*2");
+    if (request->weak && cli_is_given(run, CLI_STRONG))
+        return cli_wrong_use(run, "--weak and --strong exclude each other", NULL);
+    st_status status = cli_explore_request(run, CLI_NO_OPTION, &request->search.space);
+    return status == ST_OK ? cli_explore_threads(run, &request->search.threads) : status;
+}
+
+static st_status conclude(cli_run *run, const st_scale *scale)
+{
+    if (scale->interrupted)
+        return st_errors_add(run->errors,
+                             &(st_error){.status = ST_ERR_IO, .message = "interrupted"});
+    if (scale->found > 0)
+        return ST_OK;
+    return st_errors_add(run->errors, &(st_error){.status = ST_ERR_CHECK,
+                                                  .message = "no number of GPUs has a plan that "
+                                                             "passes all checks"});
+}
+
+static st_status study(cli_run *run, cli_explorer *explorer)
+{
+    st_scale_request request;
+    st_scale scale;
+    st_search_watch watch = {.interrupted = cli_catch_interrupts()};
+    st_status status = read_request(run, &request);
+    if (status == ST_OK)
+        status = st_scale_run(explorer->paths, &request, &watch, run->arena, &scale, run->errors);
+    if (status != ST_OK)
+        return status;
+    if (cli_is_given(run, CLI_JSON))
+        st_scale_write_json(&scale, &run->result);
+    else if (cli_is_given(run, CLI_CSV))
+        st_scale_write_csv(&scale, &run->result);
+    else
+        st_scale_write_text(&scale, run->arena, &run->result);
+    return conclude(run, &scale);
+}
+
+static int run_scale(cli_run *run)
+{
+    cli_explorer explorer = {0};
+    st_status status = cli_paths(run, &explorer.paths);
+    if (status == ST_OK)
+        status = study(run, &explorer);
+    st_paths_destroy(explorer.paths);
+    return cli_exit_code(run, status);
+}
+
+const cli_verb cli_verb_scale = {
+    .name = "scale",
+    .arguments = "JOB",
+    .minimum = 1,
+    .maximum = 1,
+    .words = {CLI_WORD_JOB, CLI_WORD_NONE},
+    .summary = "show how a job scales with the number of GPUs",
+    .doc = "For every number of GPUs: the time of a step, the efficiency (sequences per second and "
+           "GPU, over those of the first number), the share of communication that nothing hides, "
+           "and what a million tokens cost. With --fixed the job's plan gets more data-parallel "
+           "ranks; otherwise every number of GPUs gets its best plan.",
+    .examples = examples,
+    .options = options,
+    .run = run_scale,
+};

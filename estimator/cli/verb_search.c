@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steptime search */
+#include "cli/explore.h"
+#include "cli/ranks.h"
+#include "search/search.h"
+
+#include <string.h>
+
+enum { DEFAULT_TOP = 10 };
+
+static const cli_option options[] = {
+    {CLI_GPUS, CLI_ONE, CLI_WORD_NONE, 0, "gpus", "N,...", NULL,
+     "how many GPUs: 512, a list or a range such as 8..4096*2 (as many as the job's plan takes)"},
+    {CLI_VARY, CLI_MANY, CLI_WORD_KEY, 0, "vary", "KEY[=VALUES]", NULL,
+     "vary this key, over these values or over all that can be, and no other but those of further "
+     "--vary (all keys of the plan that no --set holds)"},
+    {CLI_MINIMISE, CLI_ONE, CLI_WORD_CELL, 0, "minimise", "CELL", NULL,
+     "the cell by which plans are ranked: step_time, cost, energy, memory or any other "
+     "(step_time)"},
+    {CLI_TOP, CLI_ONE, CLI_WORD_NONE, 0, "top", "N", NULL, "show the N best plans (10)"},
+    {CLI_PARETO, CLI_ONE, CLI_WORD_CELL, 0, "pareto", "CELL,CELL", NULL,
+     "show the plans that no other beats in both cells"},
+    CLI_ROW_WHERE,
+    {CLI_SAMPLE, CLI_ONE, CLI_WORD_NONE, 0, "sample", "N", NULL,
+     "look at N plans that are drawn evenly from all of them"},
+    {CLI_SEED, CLI_ONE, CLI_WORD_NONE, 0, "seed", "N", NULL, "draw another sample (0)"},
+    CLI_ROW_THREADS,
+    {CLI_VERBOSE, CLI_FLAG, CLI_WORD_NONE, 0, "verbose", NULL, NULL,
+     "tell on standard error what every process did"},
+    CLI_ROW_SHEET,
+    CLI_ROW_SET,
+    CLI_ROW_JSON,
+    CLI_ROW_CSV,
+    CLI_ROW_PATH,
+    CLI_ROW_OUTPUT,
+    CLI_ROW_END,
+};
+
+static const cli_example examples[] = {
+    {"steptime search gpt3-175b-64xa100 --gpus 512", "the ten fastest plans"},
+    {"steptime search gpt3-175b-64xa100 --gpus 512 --where 'memory <= 72[GiB]' --minimise cost",
+     "the cheapest ones that leave some memory free"},
+    {"steptime search gpt3-175b-64xa100 --gpus 64..1024*2 --pareto step_time,cost",
+     "what speed costs"},
+    {"steptime search gpt3-175b-64xa100 --vary batch.micro --vary recompute",
+     "only these two, everything else as in the job"},
+    {NULL, NULL},
+};
+
+static void show_progress(void *context, uint64_t done, uint64_t rows)
+{
+    cli_explorer *explorer = context;
+    cli_progress_show(&explorer->progress, done, rows);
+}
+
+static st_status read_request(cli_run *run, st_search_request *request)
+{
+    uint64_t top = DEFAULT_TOP;
+    const char *const *front = NULL;
+    size_t count = 0;
+    st_status status = cli_explore_request(run, CLI_NO_OPTION, &request->space);
+    if (status == ST_OK)
+        status = cli_values(run, CLI_VARY, &request->varies, &request->vary_count);
+    if (status == ST_OK)
+        status = cli_explore_threads(run, &request->threads);
+    if (status == ST_OK)
+        status = cli_explore_count(run, CLI_TOP, 1, &top);
+    if (status == ST_OK)
+        status = cli_explore_list(run, CLI_PARETO, &front, &count);
+    if (status == ST_OK && count != 0 && count != 2)
+        status =
+            cli_wrong_use(run, "option --pareto takes two cells, such as step_time,memory", NULL);
+    if (status == ST_OK && top > ST_SEARCH_MAX_TOP)
+        status = cli_wrong_use(run, "option --top shows at most 1000 plans", NULL);
+    request->gpus = cli_value(run, CLI_GPUS);
+    request->minimise = cli_value(run, CLI_MINIMISE);
+    request->front[0] = count == 2 ? front[0] : NULL;
+    request->front[1] = count == 2 ? front[1] : NULL;
+    request->top = (size_t)top;
+    return status;
+}
+
+/* What a search that found nothing, or was cut short, ends with. */
+static st_status conclude(cli_run *run, const st_search *search, const st_search_result *result)
+{
+    if (result->interrupted)
+        return st_errors_add(
+            run->errors,
+            &(st_error){.status = ST_ERR_IO,
+                        .message = st_errors_text(
+                            run->errors, "interrupted after %llu of %llu plans",
+                            (unsigned long long)result->done, (unsigned long long)search->rows)});
+    if (result->kept > 0)
+        return ST_OK;
+    return st_errors_add(run->errors,
+                         &(st_error){.status = ST_ERR_CHECK,
+                                     .message = search->rows == 0
+                                                    ? "there is no plan for that many GPUs: sizes, "
+                                                      "layers and batch do not divide"
+                                                    : "no plan passes all checks"});
+}
+
+static st_status show(cli_run *run, cli_explorer *explorer, const st_search *search,
+                      const st_search_result *result)
+{
+    st_search_view view;
+    st_status status = st_search_view_make(explorer->paths, search, result, &view, run->errors);
+    if (status != ST_OK)
+        return status;
+    if (cli_is_given(run, CLI_JSON))
+        st_search_write_json(&view, &run->result);
+    else if (cli_is_given(run, CLI_CSV))
+        st_search_write_csv(&view, &run->result);
+    else
+        st_search_write_text(&view, &run->result);
+    return conclude(run, search, result);
+}
+
+/* What one process tells the first one. */
+typedef struct deeds {
+    uint64_t plans;
+    uint64_t threads;
+    double seconds;
+} deeds;
+
+static st_status tell_deeds(cli_run *run, const st_ranks *ranks, const deeds *own)
+{
+    deeds *all = st_arena_alloc(run->arena, (size_t)ranks->count, sizeof *all);
+    if (all == NULL)
+        return ST_ERR_MEMORY;
+    all[0] = *own;
+    if (ranks->count > 1 && ranks->gather(ranks->context, own, sizeof *own, all) != 0)
+        return ST_ERR_IO;
+    for (int i = 0; i < ranks->count && ranks->rank == 0; i++)
+        fprintf(stderr, "process %d of %d: %llu plans in %.3f s, %llu thread%s\n", i + 1,
+                ranks->count, (unsigned long long)all[i].plans, all[i].seconds,
+                (unsigned long long)all[i].threads, all[i].threads == 1 ? "" : "s");
+    return ST_OK;
+}
+
+static st_status search(cli_run *run, cli_explorer *explorer, const st_ranks *ranks)
+{
+    st_search *made = NULL;
+    st_search_result result;
+    st_search_request request = {0};
+    st_status status = read_request(run, &request);
+    if (ranks->count > 1 && request.threads == 0)
+        request.threads = 1; /* there are as many processes as the user wants cores */
+    if (status == ST_OK)
+        status = st_search_create(explorer->paths, &request, run->arena, &made, run->errors);
+    if (status != ST_OK)
+        return status;
+    st_search_watch watch = {
+        .progress = show_progress, .context = explorer, .interrupted = cli_catch_interrupts()};
+    cli_progress_begin(&explorer->progress, "plans");
+    status = st_search_run(made, ranks, &watch, &result, run->errors);
+    cli_progress_end(&explorer->progress);
+    deeds own = {result.own_done, (uint64_t)result.threads, cli_progress_seconds(&explorer->progress)};
+    if (status == ST_OK && cli_is_given(run, CLI_VERBOSE))
+        status = tell_deeds(run, ranks, &own);
+    return status == ST_OK ? show(run, explorer, made, &result) : status;
+}
+
+static int run_search(cli_run *run)
+{
+    cli_explorer explorer = {0};
+    cli_ranks ranks;
+    st_status status = cli_ranks_begin(run, &ranks);
+    if (status == ST_OK)
+        status = cli_paths(run, &explorer.paths);
+    if (status == ST_OK)
+        status = search(run, &explorer, &ranks.ranks);
+    st_paths_destroy(explorer.paths);
+    bool fault = status == ST_ERR_MEMORY;
+    return cli_ranks_end(run, &ranks, cli_exit_code(run, status), fault);
+}
+
+const cli_verb cli_verb_search = {
+    .name = "search",
+    .arguments = "JOB",
+    .minimum = 1,
+    .maximum = 1,
+    .words = {CLI_WORD_JOB, CLI_WORD_NONE},
+    .summary = "rank every plan of a job for a number of GPUs",
+    .doc =
+        "Enumerates the ways to divide the job over the GPUs (tensor, pipeline, data, context and "
+        "expert ranks, chunks per stage, micro-batch, recomputation, sequence parallelism, "
+        "ZeRO), keeps those that pass the checks of the sheet and every --where, and ranks them. "
+        "The search is exhaustive; what cannot divide is not enumerated. Where nothing passes, "
+        "the nearest plan is shown with what it lacks, and the exit status is 3.",
+    .examples = examples,
+    .options = options,
+    .run = run_search,
+};

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steptime sweep */
+#include "cli/explore.h"
+#include "search/sweep.h"
+
+#include <string.h>
+
+static const cli_option options[] = {
+    {CLI_OVER, CLI_MANY, CLI_WORD_KEY, 0, "over", "KEY=VALUES", NULL,
+     "an axis: a list 1,2,4, a range 1..8, 1..64*2 or 1..9+2, also of quantities "
+     "(100..400*2 GB/s), names or files; may be repeated, the last one varies fastest"},
+    {CLI_ZIP, CLI_FLAG, CLI_WORD_NONE, 0, "zip", NULL, NULL,
+     "advance all axes together instead of crossing them"},
+    CLI_ROW_CELLS,
+    CLI_ROW_WHERE,
+    {CLI_ALL, CLI_FLAG, CLI_WORD_NONE, 0, "all", NULL, NULL,
+     "show rejected rows, too, and what they are rejected for"},
+    {CLI_SAMPLE, CLI_ONE, CLI_WORD_NONE, 0, "sample", "N", NULL,
+     "compute N rows that are drawn evenly from all of them"},
+    {CLI_SEED, CLI_ONE, CLI_WORD_NONE, 0, "seed", "N", NULL, "draw another sample (0)"},
+    CLI_ROW_THREADS,
+    CLI_ROW_SHEET,
+    CLI_ROW_SET,
+    CLI_ROW_JSON,
+    CLI_ROW_CSV,
+    CLI_ROW_PATH,
+    CLI_ROW_OUTPUT,
+    CLI_ROW_END,
+};
+
+static const cli_example examples[] = {
+    {"steptime sweep gpt3-175b-64xa100 --over batch.micro=1,2,4", "a table of three rows"},
+    {"steptime sweep gpt3-175b-64xa100 --over parallel.tp=1..8*2 --over parallel.pp=1..64*2 "
+     "--cells step_time,memory --csv",
+     "every pair of two sizes"},
+    {"steptime sweep gpt3-175b-64xa100 --over 'cluster.nic_bandwidth=100..400+100 Gbit/s'",
+     "what more bandwidth buys"},
+    {NULL, NULL},
+};
+
+static void show_progress(void *context, uint64_t done, uint64_t rows)
+{
+    cli_explorer *explorer = context;
+    cli_progress_show(&explorer->progress, done, rows);
+}
+
+static st_status write_rows(void *context, const char *data, size_t length)
+{
+    cli_explorer *explorer = context;
+    return cli_stream_write(&explorer->stream, data, length);
+}
+
+static st_sweep_format format_of(const cli_run *run)
+{
+    if (cli_is_given(run, CLI_JSON))
+        return ST_SWEEP_JSON;
+    return cli_is_given(run, CLI_CSV) ? ST_SWEEP_CSV : ST_SWEEP_TEXT;
+}
+
+/* What was rejected, on standard error; nothing fits where all was. */
+static st_status tell(cli_run *run, const st_space *space, const st_sweep_result *result)
+{
+    st_buffer text = {0};
+    st_status status = ST_OK;
+    st_sweep_write_reasons(space, result, &text);
+    if (text.length > 0)
+        fputs(text.data, stderr);
+    if (text.failed)
+        status = ST_ERR_MEMORY;
+    st_buffer_free(&text);
+    if (result->interrupted)
+        return st_errors_add(
+            run->errors,
+            &(st_error){.status = ST_ERR_IO,
+                        .message = st_errors_text(
+                            run->errors, "interrupted after %llu of %llu rows",
+                            (unsigned long long)result->done, (unsigned long long)space->rows)});
+    if (status == ST_OK && result->kept == 0)
+        return st_errors_add(run->errors,
+                             &(st_error){.status = ST_ERR_CHECK,
+                                         .message = "every row is rejected",
+                                         .suggestion = "--all shows what each is rejected for"});
+    return status;
+}
+
+static st_status sweep(cli_run *run, cli_explorer *explorer)
+{
+    st_space *space = NULL;
+    st_sweep_result result;
+    st_sweep_options wanted = {.format = format_of(run), .all = cli_is_given(run, CLI_ALL)};
+    st_space_request request = {.option = "--over", .zip = cli_is_given(run, CLI_ZIP)};
+    st_status status = cli_explore_request(run, CLI_OVER, &request);
+    if (status == ST_OK)
+        status = cli_explore_threads(run, &wanted.threads);
+    if (status == ST_OK)
+        status = st_space_create(explorer->paths, &request, run->arena, &space, run->errors);
+    if (status == ST_OK)
+        status = cli_stream_open(run, &explorer->stream);
+    if (status != ST_OK)
+        return status;
+    st_sweep_sink sink = {.write = write_rows,
+                          .progress = show_progress,
+                          .context = explorer,
+                          .interrupted = cli_catch_interrupts()};
+    cli_progress_begin(&explorer->progress, "rows");
+    status = st_sweep_run(space, &wanted, &sink, &result, run->errors);
+    cli_progress_end(&explorer->progress);
+    status = cli_stream_close(&explorer->stream, status == ST_OK, status);
+    return status == ST_OK ? tell(run, space, &result) : status;
+}
+
+static int run_sweep(cli_run *run)
+{
+    cli_explorer explorer = {0};
+    st_status status = cli_paths(run, &explorer.paths);
+    if (status == ST_OK)
+        status = sweep(run, &explorer);
+    st_paths_destroy(explorer.paths);
+    return cli_exit_code(run, status);
+}
+
+const cli_verb cli_verb_sweep = {
+    .name = "sweep",
+    .arguments = "JOB",
+    .minimum = 1,
+    .maximum = 1,
+    .words = {CLI_WORD_JOB, CLI_WORD_NONE},
+    .summary = "estimate a job for many values of its keys",
+    .doc = "Computes cells of the job's sheet for every combination of values on the axes and "
+           "writes the rows while it computes them; docs/search.md shows how. Rows that a check "
+           "of the sheet rejects are left out and counted, by the first check that they fail.",
+    .examples = examples,
+    .options = options,
+    .run = run_sweep,
+};

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One search per number of GPUs; see scale.h. */
+#include "search/scale.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *const names[ST_SCALE_CELLS] = {
+    [ST_SCALE_EXPOSED] = "time_exposed", [ST_SCALE_MFU] = "mfu",
+    [ST_SCALE_MEMORY] = "memory",        [ST_SCALE_COST] = "cost",
+    [ST_SCALE_TOKENS] = "tokens",
+};
+
+typedef struct study {
+    const st_paths *paths;
+    const st_scale_request *request;
+    const st_search_watch *watch;
+    st_arena *arena;
+    st_scale *scale;
+    st_errors *errors;
+    double job_gpus; /* of the job's own plan */
+    double job_batch;
+} study;
+
+static st_status out_of_memory(const study *self)
+{
+    (void)st_errors_add(self->errors,
+                        &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+    return ST_ERR_MEMORY;
+}
+
+/* --- one number of GPUs ---------------------------------------------------------------------- */
+
+/* The batch that goes with the GPUs: the job's, or as many sequences per GPU as in the job. */
+static double batch_for(const study *self, double gpus)
+{
+    double batch = self->job_batch;
+    return self->request->weak ? floor(batch * gpus / self->job_gpus + 0.5) : batch;
+}
+
+/* The request of one search: its GPUs, its batch, and what may vary. */
+static st_status make_request(const study *self, const st_scale_row *row, st_search_request *made)
+{
+    static const char *const only_dp[] = {"parallel.dp"};
+    char number[ST_QUANTITY_TEXT];
+    *made = self->request->search;
+    made->gpus =
+        st_arena_printf(self->arena, "%s", st_number_format(row->gpus, number, sizeof number));
+    made->top = 1;
+    made->also = names[ST_SCALE_TOKENS];
+    const char **sets = st_arena_alloc(self->arena, made->space.set_count + 2, sizeof *sets);
+    if (made->gpus == NULL || sets == NULL) {
+        return out_of_memory(self);
+    }
+    for (size_t i = 0; i < made->space.set_count; i++) {
+        sets[i] = made->space.sets[i];
+    }
+    if (self->request->weak) {
+        sets[made->space.set_count] = st_arena_printf(
+            self->arena, "batch.global=%s", st_number_format(row->batch, number, sizeof number));
+        if (sets[made->space.set_count++] == NULL) {
+            return out_of_memory(self);
+        }
+    }
+    made->space.sets = sets;
+    if (self->request->fixed) {
+        made->varies = only_dp;
+        made->vary_count = 1;
+    }
+    return ST_OK;
+}
+
+static const char *join(st_arena *arena, const char *const *sets, size_t count)
+{
+    const char *text = "";
+    for (size_t i = 0; sets != NULL && text != NULL && i < count; i++) {
+        text = st_arena_printf(arena, "%s%s%s", text, i > 0 ? " " : "", sets[i]);
+    }
+    return sets != NULL ? text : NULL;
+}
+
+/* Values of the best plan, or what the nearest one lacks. */
+static st_status take_values(study *self, const st_search *search, const st_search_view *view,
+                             st_scale_row *row)
+{
+    const st_search_result *result = view->result;
+    const st_space *space = view->detail.space;
+    size_t count = 0;
+    row->found = result->ranking_count > 0;
+    if (!row->found) {
+        row->miss = view->miss != NULL ? view->miss : "sizes, layers and batch do not divide";
+        return ST_OK;
+    }
+    row->time = view->ranking[0];
+    for (size_t i = 0; i < space->cell_count; i++) {
+        for (size_t k = 0; k < ST_SCALE_CELLS; k++) {
+            if (strcmp(space->cells[i], names[k]) == 0) {
+                row->values[k] = view->ranking[i];
+                self->scale->types[k] = space->types[i];
+            }
+        }
+    }
+    self->scale->time_type = space->types[0];
+    const char *const *sets = st_search_sets(search, result->ranking[0].row, true, &count);
+    row->plan = join(self->arena, sets, count);
+    return row->plan != NULL ? ST_OK : out_of_memory(self);
+}
+
+static st_status run_row(study *self, st_scale_row *row)
+{
+    st_search_request request;
+    st_search *search = NULL;
+    st_search_result result;
+    st_search_view view;
+    row->batch = batch_for(self, row->gpus);
+    st_status status = make_request(self, row, &request);
+    if (status == ST_OK) {
+        status = st_search_create(self->paths, &request, self->arena, &search, self->errors);
+    }
+    if (status == ST_OK) {
+        status = st_search_run(search, &st_ranks_alone, self->watch, &result, self->errors);
+    }
+    if (status == ST_OK && result.interrupted) {
+        self->scale->interrupted = true;
+        return ST_OK;
+    }
+    if (status == ST_OK) {
+        status = st_search_view_make(self->paths, search, &result, &view, self->errors);
+    }
+    if (status == ST_OK) {
+        self->scale->goal = search->goal;
+        self->scale->sheet = st_sheet_name(search->space->base.sheet);
+        self->scale->job = st_job_name(search->space->base.job);
+        status = take_values(self, search, &view, row);
+    }
+    return status;
+}
+
+/* --- all ------------------------------------------------------------------------------------- */
+
+static double number_in(const st_job *job, const char *key)
+{
+    const st_job_value *value = st_job_value_of(job, key);
+    return value->origin != ST_ORIGIN_NONE ? value->number : 0;
+}
+
+/* The job's own plan and batch, and the numbers of GPUs. */
+static st_status read_job(study *self)
+{
+    st_search *search = NULL;
+    st_status status =
+        st_search_create(self->paths, &self->request->search, self->arena, &search, self->errors);
+    if (status != ST_OK) {
+        return status;
+    }
+    const st_job *job = search->space->base.job;
+    self->job_gpus = number_in(job, "parallel.tp") * number_in(job, "parallel.cp") *
+                     number_in(job, "parallel.pp") * number_in(job, "parallel.dp");
+    self->job_batch = number_in(job, "batch.global");
+    self->scale->count = search->wanted.gpus_count;
+    self->scale->rows =
+        st_arena_alloc(self->arena, self->scale->count + 1, sizeof *self->scale->rows);
+    if (self->scale->rows == NULL) {
+        return out_of_memory(self);
+    }
+    for (size_t i = 0; i < self->scale->count; i++) {
+        self->scale->rows[i].gpus = search->wanted.gpus[i];
+    }
+    if (self->request->weak && self->job_batch == 0) {
+        return st_errors_add(self->errors,
+                             &(st_error){.status = ST_ERR_USAGE,
+                                         .message = "weak scaling needs a batch that can grow, and "
+                                                    "the job has no batch.global"});
+    }
+    return ST_OK;
+}
+
+static void compare_rows(st_scale *scale)
+{
+    double first = 0;
+    for (size_t i = 0; i < scale->count; i++) {
+        st_scale_row *row = &scale->rows[i];
+        if (!row->found) {
+            continue;
+        }
+        double rate = (row->batch > 0 ? row->batch : 1) / row->time / row->gpus;
+        first = first == 0 ? rate : first;
+        row->efficiency = rate / first;
+        scale->found++;
+    }
+}
+
+st_status st_scale_run(const st_paths *paths, const st_scale_request *request,
+                       const st_search_watch *watch, st_arena *arena, st_scale *scale,
+                       st_errors *errors)
+{
+    study self = {.paths = paths,
+                  .request = request,
+                  .watch = watch,
+                  .arena = arena,
+                  .scale = scale,
+                  .errors = errors};
+    *scale = (st_scale){.weak = request->weak, .fixed = request->fixed};
+    st_status status = read_job(&self);
+    for (size_t i = 0; i < scale->count && status == ST_OK && !scale->interrupted; i++) {
+        status = run_row(&self, &scale->rows[i]);
+        if (scale->interrupted) {
+            scale->count = i;
+        }
+    }
+    if (status == ST_OK) {
+        compare_rows(scale);
+    }
+    return status;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Searching: every plan of a job for a number of GPUs, those that pass the sheet's checks ranked by
+ * a cell.
+ *
+ * The search is exhaustive. Its result does not depend on how many threads or processes take part:
+ * plans are compared by the cell and then by their number.
+ */
+#ifndef STEPTIME_SEARCH_SEARCH_H
+#define STEPTIME_SEARCH_SEARCH_H
+
+#include "search/plans.h"
+#include "search/ranks.h"
+
+#include <signal.h>
+
+enum { ST_SEARCH_MAX_TOP = 1000, ST_SEARCH_MAX_PARTS = 64, ST_SEARCH_MAX_FRONT = 10000 };
+
+typedef struct st_search_request {
+    st_space_request space;    /* its axes are those of --vary over keys that are no knob */
+    const char *gpus;          /* "512", "8..64*2"; NULL: as many as the job's plan takes */
+    const char *const *varies; /* KEY or KEY=VALUES */
+    size_t vary_count;         /* 0: every knob that no --set holds */
+    const char *minimise;      /* a cell, or one of step_time, cost, energy, memory; NULL: time */
+    const char *front[2];      /* cells of a Pareto front; NULL: none */
+    const char *also;          /* a further cell to be shown where the sheet has it; NULL: none */
+    size_t top;
+    int threads;
+} st_search_request;
+
+typedef struct st_search {
+    st_search_request request;
+    st_space *space; /* of the axes, with the goal, the front's cells and the parts */
+    st_plan_request wanted;
+    st_plans plans;
+    uint64_t total;        /* plans times rows of the axes */
+    uint64_t rows;         /* of which so many are computed */
+    bool varies[ST_KNOBS]; /* has more than one value somewhere */
+    const char *goal;      /* the first cell of the space; the front's follow, then what is near */
+    size_t near;           /* the cell by which a plan that fails is near to one that does not */
+} st_search;
+
+/* A plan that was found: its number and values. */
+typedef struct st_found {
+    uint64_t row;
+    double goal;
+    double front[2];
+} st_found;
+
+typedef struct st_search_result {
+    st_found *ranking; /* the best first */
+    size_t ranking_count;
+    st_found *front; /* by the first cell */
+    size_t front_count;
+    bool front_full; /* more points than are kept */
+    uint64_t done;
+    uint64_t kept;
+    uint64_t *reasons; /* per reason of the space */
+    st_found nearest;  /* where none was kept: the plan that fails least */
+    bool has_nearest;
+    bool interrupted;
+    uint64_t own_done; /* rows that this process computed */
+    int threads;       /* of this process */
+} st_search_result;
+
+typedef struct st_search_watch {
+    void (*progress)(void *context, uint64_t done, uint64_t rows);
+    void *context;
+    const volatile sig_atomic_t *interrupted;
+} st_search_watch;
+
+/* Everything lives in `arena`. */
+st_status st_search_create(const st_paths *paths, const st_search_request *request, st_arena *arena,
+                           st_search **search, st_errors *errors) ST_NODISCARD;
+
+/* With several processes every one of them gets the same result. */
+st_status st_search_run(const st_search *search, const st_ranks *ranks,
+                        const st_search_watch *watch, st_search_result *result,
+                        st_errors *errors) ST_NODISCARD;
+
+/*
+ * The keys of a found plan as "key=value" for --set: all that a search may vary, or those alone
+ * that do. NULL when out of memory.
+ */
+const char *const *st_search_sets(const st_search *search, uint64_t row, bool all, size_t *count);
+
+/* All cells of the search's space for some plans, one plan after the other. */
+st_status st_search_values(const st_search *search, const uint64_t *picks, size_t count,
+                           double *values) ST_NODISCARD;
+
+/* search_report.c */
+typedef struct st_search_view {
+    const st_search *search;
+    const st_search_result *result;
+    st_search detail;   /* the same search with all cells that are shown */
+    const char **parts; /* cells that make up the goal */
+    size_t part_count;
+    const double *ranking; /* values of the detail's cells */
+    const double *front;
+    const char *miss; /* what the nearest plan lacks; NULL where plans were found */
+} st_search_view;
+
+/* Computes what is shown of the plans that were found. */
+st_status st_search_view_make(const st_paths *paths, const st_search *search,
+                              const st_search_result *result, st_search_view *view,
+                              st_errors *errors) ST_NODISCARD;
+void st_search_write_text(const st_search_view *view, st_buffer *buffer);
+void st_search_write_json(const st_search_view *view, st_buffer *buffer);
+void st_search_write_csv(const st_search_view *view, st_buffer *buffer);
+
+#endif

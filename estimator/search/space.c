@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making a space and naming its rows; see space.h. */
+#include "search/space.h"
+
+#include "report/json.h"
+#include "search/space_bind.h"
+#include "sheet/condition.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX_CELLS = 1000 };
+
+const uint64_t st_space_most_rows = 1000000000;
+
+/* Picks of a sample are spread over this many rows at most. */
+static const uint64_t most_total = UINT64_C(1) << 62;
+
+static st_status out_of_memory(st_errors *errors)
+{
+    (void)st_errors_add(errors, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+    return ST_ERR_MEMORY;
+}
+
+/* --- axes ------------------------------------------------------------------------------------ */
+
+/* An axis over what the sheet computes or calls by another name. */
+static st_status explain_unknown(const st_space *space, const char *text, st_errors *errors)
+{
+    size_t length = strcspn(text, "=");
+    const char *name = st_arena_copy(space->arena, text, length);
+    const char *file = st_arena_printf(space->arena, "%s %.200s", space->request.option, text);
+    if (name == NULL || file == NULL) {
+        return out_of_memory(errors);
+    }
+    const st_sheet_cell *cell = st_sheet_find_cell(space->sheet, name);
+    const st_sheet_input *input = st_sheet_find_input(space->sheet, name);
+    if (cell == NULL && input == NULL) {
+        return ST_OK;
+    }
+    const char *sheet = st_sheet_name(space->sheet);
+    return st_errors_add(
+        errors,
+        &(st_error){.status = ST_ERR_USAGE,
+                    .place = {.file = file},
+                    .message =
+                        cell != NULL
+                            ? st_errors_text(errors,
+                                             "'%s' is a cell that sheet %s computes, and no "
+                                             "axis",
+                                             name, sheet)
+                            : st_errors_text(errors, "'%s' is an input of sheet %s", name, sheet),
+                    .expected = cell != NULL ? "a key of the job" : NULL,
+                    .suggestion = cell != NULL ? NULL : input->from});
+}
+
+/* Words for axes over names that are no keys: the sheet, loaded without axes, may know them. */
+static st_status explain_faults(st_space *space, st_errors *errors)
+{
+    st_errors *quiet = st_errors_create();
+    st_request request = {.job = space->request.job,
+                          .sheet = space->request.sheet,
+                          .sets = space->request.sets,
+                          .set_count = space->request.set_count};
+    st_status status = ST_OK;
+    if (quiet == NULL) {
+        return out_of_memory(errors);
+    }
+    (void)!st_estimate_open(space->paths, &request, space->arena, &space->base, quiet);
+    space->sheet = space->base.sheet;
+    for (size_t i = 0; space->sheet != NULL && i < space->request.over_count; i++) {
+        st_status explained = explain_unknown(space, space->request.overs[i], errors);
+        status = status == ST_OK ? explained : status;
+    }
+    st_errors_destroy(quiet);
+    return status;
+}
+
+static st_status copy_errors(const st_errors *from, st_errors *to)
+{
+    st_status status = ST_OK;
+    for (size_t i = 0; i < st_errors_size(from); i++) {
+        st_status added = st_errors_add(to, st_errors_at(from, i));
+        status = status == ST_OK ? added : status;
+    }
+    return status;
+}
+
+static st_status read_axes(st_space *space, st_errors *errors)
+{
+    const st_space_request *request = &space->request;
+    st_errors *faults = st_errors_create();
+    st_axis *axes = st_arena_alloc(space->arena, ST_AXES_MAX, sizeof *axes);
+    st_status status = ST_OK;
+    if (faults == NULL || axes == NULL) {
+        st_errors_destroy(faults);
+        return out_of_memory(errors);
+    }
+    if (request->over_count > ST_AXES_MAX) {
+        status = st_errors_add(faults, &(st_error){.status = ST_ERR_LIMIT,
+                                                   .place = {.file = request->option},
+                                                   .message = "there are too many axes",
+                                                   .expected = "at most 32"});
+    }
+    for (size_t i = 0; i < request->over_count && i < ST_AXES_MAX; i++) {
+        st_status read =
+            st_axis_parse(request->option, request->overs[i], space->arena, &axes[i], faults);
+        status = status == ST_OK ? read : status;
+        space->axes[i].axis = axes[i];
+    }
+    if (status == ST_OK) {
+        space->axis_count = request->over_count;
+        status = st_axes_check(axes, space->axis_count, faults);
+    } else if (explain_faults(space, errors) != ST_OK) {
+        st_errors_clear(faults); /* the sheet knew better what was meant */
+    }
+    (void)copy_errors(faults, errors);
+    st_errors_destroy(faults);
+    return status;
+}
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+static st_status refuse_count(const st_space *space, double rows, st_errors *errors)
+{
+    char text[ST_QUANTITY_TEXT];
+    return st_errors_add(
+        errors, &(st_error){.status = ST_ERR_LIMIT,
+                            .place = {.file = space->request.option},
+                            .message = st_errors_text(errors, "the axes make %s configurations",
+                                                      st_number_format(rows, text, sizeof text)),
+                            .expected = "at most 1000000000",
+                            .suggestion = "draw some of them with --sample N"});
+}
+
+static st_status count_cross(st_space *space, st_errors *errors)
+{
+    double rows = 1;
+    space->total = 1;
+    for (size_t i = 0; i < space->axis_count; i++) {
+        rows *= (double)space->axes[i].axis.count;
+        space->total = rows < (double)most_total ? space->total * space->axes[i].axis.count : 0;
+    }
+    if (space->total == 0 || (space->request.sample == 0 && space->total > st_space_most_rows)) {
+        return refuse_count(space, rows, errors);
+    }
+    return ST_OK;
+}
+
+static st_status count_zip(st_space *space, st_errors *errors)
+{
+    space->total = space->axis_count > 0 ? space->axes[0].axis.count : 1;
+    for (size_t i = 1; i < space->axis_count; i++) {
+        const st_axis *axis = &space->axes[i].axis;
+        if (axis->count != space->total) {
+            return st_errors_add(
+                errors,
+                &(st_error){.status = ST_ERR_USAGE,
+                            .place = axis->place,
+                            .message = st_errors_text(
+                                errors, "zipped axes differ in length: %s has %zu values, %s %zu",
+                                space->axes[0].axis.path, space->axes[0].axis.count, axis->path,
+                                axis->count),
+                            .expected = "as many values on every axis"});
+        }
+    }
+    if (space->request.sample == 0 && space->total > st_space_most_rows) {
+        return refuse_count(space, (double)space->total, errors);
+    }
+    return ST_OK;
+}
+
+static st_status count_rows(st_space *space, st_errors *errors)
+{
+    st_status status = space->request.zip ? count_zip(space, errors) : count_cross(space, errors);
+    uint64_t sample = space->request.sample;
+    space->rows = sample > 0 && sample < space->total ? sample : space->total;
+    return status;
+}
+
+static uint64_t mix(uint64_t value)
+{
+    /* splitmix64, by S. Vigna after Steele et al. 2014 */
+    value += UINT64_C(0x9e3779b97f4a7c15);
+    value = (value ^ (value >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    value = (value ^ (value >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return value ^ (value >> 31);
+}
+
+/* One row out of each of as many equal parts of the space: in order, none twice, none kept. */
+uint64_t st_space_pick(const st_space *space, uint64_t row)
+{
+    if (space->rows == space->total) {
+        return row;
+    }
+    uint64_t part = space->total / space->rows;
+    uint64_t more = space->total % space->rows; /* parts that have one row more */
+    uint64_t start = row * part + (row < more ? row : more);
+    return start + mix(space->request.seed ^ mix(row)) % (part + (row < more ? 1 : 0));
+}
+
+uint64_t st_space_digit(const st_space *space, size_t axis, uint64_t pick)
+{
+    if (space->request.zip) {
+        return pick;
+    }
+    for (size_t i = space->axis_count; i-- > axis + 1;) {
+        pick /= space->axes[i].axis.count;
+    }
+    return pick % space->axes[axis].axis.count;
+}
+
+/* --- cells ----------------------------------------------------------------------------------- */
+
+/* What is asked of a job first, by the names that sheets give it. */
+static const char *const usual[] = {"step_time", "mfu", "memory"};
+
+static st_status choose_cells(st_space *space, st_errors *errors)
+{
+    const st_space_request *request = &space->request;
+    size_t sections = 0;
+    const st_sheet_section *report = st_sheet_sections(space->base.sheet, &sections);
+    size_t cells = 0;
+    const st_sheet_cell *all = st_sheet_cells(space->base.sheet, &cells);
+    size_t room = request->cell_count + sizeof usual / sizeof usual[0] + 1;
+    space->cells = st_arena_alloc(space->arena, room, sizeof *space->cells);
+    space->types = st_arena_alloc(space->arena, room, sizeof *space->types);
+    if (space->cells == NULL || space->types == NULL) {
+        return out_of_memory(errors);
+    }
+    for (size_t i = 0; i < request->cell_count; i++) {
+        space->cells[space->cell_count++] = request->cells[i];
+    }
+    for (size_t i = 0; request->cell_count == 0 && i < sizeof usual / sizeof usual[0]; i++) {
+        if (st_sheet_find_cell(space->base.sheet, usual[i]) != NULL) {
+            space->cells[space->cell_count++] = usual[i];
+        }
+    }
+    if (space->cell_count == 0 && sections > 0 && report[0].count > 0) {
+        space->cells[space->cell_count++] = report[0].cells[0];
+    } else if (space->cell_count == 0 && cells > 0) {
+        space->cells[space->cell_count++] = all[0].name;
+    }
+    return ST_OK;
+}
+
+static st_status find_types(st_space *space, st_errors *errors)
+{
+    st_status status = ST_OK;
+    for (size_t i = 0; i < space->cell_count; i++) {
+        const char *name = space->cells[i];
+        const st_sheet_cell *cell = st_sheet_find_cell(space->base.sheet, name);
+        const st_sheet_input *input = st_sheet_find_input(space->base.sheet, name);
+        if (cell == NULL && input == NULL) {
+            status = st_errors_add(
+                errors,
+                &(st_error){.status = ST_ERR_NAME,
+                            .message = st_errors_text(errors, "unknown cell '%.100s' in sheet %s",
+                                                      name, st_sheet_name(space->base.sheet)),
+                            .suggestion = st_sheet_nearest(space->base.sheet, name)});
+            continue;
+        }
+        space->types[i] = cell != NULL ? &cell->type : &input->type;
+    }
+    return status;
+}
+
+/* --- the whole ------------------------------------------------------------------------------- */
+
+/* The sheet with the conditions, the inputs by axis and the programs. */
+static st_status prepare(st_space *space, st_errors *errors)
+{
+    const st_space_request *request = &space->request;
+    st_status status = st_space_check_values(space, errors);
+    if (status == ST_OK) {
+        status = st_space_load_base(space, errors);
+    }
+    if (status != ST_OK) {
+        return status;
+    }
+    st_conditions conditions = {"--where", request->wheres, request->where_count};
+    status = st_sheet_with_conditions(space->base.sheet, &conditions, space->arena, &space->sheet,
+                                      errors);
+    if (status == ST_OK) {
+        (void)st_sheet_checks(space->sheet, &space->check_count);
+        status = choose_cells(space, errors);
+    }
+    if (status == ST_OK) {
+        status = find_types(space, errors);
+    }
+    if (status == ST_OK) {
+        status = st_space_bind_axes(space, errors);
+    }
+    return status == ST_OK ? st_space_make_variants(space, errors) : status;
+}
+
+st_status st_space_create(const st_paths *paths, const st_space_request *request, st_arena *arena,
+                          st_space **space, st_errors *errors)
+{
+    st_space *made = st_arena_alloc(arena, 1, sizeof *made);
+    if (made == NULL) {
+        return out_of_memory(errors);
+    }
+    made->paths = paths;
+    made->arena = arena;
+    made->request = *request;
+    if (request->cell_count > MAX_CELLS) {
+        return st_errors_add(errors, &(st_error){.status = ST_ERR_LIMIT,
+                                                 .place = {.file = "--cells"},
+                                                 .message = "there are too many cells",
+                                                 .expected = "at most 1000"});
+    }
+    st_status status = read_axes(made, errors);
+    if (status == ST_OK) {
+        status = count_rows(made, errors);
+    }
+    if (status == ST_OK) {
+        status = prepare(made, errors);
+    }
+    if (status == ST_OK) {
+        *space = made;
+    }
+    return status;
+}
+
+/* --- texts ----------------------------------------------------------------------------------- */
+
+static st_type type_of_axis(const st_space_axis *axis)
+{
+    st_type type = {.kind = ST_TYPE_NUMBER, .unit = st_unit_one()};
+    const st_key *key = axis->axis.key;
+    if (key != NULL && key->unit != NULL) {
+        (void)!st_unit_parse(key->unit, strlen(key->unit), (st_place){0}, &type.unit, NULL);
+    } else if (axis->type != NULL) {
+        type = *axis->type;
+    }
+    return type;
+}
+
+static bool is_number(const st_space_axis *axis)
+{
+    const st_key *key = axis->axis.key;
+    bool named = key != NULL && (key->kind == ST_KEY_ENUM || key->kind == ST_KEY_BOOL);
+    return axis->has_numbers && !named &&
+           (axis->type == NULL || axis->type->kind == ST_TYPE_NUMBER);
+}
+
+const char *st_space_value_text(const st_space *space, size_t axis, uint64_t digit, char *text,
+                                size_t size)
+{
+    const st_space_axis *own = &space->axes[axis];
+    if (!is_number(own)) {
+        char storage[ST_AXIS_TEXT];
+        (void)snprintf(text, size, "%s", st_axis_text(&own->axis, digit, storage));
+        return text;
+    }
+    st_type type = type_of_axis(own);
+    double value = own->numbers != NULL ? own->numbers[digit]
+                                        : own->axis.start + (double)digit * own->axis.step;
+    st_exact_text(&type, value, text, size);
+    return text;
+}
+
+const char *st_space_axis_unit(const st_space *space, size_t axis)
+{
+    const st_space_axis *own = &space->axes[axis];
+    if (!is_number(own)) {
+        return "";
+    }
+    if (own->axis.key != NULL) {
+        return own->axis.key->unit != NULL ? own->axis.key->unit : "";
+    }
+    return own->type != NULL && strcmp(own->type->unit.text, "1") != 0 ? own->type->unit.text : "";
+}
+
+const char *st_reason_text(const st_space *space, size_t reason)
+{
+    size_t count = 0;
+    const st_sheet_check *checks = st_sheet_checks(space->sheet, &count);
+    if (reason == ST_REASON_NONE) {
+        return "";
+    }
+    if (reason <= count) {
+        return checks[reason - 1].formula;
+    }
+    return reason == st_reason_no_value(space) ? "a cell or check has no finite value"
+                                               : "the order of ranks lacks a group";
+}
