@@ -27,8 +27,7 @@ _steptime() {
     COMPREPLY=()
     if [[ $word == '=' ]]; then word=; fi
     if [[ $before == '=' ]]; then before=${COMP_WORDS[COMP_CWORD - 2]}; fi
-    local _steptime_verbs='estimate explain sheet list traffic compare import trace validate fit docs completion help'
-    local _steptime_verbs='estimate explain sheet list sweep search traffic compare import validate fit docs completion help'
+    local _steptime_verbs='estimate explain sheet list sweep search scale traffic compare import trace validate fit docs completion help'
     local _steptime_keys='name= sheet= recompute= attention= model.name= model.layers= model.hidden= model.heads= model.kv_heads= model.head_dim= model.ffn= model.gated= model.bias= model.norm= model.dropout= model.causal= model.tied= model.vocabulary= model.vocabulary_multiple= model.positions= model.q_lora= model.kv_lora= model.rope_dim= model.v_dim= model.experts= model.top_k= model.expert_ffn= model.shared_ffn= model.dense_layers= model.moe_every= model.imbalance= model.capacity_factor= model.layer_list= batch.global= batch.micro= batch.sequence= parallel.tp= parallel.pp= parallel.dp= parallel.cp= parallel.ep= parallel.expert_tp= parallel.virtual_stages= parallel.schedule= parallel.first_stage_layers= parallel.last_stage_layers= parallel.sequence_parallel= parallel.zero= parallel.scatter_gather= parallel.order= precision.weights= precision.gradients= precision.optimizer= precision.communication= precision.fp8= precision.fused_wgrad= overlap.gradients= overlap.parameters= overlap.tp= overlap.pp= overlap.cp= overlap.ep= train.tokens= measured.step_time= measured.memory= cluster.name= cluster.nodes= cluster.gpus_per_node= cluster.gpu_utilization= cluster.nic_bandwidth= cluster.bandwidth.tp= cluster.bandwidth.pp= cluster.bandwidth.dp= cluster.price= cluster.pue= cluster.gpu.name= cluster.gpu.peak_fp16= cluster.gpu.peak_bf16= cluster.gpu.peak_fp8= cluster.gpu.peak_fp32= cluster.gpu.gemm_efficiency= cluster.gpu.memory= cluster.gpu.memory_bandwidth= cluster.gpu.link_bandwidth= cluster.gpu.power='
     if ((COMP_CWORD == 1)); then
         _steptime_words "$_steptime_verbs --help --version" "$word"
@@ -36,7 +35,6 @@ _steptime() {
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-            '=' | --sheet | --set | --xlsx | --path | --output | -o | --color | --depth | --format | --by | --svg | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --top | --table | --rows | --constants | --vary | --loss | --scale | --group | --output | -o)
             '=' | --sheet | --set | --xlsx | --path | --output | -o | --color | --depth | --format | --over | --cells | --where | --sample | --seed | --threads | --gpus | --vary | --minimise | --top | --pareto | --by | --svg | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --table | --rows | --constants | --loss | --scale | --group | --output | -o)
                 ((i++))
                 if [[ ${COMP_WORDS[i]} == '=' ]]; then ((i++)); fi
@@ -267,6 +265,36 @@ _steptime() {
             _steptime_files -f -- "$word"
             return
             ;;
+        'scale:--gpus')
+            :
+            return
+            ;;
+        'scale:--where')
+            :
+            return
+            ;;
+        'scale:--threads')
+            :
+            return
+            ;;
+        'scale:--sheet')
+            _steptime_words "$(_steptime_names sheets)" "$word"
+            _steptime_files -f -X '!*.yaml' -- "$word"
+            return
+            ;;
+        'scale:--set')
+            _steptime_words "$_steptime_keys" "$word"
+            compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'scale:--path')
+            _steptime_files -d -- "$word"
+            return
+            ;;
+        'scale:--output' | 'scale:-o')
+            _steptime_files -f -- "$word"
+            return
+            ;;
         'traffic:--by')
             _steptime_words 'tp cp ep dp pp emb' "$word"
             return
@@ -492,6 +520,7 @@ _steptime() {
         'list') _steptime_words '--help --json --csv --path --output' "$word" ;;
         'sweep') _steptime_words '--help --over --zip --cells --where --all --sample --seed --threads --sheet --set --json --csv --path --output' "$word" ;;
         'search') _steptime_words '--help --gpus --vary --minimise --top --pareto --where --sample --seed --threads --verbose --sheet --set --json --csv --path --output' "$word" ;;
+        'scale') _steptime_words '--help --gpus --weak --strong --fixed --where --threads --sheet --set --json --csv --path --output' "$word" ;;
         'traffic') _steptime_words '--help --by --svg --sheet --set --json --csv --path --output' "$word" ;;
         'compare') _steptime_words '--help --sheet-a --sheet-b --set --set-b --all --json --csv --path --output --color' "$word" ;;
         'import hf') _steptime_words '--help --cluster --set --assume --path --output' "$word" ;;
@@ -544,6 +573,10 @@ _steptime() {
             _steptime_files -f -X '!*.yaml' -- "$word"
             ;;
         'search:1')
+            _steptime_words "$(_steptime_names jobs)" "$word"
+            _steptime_files -f -X '!*.yaml' -- "$word"
+            ;;
+        'scale:1')
             _steptime_words "$(_steptime_names jobs)" "$word"
             _steptime_files -f -X '!*.yaml' -- "$word"
             ;;
