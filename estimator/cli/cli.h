@@ -68,6 +68,7 @@ typedef enum cli_option_id {
     CLI_OVER,
     CLI_PARETO,
     CLI_PATH,
+    CLI_PLOT,
     CLI_PROGRAM,
     CLI_REPLACE,
     CLI_ROWS,
