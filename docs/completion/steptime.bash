@@ -35,7 +35,7 @@ _steptime() {
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-            '=' | --sheet | --set | --xlsx | --path | --output | -o | --color | --depth | --format | --over | --cells | --where | --sample | --seed | --threads | --gpus | --vary | --minimise | --top | --pareto | --by | --svg | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --table | --rows | --constants | --loss | --scale | --group | --output | -o)
+            '=' | --sheet | --set | --xlsx | --path | --output | -o | --color | --depth | --format | --over | --cells | --where | --sample | --seed | --plot | --threads | --gpus | --vary | --minimise | --top | --pareto | --by | --svg | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --table | --rows | --constants | --loss | --scale | --group | --output | -o)
                 ((i++))
                 if [[ ${COMP_WORDS[i]} == '=' ]]; then ((i++)); fi
                 ;;
@@ -185,6 +185,10 @@ _steptime() {
             return
             ;;
         'sweep:--seed')
+            :
+            return
+            ;;
+        'sweep:--plot')
             :
             return
             ;;
@@ -518,7 +522,7 @@ _steptime() {
         'sheet list') _steptime_words '--help --json --csv --path --output' "$word" ;;
         'sheet export') _steptime_words '--help --format --path --output' "$word" ;;
         'list') _steptime_words '--help --json --csv --path --output' "$word" ;;
-        'sweep') _steptime_words '--help --over --zip --cells --where --all --sample --seed --threads --sheet --set --json --csv --path --output' "$word" ;;
+        'sweep') _steptime_words '--help --over --zip --cells --where --all --sample --seed --plot --threads --sheet --set --json --csv --path --output' "$word" ;;
         'search') _steptime_words '--help --gpus --vary --minimise --top --pareto --where --sample --seed --threads --verbose --sheet --set --json --csv --path --output' "$word" ;;
         'scale') _steptime_words '--help --gpus --weak --strong --fixed --where --threads --sheet --set --json --csv --path --output' "$word" ;;
         'traffic') _steptime_words '--help --by --svg --sheet --set --json --csv --path --output' "$word" ;;
