@@ -10,6 +10,7 @@ typedef struct cli_explorer {
     st_paths *paths;
     cli_stream stream;
     cli_progress progress;
+    struct st_plot *plot; /* of a sweep; NULL: a table is written */
 } cli_explorer;
 
 /* Job, sheet, sets, axes, conditions, cells and sample from the command line. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime sweep */
 #include "cli/explore.h"
+#include "search/plot.h"
 #include "search/sweep.h"
 
 #include <string.h>
@@ -18,6 +19,9 @@ static const cli_option options[] = {
     {CLI_SAMPLE, CLI_ONE, CLI_WORD_NONE, 0, "sample", "N", NULL,
      "compute N rows that are drawn evenly from all of them"},
     {CLI_SEED, CLI_ONE, CLI_WORD_NONE, 0, "seed", "N", NULL, "draw another sample (0)"},
+    {CLI_PLOT, CLI_ONE, CLI_WORD_NONE, 0, "plot", "x=KEY,y=CELL", NULL,
+     "draw lines as SVG instead of a table, one for each combination of the other axes; "
+     "x=KEY,y=KEY,z=CELL draws a heat map"},
     CLI_ROW_THREADS,
     CLI_ROW_SHEET,
     CLI_ROW_SET,
@@ -52,9 +56,30 @@ static st_status write_rows(void *context, const char *data, size_t length)
 
 static st_sweep_format format_of(const cli_run *run)
 {
+    if (cli_is_given(run, CLI_PLOT))
+        return ST_SWEEP_NOTHING;
     if (cli_is_given(run, CLI_JSON))
         return ST_SWEEP_JSON;
     return cli_is_given(run, CLI_CSV) ? ST_SWEEP_CSV : ST_SWEEP_TEXT;
+}
+
+static st_status take_rows(void *context, const st_space_worker *worker, uint64_t first)
+{
+    cli_explorer *explorer = context;
+    (void)first;
+    st_plot_take(explorer->plot, worker);
+    return ST_OK;
+}
+
+static st_status write_plot(cli_explorer *explorer)
+{
+    st_buffer picture = {0};
+    st_plot_write(explorer->plot, &picture);
+    st_status status = picture.failed
+                           ? ST_ERR_MEMORY
+                           : cli_stream_write(&explorer->stream, picture.data, picture.length);
+    st_buffer_free(&picture);
+    return status;
 }
 
 /* What was rejected, on standard error; nothing fits where all was. */
@@ -94,17 +119,23 @@ static st_status sweep(cli_run *run, cli_explorer *explorer)
         status = cli_explore_threads(run, &wanted.threads);
     if (status == ST_OK)
         status = st_space_create(explorer->paths, &request, run->arena, &space, run->errors);
+    const char *plot = cli_value(run, CLI_PLOT);
+    if (status == ST_OK && plot != NULL)
+        status = st_plot_create(space, plot, &explorer->plot, run->errors);
     if (status == ST_OK)
         status = cli_stream_open(run, &explorer->stream);
     if (status != ST_OK)
         return status;
     st_sweep_sink sink = {.write = write_rows,
+                          .look = plot != NULL ? take_rows : NULL,
                           .progress = show_progress,
                           .context = explorer,
                           .interrupted = cli_catch_interrupts()};
     cli_progress_begin(&explorer->progress, "rows");
     status = st_sweep_run(space, &wanted, &sink, &result, run->errors);
     cli_progress_end(&explorer->progress);
+    if (status == ST_OK && plot != NULL)
+        status = write_plot(explorer);
     status = cli_stream_close(&explorer->stream, status == ST_OK, status);
     return status == ST_OK ? tell(run, space, &result) : status;
 }

@@ -12,7 +12,13 @@
 
 #include <signal.h>
 
-typedef enum st_sweep_format { ST_SWEEP_TEXT, ST_SWEEP_CSV, ST_SWEEP_JSON } st_sweep_format;
+/* ST_SWEEP_NOTHING: no rows are written, whoever looks has them. */
+typedef enum st_sweep_format {
+    ST_SWEEP_TEXT,
+    ST_SWEEP_CSV,
+    ST_SWEEP_JSON,
+    ST_SWEEP_NOTHING
+} st_sweep_format;
 
 /* Called by one thread at a time, in the order of the rows. */
 typedef struct st_sweep_sink {

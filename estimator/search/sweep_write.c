@@ -105,6 +105,8 @@ void st_sweep_write_head(const st_space *space, const st_sweep_options *options,
     case ST_SWEEP_JSON:
         write_json_head(space, buffer);
         break;
+    case ST_SWEEP_NOTHING:
+        break;
     }
 }
 
@@ -238,6 +240,8 @@ void st_sweep_write_rows(const st_space_worker *worker, const st_sweep_options *
             break;
         case ST_SWEEP_JSON:
             write_json_row(&view, buffer);
+            break;
+        case ST_SWEEP_NOTHING:
             break;
         }
     }

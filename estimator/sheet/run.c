@@ -60,6 +60,7 @@ struct st_workspace {
     uint32_t *scalar_list; /* instructions that are the same for all rows */
     size_t scalar_count;
     uint8_t *levels;       /* per slot, when the inputs have levels */
+    bool *needed;          /* per slot, in the current layout */
     uint32_t *next_output; /* outputs and checks of a slot, as a list: index + 1, 0 ends */
     uint32_t *first_output;
 };
@@ -119,13 +120,15 @@ st_workspace *st_workspace_create(const st_program *program)
     workspace->fills = calloc(outputs + 1, sizeof(st_fill));
     workspace->scalar_list = calloc(program->instruction_count + 1, sizeof(uint32_t));
     workspace->levels = calloc(program->slot_count + 1, sizeof(uint8_t));
+    workspace->needed = calloc(program->slot_count + 1, sizeof(bool));
     workspace->next_output = calloc(outputs + 1, sizeof(uint32_t));
     workspace->first_output = calloc(program->slot_count + 1, sizeof(uint32_t));
     if (workspace->scalars == NULL || workspace->varies == NULL || workspace->registers == NULL ||
         workspace->broadcast == NULL || workspace->arguments == NULL || workspace->steps == NULL ||
         workspace->fetches == NULL || workspace->copies == NULL || workspace->turns == NULL ||
         workspace->fills == NULL || workspace->scalar_list == NULL || workspace->levels == NULL ||
-        workspace->next_output == NULL || workspace->first_output == NULL) {
+        workspace->needed == NULL || workspace->next_output == NULL ||
+        workspace->first_output == NULL) {
         st_workspace_destroy(workspace);
         return NULL;
     }
@@ -152,6 +155,7 @@ void st_workspace_destroy(st_workspace *workspace)
     free(workspace->fills);
     free(workspace->scalar_list);
     free(workspace->levels);
+    free(workspace->needed);
     free(workspace->next_output);
     free(workspace->first_output);
     free(workspace);
@@ -292,6 +296,58 @@ static bool operand_varies(const st_workspace *workspace, const st_instruction *
            (instruction->op == ST_OP_SELECT && varies[instruction->c]);
 }
 
+/* The same in all rows, and in all runs until the next layout. */
+static bool is_settled(const st_workspace *workspace, uint32_t slot)
+{
+    return !workspace->varies[slot] && workspace->levels[slot] == 0;
+}
+
+/* `and` with what is false, `or` with what is true: no matter what the other operand is. */
+static bool is_decided(const st_workspace *workspace, const st_instruction *instruction)
+{
+    double deciding = instruction->op == ST_OP_OR ? 1.0 : 0.0;
+    const double *scalars = workspace->scalars;
+    if (instruction->op != ST_OP_AND && instruction->op != ST_OP_OR) {
+        return false;
+    }
+    return (is_settled(workspace, instruction->a) && scalars[instruction->a] == deciding) ||
+           (is_settled(workspace, instruction->b) && scalars[instruction->b] == deciding);
+}
+
+/* The branch that a settled condition takes; NULL where it takes none or is not settled. */
+static const uint32_t *branch_of(const st_workspace *workspace, const st_instruction *instruction)
+{
+    if (instruction->op != ST_OP_SELECT || !is_settled(workspace, instruction->c)) {
+        return NULL;
+    }
+    double condition = workspace->scalars[instruction->c];
+    return condition == 1.0 ? &instruction->a : condition == 0.0 ? &instruction->b : NULL;
+}
+
+/* Whether the result differs from row to row. */
+static bool result_varies(const st_workspace *workspace, const st_instruction *instruction)
+{
+    const uint32_t *branch = branch_of(workspace, instruction);
+    if (branch != NULL) {
+        return workspace->varies[*branch];
+    }
+    return !is_decided(workspace, instruction) && operand_varies(workspace, instruction);
+}
+
+/* The value of an instruction whose result is the same in all rows. */
+static void settle(st_workspace *workspace, const st_instruction *instruction)
+{
+    const uint32_t *branch = branch_of(workspace, instruction);
+    double *target = &workspace->scalars[instruction->target];
+    if (branch != NULL) {
+        *target = workspace->scalars[*branch];
+    } else if (is_decided(workspace, instruction)) {
+        *target = instruction->op == ST_OP_OR ? 1.0 : 0.0;
+    } else {
+        st_scalars_run_one(workspace->program, instruction, workspace->scalars);
+    }
+}
+
 static const double *operand(const st_workspace *workspace, uint32_t slot, unsigned bit,
                              unsigned *scalars)
 {
@@ -312,6 +368,12 @@ static void add_step(st_workspace *workspace, const st_instruction *instruction)
                       .target = out};
         return;
     }
+    const uint32_t *branch = branch_of(workspace, instruction);
+    if (branch != NULL) { /* the other branch was not even computed */
+        workspace->steps[workspace->step_count++] =
+            (st_step){.op = ST_OP_CONSTANT, .a = register_of(workspace, *branch), .out = out};
+        return;
+    }
     st_step step = {.op = instruction->op, .out = out};
     step.a = operand(workspace, instruction->a, ST_SCALAR_A, &step.scalars);
     if (instruction->op >= ST_OP_ADD) {
@@ -323,7 +385,53 @@ static void add_step(st_workspace *workspace, const st_instruction *instruction)
     workspace->steps[workspace->step_count++] = step;
 }
 
-/* Computes what is the same for all rows and lays out the steps for the rest. */
+static void need(st_workspace *workspace, uint32_t slot)
+{
+    workspace->needed[slot] = true;
+}
+
+static void need_operands(st_workspace *workspace, const st_instruction *instruction)
+{
+    const uint32_t *branch = branch_of(workspace, instruction);
+    if (branch != NULL) {
+        need(workspace, *branch);
+        return;
+    }
+    if (instruction->op == ST_OP_CALL) {
+        const st_program_call *call = &workspace->program->calls[instruction->a];
+        for (size_t i = 0; i < call->provider->argument_count; i++) {
+            need(workspace, call->arguments[i]);
+        }
+        return;
+    }
+    need(workspace, instruction->a);
+    if (instruction->op >= ST_OP_ADD) {
+        need(workspace, instruction->b);
+    }
+    if (instruction->op == ST_OP_SELECT) {
+        need(workspace, instruction->c);
+    }
+}
+
+/* Marks what the outputs hang on once the settled conditions have chosen. */
+static void mark_needed(st_workspace *workspace)
+{
+    const st_program *program = workspace->program;
+    for (size_t i = 0; i < program->slot_count; i++) {
+        workspace->needed[i] = workspace->first_output[i] != 0;
+    }
+    for (size_t i = program->instruction_count; i-- > 0;) {
+        const st_instruction *instruction = &program->instructions[i];
+        if (workspace->needed[instruction->target] && workspace->varies[instruction->target]) {
+            need_operands(workspace, instruction);
+        }
+    }
+}
+
+/*
+ * Computes what is the same for all rows and lays out the steps for the rest, without those in
+ * branches that no row takes.
+ */
 static void prepare(st_workspace *workspace, const st_column *inputs, const st_targets *targets)
 {
     const st_program *program = workspace->program;
@@ -336,13 +444,17 @@ static void prepare(st_workspace *workspace, const st_column *inputs, const st_t
     read_inputs(workspace, inputs, targets);
     for (size_t i = 0; i < program->instruction_count; i++) {
         const st_instruction *instruction = &program->instructions[i];
-        bool varies = operand_varies(workspace, instruction);
-        workspace->varies[instruction->target] = varies;
-        if (varies) {
-            add_step(workspace, instruction);
-        } else {
-            st_scalars_run_one(program, instruction, workspace->scalars);
+        workspace->varies[instruction->target] = result_varies(workspace, instruction);
+        if (!workspace->varies[instruction->target]) {
+            settle(workspace, instruction);
             workspace->scalar_list[workspace->scalar_count++] = (uint32_t)i;
+        }
+    }
+    mark_needed(workspace);
+    for (size_t i = 0; i < program->instruction_count; i++) {
+        const st_instruction *instruction = &program->instructions[i];
+        if (workspace->varies[instruction->target] && workspace->needed[instruction->target]) {
+            add_step(workspace, instruction);
         }
         write_outputs(workspace, instruction->target, NULL, targets);
     }
@@ -458,7 +570,7 @@ static void renew_scalars(st_workspace *workspace, const st_column *inputs, unsi
     for (size_t i = 0; i < workspace->scalar_count; i++) {
         const st_instruction *instruction = &program->instructions[workspace->scalar_list[i]];
         if (workspace->levels[instruction->target] >= level) {
-            st_scalars_run_one(program, instruction, workspace->scalars);
+            settle(workspace, instruction);
         }
     }
 }

@@ -6,5 +6,7 @@
 #include <stddef.h>
 
 void scalar_run(size_t rows, const double *const *inputs, double *const *outputs);
+/* step_time, memory and mfu of the sheet megatron, then its checks. */
+void megatron_run(size_t rows, const double *const *inputs, double *const *outputs);
 
 #endif

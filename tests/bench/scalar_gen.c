@@ -11,6 +11,9 @@
 #include <string.h>
 
 typedef struct writer {
+    const char *function;     /* to be written */
+    const char *const *cells; /* its outputs, before the sheet's checks; NULL: all cells */
+    size_t cell_count;
     const st_sheet *sheet;
     st_buffer text;
     bool *written; /* cells */
@@ -201,9 +204,34 @@ static void write_cell(writer *w, size_t index)
     write_operands(w, cell->expr);
     st_buffer_printf(&w->text, "        const double c%zu = ", index);
     write_expr(w, cell->expr);
-    st_buffer_printf(&w->text, "; /* %s */\n        outputs[%zu][row] = c%zu;\n", cell->name, index,
-                     index);
+    st_buffer_printf(&w->text, "; /* %s */\n", cell->name);
+    if (w->cells == NULL) {
+        st_buffer_printf(&w->text, "        outputs[%zu][row] = c%zu;\n", index, index);
+    }
     w->written[index] = true;
+}
+
+/* Some cells, and behind them every check. */
+static void write_chosen(writer *w)
+{
+    size_t count = 0;
+    size_t checks = 0;
+    const st_sheet_cell *cells = st_sheet_cells(w->sheet, &count);
+    const st_sheet_check *check = st_sheet_checks(w->sheet, &checks);
+    for (size_t i = 0; i < w->cell_count; i++) {
+        const st_sheet_cell *cell = st_sheet_find_cell(w->sheet, w->cells[i]);
+        if (cell != NULL) {
+            write_cell(w, (size_t)(cell - cells));
+            st_buffer_printf(&w->text, "        outputs[%zu][row] = c%zu;\n", i,
+                             (size_t)(cell - cells));
+        }
+    }
+    for (size_t i = 0; i < checks; i++) {
+        write_operands(w, check[i].expr);
+        st_buffer_printf(&w->text, "        outputs[%zu][row] = ", w->cell_count + i);
+        write_expr(w, check[i].expr);
+        st_buffer_text(&w->text, ";\n");
+    }
 }
 
 static void write_sheet(writer *w)
@@ -216,16 +244,21 @@ static void write_sheet(writer *w)
                              "static inline double most(double a, double b)\n"
                              "{\n    return a > b ? a : b;\n}\n\n");
     write_functions(w);
-    st_buffer_text(&w->text, "\nvoid scalar_run(size_t rows, const double *const *inputs, "
-                             "double *const *outputs)\n{\n"
-                             "    for (size_t row = 0; row < rows; row++) {\n");
+    st_buffer_printf(&w->text,
+                     "\nvoid %s(size_t rows, const double *const *inputs, "
+                     "double *const *outputs)\n{\n"
+                     "    for (size_t row = 0; row < rows; row++) {\n",
+                     w->function);
     (void)st_sheet_inputs(w->sheet, &count);
     for (size_t i = 0; i < count; i++) {
         st_buffer_printf(&w->text, "        const double i%zu = inputs[%zu][row];\n", i, i);
     }
     (void)st_sheet_cells(w->sheet, &count);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; w->cells == NULL && i < count; i++) {
         write_cell(w, i);
+    }
+    if (w->cells != NULL) {
+        write_chosen(w);
     }
     st_buffer_text(&w->text, "    }\n}\n");
 }
@@ -260,8 +293,11 @@ int main(int argc, char **argv)
     st_arena *arena = st_arena_create();
     st_errors *errors = st_errors_create();
     st_status status = ST_ERR_MEMORY;
-    if (argc != 2) {
-        fprintf(stderr, "usage: scalar_gen SHEET\n");
+    w.function = argc > 2 ? argv[2] : "scalar_run";
+    w.cells = argc > 3 ? (const char *const *)argv + 3 : NULL;
+    w.cell_count = argc > 3 ? (size_t)argc - 3 : 0;
+    if (argc < 2) {
+        fprintf(stderr, "usage: scalar_gen SHEET [FUNCTION [CELL...]]\n");
         status = ST_ERR_USAGE;
     } else if (arena && errors) {
         status = run(argv[1], &w, arena, errors);

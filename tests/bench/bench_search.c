@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How fast many estimates are: ten million configurations of `megatron` on one core against the
+ * same formulas in plain C, the same with axes along which operations can wait, and a million plans
+ * of GPT-3 175B on 4,096 GPUs on one core and on two.
+ */
+#include "scalar.h"
+#include "search/search.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+enum { CELLS = 3 };
+
+static const char *const cells[CELLS] = {"step_time", "memory", "mfu"};
+
+/* --- allocations ----------------------------------------------------------------------------- */
+
+static _Atomic uint64_t allocations;
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+
+void *__wrap_malloc(size_t size)
+{
+    atomic_fetch_add(&allocations, 1);
+    return __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    atomic_fetch_add(&allocations, 1);
+    return __real_calloc(count, size);
+}
+
+/* --- helpers --------------------------------------------------------------------------------- */
+
+static void demand(bool holds, const char *what, const st_errors *errors)
+{
+    if (!holds) {
+        st_errors_write(errors, stderr);
+        fprintf(stderr, "bench: %s\n", what);
+        exit(1);
+    }
+}
+
+static double seconds(clockid_t clock)
+{
+    struct timespec now;
+    (void)clock_gettime(clock, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+typedef struct bench {
+    st_paths *paths;
+    st_arena *arena;
+    st_errors *errors;
+} bench;
+
+static st_space *make_space(bench *own, const char *const *overs, size_t count)
+{
+    st_space *space = NULL;
+    st_space_request request = {.job = "gpt3-175b-64xa100",
+                                .option = "--over",
+                                .overs = overs,
+                                .over_count = count,
+                                .cells = cells,
+                                .cell_count = CELLS};
+    st_status status = st_space_create(own->paths, &request, own->arena, &space, own->errors);
+    demand(status == ST_OK, "no space", own->errors);
+    return space;
+}
+
+/* --- sweeps ---------------------------------------------------------------------------------- */
+
+typedef struct sweep_time {
+    double row_ns;
+    uint64_t rows;
+    uint64_t kept;
+    uint64_t allocations; /* while rows are computed */
+} sweep_time;
+
+static sweep_time time_sweep(bench *own, const st_space *space)
+{
+    sweep_time result = {.rows = space->rows};
+    st_space_worker *worker = st_space_worker_create(space);
+    demand(worker != NULL, "out of memory", own->errors);
+    uint64_t before = atomic_load(&allocations);
+    double start = seconds(CLOCK_PROCESS_CPUTIME_ID);
+    for (uint64_t first = 0; first < space->rows; first += ST_SPACE_BLOCK) {
+        uint64_t left = space->rows - first;
+        size_t rows = left < ST_SPACE_BLOCK ? (size_t)left : ST_SPACE_BLOCK;
+        st_space_run(worker, first, rows);
+        for (size_t row = 0; row < rows; row++) {
+            result.kept += worker->reasons[row] == ST_REASON_NONE ? 1 : 0;
+        }
+    }
+    result.row_ns = 1e9 * (seconds(CLOCK_PROCESS_CPUTIME_ID) - start) / (double)space->rows;
+    result.allocations = atomic_load(&allocations) - before;
+    st_space_worker_destroy(worker);
+    return result;
+}
+
+/* Rows of the space, drawn evenly, as columns for plain C. */
+static const double **draw_columns(bench *own, const st_space *space, size_t rows)
+{
+    size_t inputs = space->base.input_count;
+    const double **columns = st_arena_alloc(own->arena, inputs, sizeof *columns);
+    double **made = st_arena_alloc(own->arena, inputs, sizeof *made);
+    demand(columns != NULL && made != NULL, "out of memory", own->errors);
+    for (size_t i = 0; i < inputs; i++) {
+        made[i] = st_arena_alloc(own->arena, rows, sizeof **made);
+        demand(made[i] != NULL, "out of memory", own->errors);
+        for (size_t row = 0; row < rows; row++) {
+            made[i][row] = space->base.input_values[i];
+        }
+        columns[i] = made[i];
+    }
+    for (size_t i = 0; i < space->driven_count; i++) {
+        const st_driven *driven = &space->driven[i];
+        const st_axis *axis = &space->axes[driven->axis].axis;
+        for (size_t row = 0; row < rows; row++) {
+            uint64_t digit = st_space_digit(space, driven->axis, row * (space->rows / rows));
+            made[driven->input][row] = driven->values != NULL
+                                           ? driven->values[digit]
+                                           : axis->start + (double)digit * axis->step;
+        }
+    }
+    return columns;
+}
+
+/* The same cells and checks for rows of the same space, row by row in plain C. */
+static double time_scalar(bench *own, const st_space *space)
+{
+    enum { ROWS = 4099, ROUNDS = 60 };
+    size_t outputs = CELLS + space->check_count;
+    const double **columns = draw_columns(own, space, ROWS);
+    double **results = st_arena_alloc(own->arena, outputs, sizeof *results);
+    demand(results != NULL, "out of memory", own->errors);
+    for (size_t i = 0; i < outputs; i++) {
+        results[i] = st_arena_alloc(own->arena, ROWS, sizeof **results);
+        demand(results[i] != NULL, "out of memory", own->errors);
+    }
+    megatron_run(ROWS, columns, results);
+    double start = seconds(CLOCK_PROCESS_CPUTIME_ID);
+    for (size_t i = 0; i < ROUNDS; i++) {
+        megatron_run(ROWS, columns, results);
+    }
+    return 1e9 * (seconds(CLOCK_PROCESS_CPUTIME_ID) - start) / (ROWS * ROUNDS);
+}
+
+static bool bench_sweeps(bench *own)
+{
+    /* Every input of the plan moves with every few rows: nothing can wait for long. */
+    static const char *const mixed[] = {"parallel.dp=1..26", "batch.global=64..700+4",
+                                        "cluster.nodes=8..31", "parallel.tp=1..8",
+                                        "parallel.pp=1..13"};
+    /* The innermost axis is one on which little depends. */
+    static const char *const waiting[] = {"parallel.tp=1..8*2", "parallel.pp=1..64*2",
+                                          "batch.micro=1..4*2", "batch.global=64..640+64",
+                                          "cluster.price=1..2.19+0.0001 $/h"};
+    const st_space *space = make_space(own, mixed, COUNT(mixed));
+    size_t operations = st_program_operation_count(space->variants[0].program);
+    sweep_time every = time_sweep(own, space);
+    double scalar_ns = time_scalar(own, space);
+    sweep_time hoisted = time_sweep(own, make_space(own, waiting, COUNT(waiting)));
+    printf("sweep of %llu configurations, %zu operations, %llu kept\n",
+           (unsigned long long)every.rows, operations, (unsigned long long)every.kept);
+    printf("  per configuration          %10.1f ns\n", every.row_ns);
+    printf("  per operation              %10.3f ns  (0.4 to reach)\n",
+           every.row_ns / (double)operations);
+    printf("  plain C at -O3, per row    %10.1f ns\n", scalar_ns);
+    printf("  plain C / sweep            %10.2f x   (3 to reach)\n", scalar_ns / every.row_ns);
+    printf("  allocations in the loop    %10llu\n", (unsigned long long)every.allocations);
+    printf("sweep of %llu configurations with axes that wait\n", (unsigned long long)hoisted.rows);
+    printf("  per configuration          %10.1f ns\n", hoisted.row_ns);
+    return scalar_ns / every.row_ns >= 3 && every.allocations == 0 && hoisted.allocations == 0;
+}
+
+/* --- search ---------------------------------------------------------------------------------- */
+
+static double time_search(bench *own, int threads, uint64_t *plans)
+{
+    static const char *const sets[] = {"batch.global=12288"};
+    static const char *const varies[] = {
+        "parallel.tp", "parallel.pp", "parallel.cp",   "parallel.virtual_stages",
+        "batch.micro", "recompute",   "parallel.zero", "parallel.sequence_parallel"};
+    st_search *search = NULL;
+    st_search_result result;
+    st_search_watch watch = {0};
+    st_search_request request = {
+        .space = {.job = "gpt3-175b-64xa100", .sets = sets, .set_count = 1},
+        .gpus = "4096",
+        .varies = varies,
+        .vary_count = COUNT(varies),
+        .top = 10,
+        .threads = threads};
+    demand(st_search_create(own->paths, &request, own->arena, &search, own->errors) == ST_OK,
+           "no search", own->errors);
+    double start = seconds(CLOCK_MONOTONIC);
+    demand(st_search_run(search, &st_ranks_alone, &watch, &result, own->errors) == ST_OK,
+           "no result", own->errors);
+    *plans = result.done;
+    return seconds(CLOCK_MONOTONIC) - start;
+}
+
+static bool bench_search(bench *own)
+{
+    uint64_t plans = 0;
+    double one = time_search(own, 1, &plans);
+    double two = time_search(own, 2, &plans);
+    printf("search over %llu plans of GPT-3 175B on 4096 GPUs, top 10\n",
+           (unsigned long long)plans);
+    printf("  one core                   %10.3f s   (1 s for a million to reach)\n", one);
+    printf("  plans per second           %10.3g\n", (double)plans / one);
+    printf("  one core / two cores       %10.2f x   (1.8 to reach)\n", one / two);
+    return one <= 1e-6 * (double)plans;
+}
+
+int main(void)
+{
+    bench own = {.arena = st_arena_create(), .errors = st_errors_create()};
+    if (own.arena == NULL || own.errors == NULL) {
+        return 1;
+    }
+    demand(st_paths_create(NULL, 0, &own.paths, own.errors) == ST_OK, "no paths", own.errors);
+    bool reached = bench_sweeps(&own);
+    reached = bench_search(&own) && reached;
+    st_paths_destroy(own.paths);
+    st_errors_destroy(own.errors);
+    st_arena_destroy(own.arena);
+    return reached ? 0 : 1;
+}
