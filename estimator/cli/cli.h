@@ -73,6 +73,7 @@ typedef enum cli_option_id {
     CLI_PARETO,
     CLI_PATH,
     CLI_PERFETTO,
+    CLI_PLOT,
     CLI_PROGRAM,
     CLI_REFINE,
     CLI_RECIPE,
