@@ -164,7 +164,7 @@ _steptime() {
             return
             ;;
         'sheet export:--format')
-            _steptime_words 'md latex' "$word"
+            _steptime_words 'md latex xlsx' "$word"
             return
             ;;
         'sheet export:--path')

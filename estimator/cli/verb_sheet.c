@@ -3,8 +3,10 @@
 #include "cli/cli.h"
 
 #include "cli/listing.h"
+#include "report/xlsx.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static const cli_option check_options[] = {CLI_ROW_PATH, CLI_ROW_END};
 static const cli_option show_options[] = {
@@ -18,8 +20,8 @@ static const cli_option show_options[] = {
 static const cli_option list_options[] = {CLI_ROW_JSON, CLI_ROW_CSV, CLI_ROW_PATH, CLI_ROW_OUTPUT,
                                           CLI_ROW_END};
 static const cli_option export_options[] = {{CLI_FORMAT, CLI_ONE, CLI_WORD_CHOICE, 0, "format",
-                                             "FORMAT", "md latex",
-                                             "md (Markdown, the default) or latex"},
+                                             "FORMAT", "md latex xlsx",
+                                             "md (Markdown, the default), latex or xlsx"},
                                             CLI_ROW_PATH,
                                             CLI_ROW_OUTPUT,
                                             CLI_ROW_END};
@@ -36,6 +38,8 @@ static const cli_example list_examples[] = {
 static const cli_example export_examples[] = {
     {"steptime sheet export li2024 --format md", "a sheet as a Markdown document"},
     {"steptime sheet export li2024 --format latex -o li2024.tex", "for pdflatex"},
+    {"steptime sheet export li2024 --format xlsx -o li2024.xlsx",
+     "a workbook whose inputs are to be filled in"},
     {NULL, NULL}};
 
 static st_status compile(cli_run *run, const st_sheet *sheet, const st_program **program)
@@ -147,6 +151,14 @@ static int run_show(cli_run *run)
     return cli_exit_code(run, status);
 }
 
+/* Nobody wants a workbook on a terminal. */
+static st_status write_workbook(cli_run *run, const st_sheet *sheet)
+{
+    if (cli_value(run, CLI_OUTPUT) == NULL && isatty(STDOUT_FILENO) == 1)
+        return cli_wrong_use(run, "a workbook does not go to a terminal", "add --output FILE");
+    return st_sheet_write_xlsx(sheet, run->arena, &run->result, run->errors);
+}
+
 static int run_export(cli_run *run)
 {
     const st_sheet *sheet = NULL;
@@ -154,6 +166,8 @@ static int run_export(cli_run *run)
     st_status status = load_sheet(run, &sheet);
     if (status == ST_OK && format != NULL && strcmp(format, "latex") == 0)
         st_sheet_write_latex(sheet, run->arena, &run->result);
+    else if (status == ST_OK && format != NULL && strcmp(format, "xlsx") == 0)
+        status = write_workbook(run, sheet);
     else if (status == ST_OK)
         st_sheet_write_markdown(sheet, 1, run->arena, &run->result);
     return cli_exit_code(run, status);
@@ -210,9 +224,8 @@ const cli_verb cli_verb_sheet_export = {
     .maximum = 1,
     .words = {CLI_WORD_SHEET, CLI_WORD_NONE},
     .summary = "write a sheet as a document",
-    .doc =
-        "Writes the sheet's formulas as a Markdown document, or as a LaTeX document that pdflatex "
-        "sets.",
+    .doc = "Writes the sheet's formulas as a Markdown document, as a LaTeX document that pdflatex "
+           "sets, or as a workbook whose formulas live (docs/spreadsheet.md).",
     .examples = export_examples,
     .options = export_options,
     .run = run_export,

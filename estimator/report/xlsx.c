@@ -4,6 +4,8 @@
 
 #include "report/xlsx_book.h"
 
+#include <math.h>
+
 static lxw_format *filled(st_book *book, lxw_color_t background, lxw_color_t ink)
 {
     lxw_format *format = st_xlsx_format(book->file);
@@ -74,26 +76,71 @@ static void write_sheets(st_book *book)
         writers[i](book);
 }
 
+static st_status no_memory(st_errors *errors)
+{
+    return st_errors_add(errors, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+}
+
+/* A workbook with all its sheets, ready to be written. */
+static st_status fill(st_book *book, const char *target, st_arena *arena, st_errors *errors)
+{
+    const st_estimate *estimate = book->estimate;
+    size_t cell_count = 0;
+    (void)st_sheet_cells(estimate->sheet, &cell_count);
+    book->input_rows = st_arena_alloc(arena, estimate->input_count + 1, sizeof *book->input_rows);
+    book->cell_rows = st_arena_alloc(arena, cell_count + 1, sizeof *book->cell_rows);
+    if (book->input_rows == NULL || book->cell_rows == NULL)
+        return no_memory(errors);
+    st_status status =
+        st_live_translate(estimate->program, estimate->input_values, arena, &book->live, errors);
+    if (status == ST_OK)
+        status = st_xlsx_begin(book->file, target, false, arena, errors);
+    if (status != ST_OK)
+        return status;
+    make_formats(book);
+    if (!book->file->failed)
+        write_sheets(book);
+    return ST_OK;
+}
+
 st_status st_estimate_write_xlsx(const st_estimate *estimate, const char *path, st_arena *arena,
                                  st_errors *errors)
 {
-    size_t cell_count = 0;
     st_xlsx file;
     st_book book = {.file = &file, .estimate = estimate};
-    (void)st_sheet_cells(estimate->sheet, &cell_count);
-    book.input_rows = st_arena_alloc(arena, estimate->input_count + 1, sizeof *book.input_rows);
-    book.cell_rows = st_arena_alloc(arena, cell_count + 1, sizeof *book.cell_rows);
-    if (book.input_rows == NULL || book.cell_rows == NULL)
-        return st_errors_add(errors,
-                             &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
-    st_status status =
-        st_live_translate(estimate->program, estimate->input_values, arena, &book.live, errors);
+    st_status status = fill(&book, path, arena, errors);
+    return status == ST_OK ? st_xlsx_end(&file, errors) : status;
+}
+
+/* What an estimate without a job knows: defaults, and NaN for the rest. */
+static st_status make_template(const st_sheet *sheet, st_arena *arena, st_estimate *estimate,
+                               st_errors *errors)
+{
+    static const char *const none[] = {NULL};
+    const st_program_options options = {.outputs = none, .without_checks = true};
+    const st_sheet_input *inputs = st_sheet_inputs(sheet, &estimate->input_count);
+    st_bound_input *bound = st_arena_alloc(arena, estimate->input_count + 1, sizeof *bound);
+    double *values = st_arena_alloc(arena, estimate->input_count + 1, sizeof *values);
+    if (bound == NULL || values == NULL)
+        return no_memory(errors);
+    for (size_t i = 0; i < estimate->input_count; i++) {
+        values[i] = inputs[i].has_default ? inputs[i].default_value : (double)NAN;
+        bound[i] = (st_bound_input){.input = &inputs[i], .value = values[i]};
+    }
+    estimate->sheet = sheet;
+    estimate->inputs = bound;
+    estimate->input_values = values;
+    return st_program_compile(sheet, &options, arena, &estimate->program, errors);
+}
+
+st_status st_sheet_write_xlsx(const st_sheet *sheet, st_arena *arena, st_buffer *buffer,
+                              st_errors *errors)
+{
+    st_xlsx file;
+    st_estimate estimate = {0};
+    st_book book = {.file = &file, .estimate = &estimate};
+    st_status status = make_template(sheet, arena, &estimate, errors);
     if (status == ST_OK)
-        status = st_xlsx_begin(&file, path, false, arena, errors);
-    if (status != ST_OK)
-        return status;
-    make_formats(&book);
-    if (!file.failed)
-        write_sheets(&book);
-    return st_xlsx_end(&file, errors);
+        status = fill(&book, NULL, arena, errors);
+    return status == ST_OK ? st_xlsx_pack(&file, buffer, errors) : status;
 }

@@ -18,6 +18,13 @@
 st_status st_estimate_write_xlsx(const st_estimate *estimate, const char *path, st_arena *arena,
                                  st_errors *errors) ST_NODISCARD;
 
+/*
+ * Appends such a workbook of a sheet alone: the inputs have the sheet's defaults, and those that
+ * have none are to be filled in.
+ */
+st_status st_sheet_write_xlsx(const st_sheet *sheet, st_arena *arena, st_buffer *buffer,
+                              st_errors *errors) ST_NODISCARD;
+
 /* ---- tables ---- */
 
 typedef struct st_xlsx_column {

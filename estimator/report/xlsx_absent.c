@@ -23,6 +23,15 @@ st_status st_estimate_write_xlsx(const st_estimate *estimate, const char *path, 
     return left_out(path, errors);
 }
 
+st_status st_sheet_write_xlsx(const st_sheet *sheet, st_arena *arena, st_buffer *buffer,
+                              st_errors *errors)
+{
+    (void)sheet;
+    (void)arena;
+    (void)buffer;
+    return left_out(NULL, errors);
+}
+
 st_status st_xlsx_table_begin(const char *path, const st_xlsx_layout *layout, st_arena *arena,
                               st_xlsx_table **table, st_errors *errors)
 {

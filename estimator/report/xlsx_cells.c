@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { TITLE_ROWS = 8 };
+enum { TITLE_ROWS = 6 };
 
 static const st_heading headings[ST_BOOK_COLUMNS] = {
     {"Cell", 24},
@@ -28,6 +28,9 @@ static const char *source_of(st_book *book, const st_sheet_cell *cell, const st_
                                live->call->provider->source, cite[0] != '\0' ? "; " : "", cite);
     if (live->formula == NULL)
         return "not computed: it calls a function that has no formula and no provider";
+    if (live->with != NULL)
+        return st_arena_printf(book->file->arena, "from values provided by %s%s%s", live->with,
+                               cite[0] != '\0' ? "; " : "", cite);
     return cite;
 }
 
@@ -59,18 +62,33 @@ static void write_cell(st_book *book, const st_sheet_cell *cell, lxw_row_t row)
     book->cell_rows[index] = row;
 }
 
-static void write_titles(st_book *book)
+/* What the estimate is of; a sheet alone has no job. */
+static const char *title_of(st_book *book)
 {
     const st_estimate *estimate = book->estimate;
-    st_arena *arena = book->file->arena;
-    const char *model = st_job_section_name(estimate->job, "model");
-    const char *cluster = st_job_section_name(estimate->job, "cluster");
+    if (estimate->job == NULL)
+        return st_arena_printf(book->file->arena, "sheet %s", st_sheet_name(estimate->sheet));
+    return st_arena_printf(book->file->arena, "%s by sheet %s", st_job_name(estimate->job),
+                           st_sheet_name(estimate->sheet));
+}
+
+static const char *job_of(st_book *book)
+{
+    const st_job *job = book->estimate->job;
+    if (job == NULL)
+        return "no job: what the sheet has no default for is to be filled in on the sheet Inputs";
+    return st_arena_printf(book->file->arena, "model %s, cluster %s, job %s",
+                           st_text_or_empty(st_job_section_name(job, "model")),
+                           st_text_or_empty(st_job_section_name(job, "cluster")),
+                           st_text_or_empty(st_job_file(job)));
+}
+
+static void write_titles(st_book *book)
+{
     const char *const lines[] = {
-        st_arena_printf(arena, "%s by sheet %s", st_job_name(estimate->job),
-                        st_sheet_name(estimate->sheet)),
-        st_sheet_title(estimate->sheet),
-        st_arena_printf(arena, "model %s, cluster %s, job %s", st_text_or_empty(model),
-                        st_text_or_empty(cluster), st_text_or_empty(st_job_file(estimate->job))),
+        title_of(book),
+        st_sheet_title(book->estimate->sheet),
+        job_of(book),
         "Change a yellow value on the sheet Inputs, and everything here is computed anew. Formulas "
         "compute in base units (B, FLOP, s, J, $); Value shows their results in the unit beside "
         "it.",

@@ -7,7 +7,7 @@
 #include <math.h>
 
 enum { CHECK, VERDICT, LEVEL, MESSAGE, TRUTH, DEFINED, COLUMNS };
-enum { SUMMARY_ROW = 5, FIRST_ROW = 1 };
+enum { SUMMARY_ROW = 4, FIRST_ROW = 1 };
 
 static const st_heading headings[COLUMNS] = {
     {"Check", 60},          {"Verdict", 18},      {"Level", 12},

@@ -142,23 +142,30 @@ static st_status close_workbook(st_xlsx *file, st_errors *errors)
     return cannot(file, reason, errors);
 }
 
+st_status st_xlsx_pack(st_xlsx *file, st_buffer *bytes, st_errors *errors)
+{
+    size_t before = bytes->length;
+    st_status status = close_workbook(file, errors);
+    if (status == ST_OK) {
+        int fault = read_scratch(file->scratch, bytes);
+        if (fault != 0)
+            status = cannot(file, strerror(fault), errors);
+        else if (bytes->failed)
+            status = no_memory(errors);
+        else if (!st_xlsx_is_whole(bytes->data + before, bytes->length - before))
+            status = cannot(file, "it is not whole; is the disk full?", errors);
+    }
+    st_xlsx_drop(file);
+    return status;
+}
+
 st_status st_xlsx_end(st_xlsx *file, st_errors *errors)
 {
     st_buffer bytes = {0};
-    st_status status = close_workbook(file, errors);
-    if (status == ST_OK) {
-        int fault = read_scratch(file->scratch, &bytes);
-        if (fault != 0)
-            status = cannot(file, strerror(fault), errors);
-        else if (bytes.failed)
-            status = no_memory(errors);
-    }
-    if (status == ST_OK && !st_xlsx_is_whole(bytes.data, bytes.length))
-        status = cannot(file, "it is not whole; is the disk full?", errors);
+    st_status status = st_xlsx_pack(file, &bytes, errors);
     if (status == ST_OK)
         status = st_output_write(file->target, bytes.data, bytes.length, errors);
     st_buffer_free(&bytes);
-    st_xlsx_drop(file);
     return status;
 }
 

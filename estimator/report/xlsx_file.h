@@ -34,9 +34,11 @@ st_status st_xlsx_begin(st_xlsx *file, const char *target, bool streaming, st_ar
                         st_errors *errors) ST_NODISCARD;
 void st_xlsx_enter(st_xlsx *file);
 void st_xlsx_leave(st_xlsx *file);
+/* Appends the bytes of the file, and is done with it. */
+st_status st_xlsx_pack(st_xlsx *file, st_buffer *bytes, st_errors *errors) ST_NODISCARD;
 /* Writes the file; on failure the target stays as it was. */
 st_status st_xlsx_end(st_xlsx *file, st_errors *errors) ST_NODISCARD;
-/* Gives up; after st_xlsx_end nothing is left to do. */
+/* Gives up; after st_xlsx_pack and st_xlsx_end nothing is left to do. */
 void st_xlsx_drop(st_xlsx *file);
 
 /* A sheet of that name; NULL (and file->failed) when it cannot be had. */

@@ -8,6 +8,8 @@
 #include <string.h>
 
 enum { MOST_LISTED = 255 /* characters of a list in a rule */ };
+static const double SMALLEST = 1e-300; /* within what every spreadsheet reads */
+static const double LARGEST = 1e100;
 enum { NAME, VALUE, UNIT, DOC, ASSUMED, ORIGIN, SOURCE, KEY, BASE, BASE_UNIT, DEFINED };
 
 static const st_heading headings[] = {
@@ -36,6 +38,13 @@ static double shown_value(const st_type *type, double value)
     return shown;
 }
 
+/* The least value; spreadsheets do not know how small a number above zero may be. */
+static double least_of(const st_key *key, const st_unit *unit)
+{
+    double least = st_unit_from_base(unit, key->minimum);
+    return key->minimum > 0 && least < SMALLEST ? SMALLEST : least;
+}
+
 /* Numbers stay in the range of the job's key. */
 static void limit_number(st_book *book, st_spot spot, const st_bound_input *input)
 {
@@ -43,7 +52,8 @@ static void limit_number(st_book *book, st_spot spot, const st_bound_input *inpu
     const st_unit *unit = &input->input->type.unit;
     if (key == NULL)
         return;
-    bool bounded = isfinite(key->maximum) && key->maximum < 1e15;
+    double most = st_unit_from_base(unit, key->maximum);
+    bool bounded = most < LARGEST;
     lxw_data_validation rule = {
         .validate =
             key->kind == ST_KEY_COUNT ? LXW_VALIDATION_TYPE_INTEGER : LXW_VALIDATION_TYPE_DECIMAL,
@@ -51,10 +61,10 @@ static void limit_number(st_book *book, st_spot spot, const st_bound_input *inpu
                             : LXW_VALIDATION_CRITERIA_GREATER_THAN_OR_EQUAL_TO,
         .ignore_blank = LXW_VALIDATION_OFF,
         .error_type = LXW_VALIDATION_ERROR_TYPE_WARNING,
+        .value_number = least_of(key, unit),
+        .minimum_number = least_of(key, unit),
+        .maximum_number = most,
     };
-    rule.value_number = st_unit_from_base(unit, key->minimum);
-    rule.minimum_number = rule.value_number;
-    rule.maximum_number = st_unit_from_base(unit, key->maximum);
     lxw_error fault = worksheet_data_validation_cell(spot.sheet, spot.row, spot.column, &rule);
     book->file->failed = book->file->failed || fault != LXW_NO_ERROR;
 }
@@ -106,18 +116,27 @@ static void write_value(st_book *book, st_spot spot, const st_bound_input *input
         limit_number(book, spot, input);
         return;
     }
-    st_book_text(book, spot, st_type_format(type, input->value, ST_STYLE_EXACT, text, sizeof text),
-                 format);
+    if (isfinite(input->value))
+        st_book_text(book, spot,
+                     st_type_format(type, input->value, ST_STYLE_EXACT, text, sizeof text), format);
+    else
+        st_xlsx_number(book->file, spot.sheet, spot.row, spot.column, input->value, format);
     limit_to_list(book, spot, type->kind == ST_TYPE_BOOL ? &st_book_answers : type->enumeration);
 }
 
 /* What stands in the value's cell, as formulas read it. */
-static const char *base_formula(st_book *book, lxw_row_t row, const st_type *type)
+static const char *base_formula(st_book *book, lxw_row_t row, const st_bound_input *input)
 {
     st_arena *arena = book->file->arena;
+    const st_type *type = &input->input->type;
     const char *cell = st_book_address(book, NULL, row, VALUE);
-    if (type->kind == ST_TYPE_NUMBER)
-        return st_book_scaled(book, cell, &type->unit, true);
+    if (type->kind == ST_TYPE_NUMBER) {
+        const char *scaled = st_book_scaled(book, cell, &type->unit, true);
+        /* An empty cell is 0 to a spreadsheet, which nobody has said. */
+        return isfinite(input->value)
+                   ? scaled
+                   : st_arena_printf(arena, "IF(ISBLANK(%s),NA(),%s)", cell, scaled);
+    }
     if (type->kind == ST_TYPE_BOOL)
         return st_arena_printf(arena, "MATCH(%s,%s,0)=1", cell,
                                st_book_list(book, &st_book_answers));
@@ -134,7 +153,7 @@ static const char *origin_text(st_book *book, const st_bound_input *input)
     if (strcmp(origin, "default") == 0)
         return words[0];
     if (strcmp(origin, "sheet") == 0)
-        return words[1];
+        return isfinite(input->value) ? words[1] : "to be filled in";
     if (strcmp(origin, "set") == 0)
         return words[2];
     st_buffer place = {0};
@@ -160,7 +179,8 @@ static void write_input(st_book *book, size_t index, lxw_row_t row)
         {NAME, input->name, NULL},
         {UNIT, st_book_unit(&input->type), NULL},
         {DOC, input->doc, NULL},
-        {ASSUMED, st_input_is_assumed(bound) ? "assumption" : "", book->formats.assumed},
+        {ASSUMED, st_input_is_assumed(bound) && isfinite(bound->value) ? "assumption" : "",
+         book->formats.assumed},
         {ORIGIN, origin_text(book, bound), NULL},
         {SOURCE, source != NULL ? source : input->cite, NULL},
         {KEY, input->from, NULL},
@@ -172,7 +192,7 @@ static void write_input(st_book *book, size_t index, lxw_row_t row)
                      texts[i].format);
     st_spot base = {book->inputs, row, BASE};
     write_value(book, (st_spot){book->inputs, row, VALUE}, bound);
-    st_book_formula(book, base, base_formula(book, row, &input->type), &input->type, bound->value);
+    st_book_formula(book, base, base_formula(book, row, bound), &input->type, bound->value);
     st_book_define(book, base, name);
     book->input_rows[index] = row;
 }

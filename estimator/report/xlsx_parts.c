@@ -50,7 +50,7 @@ enum {
     ARGUMENTS,
     ARGUMENT_COLUMNS = 3 /* name, value then, value now */
 };
-enum { SUMMARY_ROW = 6 };
+enum { SUMMARY_ROW = 5 };
 
 static const st_heading provided_headings[] = {
     {"Value of", 40},  {"Value", 18},

@@ -159,6 +159,9 @@ void st_book_headings(st_book *book, st_spot first, const st_heading *headings, 
         note(book, worksheet_set_column(first.sheet, column, column, headings[i].width, NULL));
     }
     worksheet_freeze_panes(first.sheet, first.row + 1, 1);
+    worksheet_set_landscape(first.sheet);
+    worksheet_fit_to_pages(first.sheet, 1, 0);
+    note(book, worksheet_repeat_rows(first.sheet, first.row, first.row));
 }
 
 const char *st_book_unit(const st_type *type)

@@ -68,9 +68,9 @@ static void name_everything(st_translator *own)
     }
 }
 
-static void begin_owner(st_translator *own, const char *name)
+static void begin_owner(st_translator *own, st_live *live)
 {
-    own->owner = name;
+    own->owner = live;
     own->first_part = own->live->part_count;
 }
 
@@ -110,7 +110,7 @@ static void translate_cell(st_translator *own, size_t index)
         own->may_fail[index] = true;
         return;
     }
-    begin_owner(own, live->name);
+    begin_owner(own, live);
     st_piece_context where = {.formula = cell->formula};
     st_piece whole = st_translate(own, cell->expr, &where);
     live->formula = whole.text;
@@ -122,7 +122,7 @@ static void translate_check(st_translator *own, size_t index)
     const st_sheet_check *check = &own->sheet->checks[index];
     st_live *live = &own->live->checks[index];
     st_piece_context where = {.formula = check->formula};
-    begin_owner(own, live->name);
+    begin_owner(own, live);
     live->value = st_session_value(&own->session, check->expr, NULL);
     live->formula = st_translate(own, check->expr, &where).text;
 }

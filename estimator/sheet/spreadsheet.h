@@ -28,6 +28,7 @@ typedef struct st_live {
     const char *owner;        /* of a part: the cell or check; of others NULL */
     const st_type *type;      /* of the value, as the sheet declares it */
     const st_live_call *call; /* NULL: no provider */
+    const char *with;         /* the provider of a value that the formula reads; NULL: none */
     double value;             /* base units; NaN: there is none */
 } st_live;
 

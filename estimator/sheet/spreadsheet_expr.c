@@ -50,7 +50,7 @@ static st_live *add_part(st_translator *own, uint32_t key, const char *wanted)
     live->parts = parts;
     own->part_keys = keys;
     keys[count] = key;
-    parts[count] = (st_live){.name = name, .owner = own->owner};
+    parts[count] = (st_live){.name = name, .owner = own->owner->name};
     live->part_count++;
     return &parts[count];
 }
@@ -78,7 +78,7 @@ static st_piece take_out(st_translator *own, const st_expr *expr, const st_piece
     if (known != NULL) {
         return use_part(own, known, whole.may_fail);
     }
-    const char *wanted = st_arena_printf(own->arena, "%s_part%zu", own->owner,
+    const char *wanted = st_arena_printf(own->arena, "%s_part%zu", own->owner->name,
                                          own->live->part_count - own->first_part + 1);
     st_live *part = add_part(own, key, wanted);
     if (part == NULL) {
@@ -183,6 +183,7 @@ static st_piece take_value(st_translator *own, const st_expr *expr, const st_pie
     const st_sheet_function *function = &own->sheet->functions[expr->index];
     uint32_t key = value_number(own, expr, where);
     double value = st_session_value_of(&own->session, key);
+    own->owner->with = own->session.lowering.function_providers[expr->index]->source;
     /* Other cells' parts are taken only where they read nothing: else a formula could come to read
      * itself by a detour that a fold of the graph hides. */
     const st_live *known = find_part(own, expr->child_count == 0 ? 0 : own->first_part, key);

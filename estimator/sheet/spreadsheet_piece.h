@@ -49,7 +49,7 @@ typedef struct st_translator {
     st_live_sheet *live;
     st_cell_names names;
     bool *may_fail;      /* per cell */
-    const char *owner;   /* defined name of the cell or check at work */
+    st_live *owner;      /* the cell or check at work */
     size_t first_part;   /* of the owner */
     uint32_t *part_keys; /* the graph's value of every part */
     size_t key_capacity;

@@ -13,17 +13,21 @@ import subprocess
 import sys
 import tempfile
 
+import random_sheet
 import workbook
 
 NEAR = 1e-9
+NOTHING = 1e-15  # what is left of a difference of equals, which spreadsheets make zero
 JOBS = ["gpt-3b-32x3090", "vgg16-32x3090", "megatron-530b-280xa100", "mixtral-8x7b-64xh100",
         "deepseek-v3-2048xh800"]
 # What no draw would find: changes that leave a provider's value as it is, other branches.
 FIXED = {
     "vgg16-32x3090": [{"cluster.gpu.memory_bandwidth": "731.25 GB/s"}],
     "gpt-3b-32x3090": [{"recompute": "none"}],
+    "given": [{"constants.C": "9.317 GB/s"}, {"constants.cap": "7.31 MiB"}, {"parallel.tp": "2"}],
     "mixtral-8x7b-64xh100": [{"recompute": "full", "parallel.virtual_stages": "1"}],
 }
+CELLS = 80  # of random formulas
 DRAWS = 3  # random sets of inputs for every job
 
 
@@ -40,7 +44,7 @@ def shown(value):
 def agrees(found, expected):
     if isinstance(expected, str) or isinstance(found, str) or found is None:
         return found == expected
-    return abs(found - expected) <= NEAR * max(abs(found), abs(expected))
+    return abs(found - expected) <= max(NEAR * max(abs(found), abs(expected)), NOTHING)
 
 
 def estimate(program, job, sets, where):
@@ -56,13 +60,18 @@ def draw(chance, base):
     sets = {}
     for entry in base["inputs"]:
         value, key, unit = entry["value"], entry["key"], entry["unit"]
-        if isinstance(value, (bool, str)) or chance.random() < 0.6:
+        if chance.random() < 0.6:
             continue
-        if key.startswith(("cluster.gpu", "cluster.nic", "constants.", "cluster.bandwidth")):
+        if isinstance(value, bool):
+            if key.startswith("constants."):
+                sets[key] = "false" if value else "true"
+        elif isinstance(value, str):
+            if unit in random_sheet.ENUMS and key.startswith("constants."):
+                sets[key] = chance.choice(random_sheet.ENUMS[unit])
+        elif key.startswith(("cluster.gpu", "cluster.nic", "constants.", "cluster.bandwidth")):
             if float(value).is_integer() and unit == "1":
                 continue
-            factor = chance.uniform(0.6, 1.7) if unit not in ("1", "%") else chance.uniform(0.6, 1.0)
-            number = value * factor
+            number = value * chance.uniform(0.6, 1.0 if unit in ("1", "%") else 1.7)
             sets[key] = f"{number!r} {unit}" if unit != "1" else repr(number)
         elif key in ("batch.global", "batch.sequence", "model.layers", "model.hidden"):
             sets[key] = str(int(value * chance.choice([2, 3, 4])))
@@ -70,7 +79,7 @@ def draw(chance, base):
 
 
 class Case:
-    """A workbook with the inputs of `base`, changed to those of `changed`."""
+    """A workbook with the inputs of `base`, None where they are to be filled in, and of `changed`."""
 
     def __init__(self, name, path, base, changed):
         self.name, self.path, self.base, self.changed = name, path, base, changed
@@ -79,9 +88,9 @@ class Case:
         book = workbook.Workbook(self.path)
         rows = book.rows("Inputs")
         place = {row["A"]: f"B{number}" for number, row in rows.items() if "B" in row}
-        old = {entry["name"]: entry["value"] for entry in self.base["inputs"]}
+        old = {entry["name"]: entry["value"] for entry in self.base["inputs"]} if self.base else {}
         for entry in self.changed["inputs"]:
-            if entry["value"] != old[entry["name"]]:
+            if entry["value"] != old.get(entry["name"]):
                 book.change("Inputs", place[entry["name"]], shown(entry["value"]))
         book.forget_results()
         book.write(self.path)
@@ -121,6 +130,15 @@ def cases_of_job(program, job, chance, folder, where):
                    estimate(program, job, drawn, ["--all", *where]))
 
 
+def filled_in(program, sheet, job, folder):
+    """The workbook of a sheet alone, which gets all inputs of a job."""
+    path = folder / f"{sheet}-alone.xlsx"
+    code, _, messages = run(program, "sheet", "export", sheet, "--format", "xlsx", "-o", str(path))
+    if code != 0:
+        raise RuntimeError(messages)
+    return Case(f"{sheet} alone, filled in", path, None, estimate(program, job, {}, ["--all"]))
+
+
 def main():
     program, source = sys.argv[1], pathlib.Path(sys.argv[2])
     if workbook.find_office() is None:
@@ -133,8 +151,14 @@ def main():
         folder = pathlib.Path(name)
         chance = random.Random(seed)
         cases = [case for job in JOBS for case in cases_of_job(program, job, chance, folder, [])]
+        cases.append(filled_in(program, "li2024", "gpt-3b-32x3090", folder))
         root = ["--path", str(source / "tests/spreadsheet/root")]
         cases += cases_of_job(program, "corners", chance, folder, root)
+        cases += cases_of_job(program, "given", chance, folder, root)
+        drawn = ["--path", str(folder / "drawn")]
+        random_sheet.make(chance, folder / "drawn", CELLS,
+                          lambda: run(program, "estimate", "random", "--all", *drawn)[0] == 0)
+        cases += cases_of_job(program, "random", chance, folder, drawn)
         for case in cases:
             case.prepare()
         print(f"1..{len(cases)}", flush=True)

@@ -32,7 +32,7 @@ class Workbook:
         relations = ET.fromstring(self.parts["xl/_rels/workbook.xml.rels"])
         target = {r.get("Id"): r.get("Target") for r in relations}
         self.files = {
-            sheet.get("name"): "xl/" + target[sheet.get(RELATION + "id")].lstrip("/").removeprefix("xl/")
+            sheet.get("name"): "xl/" + target[sheet.get(RELATION + "id")].removeprefix("/xl/")
             for sheet in book.iter(MAIN + "sheet")
         }
         self.names = {name.get("name"): name.text for name in book.iter(MAIN + "definedName")}
@@ -78,7 +78,7 @@ class Workbook:
             content = f"<is><t>{value}</t></is>"
         text = self.parts[file].decode()
         text, count = re.subn(
-            rf'<c r="{place}"((?: s="\d+")?)(?: t="\w+")?><v>[^<]*</v></c>',
+            rf'<c r="{place}"((?: s="\d+")?)(?:/>|(?: t="\w+")?><v>[^<]*</v></c>)',
             lambda match: f'<c r="{place}"{match[1]}{kind}>{content}</c>',
             text,
         )

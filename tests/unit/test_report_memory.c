@@ -6,6 +6,7 @@
 #include "report_support.h"
 
 #include "report/cases.h"
+#include "report/xlsx.h"
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
@@ -180,6 +181,26 @@ static st_status sheet_in_all_forms(const fixture *own, st_arena *arena, st_erro
     return status;
 }
 
+#ifdef STEPTIME_HAVE_XLSXWRITER
+/* A workbook is the same bytes whenever it is one. */
+static st_status sheet_as_workbook(const fixture *own, st_arena *arena, st_errors *errors,
+                                   st_buffer *buffer)
+{
+    st_estimate estimate;
+    st_buffer bytes = {0};
+    uint64_t sum = 0;
+    st_status status = station(own, arena, errors, &estimate);
+    if (status == ST_OK)
+        status = st_sheet_write_xlsx(estimate.sheet, arena, &bytes, errors);
+    for (size_t i = 0; i < bytes.length; i++)
+        sum = sum * 31 + (unsigned char)bytes.data[i];
+    st_buffer_printf(buffer, "%zu bytes, sum %016llx", bytes.length, (unsigned long long)sum);
+    buffer->failed = buffer->failed || bytes.failed;
+    st_buffer_free(&bytes);
+    return status;
+}
+#endif
+
 static st_status validation(const fixture *own, st_arena *arena, st_errors *errors,
                             st_buffer *buffer)
 {
@@ -197,8 +218,12 @@ static st_status validation(const fixture *own, st_arena *arena, st_errors *erro
 
 static void every_form_is_whole_or_has_failed(void **state)
 {
-    static scenario *const scenarios[] = {estimate_as_text, estimate_as_json_and_csv, explanation,
-                                          sheet_in_all_forms, validation};
+    static scenario *const scenarios[] = {estimate_as_text,  estimate_as_json_and_csv,
+                                          explanation,       sheet_in_all_forms,
+#ifdef STEPTIME_HAVE_XLSXWRITER
+                                          sheet_as_workbook,
+#endif
+                                          validation};
     fixture *own = *state;
     write_pump(own);
     write_text(own, "validation/book/cases.yaml",

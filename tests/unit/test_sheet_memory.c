@@ -6,6 +6,7 @@
  */
 #include "../support/programs.h"
 
+#include "sheet/spreadsheet.h"
 #include "steptime/arena.h"
 
 /* NOLINTBEGIN(bugprone-reserved-identifier): the linker wants these names */
@@ -246,6 +247,49 @@ static st_status verify_faults(st_arena *arena, st_errors *errors, st_buffer *bu
     return status == ST_OK ? st_program_verify(program, inputs, errors) : status;
 }
 
+static void print_live(const st_live *live, st_buffer *buffer)
+{
+    st_buffer_printf(buffer, "%s=%s %.17g; ", live->name,
+                     live->formula != NULL ? live->formula : "", live->value);
+}
+
+/* Parts, provided values and names that are no names of a spreadsheet. */
+static st_status translate_all(st_arena *arena, st_errors *errors, st_buffer *buffer)
+{
+    static const double inputs[] = {2.5, 2};
+    static const char *const text =
+        "sheet: t\nenums:\n  gear: [low, LOW, high]\n"
+        "inputs:\n  T1: {from: a.x}\n  g: {from: a.g, unit: gear}\n"
+        "functions:\n  f: {args: {u: 1}, is: u*u + 0.1234567890123456}\n"
+        "  ring: {open: true, args: {u: 1}}\n"
+        "cells:\n  t1: {is: 'f(T1*1.25 + T1^2.5 + 0.75*T1) + ring(T1 + 1)'}\n"
+        "  b: {open: true, is: t1*2}\n"
+        "  B: {unit: bool, is: 'g == low and 1/T1 > 2 and not (1/b > 3)'}\n"
+        "checks:\n  - {that: ceil(b) > 1, else: 'no'}\n";
+    static const char *const reads[] = {"T1"};
+    const st_unit units[] = {st_unit_one()};
+    const st_provider ring = {"ring", "bench", reads, units, 1, st_unit_one(), triple, NULL};
+    const st_provider cell = {"b", "bench", reads, units, 1, st_unit_one(), triple, NULL};
+    const st_provider *providers[] = {&ring, &cell};
+    const st_program_options options = {.providers = providers, .provider_count = 2};
+    const st_sheet *sheet = NULL;
+    const st_program *program = NULL;
+    st_live_sheet live;
+    st_status status = load(text, arena, &sheet, errors);
+    if (status == ST_OK)
+        status = st_program_compile(sheet, &options, arena, &program, errors);
+    if (status == ST_OK)
+        status = st_live_translate(program, inputs, arena, &live, errors);
+    if (status != ST_OK)
+        return status;
+    for (size_t i = 0; i < 3; i++)
+        print_live(&live.cells[i], buffer);
+    for (size_t i = 0; i < live.part_count; i++)
+        print_live(&live.parts[i], buffer);
+    print_live(&live.checks[0], buffer);
+    return status;
+}
+
 /* --- failing --------------------------------------------------------------------------------- */
 
 typedef st_status scenario(st_arena *arena, st_errors *errors, st_buffer *buffer);
@@ -316,6 +360,12 @@ static void good_sheets_without_memory(void **state)
     check_scenario(run_all, 500);
 }
 
+static void translations_without_memory(void **state)
+{
+    (void)state;
+    check_scenario(translate_all, 300);
+}
+
 static void faulty_sheets_without_memory(void **state)
 {
     (void)state;
@@ -333,6 +383,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_sheets_without_memory),
+        cmocka_unit_test(translations_without_memory),
         cmocka_unit_test(faulty_sheets_without_memory),
         cmocka_unit_test(faulty_rows_without_memory),
     };

@@ -373,6 +373,8 @@ static void values_of_providers_keep_their_arguments(void **state)
     assert_string_equal(live.cells[1].call->formulas[0], "start");
     assert_double(live.cells[1].call->values[0], 15.75, "start");
     assert_string_equal(live.cells[2].formula, "2*busy+given");
+    assert_string_equal(live.cells[2].with, "a test");
+    assert_null(live.cells[0].with);
     assert_string_equal(live.cells[3].formula, "busy_2");
     assert_int_equal(live.part_count, 2);
     assert_null(live.parts[0].formula);

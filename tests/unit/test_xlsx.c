@@ -164,6 +164,27 @@ static void the_date_can_be_given(void **state)
     assert_int_equal(unsetenv("SOURCE_DATE_EPOCH"), 0);
 }
 
+static void a_sheet_alone_is_to_be_filled_in(void **state)
+{
+    fixture *own = *state;
+    const st_sheet *sheet = NULL;
+    st_buffer bytes = {0};
+    write_pump(own);
+    st_sheet_reader reader = st_paths_sheet_reader(own->paths);
+    assert_int_equal(st_sheet_load(&reader, "pump", own->arena, &sheet, own->errors), ST_OK);
+    assert_int_equal(st_sheet_write_xlsx(sheet, own->arena, &bytes, own->errors), ST_OK);
+    write_bytes(own, "pump.xlsx", bytes.data, bytes.length);
+    st_buffer_free(&bytes);
+    const char *inputs = part_of(own, "pump.xlsx", "xl/worksheets/sheet2.xml");
+    assert_contains(inputs, "<f>IF(ISBLANK($B$4),NA(),$B$4)</f><v>#NUM!</v>");
+    assert_contains(inputs, "<v>12.5</v>"); /* the default of `loss` */
+    const char *cells = part_of(own, "pump.xlsx", "xl/worksheets/sheet1.xml");
+    assert_contains(cells, "<f>V/rate/n</f>");
+    const char *strings = part_of(own, "pump.xlsx", "xl/sharedStrings.xml");
+    assert_contains(strings, "<t>to be filled in</t>");
+    assert_lacks(strings, "not finite");
+}
+
 /* --- tables ---------------------------------------------------------------------------------- */
 
 static const char *const gear_values[] = {"none", "full"};
@@ -406,6 +427,7 @@ int main(void)
         TEST(inputs_are_values_with_their_rules),
         TEST(the_same_estimate_gives_the_same_bytes),
         TEST(the_date_can_be_given),
+        TEST(a_sheet_alone_is_to_be_filled_in),
         TEST(tables_have_units_and_a_chart),
         TEST(tables_without_rows_are_workbooks),
         TEST(tables_that_are_given_up_leave_nothing),
