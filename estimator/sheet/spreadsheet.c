@@ -3,6 +3,7 @@
 #include "sheet/spreadsheet_piece.h"
 
 #include <math.h>
+#include <string.h>
 
 static const st_type truth = {.kind = ST_TYPE_BOOL};
 
@@ -72,6 +73,7 @@ static void begin_owner(st_translator *own, st_live *live)
 {
     own->owner = live;
     own->first_part = own->live->part_count;
+    memset(own->recent, 0, sizeof(own->recent));
 }
 
 static void take_cell_value(st_translator *own, st_live *cell, const st_provider *provider)

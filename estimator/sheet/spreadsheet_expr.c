@@ -14,9 +14,9 @@
 static uint32_t value_number(st_translator *own, const st_expr *expr, const st_piece_context *where)
 {
     uint32_t value = st_session_lower(&own->session, expr, where->values);
-    own->work += own->session.lowering.work;
+    own->lowered += own->session.lowering.work;
     own->too_large =
-        own->too_large || own->work > ST_LIVE_MAX_WORK || own->session.lowering.too_large;
+        own->too_large || own->lowered > ST_LIVE_MAX_LOWERED || own->session.lowering.too_large;
     own->failed = own->failed || own->session.failed;
     return value;
 }
@@ -38,6 +38,10 @@ static st_live *add_part(st_translator *own, uint32_t key, const char *wanted)
 {
     st_live_sheet *live = own->live;
     size_t count = live->part_count;
+    if (count >= ST_LIVE_MAX_PARTS) {
+        own->too_large = true;
+        return NULL;
+    }
     st_live *parts =
         st_arena_grow(own->arena, live->parts, sizeof(*parts), count + 1, &live->part_capacity);
     uint32_t *keys =
@@ -133,6 +137,17 @@ static unsigned uses_of(const st_expr *body, uint32_t argument)
     return uses;
 }
 
+/* A call with the same value that was put in place not long ago; NULL: none. */
+static const st_piece *recall(const st_translator *own, uint32_t key)
+{
+    for (size_t i = 0; i < ST_LIVE_RECALLED; i++) {
+        if (own->recent[i].key == key && own->recent[i].piece.text != NULL) {
+            return &own->recent[i].piece;
+        }
+    }
+    return NULL;
+}
+
 static st_piece put_in_place(st_translator *own, const st_expr *expr, const st_piece_context *where,
                              st_piece *arguments)
 {
@@ -217,9 +232,18 @@ static st_piece translate_call(st_translator *own, const st_expr *expr,
     if (expr->builtin != ST_BUILTIN_NONE) {
         return st_piece_builtin(own, expr, operands);
     }
-    return own->session.lowering.function_providers[expr->index] != NULL
-               ? take_value(own, expr, where, operands)
-               : put_in_place(own, expr, where, operands);
+    if (own->session.lowering.function_providers[expr->index] != NULL) {
+        return take_value(own, expr, where, operands);
+    }
+    uint32_t key = value_number(own, expr, where);
+    const st_piece *known = recall(own, key);
+    if (known != NULL) {
+        return *known;
+    }
+    st_piece whole = put_in_place(own, expr, where, operands);
+    own->recent[own->recent_next] = (st_recent){key, whole};
+    own->recent_next = (own->recent_next + 1) % ST_LIVE_RECALLED;
+    return whole;
 }
 
 /* --- trees ----------------------------------------------------------------------------------- */

@@ -13,7 +13,13 @@
 #include "sheet/session.h"
 #include "sheet/spreadsheet.h"
 
-enum { ST_LIVE_MAX_WORK = 20000000 }; /* nodes, against functions that call functions twice each */
+/* Against functions that call functions twice each. */
+enum {
+    ST_LIVE_MAX_WORK = 500000,       /* nodes put in place, each of which is text */
+    ST_LIVE_MAX_LOWERED = 100000000, /* nodes looked at to find values */
+    ST_LIVE_MAX_PARTS = 100000,      /* a tenth of the rows of a spreadsheet */
+    ST_LIVE_RECALLED = 64            /* calls whose text is at hand when they come again */
+};
 
 typedef enum st_strength {
     ST_BINDS_COMPARISON = 1,
@@ -42,6 +48,12 @@ typedef struct st_piece_context {
     st_scope values;
 } st_piece_context;
 
+/* A call that was put in place, by the graph's number of its value. */
+typedef struct st_recent {
+    uint32_t key;
+    st_piece piece;
+} st_recent;
+
 typedef struct st_translator {
     const st_sheet *sheet;
     st_session session;
@@ -53,7 +65,10 @@ typedef struct st_translator {
     size_t first_part;   /* of the owner */
     uint32_t *part_keys; /* the graph's value of every part */
     size_t key_capacity;
+    st_recent recent[ST_LIVE_RECALLED]; /* of the owner */
+    size_t recent_next;
     size_t work;
+    size_t lowered;
     bool failed; /* out of memory */
     bool too_large;
 } st_translator;

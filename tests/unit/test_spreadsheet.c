@@ -314,7 +314,7 @@ static void deep_formulas_are_split(void **state)
     assert_all_bounded(&live, 1);
 }
 
-/* Every function calls the one before it twice: 2^40 calls, but few different values. */
+/* Every function calls the one before it twice: 2^16 calls, but few different values. */
 static void equal_calls_are_translated_once(void **state)
 {
     shelf *own = *state;
@@ -329,6 +329,24 @@ static void equal_calls_are_translated_once(void **state)
     st_live_sheet live = translate(own, program);
     assert_true(live.part_count > 0 && live.part_count < 20);
     assert_all_bounded(&live, 1);
+}
+
+/* Every function calls the one before it twice, and no two calls are equal. */
+static void endless_formulas_are_refused(void **state)
+{
+    shelf *own = *state;
+    st_live_sheet live;
+    st_buffer text = {0};
+    st_buffer_text(&text, SHEET_INPUTS "functions:\n  f0: {args: {x: 1}, is: x + 0.385}\n");
+    for (int i = 1; i <= 16; i++)
+        st_buffer_printf(&text, "  f%d: {args: {x: 1}, is: f%d(x*1.5) - f%d(x + %d.25)}\n", i,
+                         i - 1, i - 1, i);
+    st_buffer_text(&text, "cells:\n  S: {is: f16(n)}\n");
+    const st_program *program = compile(own, text.data);
+    st_buffer_free(&text);
+    assert_int_equal(st_live_translate(program, inputs, own->arena, &live, own->errors),
+                     ST_ERR_LIMIT);
+    assert_contains(said(own), "main: error: the sheet grows too large");
 }
 
 /* --- providers ------------------------------------------------------------------------------- */
@@ -435,6 +453,7 @@ int main(void)
         TEST(calls_of_many_names_stay_in_bounds),
         TEST(deep_formulas_are_split),
         TEST(equal_calls_are_translated_once),
+        TEST(endless_formulas_are_refused),
         TEST(values_of_providers_keep_their_arguments),
         TEST(cells_that_nothing_computes_have_no_formula),
         TEST(shared_values_of_providers_have_one_cell),
