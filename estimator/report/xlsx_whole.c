@@ -79,16 +79,25 @@ static bool is_closed(const ends *kept)
     return kept->tail[tail - 1] == '>' && (named || kept->tail[tail - 2] == '/');
 }
 
+/* A part as the central directory describes it. */
+typedef struct part {
+    size_t at;
+    size_t packed;
+    size_t size;
+    uint32_t sum;
+} part;
+
 /* Unpacks a part; false where it is damaged or has another size. */
-static bool unpack(const archive *zip, size_t at, size_t packed, size_t size, ends *kept)
+static bool unpack(const archive *zip, const part *packed, ends *kept)
 {
     char block[BLOCK_BYTES];
     z_stream stream = {0};
     size_t total = 0;
+    uLong sum = 0;
     if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
         return false;
-    stream.next_in = zip->data + at;
-    stream.avail_in = (uInt)packed;
+    stream.next_in = zip->data + packed->at;
+    stream.avail_in = (uInt)packed->packed;
     int state = Z_OK;
     while (state == Z_OK) {
         stream.next_out = (Bytef *)block;
@@ -96,27 +105,27 @@ static bool unpack(const archive *zip, size_t at, size_t packed, size_t size, en
         state = inflate(&stream, Z_NO_FLUSH);
         size_t made = sizeof block - stream.avail_out;
         keep_ends(kept, block, made);
+        sum = crc32(sum, (const Bytef *)block, (uInt)made);
         total += made;
     }
     (void)inflateEnd(&stream);
-    return state == Z_STREAM_END && total == size;
+    return state == Z_STREAM_END && total == packed->size && sum == packed->sum;
 }
 
 /* `at`: an entry of the central directory. */
 static bool is_whole_part(const archive *zip, size_t at)
 {
-    size_t method = number_at(zip, at + 10, 2);
-    size_t packed = number_at(zip, at + 20, 4);
-    size_t size = number_at(zip, at + 24, 4);
+    part entry = {.packed = number_at(zip, at + 20, 4),
+                  .size = number_at(zip, at + 24, 4),
+                  .sum = number_at(zip, at + 16, 4)};
     size_t local = number_at(zip, at + 42, 4);
     ends kept = {.head_length = 0};
-    if (local > zip->length - LOCAL_BYTES)
+    if (number_at(zip, at + 10, 2) != Z_DEFLATED || local > zip->length - LOCAL_BYTES)
         return false;
-    size_t start =
-        local + LOCAL_BYTES + number_at(zip, local + 26, 2) + number_at(zip, local + 28, 2);
-    if (method != Z_DEFLATED || start > zip->length || packed > zip->length - start)
+    entry.at = local + LOCAL_BYTES + number_at(zip, local + 26, 2) + number_at(zip, local + 28, 2);
+    if (entry.at > zip->length || entry.packed > zip->length - entry.at)
         return false;
-    return unpack(zip, start, packed, size, &kept) && is_closed(&kept);
+    return unpack(zip, &entry, &kept) && is_closed(&kept);
 }
 
 bool st_xlsx_is_whole(const char *data, size_t length)

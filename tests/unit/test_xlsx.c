@@ -110,7 +110,8 @@ static void an_estimate_has_live_formulas(void **state)
     assert_contains(checks, "<f>n&lt;=100</f><v>1</v>");
     assert_contains(checks, "<f>IF(ISERROR(check_1),\"cannot be told\",IF(check_1,\"holds\","
                             "\"FAILS\"))</f><v>holds</v>");
-    assert_contains(checks, "<conditionalFormatting sqref=\"B2\">");
+    assert_contains(checks, "\"holds\",\"warns\"))</f><v>holds</v>");
+    assert_contains(checks, "<conditionalFormatting sqref=\"B2:B3\">");
 }
 
 static void inputs_are_values_with_their_rules(void **state)
@@ -183,6 +184,15 @@ static void a_sheet_alone_is_to_be_filled_in(void **state)
     const char *strings = part_of(own, "pump.xlsx", "xl/sharedStrings.xml");
     assert_contains(strings, "<t>to be filled in</t>");
     assert_lacks(strings, "not finite");
+}
+
+static void checks_that_warn_fail_nothing(void **state)
+{
+    fixture *own = *state;
+    write_station(own, "cluster.nic_bandwidth=1 MB/s", "a.xlsx");
+    assert_contains(part_of(own, "a.xlsx", "xl/worksheets/sheet3.xml"), "<v>warns</v>");
+    assert_contains(part_of(own, "a.xlsx", "xl/worksheets/sheet1.xml"),
+                    "<v>warns: 1 of 2, see the sheet Checks</v>");
 }
 
 /* --- tables ---------------------------------------------------------------------------------- */
@@ -340,7 +350,7 @@ static void damaged_workbooks_are_not_whole(void **state)
     assert_true(st_xlsx_is_whole((const char *)data, length));
     for (size_t cut = 1; cut <= length; cut += cut < 40 ? 1 : 97)
         assert_false(st_xlsx_is_whole((const char *)data, length - cut));
-    data[length / 3] ^= 0xFF; /* in the packed bytes of some part */
+    data[30 + number_at(data + 26, 2) + number_at(data + 28, 2) + 57] ^= 0x10; /* packed bytes */
     assert_false(st_xlsx_is_whole((const char *)data, length));
     free(data);
 }
@@ -362,6 +372,9 @@ static size_t pack(const char *text, unsigned char *out, size_t room)
     unsigned char *entry = out + 31 + packed;
     memcpy(entry, "PK\1\2", 4);
     entry[10] = Z_DEFLATED;
+    uLong sum = crc32(0, (const Bytef *)text, (uInt)strlen(text));
+    for (unsigned i = 0; i < 4; i++)
+        entry[16 + i] = (unsigned char)(sum >> (8 * i));
     entry[20] = (unsigned char)packed;
     entry[21] = (unsigned char)(packed >> 8);
     entry[24] = (unsigned char)strlen(text);
@@ -425,6 +438,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(an_estimate_has_live_formulas),
         TEST(inputs_are_values_with_their_rules),
+        TEST(checks_that_warn_fail_nothing),
         TEST(the_same_estimate_gives_the_same_bytes),
         TEST(the_date_can_be_given),
         TEST(a_sheet_alone_is_to_be_filled_in),
