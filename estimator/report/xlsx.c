@@ -106,7 +106,7 @@ static st_status fill(st_book *book, const char *target, st_arena *arena, st_err
 st_status st_estimate_write_xlsx(const st_estimate *estimate, const char *path, st_arena *arena,
                                  st_errors *errors)
 {
-    st_xlsx file;
+    st_xlsx file = {0};
     st_book book = {.file = &file, .estimate = estimate};
     st_status status = fill(&book, path, arena, errors);
     return status == ST_OK ? st_xlsx_end(&file, errors) : status;
@@ -136,7 +136,7 @@ static st_status make_template(const st_sheet *sheet, st_arena *arena, st_estima
 st_status st_sheet_write_xlsx(const st_sheet *sheet, st_arena *arena, st_buffer *buffer,
                               st_errors *errors)
 {
-    st_xlsx file;
+    st_xlsx file = {0};
     st_estimate estimate = {0};
     st_book book = {.file = &file, .estimate = &estimate};
     st_status status = make_template(sheet, arena, &estimate, errors);
