@@ -191,8 +191,15 @@ static st_status run_all(st_arena *arena, st_errors *errors, st_buffer *buffer)
     static const double inputs[] = {0.5, 1, 2.385e6};
     static const char *const reads[] = {"x"};
     const st_unit units[] = {st_unit_one()};
-    const st_provider ring = {"ring", "bench", reads, units, 1, st_unit_one(), triple, NULL};
-    const st_provider cell = {"b", "bench", reads, units, 1, st_unit_one(), triple, NULL};
+    const st_provider ring = {.name = "ring",
+                              .source = "bench",
+                              .argument_units = units,
+                              .argument_count = 1,
+                              .unit = st_unit_one(),
+                              .evaluate = triple};
+    st_provider cell = ring;
+    cell.name = "b";
+    cell.argument_names = reads;
     const st_provider *providers[] = {&ring, &cell};
     const st_program_options options = {.providers = providers, .provider_count = 2};
     const st_sheet *sheet = NULL;
@@ -268,8 +275,15 @@ static st_status translate_all(st_arena *arena, st_errors *errors, st_buffer *bu
         "checks:\n  - {that: ceil(b) > 1, else: 'no'}\n";
     static const char *const reads[] = {"T1"};
     const st_unit units[] = {st_unit_one()};
-    const st_provider ring = {"ring", "bench", reads, units, 1, st_unit_one(), triple, NULL};
-    const st_provider cell = {"b", "bench", reads, units, 1, st_unit_one(), triple, NULL};
+    const st_provider ring = {.name = "ring",
+                              .source = "bench",
+                              .argument_units = units,
+                              .argument_count = 1,
+                              .unit = st_unit_one(),
+                              .evaluate = triple};
+    st_provider cell = ring;
+    cell.name = "b";
+    cell.argument_names = reads;
     const st_provider *providers[] = {&ring, &cell};
     const st_program_options options = {.providers = providers, .provider_count = 2};
     const st_sheet *sheet = NULL;
