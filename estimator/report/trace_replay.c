@@ -28,6 +28,20 @@ static st_status replay_ranks(const st_trace_replay_report *report, st_replay *r
     return status;
 }
 
+/* A collective begins when its last rank arrives; before that a rank waits in its kernel. */
+static void split_collectives(const st_trace_rank *tasks, const st_replay *replay,
+                              st_trace_replayed *rank)
+{
+    for (size_t i = 0; i < tasks->trace->event_count; i++) {
+        if (tasks->tasks[i] == ST_TASK_NONE ||
+            tasks->trace->events[i].class_ != ST_TRACE_COMMUNICATION)
+            continue;
+        st_task_time time = st_replay_task(replay, tasks->tasks[i]);
+        rank->waiting_ns += time.start_ns - time.ready_ns;
+        rank->transfer_ns += time.end_ns - time.start_ns;
+    }
+}
+
 static st_status recall(const st_trace_replay_report *report, const st_replay *replay,
                         st_arena *arena, st_errors *errors)
 {
@@ -40,6 +54,7 @@ static st_status recall(const st_trace_replay_report *report, const st_replay *r
         if (status != ST_OK)
             return status;
         rank->recorded = summary.time;
+        split_collectives(tasks, replay, rank);
         rank->steps = summary.steps;
         rank->step_count = summary.step_count;
         rank->step_ns = st_arena_alloc(arena, summary.step_count + 1, sizeof *rank->step_ns);
@@ -198,6 +213,21 @@ static void add_steps(st_table *table, const st_trace_replayed *rank)
     }
 }
 
+static void add_collectives(st_table *table, const st_trace_replayed *rank)
+{
+    char transfer[TEXT];
+    char waiting[TEXT];
+    const char *fields[] = {NULL,
+                            "collectives",
+                            st_ms_text(rank->transfer_ns, transfer, TEXT),
+                            "waiting",
+                            st_ms_text(rank->waiting_ns, waiting, TEXT),
+                            NULL,
+                            NULL};
+    if (rank->transfer_ns + rank->waiting_ns > 0)
+        st_table_row(table, fields);
+}
+
 static void write_ranks(const st_trace_replay_report *report, st_arena *arena, st_buffer *buffer)
 {
     st_paint paint = {0};
@@ -213,6 +243,7 @@ static void write_ranks(const st_trace_replay_report *report, st_arena *arena, s
         st_trace_breakdown_row(table, name, "recorded", &report->ranks[i].recorded);
         st_trace_breakdown_row(table, NULL, "replayed", &report->ranks[i].replayed);
         st_trace_breakdown_row(table, NULL, "dependencies alone", &report->ranks[i].alone);
+        add_collectives(table, &report->ranks[i]);
         add_steps(table, &report->ranks[i]);
     }
     st_table_write(table, &paint, 2, buffer);
@@ -295,6 +326,8 @@ static void write_rank(st_json *json, const st_trace *trace, const st_trace_repl
     write_breakdown(json, "recorded", &rank->recorded);
     write_breakdown(json, "replayed", &rank->replayed);
     write_breakdown(json, "dependencies_alone", &rank->alone);
+    st_json_number(json, "transfer_ns", (double)rank->transfer_ns);
+    st_json_number(json, "waiting_ns", (double)rank->waiting_ns);
     st_json_open(json, "steps", '[');
     for (size_t i = 0; i < rank->step_count; i++) {
         st_json_open_line(json, NULL, '{');

@@ -9,6 +9,8 @@ typedef struct st_trace_replayed {
     st_trace_breakdown recorded;
     st_trace_breakdown replayed; /* with the delays that dependencies do not explain */
     st_trace_breakdown alone;    /* by dependencies alone */
+    int64_t transfer_ns;         /* of its collectives, from the arrival of the last rank */
+    int64_t waiting_ns;          /* in collectives, for other ranks */
     st_trace_step *steps;        /* as recorded */
     int64_t *step_ns;            /* replayed */
     size_t step_count;

@@ -29,7 +29,8 @@ static const pattern patterns[] = {
     {"adagrad", ST_TRACE_OPTIMIZER},
     {"fusedsgd", ST_TRACE_OPTIMIZER},
     {"sgdfunctor", ST_TRACE_OPTIMIZER},
-    {"lamb", ST_TRACE_OPTIMIZER},
+    {"lambstage", ST_TRACE_OPTIMIZER},
+    {"lambfunctor", ST_TRACE_OPTIMIZER}, /* not the lambdas in the names of PyTorch */
     {"l2norm", ST_TRACE_OPTIMIZER},
     {"lpnorm", ST_TRACE_OPTIMIZER},
     {"amp_update_scale", ST_TRACE_OPTIMIZER},
@@ -114,6 +115,7 @@ static const pattern patterns[] = {
     {"triton_red", ST_TRACE_ELEMENTWISE},
     {"triton_per", ST_TRACE_ELEMENTWISE},
     {"fused", ST_TRACE_ELEMENTWISE},
+    {"triton_", ST_TRACE_ELEMENTWISE}, /* of Inductor before 2023, when names told no more */
 };
 
 const char *st_trace_class_name(st_trace_class class_)

@@ -369,6 +369,14 @@ static st_status report(reader *r, st_status status, const char *message, const 
                                                 .suggestion = suggestion});
 }
 
+static void warn(reader *r, const char *message)
+{
+    (void)st_errors_add(r->errors, &(st_error){.status = ST_ERR_SYNTAX,
+                                               .severity = ST_SEVERITY_WARNING,
+                                               .place = {.file = st_bytes_name(r->scan.bytes)},
+                                               .message = message});
+}
+
 /* The text is over: was it all? */
 static st_status judge_end(reader *r)
 {
@@ -382,8 +390,11 @@ static st_status judge_end(reader *r)
                       gzip_cut ? "the gzip data end before the first event"
                                : "the file ends before the first event",
                       NULL);
-    if (r->partial)
+    if (r->partial) {
+        warn(r, st_errors_text(r->errors, "the file was cut: %llu events are used",
+                               (unsigned long long)trace->file_events));
         return ST_OK;
+    }
     return report(r, ST_ERR_SYNTAX,
                   st_errors_text(r->errors, "%s in the middle, after %llu events",
                                  gzip_cut ? "the gzip data end" : "the file ends",
@@ -412,7 +423,11 @@ static st_status judge(reader *r, bool whole)
     st_status status = judge_end(r);
     if (status == ST_OK)
         status = r->status;
-    r->store->trace.partial = r->store->trace.partial || r->store->trace.left_out > 0;
+    if (r->store->trace.left_out > 0 && status == ST_OK) {
+        r->store->trace.partial = true;
+        warn(r, st_errors_text(r->errors, "%llu events of negative duration are left out",
+                               (unsigned long long)r->store->trace.left_out));
+    }
     return status;
 }
 

@@ -152,6 +152,44 @@ static void test_not_a_trace(void **state)
                   "'baseTimeNanoseconds' is too large", *state);
 }
 
+static void test_classes(void **state)
+{
+    static const struct {
+        const char *name;
+        st_trace_class class_;
+    } kernels[] = {
+        {"ncclDevKernel_AllReduce_Sum_f16_RING_LL(ncclDevComm*)", ST_TRACE_COMMUNICATION},
+        {"void deep_ep::internode::dispatch<false, 8>()", ST_TRACE_COMMUNICATION},
+        {"ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_stages_32x5_tn", ST_TRACE_GEMM},
+        {"Cijk_Alik_Bljk_SB_Bias_AS_SAV_UserArgs_MT64x16x32", ST_TRACE_GEMM},
+        {"nvjet_hsh_128x256_64x4_2x1_v_bz_coopA_NNT", ST_TRACE_GEMM},
+        {"void cutlass::Kernel2<cutlass_80_tensorop_f16_s16816gemm>(", ST_TRACE_GEMM},
+        {"pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128>>", ST_TRACE_ATTENTION},
+        {"fmha_cutlassB_bf16_aligned_64x64_k64_sm80(PyTorchMemEffAttention)", ST_TRACE_ATTENTION},
+        {"void (anonymous namespace)::softmax_warp_forward<float>", ST_TRACE_ATTENTION},
+        {"void at::native::(anonymous namespace)::vectorized_layer_norm_kernel", ST_TRACE_NORM},
+        {"void cudnn::bn_bw_1C11_kernel_new<float>", ST_TRACE_NORM},
+        {"void multi_tensor_apply_kernel<TensorListMetadata<4>, AdamFunctor<float>>",
+         ST_TRACE_OPTIMIZER},
+        {"void at::native::vectorized_elementwise_kernel<4, at::native::sqrt_kernel_cuda("
+         "at::TensorIteratorBase&)::{lambda()#2}>",
+         ST_TRACE_ELEMENTWISE},
+        {"void at::native::elementwise_kernel<at::native::direct_copy_kernel_cuda()::{lambda()}>",
+         ST_TRACE_MEMORY},
+        {"Memcpy HtoD (Pinned -> Device)", ST_TRACE_MEMORY},
+        {"triton_poi_fused_add_0", ST_TRACE_ELEMENTWISE},
+        {"spin_kernel(long)", ST_TRACE_OTHER},
+        {"", ST_TRACE_OTHER},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(kernels); i++) {
+        if (st_trace_classify(kernels[i].name) != kernels[i].class_)
+            fail_msg("%s: %s", kernels[i].name,
+                     st_trace_class_name(st_trace_classify(kernels[i].name)));
+    }
+    assert_string_equal(st_trace_class_name(ST_TRACE_CLASSES), "");
+}
+
 static void test_span(void **state)
 {
     check_refused("[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"ts\":-5,\"dur\":1},"
@@ -401,6 +439,7 @@ int main(void)
         cmocka_unit_test(test_times),
         cmocka_unit_test_setup_teardown(test_not_json, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_not_a_trace, make_errors, drop_errors),
+        cmocka_unit_test(test_classes),
         cmocka_unit_test_setup_teardown(test_span, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_depth, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_unknown_values, make_errors, drop_errors),
