@@ -241,38 +241,59 @@ static bool leave_out(fitter *own, st_nccl_kind kind, double group)
     return left > 0;
 }
 
-/* Estimates each group of rows by a fit to the others. */
-static st_status fit_without(fitter *own, st_nccl_kind kind, const candidate *starts, size_t count)
+/* The buffers of a fit without some rows. */
+typedef struct left_out {
+    double *result;
+    double *scratch;
+    bool *done;
+} left_out;
+
+/* Estimates the rows of one group by a fit to the others; false in `*others` where there are none.
+ */
+static st_status fit_without_one(fitter *own, st_nccl_kind kind, double group,
+                                 const candidate *start, left_out *buffers, bool *others)
 {
-    st_nccl_fit *fit = own->fit;
-    size_t points = fit->model.point_count;
-    double *result = st_arena_alloc(own->arena, points + 1, sizeof *result);
-    double *scratch = st_arena_alloc(own->arena, points + 1, sizeof *scratch);
-    bool *done = st_arena_alloc(own->arena, points + 1, sizeof *done);
-    if (result == NULL || scratch == NULL || done == NULL)
+    st_solution solution;
+    *others = leave_out(own, kind, group);
+    if (!*others)
+        return ST_OK;
+    st_status status = solve(own, start, 1, &solution);
+    if (status == ST_OK)
+        status = predict(own, solution.values, buffers->scratch);
+    if (status != ST_OK && status != ST_ERR_MATH)
+        return status;
+    for (size_t i = 0; i < own->fit->model.point_count; i++) {
+        if (group_of(own, kind, i) != group)
+            continue;
+        buffers->done[i] = true;
+        if (status == ST_OK && own->usable[i])
+            buffers->result[i] = buffers->scratch[i];
+    }
+    return ST_OK;
+}
+
+/* Estimates each group of rows by a fit to the others; nothing where there is one group only. */
+static st_status fit_without(fitter *own, st_nccl_kind kind, const candidate *start)
+{
+    size_t points = own->fit->model.point_count;
+    left_out buffers = {.result = st_arena_alloc(own->arena, points + 1, sizeof(double)),
+                        .scratch = st_arena_alloc(own->arena, points + 1, sizeof(double)),
+                        .done = st_arena_alloc(own->arena, points + 1, sizeof(bool))};
+    bool others = true;
+    if (buffers.result == NULL || buffers.scratch == NULL || buffers.done == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < points; i++)
-        result[i] = (double)NAN;
-    for (size_t i = 0; i < points; i++) {
-        st_solution solution;
-        double group = group_of(own, kind, i);
-        if (done[i] || !own->usable[i])
+        buffers.result[i] = (double)NAN;
+    for (size_t i = 0; i < points && others; i++) {
+        if (buffers.done[i] || !own->usable[i])
             continue;
-        if (!leave_out(own, kind, group))
-            return ST_OK; /* there is one group only */
-        st_status status = solve(own, starts, count, &solution);
-        if (status == ST_OK)
-            status = predict(own, solution.values, scratch);
-        if (status != ST_OK && status != ST_ERR_MATH)
+        st_status status =
+            fit_without_one(own, kind, group_of(own, kind, i), start, &buffers, &others);
+        if (status != ST_OK)
             return status;
-        for (size_t k = i; k < points; k++) {
-            if (group_of(own, kind, k) != group)
-                continue;
-            done[k] = true;
-            result[k] = status == ST_OK && own->usable[k] ? scratch[k] : (double)NAN;
-        }
     }
-    fit->times_s[kind] = result;
+    if (others)
+        own->fit->times_s[kind] = buffers.result;
     return ST_OK;
 }
 
@@ -302,15 +323,15 @@ static st_status fit_all(fitter *own, candidate *best)
 
 static st_status run_fits(fitter *own)
 {
-    candidate starts[1] = {0};
+    candidate start = {0};
     set_parameters(own);
     for (size_t i = 0; i < own->rows; i++)
         own->counts[i] = i >= own->fit->model.point_count || own->usable[i];
-    st_status status = fit_all(own, &starts[0]);
+    st_status status = fit_all(own, &start);
     if (status == ST_OK)
-        status = fit_without(own, ST_NCCL_NO_SIZE, starts, 1);
+        status = fit_without(own, ST_NCCL_NO_SIZE, &start);
     if (status == ST_OK)
-        status = fit_without(own, ST_NCCL_NO_RANKS, starts, 1);
+        status = fit_without(own, ST_NCCL_NO_RANKS, &start);
     return status;
 }
 
