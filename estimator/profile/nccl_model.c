@@ -136,7 +136,7 @@ static st_status load_job(loader *own, const st_nccl_table *table, const st_job 
 static double argument_of(const loader *own, const char *name, const st_nccl_point *point)
 {
     const st_nccl_table *table = own->tables[point->table];
-    const double per_node = (double)(table->ranks / table->nodes);
+    const double per_node = (double)table->ranks / (double)table->nodes;
     const struct {
         const char *name;
         double value;
