@@ -27,7 +27,7 @@ _steptime() {
     COMPREPLY=()
     if [[ $word == '=' ]]; then word=; fi
     if [[ $before == '=' ]]; then before=${COMP_WORDS[COMP_CWORD - 2]}; fi
-    local _steptime_verbs='estimate explain sheet list sweep search scale timeline traffic compare import trace validate fit fit import profile docs completion help'
+    local _steptime_verbs='estimate explain sheet list sweep search scale timeline traffic compare import trace validate fit fit import fit profile docs completion help'
     local _steptime_keys='name= sheet= refine= recompute= attention= model.name= model.layers= model.hidden= model.heads= model.kv_heads= model.head_dim= model.ffn= model.gated= model.bias= model.norm= model.dropout= model.causal= model.tied= model.vocabulary= model.vocabulary_multiple= model.positions= model.q_lora= model.kv_lora= model.rope_dim= model.v_dim= model.experts= model.top_k= model.expert_ffn= model.shared_ffn= model.dense_layers= model.moe_every= model.imbalance= model.capacity_factor= model.layer_list= batch.global= batch.micro= batch.sequence= parallel.tp= parallel.pp= parallel.dp= parallel.cp= parallel.ep= parallel.expert_tp= parallel.virtual_stages= parallel.schedule= parallel.first_stage_layers= parallel.last_stage_layers= parallel.sequence_parallel= parallel.zero= parallel.scatter_gather= parallel.order= precision.weights= precision.gradients= precision.optimizer= precision.communication= precision.fp8= precision.fused_wgrad= overlap.gradients= overlap.parameters= overlap.tp= overlap.pp= overlap.cp= overlap.ep= train.tokens= measured.step_time= measured.memory= cluster.name= cluster.nodes= cluster.gpus_per_node= cluster.gpu_utilization= cluster.nic_bandwidth= cluster.bandwidth.tp= cluster.bandwidth.pp= cluster.bandwidth.dp= cluster.price= cluster.pue= cluster.gpu.name= cluster.gpu.peak_fp16= cluster.gpu.peak_bf16= cluster.gpu.peak_fp8= cluster.gpu.peak_fp32= cluster.gpu.gemm_efficiency= cluster.gpu.memory= cluster.gpu.memory_bandwidth= cluster.gpu.link_bandwidth= cluster.gpu.power='
     if ((COMP_CWORD == 1)); then
         _steptime_words "$_steptime_verbs --help --version" "$word"
@@ -35,7 +35,7 @@ _steptime() {
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-            '=' | --sheet | --set | --refine | --xlsx | --path | --output | -o | --color | --depth | --format | --over | --cells | --where | --sample | --seed | --plot | --threads | --gpus | --vary | --minimise | --top | --pareto | --schedule | --ranks | --detail | --perfetto | --svg | --by | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --have | --table | --rows | --constants | --loss | --scale | --group | --output | -o | --test | --recipe | --gpu | --nodes | --db)
+            '=' | --sheet | --set | --refine | --xlsx | --path | --output | -o | --color | --depth | --format | --over | --cells | --where | --sample | --seed | --plot | --threads | --gpus | --vary | --minimise | --top | --pareto | --schedule | --ranks | --detail | --perfetto | --svg | --by | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --have | --table | --rows | --constants | --nccl | --profile | --db | --option | --collective | --nodes | --loss | --scale | --group | --output | -o | --test | --recipe | --gpu | --save)
                 ((i++))
                 if [[ ${COMP_WORDS[i]} == '=' ]]; then ((i++)); fi
                 ;;
@@ -73,6 +73,14 @@ _steptime() {
     if [[ $verb == import ]]; then
         if ((COMP_CWORD == 2)); then
             _steptime_words 'nccl-topo' "$word"
+            return
+        fi
+        verb="$verb ${COMP_WORDS[2]}"
+        ((place--))
+    fi
+    if [[ $verb == fit ]]; then
+        if ((COMP_CWORD == 2)); then
+            _steptime_words 'nccl' "$word"
             return
         fi
         verb="$verb ${COMP_WORDS[2]}"
@@ -513,6 +521,42 @@ _steptime() {
             compopt -o nospace 2>/dev/null
             return
             ;;
+        'validate:--nccl')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'validate:--profile')
+            :
+            return
+            ;;
+        'validate:--db')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'validate:--refine')
+            :
+            return
+            ;;
+        'validate:--option')
+            :
+            return
+            ;;
+        'validate:--cluster')
+            :
+            return
+            ;;
+        'validate:--collective')
+            _steptime_words 'all_reduce all_gather reduce_scatter broadcast all_to_all send_recv reduce gather scatter' "$word"
+            return
+            ;;
+        'validate:--ranks')
+            :
+            return
+            ;;
+        'validate:--nodes')
+            :
+            return
+            ;;
         'validate:--path')
             _steptime_files -d -- "$word"
             return
@@ -604,6 +648,55 @@ _steptime() {
             _steptime_files -f -- "$word"
             return
             ;;
+        'fit nccl:--refine')
+            :
+            return
+            ;;
+        'fit nccl:--option')
+            :
+            return
+            ;;
+        'fit nccl:--cluster')
+            :
+            return
+            ;;
+        'fit nccl:--collective')
+            _steptime_words 'all_reduce all_gather reduce_scatter broadcast all_to_all send_recv reduce gather scatter' "$word"
+            return
+            ;;
+        'fit nccl:--ranks')
+            :
+            return
+            ;;
+        'fit nccl:--nodes')
+            :
+            return
+            ;;
+        'fit nccl:--save')
+            :
+            return
+            ;;
+        'fit nccl:--db')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'fit nccl:--set')
+            _steptime_words "$_steptime_keys" "$word"
+            compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'fit nccl:--path')
+            _steptime_files -d -- "$word"
+            return
+            ;;
+        'fit nccl:--output' | 'fit nccl:-o')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'fit nccl:--color')
+            _steptime_words 'auto always never' "$word"
+            return
+            ;;
         'profile list:--db')
             _steptime_files -f -- "$word"
             return
@@ -679,10 +772,11 @@ _steptime() {
         'trace replay') _steptime_words '--help --partial --json --csv --output' "$word" ;;
         'trace export') _steptime_words '--help --partial --no-delays --output' "$word" ;;
         'trace whatif') _steptime_words '--help --set --have --approximate --partial --json --csv --output' "$word" ;;
-        'validate') _steptime_words '--help --table --rows --constants --sheet --set --all --json --csv --path --output --color' "$word" ;;
+        'validate') _steptime_words '--help --table --rows --constants --sheet --set --nccl --profile --db --refine --option --cluster --collective --ranks --nodes --in-place --out-of-place --all --json --csv --path --output --color' "$word" ;;
         'fit') _steptime_words '--help --table --rows --vary --loss --scale --group --output --sheet --constants --set --json --path --color' "$word" ;;
         'fit overlap') _steptime_words '--help --test --recipe --svg --output --json' "$word" ;;
         'import nccl-topo') _steptime_words '--help --gpu --nodes --output' "$word" ;;
+        'fit nccl') _steptime_words '--help --refine --option --cluster --collective --ranks --nodes --in-place --out-of-place --each --save --db --all --set --json --csv --path --output --color' "$word" ;;
         'profile list') _steptime_words '--help --db --json --csv --output --color' "$word" ;;
         'profile show') _steptime_words '--help --db --json --output --color' "$word" ;;
         'profile import') _steptime_words '--help --db --replace' "$word" ;;
@@ -807,6 +901,12 @@ _steptime() {
             _steptime_files -f -- "$word"
             ;;
         'import nccl-topo:1')
+            _steptime_files -f -- "$word"
+            ;;
+        'fit nccl:1')
+            _steptime_files -f -- "$word"
+            ;;
+        'fit nccl:'*)
             _steptime_files -f -- "$word"
             ;;
         'profile import:1')

@@ -49,6 +49,7 @@ typedef enum cli_option_id {
     CLI_BY,
     CLI_CELLS,
     CLI_CLUSTER,
+    CLI_COLLECTIVE,
     CLI_COLOR,
     CLI_CONSTANTS,
     CLI_CSV,
@@ -56,31 +57,38 @@ typedef enum cli_option_id {
     CLI_DELAYS,
     CLI_DEPTH,
     CLI_DETAIL,
+    CLI_EACH,
     CLI_FIXED,
     CLI_FORMAT,
     CLI_GPU,
-    CLI_GROUP,
     CLI_GPUS,
+    CLI_GROUP,
     CLI_HAVE,
+    CLI_IN_PLACE,
     CLI_JSON,
     CLI_LOSS,
     CLI_MINIMISE,
-    CLI_NO_DELAYS,
+    CLI_NCCL,
     CLI_NODES,
+    CLI_NO_DELAYS,
+    CLI_OPTION,
     CLI_OUTPUT,
-    CLI_PARTIAL,
+    CLI_OUT_OF_PLACE,
     CLI_OVER,
     CLI_PARETO,
+    CLI_PARTIAL,
     CLI_PATH,
     CLI_PERFETTO,
     CLI_PLOT,
+    CLI_PROFILE,
     CLI_PROGRAM,
-    CLI_REFINE,
-    CLI_RECIPE,
     CLI_RANKS,
+    CLI_RECIPE,
+    CLI_REFINE,
     CLI_REPLACE,
     CLI_ROWS,
     CLI_SAMPLE,
+    CLI_SAVE,
     CLI_SCALE,
     CLI_SCHEDULE,
     CLI_SEED,
@@ -92,10 +100,10 @@ typedef enum cli_option_id {
     CLI_STRONG,
     CLI_SVG,
     CLI_TABLE,
+    CLI_TEST,
     CLI_THREADS,
     CLI_TIMELINE,
     CLI_TOP,
-    CLI_TEST,
     CLI_VARY,
     CLI_VERBOSE,
     CLI_VERSION,
@@ -178,6 +186,8 @@ st_status cli_paths(cli_run *run, st_paths **paths) ST_NODISCARD;
 st_status cli_load_job(cli_run *run, const st_paths *paths, st_estimate *estimate) ST_NODISCARD;
 /* A paint for the place where the result goes. */
 st_paint cli_paint(const cli_run *run);
+/* Today, or the day that SOURCE_DATE_EPOCH names for builds that can be repeated. */
+void cli_today(char date[16]);
 /* Adds a fault of the command line. */
 st_status cli_wrong_use(cli_run *run, const char *message, const char *suggestion);
 /* The exit code of a status and of the faults that were collected. */
@@ -298,6 +308,7 @@ extern const cli_verb cli_verb_validate;
 extern const cli_verb cli_verb_fit;
 extern const cli_verb cli_verb_fit_overlap;
 extern const cli_verb cli_verb_import_topology;
+extern const cli_verb cli_verb_fit_nccl;
 extern const cli_verb cli_verb_profile_list;
 extern const cli_verb cli_verb_profile_show;
 extern const cli_verb cli_verb_profile_import;

@@ -32,6 +32,7 @@ static const cli_verb *const verbs[] = {
     &cli_verb_fit,
     &cli_verb_fit_overlap,
     &cli_verb_import_topology,
+    &cli_verb_fit_nccl,
     &cli_verb_profile_list,
     &cli_verb_profile_show,
     &cli_verb_profile_import,

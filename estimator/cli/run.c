@@ -4,9 +4,11 @@
 
 #include "steptime/quantity.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MOST_COUNT = 1 << 20 };
@@ -64,6 +66,22 @@ st_status cli_count(cli_run *run, cli_option_id id, size_t *value)
                     .message = st_errors_text(run->errors, "option --%s", option->name),
                     .found = st_errors_text(run->errors, "'%s'", text),
                     .expected = "a whole number from 1 to 1048576"});
+}
+
+void cli_today(char date[16])
+{
+    const char *epoch = getenv("SOURCE_DATE_EPOCH");
+    char *end = NULL;
+    time_t now = time(NULL);
+    struct tm day = {0};
+    if (epoch != NULL && epoch[0] >= '0' && epoch[0] <= '9') {
+        errno = 0;
+        long long seconds = strtoll(epoch, &end, 10);
+        if (errno == 0 && *end == '\0')
+            now = (time_t)seconds;
+    }
+    if (gmtime_r(&now, &day) == NULL || strftime(date, 16, "%Y-%m-%d", &day) == 0)
+        memcpy(date, "unknown", sizeof "unknown");
 }
 
 st_status cli_paths(cli_run *run, st_paths **paths)

@@ -5,10 +5,7 @@
 #include "base/output.h"
 #include "fit/calibrate.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static const cli_option options[] = {
     CLI_ROW_TABLE,
@@ -172,24 +169,6 @@ static st_status read_options(fit_run *own)
     return status;
 }
 
-/* Today, or the day that SOURCE_DATE_EPOCH names for builds that can be repeated. */
-static void read_date(fit_run *own)
-{
-    const char *epoch = getenv("SOURCE_DATE_EPOCH");
-    char *end = NULL;
-    time_t now = time(NULL);
-    struct tm day = {0};
-    if (epoch != NULL && epoch[0] >= '0' && epoch[0] <= '9') {
-        errno = 0;
-        long long seconds = strtoll(epoch, &end, 10);
-        if (errno == 0 && *end == '\0')
-            now = (time_t)seconds;
-    }
-    if (gmtime_r(&now, &day) == NULL ||
-        strftime(own->date, sizeof own->date, "%Y-%m-%d", &day) == 0)
-        memcpy(own->date, "unknown", sizeof "unknown");
-}
-
 /* ---- results ---- */
 
 static st_status make_record(const fit_run *own, st_fit_record *record)
@@ -251,7 +230,7 @@ static int run_fit(cli_run *run)
         status = read_options(&own);
     if (status == ST_OK)
         status = st_calibrate(&own.calibration, run->arena, run->errors);
-    read_date(&own);
+    cli_today(own.date);
     if (status == ST_OK)
         status = write_result(&own);
     st_paths_destroy(own.paths);

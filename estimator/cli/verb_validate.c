@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime validate */
+#include "cli/nccl.h"
 #include "cli/tables.h"
 
 #include "fit/accuracy.h"
@@ -16,6 +17,13 @@ static const cli_option options[] = {
     CLI_ROW_CONSTANTS,
     CLI_ROW_SHEET,
     CLI_ROW_SET,
+    {CLI_NCCL, CLI_MANY, CLI_WORD_FILE, 0, "nccl", "FILE", NULL,
+     "measured collectives, output of nccl-tests; arguments are further files of that kind"},
+    {CLI_PROFILE, CLI_ONE, CLI_WORD_NONE, 0, "profile", "NAME", NULL,
+     "options of the plugin from this profile; 'steptime profile list' lists them"},
+    CLI_ROW_DB,
+    CLI_NCCL_MODEL_ROWS,
+    CLI_NCCL_TABLE_ROWS,
     {CLI_ALL, CLI_FLAG, CLI_WORD_NONE, 0, "all", NULL, NULL,
      "show every row of the tables and every assumption about them"},
     CLI_ROW_JSON,
@@ -34,6 +42,8 @@ static const cli_example examples[] = {
                                    "log writes it"},
     {"steptime validate --table runs.csv --rows 'gpus=64|128' --constants my-cluster --all",
      "some rows of them, with constants that `steptime fit` has written, row by row"},
+    {"steptime validate --nccl all_reduce.log --profile my-cluster",
+     "a model of collectives that `steptime fit nccl` has calibrated, by range of sizes"},
     {NULL, NULL},
 };
 
@@ -409,6 +419,8 @@ static st_status run_sources(validation *own)
 static int run_validate(cli_run *run)
 {
     validation own = {.run = run};
+    if (cli_is_given(run, CLI_NCCL))
+        return cli_nccl_validate(run);
     const cli_table *tables = NULL;
     size_t count = 0;
     st_status status = cli_paths(run, &own.paths);
@@ -443,7 +455,9 @@ const cli_verb cli_verb_validate = {
         "environment variable STEPTIME_DATA names.\n\n"
         "With --table the rows of a file are compared instead. Rows of a known source, told by "
         "their ids, are completed by what that source is known to have used; a row that lacks a "
-        "value is left out, and why is told.",
+        "value is left out, and why is told.\n\n"
+        "With --nccl the times of a plugin are compared with output of nccl-tests, as it comes or "
+        "with the options of a profile; see 'steptime help fit nccl'.",
     .examples = examples,
     .options = options,
     .run = run_validate,

@@ -16,9 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ITERATIONS = 300 };
+enum { MAX_ITERATIONS = 300, ROUGH_ITERATIONS = 60 };
 
 static const double tolerance = 1e-10;
+static const double rough_tolerance = 1e-5;
 static const double edge = 1e-3; /* share of the way between bounds that counts as being there */
 static const double least_step = 6e-6; /* of central differences: the cube root of the rounding */
 static const double least_rank = 1e-8;
@@ -148,15 +149,17 @@ static st_status descend(fit_state *state, const gsl_parts *parts, st_solution *
 {
     gsl_multifit_nlinear_fdf system = {
         .f = residuals, .n = solution->rows, .p = state->problem->parameter_count, .params = state};
+    bool rough = state->problem->rough;
+    double least = rough ? rough_tolerance : tolerance;
     int info = 0;
     int code = gsl_multifit_nlinear_init(parts->start, &system, parts->workspace);
     if (code == GSL_SUCCESS)
-        code = gsl_multifit_nlinear_driver(MAX_ITERATIONS, tolerance, tolerance, 0.0, NULL, NULL,
-                                           &info, parts->workspace);
+        code = gsl_multifit_nlinear_driver(rough ? ROUGH_ITERATIONS : MAX_ITERATIONS, least, least,
+                                           0.0, NULL, NULL, &info, parts->workspace);
     if (code == GSL_ENOMEM)
         return ST_ERR_MEMORY;
     /* no progress: differences between rows are down to rounding, which is as good as it gets */
-    if (code != GSL_SUCCESS && code != GSL_ENOPROG)
+    if (code != GSL_SUCCESS && code != GSL_ENOPROG && !(rough && code == GSL_EMAXITER))
         return state->status != ST_OK ? state->status : ST_ERR_MATH;
     read_solution(state->problem, parts, solution);
     return isfinite(solution->cost) ? ST_OK : ST_ERR_MATH;

@@ -35,6 +35,7 @@ typedef struct st_problem {
     st_loss loss;
     double scale;    /* relative error from which soft-l1 turns linear */
     bool start_only; /* the minimum is near the start: look nowhere else */
+    bool rough;      /* a model with kinks: few steps, and where they end counts */
     /* Estimates all rows for one set of parameters. */
     st_status (*evaluate)(void *self, const double *values, double *estimates);
     void *self;

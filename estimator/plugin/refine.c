@@ -7,6 +7,7 @@
 #include "plugin/module.h"
 
 #include "job/files.h"
+#include "steptime/profile.h"
 
 #include <math.h>
 #include <string.h>
@@ -29,6 +30,7 @@ typedef struct refining {
     const st_job *job;
     const st_sheet *sheet;
     const st_refinement *refinement;
+    const st_plugin_module *module;
     const st_plugin_instance *instance;
     st_arena *arena;
     st_provider **providers;
@@ -274,9 +276,115 @@ static bool is_open(const st_sheet *sheet, const char *name, const st_sheet_func
     return *function != NULL ? (*function)->open : cell != NULL && cell->open;
 }
 
+static void close_instance(void *context)
+{
+    st_plugin_close(context);
+}
+
+/* Options of a profile, as far as it has some, then those of the job. */
+static st_status open_with(refining *own, const st_profile_found *found)
+{
+    const st_refinement *refinement = own->refinement;
+    st_plugin_instance *instance = NULL;
+    size_t count = 0;
+    st_plugin_given *given =
+        st_arena_alloc(own->arena, found->count + refinement->option_count + 1, sizeof(*given));
+    if (given == NULL) {
+        return st_out_of_memory(own->errors);
+    }
+    for (size_t i = 0; i < found->count; i++) {
+        given[count++] = (st_plugin_given){.name = found->options[i].name,
+                                           .text = found->options[i].text,
+                                           .name_place = refinement->profile_place,
+                                           .place = refinement->profile_place};
+    }
+    for (size_t i = 0; i < refinement->option_count; i++) {
+        const st_refinement_option *option = &refinement->options[i];
+        given[count++] = (st_plugin_given){.name = option->name,
+                                           .text = option->text,
+                                           .name_place = option->name_place,
+                                           .place = option->place};
+    }
+    st_status status =
+        st_plugin_open(own->module, given, count, refinement->place, &instance, own->errors);
+    if (status != ST_OK) {
+        return status;
+    }
+    if (!st_arena_defer(own->arena, close_instance, instance)) {
+        st_plugin_close(instance);
+        return st_out_of_memory(own->errors);
+    }
+    own->instance = instance;
+    return ST_OK;
+}
+
+static size_t count_of(const refining *own, const char *key)
+{
+    const st_job_value *value = st_job_value_of(own->job, key);
+    bool is_known = value != NULL && value->origin != ST_ORIGIN_NONE && value->number >= 1;
+    return is_known ? (size_t)value->number : 0;
+}
+
+/* What a profile is asked for; everything of the plugin where `collective` is NULL. */
+static st_profile_filter filter_of(const refining *own, const char *collective)
+{
+    size_t nodes = count_of(own, "cluster.nodes");
+    return (st_profile_filter){.name = own->refinement->profile,
+                               .plugin = own->refinement->plugin,
+                               .collective = collective,
+                               .nodes = nodes,
+                               .ranks = nodes * count_of(own, "cluster.gpus_per_node")};
+}
+
+/*
+ * An instance for one provider: with a profile, that has the options which were fitted to that very
+ * collective. One that was not measured goes on with nominal options, which is warned about.
+ */
+static st_status open_for(refining *own, const char *provider, size_t *calibrated)
+{
+    const st_refinement *refinement = own->refinement;
+    st_profile_found found = {.entry = NULL};
+    st_profile_filter filter = filter_of(own, provider);
+    bool is_there = false;
+    if (refinement->profile == NULL) {
+        return own->instance != NULL ? ST_OK : open_with(own, &found);
+    }
+    st_status status = st_profile_has(NULL, &filter, own->arena, &is_there, own->errors);
+    if (status == ST_OK && is_there) {
+        status = st_profile_settings(NULL, &filter, own->arena, &found, own->errors);
+        (*calibrated)++;
+    } else if (status == ST_OK) {
+        (void)st_errors_add(own->errors,
+                            &(st_error){.status = ST_ERR_NAME,
+                                        .severity = ST_SEVERITY_WARNING,
+                                        .place = refinement->profile_place,
+                                        .message = st_errors_text(
+                                            own->errors,
+                                            "profile '%s' has nothing of %s for %s, which "
+                                            "keeps its nominal options",
+                                            refinement->profile, refinement->plugin, provider)});
+    }
+    return status == ST_OK ? open_with(own, &found) : status;
+}
+
+/* A profile that fits no provider of the sheet is the wrong one. */
+static st_status no_profile(const refining *own)
+{
+    return st_errors_add(
+        own->errors,
+        &(st_error){.status = ST_ERR_NAME,
+                    .place = own->refinement->profile_place,
+                    .message = st_errors_text(own->errors,
+                                              "profile '%s' is for none of the collectives that "
+                                              "plugin '%s' has in sheet %s",
+                                              own->refinement->profile, own->refinement->plugin,
+                                              st_sheet_name(own->sheet))});
+}
+
 static st_status bind_all(refining *own)
 {
-    const st_plugin_module *module = st_plugin_module_of(own->instance);
+    const st_plugin_module *module = own->module;
+    size_t calibrated = 0;
     st_status status = ST_OK;
     bool fits = false;
     for (size_t i = 0; i < module->shown.provider_count; i++) {
@@ -287,9 +395,16 @@ static st_status bind_all(refining *own)
         }
         fits = true;
         if (!is_taken(own, name)) {
-            st_status bound = bind(own, i, function);
+            st_status bound = open_for(own, name, &calibrated);
+            if (bound != ST_OK) {
+                return bound; /* the next one would say the same */
+            }
+            bound = bind(own, i, function);
             status = status == ST_OK ? bound : status;
         }
+    }
+    if (status == ST_OK && fits && own->refinement->profile != NULL && calibrated == 0) {
+        status = no_profile(own);
     }
     if (!fits) {
         status = st_errors_add(own->errors,
@@ -307,41 +422,11 @@ static st_status bind_all(refining *own)
     return status;
 }
 
-static void close_instance(void *context)
+static st_status load_plugin(refining *own)
 {
-    st_plugin_close(context);
-}
-
-static st_status open_plugin(refining *own)
-{
-    const st_refinement *refinement = own->refinement;
-    const st_plugin_module *module = NULL;
-    st_plugin_instance *instance = NULL;
-    st_status status = st_plugin_load(own->paths, refinement->plugin, refinement->place, own->arena,
-                                      &module, own->errors);
-    st_plugin_given *given =
-        st_arena_alloc(own->arena, refinement->option_count + 1, sizeof(*given));
-    if (status != ST_OK || given == NULL) {
-        return status != ST_OK ? status : st_out_of_memory(own->errors);
-    }
-    for (size_t i = 0; i < refinement->option_count; i++) {
-        const st_refinement_option *option = &refinement->options[i];
-        given[i] = (st_plugin_given){.name = option->name,
-                                     .text = option->text,
-                                     .name_place = option->name_place,
-                                     .place = option->place};
-    }
-    status = st_plugin_open(module, given, refinement->option_count, refinement->place, &instance,
-                            own->errors);
-    if (status != ST_OK) {
-        return status;
-    }
-    if (!st_arena_defer(own->arena, close_instance, instance)) {
-        st_plugin_close(instance);
-        return st_out_of_memory(own->errors);
-    }
-    own->instance = instance;
-    return ST_OK;
+    own->instance = NULL;
+    return st_plugin_load(own->paths, own->refinement->plugin, own->refinement->place, own->arena,
+                          &own->module, own->errors);
 }
 
 st_status st_plugins_refine(const st_paths *paths, const st_job *job, const st_sheet *sheet,
@@ -353,7 +438,7 @@ st_status st_plugins_refine(const st_paths *paths, const st_job *job, const st_s
     st_status status = ST_OK;
     for (size_t i = 0; i < count; i++) {
         own.refinement = &refinements[i];
-        st_status bound = open_plugin(&own);
+        st_status bound = load_plugin(&own);
         if (bound == ST_OK) {
             bound = bind_all(&own);
         }

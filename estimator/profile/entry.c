@@ -188,8 +188,9 @@ static st_status no_entry(const st_profile *entries, size_t count, const st_prof
                                              .found = has});
 }
 
-static st_status choose(st_profiles *profiles, const st_profile_filter *filter, st_arena *arena,
-                        const st_profile **entry, st_errors *errors)
+/* Without `must`, NULL where the plugin's options are for other collectives. */
+static st_status choose(st_profiles *profiles, const st_profile_filter *filter, bool must,
+                        st_arena *arena, const st_profile **entry, st_errors *errors)
 {
     st_profile_filter all = {
         .name = filter->name, .kind = ST_PROFILE_OPTIONS, .plugin = filter->plugin};
@@ -214,7 +215,7 @@ static st_status choose(st_profiles *profiles, const st_profile_filter *filter, 
         return status;
     }
     *entry = nearest(entries, count, filter);
-    return *entry != NULL ? ST_OK : no_entry(entries, count, filter, errors);
+    return *entry != NULL || !must ? ST_OK : no_entry(entries, count, filter, errors);
 }
 
 st_status st_profile_settings(const char *file, const st_profile_filter *filter, st_arena *arena,
@@ -225,11 +226,25 @@ st_status st_profile_settings(const char *file, const st_profile_filter *filter,
     st_status status = st_profiles_open(file, ST_PROFILES_READ, &profiles, errors);
     if (status != ST_OK)
         return status;
-    status = choose(profiles, filter, arena, &own.entry, errors);
+    status = choose(profiles, filter, true, arena, &own.entry, errors);
     if (status == ST_OK && own.entry != NULL)
         status = st_profile_options(own.entry, arena, &own.options, &own.count, errors);
     if (status == ST_OK)
         *found = own;
+    st_profiles_close(profiles);
+    return status;
+}
+
+st_status st_profile_has(const char *file, const st_profile_filter *filter, st_arena *arena,
+                         bool *has, st_errors *errors)
+{
+    st_profiles *profiles = NULL;
+    const st_profile *entry = NULL;
+    st_status status = st_profiles_open(file, ST_PROFILES_READ, &profiles, errors);
+    if (status == ST_OK)
+        status = choose(profiles, filter, false, arena, &entry, errors);
+    if (status == ST_OK)
+        *has = entry != NULL;
     st_profiles_close(profiles);
     return status;
 }

@@ -137,6 +137,11 @@ ST_API st_status st_profile_settings(const char *file, const st_profile_filter *
                                      st_arena *arena, st_profile_found *found,
                                      st_errors *errors) ST_NODISCARD;
 
+/* Whether st_profile_settings would find options. A profile that does not exist, or has nothing for
+ * the plugin, is a fault. */
+ST_API st_status st_profile_has(const char *file, const st_profile_filter *filter, st_arena *arena,
+                                bool *has, st_errors *errors) ST_NODISCARD;
+
 /* Entries as a JSON text that st_profiles_import reads back. */
 ST_API void st_profiles_export(const st_profile *entries, size_t count, st_buffer *buffer);
 

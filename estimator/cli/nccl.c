@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Measured collectives on the command line; see nccl.h. */
+#include "cli/nccl.h"
+
+#include "job/files.h"
+#include "steptime/profile.h"
+
+#include <string.h>
+
+static const char default_plugin[] = "nccl-whitebox";
+
+/* ---- tables ---- */
+
+static st_status make_request(cli_run *run, st_nccl_request *request)
+{
+    bool in_place = cli_is_given(run, CLI_IN_PLACE);
+    bool out_of_place = cli_is_given(run, CLI_OUT_OF_PLACE);
+    if (in_place && out_of_place)
+        return cli_wrong_use(run, "--in-place and --out-of-place exclude each other", NULL);
+    *request = (st_nccl_request){.collective = cli_value(run, CLI_COLLECTIVE),
+                                 .buffers = in_place       ? ST_NCCL_IN_PLACE
+                                            : out_of_place ? ST_NCCL_OUT_OF_PLACE
+                                                           : ST_NCCL_ANY};
+    st_status status = cli_count(run, CLI_RANKS, &request->ranks);
+    return status == ST_OK ? cli_count(run, CLI_NODES, &request->nodes) : status;
+}
+
+static st_status read_file(cli_nccl *own, const st_nccl_request *request, const char *file)
+{
+    cli_run *run = own->run;
+    st_source source = {0};
+    st_nccl_table *tables = NULL;
+    size_t count = 0;
+    st_status status = st_file_read_foreign(file, (st_place){0}, run->arena, &source, run->errors);
+    if (status != ST_OK)
+        return status;
+    st_nccl_input input = {source.file, source.text, source.length};
+    status = st_nccl_read(request, &input, run->arena, &tables, &count, run->errors);
+    if (status != ST_OK)
+        return status;
+    const st_nccl_table **grown = st_arena_grow(run->arena, own->tables, sizeof *grown,
+                                                own->table_count + count, &own->table_capacity);
+    if (grown == NULL)
+        return ST_ERR_MEMORY;
+    own->tables = grown;
+    for (size_t i = 0; i < count; i++)
+        own->tables[own->table_count++] = &tables[i];
+    return ST_OK;
+}
+
+st_status cli_nccl_read(cli_nccl *own, const char *const *files, size_t count)
+{
+    st_nccl_request request;
+    st_status status = make_request(own->run, &request);
+    if (status != ST_OK)
+        return status;
+    for (size_t i = 0; i < count; i++) {
+        st_status read = read_file(own, &request, files[i]);
+        status = status == ST_OK ? read : status;
+    }
+    return status;
+}
+
+/* ---- plugin and profile ---- */
+
+static st_status read_options(cli_nccl *own)
+{
+    cli_run *run = own->run;
+    const char *const *texts = NULL;
+    size_t count = 0;
+    st_status status = cli_values(run, CLI_OPTION, &texts, &count);
+    own->given = st_arena_alloc(run->arena, count + 1, sizeof *own->given);
+    if (status == ST_OK && own->given == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < count && status == ST_OK; i++) {
+        const char *sign = strchr(texts[i], '=');
+        if (sign == NULL || sign == texts[i])
+            return cli_wrong_use(run, st_errors_text(run->errors, "no option in '%s'", texts[i]),
+                                 "write --option NAME=VALUE");
+        own->given[i] = (st_plugin_given){
+            .name = st_arena_copy(run->arena, texts[i], (size_t)(sign - texts[i])),
+            .text = sign + 1,
+            .name_place = {.file = "--option"},
+            .place = {.file = "--option"}};
+        if (own->given[i].name == NULL)
+            return ST_ERR_MEMORY;
+    }
+    own->given_count = count;
+    return status;
+}
+
+/* The one plugin that the profile has options for. */
+static st_status plugin_of_profile(cli_nccl *own)
+{
+    cli_run *run = own->run;
+    st_profiles *profiles = NULL;
+    const st_profile *entries = NULL;
+    size_t count = 0;
+    st_profile_filter filter = {.name = own->profile, .kind = ST_PROFILE_OPTIONS};
+    st_status status =
+        st_profiles_open(cli_value(run, CLI_DB), ST_PROFILES_READ, &profiles, run->errors);
+    if (status != ST_OK)
+        return status;
+    status = st_profiles_find(profiles, &filter, run->arena, &entries, &count, run->errors);
+    if (status == ST_OK && count == 0)
+        status = st_profiles_unknown(profiles, own->profile, run->errors);
+    st_profiles_close(profiles);
+    for (size_t i = 0; i < count && status == ST_OK; i++)
+        if (strcmp(entries[i].plugin, entries[0].plugin) != 0)
+            return cli_wrong_use(run,
+                                 st_errors_text(run->errors,
+                                                "profile '%s' is of several plugins: %s, %s",
+                                                own->profile, entries[0].plugin, entries[i].plugin),
+                                 "choose one with --refine");
+    if (status == ST_OK)
+        own->plugin = entries[0].plugin;
+    return status;
+}
+
+static st_status choose_plugin(cli_nccl *own)
+{
+    own->plugin = cli_value(own->run, CLI_REFINE);
+    own->profile = cli_value(own->run, CLI_PROFILE);
+    if (own->plugin == NULL && own->profile != NULL)
+        return plugin_of_profile(own);
+    own->plugin = own->plugin != NULL ? own->plugin : default_plugin;
+    return ST_OK;
+}
+
+/* The options of the profile for a table, then those of the command line. */
+static st_status add_profile(cli_nccl *own, const st_nccl_table *table, st_nccl_source *source)
+{
+    cli_run *run = own->run;
+    st_profile_found found = {0};
+    st_profile_filter filter = {.name = own->profile,
+                                .plugin = own->plugin,
+                                .collective = table->collective,
+                                .ranks = table->ranks,
+                                .nodes = table->nodes};
+    if (own->profile == NULL)
+        return ST_OK;
+    st_status status =
+        st_profile_settings(cli_value(run, CLI_DB), &filter, run->arena, &found, run->errors);
+    if (status != ST_OK)
+        return status;
+    st_plugin_given *given =
+        st_arena_alloc(run->arena, found.count + own->given_count + 1, sizeof *given);
+    const char *place = st_arena_printf(run->arena, "profile '%s'", own->profile);
+    if (given == NULL || place == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < found.count; i++)
+        given[i] = (st_plugin_given){.name = found.options[i].name,
+                                     .text = found.options[i].text,
+                                     .name_place = {.file = place},
+                                     .place = {.file = place}};
+    if (own->given_count > 0)
+        memcpy(given + found.count, own->given, own->given_count * sizeof *given);
+    source->given = given;
+    source->given_count = found.count + own->given_count;
+    return ST_OK;
+}
+
+/* ---- fits ---- */
+
+static st_status run_fit(cli_nccl *own, st_nccl_fit *fit)
+{
+    cli_run *run = own->run;
+    st_nccl_source source = {.paths = own->paths,
+                             .plugin = own->plugin,
+                             .given = own->given,
+                             .given_count = own->given_count,
+                             .cluster = cli_value(run, CLI_CLUSTER)};
+    st_status status = cli_values(run, CLI_SET, &source.sets, &source.set_count);
+    if (status == ST_OK)
+        status = add_profile(own, fit->tables[0], &source);
+    if (status == ST_OK)
+        status = st_nccl_model_load(&source, fit->tables, fit->table_count, run->arena, &fit->model,
+                                    run->errors);
+    return status == ST_OK ? st_nccl_fit_run(fit, run->arena, run->errors) : status;
+}
+
+/* Sorts tables by collective, in the order in which these came first; fits are pieces of that. */
+static st_status divide(cli_nccl *own, bool each)
+{
+    cli_run *run = own->run;
+    const st_nccl_table **sorted = st_arena_alloc(run->arena, own->table_count + 1, sizeof *sorted);
+    bool *done = st_arena_alloc(run->arena, own->table_count + 1, sizeof *done);
+    own->fits = st_arena_alloc(run->arena, own->table_count + 1, sizeof *own->fits);
+    if (sorted == NULL || done == NULL || own->fits == NULL)
+        return ST_ERR_MEMORY;
+    size_t next = 0;
+    for (size_t i = 0; i < own->table_count; i++) {
+        if (done[i])
+            continue;
+        st_nccl_fit *fit = &own->fits[own->fit_count++];
+        *fit = (st_nccl_fit){.tables = sorted + next, .plugin = own->plugin};
+        for (size_t k = i; k < own->table_count; k++) {
+            bool same = k == i || (!each && strcmp(own->tables[k]->collective,
+                                                   own->tables[i]->collective) == 0);
+            if (done[k] || !same)
+                continue;
+            done[k] = true;
+            sorted[next++] = own->tables[k];
+            fit->table_count++;
+        }
+    }
+    return ST_OK;
+}
+
+st_status cli_nccl_run(cli_nccl *own, bool wants_fit, bool each)
+{
+    st_status status = choose_plugin(own);
+    if (status == ST_OK)
+        status = read_options(own);
+    if (status == ST_OK)
+        status = divide(own, each || !wants_fit);
+    for (size_t i = 0; i < own->fit_count && status == ST_OK; i++) {
+        own->fits[i].wants_fit = wants_fit;
+        status = run_fit(own, &own->fits[i]);
+    }
+    return status;
+}
+
+void cli_nccl_write(const cli_nccl *own)
+{
+    cli_run *run = own->run;
+    st_paint paint = cli_paint(run);
+    st_nccl_report report = {.fits = own->fits,
+                             .count = own->fit_count,
+                             .profile = own->profile,
+                             .details = cli_is_given(run, CLI_ALL)};
+    if (cli_is_given(run, CLI_JSON))
+        st_nccl_report_json(&report, run->arena, &run->result);
+    else if (cli_is_given(run, CLI_CSV))
+        st_nccl_report_csv(&report, &run->result);
+    else
+        st_nccl_report_text(&report, &paint, run->arena, &run->result);
+}
+
+static st_status list_files(cli_run *run, const char ***files, size_t *count)
+{
+    const char *const *given = NULL;
+    st_status status = cli_values(run, CLI_NCCL, &given, count);
+    if (status != ST_OK)
+        return status;
+    *files = st_arena_alloc(run->arena, *count + run->argument_count + 1, sizeof **files);
+    if (*files == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < *count; i++)
+        (*files)[i] = given[i];
+    for (size_t i = 0; i < run->argument_count; i++)
+        (*files)[(*count)++] = run->arguments[i];
+    return ST_OK;
+}
+
+int cli_nccl_validate(cli_run *run)
+{
+    cli_nccl own = {.run = run};
+    const char **files = NULL;
+    size_t count = 0;
+    st_status status = cli_is_given(run, CLI_TABLE)
+                           ? cli_wrong_use(run, "--nccl and --table exclude each other", NULL)
+                           : cli_paths(run, &own.paths);
+    if (status == ST_OK)
+        status = list_files(run, &files, &count);
+    if (status == ST_OK)
+        status = cli_nccl_read(&own, files, count);
+    if (status == ST_OK)
+        status = cli_nccl_run(&own, false, false);
+    if (status == ST_OK)
+        cli_nccl_write(&own);
+    int code = cli_exit_code(run, status);
+    st_paths_destroy(own.paths);
+    return code;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steptime fit nccl */
+#include "cli/nccl.h"
+
+#include "report/json.h"
+#include "steptime/profile.h"
+
+#include <string.h>
+
+static const cli_option options[] = {
+    CLI_NCCL_MODEL_ROWS,
+    CLI_NCCL_TABLE_ROWS,
+    {CLI_EACH, CLI_FLAG, CLI_WORD_NONE, 0, "each", NULL, NULL,
+     "fit each table alone, instead of all tables of a collective together"},
+    {CLI_SAVE, CLI_ONE, CLI_WORD_NONE, 0, "save", "NAME", NULL,
+     "store the options as a profile of this name, in place of what it had for the same tables"},
+    CLI_ROW_DB,
+    {CLI_ALL, CLI_FLAG, CLI_WORD_NONE, 0, "all", NULL, NULL, "show every row"},
+    CLI_ROW_SET,
+    CLI_ROW_JSON,
+    CLI_ROW_CSV,
+    CLI_ROW_PATH,
+    CLI_ROW_OUTPUT,
+    CLI_ROW_COLOR,
+    CLI_ROW_END,
+};
+
+static const cli_example examples[] = {
+    {"steptime fit nccl all_reduce.log --save my-cluster",
+     "options of nccl-whitebox from one log of nccl-tests"},
+    {"steptime fit nccl nodes-2.log nodes-4.log nodes-8.log", "one set for all sizes of a cluster"},
+    {"steptime fit nccl tables/*.csv --each --refine three-lines --csv",
+     "each table alone, for a program"},
+    {NULL, NULL},
+};
+
+/* ---- saving ---- */
+
+static void write_provenance(const cli_nccl *own, const st_nccl_fit *fit, st_buffer *buffer)
+{
+    st_json json = {.buffer = buffer};
+    st_buffer files = {0};
+    char date[16];
+    size_t left_out = 0;
+    for (size_t i = 0; i < fit->table_count; i++) {
+        st_buffer_printf(&files, "%s%s:%d", i > 0 ? ", " : "", fit->tables[i]->file,
+                         fit->tables[i]->line);
+        left_out += fit->tables[i]->left_out;
+    }
+    cli_today(date);
+    st_json_open_line(&json, NULL, '{');
+    st_json_text(&json, "date", date);
+    st_json_text(&json, "steptime", STEPTIME_VERSION);
+    st_json_text(&json, "plugin", own->plugin);
+    st_json_text(&json, "tables", files.data != NULL ? files.data : "");
+    st_json_text(&json, "gpu", fit->tables[0]->gpu);
+    st_json_text(&json, "buffers",
+                 fit->tables[0]->buffers == ST_NCCL_IN_PLACE ? "in-place" : "out-of-place");
+    st_json_count(&json, "rows", fit->model.point_count - fit->refused);
+    st_json_count(&json, "left_out", left_out + fit->refused);
+    for (size_t range = 1; range < ST_NCCL_RANGES; range++)
+        for (st_nccl_kind kind = ST_NCCL_FITTED; kind < ST_NCCL_KINDS; kind++) {
+            st_error_summary summary;
+            char key[80];
+            if (st_nccl_fit_errors(fit, kind, range, SIZE_MAX, &summary) != ST_OK)
+                buffer->failed = true;
+            else if (summary.count > 0 &&
+                     snprintf(key, sizeof key, "%s_error_%s", st_nccl_kind_key(kind),
+                              st_nccl_ranges[range].key) > 0)
+                st_json_number(&json, key, summary.mean_absolute);
+        }
+    st_json_close(&json, '}');
+    buffer->failed = buffer->failed || files.failed;
+    st_buffer_free(&files);
+}
+
+/* What was given, then what was fitted. */
+static st_status write_payload(const cli_nccl *own, const st_nccl_fit *fit, st_buffer *buffer)
+{
+    st_arena *arena = own->run->arena;
+    size_t most = own->given_count + fit->model.varied_count;
+    st_profile_option *values = st_arena_alloc(arena, most + 1, sizeof *values);
+    size_t count = 0;
+    if (values == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < own->given_count; i++) {
+        bool again = false;
+        for (size_t k = i + 1; k < own->given_count; k++)
+            again = again || strcmp(own->given[k].name, own->given[i].name) == 0;
+        for (size_t k = 0; k < fit->model.varied_count; k++)
+            again = again || strcmp(fit->model.varied[k].name, own->given[i].name) == 0;
+        if (!again)
+            values[count++] = (st_profile_option){own->given[i].name, own->given[i].text};
+    }
+    for (size_t i = 0; i < fit->model.varied_count; i++) {
+        char text[ST_QUANTITY_TEXT];
+        st_quantity_format(fit->values[i], &fit->model.varied[i].unit, ST_STYLE_EXACT, text,
+                           sizeof text);
+        values[count++] = (st_profile_option){fit->model.varied[i].name,
+                                              st_arena_copy(arena, text, strlen(text))};
+        if (values[count - 1].text == NULL)
+            return ST_ERR_MEMORY;
+    }
+    st_profile_write_options(values, count, buffer);
+    return ST_OK;
+}
+
+static const char *keep(const cli_nccl *own, st_buffer *buffer)
+{
+    const char *text =
+        buffer->failed ? NULL : st_arena_copy(own->run->arena, buffer->data, buffer->length);
+    st_buffer_free(buffer);
+    return text;
+}
+
+static st_status make_entry(const cli_nccl *own, const st_nccl_fit *fit, st_profile *entry)
+{
+    const char *cluster = cli_value(own->run, CLI_CLUSTER);
+    const st_nccl_table *table = fit->tables[0];
+    st_buffer payload = {0};
+    st_buffer provenance = {0};
+    bool same = true;
+    for (size_t i = 1; i < fit->table_count; i++)
+        same =
+            same && fit->tables[i]->ranks == table->ranks && fit->tables[i]->nodes == table->nodes;
+    st_status status = write_payload(own, fit, &payload);
+    write_provenance(own, fit, &provenance);
+    const char *payload_text = keep(own, &payload);
+    const char *provenance_text = keep(own, &provenance);
+    if (status != ST_OK || payload_text == NULL || provenance_text == NULL)
+        return ST_ERR_MEMORY;
+    *entry = (st_profile){.name = cli_value(own->run, CLI_SAVE),
+                          .kind = ST_PROFILE_OPTIONS,
+                          .plugin = own->plugin,
+                          .cluster = cluster != NULL ? cluster : "",
+                          .fabric = table->fabric,
+                          .nccl = table->version,
+                          .collective = table->collective,
+                          .ranks = same ? table->ranks : 0,
+                          .nodes = same ? table->nodes : 0,
+                          .payload = payload_text,
+                          .payload_bytes = strlen(payload_text),
+                          .provenance = provenance_text};
+    return ST_OK;
+}
+
+/* Two runs of the same would replace each other. */
+static st_status check_twice(const cli_nccl *own, const st_profile *entries)
+{
+    for (size_t i = 0; i < own->fit_count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(entries[i].collective, entries[k].collective) == 0 &&
+                strcmp(entries[i].nccl, entries[k].nccl) == 0 &&
+                strcmp(entries[i].fabric, entries[k].fabric) == 0 &&
+                entries[i].ranks == entries[k].ranks && entries[i].nodes == entries[k].nodes)
+                return cli_wrong_use(
+                    own->run,
+                    st_errors_text(own->run->errors,
+                                   "two tables of %s on %zu ranks and %zu nodes would be one entry",
+                                   entries[i].collective, entries[i].ranks, entries[i].nodes),
+                    "leave --each out, or save them under different names");
+    return ST_OK;
+}
+
+static st_status save(const cli_nccl *own)
+{
+    cli_run *run = own->run;
+    st_profiles *profiles = NULL;
+    st_profile *entries = st_arena_alloc(run->arena, own->fit_count + 1, sizeof *entries);
+    st_status status = entries != NULL ? ST_OK : ST_ERR_MEMORY;
+    for (size_t i = 0; i < own->fit_count && status == ST_OK; i++)
+        status = make_entry(own, &own->fits[i], &entries[i]);
+    if (status == ST_OK)
+        status = check_twice(own, entries);
+    if (status == ST_OK)
+        status =
+            st_profiles_open(cli_value(run, CLI_DB), ST_PROFILES_WRITE, &profiles, run->errors);
+    if (status == ST_OK)
+        status = st_profiles_put(profiles, entries, own->fit_count, true, run->errors);
+    st_profiles_close(profiles);
+    return status;
+}
+
+static int run_fit_nccl(cli_run *run)
+{
+    cli_nccl own = {.run = run};
+    st_status status = cli_paths(run, &own.paths);
+    if (status == ST_OK)
+        status = cli_nccl_read(&own, run->arguments, run->argument_count);
+    if (status == ST_OK)
+        status = cli_nccl_run(&own, true, cli_is_given(run, CLI_EACH));
+    if (status == ST_OK && cli_is_given(run, CLI_SAVE))
+        status = save(&own);
+    if (status == ST_OK)
+        cli_nccl_write(&own);
+    int code = cli_exit_code(run, status);
+    st_paths_destroy(own.paths);
+    return code;
+}
+
+const cli_verb cli_verb_fit_nccl = {
+    .name = "fit nccl",
+    .arguments = "LOG...",
+    .minimum = 1,
+    .maximum = SIZE_MAX,
+    .words = {CLI_WORD_FILE, CLI_WORD_FILE},
+    .summary = "calibrate a model of collectives to output of nccl-tests",
+    .doc =
+        "Reads what nccl-tests prints (text behind any launcher, JSON of -J, or CSV) and moves the "
+        "calibrated options of a plugin until its times come nearest to the measured ones, by "
+        "least squares on the logarithm with a loss that forgives outliers. Shows the options and, "
+        "by range of sizes, how far off the plugin is: as it comes, fitted, and for each size and "
+        "each number of ranks fitted to the others.\n\n"
+        "With --save the options become a profile: 'steptime validate --nccl FILE --profile NAME' "
+        "compares other tables with it, and a job uses it with 'refine: {plugin: PLUGIN, profile: "
+        "NAME}'. docs/profiles.md says more. LOG may be - for standard input.",
+    .examples = examples,
+    .options = options,
+    .run = run_fit_nccl,
+};
