@@ -7,6 +7,7 @@
 #include "plugin/module.h"
 
 #include "job/files.h"
+#include "steptime/profile.h"
 
 #include <math.h>
 #include <string.h>
@@ -101,27 +102,29 @@ static const st_sheet_function *find_function(const st_sheet *sheet, const char 
     return NULL;
 }
 
-/* The name by which the sheet has an argument; NULL where it has not. */
-static const char *name_in_sheet(const refining *own, const st_sheet_function *function,
-                                 const char *name)
+/* Finds the name by which the sheet has an argument; false where it has not. */
+static bool find_in_sheet(const refining *own, const st_sheet_function *function, const char *name,
+                          const char **found)
 {
     size_t count = 0;
+    *found = name;
     const st_sheet_input *inputs = st_sheet_inputs(own->sheet, &count);
     for (size_t i = 0; function != NULL && i < function->argument_count; i++) {
         if (strcmp(function->arguments[i].name, name) == 0) {
-            return name;
+            return true;
         }
     }
     if (st_sheet_find_cell(own->sheet, name) != NULL ||
         st_sheet_find_input(own->sheet, name) != NULL) {
-        return name;
+        return true;
     }
     for (size_t i = 0; strchr(name, '.') != NULL && i < count; i++) {
         if (strcmp(inputs[i].from, name) == 0) {
-            return inputs[i].name;
+            *found = inputs[i].name;
+            return true;
         }
     }
-    return NULL;
+    return false;
 }
 
 /* A key's number and dimension; false where it has none. */
@@ -185,10 +188,10 @@ static st_status tie_argument(const refining *own, const st_module_provider *fro
 {
     const st_plugin_argument *argument = &from->arguments[index];
     *result = (tie){.column = SIZE_MAX};
-    *name = name_in_sheet(own, function, argument->name);
-    if (*name != NULL) {
+    if (find_in_sheet(own, function, argument->name, name)) {
         return ST_OK;
     }
+    *name = NULL;
     st_status status =
         tie_to_job(own, &from->shown, argument->name, &from->argument_units[index], result);
     if (status != ST_OK || result->constant != NULL ||
@@ -312,6 +315,56 @@ static void close_instance(void *context)
     st_plugin_close(context);
 }
 
+/* Faults of the profile are told at the place where the job names it. */
+static st_status read_profile(const refining *own, st_profile_found *found)
+{
+    const st_refinement *refinement = own->refinement;
+    const st_profile_filter filter = {.name = refinement->profile, .plugin = refinement->plugin};
+    st_errors *errors = st_errors_create();
+    if (errors == NULL) {
+        return st_out_of_memory(own->errors);
+    }
+    st_status status = st_profile_settings(NULL, &filter, own->arena, found, errors);
+    for (size_t i = 0; i < st_errors_size(errors); i++) {
+        st_error error = *st_errors_at(errors, i);
+        error.place = error.place.file == NULL ? refinement->profile_place : error.place;
+        (void)st_errors_add(own->errors, &error);
+    }
+    st_errors_destroy(errors);
+    return status;
+}
+
+/* Those of the profile, and then the job's own, which win. */
+static st_status gather_settings(const refining *own, const st_plugin_given **settings,
+                                 size_t *count)
+{
+    const st_refinement *refinement = own->refinement;
+    st_profile_found profile = {0};
+    st_status status = refinement->profile == NULL ? ST_OK : read_profile(own, &profile);
+    size_t from_profile = profile.count;
+    st_plugin_given *given =
+        st_arena_alloc(own->arena, from_profile + refinement->option_count + 1, sizeof(*given));
+    if (status != ST_OK || given == NULL) {
+        return status != ST_OK ? status : st_out_of_memory(own->errors);
+    }
+    for (size_t i = 0; i < from_profile; i++) {
+        given[i] = (st_plugin_given){.name = profile.options[i].name,
+                                     .text = profile.options[i].text,
+                                     .name_place = refinement->profile_place,
+                                     .place = refinement->profile_place};
+    }
+    for (size_t i = 0; i < refinement->option_count; i++) {
+        const st_refinement_option *option = &refinement->options[i];
+        given[from_profile + i] = (st_plugin_given){.name = option->name,
+                                                    .text = option->text,
+                                                    .name_place = option->name_place,
+                                                    .place = option->place};
+    }
+    *settings = given;
+    *count = from_profile + refinement->option_count;
+    return ST_OK;
+}
+
 static st_status open_plugin(refining *own)
 {
     const st_refinement *refinement = own->refinement;
@@ -319,20 +372,15 @@ static st_status open_plugin(refining *own)
     st_plugin_instance *instance = NULL;
     st_status status = st_plugin_load(own->paths, refinement->plugin, refinement->place, own->arena,
                                       &module, own->errors);
-    st_plugin_given *given =
-        st_arena_alloc(own->arena, refinement->option_count + 1, sizeof(*given));
-    if (status != ST_OK || given == NULL) {
-        return status != ST_OK ? status : st_out_of_memory(own->errors);
+    const st_plugin_given *given = NULL;
+    size_t count = 0;
+    if (status == ST_OK) {
+        status = gather_settings(own, &given, &count);
     }
-    for (size_t i = 0; i < refinement->option_count; i++) {
-        const st_refinement_option *option = &refinement->options[i];
-        given[i] = (st_plugin_given){.name = option->name,
-                                     .text = option->text,
-                                     .name_place = option->name_place,
-                                     .place = option->place};
+    if (status != ST_OK) {
+        return status;
     }
-    status = st_plugin_open(module, given, refinement->option_count, refinement->place, &instance,
-                            own->errors);
+    status = st_plugin_open(module, given, count, refinement->place, &instance, own->errors);
     if (status != ST_OK) {
         return status;
     }
@@ -344,15 +392,17 @@ static st_status open_plugin(refining *own)
     return ST_OK;
 }
 
-st_status st_plugins_refine(const st_paths *paths, const st_job *job, const st_sheet *sheet,
-                            const st_refinement *refinements, size_t count, st_arena *arena,
-                            const st_provider *const **providers, size_t *provider_count,
-                            st_errors *errors)
+st_status st_plugins_refine(const st_refine_request *request, st_arena *arena,
+                            const st_provider *const **providers, size_t *count, st_errors *errors)
 {
-    refining own = {.paths = paths, .job = job, .sheet = sheet, .arena = arena, .errors = errors};
+    refining own = {.paths = request->paths,
+                    .job = request->job,
+                    .sheet = request->sheet,
+                    .arena = arena,
+                    .errors = errors};
     st_status status = ST_OK;
-    for (size_t i = 0; i < count; i++) {
-        own.refinement = &refinements[i];
+    for (size_t i = 0; i < request->count; i++) {
+        own.refinement = &request->refinements[i];
         st_status bound = open_plugin(&own);
         if (bound == ST_OK) {
             bound = bind_all(&own);
@@ -360,6 +410,6 @@ st_status st_plugins_refine(const st_paths *paths, const st_job *job, const st_s
         status = status == ST_OK ? bound : status;
     }
     *providers = (const st_provider *const *)own.providers;
-    *provider_count = own.count;
+    *count = own.count;
     return status;
 }
