@@ -105,8 +105,7 @@ static st_status write_file(const project *own, size_t index)
 /* Takes away what was written of a project that failed; errors change nothing. */
 static void remove_all(const project *own)
 {
-    const char *folders[] = {"plugins/" TEMPLATE, "plugins", "tests", "include/steptime",
-                             "include"};
+    const char *folders[] = {"plugins/template", "plugins", "tests", "include/steptime", "include"};
     for (size_t i = 0; i < FILES; i++) {
         const char *target = renamed(own, files[i].target);
         const char *path =
