@@ -59,6 +59,7 @@ typedef enum cli_option_id {
     CLI_DETAIL,
     CLI_EACH,
     CLI_FIXED,
+    CLI_DIR,
     CLI_FORMAT,
     CLI_GPU,
     CLI_GPUS,
@@ -66,6 +67,7 @@ typedef enum cli_option_id {
     CLI_HAVE,
     CLI_IN_PLACE,
     CLI_JSON,
+    CLI_LIMIT,
     CLI_LOSS,
     CLI_MINIMISE,
     CLI_NCCL,
@@ -295,6 +297,10 @@ extern const cli_verb cli_verb_timeline;
 extern const cli_verb cli_verb_search;
 extern const cli_verb cli_verb_scale;
 extern const cli_verb cli_verb_sweep;
+extern const cli_verb cli_verb_plugin_list;
+extern const cli_verb cli_verb_plugin_info;
+extern const cli_verb cli_verb_plugin_check;
+extern const cli_verb cli_verb_plugin_new;
 extern const cli_verb cli_verb_traffic;
 extern const cli_verb cli_verb_compare;
 extern const cli_verb cli_verb_import_hf;

@@ -133,7 +133,8 @@ static bool is_typed(const st_error *error)
         return true;
     if (error->place.file == NULL)
         return error->status == ST_ERR_NAME;
-    return strncmp(error->place.file, "--", 2) == 0;
+    /* A plugin that was asked for and cannot be used is a faulty file. */
+    return strncmp(error->place.file, "--", 2) == 0 && error->status != ST_ERR_PROVIDER;
 }
 
 int cli_exit_code(const cli_run *run, st_status status)

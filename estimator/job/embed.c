@@ -34,9 +34,16 @@ typedef struct pattern {
 } pattern;
 
 static const pattern rules[] = {
-    {"formulas", ".yaml", NULL, 0, 0},        {"formulas", NULL, "references.bib", 0, 0},
-    {"configs", ".yaml", NULL, 1, 4},         {"validation", NULL, "cases.yaml", 1, 1},
-    {"validation", NULL, "table.yaml", 1, 1}, {"validation", ".csv", NULL, 1, 1},
+    {"formulas", ".yaml", NULL, 0, 0},
+    {"formulas", NULL, "references.bib", 0, 0},
+    {"configs", ".yaml", NULL, 1, 4},
+    {"validation", NULL, "cases.yaml", 1, 1},
+    {"validation", NULL, "table.yaml", 1, 1},
+    {"validation", ".csv", NULL, 1, 1},
+    {"plugins/template", ".c", NULL, 0, 3},
+    {"plugins/template", ".build", NULL, 0, 3},
+    {"plugins/template", ".md", NULL, 0, 0},
+    {"estimator/include/steptime", NULL, "plugin.h", 0, 0},
 };
 
 typedef struct text {

@@ -29,7 +29,20 @@ typedef struct st_shown {
     const char *section; /* "" where no section shows it */
     const st_type *type;
     double value; /* base units */
+    bool refined; /* plugins change it; from what, if the sheet can do without them: */
+    double formula_value;
 } st_shown;
+
+/* A cell that plugins have a part in. */
+typedef struct st_refined_cell {
+    const char *name;
+    const char *doc;
+    const st_type *type;
+    double value;
+    double formula_value;  /* without plugins; NaN where the sheet cannot do without */
+    const char *providers; /* "nccl-whitebox for all_reduce" */
+    const char *refusal;   /* why the formula stands in for one; "" normally */
+} st_refined_cell;
 
 typedef struct st_estimate {
     const st_job *job;
@@ -43,6 +56,8 @@ typedef struct st_estimate {
     const st_program *program;
     st_shown *shown; /* the program's outputs */
     size_t shown_count;
+    st_refined_cell *refined; /* see refined.h */
+    size_t refined_count;
     const double *checks;            /* one per check of the sheet */
     const struct st_effect *effects; /* one per input; NULL: not asked for, see effects.h */
 } st_estimate;

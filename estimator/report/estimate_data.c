@@ -5,6 +5,9 @@
 #include "report/csv.h"
 #include "report/effects.h"
 #include "report/json.h"
+#include "report/refined.h"
+
+#include <string.h>
 
 static void write_job(const st_estimate *estimate, st_json *json)
 {
@@ -53,6 +56,8 @@ static void write_cells(const st_estimate *estimate, st_json *json)
         st_json_text(json, "name", shown->name);
         st_json_value(json, "value", shown->type, shown->value);
         st_json_unit(json, "unit", shown->type);
+        if (estimate->plugin_count > 0)
+            st_json_value(json, "formula_value", shown->type, shown->formula_value);
         st_json_text(json, "doc", shown->doc);
         st_json_text_or_null(json, "cite", shown->cite);
         st_json_text_or_null(json, "section", shown->section);
@@ -122,6 +127,7 @@ void st_estimate_write_json(const st_estimate *estimate, const st_errors *errors
     write_job(estimate, &json);
     write_inputs(estimate, "inputs", false, &json);
     write_cells(estimate, &json);
+    st_refined_write_json(estimate, &json);
     write_effects(estimate, &json);
     write_inputs(estimate, "assumptions", true, &json);
     write_checks(estimate, &json);
@@ -129,16 +135,30 @@ void st_estimate_write_json(const st_estimate *estimate, const st_errors *errors
     st_json_close(&json, '}');
 }
 
+/* Who changes a cell: the plugins that have a part in it, "" where it only follows others. */
+static const char *providers_of(const st_estimate *estimate, const char *cell)
+{
+    for (size_t i = 0; i < estimate->refined_count; i++)
+        if (strcmp(estimate->refined[i].name, cell) == 0)
+            return estimate->refined[i].providers;
+    return "";
+}
+
+/* Two columns more where plugins refine. */
 void st_estimate_write_csv(const st_estimate *estimate, st_buffer *buffer)
 {
-    st_buffer_text(buffer, "section,cell,value,unit,meaning,citation\n");
+    bool plugins = estimate->plugin_count > 0;
+    st_buffer_printf(buffer, "section,cell,value,unit,meaning,citation%s\n",
+                     plugins ? ",formula_value,provider" : "");
     for (size_t i = 0; i < estimate->shown_count; i++) {
         const st_shown *shown = &estimate->shown[i];
         char value[ST_QUANTITY_TEXT];
+        char formula[ST_QUANTITY_TEXT];
         st_exact_text(shown->type, shown->value, value, sizeof value);
-        const char *const fields[] = {shown->section, shown->name,
-                                      value,          st_type_unit_text(shown->type),
-                                      shown->doc,     shown->cite};
-        st_csv_row(fields, sizeof fields / sizeof fields[0], buffer);
+        st_exact_text(shown->type, shown->formula_value, formula, sizeof formula);
+        const char *const fields[] = {
+            shown->section, shown->name, value,   st_type_unit_text(shown->type),
+            shown->doc,     shown->cite, formula, providers_of(estimate, shown->name)};
+        st_csv_row(fields, plugins ? 8 : 6, buffer);
     }
 }

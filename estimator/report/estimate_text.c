@@ -8,6 +8,7 @@
 #include "report/effects.h"
 #include "report/groups.h"
 #include "report/json.h"
+#include "report/refined.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -266,6 +267,7 @@ void st_estimate_write_text(const st_estimate *estimate, const st_errors *errors
     }
     write_header(estimate, paint, buffer);
     add_sections(estimate, sections);
+    st_refined_add_rows(estimate, arena, sections);
     add_effects(estimate, sections, sorted);
     bool none = true;
     size_t left_out = add_assumptions(estimate, assumptions, &none, &buffer->failed);

@@ -34,6 +34,30 @@ static void write_origin(const st_estimate *estimate, const char *name, st_json 
     }
 }
 
+/* What a provider says about its value, and why it refuses; nothing without a provider. */
+static void write_terms(const st_explanation *step, st_json *json)
+{
+    if (step->provider[0] == '\0')
+        return;
+    st_json_text_or_null(json, "refusal", step->refusal);
+    st_json_open(json, "terms", '[');
+    for (size_t i = 0; i < step->term_count; i++) {
+        const st_provider_term *term = &step->terms[i];
+        const st_type type = {.kind = ST_TYPE_NUMBER, .unit = term->unit};
+        st_json_open_line(json, NULL, '{');
+        st_json_text(json, "name", term->name);
+        if (term->text != NULL)
+            st_json_text(json, "text", term->text);
+        else
+            st_json_value(json, "value", &type, term->value);
+        st_json_unit(json, "unit", &type);
+        st_json_bool(json, "part", term->part);
+        st_json_text_or_null(json, "doc", term->doc);
+        st_json_close(json, '}');
+    }
+    st_json_close(json, ']');
+}
+
 static void write_step(const st_estimate *estimate, const st_explanation *step, const char *key,
                        st_json *json)
 {
@@ -50,6 +74,7 @@ static void write_step(const st_estimate *estimate, const st_explanation *step, 
         st_json_text_or_null(json, "formula", step->formula);
         st_json_text_or_null(json, "numbers", step->numbers);
         st_json_text_or_null(json, "provider", step->provider);
+        write_terms(step, json);
         st_json_value(json, "formula_value", &step->type, step->formula_value);
         st_json_place(json, "place", step->place);
         st_json_bool(json, "shown_before", step->shown_before);

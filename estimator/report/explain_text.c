@@ -222,8 +222,9 @@ static void write_result(const explain_writer *writer, const st_explanation *ste
     }
     st_buffer_text(writer->buffer, "= ");
     write_value(writer, step, step->value);
-    st_buffer_printf(writer->buffer, " by %s%s\n", step->provider,
-                     step->formula[0] != '\0' ? ", in place of the formula" : "");
+    st_buffer_printf(
+        writer->buffer, " by %s%s\n", step->refusal[0] != '\0' ? "the formula" : step->provider,
+        step->formula[0] != '\0' && step->refusal[0] == '\0' ? ", in place of the formula" : "");
 }
 
 /* The equals signs of all lines stand below each other. */
@@ -249,6 +250,36 @@ static void write_formula(const explain_writer *writer, const st_explanation *st
     st_buffer_free(&left);
 }
 
+/* What the provider says about its value; a '+' marks the parts that sum to it. */
+static void write_terms(const explain_writer *writer, const st_explanation *step, size_t indent)
+{
+    static const st_table_column columns[] = {
+        {0}, {.ink = ST_INK_NAME}, {.joined = true}, {.elastic = true}};
+    st_table *table = st_table_create(writer->arena, columns, 4);
+    if (table == NULL) {
+        writer->buffer->failed = true;
+        return;
+    }
+    if (step->refusal[0] != '\0') {
+        write_indent(writer, indent);
+        st_buffer_printf(writer->buffer, "%s refuses: %s; the formula stands\n", step->provider,
+                         step->refusal);
+    }
+    for (size_t i = 0; i < step->term_count; i++) {
+        const st_provider_term *term = &step->terms[i];
+        char value[ST_QUANTITY_TEXT + 2] = "= ";
+        if (term->text == NULL)
+            st_quantity_format(term->value, &term->unit, ST_STYLE_SCALED, value + 2,
+                               sizeof value - 2);
+        else
+            (void)snprintf(value + 2, sizeof value - 2, "%s", term->text);
+        const char *const fields[] = {term->part ? "+" : "", term->name, value, term->doc};
+        st_table_row(table, fields);
+    }
+    if (step->term_count > 0)
+        st_table_write(table, writer->paint, indent, writer->buffer);
+}
+
 static void write_operand_inputs(const explain_writer *writer, const st_explanation *step,
                                  size_t indent)
 {
@@ -266,6 +297,7 @@ static void write_step(const explain_writer *writer, const st_explanation *step,
         *mark = true;
     write_title(writer, step, indent - STEP_INDENT);
     write_formula(writer, step, indent);
+    write_terms(writer, step, indent);
     if (step->cut) {
         write_indent(writer, indent);
         st_paint_text(writer->paint, ST_INK_FAINT, "(a larger --depth shows more)", writer->buffer);

@@ -141,15 +141,16 @@ static void blame_expr(st_session *session, const st_expr *expr, st_culprit *cul
 /* "the provider refuses or gives no usable value: ranks beyond 4096", as far as it says so. */
 static const char *refusal_of(st_session *session, const st_culprit *culprit, st_errors *errors)
 {
-    static const char bare[] = "the provider refuses or gives no usable value";
-    st_provider_account account;
-    if (culprit->called != NULL && culprit->arguments == NULL) {
-        return bare;
+    st_provider_account account = {0};
+    if (culprit->called == NULL || culprit->arguments != NULL) {
+        (void)st_session_ask(session, culprit->called, culprit->provider, culprit->arguments,
+                             &account);
     }
-    (void)st_session_ask(session, culprit->called, culprit->provider, culprit->arguments, &account);
-    return account.refusal == NULL ? bare
-                                   : st_errors_text(errors, "provider '%s' refuses: %s",
-                                                    culprit->provider->source, account.refusal);
+    return account.refusal == NULL
+               ? st_errors_text(errors, "provider '%s' refuses or gives no usable value",
+                                culprit->provider->source)
+               : st_errors_text(errors, "provider '%s' refuses: %s", culprit->provider->source,
+                                account.refusal);
 }
 
 static const char *reason_of(st_session *session, const st_culprit *culprit, st_errors *errors)

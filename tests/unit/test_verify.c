@@ -344,13 +344,14 @@ static void refusing_providers_are_named(void **state)
     cell.name = "U";
     const st_provider *providers[] = {&ring, &cell, NULL};
     shelf *own = *state;
-    assert_string_equal(verify(own, ST_ERR_PROVIDER, compile_for(own, text, NULL, providers), row),
-                        "main:14:24: error: cell 'T' has no value: the provider refuses or gives "
-                        "no usable value in "
-                        "'ring(V + V)' with V = 2.385 MB; formula: 2*ring(V + V)\n"
-                        "main:15:33: error: cell 'U' has no value: the provider refuses or gives "
-                        "no usable value in "
-                        "'V/C' with V = 2.385 MB, C = 12.5 GB/s; formula: V/C\n");
+    assert_string_equal(
+        verify(own, ST_ERR_PROVIDER, compile_for(own, text, NULL, providers), row),
+        "main:14:24: error: cell 'T' has no value: provider 'bench' refuses or gives "
+        "no usable value in "
+        "'ring(V + V)' with V = 2.385 MB; formula: 2*ring(V + V)\n"
+        "main:15:33: error: cell 'U' has no value: provider 'bench' refuses or gives "
+        "no usable value in "
+        "'V/C' with V = 2.385 MB, C = 12.5 GB/s; formula: V/C\n");
 }
 
 #define SHELF_TEST(test) cmocka_unit_test_setup_teardown(test, make_shelf, drop_shelf)

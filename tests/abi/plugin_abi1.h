@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Plugins: everything that a plugin needs, in one header that includes nothing of steptime.
+ *
+ * A plugin is a shared object that exports one function, st_plugin_describe, which returns a
+ * constant descriptor: what the plugin is, which options it takes, and which providers it offers. A
+ * provider is a named function from quantities to a quantity, each with a unit; it evaluates a
+ * whole block of rows in one call. It replaces an open function or an open cell of a sheet, or
+ * gives a function that a sheet declares its only meaning.
+ *
+ * Numbers cross this border in base units: byte, flop, second, joule, dollar and their products;
+ * counts are pure numbers. The units written in a descriptor are what reports show, and what the
+ * host checks against the sheet before anything runs.
+ *
+ * Growth: every structure begins with its size. A host reads no further than the plugin's size says
+ * and takes what lies behind as zero; new members come at the end only, and arrays are arrays of
+ * pointers. A host keeps running plugins of every older ABI number.
+ *
+ * Threads: st_plugin_describe, open and close are called by one thread at a time. evaluate and
+ * explain may be called by several threads at once, also for one instance. The host's functions may
+ * be called from any thread, but only from inside a call of the plugin.
+ *
+ * Compiles as C99 and later and as C++.
+ */
+#ifndef STEPTIME_PLUGIN_H
+#define STEPTIME_PLUGIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ST_PLUGIN_ABI 1u
+
+#if defined(_WIN32)
+#define ST_PLUGIN_EXPORT __declspec(dllexport)
+#else
+#define ST_PLUGIN_EXPORT __attribute__((visibility("default")))
+#endif
+
+/* What open, evaluate and explain return; anything else counts as ST_PLUGIN_FAILED. */
+#define ST_PLUGIN_OK     0
+#define ST_PLUGIN_FAILED 1
+
+/* ---- what the host lends ---- */
+
+#define ST_PLUGIN_LOG_INFO    0
+#define ST_PLUGIN_LOG_WARNING 1
+
+/* The value of one option. */
+typedef struct st_plugin_setting {
+    const char *name;
+    double number;    /* a number: base units; a choice: its index; a text: 0 */
+    const char *text; /* as the user wrote it, or the default; never NULL */
+    int given;        /* not 0: the job, a profile or the command line gave it */
+} st_plugin_setting;
+
+typedef struct st_plugin_host {
+    uint32_t struct_size;
+    uint32_t abi;  /* the newest number that the host knows */
+    void *context; /* first argument of the host's functions */
+    void (*log)(void *context, int level, const char *message);
+    /* Why the call that is about to return ST_PLUGIN_FAILED fails: one line, lower case. The first
+     * one of a call counts. */
+    void (*error)(void *context, const char *message);
+    void *(*allocate)(void *context, size_t size_bytes); /* NULL: no memory */
+    void (*release)(void *context, void *memory);
+    const char *directory; /* the folder of the plugin's file and of its data */
+    /* One for each option of the descriptor, in its order, checked against its limits. */
+    const st_plugin_setting *const *settings;
+    size_t setting_count;
+} st_plugin_host;
+
+/* ---- what the plugin offers ---- */
+
+#define ST_PLUGIN_NUMBER 0u /* a number with a unit */
+#define ST_PLUGIN_CHOICE 1u /* one of `choices` */
+#define ST_PLUGIN_TEXT   2u /* free text: a file in the plugin's folder, a table */
+
+#define ST_PLUGIN_CALIBRATED 1u /* a number that `steptime fit` may adjust to measurements */
+
+typedef struct st_plugin_option {
+    uint32_t struct_size;
+    uint32_t kind;
+    uint32_t flags;
+    const char *name;
+    const char *unit;         /* of a number, "" for a pure one */
+    const char *choices;      /* of a choice, separated by blanks */
+    const char *default_text; /* as a user would write it, with the unit: "4.5 us" */
+    double minimum;           /* of a number, inclusive, in base units */
+    double maximum;
+    const char *doc; /* one line */
+    const char *cite;
+} st_plugin_option;
+
+#define ST_PLUGIN_OPTIONAL 1u /* where the sheet has nothing of the name, the column is NULL */
+
+/*
+ * What a provider reads. A name without a dot is an argument of the function it replaces, else a
+ * cell or an input of the sheet; a name with dots is a key of the job, "cluster.gpus_per_node".
+ */
+typedef struct st_plugin_argument {
+    uint32_t struct_size;
+    uint32_t flags;
+    const char *name;
+    const char *unit; /* any unit of the right dimension; "" for a pure number */
+    const char *doc;
+} st_plugin_argument;
+
+#define ST_PLUGIN_PART 1u /* adds to the value: the parts of an explanation sum to it */
+
+/* One line of an explanation. */
+typedef struct st_plugin_term {
+    uint32_t struct_size;
+    uint32_t flags;
+    const char *name;
+    const char *unit; /* how to show `value` */
+    double value;     /* base units */
+    const char *text; /* shown instead of a value, NULL: none */
+    const char *doc;
+} st_plugin_term;
+
+/* Where an explanation goes; texts are copied. */
+typedef struct st_plugin_sink {
+    uint32_t struct_size;
+    void *context;
+    void (*term)(void *context, const st_plugin_term *term);
+} st_plugin_sink;
+
+/* Time of a collective: zero for one rank, not falling with the bytes; `plugin check` tests it. */
+#define ST_PLUGIN_COLLECTIVE 1u
+
+typedef struct st_plugin_provider {
+    uint32_t struct_size;
+    uint32_t flags;
+    const char *name; /* of the function or cell */
+    const char *unit; /* of the value */
+    const char *doc;
+    const char *cite;
+    const st_plugin_argument *const *arguments;
+    size_t argument_count;
+    /*
+     * columns[i][row] is argument i, NULL for an optional argument that the sheet lacks. A row that
+     * lies outside of what the model knows gets NaN: it is refused, and the job says what then.
+     * Rows do not influence each other.
+     */
+    int (*evaluate)(void *instance, size_t rows, const double *const *columns, double *values);
+    /*
+     * May be NULL. The terms of one row (columns[i][0]); those marked ST_PLUGIN_PART sum to the
+     * value. For a refused row: host->error with the reason, and ST_PLUGIN_FAILED.
+     */
+    int (*explain)(void *instance, const double *const *columns, const st_plugin_sink *sink);
+} st_plugin_provider;
+
+typedef struct st_plugin {
+    uint32_t struct_size;
+    uint32_t abi;        /* ST_PLUGIN_ABI of the header that the plugin was compiled with */
+    const char *id;      /* lower case letters, digits and '-'; the name that jobs use */
+    const char *version; /* "1.2.0" */
+    const char *licence; /* SPDX */
+    const char *summary; /* one line */
+    const st_plugin_option *const *options;
+    size_t option_count;
+    const st_plugin_provider *const *providers;
+    size_t provider_count;
+    /* May be NULL: no instance. *instance is passed on to evaluate, explain and close. `host` and
+     * all that it points to live until close has returned. */
+    int (*open)(const st_plugin_host *host, void **instance);
+    void (*close)(void *instance); /* may be NULL */
+} st_plugin;
+
+/* The one function that a plugin exports. Does nothing but return the address of a constant. */
+typedef const st_plugin *(*st_plugin_describe_function)(void);
+#define ST_PLUGIN_SYMBOL "st_plugin_describe"
+ST_PLUGIN_EXPORT const st_plugin *st_plugin_describe(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

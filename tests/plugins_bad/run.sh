@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# What becomes of plugins with a fault: in `plugin check`, in `plugin list` and in an estimate.
+#
+#   run.sh STEPTIME FOLDER_OF_MODULES
+set -uo pipefail
+
+program=$(readlink -f -- "$1")
+built=$(readlink -f -- "$2")
+work=$(mktemp -d)
+trap 'rm -rf -- "$work"' EXIT
+count=0
+failed=0
+cd -- "$work" || exit 1
+
+for file in "$built"/bad-*.so; do
+    name=$(basename -- "$file" .so)
+    mkdir -p -- "root/plugins/$name"
+    cp -- "$file" "root/plugins/$name/"
+done
+mkdir -p root/plugins/bad-text root/plugins/bad-folder/bad-folder.so root/plugins/bad-name
+printf 'this is no shared object\n' >root/plugins/bad-text/bad-text.so
+cp -- "$built/bad-good.so" root/plugins/bad-name/bad-name.so
+
+# expect STATUS TEXT COMMAND...: the exit status, and a part of what is printed.
+expect() {
+    local status=$1 text=$2 verdict=ok
+    shift 2
+    "$program" "$@" >out 2>&1 </dev/null
+    local found=$?
+    count=$((count + 1))
+    if [[ $found != "$status" ]] || ! grep -qF -e "$text" out; then
+        verdict='not ok'
+        failed=$((failed + 1))
+    fi
+    printf '%s %d - %s: %s\n' "$verdict" "$count" "$*" "$text"
+    [[ $verdict == ok ]] || sed "s/^/# [$found] /" out
+}
+
+check() {
+    expect 3 "$2" plugin check "./root/plugins/$1/$1.so" --limit 2
+}
+
+expect 0 'pass  a block equals its rows to the bit' plugin check bad-good --path root
+check bad-abi 'it is made for plugin ABI 2385, this steptime knows 1'
+check bad-short 'its descriptor has 24 bytes, at least'
+check bad-symbol 'it does not export st_plugin_describe'
+check bad-text 'it is no shared object (not ELF)'
+check bad-folder 'it is no file'
+check bad-unit "provider 'all_reduce' has an unknown unit 'fortnights'"
+check bad-open 'cannot be opened: the table of links is missing'
+check bad-nan 'all_reduce: refuses every ordinary row'
+check bad-negative 'all_reduce: gives a value that is negative or infinite'
+check bad-falling 'bytes take less time than'
+check bad-crash 'it crashes: signal 6'
+check bad-loop 'it does not end within 2 s'
+check bad-exit 'it ends the process'
+check bad-block 'all_reduce: a row alone differs from the same row in a block'
+check bad-evaluate 'all_reduce: evaluate fails for a block of ordinary rows'
+check bad-sum 'all_reduce: the parts do not sum to the value'
+
+for line in "bad-abi it is made for plugin ABI 2385" 'bad-text it is no shared object' \
+    "bad-name it calls itself 'bad-good'" 'bad-symbol it does not export'; do
+    expect 0 "\"${line%% *}\", \"version\": " plugin list --json --path root
+    expect 0 "${line#* }" plugin list --json --path root
+done
+expect 0 'bad-good' plugin list --path root
+
+job=(estimate llama3-8b-8xh100 --path root --set parallel.tp=2 --set parallel.dp=4)
+expect 0 'bad-good for all_reduce' "${job[@]}" --refine bad-good
+expect 1 'cannot be used: it is made for plugin ABI 2385' "${job[@]}" --refine bad-abi
+expect 1 'cannot be used: it is no shared object (not ELF)' "${job[@]}" --refine bad-text
+expect 1 'cannot be opened: the table of links is missing' "${job[@]}" --refine bad-open
+expect 1 "cell 't_all_reduce_tp' has no value" "${job[@]}" --refine bad-nan
+expect 1 "cell 't_all_reduce_tp' has no value" "${job[@]}" --refine bad-negative
+expect 2 "did you mean 'bad-nan'?" "${job[@]}" --refine bad-man
+expect 2 "plugin 'bad-good' is named twice" "${job[@]}" --refine bad-good --refine bad-good
+expect 0 'sum to' explain llama3-8b-8xh100 t_all_reduce_tp --path root --set parallel.tp=2 \
+    --set parallel.dp=4 --refine bad-sum
+
+cat >job.yaml <<'END'
+cluster: {nic_bandwidth: 3.1 GB/s}
+constants: {ranks: 7, volume: 2.5 MB}
+sheet: ./ring.yaml
+refine: [{plugin: bad-nan, fallback: formula}]
+END
+cat >ring.yaml <<'END'
+sheet: ring
+inputs:
+  n: {from: constants.ranks}
+  V: {from: constants.volume, unit: MB}
+functions:
+  all_reduce: {open: true, args: {size: B, ranks: 1}, unit: us, is: '7.25[us]*ranks'}
+cells:
+  T: {unit: us, is: 'all_reduce(V, n)'}
+END
+expect 0 "cell 'T' keeps its formula for 'all_reduce': provider 'bad-nan' refuses" \
+    estimate ./job.yaml --path root
+
+chmod o+w root/plugins/bad-good
+expect 0 'everybody may write the folder' "${job[@]}" --refine bad-good
+chmod o-w root/plugins/bad-good
+chmod o+w root/plugins/bad-good/bad-good.so
+expect 0 'everybody may write the file' "${job[@]}" --refine bad-good
+
+echo "1..$count"
+((failed == 0))
