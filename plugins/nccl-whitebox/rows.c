@@ -151,5 +151,9 @@ void st_nccl_make_plan(const st_nccl_settings *settings, int collective, const s
     } else {
         st_nccl_tune(plan, &from->machine, &from->choices);
     }
-    st_nccl_calibrate(plan, &settings->factors);
+    if (settings->model == ST_NCCL_NOMINAL) {
+        st_nccl_finish(plan);
+    } else {
+        st_nccl_calibrate(plan, &settings->factors);
+    }
 }
