@@ -71,6 +71,7 @@ typedef struct st_nccl_machine {
     double gpus;      /* GPUs of a machine */
     double links_gbs; /* of a GPU, one direction, as NCCL counts a link */
     double nics_gbs;  /* of the whole machine, one direction, as NCCL counts a NIC */
+    bool reached;     /* the rates are what a group reaches, not what the hardware has */
 } st_nccl_machine;
 
 /* A group of ranks, the same number of them on each of its machines. */
@@ -97,6 +98,7 @@ typedef struct st_nccl_search {
 typedef struct st_nccl_line {
     int algorithm;
     int protocol;
+    int scaled_as; /* the protocol whose factors count */
     double base_us;
     double intra_us;
     double inter_us;

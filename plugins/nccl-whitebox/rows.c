@@ -111,13 +111,16 @@ static const char *read_rates(const st_nccl_settings *settings, const double *va
     }
     machine->link = link_of(settings, rate);
     double share = machine->link == ST_NCCL_PCI ? PCI_SHARE : nvlink_share[machine->arch];
-    machine->links_gbs = 1e-9 * (given(links) ? links * share : bus);
-    if (machine->link == ST_NCCL_PCI && out->group.nodes <= 1.0 && given(bus)) {
+    double inside = given(links) ? links * share : bus;
+    double pooled = bus * machine->gpus / out->group.per_node;
+    machine->reached = out->group.nodes > 1.0 ? !given(nics) : !given(links);
+    if (machine->link == ST_NCCL_PCI && out->group.nodes <= 1.0 && given(bus) && bus < inside) {
         /* Over PCIe the board decides what GPUs reach of each other; a caller may know better. */
-        machine->links_gbs = fmin(machine->links_gbs, 1e-9 * bus);
+        inside = bus;
+        machine->reached = true;
     }
-    machine->nics_gbs =
-        1e-9 * (given(nics) ? nics * NIC_SHARE : bus * machine->gpus / out->group.per_node);
+    machine->links_gbs = 1e-9 * inside;
+    machine->nics_gbs = 1e-9 * (given(nics) ? nics * NIC_SHARE : pooled);
     return NULL;
 }
 
@@ -154,6 +157,10 @@ void st_nccl_make_plan(const st_nccl_settings *settings, int collective, const s
     if (settings->model == ST_NCCL_NOMINAL) {
         st_nccl_finish(plan);
     } else {
-        st_nccl_calibrate(plan, &settings->factors);
+        st_nccl_factors factors = settings->factors;
+        if (from->machine.reached) {
+            factors.small_group = 0.0; /* the rate has it in it */
+        }
+        st_nccl_calibrate(plan, &factors);
     }
 }
