@@ -74,8 +74,8 @@ static const char *read_row(const double *const *columns, size_t row, int collec
     if (isnan(per_node)) {
         per_node = given(gpus) ? fmin(*ranks, gpus) : *ranks;
     }
-    if (collective == SEND_RECV) {
-        per_node = fmin(per_node, *ranks);
+    if (per_node > *ranks) {
+        per_node = *ranks; /* room for more ranks than there are */
     }
     if (!whole(per_node) || fmod(*ranks, per_node) != 0.0) {
         return "the ranks are no multiple of the ranks of a machine";

@@ -63,8 +63,8 @@ static const char *check_group(double ranks, double per_node, double gpus)
     if (!whole(per_node, MOST_RANKS) || !whole(gpus, MOST_RANKS)) {
         return "ranks of a machine and its GPUs have to be whole numbers from 1";
     }
-    if (per_node > gpus || per_node > ranks) {
-        return "a machine cannot hold more ranks of the group than it has GPUs or the group has";
+    if (per_node > gpus) {
+        return "a machine cannot hold more ranks of the group than it has GPUs";
     }
     return fmod(ranks, per_node) == 0.0 ? NULL
                                         : "the ranks are no multiple of the ranks of a machine";
@@ -81,6 +81,8 @@ static const char *read_group(const double *values, int collective, st_nccl_grou
     *gpus = isnan(values[ST_NCCL_GPUS]) ? per_node : values[ST_NCCL_GPUS];
     if (isnan(per_node)) {
         per_node = fmin(ranks, *gpus);
+    } else if (per_node <= *gpus && ranks >= 1.0) {
+        per_node = fmin(per_node, ranks); /* room for more ranks than there are */
     }
     *group = (st_nccl_group){ranks, per_node, ranks / per_node};
     return check_group(ranks, per_node, *gpus);
