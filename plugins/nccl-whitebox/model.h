@@ -50,6 +50,7 @@ typedef struct st_nccl_factors {
     double net_latency; /* further, of hops between machines */
     double net_bandwidth;
     double small_group; /* loss of rate, times 1/ranks */
+    double offset_us;   /* before every kernel */
     double sharpness;   /* exponent of the power mean in place of the minimum; 0:
                            the minimum */
 } st_nccl_factors;

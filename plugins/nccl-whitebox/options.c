@@ -93,6 +93,18 @@ static const st_plugin_option small_group = {
     .doc = "loss of rate, times 1/ranks; prior: sd 0.1",
     .cite = "steptime docs/megatron.md#constants",
 };
+/* Not for a fit: setup_* take it up, each for its protocol. */
+static const st_plugin_option offset = {
+    .struct_size = sizeof(st_plugin_option),
+    .kind = ST_PLUGIN_NUMBER,
+    .name = "offset",
+    .unit = "us",
+    .default_text = "0 us",
+    .minimum = 0.0,
+    .maximum = 0.01,
+    .doc = "time before every kernel, such as the start of a group call",
+    .cite = "steptime plugins/nccl-whitebox/README.md",
+};
 static const st_plugin_option sharpness = {
     .struct_size = sizeof(st_plugin_option),
     .kind = ST_PLUGIN_NUMBER,
@@ -134,6 +146,7 @@ const st_plugin_option *const st_nccl_options[ST_NCCL_OPTION_COUNT] = {
     &net_latency,
     &net_bandwidth,
     &small_group,
+    &offset,
     &sharpness,
 };
 
@@ -182,6 +195,7 @@ static void read_factors(const st_plugin_host *host, st_nccl_factors *factors)
     factors->net_latency = number(host, net_latency.name, 1.0);
     factors->net_bandwidth = number(host, net_bandwidth.name, 1.0);
     factors->small_group = number(host, small_group.name, 0.0);
+    factors->offset_us = 1e6 * number(host, offset.name, 0.0);
     factors->sharpness = number(host, sharpness.name, 0.0);
 }
 

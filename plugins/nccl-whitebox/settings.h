@@ -22,7 +22,7 @@ typedef struct st_nccl_settings {
     st_echo_table table;
 } st_nccl_settings;
 
-#define ST_NCCL_OPTION_COUNT 28
+#define ST_NCCL_OPTION_COUNT 29
 
 extern const st_plugin_option *const st_nccl_options[ST_NCCL_OPTION_COUNT];
 

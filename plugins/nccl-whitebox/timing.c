@@ -40,7 +40,7 @@ void st_nccl_calibrate(st_nccl_plan *plan, const st_nccl_factors *factors)
             latency = factors->nvls_latency;
             rate = factors->nvls_bandwidth;
         }
-        line->base_us *= factors->setup[protocol];
+        line->base_us = line->base_us * factors->setup[protocol] + factors->offset_us;
         line->intra_us *= latency;
         line->inter_us *= latency * factors->net_latency;
         line->rate_gbs *= rate * loss * (across ? factors->net_bandwidth : 1.0);
