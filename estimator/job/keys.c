@@ -187,6 +187,8 @@ static const st_key keys[] = {
      "peak rate of 32-bit products, dense, without TF32"},
     {"cluster.gpu.gemm_efficiency", ST_KEY_NUMBER, NULL, NULL, ABOVE_ZERO, 1, NULL,
      "share of the peak rate that large matrix products reach"},
+    {"cluster.gpu.compute_capability", ST_KEY_NUMBER, NULL, NULL, 1, 100, NULL,
+     "compute capability, which tells the architecture: 8.0 for Ampere, 9.0 for Hopper"},
     {"cluster.gpu.memory", ST_KEY_QUANTITY, "GiB", NULL, POSITIVE, NULL, "memory of a GPU"},
     {"cluster.gpu.memory_bandwidth", ST_KEY_QUANTITY, "GB/s", NULL, POSITIVE, NULL,
      "bandwidth of that memory"},

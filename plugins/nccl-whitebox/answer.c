@@ -86,7 +86,7 @@ static bool fail(const st_plugin_host *host, const char *file, size_t line, cons
 bool st_nccl_load_table(st_nccl_settings *settings)
 {
     const st_plugin_host *host = settings->host;
-    const char *name = host->settings[ST_NCCL_OPTION_TABLE]->text;
+    const char *name = st_nccl_table_name(host);
     char path[4096];
     char text[MOST_TABLE];
     if (strchr(name, '/') || name[0] == '.' || name[0] == '\0') {

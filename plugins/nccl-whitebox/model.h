@@ -50,6 +50,7 @@ typedef struct st_nccl_factors {
     double net_latency; /* further, of hops between machines */
     double net_bandwidth;
     double small_group; /* loss of rate, times 1/ranks */
+    double offset_us;   /* before every kernel */
     double sharpness;   /* exponent of the power mean in place of the minimum; 0:
                            the minimum */
 } st_nccl_factors;
@@ -71,6 +72,7 @@ typedef struct st_nccl_machine {
     double gpus;      /* GPUs of a machine */
     double links_gbs; /* of a GPU, one direction, as NCCL counts a link */
     double nics_gbs;  /* of the whole machine, one direction, as NCCL counts a NIC */
+    bool reached;     /* the rates are what a group reaches, not what the hardware has */
 } st_nccl_machine;
 
 /* A group of ranks, the same number of them on each of its machines. */
@@ -97,6 +99,7 @@ typedef struct st_nccl_search {
 typedef struct st_nccl_line {
     int algorithm;
     int protocol;
+    int scaled_as; /* the protocol whose factors count */
     double base_us;
     double intra_us;
     double inter_us;

@@ -2,18 +2,19 @@
 /* Options of the plugin: what NCCL and the machine are, and factors that measurements adjust. */
 #include "settings.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define TUNING       "NCCL 2.22.3, 2.30.7 src/graph/tuning.cc"
+#include <string.h>
+
+#define TUNING "NCCL 2.22.3, 2.30.7 src/graph/tuning.cc"
 
 #define CHOICE(id, list, first, text)                                                              \
-    static const st_plugin_option id = {.struct_size = sizeof(st_plugin_option),                   \
-                                        .kind = ST_PLUGIN_CHOICE,                                  \
-                                        .name = #id,                                               \
-                                        .unit = "",                                                \
-                                        .choices = (list),                                         \
-                                        .default_text = (first),                                   \
-                                        .doc = (text),                                             \
-                                        .cite = TUNING}
+    const st_plugin_option st_nccl_option_##id = {.struct_size = sizeof(st_plugin_option),         \
+                                                  .kind = ST_PLUGIN_CHOICE,                        \
+                                                  .name = #id,                                     \
+                                                  .unit = "",                                      \
+                                                  .choices = (list),                               \
+                                                  .default_text = (first),                         \
+                                                  .doc = (text),                                   \
+                                                  .cite = TUNING}
 
 /* A number of NCCL's that a fit may multiply; `deviation` is that of its logarithm beforehand. */
 #define FACTOR(id, text, deviation)                                                                \
@@ -43,7 +44,7 @@ CHOICE(nvls, "auto off on", "auto",
 CHOICE(echo_reading, "round operation", "round",
        "what a row of the table of Echo is: times of one round, or of the whole operation");
 
-static const st_plugin_option channels = {
+const st_plugin_option st_nccl_option_channels = {
     .struct_size = sizeof(st_plugin_option),
     .kind = ST_PLUGIN_NUMBER,
     .name = "channels",
@@ -92,6 +93,18 @@ static const st_plugin_option small_group = {
     .doc = "loss of rate, times 1/ranks; prior: sd 0.1",
     .cite = "steptime docs/megatron.md#constants",
 };
+/* Not for a fit: setup_* take it up, each for its protocol. */
+static const st_plugin_option offset = {
+    .struct_size = sizeof(st_plugin_option),
+    .kind = ST_PLUGIN_NUMBER,
+    .name = "offset",
+    .unit = "us",
+    .default_text = "0 us",
+    .minimum = 0.0,
+    .maximum = 0.01,
+    .doc = "time before every kernel, such as the start of a group call",
+    .cite = "steptime plugins/nccl-whitebox/README.md",
+};
 static const st_plugin_option sharpness = {
     .struct_size = sizeof(st_plugin_option),
     .kind = ST_PLUGIN_NUMBER,
@@ -106,16 +119,16 @@ static const st_plugin_option sharpness = {
 };
 
 const st_plugin_option *const st_nccl_options[ST_NCCL_OPTION_COUNT] = {
-    &model,
-    &version,
-    &arch,
-    &link,
-    &cpu,
-    &algorithm,
-    &protocol,
-    &nvls,
-    &echo_reading,
-    &channels,
+    &st_nccl_option_model,
+    &st_nccl_option_version,
+    &st_nccl_option_arch,
+    &st_nccl_option_link,
+    &st_nccl_option_cpu,
+    &st_nccl_option_algorithm,
+    &st_nccl_option_protocol,
+    &st_nccl_option_nvls,
+    &st_nccl_option_echo_reading,
+    &st_nccl_option_channels,
     &echo_table,
     &setup_ll,
     &setup_ll128,
@@ -133,36 +146,74 @@ const st_plugin_option *const st_nccl_options[ST_NCCL_OPTION_COUNT] = {
     &net_latency,
     &net_bandwidth,
     &small_group,
+    &offset,
     &sharpness,
 };
 
-/* Index of the first factor in the list above. */
-#define FIRST_FACTOR 11
+static const st_plugin_setting *setting(const st_plugin_host *host, const char *name)
+{
+    for (size_t i = 0; i < host->setting_count; i++) {
+        if (strcmp(host->settings[i]->name, name) == 0) {
+            return host->settings[i];
+        }
+    }
+    return NULL;
+}
+
+static double number(const st_plugin_host *host, const char *name, double without)
+{
+    const st_plugin_setting *found = setting(host, name);
+    return found ? found->number : without;
+}
+
+/* Place of a choice whose first one is "auto". */
+static int wish(const st_plugin_host *host, const char *name)
+{
+    return (int)number(host, name, 0.0) - 1;
+}
+
+const char *st_nccl_table_name(const st_plugin_host *host)
+{
+    const st_plugin_setting *found = setting(host, echo_table.name);
+    return found ? found->text : echo_table.default_text;
+}
+
+static void read_factors(const st_plugin_host *host, st_nccl_factors *factors)
+{
+    for (int i = 0; i < ST_NCCL_PROTOCOLS; i++) {
+        static const char *const setups[] = {"setup_ll", "setup_ll128", "setup_simple"};
+        static const char *const latencies[] = {"latency_ll", "latency_ll128", "latency_simple"};
+        static const char *const rates[] = {"bandwidth_ll", "bandwidth_ll128", "bandwidth_simple"};
+        factors->setup[i] = number(host, setups[i], 1.0);
+        factors->latency[i] = number(host, latencies[i], 1.0);
+        factors->bandwidth[i] = number(host, rates[i], 1.0);
+    }
+    factors->tree_latency = number(host, tree_latency.name, 1.0);
+    factors->tree_bandwidth = number(host, tree_bandwidth.name, 1.0);
+    factors->nvls_latency = number(host, nvls_latency.name, 1.0);
+    factors->nvls_bandwidth = number(host, nvls_bandwidth.name, 1.0);
+    factors->net_latency = number(host, net_latency.name, 1.0);
+    factors->net_bandwidth = number(host, net_bandwidth.name, 1.0);
+    factors->small_group = number(host, small_group.name, 0.0);
+    factors->offset_us = 1e6 * number(host, offset.name, 0.0);
+    factors->sharpness = number(host, sharpness.name, 0.0);
+}
 
 void st_nccl_read_settings(const st_plugin_host *host, st_nccl_settings *settings)
 {
     static const int nvls_modes[] = {ST_NCCL_ANY, 0, 1};
-    const st_plugin_setting *const *given = host->settings;
-    st_nccl_factors *f = &settings->factors;
-    double *const factors[] = {
-        &f->setup[0],       &f->setup[1],     &f->setup[2],       &f->latency[0],
-        &f->latency[1],     &f->latency[2],   &f->bandwidth[0],   &f->bandwidth[1],
-        &f->bandwidth[2],   &f->tree_latency, &f->tree_bandwidth, &f->nvls_latency,
-        &f->nvls_bandwidth, &f->net_latency,  &f->net_bandwidth,  &f->small_group,
-        &f->sharpness,
-    };
     settings->host = host;
-    settings->model = (int)given[0]->number;
-    settings->choices.version = (int)given[1]->number;
-    settings->arch = (int)given[2]->number - 1;
-    settings->link = (int)given[3]->number - 1;
-    settings->choices.cpu = (int)given[4]->number;
-    settings->choices.algorithm = (int)given[5]->number - 1;
-    settings->choices.protocol = (int)given[6]->number - 1;
-    settings->choices.nvls = nvls_modes[(int)given[7]->number];
-    settings->reading = (int)given[8]->number;
-    settings->choices.channels = given[9]->number;
-    for (size_t i = 0; i < COUNT(factors); i++) {
-        *factors[i] = given[FIRST_FACTOR + i]->number;
-    }
+    settings->model = (int)number(host, "model", ST_NCCL_STRUCTURE);
+    settings->reading = (int)number(host, "echo_reading", ST_ECHO_ROUND);
+    settings->arch = wish(host, "arch");
+    settings->link = wish(host, "link");
+    settings->choices = (st_nccl_choices){
+        .version = (int)number(host, "version", ST_NCCL_2_22),
+        .cpu = (int)number(host, "cpu", ST_NCCL_INTEL),
+        .nvls = nvls_modes[(int)number(host, "nvls", 0.0)],
+        .algorithm = wish(host, "algorithm"),
+        .protocol = wish(host, "protocol"),
+        .channels = number(host, "channels", 0.0),
+    };
+    read_factors(host, &settings->factors);
 }

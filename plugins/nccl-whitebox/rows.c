@@ -63,8 +63,8 @@ static const char *check_group(double ranks, double per_node, double gpus)
     if (!whole(per_node, MOST_RANKS) || !whole(gpus, MOST_RANKS)) {
         return "ranks of a machine and its GPUs have to be whole numbers from 1";
     }
-    if (per_node > gpus || per_node > ranks) {
-        return "a machine cannot hold more ranks of the group than it has GPUs or the group has";
+    if (per_node > gpus) {
+        return "a machine cannot hold more ranks of the group than it has GPUs";
     }
     return fmod(ranks, per_node) == 0.0 ? NULL
                                         : "the ranks are no multiple of the ranks of a machine";
@@ -81,6 +81,8 @@ static const char *read_group(const double *values, int collective, st_nccl_grou
     *gpus = isnan(values[ST_NCCL_GPUS]) ? per_node : values[ST_NCCL_GPUS];
     if (isnan(per_node)) {
         per_node = fmin(ranks, *gpus);
+    } else if (per_node <= *gpus && ranks >= 1.0) {
+        per_node = fmin(per_node, ranks); /* room for more ranks than there are */
     }
     *group = (st_nccl_group){ranks, per_node, ranks / per_node};
     return check_group(ranks, per_node, *gpus);
@@ -111,13 +113,16 @@ static const char *read_rates(const st_nccl_settings *settings, const double *va
     }
     machine->link = link_of(settings, rate);
     double share = machine->link == ST_NCCL_PCI ? PCI_SHARE : nvlink_share[machine->arch];
-    machine->links_gbs = 1e-9 * (given(links) ? links * share : bus);
-    if (machine->link == ST_NCCL_PCI && out->group.nodes <= 1.0 && given(bus)) {
+    double inside = given(links) ? links * share : bus;
+    double pooled = bus * machine->gpus / out->group.per_node;
+    machine->reached = out->group.nodes > 1.0 ? !given(nics) : !given(links);
+    if (machine->link == ST_NCCL_PCI && out->group.nodes <= 1.0 && given(bus) && bus < inside) {
         /* Over PCIe the board decides what GPUs reach of each other; a caller may know better. */
-        machine->links_gbs = fmin(machine->links_gbs, 1e-9 * bus);
+        inside = bus;
+        machine->reached = true;
     }
-    machine->nics_gbs =
-        1e-9 * (given(nics) ? nics * NIC_SHARE : bus * machine->gpus / out->group.per_node);
+    machine->links_gbs = 1e-9 * inside;
+    machine->nics_gbs = 1e-9 * (given(nics) ? nics * NIC_SHARE : pooled);
     return NULL;
 }
 
@@ -151,5 +156,13 @@ void st_nccl_make_plan(const st_nccl_settings *settings, int collective, const s
     } else {
         st_nccl_tune(plan, &from->machine, &from->choices);
     }
-    st_nccl_calibrate(plan, &settings->factors);
+    if (settings->model == ST_NCCL_NOMINAL) {
+        st_nccl_finish(plan);
+    } else {
+        st_nccl_factors factors = settings->factors;
+        if (from->machine.reached) {
+            factors.small_group = 0.0; /* the rate has it in it */
+        }
+        st_nccl_calibrate(plan, &factors);
+    }
 }

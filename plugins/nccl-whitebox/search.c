@@ -43,7 +43,7 @@ static void search_inside(st_nccl_search *found, const st_nccl_machine *machine)
     double total = machine->links_gbs;
     double rate = machine->link == ST_NCCL_NVLINK ? usual_gbs[machine->arch] : total;
     if (machine->link == ST_NCCL_PCI || total < rate) {
-        found->intra_gbs = rung(ladder, count, total);
+        found->intra_gbs = machine->reached ? total : rung(ladder, count, total);
         found->channels = 1.0;
         return;
     }
@@ -74,7 +74,7 @@ static void search_across(st_nccl_search *found, const st_nccl_machine *machine,
         limit = fmin(limit, machine->links_gbs / fmax(1.0, nics - 1.0));
     }
     found->channels = nics;
-    found->inter_gbs = rung(ladder, count, limit * (1.0 + 1e-9));
+    found->inter_gbs = machine->reached ? limit : rung(ladder, count, limit * (1.0 + 1e-9));
     found->intra_gbs = found->inter_gbs;
 }
 

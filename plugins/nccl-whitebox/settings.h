@@ -8,7 +8,8 @@
 
 #include <steptime/plugin.h>
 
-enum { ST_NCCL_STRUCTURE, ST_NCCL_ECHO };
+/* ST_NCCL_NOMINAL: as NCCL predicts it, no factors. */
+enum { ST_NCCL_STRUCTURE, ST_NCCL_ECHO, ST_NCCL_NOMINAL };
 
 typedef struct st_nccl_settings {
     const st_plugin_host *host;
@@ -21,13 +22,26 @@ typedef struct st_nccl_settings {
     st_echo_table table;
 } st_nccl_settings;
 
-#define ST_NCCL_OPTION_TABLE 10
-#define ST_NCCL_OPTION_COUNT 28
+#define ST_NCCL_OPTION_COUNT 29
 
 extern const st_plugin_option *const st_nccl_options[ST_NCCL_OPTION_COUNT];
 
-/* What the host's settings say; the table of Echo is not read. */
+/* Those that say what NCCL and the machine are. */
+extern const st_plugin_option st_nccl_option_version;
+extern const st_plugin_option st_nccl_option_arch;
+extern const st_plugin_option st_nccl_option_link;
+extern const st_plugin_option st_nccl_option_cpu;
+extern const st_plugin_option st_nccl_option_algorithm;
+extern const st_plugin_option st_nccl_option_protocol;
+extern const st_plugin_option st_nccl_option_nvls;
+extern const st_plugin_option st_nccl_option_channels;
+
+/* What the host's settings say, and the defaults of those that it lacks; the table of Echo is not
+ * read. */
 void st_nccl_read_settings(const st_plugin_host *host, st_nccl_settings *settings);
+
+/* Name of the file with the table of Echo. */
+const char *st_nccl_table_name(const st_plugin_host *host);
 
 /* Columns of every provider, in this order. */
 enum {

@@ -30,7 +30,7 @@ void st_nccl_calibrate(st_nccl_plan *plan, const st_nccl_factors *factors)
     double loss = 1.0 - factors->small_group / plan->group.ranks;
     for (size_t i = 0; i < plan->count; i++) {
         st_nccl_line *line = &plan->lines[i];
-        int protocol = line->protocol;
+        int protocol = line->scaled_as;
         double latency = factors->latency[protocol];
         double rate = factors->bandwidth[protocol];
         if (line->algorithm == ST_NCCL_TREE) {
@@ -40,7 +40,7 @@ void st_nccl_calibrate(st_nccl_plan *plan, const st_nccl_factors *factors)
             latency = factors->nvls_latency;
             rate = factors->nvls_bandwidth;
         }
-        line->base_us *= factors->setup[protocol];
+        line->base_us = line->base_us * factors->setup[protocol] + factors->offset_us;
         line->intra_us *= latency;
         line->inter_us *= latency * factors->net_latency;
         line->rate_gbs *= rate * loss * (across ? factors->net_bandwidth : 1.0);

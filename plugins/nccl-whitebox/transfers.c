@@ -9,6 +9,21 @@
 
 #include <math.h>
 
+/*
+ * Simple twice: with whole chunks, and with the smaller ones that NCCL cuts messages of medium size
+ * into; transfers have no LL128, so its factors adjust the latter. Base latencies as of rings.
+ */
+static const struct {
+    int protocol;
+    int scaled_as;
+    double base_us;
+    double share; /* of the rate */
+} kinds[] = {
+    {ST_NCCL_SIMPLE, ST_NCCL_SIMPLE, 14.0, 1.0},
+    {ST_NCCL_SIMPLE, ST_NCCL_LL128, 8.4, 0.75},
+    {ST_NCCL_LL, ST_NCCL_LL, 6.6, 0.5},
+};
+
 /* Bytes over the time that they take at the narrowest place, both directions busy. */
 static double exchange_gbs(const st_nccl_plan *plan, const st_nccl_machine *machine)
 {
@@ -33,22 +48,23 @@ void st_nccl_tune_transfers(st_nccl_plan *plan, const st_nccl_machine *machine,
     if (pair) {
         rate = across ? machine->nics_gbs / machine->gpus : machine->links_gbs;
     }
+    const double(*hops)[5][ST_NCCL_PROTOCOLS] = st_nccl_hop_us[choices->version];
     plan->count = 0;
-    for (int protocol = ST_NCCL_LL; protocol <= ST_NCCL_SIMPLE; protocol++) {
-        if (protocol == ST_NCCL_LL128 ||
-            (choices->protocol != ST_NCCL_ANY && choices->protocol != protocol)) {
-            continue; /* transfers between two ranks have no LL128 */
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        int protocol = kinds[i].protocol;
+        if (choices->protocol != ST_NCCL_ANY && choices->protocol != protocol) {
+            continue;
         }
-        const double(*hops)[5][ST_NCCL_PROTOCOLS] = st_nccl_hop_us[choices->version];
         /* Eight peers are served at a time. */
         plan->lines[plan->count++] = (st_nccl_line){
             .algorithm = ST_NCCL_P2P,
             .protocol = protocol,
-            .base_us = st_nccl_base_us[choices->version][ST_NCCL_RING][protocol],
+            .scaled_as = kinds[i].scaled_as,
+            .base_us = kinds[i].base_us,
             .intra_us = ceil(near / 8.0) * hops[machine->link][ST_NCCL_RING][protocol],
             .inter_us = ceil(far / 8.0) * hops[ST_NCCL_NET][ST_NCCL_RING][protocol],
             .plateau = 1.0,
-            .rate_gbs = protocol == ST_NCCL_LL ? 0.5 * rate : rate,
+            .rate_gbs = kinds[i].share * rate,
         };
     }
 }

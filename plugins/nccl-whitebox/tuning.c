@@ -256,7 +256,8 @@ void st_nccl_tune(st_nccl_plan *plan, const st_nccl_machine *machine,
                 continue;
             }
             st_nccl_line *line = &plan->lines[plan->count++];
-            *line = (st_nccl_line){.algorithm = algorithm, .protocol = protocol};
+            *line =
+                (st_nccl_line){.algorithm = algorithm, .protocol = protocol, .scaled_as = protocol};
             latency(&s, line);
             plateau(&s, line);
             line->rate_gbs = rate(&s, algorithm, protocol);

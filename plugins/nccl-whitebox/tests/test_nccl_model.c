@@ -109,7 +109,7 @@ static void lines_that_a_machine_lacks(void **state)
 {
     (void)state;
     st_nccl_choices choices = plain_choices(ST_NCCL_INTEL, 1);
-    st_nccl_machine pci = {ST_NCCL_AMPERE, ST_NCCL_PCI, 8.0, 12.0, 12.0};
+    st_nccl_machine pci = {ST_NCCL_AMPERE, ST_NCCL_PCI, 8.0, 12.0, 12.0, false};
     st_nccl_plan plan = nominal_plan(&pci, 1, 4, ST_NCCL_ALL_REDUCE, &choices);
     assert_null(find_line(&plan, ST_NCCL_RING, ST_NCCL_LL128));
     assert_non_null(find_line(&plan, ST_NCCL_RING, ST_NCCL_LL));
@@ -171,8 +171,18 @@ static void time_grows_with_the_bytes(void **state)
 {
     (void)state;
     static const st_nccl_machine *const machines[] = {&a100, &h800, &h100, &v100};
-    st_nccl_factors factors = {
-        {1.3, 0.7, 1.9}, {0.6, 2.1, 1.4}, {0.8, 1.3, 0.9}, 0.9, 1.1, 1.2, 0.8, 1.7, 0.6, 0.3, 12.0};
+    st_nccl_factors factors = {{1.3, 0.7, 1.9},
+                               {0.6, 2.1, 1.4},
+                               {0.8, 1.3, 0.9},
+                               0.9,
+                               1.1,
+                               1.2,
+                               0.8,
+                               1.7,
+                               0.6,
+                               0.3,
+                               0.7,
+                               12.0};
     for (size_t i = 0; i < 4 * COUNT(machines) * ST_NCCL_COLLECTIVES; i++) {
         st_nccl_choices choices = plain_choices((int)i % 3, (int)i % 2);
         choices.version = (int)i % 2;
@@ -199,7 +209,7 @@ static void factors_scale_their_parts(void **state)
     st_nccl_plan plan = nominal_plan(&a100, 2, 8, ST_NCCL_ALL_REDUCE, &choices);
     st_nccl_line tree = *find_line(&plan, ST_NCCL_TREE, ST_NCCL_LL128);
     st_nccl_factors factors = {{1, 1.3, 1}, {1, 0.7, 1}, {1, 1.7, 1}, 1.9,  2.3, 1,
-                               1,           0.6,         0.4,         0.32, 32};
+                               1,           0.6,         0.4,         0.32, 0.0, 32};
     st_nccl_calibrate(&plan, &factors);
     const st_nccl_line *line = find_line(&plan, ST_NCCL_TREE, ST_NCCL_LL128);
     assert_near(line->base_us, tree.base_us * 1.3, 1e-12);
@@ -221,8 +231,21 @@ static void transfers(void **state)
     plan = nominal_plan(&a100, 2, 1, ST_NCCL_SEND_RECV, &choices);
     const st_nccl_line *line = find_line(&plan, ST_NCCL_P2P, ST_NCCL_SIMPLE);
     assert_near(line->rate_gbs, 24.0, 1e-9);
-    assert_near(line->base_us + line->inter_us, 8.4 + 14.0, 1e-9);
+    assert_near(line->base_us + line->inter_us, 14.0 + 14.0, 1e-9);
     assert_near(line->intra_us, 0.0, 0);
+    assert_int_equal(plan.count, 3);
+    choices.protocol = ST_NCCL_LL;
+    plan = nominal_plan(&a100, 2, 1, ST_NCCL_SEND_RECV, &choices);
+    assert_int_equal(plan.count, 1);
+    assert_near(plan.lines[0].rate_gbs, 12.0, 1e-9);
+    /* small chunks have the factors of LL128 */
+    choices.protocol = ST_NCCL_ANY;
+    plan = nominal_plan(&a100, 2, 1, ST_NCCL_SEND_RECV, &choices);
+    st_nccl_factors factors = {{1, 1.3, 1}, {1, 0.7, 1}, {1, 1.7, 1}, 1, 1, 1, 1, 1, 1, 0, 2.3, 32};
+    st_nccl_calibrate(&plan, &factors);
+    assert_near(plan.lines[0].rate_gbs, 24.0, 1e-9);
+    assert_near(plan.lines[1].rate_gbs, 0.75 * 24.0 * 1.7, 1e-9);
+    assert_near(plan.lines[1].base_us, 8.4 * 1.3 + 2.3, 1e-9);
 }
 
 /* ---- chunks ---- */

@@ -98,8 +98,19 @@ static void values(void **state)
     assert_near(value_of(instance, "all_reduce", &b), 0.0, 0);
     fill(&b, h100_row);
     for (size_t k = 0; k < ROWS; k++)
-        b.cells[ST_NCCL_RANKS][k] = b.cells[ST_NCCL_PER_NODE][k] = 1.0;
+        b.cells[ST_NCCL_RANKS][k] = 1.0;
     assert_near(value_of(instance, "all_to_all", &b), 0.0, 0);
+    for (size_t k = 0; k < ROWS; k++)
+        b.cells[ST_NCCL_RANKS][k] = 4.0; /* all of them on one machine, which has room for 8 */
+    set_option(&host, "offset", "2.5e-5");
+    void *later = open_with(&host);
+    double value = value_of(instance, "broadcast", &b);
+    assert_true(value_of(later, "broadcast", &b) > value + 2.4e-5);
+    st_plugin_describe()->close(later);
+    double four = value_of(instance, "all_gather", &b);
+    for (size_t k = 0; k < ROWS; k++)
+        b.cells[ST_NCCL_PER_NODE][k] = 4.0;
+    assert_near(value_of(instance, "all_gather", &b), four, 0);
     fill(&b, h100_row);
     for (size_t k = 0; k < ROWS; k++)
         b.cells[ST_NCCL_SIZE][k] = 4611686018427387904.0; /* 2^62 */

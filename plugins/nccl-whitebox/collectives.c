@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The plugin as the host sees it: collectives evaluated in blocks, and their
  * explanation. */
+#include "collectives.h"
+
 #include "answer.h"
-#include "settings.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -172,13 +173,13 @@ static int explain(const st_nccl_settings *settings, int collective, const doubl
 }
 
 #define COLLECTIVE(name, id)                                                                       \
-    static int evaluate_##name(void *instance, size_t rows, const double *const *columns,          \
-                               double *values)                                                     \
+    int st_nccl_evaluate_##name(void *instance, size_t rows, const double *const *columns,         \
+                                double *values)                                                    \
     {                                                                                              \
         return evaluate(instance, id, rows, columns, values);                                      \
     }                                                                                              \
-    static int explain_##name(void *instance, const double *const *columns,                        \
-                              const st_plugin_sink *sink)                                          \
+    int st_nccl_explain_##name(void *instance, const double *const *columns,                       \
+                               const st_plugin_sink *sink)                                         \
     {                                                                                              \
         return explain(instance, id, columns, sink);                                               \
     }
@@ -210,35 +211,12 @@ ARGUMENT(nics, "cluster.nic_bandwidth", ST_PLUGIN_OPTIONAL, "GB/s", "NICs of a m
 ARGUMENT(capability, "cluster.gpu.compute_capability", ST_PLUGIN_OPTIONAL, "",
          "of the GPU, tells its architecture");
 
-static const st_plugin_argument *const arguments[] = {&size, &ranks, &per_node, &bandwidth,
-                                                      &gpus, &links, &nics,     &capability};
-static const st_plugin_argument *const pair_arguments[] = {&size, &pair,  &per_node, &bandwidth,
-                                                           &gpus, &links, &nics,     &capability};
+const st_plugin_argument *const st_nccl_arguments[ST_NCCL_COLUMNS] = {
+    &size, &ranks, &per_node, &bandwidth, &gpus, &links, &nics, &capability};
+const st_plugin_argument *const st_nccl_pair_arguments[ST_NCCL_COLUMNS] = {
+    &size, &pair, &per_node, &bandwidth, &gpus, &links, &nics, &capability};
 
-#define PROVIDER(id, list, how, text)                                                              \
-    static const st_plugin_provider id = {.struct_size = sizeof(st_plugin_provider),               \
-                                          .flags = (how),                                          \
-                                          .name = #id,                                             \
-                                          .unit = "us",                                            \
-                                          .doc = (text),                                           \
-                                          .cite = "NCCL 2.22.3, 2.30.7 src/graph/tuning.cc",       \
-                                          .arguments = (list),                                     \
-                                          .argument_count = ST_NCCL_COLUMNS,                       \
-                                          .evaluate = evaluate_##id,                               \
-                                          .explain = explain_##id}
-
-PROVIDER(all_reduce, arguments, ST_PLUGIN_COLLECTIVE, "all-reduce of a buffer of every rank");
-PROVIDER(all_gather, arguments, ST_PLUGIN_COLLECTIVE, "all-gather of so many bytes in all");
-PROVIDER(reduce_scatter, arguments, ST_PLUGIN_COLLECTIVE, "reduce-scatter of so many bytes");
-PROVIDER(broadcast, arguments, ST_PLUGIN_COLLECTIVE, "broadcast from one rank to all");
-PROVIDER(all_to_all, arguments, ST_PLUGIN_COLLECTIVE,
-         "all-to-all in which every rank has so many bytes, its own part included");
-PROVIDER(send_recv, pair_arguments, 0, "transfer to a neighbour");
-
-static const st_plugin_provider *const providers[] = {&all_reduce, &all_gather, &reduce_scatter,
-                                                      &broadcast,  &all_to_all, &send_recv};
-
-static int open_plugin(const st_plugin_host *host, void **instance)
+int st_nccl_open(const st_plugin_host *host, void **instance)
 {
     st_nccl_settings *settings = host->allocate(host->context, sizeof(*settings));
     if (!settings) {
@@ -255,27 +233,8 @@ static int open_plugin(const st_plugin_host *host, void **instance)
     return ST_PLUGIN_OK;
 }
 
-static void close_plugin(void *instance)
+void st_nccl_close(void *instance)
 {
     st_nccl_settings *settings = instance;
     settings->host->release(settings->host->context, settings);
-}
-
-const st_plugin *st_plugin_describe(void)
-{
-    static const st_plugin plugin = {
-        .struct_size = sizeof(plugin),
-        .abi = ST_PLUGIN_ABI,
-        .id = "nccl-whitebox",
-        .version = "1.0.0",
-        .licence = "Apache-2.0",
-        .summary = "collectives from NCCL's structure, or from the equations of Echo",
-        .options = st_nccl_options,
-        .option_count = ST_NCCL_OPTION_COUNT,
-        .providers = providers,
-        .provider_count = COUNT(providers),
-        .open = open_plugin,
-        .close = close_plugin,
-    };
-    return &plugin;
 }
