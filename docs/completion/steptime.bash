@@ -361,6 +361,10 @@ _steptime() {
             compopt -o nospace 2>/dev/null
             return
             ;;
+        'timeline:--refine')
+            :
+            return
+            ;;
         'timeline:--path')
             _steptime_files -d -- "$word"
             return
@@ -762,7 +766,7 @@ _steptime() {
         'sweep') _steptime_words '--help --over --zip --cells --where --all --sample --seed --plot --threads --sheet --set --json --csv --path --output' "$word" ;;
         'search') _steptime_words '--help --gpus --vary --minimise --top --pareto --where --sample --seed --threads --verbose --sheet --set --json --csv --path --output' "$word" ;;
         'scale') _steptime_words '--help --gpus --weak --strong --fixed --where --threads --sheet --set --json --csv --path --output' "$word" ;;
-        'timeline') _steptime_words '--help --schedule --ranks --detail --perfetto --svg --sheet --set --json --csv --path --output' "$word" ;;
+        'timeline') _steptime_words '--help --schedule --ranks --detail --perfetto --svg --sheet --set --refine --json --csv --path --output' "$word" ;;
         'traffic') _steptime_words '--help --by --svg --sheet --set --json --csv --path --output' "$word" ;;
         'compare') _steptime_words '--help --sheet-a --sheet-b --set --set-b --all --timeline --json --csv --path --output --color' "$word" ;;
         'import hf') _steptime_words '--help --cluster --set --assume --path --output' "$word" ;;

@@ -20,6 +20,7 @@ static const cli_option options[] = {
     {CLI_SVG, CLI_ONE, CLI_WORD_FILE, 0, "svg", "FILE", NULL, "draw the schedule into FILE"},
     CLI_ROW_SHEET,
     CLI_ROW_SET,
+    CLI_ROW_REFINE,
     CLI_ROW_JSON,
     CLI_ROW_CSV,
     CLI_ROW_PATH,
@@ -59,6 +60,10 @@ static st_status load(cli_run *run, const st_paths *paths, st_estimate *estimate
                           .sheet = cli_value(run, CLI_SHEET),
                           .sets = sets,
                           .set_count = count + 1};
+    status = cli_values(run, CLI_REFINE, &request.refine, &request.refine_count);
+    if (status != ST_OK) {
+        return status;
+    }
     return st_estimate_load(paths, &request, run->arena, estimate, run->errors);
 }
 
