@@ -224,6 +224,10 @@ _steptime() {
             :
             return
             ;;
+        'sweep:--xlsx')
+            _steptime_files -f -- "$word"
+            return
+            ;;
         'sweep:--threads')
             :
             return
@@ -763,7 +767,7 @@ _steptime() {
         'sheet list') _steptime_words '--help --json --csv --path --output' "$word" ;;
         'sheet export') _steptime_words '--help --format --path --output' "$word" ;;
         'list') _steptime_words '--help --json --csv --path --output' "$word" ;;
-        'sweep') _steptime_words '--help --over --zip --cells --where --all --sample --seed --plot --threads --sheet --set --json --csv --path --output' "$word" ;;
+        'sweep') _steptime_words '--help --over --zip --cells --where --all --sample --seed --plot --xlsx --threads --sheet --set --json --csv --path --output' "$word" ;;
         'search') _steptime_words '--help --gpus --vary --minimise --top --pareto --where --sample --seed --threads --verbose --sheet --set --json --csv --path --output' "$word" ;;
         'scale') _steptime_words '--help --gpus --weak --strong --fixed --where --threads --sheet --set --json --csv --path --output' "$word" ;;
         'timeline') _steptime_words '--help --schedule --ranks --detail --perfetto --svg --sheet --set --refine --json --csv --path --output' "$word" ;;

@@ -11,6 +11,8 @@ typedef struct cli_explorer {
     cli_stream stream;
     cli_progress progress;
     struct st_plot *plot; /* of a sweep; NULL: a table is written */
+    struct st_sweep_book *book;
+    st_errors *errors;
 } cli_explorer;
 
 /* Job, sheet, sets, axes, conditions, cells and sample from the command line. */

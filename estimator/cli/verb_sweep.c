@@ -3,6 +3,7 @@
 #include "cli/explore.h"
 #include "search/plot.h"
 #include "search/sweep.h"
+#include "search/sweep_xlsx.h"
 
 #include <string.h>
 
@@ -22,6 +23,8 @@ static const cli_option options[] = {
     {CLI_PLOT, CLI_ONE, CLI_WORD_NONE, 0, "plot", "x=KEY,y=CELL", NULL,
      "draw lines as SVG instead of a table, one for each combination of the other axes; "
      "x=KEY,y=KEY,z=CELL draws a heat map"},
+    {CLI_XLSX, CLI_ONE, CLI_WORD_FILE, 0, "xlsx", "FILE", NULL,
+     "write the rows as a workbook with a chart, too"},
     CLI_ROW_THREADS,
     CLI_ROW_SHEET,
     CLI_ROW_SET,
@@ -67,8 +70,10 @@ static st_status take_rows(void *context, const st_space_worker *worker, uint64_
 {
     cli_explorer *explorer = context;
     (void)first;
-    st_plot_take(explorer->plot, worker);
-    return ST_OK;
+    if (explorer->plot != NULL)
+        st_plot_take(explorer->plot, worker);
+    return explorer->book != NULL ? st_sweep_book_take(explorer->book, worker, explorer->errors)
+                                  : ST_OK;
 }
 
 static st_status write_plot(cli_explorer *explorer)
@@ -108,6 +113,15 @@ static st_status tell(cli_run *run, const st_space *space, const st_sweep_result
     return status;
 }
 
+/* Of a sweep that failed nothing is left. */
+static st_status close_book(cli_explorer *explorer, st_status status)
+{
+    if (explorer->book == NULL)
+        return status;
+    st_status ended = st_sweep_book_end(explorer->book, status == ST_OK, explorer->errors);
+    return status == ST_OK ? ended : status;
+}
+
 static st_status sweep(cli_run *run, cli_explorer *explorer)
 {
     st_space *space = NULL;
@@ -122,12 +136,16 @@ static st_status sweep(cli_run *run, cli_explorer *explorer)
     const char *plot = cli_value(run, CLI_PLOT);
     if (status == ST_OK && plot != NULL)
         status = st_plot_create(space, plot, &explorer->plot, run->errors);
+    const char *book = cli_value(run, CLI_XLSX);
+    explorer->errors = run->errors;
+    if (status == ST_OK && book != NULL)
+        status = st_sweep_book_begin(space, book, &explorer->book, run->errors);
     if (status == ST_OK)
         status = cli_stream_open(run, &explorer->stream);
     if (status != ST_OK)
-        return status;
+        return close_book(explorer, status);
     st_sweep_sink sink = {.write = write_rows,
-                          .look = plot != NULL ? take_rows : NULL,
+                          .look = take_rows,
                           .progress = show_progress,
                           .context = explorer,
                           .interrupted = cli_catch_interrupts()};
@@ -136,6 +154,7 @@ static st_status sweep(cli_run *run, cli_explorer *explorer)
     cli_progress_end(&explorer->progress);
     if (status == ST_OK && plot != NULL)
         status = write_plot(explorer);
+    status = close_book(explorer, status);
     status = cli_stream_close(&explorer->stream, status == ST_OK, status);
     return status == ST_OK ? tell(run, space, &result) : status;
 }

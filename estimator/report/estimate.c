@@ -133,17 +133,22 @@ st_status st_estimate_open(const st_paths *paths, const st_request *request, st_
     return status;
 }
 
-st_status st_estimate_load(const st_paths *paths, const st_request *request, st_arena *arena,
-                           st_estimate *estimate, st_errors *errors)
+st_status st_estimate_gather(const st_paths *paths, const st_request *request, st_arena *arena,
+                             st_estimate *estimate, st_errors *errors)
 {
     st_provider_list builtin = {0};
-    st_status status = st_estimate_open(paths, request, arena, estimate, errors);
-    if (status == ST_OK)
-        status =
-            st_builtin_providers(paths, estimate->job, estimate->sheet, arena, &builtin, errors);
+    st_status status =
+        st_builtin_providers(paths, estimate->job, estimate->sheet, arena, &builtin, errors);
     if (status == ST_OK)
         status = gather_providers(paths, request, &builtin, arena, estimate, errors);
     return status;
+}
+
+st_status st_estimate_load(const st_paths *paths, const st_request *request, st_arena *arena,
+                           st_estimate *estimate, st_errors *errors)
+{
+    st_status status = st_estimate_open(paths, request, arena, estimate, errors);
+    return status == ST_OK ? st_estimate_gather(paths, request, arena, estimate, errors) : status;
 }
 
 static st_shown describe_cell(const st_sheet_cell *cell)

@@ -69,6 +69,10 @@ st_status st_estimate_load(const st_paths *paths, const st_request *request, st_
 st_status st_estimate_open(const st_paths *paths, const st_request *request, st_arena *arena,
                            st_estimate *estimate, st_errors *errors) ST_NODISCARD;
 
+/* The providers of an estimate that was opened: those of its plugins, then the library's own. */
+st_status st_estimate_gather(const st_paths *paths, const st_request *request, st_arena *arena,
+                             st_estimate *estimate, st_errors *errors) ST_NODISCARD;
+
 /* Chooses the cells of the sheet's report, or where `all` or there is no report every cell. */
 st_status st_estimate_show_report(st_estimate *estimate, bool all, st_arena *arena) ST_NODISCARD;
 /* Chooses cells or inputs by name; an unknown name is reported at `place`. */

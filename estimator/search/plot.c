@@ -39,9 +39,7 @@ static st_status read_parts(reader *self, const char *text)
         }
         text += length + (text[length] == ',' ? 1 : 0);
     }
-    return self->parts[0] != NULL && self->parts[1] != NULL
-               ? ST_OK
-               : refuse(self, "the picture lacks x or y", shape);
+    return ST_OK;
 }
 
 static size_t find_axis(const st_space *space, const char *name)
@@ -68,13 +66,18 @@ static st_status find_all(const reader *self, st_plot *plot)
 {
     bool map = self->parts[2] != NULL;
     const char *cell = self->parts[map ? 2 : 1];
-    plot->x = find_axis(self->space, self->parts[0]);
-    plot->y = map ? find_axis(self->space, self->parts[1]) : SIZE_MAX;
+    const char *x = self->parts[0];
+    const char *y = self->parts[1];
+    if (x == NULL || y == NULL || cell == NULL) {
+        return refuse(self, "the picture lacks x or y", "x=KEY,y=CELL or x=KEY,y=KEY,z=CELL");
+    }
+    plot->x = find_axis(self->space, x);
+    plot->y = map ? find_axis(self->space, y) : SIZE_MAX;
     plot->cell = find_cell(self->space, cell);
     if (plot->x == SIZE_MAX || (map && plot->y == SIZE_MAX) || plot->x == plot->y) {
         return refuse(self,
                       st_errors_text(self->errors, "'%.60s' is no axis of the sweep",
-                                     plot->x == SIZE_MAX ? self->parts[0] : self->parts[1]),
+                                     plot->x == SIZE_MAX ? x : y),
                       "a key that --over names");
     }
     if (plot->cell == SIZE_MAX) {

@@ -345,6 +345,23 @@ static bool is_number(const st_space_axis *axis)
            (axis->type == NULL || axis->type->kind == ST_TYPE_NUMBER);
 }
 
+const st_type *st_space_axis_type(const st_space *space, size_t axis)
+{
+    const st_space_axis *own = &space->axes[axis];
+    st_type *type = is_number(own) ? st_arena_alloc(space->arena, 1, sizeof *type) : NULL;
+    if (type != NULL) {
+        *type = type_of_axis(own);
+    }
+    return type;
+}
+
+double st_space_axis_number(const st_space *space, size_t axis, uint64_t digit)
+{
+    const st_space_axis *own = &space->axes[axis];
+    return own->numbers != NULL ? own->numbers[digit]
+                                : own->axis.start + (double)digit * own->axis.step;
+}
+
 const char *st_space_value_text(const st_space *space, size_t axis, uint64_t digit, char *text,
                                 size_t size)
 {
@@ -355,9 +372,7 @@ const char *st_space_value_text(const st_space *space, size_t axis, uint64_t dig
         return text;
     }
     st_type type = type_of_axis(own);
-    double value = own->numbers != NULL ? own->numbers[digit]
-                                        : own->axis.start + (double)digit * own->axis.step;
-    st_exact_text(&type, value, text, size);
+    st_exact_text(&type, st_space_axis_number(space, axis, digit), text, size);
     return text;
 }
 

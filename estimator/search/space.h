@@ -163,6 +163,11 @@ uint64_t st_space_digit(const st_space *space, size_t axis, uint64_t pick);
 /* An axis' value as it is shown: a number in its key's unit, or a text; returns `text`. */
 const char *st_space_value_text(const st_space *space, size_t axis, uint64_t digit, char *text,
                                 size_t size);
+/* The type of an axis of numbers, in the unit in which they are shown; NULL: its values are texts.
+ */
+const st_type *st_space_axis_type(const st_space *space, size_t axis);
+/* A value of an axis of numbers, in base units. */
+double st_space_axis_number(const st_space *space, size_t axis, uint64_t digit);
 /* "GB/s", "" for numbers without a unit and for names. */
 const char *st_space_axis_unit(const st_space *space, size_t axis);
 /* What a reason says: the check's formula, or a few words. */

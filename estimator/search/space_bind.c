@@ -9,7 +9,6 @@
 
 #include "job/keys.h"
 #include "job/loader.h"
-#include "timeline/builtin.h"
 
 #include <string.h>
 
@@ -412,11 +411,12 @@ static st_status make_variant(st_space *space, const size_t *digits, st_variant 
                               st_errors *errors)
 {
     const st_job *job = NULL;
-    st_provider_list providers = {0};
+    st_estimate estimate = {.sheet = space->sheet};
+    const st_request request = {0};
     st_status status = load_job(space, digits, true, &job, errors);
     if (status == ST_OK) {
-        status =
-            st_builtin_providers(space->paths, job, space->sheet, space->arena, &providers, errors);
+        estimate.job = job;
+        status = st_estimate_gather(space->paths, &request, space->arena, &estimate, errors);
     }
     if (status != ST_OK) {
         return status;
@@ -424,8 +424,8 @@ static st_status make_variant(st_space *space, const size_t *digits, st_variant 
     read_order(text_of(job, "parallel.order"), variant);
     st_program_options options = {.outputs = space->cells,
                                   .output_count = space->cell_count,
-                                  .providers = providers.items,
-                                  .provider_count = providers.count};
+                                  .providers = estimate.providers,
+                                  .provider_count = estimate.provider_count};
     return st_program_compile(space->sheet, &options, space->arena, &variant->program, errors);
 }
 
