@@ -27,15 +27,15 @@ _steptime() {
     COMPREPLY=()
     if [[ $word == '=' ]]; then word=; fi
     if [[ $before == '=' ]]; then before=${COMP_WORDS[COMP_CWORD - 2]}; fi
-    local _steptime_verbs='estimate explain sheet list sweep search scale timeline traffic compare import trace validate fit fit import fit profile docs completion help'
-    local _steptime_keys='name= sheet= refine= recompute= attention= model.name= model.layers= model.hidden= model.heads= model.kv_heads= model.head_dim= model.ffn= model.gated= model.bias= model.norm= model.dropout= model.causal= model.tied= model.vocabulary= model.vocabulary_multiple= model.positions= model.q_lora= model.kv_lora= model.rope_dim= model.v_dim= model.experts= model.top_k= model.expert_ffn= model.shared_ffn= model.dense_layers= model.moe_every= model.imbalance= model.capacity_factor= model.layer_list= batch.global= batch.micro= batch.sequence= parallel.tp= parallel.pp= parallel.dp= parallel.cp= parallel.ep= parallel.expert_tp= parallel.virtual_stages= parallel.schedule= parallel.first_stage_layers= parallel.last_stage_layers= parallel.sequence_parallel= parallel.zero= parallel.scatter_gather= parallel.order= precision.weights= precision.gradients= precision.optimizer= precision.communication= precision.fp8= precision.fused_wgrad= overlap.gradients= overlap.parameters= overlap.tp= overlap.pp= overlap.cp= overlap.ep= train.tokens= measured.step_time= measured.memory= cluster.name= cluster.nodes= cluster.gpus_per_node= cluster.gpu_utilization= cluster.nic_bandwidth= cluster.bandwidth.tp= cluster.bandwidth.pp= cluster.bandwidth.dp= cluster.price= cluster.pue= cluster.gpu.name= cluster.gpu.peak_fp16= cluster.gpu.peak_bf16= cluster.gpu.peak_fp8= cluster.gpu.peak_fp32= cluster.gpu.gemm_efficiency= cluster.gpu.memory= cluster.gpu.memory_bandwidth= cluster.gpu.link_bandwidth= cluster.gpu.power='
+    local _steptime_verbs='estimate explain sheet list sweep search scale timeline plugin traffic compare import trace validate fit fit import fit profile docs completion help'
+    local _steptime_keys='name= sheet= refine= recompute= attention= model.name= model.layers= model.hidden= model.heads= model.kv_heads= model.head_dim= model.ffn= model.gated= model.bias= model.norm= model.dropout= model.causal= model.tied= model.vocabulary= model.vocabulary_multiple= model.positions= model.q_lora= model.kv_lora= model.rope_dim= model.v_dim= model.experts= model.top_k= model.expert_ffn= model.shared_ffn= model.dense_layers= model.moe_every= model.imbalance= model.capacity_factor= model.layer_list= batch.global= batch.micro= batch.sequence= parallel.tp= parallel.pp= parallel.dp= parallel.cp= parallel.ep= parallel.expert_tp= parallel.virtual_stages= parallel.schedule= parallel.first_stage_layers= parallel.last_stage_layers= parallel.sequence_parallel= parallel.zero= parallel.scatter_gather= parallel.order= precision.weights= precision.gradients= precision.optimizer= precision.communication= precision.fp8= precision.fused_wgrad= overlap.gradients= overlap.parameters= overlap.tp= overlap.pp= overlap.cp= overlap.ep= train.tokens= measured.step_time= measured.memory= cluster.name= cluster.nodes= cluster.gpus_per_node= cluster.gpu_utilization= cluster.nic_bandwidth= cluster.bandwidth.tp= cluster.bandwidth.pp= cluster.bandwidth.dp= cluster.price= cluster.pue= cluster.gpu.name= cluster.gpu.peak_fp16= cluster.gpu.peak_bf16= cluster.gpu.peak_fp8= cluster.gpu.peak_fp32= cluster.gpu.gemm_efficiency= cluster.gpu.compute_capability= cluster.gpu.memory= cluster.gpu.memory_bandwidth= cluster.gpu.link_bandwidth= cluster.gpu.power='
     if ((COMP_CWORD == 1)); then
         _steptime_words "$_steptime_verbs --help --version" "$word"
         return
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-            '=' | --sheet | --set | --refine | --xlsx | --path | --output | -o | --color | --depth | --format | --over | --cells | --where | --sample | --seed | --plot | --threads | --gpus | --vary | --minimise | --top | --pareto | --schedule | --ranks | --detail | --perfetto | --svg | --by | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --have | --table | --rows | --constants | --nccl | --profile | --db | --option | --collective | --nodes | --loss | --scale | --group | --output | -o | --test | --recipe | --gpu | --save)
+            '=' | --sheet | --set | --refine | --xlsx | --path | --output | -o | --color | --depth | --format | --over | --cells | --where | --sample | --seed | --plot | --threads | --gpus | --vary | --minimise | --top | --pareto | --schedule | --ranks | --detail | --perfetto | --svg | --limit | --dir | --by | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --have | --table | --rows | --constants | --nccl | --profile | --db | --option | --collective | --nodes | --loss | --scale | --group | --output | -o | --test | --recipe | --gpu | --save)
                 ((i++))
                 if [[ ${COMP_WORDS[i]} == '=' ]]; then ((i++)); fi
                 ;;
@@ -49,6 +49,14 @@ _steptime() {
     if [[ $verb == sheet ]]; then
         if ((COMP_CWORD == 2)); then
             _steptime_words 'check show list export' "$word"
+            return
+        fi
+        verb="$verb ${COMP_WORDS[2]}"
+        ((place--))
+    fi
+    if [[ $verb == plugin ]]; then
+        if ((COMP_CWORD == 2)); then
+            _steptime_words 'list info check new' "$word"
             return
         fi
         verb="$verb ${COMP_WORDS[2]}"
@@ -375,6 +383,46 @@ _steptime() {
             ;;
         'timeline:--output' | 'timeline:-o')
             _steptime_files -f -- "$word"
+            return
+            ;;
+        'plugin list:--path')
+            _steptime_files -d -- "$word"
+            return
+            ;;
+        'plugin list:--output' | 'plugin list:-o')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'plugin info:--path')
+            _steptime_files -d -- "$word"
+            return
+            ;;
+        'plugin info:--output' | 'plugin info:-o')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'plugin info:--color')
+            _steptime_words 'auto always never' "$word"
+            return
+            ;;
+        'plugin check:--limit')
+            :
+            return
+            ;;
+        'plugin check:--path')
+            _steptime_files -d -- "$word"
+            return
+            ;;
+        'plugin check:--output' | 'plugin check:-o')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'plugin check:--color')
+            _steptime_words 'auto always never' "$word"
+            return
+            ;;
+        'plugin new:--dir')
+            _steptime_files -d -- "$word"
             return
             ;;
         'traffic:--by')
@@ -771,6 +819,10 @@ _steptime() {
         'search') _steptime_words '--help --gpus --vary --minimise --top --pareto --where --sample --seed --threads --verbose --sheet --set --json --csv --path --output' "$word" ;;
         'scale') _steptime_words '--help --gpus --weak --strong --fixed --where --threads --sheet --set --json --csv --path --output' "$word" ;;
         'timeline') _steptime_words '--help --schedule --ranks --detail --perfetto --svg --sheet --set --refine --json --csv --path --output' "$word" ;;
+        'plugin list') _steptime_words '--help --json --csv --path --output' "$word" ;;
+        'plugin info') _steptime_words '--help --json --path --output --color' "$word" ;;
+        'plugin check') _steptime_words '--help --limit --json --csv --path --output --color' "$word" ;;
+        'plugin new') _steptime_words '--help --dir' "$word" ;;
         'traffic') _steptime_words '--help --by --svg --sheet --set --json --csv --path --output' "$word" ;;
         'compare') _steptime_words '--help --sheet-a --sheet-b --set --set-b --all --timeline --json --csv --path --output --color' "$word" ;;
         'import hf') _steptime_words '--help --cluster --set --assume --path --output' "$word" ;;
@@ -842,6 +894,12 @@ _steptime() {
         'timeline:1')
             _steptime_words "$(_steptime_names jobs)" "$word"
             _steptime_files -f -X '!*.yaml' -- "$word"
+            ;;
+        'plugin info:1')
+            _steptime_files -f -- "$word"
+            ;;
+        'plugin check:1')
+            _steptime_files -f -- "$word"
             ;;
         'traffic:1')
             _steptime_words "$(_steptime_names jobs)" "$word"
