@@ -372,6 +372,7 @@ static void a_providers_value_stands_beside_the_formulas(void **state)
                            .formula = "V/C",
                            .numbers = "571.3[MB]/23.85[GB/s]",
                            .provider = "plugin x",
+                           .refusal = "",
                            .value = 2.385e-3,
                            .formula_value = 7.1e-3};
     assert_int_equal(st_unit_parse("ms", 2, (st_place){0}, &step.type.unit, NULL), ST_OK);
