@@ -102,9 +102,10 @@ static bool read_until(int file, long long deadline_ms, st_buffer *text)
 
 static void wait_for(pid_t child, int *status)
 {
-    while (waitpid(child, status, 0) < 0 && errno == EINTR) {
-        continue;
-    }
+    pid_t ended = -1;
+    do {
+        ended = waitpid(child, status, 0);
+    } while (ended < 0 && errno == EINTR);
 }
 
 static st_status cannot(const char *what, st_errors *errors)

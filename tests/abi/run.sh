@@ -5,26 +5,18 @@
 set -uo pipefail
 
 failed=0
-step() {
-    if "${@:3}"; then
-        echo "ok $1 - $2"
+verdict() {
+    if [[ $2 == 0 ]]; then
+        echo "ok $1 - $3"
     else
-        echo "not ok $1 - $2"
+        echo "not ok $1 - $3"
         failed=1
     fi
 }
 
-same_layout() {
-    diff <("$1") <("$2") | sed 's/^/# /'
-    [[ ${PIPESTATUS[0]} == 0 ]]
-}
-
-passes() {
-    "$1" plugin check "$2" 2>&1 | sed 's/^/# /'
-    [[ ${PIPESTATUS[0]} == 0 ]]
-}
-
-step 1 'every member lies where it lay' same_layout "$3" "$4"
-step 2 'a plugin of the first ABI passes the check' passes "$1" "$2"
+diff <("$3") <("$4") | sed 's/^/# /'
+verdict 1 "${PIPESTATUS[0]}" 'every member lies where it lay'
+"$1" plugin check "$2" 2>&1 | sed 's/^/# /'
+verdict 2 "${PIPESTATUS[0]}" 'a plugin of the first ABI passes the check'
 echo "1..2"
 exit "$failed"
