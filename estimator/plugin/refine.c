@@ -103,27 +103,29 @@ static const st_sheet_function *find_function(const st_sheet *sheet, const char 
     return NULL;
 }
 
-/* The name by which the sheet has an argument; NULL where it has not. */
-static const char *name_in_sheet(const refining *own, const st_sheet_function *function,
-                                 const char *name)
+/* Finds the name by which the sheet has an argument; false where it has not. */
+static bool find_in_sheet(const refining *own, const st_sheet_function *function, const char *name,
+                          const char **found)
 {
     size_t count = 0;
+    *found = name;
     const st_sheet_input *inputs = st_sheet_inputs(own->sheet, &count);
     for (size_t i = 0; function != NULL && i < function->argument_count; i++) {
         if (strcmp(function->arguments[i].name, name) == 0) {
-            return name;
+            return true;
         }
     }
     if (st_sheet_find_cell(own->sheet, name) != NULL ||
         st_sheet_find_input(own->sheet, name) != NULL) {
-        return name;
+        return true;
     }
     for (size_t i = 0; strchr(name, '.') != NULL && i < count; i++) {
         if (strcmp(inputs[i].from, name) == 0) {
-            return inputs[i].name;
+            *found = inputs[i].name;
+            return true;
         }
     }
-    return NULL;
+    return false;
 }
 
 /* A key's number and dimension; false where it has none. */
@@ -187,10 +189,10 @@ static st_status tie_argument(const refining *own, const st_module_provider *fro
 {
     const st_plugin_argument *argument = &from->arguments[index];
     *result = (tie){.column = SIZE_MAX};
-    *name = name_in_sheet(own, function, argument->name);
-    if (*name != NULL) {
+    if (find_in_sheet(own, function, argument->name, name)) {
         return ST_OK;
     }
+    *name = NULL;
     st_status status =
         tie_to_job(own, &from->shown, argument->name, &from->argument_units[index], result);
     if (status != ST_OK || result->constant != NULL ||
@@ -429,15 +431,17 @@ static st_status load_plugin(refining *own)
                           &own->module, own->errors);
 }
 
-st_status st_plugins_refine(const st_paths *paths, const st_job *job, const st_sheet *sheet,
-                            const st_refinement *refinements, size_t count, st_arena *arena,
-                            const st_provider *const **providers, size_t *provider_count,
-                            st_errors *errors)
+st_status st_plugins_refine(const st_refine_request *request, st_arena *arena,
+                            const st_provider *const **providers, size_t *count, st_errors *errors)
 {
-    refining own = {.paths = paths, .job = job, .sheet = sheet, .arena = arena, .errors = errors};
+    refining own = {.paths = request->paths,
+                    .job = request->job,
+                    .sheet = request->sheet,
+                    .arena = arena,
+                    .errors = errors};
     st_status status = ST_OK;
-    for (size_t i = 0; i < count; i++) {
-        own.refinement = &refinements[i];
+    for (size_t i = 0; i < request->count; i++) {
+        own.refinement = &request->refinements[i];
         st_status bound = load_plugin(&own);
         if (bound == ST_OK) {
             bound = bind_all(&own);
@@ -445,6 +449,6 @@ st_status st_plugins_refine(const st_paths *paths, const st_job *job, const st_s
         status = status == ST_OK ? bound : status;
     }
     *providers = (const st_provider *const *)own.providers;
-    *provider_count = own.count;
+    *count = own.count;
     return status;
 }

@@ -92,14 +92,13 @@ static st_status gather_providers(const st_paths *paths, const st_request *reque
                                   st_estimate *estimate, st_errors *errors)
 {
     const st_provider *const *plugins = NULL;
-    size_t count = 0;
-    const st_refinement *refinements = st_job_refinements(estimate->job, &count);
+    st_refine_request wish = {.paths = paths, .job = estimate->job, .sheet = estimate->sheet};
+    wish.refinements = st_job_refinements(estimate->job, &wish.count);
     st_status status = request->refine_count == 0
                            ? ST_OK
-                           : read_refine(request, arena, &refinements, &count, errors);
+                           : read_refine(request, arena, &wish.refinements, &wish.count, errors);
     if (status == ST_OK)
-        status = st_plugins_refine(paths, estimate->job, estimate->sheet, refinements, count, arena,
-                                   &plugins, &estimate->plugin_count, errors);
+        status = st_plugins_refine(&wish, arena, &plugins, &estimate->plugin_count, errors);
     if (status != ST_OK)
         return status;
     const st_provider **all =

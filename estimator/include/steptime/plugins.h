@@ -91,15 +91,23 @@ ST_API st_status st_plugin_explain(const st_plugin_instance *instance, size_t pr
 ST_API void st_plugin_take_warnings(const st_plugin_instance *instance, st_place place,
                                     st_errors *errors);
 
+/* A job's wish to refine a sheet. */
+typedef struct st_refine_request {
+    const st_paths *paths;
+    const st_job *job;
+    const st_sheet *sheet;
+    const st_refinement *refinements; /* in order of preference */
+    size_t count;
+} st_refine_request;
+
 /*
- * The providers of `refinements` for the open functions and cells of a sheet, the first plugin that
- * has one counts. Reports plugins that cannot be used, faulty options, units that do not agree, and
+ * The providers of plugins for the open functions and cells of a sheet; the first plugin that has
+ * one counts. Reports plugins that cannot be used, faulty options, units that do not agree, and
  * plugins that fit nothing in the sheet, each at its place. Lives in `arena`, with which the
  * instances are closed.
  */
-ST_API st_status st_plugins_refine(const st_paths *paths, const st_job *job, const st_sheet *sheet,
-                                   const st_refinement *refinements, size_t count, st_arena *arena,
-                                   const st_provider *const **providers, size_t *provider_count,
+ST_API st_status st_plugins_refine(const st_refine_request *request, st_arena *arena,
+                                   const st_provider *const **providers, size_t *count,
                                    st_errors *errors) ST_NODISCARD;
 
 #ifdef __cplusplus
