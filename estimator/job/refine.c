@@ -170,7 +170,7 @@ static bool read_field(st_loader *loader, const st_yaml_node *map, size_t index,
 
 static bool read_entry(st_loader *loader, const st_yaml_node *node)
 {
-    st_refinement entry = {0};
+    st_refinement entry = {.plugin = ""};
     bool good = true;
     if (st_leaf_is_scalar(node)) {
         entry.plugin = node->text;

@@ -47,7 +47,7 @@ uint32_t st_lowering_read(st_lowering *lowering, const st_read *read, st_scope a
 {
     switch (read->kind) {
     case ST_READ_ARGUMENT:
-        return arguments[read->index];
+        return arguments == NULL ? ST_NO_VALUE : arguments[read->index];
     case ST_READ_CELL:
         return lowering->cells[read->index];
     case ST_READ_INPUT:
