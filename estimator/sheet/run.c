@@ -98,6 +98,23 @@ static void list_outputs(st_workspace *workspace)
     }
 }
 
+/* Some of the memory may be missing; what there is belongs to the workspace. */
+static bool is_whole(const st_workspace *workspace)
+{
+    const void *const parts[] = {
+        workspace->scalars,   workspace->varies,      workspace->registers,    workspace->broadcast,
+        workspace->arguments, workspace->steps,       workspace->fetches,      workspace->copies,
+        workspace->turns,     workspace->fills,       workspace->scalar_list,  workspace->levels,
+        workspace->needed,    workspace->next_output, workspace->first_output,
+    };
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        if (parts[i] == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
 st_workspace *st_workspace_create(const st_program *program)
 {
     st_workspace *workspace = calloc(1, sizeof(*workspace));
@@ -123,12 +140,7 @@ st_workspace *st_workspace_create(const st_program *program)
     workspace->needed = calloc(program->slot_count + 1, sizeof(bool));
     workspace->next_output = calloc(outputs + 1, sizeof(uint32_t));
     workspace->first_output = calloc(program->slot_count + 1, sizeof(uint32_t));
-    if (workspace->scalars == NULL || workspace->varies == NULL || workspace->registers == NULL ||
-        workspace->broadcast == NULL || workspace->arguments == NULL || workspace->steps == NULL ||
-        workspace->fetches == NULL || workspace->copies == NULL || workspace->turns == NULL ||
-        workspace->fills == NULL || workspace->scalar_list == NULL || workspace->levels == NULL ||
-        workspace->needed == NULL || workspace->next_output == NULL ||
-        workspace->first_output == NULL) {
+    if (!is_whole(workspace)) {
         st_workspace_destroy(workspace);
         return NULL;
     }

@@ -310,7 +310,8 @@ static st_status check_values(st_whatif *w, bool approximate)
     return status;
 }
 
-static st_status note_assumptions(st_whatif *w)
+/* What stays as it was recorded. */
+static st_status note_record(st_whatif *w)
 {
     st_status status = ST_OK;
     if (w->graph->set->count == 1 && w->graph->set->world_size > 1)
@@ -326,6 +327,12 @@ static st_status note_assumptions(st_whatif *w)
                                 "what tasks were late for no known reason, %.3f ms over all "
                                 "ranks, stays",
                                 (double)late_ns / 1e6);
+    return status;
+}
+
+static st_status note_assumptions(st_whatif *w)
+{
+    st_status status = note_record(w);
     if (status == ST_OK && is_set(w, ST_KEY_HIDDEN) && !is_set(w, ST_KEY_FFN))
         status = st_whatif_note(w, "the MLP grows with the model");
     if (status == ST_OK && is_set(w, ST_KEY_HIDDEN))
