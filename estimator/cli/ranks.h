@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes that mpirun started together. The module steptime-mpi.so, beside the program or where it
- * was installed, speaks MPI; it is loaded only where the environment says that mpirun did this.
+ * Processes that mpirun started together. The module steptime-mpi.so, beside the program or where
+ * it was installed, speaks MPI; it is loaded only where the environment says that mpirun did this.
  */
 #ifndef STEPTIME_CLI_RANKS_H
 #define STEPTIME_CLI_RANKS_H

@@ -155,7 +155,8 @@ static st_status search(cli_run *run, cli_explorer *explorer, const st_ranks *ra
     cli_progress_begin(&explorer->progress, "plans");
     status = st_search_run(made, ranks, &watch, &result, run->errors);
     cli_progress_end(&explorer->progress);
-    deeds own = {result.own_done, (uint64_t)result.threads, cli_progress_seconds(&explorer->progress)};
+    deeds own = {result.own_done, (uint64_t)result.threads,
+                 cli_progress_seconds(&explorer->progress)};
     if (status == ST_OK && cli_is_given(run, CLI_VERBOSE))
         status = tell_deeds(run, ranks, &own);
     return status == ST_OK ? show(run, explorer, made, &result) : status;

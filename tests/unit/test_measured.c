@@ -98,8 +98,7 @@ static void rows_without_a_value_are_left_out(void **state)
     expect_left_out(*state, &request, HEAD "r1,,96,4,2.5\n",
                     "no value for model.layers (column layers)");
     expect_left_out(*state, &request, HEAD "r1,23,96,4,\n", "nothing was measured");
-    expect_left_out(*state, &request, HEAD "r1,23,3,4,2.5\n",
-                    "the batch is too small");
+    expect_left_out(*state, &request, HEAD "r1,23,3,4,2.5\n", "the batch is too small");
     expect_left_out(*state, &request,
                     "id,layers,global_batch,dp,gpu,target_iter_s\n"
                     "r1,23,96,4,Zebra X9,2.5\n",
