@@ -290,7 +290,8 @@ nccl_log() {
     echo "# Collective test starting: $1_perf"
     echo "# Using devices"
     for rank in 0 1 2 3 4 5 6 7; do
-        echo "#  Rank  $rank Group  0 Pid  91711 on node-a device  $rank [0x0$rank] NVIDIA A100-SXM4-80GB"
+        printf '#  Rank  %s Group  0 Pid  91711 on node-a device  %s ' "$rank" "$rank"
+        printf '[0x0%s] NVIDIA A100-SXM4-80GB\n' "$rank"
     done
     echo "# out-of-place in-place"
     echo "#  size  count  type  redop  root  time  algbw  busbw #wrong  time  algbw  busbw #wrong"

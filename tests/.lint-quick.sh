@@ -1,0 +1,143 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The rules of the source that a machine can check: lint.sh BUILD, where BUILD was made with clang,
+# or lint.sh --format, which rewrites the sources in the project's format.
+set -euo pipefail
+
+readonly max_function_lines=60 max_complexity=15 max_parameters=6
+readonly max_source_lines=800 max_header_lines=600 max_columns=100
+
+root=$(cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+cd -- "$root"
+export LC_ALL=C.UTF-8
+failures=0
+
+mapfile -t c_files < <(find estimator tests plugins -name '*.[ch]' 2>/dev/null | sort)
+mapfile -t sources < <(printf '%s\n' "${c_files[@]}" | grep '\.c$')
+mapfile -t headers < <(find estimator/include -name '*.h' | sort)
+mapfile -t library_headers < <(printf '%s\n' "${headers[@]}" | grep -v '/plugin\.h$')
+mapfile -t scripts < <({
+    printf '%s\n' dev .ci/run
+    find tests estimator -name '*.sh'
+} | sort)
+
+# Runs one rule; whatever it prints is a violation.
+rule() {
+    local name=$1 output
+    shift
+    output=$("$@" 2>&1) || output+=$'\n'"(status $?)"
+    if [[ -n $output ]]; then
+        printf 'lint: %s:\n%s\n' "$name" "$output"
+        failures=$((failures + 1))
+    fi
+}
+
+format() {
+    clang-format --dry-run -Werror "${c_files[@]}"
+}
+
+# Every function over a limit, as "FUNCTION RULE VALUE PLACE".
+large_functions() {
+    pmccabe "${sources[@]}" | awk -F '\t' -v lines=$max_function_lines -v paths=$max_complexity '
+        { split($6, at, ": "); place = at[1]; name = at[2] }
+        $5 > lines { print name, "lines", $5, place }
+        $2 > paths { print name, "complexity", $2, place }'
+    ctags -x --_xformat='%N %F:%n %S' --kinds-C=fp "${c_files[@]}" |
+        awk -F, -v most=$max_parameters '
+            NF > most { split($0, at, " "); print at[1], "parameters", NF, at[2] }'
+}
+
+sizes() {
+    awk '
+        FNR == NR { if ($0 !~ /^#/ && NF) allowed[$1 " " $2] = $3; next }
+        { used[$1 " " $2] = 1 }
+        $3 != allowed[$1 " " $2] { print $4 ": " $1 ": " $3 " " $2 }
+        END { for (entry in allowed) if (!used[entry]) print "no longer needed: " entry }
+    ' tests/lint-exceptions.txt <(large_functions)
+    wc -l -- "${c_files[@]}" | awk -v source=$max_source_lines -v header=$max_header_lines '
+        $2 ~ /\.c$/ && $1 > source { print $2 ": " $1 " lines, at most " source }
+        $2 ~ /\.h$/ && $1 > header { print $2 ": " $1 " lines, at most " header }'
+    grep -nE "^.{$((max_columns + 1)),}" -- "${c_files[@]}" "${scripts[@]}" |
+        sed "s/:\([0-9]*\):.*/:\1: over $max_columns columns/" || true
+}
+
+# Every source names its licence on its first line (scripts: their second) and leaves nothing open.
+texts() {
+    local file
+    for file in "${c_files[@]}" "${scripts[@]}"; do
+        [[ $(head -n 2 -- "$file") == *'SPDX-License-Identifier: Apache-2.0'* ]] ||
+            echo "$file: no SPDX line at the top"
+    done
+    grep -nwE 'TODO|FIXME|XXX' -- "${c_files[@]}" || true
+    grep -nP '[ \t]+$' -- "${c_files[@]}" "${scripts[@]}" || true
+}
+
+# What the library exports is what its headers declare, no less and no more; plugin.h declares what
+# plugins export.
+exports() {
+    local library=$1/estimator/libsteptime.so
+    diff <(ctags -x --_xformat='%N' --kinds-C=p "${library_headers[@]}" | sort) \
+        <(nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | sort) |
+        sed -n 's/^< \(.*\)/\1: declared in a public header, not exported/p
+                s/^> \(.*\)/\1: exported, not declared in a public header/p'
+}
+
+headers_alone() {
+    local header language
+    for header in "${headers[@]}"; do
+        for language in c c++; do
+            clang -x "$language" "-std=${language}17" -Wall -Wextra -Wpedantic -Werror \
+                -Iestimator/include -fsyntax-only "$header"
+        done
+    done
+}
+
+# Every source belongs to some target, or it is dead; one is built by a test.
+unbuilt() {
+    local file
+    for file in "${sources[@]}"; do
+        [[ $file != tests/install/consumer.c ]] || continue
+        grep -qF -- "$file\"" "$1/compile_commands.json" || echo "$file: built into nothing"
+    done
+}
+
+# The shipped code; a slow check that has little to say about tests.
+tidy() {
+    tr '\n' '\0' </tmp/wt/deliver-ncclfit.log.files |
+        xargs -r -0 -n 4 -P "$(nproc)" clang-tidy --quiet -p "$1" 2>&1 |
+        grep -vE '^([0-9]+ warnings? generated|Suppressed |Use -header-filter)' || true
+}
+
+cpp_check() {
+    cppcheck --quiet --inline-suppr --std=c11 --error-exitcode=1 -j "$(nproc)" \
+        --suppress=readdirCalled --suppress=internalAstError --library=posix \
+        --enable=warning,portability,performance \
+        -DST_API= -DST_NODISCARD= -Iestimator/include -Iestimator estimator
+}
+
+# Tests misspell on purpose.
+spelling() {
+    codespell --quiet-level=3 --ignore-words-list=mape -- \
+        *.md docs estimator formulas configs validation
+}
+
+if [[ ${1:-} == --format ]]; then
+    clang-format -i "${c_files[@]}"
+    exit 0
+fi
+build=${1:?the folder of a build with clang}
+rule format format
+rule sizes sizes
+rule texts texts
+rule scripts shellcheck "${scripts[@]}"
+rule spelling spelling
+rule exports exports "$build"
+rule 'public headers' headers_alone
+rule 'files in use' unbuilt "$build"
+rule cppcheck cpp_check
+rule clang-tidy tidy "$build"
+if ((failures > 0)); then
+    echo "lint: $failures rules broken"
+    exit 1
+fi
+echo "lint: nothing to report"
