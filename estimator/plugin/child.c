@@ -132,9 +132,8 @@ static st_status take_result(const st_buffer *text, bool in_time, int status, st
     return result->text == NULL ? ST_ERR_MEMORY : ST_OK;
 }
 
-st_status st_child_run(void (*work)(void *context, st_buffer *text), void *context,
-                       const st_child_limits *limits, st_arena *arena, st_child_result *result,
-                       st_errors *errors)
+st_status st_child_run(st_child_work work, void *context, const st_child_limits *limits,
+                       st_arena *arena, st_child_result *result, st_errors *errors)
 {
     int ends[2];
     int status = 0;

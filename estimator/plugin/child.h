@@ -23,12 +23,14 @@ typedef struct st_child_result {
     size_t length;
 } st_child_result;
 
+/* What the child does: its answer is the text that it leaves. */
+typedef void (*st_child_work)(void *context, st_buffer *text);
+
 /*
  * Runs `work` in a child whose standard streams are /dev/null; what it appends to `text` comes back
  * once it returns. The child and nothing else is killed when its time is up.
  */
-st_status st_child_run(void (*work)(void *context, st_buffer *text), void *context,
-                       const st_child_limits *limits, st_arena *arena, st_child_result *result,
-                       st_errors *errors) ST_NODISCARD;
+st_status st_child_run(st_child_work work, void *context, const st_child_limits *limits,
+                       st_arena *arena, st_child_result *result, st_errors *errors) ST_NODISCARD;
 
 #endif
