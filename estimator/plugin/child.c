@@ -58,8 +58,7 @@ static bool write_all(int file, const char *data, size_t length)
     return true;
 }
 
-static void be_child(void (*work)(void *context, st_buffer *text), void *context,
-                     const st_child_limits *limits, int file)
+static void be_child(st_child_work work, void *context, const st_child_limits *limits, int file)
 {
     st_buffer text = {0};
     limit_child(limits);
