@@ -314,3 +314,28 @@ head -n 25 all_reduce.log | sed '$s/sum.*/sum  -1  23.9/' >cut.log
 sed 's/  [0-9.]*  [0-9.]*  [0-9.]*  0$/  0.00  0.00  0.00  0/' all_reduce.log >zero.log
 sed 's/^  1024 /  4611686018427387904 /' all_reduce.log >huge.log
 grep '^#' all_reduce.log >bare.log
+
+# ---- a model of slowdowns that can be learnt: memory-bound kernels are slowed by a half
+{
+    head -n 1 kernels-few.csv
+    i=1
+    while [ "$i" -le 40 ]; do
+        product=$((20000 + 391 * i))
+        sum=$((30000 + 170 * i))
+        slowed=$((45000 + 255 * i))
+        echo "ampere_sgemm_${i}_tn,$product,$product,0.9,85.5,12.5,10.1,44.2,3.5,70.9"
+        echo "vectorized_elementwise_$i,$sum,$slowed,1,6.5,71.5,70.1,87.2,3.5,40.9"
+        i=$((i + 1))
+    done
+} >kernels.csv
+priced() {
+    printf 'model: llama3-8b\ncluster: dgx-h100\nparallel: {dp: 8, zero: 1}\n'
+    printf 'batch: {global: 64, micro: 1, sequence: 2048}\nrecompute: full\n'
+    printf 'overlap: {gradients: 0.9}\n'
+    printf 'refine:\n  - plugin: %s\n    fallback: %s\n    options: {%s}\n' "$1" "$2" "$3"
+}
+priced overlap-constant error 'gpu: rtx3090' >priced-constant.yaml
+priced overlap-constant error 'step: 0.5' >priced-wrong.yaml
+priced overlap-xgboost formula 'model: slow.model' >priced-trees.yaml
+priced overlap-xgboost error 'model: cut.model' >priced-cut.yaml
+priced overlap-xgboost error '' >priced-none.yaml
