@@ -48,7 +48,7 @@ compare() {
     done
 }
 
-grep -v '^#' "$here/cases.txt" | grep . | sed 's|ROOT|tests/golden/root|g' >"$work/cases"
+grep -v '^#' "$here/cases.txt" | grep . | sed 's|ROOT|tests/golden/tree|g' >"$work/cases"
 while read -r name exit arguments; do
     count=$((count + 1))
     # shellcheck disable=SC2086 # the arguments are words without blanks

@@ -16,12 +16,12 @@ cd -- "$work" || exit 1
 
 for file in "$built"/bad-*.so; do
     name=$(basename -- "$file" .so)
-    mkdir -p -- "root/plugins/$name"
-    cp -- "$file" "root/plugins/$name/"
+    mkdir -p -- "tree/plugins/$name"
+    cp -- "$file" "tree/plugins/$name/"
 done
-mkdir -p root/plugins/bad-text root/plugins/bad-folder/bad-folder.so root/plugins/bad-name
-printf 'this is no shared object\n' >root/plugins/bad-text/bad-text.so
-cp -- "$built/bad-good.so" root/plugins/bad-name/bad-name.so
+mkdir -p tree/plugins/bad-text tree/plugins/bad-folder/bad-folder.so tree/plugins/bad-name
+printf 'this is no shared object\n' >tree/plugins/bad-text/bad-text.so
+cp -- "$built/bad-good.so" tree/plugins/bad-name/bad-name.so
 
 # expect STATUS TEXT COMMAND...: the exit status, and a part of what is printed.
 expect() {
@@ -39,10 +39,10 @@ expect() {
 }
 
 check() {
-    expect 3 "$2" plugin check "./root/plugins/$1/$1.so" --limit 2
+    expect 3 "$2" plugin check "./tree/plugins/$1/$1.so" --limit 2
 }
 
-expect 0 'pass  a block equals its rows to the bit' plugin check bad-good --path root
+expect 0 'pass  a block equals its rows to the bit' plugin check bad-good --path tree
 check bad-abi 'it is made for plugin ABI 2385, this steptime knows 1'
 check bad-short 'its descriptor has 24 bytes, at least'
 check bad-symbol 'it does not export st_plugin_describe'
@@ -62,12 +62,12 @@ check bad-sum 'all_reduce: the parts do not sum to the value'
 
 for line in "bad-abi it is made for plugin ABI 2385" 'bad-text it is no shared object' \
     "bad-name it calls itself 'bad-good'" 'bad-symbol it does not export'; do
-    expect 0 "\"${line%% *}\", \"version\": " plugin list --json --path root
-    expect 0 "${line#* }" plugin list --json --path root
+    expect 0 "\"${line%% *}\", \"version\": " plugin list --json --path tree
+    expect 0 "${line#* }" plugin list --json --path tree
 done
-expect 0 'bad-good' plugin list --path root
+expect 0 'bad-good' plugin list --path tree
 
-job=(estimate llama3-8b-8xh100 --path root --set parallel.tp=2 --set parallel.dp=4)
+job=(estimate llama3-8b-8xh100 --path tree --set parallel.tp=2 --set parallel.dp=4)
 expect 0 'bad-good for all_reduce' "${job[@]}" --refine bad-good
 expect 1 'cannot be used: it is made for plugin ABI 2385' "${job[@]}" --refine bad-abi
 expect 1 'cannot be used: it is no shared object (not ELF)' "${job[@]}" --refine bad-text
@@ -76,7 +76,7 @@ expect 1 "cell 't_all_reduce_tp' has no value" "${job[@]}" --refine bad-nan
 expect 1 "cell 't_all_reduce_tp' has no value" "${job[@]}" --refine bad-negative
 expect 2 "did you mean 'bad-nan'?" "${job[@]}" --refine bad-man
 expect 2 "plugin 'bad-good' is named twice" "${job[@]}" --refine bad-good --refine bad-good
-expect 0 'sum to' explain llama3-8b-8xh100 t_all_reduce_tp --path root --set parallel.tp=2 \
+expect 0 'sum to' explain llama3-8b-8xh100 t_all_reduce_tp --path tree --set parallel.tp=2 \
     --set parallel.dp=4 --refine bad-sum
 
 cat >job.yaml <<'END'
@@ -96,12 +96,12 @@ cells:
   T: {unit: us, is: 'all_reduce(V, n)'}
 END
 expect 0 "cell 'T' keeps its formula for 'all_reduce': provider 'bad-nan' refuses" \
-    estimate ./job.yaml --path root
+    estimate ./job.yaml --path tree
 
-chmod o+w root/plugins/bad-good
+chmod o+w tree/plugins/bad-good
 expect 0 'everybody may write the folder' "${job[@]}" --refine bad-good
-chmod o-w root/plugins/bad-good
-chmod o+w root/plugins/bad-good/bad-good.so
+chmod o-w tree/plugins/bad-good
+chmod o+w tree/plugins/bad-good/bad-good.so
 expect 0 'everybody may write the file' "${job[@]}" --refine bad-good
 
 echo "1..$count"

@@ -14,7 +14,7 @@ import xml.etree.ElementTree as ET
 
 import workbook
 
-ROOT = "tests/spreadsheet/root"
+ROOT = "tests/spreadsheet/tree"
 CASES = {
     "corners": ["estimate", "corners", "--path", ROOT],
     "given": ["estimate", "given", "--path", ROOT],

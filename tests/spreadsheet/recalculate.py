@@ -153,7 +153,7 @@ def main():
         chance = random.Random(seed)
         cases = [case for job in JOBS for case in cases_of_job(program, job, chance, folder, [])]
         cases.append(filled_in(program, "li2024", "gpt-3b-32x3090", folder))
-        root = ["--path", str(source / "tests/spreadsheet/root")]
+        root = ["--path", str(source / "tests/spreadsheet/tree")]
         cases += cases_of_job(program, "corners", chance, folder, root)
         cases += cases_of_job(program, "given", chance, folder, root)
         drawn = ["--path", str(folder / "drawn")]
