@@ -344,7 +344,7 @@ _steptime() {
             return
             ;;
         'timeline:--schedule')
-            _steptime_words 'gpipe 1f1b interleaved zero_bubble zero_bubble_2 dualpipe' "$word"
+            :
             return
             ;;
         'timeline:--ranks')
