@@ -832,7 +832,7 @@ _steptime() {
         'trace replay') _steptime_words '--help --partial --json --csv --output' "$word" ;;
         'trace export') _steptime_words '--help --partial --no-delays --output' "$word" ;;
         'trace whatif') _steptime_words '--help --set --have --approximate --partial --json --csv --output' "$word" ;;
-        'validate') _steptime_words '--help --table --rows --constants --sheet --set --nccl --profile --db --refine --option --cluster --collective --ranks --nodes --in-place --out-of-place --all --json --csv --path --output --color' "$word" ;;
+        'validate') _steptime_words '--help --table --rows --constants --sheet --set --nccl --profile --db --pairs --refine --option --cluster --collective --ranks --nodes --in-place --out-of-place --all --json --csv --path --output --color' "$word" ;;
         'fit') _steptime_words '--help --table --rows --vary --loss --scale --group --output --sheet --constants --set --json --path --color' "$word" ;;
         'fit overlap') _steptime_words '--help --test --recipe --svg --output --json' "$word" ;;
         'import nccl-topo') _steptime_words '--help --gpu --nodes --output' "$word" ;;
