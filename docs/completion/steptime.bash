@@ -35,7 +35,7 @@ _steptime() {
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-            '=' | --sheet | --set | --refine | --xlsx | --path | --output | -o | --color | --depth | --format | --over | --cells | --where | --sample | --seed | --plot | --threads | --gpus | --vary | --minimise | --top | --pareto | --schedule | --ranks | --detail | --perfetto | --svg | --limit | --dir | --by | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --have | --table | --rows | --constants | --nccl | --profile | --db | --option | --collective | --nodes | --loss | --scale | --group | --output | -o | --test | --recipe | --gpu | --save)
+            '=' | --sheet | --set | --refine | --xlsx | --path | --output | -o | --color | --depth | --format | --over | --cells | --where | --sample | --seed | --plot | --threads | --gpus | --vary | --minimise | --top | --pareto | --schedule | --ranks | --detail | --perfetto | --svg | --limit | --dir | --by | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --have | --job | --table | --rows | --constants | --nccl | --profile | --db | --option | --collective | --nodes | --loss | --scale | --group | --output | -o | --test | --recipe | --gpu | --save)
                 ((i++))
                 if [[ ${COMP_WORDS[i]} == '=' ]]; then ((i++)); fi
                 ;;
@@ -551,6 +551,19 @@ _steptime() {
             compopt -o nospace 2>/dev/null
             return
             ;;
+        'trace whatif:--job')
+            _steptime_words "$(_steptime_names jobs)" "$word"
+            _steptime_files -f -X '!*.yaml' -- "$word"
+            return
+            ;;
+        'trace whatif:--refine')
+            :
+            return
+            ;;
+        'trace whatif:--path')
+            _steptime_files -d -- "$word"
+            return
+            ;;
         'trace whatif:--output' | 'trace whatif:-o')
             _steptime_files -f -- "$word"
             return
@@ -831,7 +844,7 @@ _steptime() {
         'trace graph') _steptime_words '--help --partial --json --csv --output' "$word" ;;
         'trace replay') _steptime_words '--help --partial --json --csv --output' "$word" ;;
         'trace export') _steptime_words '--help --partial --no-delays --output' "$word" ;;
-        'trace whatif') _steptime_words '--help --set --have --approximate --partial --json --csv --output' "$word" ;;
+        'trace whatif') _steptime_words '--help --set --have --job --refine --approximate --partial --json --csv --path --output' "$word" ;;
         'validate') _steptime_words '--help --table --rows --constants --sheet --set --nccl --profile --db --pairs --refine --option --cluster --collective --ranks --nodes --in-place --out-of-place --all --json --csv --path --output --color' "$word" ;;
         'fit') _steptime_words '--help --table --rows --vary --loss --scale --group --output --sheet --constants --set --json --path --color' "$word" ;;
         'fit overlap') _steptime_words '--help --test --recipe --svg --output --json' "$word" ;;

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Times of collectives from plugins where there is no sheet: what a provider reads is the message,
+ * the group, and keys of a job.
+ */
+#ifndef STEPTIME_PLUGIN_COLLECTIVES_H
+#define STEPTIME_PLUGIN_COLLECTIVES_H
+
+#include "steptime/plugins.h"
+#include "steptime/trace.h"
+
+typedef struct st_plugin_collectives st_plugin_collectives;
+
+/*
+ * Opens plugins, in order of preference, with the options that the job has for them. `job` says
+ * what the cluster is. Lives in `arena`, with which the plugins are closed. A plugin without any
+ * collective is refused at `place`.
+ */
+st_status st_plugin_collectives_open(const st_paths *paths, const st_job *job,
+                                     const char *const *plugins, size_t count, st_place place,
+                                     st_arena *arena, st_plugin_collectives **opened,
+                                     st_errors *errors) ST_NODISCARD;
+
+/* The model for st_trace_whatif; errors at the place of st_plugin_collectives_open. */
+st_trace_collective_model st_plugin_collectives_model(st_plugin_collectives *opened);
+
+#endif
