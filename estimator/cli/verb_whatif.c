@@ -106,16 +106,14 @@ static st_status take_job(whatif *own)
 
 static st_status take_model(whatif *own)
 {
-    static const st_place place = {.file = "--refine"};
     cli_run *run = own->run;
-    const char *const *plugins = NULL;
-    size_t count = 0;
+    st_plugin_collectives_request request = {
+        .paths = own->paths, .job = own->job, .place = {.file = "--refine"}};
     st_plugin_collectives *opened = NULL;
-    st_status status = cli_values(run, CLI_REFINE, &plugins, &count);
-    if (status != ST_OK || count == 0)
+    st_status status = cli_values(run, CLI_REFINE, &request.plugins, &request.count);
+    if (status != ST_OK || request.count == 0)
         return status;
-    status = st_plugin_collectives_open(own->paths, own->job, plugins, count, place, run->arena,
-                                        &opened, run->errors);
+    status = st_plugin_collectives_open(&request, run->arena, &opened, run->errors);
     if (status == ST_OK) {
         own->model = st_plugin_collectives_model(opened);
         own->change.model = &own->model;

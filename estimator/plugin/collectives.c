@@ -105,22 +105,20 @@ static st_status open_one(st_plugin_collectives *own, const st_paths *paths, con
     return ST_OK;
 }
 
-st_status st_plugin_collectives_open(const st_paths *paths, const st_job *job,
-                                     const char *const *plugins, size_t count, st_place place,
-                                     st_arena *arena, st_plugin_collectives **opened,
-                                     st_errors *errors)
+st_status st_plugin_collectives_open(const st_plugin_collectives_request *request, st_arena *arena,
+                                     st_plugin_collectives **opened, st_errors *errors)
 {
     st_plugin_collectives *own = st_arena_alloc(arena, 1, sizeof(*own));
-    st_plugin_instance **instances = st_arena_alloc(arena, count + 1, sizeof(*instances));
+    st_plugin_instance **instances = st_arena_alloc(arena, request->count + 1, sizeof(*instances));
     if (own == NULL || instances == NULL) {
         return st_out_of_memory(errors);
     }
-    *own =
-        (st_plugin_collectives){.job = job, .instances = instances, .place = place, .arena = arena};
-    (void)job_number(job, "cluster.gpus_per_node", &own->per_node);
+    *own = (st_plugin_collectives){
+        .job = request->job, .instances = instances, .place = request->place, .arena = arena};
+    (void)job_number(request->job, "cluster.gpus_per_node", &own->per_node);
     st_status status = ST_OK;
-    for (size_t i = 0; i < count; i++) {
-        st_status one = open_one(own, paths, plugins[i], errors);
+    for (size_t i = 0; i < request->count; i++) {
+        st_status one = open_one(own, request->paths, request->plugins[i], errors);
         status = status == ST_OK ? one : status;
     }
     *opened = own;

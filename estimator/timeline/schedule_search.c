@@ -187,39 +187,53 @@ static void find_soonest(st_search *search)
     }
 }
 
-/* What the stage does next, at its time; false where it sleeps or waits till a later time. */
-static bool decide(st_search *search, uint32_t stage, st_pass *pass)
+/* Whether weights' gradients go into the gap before `next`. */
+static bool fills_gap(const st_search *search, uint32_t stage, int64_t next)
+{
+    const st_search_stage *self = &search->stages[stage];
+    if (self->done[ST_PASS_WEIGHTS] == self->done[ST_PASS_BACKWARD]) {
+        return false;
+    }
+    if (next == NEVER) {
+        return true;
+    }
+    int64_t gap = next - self->now;
+    int64_t wanted = pass_time(search, stage, ST_PASS_WEIGHTS) / 100 * search->rule.gap_percent;
+    return gap >= wanted || (search->rule.balanced && self->idle + gap > search->most_idle);
+}
+
+/* Sleeps, or waits till a later time. */
+static void wait_until(st_search *search, uint32_t stage, int64_t next)
 {
     st_search_stage *self = &search->stages[stage];
-    int64_t backward = next_ready(search, ST_PASS_BACKWARD, stage);
-    int64_t forward =
-        may_forward(search, stage) ? next_ready(search, ST_PASS_FORWARD, stage) : NEVER;
-    bool forward_first = search->rule.alternate && self->last_was_backward && forward <= self->now;
-    if (backward <= self->now && !forward_first) {
-        *pass = ST_PASS_BACKWARD;
-        return true;
-    }
-    if (forward <= self->now) {
-        *pass = ST_PASS_FORWARD;
-        return true;
-    }
-    int64_t next = forward < backward ? forward : backward;
-    if (self->done[ST_PASS_WEIGHTS] < self->done[ST_PASS_BACKWARD]) {
-        int64_t wanted = pass_time(search, stage, ST_PASS_WEIGHTS) / 100 * search->rule.gap_percent;
-        bool longest = search->rule.balanced && next != NEVER &&
-                       self->idle + next - self->now > search->most_idle;
-        if (next == NEVER || next - self->now >= wanted || longest) {
-            *pass = ST_PASS_WEIGHTS;
-            return true;
-        }
-    }
     self->asleep = next == NEVER;
     if (next != NEVER) {
         self->idle += self->first == NEVER ? 0 : next - self->now;
         search->most_idle = self->idle > search->most_idle ? self->idle : search->most_idle;
         self->now = next;
     }
-    return false;
+}
+
+/* What the stage does next, at its time; false where it sleeps or waits. */
+static bool decide(st_search *search, uint32_t stage, st_pass *pass)
+{
+    const st_search_stage *self = &search->stages[stage];
+    int64_t backward = next_ready(search, ST_PASS_BACKWARD, stage);
+    int64_t forward =
+        may_forward(search, stage) ? next_ready(search, ST_PASS_FORWARD, stage) : NEVER;
+    int64_t next = forward < backward ? forward : backward;
+    bool forward_first = search->rule.alternate && self->last_was_backward && forward <= self->now;
+    if (backward <= self->now && !forward_first) {
+        *pass = ST_PASS_BACKWARD;
+    } else if (forward <= self->now) {
+        *pass = ST_PASS_FORWARD;
+    } else if (fills_gap(search, stage, next)) {
+        *pass = ST_PASS_WEIGHTS;
+    } else {
+        wait_until(search, stage, next);
+        return false;
+    }
+    return true;
 }
 
 /* The longest span from a stage's first to its last task; NEVER where the rule gets stuck. */

@@ -384,8 +384,7 @@ static st_status note_model(st_whatif *w)
     if (w->model == NULL || w->modelled + w->by_ring == 0)
         return ST_OK;
     if (w->by_ring == 0)
-        return st_whatif_note(w, "%zu collectives take the model's ratio of times",
-                              w->modelled);
+        return st_whatif_note(w, "%zu collectives take the model's ratio of times", w->modelled);
     return st_whatif_note(w,
                           "%zu collectives take the model's ratio of times, %zu as rings "
                           "do: the trace does not tell their messages, or the model does not "
