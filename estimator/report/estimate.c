@@ -68,7 +68,10 @@ static st_status gather_providers(const st_paths *paths, const st_request *reque
                                   st_estimate *estimate, st_errors *errors)
 {
     const st_provider *const *plugins = NULL;
-    st_refine_request wish = {.paths = paths, .job = estimate->job, .sheet = estimate->sheet};
+    st_refine_request wish = {.paths = paths,
+                              .job = estimate->job,
+                              .sheet = estimate->sheet,
+                              .keys = &estimate->plugin_keys};
     wish.refinements = st_job_refinements(estimate->job, &wish.count);
     st_status status = request->refine_count == 0
                            ? ST_OK
