@@ -64,7 +64,7 @@ static const char *copy_piece(const reader *self, const char *text, size_t lengt
     char *copy = st_arena_copy(self->arena, text, length);
     size_t kept = 0;
     for (size_t i = 0; copy != NULL && i < length; i++) {
-        bool escape = copy[i] == '\\' && i + 1 < length && strchr(",+|\\", copy[i + 1]) != NULL;
+        bool escape = copy[i] == '\\' && i + 1 < length && strchr(",+|:=\\", copy[i + 1]) != NULL;
         i += escape ? 1 : 0;
         copy[kept++] = copy[i];
     }

@@ -6,7 +6,7 @@
  *
  * NAME is an option of the plugin, or `profile` or `fallback` as in a job. A plus sign before a
  * small letter parts plugins in order of preference, so that numbers keep theirs (1e+5); a
- * backslash before ',', '+', '|' or '\' makes it a part of a value. "none" stands alone.
+ * backslash before ',', '+', '|', ':', '=' or '\' takes that as it stands. "none" stands alone.
  */
 #ifndef STEPTIME_PLUGIN_WORDS_H
 #define STEPTIME_PLUGIN_WORDS_H
