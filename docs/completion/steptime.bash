@@ -483,6 +483,10 @@ _steptime() {
             compopt -o nospace 2>/dev/null
             return
             ;;
+        'compare:--refine')
+            :
+            return
+            ;;
         'compare:--path')
             _steptime_files -d -- "$word"
             return
@@ -869,7 +873,7 @@ _steptime() {
         'plugin check') _steptime_words '--help --limit --json --csv --path --output --color' "$word" ;;
         'plugin new') _steptime_words '--help --dir' "$word" ;;
         'traffic') _steptime_words '--help --by --svg --sheet --set --json --csv --path --output' "$word" ;;
-        'compare') _steptime_words '--help --sheet-a --sheet-b --set --set-b --all --timeline --json --csv --path --output --color' "$word" ;;
+        'compare') _steptime_words '--help --sheet-a --sheet-b --set --set-b --refine --all --timeline --json --csv --path --output --color' "$word" ;;
         'import hf') _steptime_words '--help --cluster --set --assume --path --output' "$word" ;;
         'import megatron') _steptime_words '--help --cluster --set --path --output' "$word" ;;
         'trace summary') _steptime_words '--help --partial --top --json --csv --output' "$word" ;;
