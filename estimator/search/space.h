@@ -13,6 +13,7 @@
 
 #include "report/estimate.h"
 #include "search/axis.h"
+#include "sheet/kernels.h"
 
 enum {
     ST_SPACE_ORDER_GROUPS = 4, /* of an order of ranks: tp, cp, dp, pp */
@@ -121,18 +122,23 @@ typedef struct st_space_worker {
     uint64_t **digits;                                /* per axis */
     double **outputs;                                 /* per cell */
     double **checks;                                  /* per check */
-    double **spare;                /* outputs and checks of one variant among several */
-    double **spare_inputs;         /* its inputs */
-    uint32_t *variants;            /* per row */
-    uint32_t *picked;              /* rows of one variant */
-    uint32_t *reasons;             /* per row */
+    double **spare;        /* outputs and checks of one variant among several */
+    double **spare_inputs; /* its inputs */
+    uint32_t *variants;    /* per row */
+    uint32_t *picked;      /* rows of one variant */
+    uint32_t *reasons;     /* per row */
+    st_verdict *judges;    /* per check */
+    double *verdicts;      /* per row: its reason, infinity for none */
+    double *spare_verdicts;
     double *base;                  /* values of inputs that are the same in a whole piece */
     size_t inner;                  /* axes from this one on vary within a piece */
     uint64_t piece_rows;           /* rows over which the axes before it stand still */
     uint64_t current[ST_AXES_MAX]; /* digits of those axes in the last piece */
     bool *laid_out;                /* per variant: its workspace has run before */
     double **outputs_at;           /* outputs and checks of the current piece */
-    bool all_checks;               /* also those that are the same in all rows are wanted per row */
+    bool all_checks; /* also wanted: a column per check, also of those that are the same in all rows
+                      */
+    bool checks_laid_out; /* as all_checks in the last run */
     size_t rows;
     uint64_t first;
 } st_space_worker;
