@@ -51,6 +51,7 @@ typedef struct st_space_axis {
     const double *numbers; /* per value, base units; NULL: axis.start, ... or no numbers */
     size_t variant_stride; /* 0: it changes no program */
     const st_type *type;   /* of an input that reads it; NULL: shown as text */
+    st_type shown;         /* of its numbers, in the unit in which they are shown */
     bool has_numbers;
 } st_space_axis;
 
