@@ -141,7 +141,8 @@ static st_status count_cross(st_space *space, st_errors *errors)
         rows *= (double)space->axes[i].axis.count;
         space->total = rows < (double)most_total ? space->total * space->axes[i].axis.count : 0;
     }
-    if (space->total == 0 || (space->request.sample == 0 && space->total > st_space_most_rows)) {
+    if (space->total == 0 || (space->request.sample == 0 && !space->request.uncounted &&
+                              space->total > st_space_most_rows)) {
         return refuse_count(space, rows, errors);
     }
     return ST_OK;
@@ -164,7 +165,8 @@ static st_status count_zip(st_space *space, st_errors *errors)
                             .expected = "as many values on every axis"});
         }
     }
-    if (space->request.sample == 0 && space->total > st_space_most_rows) {
+    if (space->request.sample == 0 && !space->request.uncounted &&
+        space->total > st_space_most_rows) {
         return refuse_count(space, (double)space->total, errors);
     }
     return ST_OK;

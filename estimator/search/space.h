@@ -35,6 +35,7 @@ typedef struct st_space_request {
     size_t cell_count;        /* 0: the cells that one asks for first */
     bool zip;
     uint64_t sample; /* 0: every row */
+    bool uncounted;  /* who asks draws its own sample of them: their number is no concern */
     uint64_t seed;
 } st_space_request;
 
