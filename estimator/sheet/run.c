@@ -60,7 +60,7 @@ struct st_workspace {
     size_t turn_count;
     st_fill *fills;
     size_t fill_count;
-    uint32_t *scalar_list; /* instructions that are the same for all rows */
+    uint32_t *scalar_list; /* instructions that are the same for all rows, and may change */
     size_t scalar_count;
     uint8_t *levels;       /* per slot, when the inputs have levels */
     bool *needed;          /* per slot, in the current layout */
@@ -484,7 +484,8 @@ static void need_operands(st_workspace *workspace, const st_instruction *instruc
     }
 }
 
-/* Marks what the outputs hang on once the settled conditions have chosen. */
+/* Marks what the outputs hang on once the settled conditions have chosen: steps, and scalars that
+ * change with the inputs of some level. */
 static void mark_needed(st_workspace *workspace)
 {
     const st_program *program = workspace->program;
@@ -493,7 +494,7 @@ static void mark_needed(st_workspace *workspace)
     }
     for (size_t i = program->instruction_count; i-- > 0;) {
         const st_instruction *instruction = &program->instructions[i];
-        if (workspace->needed[instruction->target] && workspace->varies[instruction->target]) {
+        if (workspace->needed[instruction->target] && !is_settled(workspace, instruction->target)) {
             need_operands(workspace, instruction);
         }
     }
@@ -518,14 +519,16 @@ static void prepare(st_workspace *workspace, const st_column *inputs, const st_t
         workspace->varies[instruction->target] = result_varies(workspace, instruction);
         if (!workspace->varies[instruction->target]) {
             settle(workspace, instruction);
-            workspace->scalar_list[workspace->scalar_count++] = (uint32_t)i;
         }
     }
     mark_needed(workspace);
     for (size_t i = 0; i < program->instruction_count; i++) {
         const st_instruction *instruction = &program->instructions[i];
-        if (workspace->varies[instruction->target] && workspace->needed[instruction->target]) {
+        bool needed = workspace->needed[instruction->target];
+        if (needed && workspace->varies[instruction->target]) {
             add_step(workspace, instruction);
+        } else if (needed && !is_settled(workspace, instruction->target)) {
+            workspace->scalar_list[workspace->scalar_count++] = (uint32_t)i;
         }
         write_outputs(workspace, instruction->target, NULL, targets);
     }
