@@ -486,6 +486,7 @@ st_status st_search_create(const st_paths *paths, const st_search_request *reque
         status = find_cells(made, paths, arena, errors);
     }
     st_space_request whole = made->request.space;
+    whole.uncounted = whole.sample > 0;
     whole.sample = 0; /* plans are sampled, not the axes */
     if (status == ST_OK) {
         status = st_space_create(paths, &whole, arena, &made->space, errors);
