@@ -127,7 +127,9 @@ static void scan_row(scanner *self, st_ledger *ledger, const st_space_worker *wo
     }
     ledger->states[at] = is_safe(self, bounds) ? ST_VERDICT_PASSES : ST_VERDICT_OPEN;
     double floor = search->floor > 0 ? self->outputs[search->floor].low : -HUGE_VAL;
-    ledger->low[at] = floor > self->outputs[0].low ? floor : self->outputs[0].low;
+    double least = st_bounds_least(self->bounds[variant], 0);
+    double low = fmax(floor, fmax(least, self->outputs[0].low));
+    ledger->low[at] = low;
     ledger->high[at] = self->outputs[0].high;
 }
 

@@ -2,20 +2,11 @@
 /* Programs over ranges; see bounds.h. */
 #include "sheet/bounds.h"
 
-#include "sheet/program.h"
-#include "sheet/range.h"
+#include "sheet/bounds_inside.h"
 #include "sheet/scalar.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-struct st_bounds {
-    const st_program *program;
-    bool *unknown;    /* per call: its provider is not asked */
-    bool *open;       /* per slot: hangs on such a call */
-    double *values;   /* per slot that is not open */
-    st_range *ranges; /* per slot that is */
-};
 
 static bool is_listed(const st_provider *provider, const st_provider *const *list, size_t count)
 {
@@ -37,7 +28,7 @@ static bool call_is_open(const st_bounds *self, uint32_t index)
     return open;
 }
 
-static size_t operand_count(st_op op)
+size_t st_operand_count(st_op op)
 {
     switch (op) {
 #define ONE(name, symbol, value) case ST_OP_##name:
@@ -60,7 +51,7 @@ static void mark_open(st_bounds *self)
             self->open[one->target] = call_is_open(self, one->a);
             continue;
         }
-        size_t operands = operand_count(one->op);
+        size_t operands = st_operand_count(one->op);
         self->open[one->target] = self->open[one->a] || (operands > 1 && self->open[one->b]) ||
                                   (operands > 2 && self->open[one->c]);
     }
@@ -78,8 +69,12 @@ st_bounds *st_bounds_create(const st_program *program, const st_provider *const 
     self->open = calloc(program->slot_count + 1, sizeof *self->open);
     self->values = calloc(program->slot_count + 1, sizeof *self->values);
     self->ranges = calloc(program->slot_count + 1, sizeof *self->ranges);
+    self->slopes = calloc(program->slot_count + 1, sizeof *self->slopes);
+    self->least = calloc(program->slot_count + 1, sizeof *self->least);
+    self->entries = calloc(program->slot_count + 1, sizeof *self->entries);
     if (self->unknown == NULL || self->open == NULL || self->values == NULL ||
-        self->ranges == NULL) {
+        self->ranges == NULL || self->slopes == NULL || self->least == NULL ||
+        self->entries == NULL) {
         st_bounds_destroy(self);
         return NULL;
     }
@@ -89,6 +84,7 @@ st_bounds *st_bounds_create(const st_program *program, const st_provider *const 
         self->unknown[i] = is_listed(program->calls[i].provider, unknown, unknown_count);
     }
     mark_open(self);
+    st_bounds_find_entries(self);
     return self;
 }
 
@@ -101,10 +97,13 @@ void st_bounds_destroy(st_bounds *bounds)
     free(bounds->open);
     free(bounds->values);
     free(bounds->ranges);
+    free(bounds->slopes);
+    free(bounds->least);
+    free(bounds->entries);
     free(bounds);
 }
 
-static st_range range_of(const st_bounds *self, uint32_t slot)
+st_range st_bounds_range(const st_bounds *self, uint32_t slot)
 {
     return self->open[slot] ? self->ranges[slot] : st_range_point(self->values[slot]);
 }
@@ -113,19 +112,19 @@ static void run_open(st_bounds *self, const st_instruction *one)
 {
     static const st_range any_time = {0, HUGE_VAL};
     st_range none = {0, 0};
-    size_t operands = operand_count(one->op);
-    self->ranges[one->target] = one->op == ST_OP_CALL
-                                    ? any_time
-                                    : st_range_apply(one->op, range_of(self, one->a),
-                                                     operands > 1 ? range_of(self, one->b) : none,
-                                                     operands > 2 ? range_of(self, one->c) : none);
+    size_t operands = st_operand_count(one->op);
+    self->ranges[one->target] =
+        one->op == ST_OP_CALL ? any_time
+                              : st_range_apply(one->op, st_bounds_range(self, one->a),
+                                               operands > 1 ? st_bounds_range(self, one->b) : none,
+                                               operands > 2 ? st_bounds_range(self, one->c) : none);
 }
 
 static void read_ranges(const st_bounds *self, const st_program_output *outputs, size_t count,
                         st_range *ranges)
 {
     for (size_t i = 0; i < count; i++) {
-        ranges[i] = range_of(self, outputs[i].slot);
+        ranges[i] = st_bounds_range(self, outputs[i].slot);
     }
 }
 

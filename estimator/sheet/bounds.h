@@ -37,6 +37,14 @@ void st_bounds_destroy(st_bounds *bounds);
  */
 void st_bounds_run(st_bounds *bounds, const double *inputs, st_range *outputs, st_range *checks);
 
+/*
+ * A value that an output is not below in the last row, where it can be shown that it does not fall
+ * while any provider's value rises: its value, less a billionth for rounding, where they all give
+ * 0. Otherwise minus infinity. Ranges alone say little of a sheet that takes what is hidden of a
+ * time from that time.
+ */
+double st_bounds_least(st_bounds *bounds, size_t output);
+
 /* Whether an output hangs on a provider that is not asked. */
 bool st_bounds_output_is_open(const st_bounds *bounds, size_t output);
 bool st_bounds_check_is_open(const st_bounds *bounds, size_t check);

@@ -104,6 +104,10 @@ static void write_sheet(property_random *random, fixture *own)
         "max(slow(t, d), B/d*(1 + 0.7*p/b)) + 0.0002*abs(@)",
         "B*(1.2 + 0.3/b)/d + 0.21*z + 0.00001*abs(@)",
         "if(B > 0, B*(1.2 + 0.3/b)/d + 0.21*z, @)",
+        "7.7/t/d + slow(t, p) - min(0.8*slow(t, p), 0.3*b) + 0.0001*abs(@)",
+        "max(b/t + slow(t, b), 0.4)*(1 + (min(b/t + slow(t, b), 0.4)/max(b/t + slow(t, b), "
+        "0.4))^7.3)"
+        "^(1/7.3)/d + 0.0001*abs(@)",
     };
     static const char *const needs[] = {
         "@",
@@ -122,7 +126,7 @@ static void write_sheet(property_random *random, fixture *own)
                           "  r: {from: recompute, unit: recompute}\n"
                           "functions:\n  slow:\n    open: true\n    args: {x: 1, y: 1}\n"
                           "    is: 0.01*abs(x) + 0.02*abs(y)\ncells:\n");
-    write_cell(random, "step_time", goals[random_below(random, 5)], &text);
+    write_cell(random, "step_time", goals[random_below(random, 7)], &text);
     write_cell(random, "memory", needs[random_below(random, 4)], &text);
     st_buffer_printf(&text, "checks:\n  - that: memory <= %.6g\n    else: too much\n",
                      pow(10, 1.6 * random_unit_interval(random)));
