@@ -187,11 +187,11 @@ static st_search_result find(const world *w, st_guide guide, int threads)
     static const char *const varies[] = {"parallel.tp",   "parallel.pp",
                                          "recompute",     "parallel.sequence_parallel",
                                          "parallel.zero", "batch.micro=2,1,3,4"};
-    static const char *const sets[] = {"batch.global=48"};
+    static const char *const sets[] = {"batch.global=48", "parallel.virtual_stages=1"};
     st_search_request request = {.space = {.job = "gpt3-175b-64xa100",
                                            .sheet = below(w->own, "random.yaml"),
                                            .sets = sets,
-                                           .set_count = 1},
+                                           .set_count = 2},
                                  .gpus = w->gpus,
                                  .varies = varies,
                                  .vary_count = sizeof varies / sizeof varies[0],
