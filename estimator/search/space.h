@@ -44,6 +44,7 @@ typedef struct st_space_request {
 /* The programs of one combination of values that no column can hold. */
 typedef struct st_variant {
     const st_program *program;
+    size_t plugin_count;               /* of the program's providers: the first ones are plugins' */
     const char *order;                 /* of ranks; NULL: none */
     bool named[ST_SPACE_ORDER_GROUPS]; /* groups that the order has */
 } st_variant;
@@ -151,6 +152,7 @@ typedef struct st_space_worker {
     uint64_t current[ST_AXES_MAX]; /* digits of those axes in the last piece */
     bool *laid_out;                /* per variant: its workspace has run before */
     double **outputs_at;           /* outputs and checks of the current piece */
+    bool scattered;                /* the rows were picked: axes may move from each to the next */
     bool all_checks; /* also wanted: a column per check, also of those that are the same in all rows
                       */
     bool checks_laid_out; /* as all_checks in the last run */
@@ -176,6 +178,10 @@ void st_space_run(st_space_worker *worker, uint64_t first, size_t rows);
 void st_space_fill(st_space_worker *worker, uint64_t first, size_t rows);
 void st_space_fill_rows(st_space_worker *worker, const uint64_t *picks, size_t rows);
 void st_space_compute(st_space_worker *worker, size_t rows);
+/* Whether the order of ranks that a variant has lacks a group that a filled row needs. */
+bool st_space_order_lacks(const st_space_worker *worker, size_t variant, size_t row);
+/* The sheet's inputs in a row that was filled and not computed yet; returns its variant. */
+size_t st_space_row_inputs(const st_space_worker *worker, size_t row, double *inputs);
 
 /* The number of a row in the whole space: another than its own in a sample. */
 uint64_t st_space_pick(const st_space *space, uint64_t row);

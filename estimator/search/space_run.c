@@ -496,12 +496,14 @@ static void run_piece(st_space_worker *worker, size_t first, size_t rows)
 
 static void run_pieces(st_space_worker *worker, size_t rows)
 {
-    uint64_t left = worker->piece_rows - worker->first % worker->piece_rows;
+    bool alone = worker->scattered && worker->inner > 0;
+    uint64_t piece = alone ? 1 : worker->piece_rows;
+    uint64_t left = piece - worker->first % piece;
     for (size_t row = 0; row < rows;) {
         size_t count = left < rows - row ? (size_t)left : rows - row;
         run_piece(worker, row, count);
         row += count;
-        left = worker->piece_rows;
+        left = piece;
     }
 }
 
@@ -538,6 +540,12 @@ static bool order_lacks(const st_space_worker *worker, const st_variant *variant
     return false;
 }
 
+bool st_space_order_lacks(const st_space_worker *worker, size_t variant, size_t row)
+{
+    const st_variant *one = &worker->space->variants[variant];
+    return one->order != NULL && order_lacks(worker, one, row);
+}
+
 static void judge_orders(st_space_worker *worker, size_t rows)
 {
     const st_space *space = worker->space;
@@ -564,6 +572,7 @@ void st_space_fill(st_space_worker *worker, uint64_t first, size_t rows)
 {
     worker->rows = rows;
     worker->first = first;
+    worker->scattered = false;
     find_digits(worker, first, rows);
     fill_inputs(worker, rows);
 }
@@ -572,6 +581,7 @@ void st_space_fill_rows(st_space_worker *worker, const uint64_t *picks, size_t r
 {
     worker->rows = rows;
     worker->first = 0;
+    worker->scattered = true;
     for (size_t axis = 0; axis < worker->space->axis_count; axis++) {
         for (size_t row = 0; row < rows; row++) {
             worker->digits[axis][row] = st_space_digit(worker->space, axis, picks[row]);
@@ -587,6 +597,24 @@ static void begin_layout(st_space_worker *worker)
         memset(worker->laid_out, 0, worker->space->variant_count * sizeof *worker->laid_out);
         worker->checks_laid_out = worker->all_checks;
     }
+}
+
+size_t st_space_row_inputs(const st_space_worker *worker, size_t row, double *inputs)
+{
+    const st_space *space = worker->space;
+    size_t variant = 0;
+    memcpy(inputs, space->base.input_values, space->base.input_count * sizeof *inputs);
+    for (size_t i = 0; i < space->driven_count; i++) {
+        const st_driven *driven = &space->driven[i];
+        inputs[driven->input] = value_at(space, driven, worker->digits[driven->axis][row]);
+    }
+    for (size_t i = 0; i < worker->varying_count; i++) {
+        inputs[worker->varying[i]] = worker->inputs[i][row];
+    }
+    for (size_t i = 0; i < space->axis_count; i++) {
+        variant += (size_t)worker->digits[i][row] * space->axes[i].variant_stride;
+    }
+    return variant;
 }
 
 void st_space_compute(st_space_worker *worker, size_t rows)
