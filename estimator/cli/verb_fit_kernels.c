@@ -3,14 +3,20 @@
 #include "cli/tables.h"
 
 #include "base/output.h"
+#include "fit/accuracy.h"
 #include "job/files.h"
 #include "report/json.h"
 #include "steptime/profile.h"
-#include "times/predict.h"
+#include "times/steps.h"
 
 #include <string.h>
 
 static const cli_option options[] = {
+    CLI_ROW_TABLE,
+    CLI_ROW_ROWS,
+    CLI_ROW_CONSTANTS,
+    CLI_ROW_SHEET,
+    CLI_ROW_SET,
     {CLI_GPU, CLI_ONE, CLI_WORD_NONE, 0, "gpu", "NAME", NULL,
      "the GPU that the times were measured on, where the tables do not say"},
     {CLI_SAVE, CLI_ONE, CLI_WORD_NONE, 0, "save", "NAME", NULL,
@@ -35,6 +41,12 @@ typedef struct kernels_run {
     st_paths *paths;
     st_time_sets *sets;
     st_time_models models[ST_TIME_SETS];
+    st_measured_request request;
+    const cli_table *tables; /* of measured steps */
+    size_t table_count;
+    st_step_rows rows;
+    st_step_errors errors;
+    bool *used; /* lines of the table that is looked at */
 } kernels_run;
 
 /* ---- reading ---- */
@@ -55,6 +67,91 @@ static st_status read_table(kernels_run *own, const char *file)
     return status;
 }
 
+/* ---- measured steps ---- */
+
+static st_status read_steps(kernels_run *own, const cli_table *table)
+{
+    cli_run *run = own->run;
+    st_measured *sets = NULL;
+    size_t count = 0;
+    st_measured_table asked = {.file = table->file, .filter = table->filter};
+    st_status status =
+        st_measured_read(&own->request, &asked, run->arena, &sets, &count, run->errors);
+    for (size_t i = 0; i < count && status == ST_OK; i++)
+        status = st_time_steps(&sets[i], run->arena, own->sets, &own->rows, run->errors);
+    return status;
+}
+
+static st_status no_steps(const kernels_run *own)
+{
+    st_errors *errors = own->run->errors;
+    return st_errors_add(
+        errors,
+        &(st_error){.status = ST_ERR_VALUE,
+                    .place = {.file = own->tables[0].file},
+                    .message = st_errors_text(
+                        errors,
+                        "no layer time can be told from these rows: %zu left out, %zu with a "
+                        "pipeline, %zu with MoE layers, %zu faster than the ends of the model",
+                        own->rows.left_out, own->rows.pipelined, own->rows.mixed,
+                        own->rows.shorter),
+                    .suggestion = "layer times need measured steps with pp 1"});
+}
+
+/* Tries the times on all rows of a table; those that they come from count apart. */
+static st_status try_table(kernels_run *own, const cli_table *table, const st_times *times)
+{
+    cli_run *run = own->run;
+    st_measured *all = NULL;
+    st_measured *used = NULL;
+    size_t all_count = 0;
+    size_t used_count = 0;
+    st_measured_table asked = {.file = table->file};
+    st_status status =
+        st_measured_read(&own->request, &asked, run->arena, &all, &all_count, run->errors);
+    asked.filter = table->filter;
+    if (status == ST_OK)
+        status =
+            st_measured_read(&own->request, &asked, run->arena, &used, &used_count, run->errors);
+    if (status != ST_OK || all_count == 0)
+        return status;
+    bool *lines = st_arena_alloc(run->arena, all[0].csv->row_count + 1, sizeof *lines);
+    if (lines == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < used_count && status == ST_OK; i++)
+        status = st_step_usable(&used[i], run->arena, lines, run->errors);
+    for (size_t i = 0; i < all_count && status == ST_OK; i++)
+        status = st_step_try(&all[i], times, lines, run->arena, &own->errors, run->errors);
+    return status;
+}
+
+/* With the times as the plugin will read them. */
+static st_status try_steps(kernels_run *own)
+{
+    st_buffer buffer = {0};
+    st_times times;
+    char reason[200];
+    st_status status = ST_OK;
+    if (own->table_count == 0)
+        return ST_OK;
+    st_times_write(&own->models[0], own->sets, &buffer);
+    if (buffer.failed) {
+        st_buffer_free(&buffer);
+        return ST_ERR_MEMORY;
+    }
+    const char *fault = st_times_read(&times, buffer.data, buffer.length, reason, sizeof reason);
+    st_buffer_free(&buffer);
+    if (fault != NULL)
+        return st_errors_add(own->run->errors,
+                             &(st_error){.status = ST_ERR_VALUE, .message = fault});
+    for (size_t i = 0; i < own->table_count && status == ST_OK; i++)
+        status = try_table(own, &own->tables[i], &times);
+    st_times_free(&times);
+    return status;
+}
+
+/* ---- all input ---- */
+
 static st_status read_tables(kernels_run *own)
 {
     cli_run *run = own->run;
@@ -62,10 +159,17 @@ static st_status read_tables(kernels_run *own)
     own->sets = st_arena_alloc(run->arena, 1, sizeof *own->sets);
     if (own->sets == NULL)
         return ST_ERR_MEMORY;
+    if (own->table_count + run->argument_count == 0)
+        return cli_wrong_use(run, "'fit kernels' needs measured times",
+                             "give tables of layer times, or of measured steps with --table FILE");
     for (size_t i = 0; i < run->argument_count; i++) {
         st_status read = read_table(own, run->arguments[i]);
         status = status == ST_OK ? read : status;
     }
+    for (size_t i = 0; i < own->table_count && status == ST_OK; i++)
+        status = read_steps(own, &own->tables[i]);
+    if (status == ST_OK && own->table_count > 0 && own->rows.used == 0)
+        return no_steps(own);
     for (size_t i = 0; i < own->sets->count && status == ST_OK; i++)
         st_time_merge(&own->sets->sets[i]);
     return status;
@@ -191,6 +295,49 @@ static st_status write_file(const kernels_run *own)
     return status;
 }
 
+static void write_steps(const kernels_run *own)
+{
+    static const char *const names[ST_STEP_PARTS] = {
+        [ST_STEPS_USED] = "rows used",
+        [ST_STEPS_MEASURED] = "others, layer measured",
+        [ST_STEPS_PREDICTED] = "others, layer predicted",
+        [ST_STEPS_OUTSIDE] = "others, outside of the range",
+        [ST_STEPS_OTHERS] = "all other rows"};
+    static const st_table_column columns[] = {{.ink = ST_INK_NAME}, {.right = true},
+                                              {.right = true},      {.right = true},
+                                              {.right = true},      {.right = true}};
+    static const char *const headings[] = {"error of step times", "rows",   "formulas",
+                                           "layer times",         "median", "largest"};
+    cli_run *run = own->run;
+    st_paint paint = cli_paint(run);
+    st_table *table = st_table_create(run->arena, columns, 6);
+    if (table == NULL) {
+        run->result.failed = true;
+        return;
+    }
+    st_table_row(table, headings);
+    for (size_t i = 0; i < ST_STEP_PARTS; i++) {
+        st_error_summary formula;
+        st_error_summary refined;
+        char texts[4][ST_PERCENT_TEXT];
+        size_t count = own->errors.count[i];
+        double *scratch = st_arena_alloc(run->arena, count + 1, sizeof *scratch);
+        if (count == 0 || scratch == NULL)
+            continue;
+        st_summarize_errors(own->errors.formula[i], count, scratch, &formula);
+        st_summarize_errors(own->errors.refined[i], count, scratch, &refined);
+        const char *const fields[] = {
+            names[i],
+            st_arena_printf(run->arena, "%zu", count),
+            st_percent_text(formula.mean_absolute, 1, false, texts[0]),
+            st_percent_text(refined.mean_absolute, 1, false, texts[1]),
+            st_percent_text(refined.median_absolute, 1, false, texts[2]),
+            st_percent_text(refined.largest, 1, false, texts[3])};
+        st_table_row(table, fields);
+    }
+    st_table_write(table, &paint, 2, &run->result);
+}
+
 static void write_text(const kernels_run *own)
 {
     st_buffer *result = &own->run->result;
@@ -200,6 +347,8 @@ static void write_text(const kernels_run *own)
         st_buffer_printf(result, "  %s: %zu shapes, %zu piece%s\n", set->value, set->count,
                          set->piece_count, set->piece_count == 1 ? "" : "s");
     }
+    if (own->table_count > 0)
+        write_steps(own);
 }
 
 static int run_fit_kernels(cli_run *run)
@@ -207,9 +356,15 @@ static int run_fit_kernels(cli_run *run)
     kernels_run own = {.run = run};
     st_status status = cli_paths(run, &own.paths);
     if (status == ST_OK)
+        status = cli_tables(run, &own.tables, &own.table_count);
+    if (status == ST_OK)
+        status = cli_table_request(run, own.paths, &own.request);
+    if (status == ST_OK)
         status = read_tables(&own);
     if (status == ST_OK)
         status = fit_sets(&own);
+    if (status == ST_OK)
+        status = try_steps(&own);
     if (status == ST_OK && cli_is_given(run, CLI_SAVE))
         status = save(&own);
     if (status == ST_OK)
@@ -223,8 +378,7 @@ static int run_fit_kernels(cli_run *run)
 
 const cli_verb cli_verb_fit_kernels = {
     .name = "fit kernels",
-    .arguments = "TABLE...",
-    .minimum = 1,
+    .arguments = "[TABLE...]",
     .maximum = SIZE_MAX,
     .words = {CLI_WORD_FILE, CLI_WORD_FILE},
     .summary = "take layer times from measurements, for the plugin kernel-times",

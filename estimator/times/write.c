@@ -64,13 +64,24 @@ static void write_model(st_times_piece piece, const st_times_model *model, st_bu
     }
 }
 
+/* A name as one word. */
+static void write_word(const char *name, st_buffer *buffer)
+{
+    for (size_t i = 0; name[i] != '\0' && i < ST_TIMES_NAME - 1; i++) {
+        bool plain = name[i] > ' ' && name[i] < 127;
+        st_buffer_append(buffer, plain ? &name[i] : "-", 1);
+    }
+}
+
 void st_times_write(const st_time_models *models, const st_time_sets *sets, st_buffer *buffer)
 {
     const st_time_set *set = models->set;
     st_buffer_printf(buffer, "steptime-kernel-times 1\nvalue %s\ngpu", set->value);
     write_number(sets->peak, 15, buffer);
     write_number(sets->bandwidth, 15, buffer);
-    st_buffer_printf(buffer, " %s\nshape", sets->gpu);
+    st_buffer_text(buffer, " ");
+    write_word(sets->gpu, buffer);
+    st_buffer_text(buffer, "\nshape");
     for (size_t i = 0; i < ST_TIMES_FEATURES; i++) {
         if (set->has[i]) {
             st_buffer_printf(buffer, " %s", st_times_feature_names[i]);
