@@ -21,6 +21,9 @@ static const cli_option options[] = {
      "the GPU that the times were measured on, where the tables do not say"},
     {CLI_SAVE, CLI_ONE, CLI_WORD_NONE, 0, "save", "NAME", NULL,
      "store the times as a profile of this name, in place of what it had"},
+    {CLI_RECIPE, CLI_ONE, CLI_WORD_CHOICE, 0, "form", "FORM",
+     "roofline trees trees-on-roofline",
+     "predict with this form instead of the best of all on held-out shapes"},
     CLI_ROW_DB,
     {CLI_WRITE, CLI_ONE, CLI_WORD_FILE, 'o', "output", "FILE", NULL,
      "write the times of one cell to FILE, for the option 'times' of the plugin kernel-times"},
@@ -40,6 +43,7 @@ typedef struct kernels_run {
     cli_run *run;
     st_paths *paths;
     st_time_sets *sets;
+    st_trees_library *library; /* NULL: no XGBoost */
     st_time_models models[ST_TIME_SETS];
     st_measured_request request;
     const cli_table *tables; /* of measured steps */
@@ -177,18 +181,32 @@ static st_status read_tables(kernels_run *own)
 
 /* ---- fitting ---- */
 
+static st_times_form form_of(const kernels_run *own)
+{
+    const char *name = cli_value(own->run, CLI_RECIPE);
+    for (st_times_form form = 0; name != NULL && form < ST_TIMES_FORMS; form++)
+        if (strcmp(name, st_times_form_names[form]) == 0)
+            return form;
+    return ST_TIMES_FORMS;
+}
+
+/* Without XGBoost the other forms are left, unless trees are asked for. */
+static st_status open_trees(kernels_run *own)
+{
+    st_times_form form = form_of(own);
+    bool asked = form == ST_TIMES_TREES || form == ST_TIMES_BOTH;
+    st_status status = st_trees_open(&own->library, asked ? own->run->errors : NULL);
+    return asked ? status : ST_OK;
+}
+
 static st_status fit_sets(kernels_run *own)
 {
     cli_run *run = own->run;
-    st_status status = ST_OK;
+    st_status status = open_trees(own);
     for (size_t i = 0; i < own->sets->count && status == ST_OK; i++) {
         const st_time_set *set = &own->sets->sets[i];
-        own->models[i] = (st_time_models){.set = set};
-        for (size_t k = 0; k < set->piece_count && status == ST_OK; k++) {
-            own->models[i].models[k].given = true;
-            status = st_times_fit_roofline(set, k, NULL, run->arena,
-                                           &own->models[i].models[k].roofline, run->errors);
-        }
+        status = st_times_learn(set, own->library, form_of(own), run->arena, &own->models[i],
+                                run->errors);
     }
     return status;
 }
@@ -338,14 +356,59 @@ static void write_steps(const kernels_run *own)
     st_table_write(table, &paint, 2, &run->result);
 }
 
+static const char *error_text(const st_error_summary *summary, st_arena *arena)
+{
+    char text[ST_PERCENT_TEXT];
+    const char *shown =
+        summary->count > 0 ? st_percent_text(summary->mean_absolute, 1, false, text) : "-";
+    const char *kept = st_arena_copy(arena, shown, strlen(shown));
+    return kept != NULL ? kept : "";
+}
+
+/* Errors by piece and form; the form that was taken behind them. */
+static void write_forms(const kernels_run *own, const st_time_models *models,
+                        st_error_summary (*errors)[ST_TIMES_FORMS], const char *title)
+{
+    static const st_table_column columns[] = {{.ink = ST_INK_NAME}, {.right = true},
+                                              {.right = true},      {.right = true},
+                                              {.right = true},      {.ink = ST_INK_PLAIN}};
+    cli_run *run = own->run;
+    st_paint paint = cli_paint(run);
+    st_table *table = st_table_create(run->arena, columns, 6);
+    if (table == NULL) {
+        run->result.failed = true;
+        return;
+    }
+    const char *const headings[] = {title,
+                                    "shapes",
+                                    st_times_form_names[0],
+                                    st_times_form_names[1],
+                                    st_times_form_names[2],
+                                    "taken"};
+    st_table_row(table, headings);
+    for (size_t i = 0; i < models->set->piece_count; i++) {
+        const st_error_summary *own_errors = errors[i];
+        const char *const fields[] = {
+            st_times_piece_names[models->set->pieces[i]],
+            st_arena_printf(run->arena, "%zu", own_errors[ST_TIMES_ROOFLINE].count),
+            error_text(&own_errors[0], run->arena),
+            error_text(&own_errors[1], run->arena),
+            error_text(&own_errors[2], run->arena),
+            st_times_form_names[models->times.models[i].form]};
+        st_table_row(table, fields);
+    }
+    st_table_write(table, &paint, 2, &run->result);
+}
+
 static void write_text(const kernels_run *own)
 {
     st_buffer *result = &own->run->result;
     st_buffer_printf(result, "layer times on %s\n", own->sets->gpu);
     for (size_t i = 0; i < own->sets->count; i++) {
         const st_time_set *set = &own->sets->sets[i];
-        st_buffer_printf(result, "  %s: %zu shapes, %zu piece%s\n", set->value, set->count,
-                         set->piece_count, set->piece_count == 1 ? "" : "s");
+        st_buffer_printf(result, "%s, %zu shapes\n", set->value, set->count);
+        if (own->models[i].held_out[0][0].count > 0)
+            write_forms(own, &own->models[i], (st_error_summary(*)[ST_TIMES_FORMS])own->models[i].held_out, "error on held-out shapes");
     }
     if (own->table_count > 0)
         write_steps(own);
@@ -371,6 +434,7 @@ static int run_fit_kernels(cli_run *run)
         status = write_file(&own);
     if (status == ST_OK)
         write_text(&own);
+    st_trees_close(own.library);
     int code = cli_exit_code(run, status);
     st_paths_destroy(own.paths);
     return code;

@@ -185,10 +185,11 @@ static st_status add_row(const st_measured *measured, size_t row, double *const 
 {
     double layers = values[FACTOR][row] * values[DENSE][row];
     double off = (measured->rows[row].measured - values[STEP][row]) / layers;
-    st_time_sample sample = {.repeats = 1, .shape.closed = values[LAYER][row]};
+    st_time_sample sample = {.repeats = 1};
     for (size_t i = 0; i < ST_TIMES_FEATURES; i++) {
         sample.shape.features[i] = i < STEP ? values[i][row] : (double)NAN;
     }
+    sample.shape.features[ST_TIMES_CLOSED] = values[LAYER][row];
     sample.times[0] = values[LAYER][row] + off;
     if (!(sample.times[0] > 1e-9)) {
         rows->shorter++;
@@ -212,6 +213,7 @@ st_status st_time_steps(const st_measured *measured, st_arena *arena, st_time_se
     for (size_t i = 0; i < STEP; i++) {
         has[i] = true;
     }
+    has[ST_TIMES_CLOSED] = true;
     st_time_set *set = status == ST_OK ? st_time_set_of(sets, "t_layer", has, whole, 1) : NULL;
     if (status == ST_OK && set == NULL) {
         return st_errors_add(errors,

@@ -57,7 +57,7 @@ static void write_model(st_times_piece piece, const st_times_model *model, st_bu
     write_number(model->roofline.floor, 9, buffer);
     write_number(model->roofline.per_flop, 9, buffer);
     write_number(model->roofline.per_byte, 9, buffer);
-    if (model->form == ST_TIMES_ROOFLINE) {
+    if (model->tree_count == 0) {
         st_buffer_text(buffer, "\n");
     } else {
         write_trees(model, buffer);
@@ -94,8 +94,8 @@ void st_times_write(const st_time_models *models, const st_time_sets *sets, st_b
     st_buffer_text(buffer, "\n");
     write_rows(set, buffer);
     for (size_t i = 0; i < set->piece_count; i++) {
-        if (models->models[i].given) {
-            write_model(set->pieces[i], &models->models[i], buffer);
+        if (models->times.models[i].given) {
+            write_model(set->pieces[i], &models->times.models[i], buffer);
         }
     }
     st_buffer_text(buffer, "end\n");
