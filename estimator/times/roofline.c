@@ -115,8 +115,7 @@ st_status st_times_fit_roofline(const st_time_set *set, size_t piece, const bool
                           .evaluate = evaluate,
                           .self = &own};
     st_solution solution;
-    bool is_whole = set->pieces[piece] == ST_TIMES_WHOLE; /* the formula has a floor already */
-    if (!is_whole && own.count > count && isfinite(least) && st_solve(&problem, &solution) == ST_OK) {
+    if (own.count > count && isfinite(least) && st_solve(&problem, &solution) == ST_OK) {
         *line = line_of(&own, solution.values);
     }
     return ST_OK;
