@@ -79,6 +79,7 @@ typedef enum cli_option_id {
     CLI_OUTPUT,
     CLI_OUT_OF_PLACE,
     CLI_OVER,
+    CLI_PAIRS,
     CLI_PARETO,
     CLI_PARTIAL,
     CLI_PATH,
