@@ -68,6 +68,7 @@ typedef enum cli_option_id {
     CLI_IN_PLACE,
     CLI_JOB,
     CLI_JSON,
+    CLI_LAYERS,
     CLI_LIMIT,
     CLI_LOSS,
     CLI_METHOD,
@@ -320,6 +321,7 @@ extern const cli_verb cli_verb_trace_whatif;
 extern const cli_verb cli_verb_validate;
 extern const cli_verb cli_verb_fit;
 extern const cli_verb cli_verb_fit_kernels;
+extern const cli_verb cli_verb_trace_layers;
 extern const cli_verb cli_verb_fit_overlap;
 extern const cli_verb cli_verb_import_topology;
 extern const cli_verb cli_verb_fit_nccl;
