@@ -141,7 +141,7 @@ typedef struct st_space_worker {
     uint32_t *variants;    /* per row */
     uint32_t *picked;      /* rows of one variant */
     uint32_t *reasons;     /* per row */
-    st_verdict *judges;    /* per check */
+    st_ruling *judges;     /* per check */
     double *verdicts;      /* per row: its reason, infinity for none */
     double *spare_verdicts;
     uint32_t *refused;             /* per row, see st_paced; NULL: there are no plugins */

@@ -192,7 +192,7 @@ static void make_judges(st_space_worker *worker)
     size_t count = 0;
     const st_sheet_check *checks = st_sheet_checks(worker->space->sheet, &count);
     for (size_t i = 0; i < count; i++) {
-        worker->judges[i] = (st_verdict){
+        worker->judges[i] = (st_ruling){
             .failed = checks[i].warning ? (double)INFINITY : (double)(i + 1),
             .missing = (double)st_reason_no_value(worker->space),
         };

@@ -204,7 +204,7 @@ typedef struct st_targets {
     double *const *checks;
     size_t rows;
     bool without_scalars; /* checks that are the same in all rows are not written */
-    const st_verdict *judges;
+    const st_ruling *judges;
     double *verdicts;  /* NULL: none are wanted */
     uint32_t *refused; /* see st_paced */
 } st_targets;
@@ -244,7 +244,7 @@ static void add_copy(st_workspace *workspace, uint32_t slot, size_t output)
         (st_step){.op = ST_STEP_COPY, .a = register_of(workspace, slot)};
 }
 
-static void add_judge(st_workspace *workspace, uint32_t slot, const st_verdict *judge)
+static void add_judge(st_workspace *workspace, uint32_t slot, const st_ruling *judge)
 {
     workspace->copies[workspace->copy_count++] =
         (st_copy){.step = workspace->step_count, .output = ST_VERDICTS};
