@@ -95,14 +95,15 @@ static void list_as_data(cli_run *run, const listed *list)
 {
     st_json json;
     if (cli_is_given(run, CLI_CSV)) {
-        st_buffer_text(&run->result, "name,version,state,reason,summary,providers,file\n");
+        st_buffer_text(&run->result,
+                       "name,version,state,reason,summary,providers,file,schedules\n");
         for (size_t i = 0; i < list->count; i++) {
             const st_plugin_state *state = &list->states[i];
             const char *const fields[] = {
-                list->entries[i].id,  state->version, state_text(&list->entries[i], state),
-                state->reason,        state->summary, state->providers,
-                list->entries[i].file};
-            st_csv_row(fields, 7, &run->result);
+                list->entries[i].id,   state->version,  state_text(&list->entries[i], state),
+                state->reason,         state->summary,  state->providers,
+                list->entries[i].file, state->schedules};
+            st_csv_row(fields, 8, &run->result);
         }
         return;
     }
@@ -117,6 +118,7 @@ static void list_as_data(cli_run *run, const listed *list)
         st_json_text_or_null(&json, "reason", state->reason);
         st_json_text_or_null(&json, "summary", state->summary);
         st_json_text_or_null(&json, "providers", state->providers);
+        st_json_text_or_null(&json, "schedules", state->schedules);
         st_json_text(&json, "file", list->entries[i].file);
         st_json_close(&json, '}');
     }
@@ -196,6 +198,31 @@ static void write_provider(const st_plugin_provider *provider, st_table *table)
     }
 }
 
+static void write_providers(const st_plugin *shown, st_table *table)
+{
+    if (shown->provider_count > 0) {
+        st_table_title(table, "");
+        st_table_title(table, "Providers");
+    }
+    for (size_t i = 0; i < shown->provider_count; i++)
+        write_provider(shown->providers[i], table);
+}
+
+static void write_schedules(const st_plugin *shown, st_table *table)
+{
+    if (shown->schedule_count > 0) {
+        st_table_title(table, "");
+        st_table_title(table, "Schedules");
+    }
+    for (size_t i = 0; i < shown->schedule_count; i++) {
+        const st_plugin_schedule *schedule = shown->schedules[i];
+        bool chunked = (schedule->flags & ST_PLUGIN_CHUNKED) != 0;
+        const char *const fields[] = {schedule->name, "", chunked ? "several chunks a stage" : "",
+                                      schedule->doc, schedule->cite};
+        st_table_row(table, fields);
+    }
+}
+
 static void info_as_text(cli_run *run, const st_paint *paint, const st_plugin_module *module)
 {
     static const st_table_column columns[] = {
@@ -209,10 +236,8 @@ static void info_as_text(cli_run *run, const st_paint *paint, const st_plugin_mo
     st_buffer_printf(&run->result, "%s %s - %s\nlicence  %s\nABI      %u\nfile     %s\n", shown->id,
                      shown->version, shown->summary, shown->licence, shown->abi,
                      st_plugin_file(module));
-    st_table_title(table, "");
-    st_table_title(table, "Providers");
-    for (size_t i = 0; i < shown->provider_count; i++)
-        write_provider(shown->providers[i], table);
+    write_providers(shown, table);
+    write_schedules(shown, table);
     if (shown->option_count > 0) {
         st_table_title(table, "");
         st_table_title(table, "Options");
@@ -239,6 +264,16 @@ static void provider_as_json(const st_plugin_provider *provider, st_json *json)
         st_json_close(json, '}');
     }
     st_json_close(json, ']');
+    st_json_close(json, '}');
+}
+
+static void schedule_as_json(const st_plugin_schedule *schedule, st_json *json)
+{
+    st_json_open_line(json, NULL, '{');
+    st_json_text(json, "name", schedule->name);
+    st_json_bool(json, "several_chunks", (schedule->flags & ST_PLUGIN_CHUNKED) != 0);
+    st_json_text(json, "doc", schedule->doc);
+    st_json_text_or_null(json, "cite", schedule->cite);
     st_json_close(json, '}');
 }
 
@@ -271,6 +306,10 @@ static void info_as_json(cli_run *run, const st_plugin_module *module)
     st_json_open(&json, "providers", '[');
     for (size_t i = 0; i < shown->provider_count; i++)
         provider_as_json(shown->providers[i], &json);
+    st_json_close(&json, ']');
+    st_json_open(&json, "schedules", '[');
+    for (size_t i = 0; i < shown->schedule_count; i++)
+        schedule_as_json(shown->schedules[i], &json);
     st_json_close(&json, ']');
     st_json_open(&json, "options", '[');
     for (size_t i = 0; i < shown->option_count; i++)

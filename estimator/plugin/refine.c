@@ -358,9 +358,19 @@ static st_profile_filter filter_of(const refining *own, const char *collective)
                                .ranks = nodes * count_of(own, "cluster.gpus_per_node")};
 }
 
+/* Whether a profile holds measured times, where what was not measured is the formula's to say. */
+static bool has_times(const refining *own)
+{
+    st_profile_filter filter = filter_of(own, NULL);
+    st_profile_found found = {.entry = NULL};
+    return st_profile_settings(NULL, &filter, own->arena, &found, own->errors) == ST_OK &&
+           found.entry != NULL && strcmp(found.entry->kind, ST_PROFILE_TIMES) == 0;
+}
+
 /*
  * An instance for one provider: with a profile, that has the options which were fitted to that very
- * collective. One that was not measured goes on with nominal options, which is warned about.
+ * collective. One that was not measured goes on with nominal options, which is warned about, or of
+ * a profile of times gets no instance.
  */
 static st_status open_for(refining *own, const char *provider, size_t *calibrated)
 {
@@ -375,7 +385,11 @@ static st_status open_for(refining *own, const char *provider, size_t *calibrate
         note_key(own, "cluster.gpus_per_node") != ST_OK) {
         return ST_ERR_MEMORY;
     }
+    own->instance = NULL;
     st_status status = st_profile_has(NULL, &filter, own->arena, &is_there, own->errors);
+    if (status == ST_OK && !is_there && has_times(own)) {
+        return ST_OK;
+    }
     if (status == ST_OK && is_there) {
         status = st_profile_settings(NULL, &filter, own->arena, &found, own->errors);
         (*calibrated)++;
@@ -407,6 +421,24 @@ static st_status no_profile(const refining *own)
                                               st_sheet_name(own->sheet))});
 }
 
+static st_status fits_nothing(const refining *own)
+{
+    const st_plugin *shown = &own->module->shown;
+    const char *why =
+        shown->provider_count == 0
+            ? "it provides schedules alone, for 'timeline --schedule'"
+            : st_errors_text(own->errors,
+                             "it provides %s%s, and the sheet has no open function or cell of that "
+                             "name",
+                             shown->providers[0]->name, shown->provider_count > 1 ? ", ..." : "");
+    return st_errors_add(own->errors,
+                         &(st_error){.status = ST_ERR_PROVIDER,
+                                     .place = own->refinement->place,
+                                     .message = st_errors_text(
+                                         own->errors, "plugin '%s' fits nothing in sheet %s: %s",
+                                         shown->id, st_sheet_name(own->sheet), why)});
+}
+
 static st_status bind_all(refining *own)
 {
     const st_plugin_module *module = own->module;
@@ -425,27 +457,14 @@ static st_status bind_all(refining *own)
             if (bound != ST_OK) {
                 return bound; /* the next one would say the same */
             }
-            bound = bind(own, i, function);
+            bound = own->instance != NULL ? bind(own, i, function) : ST_OK;
             status = status == ST_OK ? bound : status;
         }
     }
     if (status == ST_OK && fits && own->refinement->profile != NULL && calibrated == 0) {
         status = no_profile(own);
     }
-    if (!fits) {
-        status = st_errors_add(own->errors,
-                               &(st_error){.status = ST_ERR_PROVIDER,
-                                           .place = own->refinement->place,
-                                           .message = st_errors_text(
-                                               own->errors,
-                                               "plugin '%s' fits nothing in sheet %s: it "
-                                               "provides %s%s, and the sheet has no open "
-                                               "function or cell of that name",
-                                               module->shown.id, st_sheet_name(own->sheet),
-                                               module->shown.providers[0]->name,
-                                               module->shown.provider_count > 1 ? ", ..." : "")});
-    }
-    return status;
+    return fits ? status : fits_nothing(own);
 }
 
 static st_status load_plugin(refining *own)

@@ -350,11 +350,14 @@ static void an_order_of_ones_own_is_checked(void **state)
                         "for task 1 'F 1' of rank 0 (compute) waits for task 0 'B 1' of rank 0 "
                         "(compute)\n");
     assert_int_equal(build_own(twice, 2, *state), ST_ERR_VALUE);
-    assert_string_equal(said(*state),
-                        "error: the order of stage 0 has a pass twice or out of place: expected "
-                        "every pass of every micro-batch and chunk once\n");
+    assert_string_equal(
+        said(*state),
+        "error: the order of stage 0 has the forward pass of micro-batch 1 twice: expected "
+        "every pass of every micro-batch and chunk once\n");
     assert_int_equal(build_own(missing, 2, *state), ST_ERR_VALUE);
+    assert_non_null(strstr(said(*state), "of stage 0 lacks the backward pass of micro-batch 1: "));
     assert_int_equal(build_own(beyond, 1, *state), ST_ERR_VALUE);
+    assert_non_null(strstr(said(*state), "has the forward pass of micro-batch 3 out of place: "));
 }
 
 static void names_are_those_of_jobs(void **state)
