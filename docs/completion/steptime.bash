@@ -684,6 +684,10 @@ _steptime() {
             compopt -o nospace 2>/dev/null
             return
             ;;
+        'fit:--refine')
+            :
+            return
+            ;;
         'fit:--path')
             _steptime_files -d -- "$word"
             return
@@ -869,7 +873,7 @@ _steptime() {
         'trace export') _steptime_words '--help --partial --no-delays --output' "$word" ;;
         'trace whatif') _steptime_words '--help --set --have --approximate --partial --json --csv --output' "$word" ;;
         'validate') _steptime_words '--help --table --rows --constants --sheet --set --nccl --profile --db --pairs --refine --option --cluster --collective --ranks --nodes --in-place --out-of-place --all --json --csv --path --output --color' "$word" ;;
-        'fit') _steptime_words '--help --table --rows --vary --loss --scale --group --output --sheet --constants --set --json --path --color' "$word" ;;
+        'fit') _steptime_words '--help --table --rows --vary --loss --scale --group --output --sheet --constants --set --refine --json --path --color' "$word" ;;
         'fit kernels') _steptime_words '--help --gpu --save --db --output --path' "$word" ;;
         'fit overlap') _steptime_words '--help --test --recipe --svg --output --json' "$word" ;;
         'import nccl-topo') _steptime_words '--help --gpu --nodes --output' "$word" ;;

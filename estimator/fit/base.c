@@ -4,6 +4,7 @@
 
 #include "fit/gpus.h"
 #include "job/keys.h"
+#include "report/estimate.h"
 
 #include <math.h>
 #include <string.h>
@@ -121,6 +122,9 @@ static const char *text_of(const st_job *job, const char *path)
 static bool share_variant(const st_bases *bases, st_base *base)
 {
     base->variant = 0;
+    if (bases->refine_count > 0) { /* a plugin may look at any key of the job */
+        return false;
+    }
     if (base->order[0] == '\0' && base->list[0] == '\0')
         return true;
     for (const st_base *other = bases->first; other != NULL; other = other->next) {
@@ -129,6 +133,20 @@ static bool share_variant(const st_bases *bases, st_base *base)
             return true;
     }
     return false;
+}
+
+/* Those of plugins first, then the library's own. */
+static st_status make_providers(const st_bases *bases, const st_job *job, st_provider_list *list)
+{
+    const st_request request = {.refine = bases->refine, .refine_count = bases->refine_count};
+    st_estimate estimate = {.job = job, .sheet = bases->sheet};
+    if (bases->refine_count == 0)
+        return st_builtin_providers(bases->paths, job, bases->sheet, bases->arena, list,
+                                    bases->errors);
+    st_status status =
+        st_estimate_gather(bases->paths, &request, bases->arena, &estimate, bases->errors);
+    *list = (st_provider_list){estimate.providers, estimate.provider_count};
+    return status;
 }
 
 static st_status take_providers(st_bases *bases, const st_job *job, st_base *base)
@@ -149,8 +167,7 @@ static st_status take_providers(st_bases *bases, const st_job *job, st_base *bas
     if (share_variant(bases, base))
         return ST_OK;
     base->variant = bases->variant_count++;
-    return st_builtin_providers(bases->paths, job, bases->sheet, bases->arena, &list[base->variant],
-                                bases->errors);
+    return make_providers(bases, job, &list[base->variant]);
 }
 
 static st_status load(st_bases *bases, st_base *base)

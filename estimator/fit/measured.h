@@ -64,6 +64,8 @@ typedef struct st_measured_request {
     const char *constants; /* NULL: the sheet's own */
     const char *const *sets;
     size_t set_count;
+    const char *const *refine; /* plugins, as in st_request; of a table NULL is none */
+    size_t refine_count;
     const st_table_source *sources;
     size_t source_count;
     bool known_only; /* pass over rows that belong to none of the sources */
