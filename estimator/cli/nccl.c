@@ -128,13 +128,13 @@ static st_status plugin_of_profile(cli_nccl *own)
 static st_status read_plugin(cli_nccl *own)
 {
     cli_run *run = own->run;
-    const char *const *texts = NULL;
     const st_refinement *list = NULL;
+    st_words words = {NULL, 0};
     size_t count = 0;
-    st_status status = cli_values(run, CLI_REFINE, &texts, &count);
-    if (status != ST_OK || count == 0)
+    st_status status = cli_values(run, CLI_REFINE, &words.texts, &words.count);
+    if (status != ST_OK || words.count == 0)
         return status;
-    status = st_refine_words(own->paths, texts, count, run->arena, &list, &count, run->errors);
+    status = st_refine_words(own->paths, &words, run->arena, &list, &count, run->errors);
     if (status != ST_OK)
         return status;
     if (count != 1 || list[0].fallback)

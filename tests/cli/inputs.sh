@@ -351,12 +351,13 @@ collective() {
 refined() {
     printf 'cluster: {nodes: 2, gpus_per_node: 8, nic_bandwidth: 100 GB/s,\n'
     printf '  gpu: {link_bandwidth: 300 GB/s, compute_capability: 8.0}}\n'
-    printf 'constants: {ranks: 16, per_node: 8, volume: 8388608 B}\nsheet: ./%s\nrefine: %s\n' "$1" "$2"
+    printf 'constants: {ranks: 16, per_node: 8, volume: 8388608 B}\n'
+    printf 'sheet: ./%s\nrefine: %s\n' "$1" "$2"
 }
 collective all_reduce >coll.yaml
 collective all_gather >coll-gather.yaml
 refined coll.yaml nccl-whitebox >coll-job.yaml
 refined coll-gather.yaml 'nccl-whitebox' >gather-job.yaml
 refined coll.yaml '[nccl-whitebox, alpha-beta, nccl-whitebox]' >twice-job.yaml
-refined coll.yaml '[{plugin: alpha-beta, options: {alpha: 4 us}}, {plugin: alpha-beta}]' >twice-map.yaml
+refined coll.yaml '[{plugin: alpha-beta, options: {alpha: 4 us}}, alpha-beta]' >twice-map.yaml
 refined coll.yaml '{plugin: alpha-beta, optoins: {}, fallback: maybe}' >wrong-map.yaml

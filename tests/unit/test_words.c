@@ -10,8 +10,8 @@ static const st_refinement *read_all(fixture *own, const char *const *texts, siz
                                      size_t *count)
 {
     const st_refinement *list = NULL;
-    if (st_refine_words(own->paths, texts, text_count, own->arena, &list, count, own->errors) !=
-        ST_OK)
+    const st_words words = {texts, text_count};
+    if (st_refine_words(own->paths, &words, own->arena, &list, count, own->errors) != ST_OK)
         fail_msg("%s", said(own));
     return list;
 }
@@ -120,9 +120,9 @@ static void faults_are_told(void **state)
         const st_refinement *list = NULL;
         size_t count = 0;
         st_errors_clear(own->errors);
-        assert_int_equal(
-            st_refine_words(own->paths, &cases[i].text, 1, own->arena, &list, &count, own->errors),
-            ST_ERR_USAGE);
+        assert_int_equal(st_refine_words(own->paths, &(st_words){&cases[i].text, 1}, own->arena,
+                                         &list, &count, own->errors),
+                         ST_ERR_USAGE);
         if (strstr(said(own), cases[i].message) == NULL)
             fail_msg("'%s' says: %s", cases[i].text, said(own));
     }
@@ -137,8 +137,9 @@ static void there_are_limits(void **state)
     for (size_t i = 0; i <= 32; i++)
         st_buffer_printf(&text, "%sp%zu", i > 0 ? "+" : "", i);
     const char *many = text.data;
-    assert_int_equal(st_refine_words(own->paths, &many, 1, own->arena, &list, &count, own->errors),
-                     ST_ERR_USAGE);
+    assert_int_equal(
+        st_refine_words(own->paths, &(st_words){&many, 1}, own->arena, &list, &count, own->errors),
+        ST_ERR_USAGE);
     assert_non_null(strstr(said(own), "there are more than 32 plugins"));
     st_errors_clear(own->errors);
     st_buffer_free(&text);
@@ -146,15 +147,17 @@ static void there_are_limits(void **state)
     for (size_t i = 0; i <= 1000; i++)
         st_buffer_printf(&text, "%sa%zu=%zu", i > 0 ? "," : "", i, 3 * i);
     many = text.data;
-    assert_int_equal(st_refine_words(own->paths, &many, 1, own->arena, &list, &count, own->errors),
-                     ST_ERR_USAGE);
+    assert_int_equal(
+        st_refine_words(own->paths, &(st_words){&many, 1}, own->arena, &list, &count, own->errors),
+        ST_ERR_USAGE);
     assert_non_null(strstr(said(own), "there are too many options"));
     st_errors_clear(own->errors);
     for (size_t i = 0; i < 66000; i++)
         st_buffer_text(&text, "x");
     many = text.data;
-    assert_int_equal(st_refine_words(own->paths, &many, 1, own->arena, &list, &count, own->errors),
-                     ST_ERR_USAGE);
+    assert_int_equal(
+        st_refine_words(own->paths, &(st_words){&many, 1}, own->arena, &list, &count, own->errors),
+        ST_ERR_USAGE);
     assert_non_null(strstr(said(own), "longer than 65536 bytes"));
     st_buffer_free(&text);
 }
