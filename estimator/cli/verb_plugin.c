@@ -340,10 +340,11 @@ static int run_info(cli_run *run)
 {
     st_paths *paths = NULL;
     info own = {.run = run, .paint = cli_paint(run)};
+    const st_plugin_viewer viewer = {show_info, &own};
     st_status status = cli_paths(run, &paths);
     if (status == ST_OK)
-        status = st_plugin_aside(paths, run->arguments[0], show_info, &own, run->arena,
-                                 &run->result, run->errors);
+        status = st_plugin_aside(paths, run->arguments[0], &viewer, run->arena, &run->result,
+                                 run->errors);
     st_paths_destroy(paths);
     return cli_exit_code(run, status);
 }

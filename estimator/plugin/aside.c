@@ -18,8 +18,7 @@ enum { LIMIT_MS = 5000, MEMORY_LIMIT_MIB = 4096 };
 typedef struct visit {
     const st_paths *paths;
     const char *name;
-    st_plugin_show show;
-    void *context;
+    const st_plugin_viewer *viewer;
 } visit;
 
 /* ---- the child's side ---- */
@@ -66,7 +65,7 @@ static void work(void *context, st_buffer *answer)
     st_status status = st_plugin_load(own->paths, own->name, (st_place){0}, arena, &module, errors);
     put_faults(answer, errors);
     if (status == ST_OK) {
-        own->show(own->context, module, answer);
+        own->viewer->show(own->viewer->context, module, answer);
     }
     st_arena_destroy(arena);
     st_errors_destroy(errors);
@@ -144,11 +143,11 @@ static st_status read_answer(const visit *own, const st_child_result *result, st
     return status;
 }
 
-st_status st_plugin_aside(const st_paths *paths, const char *name, st_plugin_show show,
-                          void *context, st_arena *arena, st_buffer *text, st_errors *errors)
+st_status st_plugin_aside(const st_paths *paths, const char *name, const st_plugin_viewer *viewer,
+                          st_arena *arena, st_buffer *text, st_errors *errors)
 {
     const st_child_limits limits = {LIMIT_MS, (size_t)MEMORY_LIMIT_MIB * 1024 * 1024};
-    visit own = {.paths = paths, .name = name, .show = show, .context = context};
+    visit own = {.paths = paths, .name = name, .viewer = viewer};
     st_child_result result;
     st_status status = st_child_run(work, &own, &limits, arena, &result, errors);
     if (status != ST_OK) {

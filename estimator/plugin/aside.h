@@ -5,16 +5,18 @@
 
 #include "steptime/plugins.h"
 
-/* Writes what there is to say of a loaded plugin; runs in the child. */
-typedef void (*st_plugin_show)(void *context, const st_plugin_module *module, st_buffer *text);
+typedef struct st_plugin_viewer {
+    /* Writes what there is to say of a loaded plugin; runs in the child. */
+    void (*show)(void *context, const st_plugin_module *module, st_buffer *text);
+    void *context;
+} st_plugin_viewer;
 
 /*
- * Loads a plugin as st_plugin_load does, but in a child, and appends what `show` writes there to
+ * Loads a plugin as st_plugin_load does, but in a child, and appends what `viewer` writes there to
  * `text`. Faults and warnings of loading come back with their places; a plugin that crashes or does
  * not end is one of them.
  */
-st_status st_plugin_aside(const st_paths *paths, const char *name, st_plugin_show show,
-                          void *context, st_arena *arena, st_buffer *text,
-                          st_errors *errors) ST_NODISCARD;
+st_status st_plugin_aside(const st_paths *paths, const char *name, const st_plugin_viewer *viewer,
+                          st_arena *arena, st_buffer *text, st_errors *errors) ST_NODISCARD;
 
 #endif

@@ -249,9 +249,8 @@ static st_status read_text(reader *self)
     return status;
 }
 
-st_status st_refine_words(const st_paths *paths, const char *const *texts, size_t text_count,
-                          st_arena *arena, const st_refinement **refinements, size_t *count,
-                          st_errors *errors)
+st_status st_refine_words(const st_paths *paths, const st_words *words, st_arena *arena,
+                          const st_refinement **refinements, size_t *count, st_errors *errors)
 {
     reader self = {.paths = paths, .arena = arena, .errors = errors, .text = ""};
     self.list = st_arena_alloc(arena, ST_MAX_REFINEMENTS, sizeof *self.list);
@@ -260,12 +259,12 @@ st_status st_refine_words(const st_paths *paths, const char *const *texts, size_
     if (self.list == NULL) {
         return st_out_of_memory(errors);
     }
-    if (text_count == 1 && strcmp(texts[0], "none") == 0) {
+    if (words->count == 1 && strcmp(words->texts[0], "none") == 0) {
         return ST_OK;
     }
     st_status status = ST_OK;
-    for (size_t i = 0; i < text_count; i++) {
-        self.text = texts[i];
+    for (size_t i = 0; i < words->count; i++) {
+        self.text = words->texts[i];
         st_status read = read_text(&self);
         status = status == ST_OK ? read : status;
     }

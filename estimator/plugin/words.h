@@ -13,9 +13,15 @@
 
 #include "steptime/job.h"
 
-/* Several texts are one list. Faults are of the command line, at "--refine". */
-st_status st_refine_words(const st_paths *paths, const char *const *texts, size_t text_count,
-                          st_arena *arena, const st_refinement **refinements, size_t *count,
+/* The values of --refine, one list together. */
+typedef struct st_words {
+    const char *const *texts;
+    size_t count;
+} st_words;
+
+/* Faults are of the command line, at "--refine". */
+st_status st_refine_words(const st_paths *paths, const st_words *words, st_arena *arena,
+                          const st_refinement **refinements, size_t *count,
                           st_errors *errors) ST_NODISCARD;
 
 /* A text with '|' as one per column, which st_refine_words reads. Empty columns are refused. */

@@ -72,11 +72,12 @@ static st_status gather_providers(const st_paths *paths, const st_request *reque
                               .job = estimate->job,
                               .sheet = estimate->sheet,
                               .keys = &estimate->plugin_keys};
+    const st_words words = {request->refine, request->refine_count};
     wish.refinements = st_job_refinements(estimate->job, &wish.count);
-    st_status status = request->refine_count == 0
-                           ? ST_OK
-                           : st_refine_words(paths, request->refine, request->refine_count, arena,
-                                             &wish.refinements, &wish.count, errors);
+    st_status status =
+        request->refine_count == 0
+            ? ST_OK
+            : st_refine_words(paths, &words, arena, &wish.refinements, &wish.count, errors);
     if (status == ST_OK)
         status = st_plugins_refine(&wish, arena, &plugins, &estimate->plugin_count, errors);
     if (status != ST_OK)

@@ -107,7 +107,8 @@ static void read_words(const char *text, st_arena *arena, st_errors *errors)
 {
     const st_refinement *list = NULL;
     size_t count = 0;
-    st_status status = st_refine_words(get_paths(), &text, 1, arena, &list, &count, errors);
+    st_status status =
+        st_refine_words(get_paths(), &(st_words){&text, 1}, arena, &list, &count, errors);
     fuzz_check_errors(status, errors);
     if (status != ST_OK) {
         return;
@@ -120,8 +121,8 @@ static void read_words(const char *text, st_arena *arena, st_errors *errors)
         write_words(&list[i], &words);
         FUZZ_REQUIRE(!words.failed);
         const char *written = words.data;
-        FUZZ_REQUIRE(st_refine_words(get_paths(), &written, 1, arena, &again, &again_count,
-                                     errors) == ST_OK);
+        FUZZ_REQUIRE(st_refine_words(get_paths(), &(st_words){&written, 1}, arena, &again,
+                                     &again_count, errors) == ST_OK);
         FUZZ_REQUIRE(again_count == 1);
         check_same(&list[i], &again[0]);
         st_buffer_free(&words);
