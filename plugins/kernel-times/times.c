@@ -196,6 +196,9 @@ double st_times_predict(const st_times *times, size_t piece, const st_times_shap
         return UNKNOWN;
     }
     st_times_work(times->pieces[piece], shape, &flop, &bytes);
+    if (isnan(flop) || isnan(bytes)) {
+        return UNKNOWN;
+    }
     double line = st_times_roofline_time(&model->roofline, flop, bytes);
     if (model->form != ST_TIMES_ROOFLINE) {
         st_times_inputs(times, piece, shape, inputs);
@@ -209,7 +212,7 @@ double st_times_predict(const st_times *times, size_t piece, const st_times_shap
 
 static bool is_equal(double left, double right)
 {
-    return fabs(left - right) <= 1e-9 * fabs(right);
+    return fabs(left - right) <= 1e-12 * fabs(right);
 }
 
 /* Whether a row has the shape's features but for its tokens, which are told apart. */
