@@ -471,6 +471,131 @@ static void steps_that_tell_no_layer_time(void **state)
     assert_int_equal(times.sets[0].count, 0);
 }
 
+/* ---- public measurements ---- */
+
+/* A file of the data folder; NULL where it is not there, which is said aloud. */
+static const char *data_file(fixture *own, const char *name)
+{
+    const char *data = getenv("STEPTIME_DATA");
+    const char *path =
+        st_arena_printf(own->arena, "%s/%s", data != NULL ? data : "../shared/data", name);
+    assert_non_null(path);
+    if (access(path, R_OK) == 0) {
+        return path;
+    }
+    print_message("[ SKIPPED  ] %s is not there (STEPTIME_DATA)\n", path);
+    return NULL;
+}
+
+static double mean_error(const double *errors, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += fabs(errors[i]) / (double)count;
+    }
+    return sum;
+}
+
+/* Layer times from 60 rows without pipeline and data parallelism, tried on all other rows. */
+static void few_steps_of_one_machine_tell_the_others(void **state)
+{
+    fixture *own = *state;
+    st_measured_request request = {.paths = own->paths};
+    st_measured *used = NULL;
+    st_measured *all = NULL;
+    size_t count = 0;
+    st_time_sets times = {.count = 0};
+    st_step_rows rows = {0};
+    st_time_models models;
+    st_step_errors errors = {.count = {0}};
+    const char *path = data_file(own, "step_times/vtrain_single.csv");
+    if (path == NULL) {
+        return;
+    }
+    assert_int_equal(st_table_sources_load(own->paths, own->arena, &request.sources,
+                                           &request.source_count, own->errors),
+                     ST_OK);
+    st_measured_table table = {.file = path};
+    assert_int_equal(
+        st_measured_read(&request, &table, own->arena, &all, &count, own->errors), ST_OK);
+    table.filter = "pp=1,dp=1,:60";
+    assert_int_equal(
+        st_measured_read(&request, &table, own->arena, &used, &count, own->errors), ST_OK);
+    assert_int_equal(count, 1);
+    assert_int_equal(st_time_steps(used, own->arena, &times, &rows, own->errors), ST_OK);
+    assert_true(rows.used >= 30 && rows.used <= 60);
+    bool *lines = st_arena_alloc(own->arena, all->csv->row_count, sizeof *lines);
+    assert_non_null(lines);
+    assert_int_equal(st_step_usable(used, own->arena, lines, own->errors), ST_OK);
+    st_time_merge(&times.sets[0]);
+    assert_int_equal(
+        st_times_learn(&times.sets[0], NULL, ST_TIMES_FORMS, own->arena, &models, own->errors),
+        ST_OK);
+    assert_int_equal(st_step_try(all, &models.times, lines, own->arena, &errors, own->errors),
+                     ST_OK);
+    double measured =
+        mean_error(errors.refined[ST_STEPS_MEASURED], errors.count[ST_STEPS_MEASURED]);
+    double formula =
+        mean_error(errors.formula[ST_STEPS_MEASURED], errors.count[ST_STEPS_MEASURED]);
+    print_message("%zu rows used, %zu others whose layers were measured: %.2f %%, formulas %.2f %%\n",
+                  rows.used, errors.count[ST_STEPS_MEASURED], 100 * measured, 100 * formula);
+    assert_true(errors.count[ST_STEPS_MEASURED] > 50);
+    assert_true(measured < 0.025 && measured < 0.5 * formula);
+}
+
+/* One piece of another model's layers: the roofline, and the trees that stand on it. */
+static void two_models_predict_the_mlp_of_a_third(void **state)
+{
+    static const char *const files[] = {"layer_profiles/a100_Llama-2-7b-hf.csv.gz",
+                                        "layer_profiles/a100_Meta-Llama-3-70B.csv.gz",
+                                        "layer_profiles/a100_Qwen-72B.csv.gz"};
+    fixture *own = *state;
+    st_trees_library *library = NULL;
+    st_time_sets *sets = st_arena_alloc(own->arena, 1, sizeof *sets);
+    double *errors_of[ST_TIMES_FORMS];
+    size_t count = 0;
+    assert_non_null(sets);
+    for (size_t i = 0; i < 3; i++) {
+        const st_csv *csv = NULL;
+        const char *path = data_file(own, files[i]);
+        if (path == NULL) {
+            return;
+        }
+        assert_int_equal(st_time_csv_read(path, own->arena, &csv, own->errors), ST_OK);
+        assert_int_equal(st_time_table_read(csv, own->paths, "a100-sxm-80gb", own->arena, sets,
+                                            own->errors),
+                         ST_OK);
+    }
+    if (st_trees_open(&library, own->errors) != ST_OK) {
+        print_message("[ SKIPPED  ] %s\n", said(own));
+        return;
+    }
+    st_time_set *set = &sets->sets[0];
+    st_time_merge(set);
+    size_t piece = 0;
+    while (set->pieces[piece] != ST_TIMES_MLP_UP) {
+        piece++;
+    }
+    bool *counts = st_arena_alloc(own->arena, set->count, sizeof *counts);
+    assert_non_null(counts);
+    for (size_t i = 0; i < set->count; i++) {
+        counts[i] = set->samples[i].group != 2;
+    }
+    for (size_t i = 0; i < ST_TIMES_FORMS; i++) {
+        errors_of[i] = st_arena_alloc(own->arena, set->count, sizeof *errors_of[i]);
+        assert_non_null(errors_of[i]);
+    }
+    assert_int_equal(st_times_hold_out(set, counts, library, piece, own->arena, errors_of, &count,
+                                       own->errors),
+                     ST_OK);
+    double line = mean_error(errors_of[ST_TIMES_ROOFLINE], count);
+    double both = mean_error(errors_of[ST_TIMES_BOTH], count);
+    print_message("%zu shapes: roofline %.1f %%, trees on it %.1f %%\n", count, 100 * line,
+                  100 * both);
+    assert_true(count > 1000 && line < 0.09 && both < 0.09);
+    st_trees_close(library);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -490,6 +615,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(layer_times_from_steps_give_other_steps, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(steps_that_tell_no_layer_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(few_steps_of_one_machine_tell_the_others, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(two_models_predict_the_mlp_of_a_third, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
