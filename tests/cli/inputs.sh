@@ -412,4 +412,4 @@ END
         kernel multi_tensor_apply_adam 31
     done
     printf '{"ph":"X","cat":"cpu_op","name":"end","pid":1,"tid":1,"ts":%d,"dur":1}]}\n' "$at"
-} >layers.json
+} >repeats.json
