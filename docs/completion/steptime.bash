@@ -483,6 +483,10 @@ _steptime() {
             compopt -o nospace 2>/dev/null
             return
             ;;
+        'compare:--refine')
+            :
+            return
+            ;;
         'compare:--path')
             _steptime_files -d -- "$word"
             return
@@ -690,6 +694,10 @@ _steptime() {
         'fit:--set')
             _steptime_words "$_steptime_keys" "$word"
             compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'fit:--refine')
+            :
             return
             ;;
         'fit:--path')
@@ -911,7 +919,7 @@ _steptime() {
         'plugin check') _steptime_words '--help --limit --json --csv --path --output --color' "$word" ;;
         'plugin new') _steptime_words '--help --dir' "$word" ;;
         'traffic') _steptime_words '--help --by --svg --sheet --set --json --csv --path --output' "$word" ;;
-        'compare') _steptime_words '--help --sheet-a --sheet-b --set --set-b --all --timeline --json --csv --path --output --color' "$word" ;;
+        'compare') _steptime_words '--help --sheet-a --sheet-b --set --set-b --refine --all --timeline --json --csv --path --output --color' "$word" ;;
         'import hf') _steptime_words '--help --cluster --set --assume --path --output' "$word" ;;
         'import megatron') _steptime_words '--help --cluster --set --path --output' "$word" ;;
         'trace summary') _steptime_words '--help --partial --top --json --csv --output' "$word" ;;
@@ -921,7 +929,7 @@ _steptime() {
         'trace layers') _steptime_words '--help --layers --partial --json --output --color' "$word" ;;
         'trace whatif') _steptime_words '--help --set --have --approximate --partial --json --csv --output' "$word" ;;
         'validate') _steptime_words '--help --table --rows --constants --sheet --set --nccl --profile --db --pairs --refine --option --cluster --collective --ranks --nodes --in-place --out-of-place --all --json --csv --path --output --color' "$word" ;;
-        'fit') _steptime_words '--help --table --rows --vary --loss --scale --group --output --sheet --constants --set --json --path --color' "$word" ;;
+        'fit') _steptime_words '--help --table --rows --vary --loss --scale --group --output --sheet --constants --set --refine --json --path --color' "$word" ;;
         'fit kernels') _steptime_words '--help --table --rows --constants --sheet --set --gpu --job --layers --form --test --leave-one-out --save --db --output --json --path --color' "$word" ;;
         'fit overlap') _steptime_words '--help --test --recipe --svg --output --json' "$word" ;;
         'import nccl-topo') _steptime_words '--help --gpu --nodes --output' "$word" ;;

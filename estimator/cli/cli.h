@@ -254,9 +254,10 @@ void cli_write_completion(st_buffer *buffer);
     }
 #define CLI_ROW_REFINE                                                                             \
     {                                                                                              \
-        CLI_REFINE, CLI_MANY, CLI_WORD_NONE, 0, "refine", "PLUGIN", NULL,                          \
-            "let this plugin stand in for open functions and cells, instead of the job's own; "    \
-            "'none' for none; may be repeated, in order of preference"                             \
+        CLI_REFINE, CLI_MANY, CLI_WORD_NONE, 0, "refine", "PLUGIN[:NAME=VALUE,...]", NULL,         \
+            "let this plugin stand in for open functions and cells, instead of the job's own, "    \
+            "with these options; 'profile' and 'fallback' are among the names; 'none' for none; "  \
+            "may be repeated, in order of preference"                                              \
     }
 #define CLI_ROW_SET                                                                                \
     {                                                                                              \

@@ -3,6 +3,7 @@
 #include "cli/nccl.h"
 
 #include "job/files.h"
+#include "plugin/words.h"
 #include "steptime/profile.h"
 
 #include <string.h>
@@ -69,23 +70,29 @@ static st_status read_options(cli_nccl *own)
     const char *const *texts = NULL;
     size_t count = 0;
     st_status status = cli_values(run, CLI_OPTION, &texts, &count);
-    own->given = st_arena_alloc(run->arena, count + 1, sizeof *own->given);
+    size_t worded = own->worded != NULL ? own->worded->option_count : 0;
+    own->given = st_arena_alloc(run->arena, worded + count + 1, sizeof *own->given);
     if (status == ST_OK && own->given == NULL)
         return ST_ERR_MEMORY;
+    for (size_t i = 0; i < worded; i++)
+        own->given[i] = (st_plugin_given){.name = own->worded->options[i].name,
+                                          .text = own->worded->options[i].text,
+                                          .name_place = own->worded->options[i].name_place,
+                                          .place = own->worded->options[i].place};
     for (size_t i = 0; i < count && status == ST_OK; i++) {
         const char *sign = strchr(texts[i], '=');
         if (sign == NULL || sign == texts[i])
             return cli_wrong_use(run, st_errors_text(run->errors, "no option in '%s'", texts[i]),
                                  "write --option NAME=VALUE");
-        own->given[i] = (st_plugin_given){
+        own->given[worded + i] = (st_plugin_given){
             .name = st_arena_copy(run->arena, texts[i], (size_t)(sign - texts[i])),
             .text = sign + 1,
             .name_place = {.file = "--option"},
             .place = {.file = "--option"}};
-        if (own->given[i].name == NULL)
+        if (own->given[worded + i].name == NULL)
             return ST_ERR_MEMORY;
     }
-    own->given_count = count;
+    own->given_count = worded + count;
     return status;
 }
 
@@ -117,10 +124,42 @@ static st_status plugin_of_profile(cli_nccl *own)
     return status;
 }
 
+/* One plugin, as --refine has it everywhere; a profile counts as --profile does. */
+static st_status read_plugin(cli_nccl *own)
+{
+    cli_run *run = own->run;
+    const char *const *texts = NULL;
+    const st_refinement *list = NULL;
+    size_t count = 0;
+    st_status status = cli_values(run, CLI_REFINE, &texts, &count);
+    if (status != ST_OK || count == 0)
+        return status;
+    status = st_refine_words(own->paths, texts, count, run->arena, &list, &count, run->errors);
+    if (status != ST_OK)
+        return status;
+    if (count != 1 || list[0].fallback)
+        return cli_wrong_use(run,
+                             count != 1 ? "measured collectives are compared with one plugin"
+                                        : "measured collectives have no formula to fall back on",
+                             NULL);
+    if (list[0].profile != NULL && (own->profile != NULL || !own->takes_profile))
+        return cli_wrong_use(run,
+                             own->takes_profile
+                                 ? "there are two profiles, of --profile and of --refine"
+                                 : "a fit begins with the plugin's own options, not with a profile",
+                             NULL);
+    own->worded = &list[0];
+    own->plugin = list[0].plugin;
+    own->profile = list[0].profile != NULL ? list[0].profile : own->profile;
+    return ST_OK;
+}
+
 static st_status choose_plugin(cli_nccl *own)
 {
-    own->plugin = cli_value(own->run, CLI_REFINE);
     own->profile = cli_value(own->run, CLI_PROFILE);
+    st_status status = read_plugin(own);
+    if (status != ST_OK)
+        return status;
     if (own->plugin == NULL && own->profile != NULL)
         return plugin_of_profile(own);
     own->plugin = own->plugin != NULL ? own->plugin : default_plugin;
@@ -209,6 +248,7 @@ static st_status divide(cli_nccl *own, bool each)
 
 st_status cli_nccl_run(cli_nccl *own, bool wants_fit, bool each)
 {
+    own->takes_profile = !wants_fit;
     st_status status = choose_plugin(own);
     if (status == ST_OK)
         status = read_options(own);

@@ -15,7 +15,9 @@ typedef struct cli_nccl {
     const st_nccl_table **tables;
     size_t table_count;
     size_t table_capacity;
-    st_plugin_given *given; /* of --option */
+    const st_refinement *worded; /* what --refine says of it; NULL: nothing */
+    bool takes_profile;
+    st_plugin_given *given; /* of --refine and --option */
     size_t given_count;
     st_nccl_fit *fits;
     size_t fit_count;
@@ -53,15 +55,15 @@ int cli_nccl_validate(cli_run *run);
             "the times out of place; these are taken where neither is given and a table has them"  \
     }
 #define CLI_NCCL_MODEL_ROWS                                                                        \
-    {                                                                                              \
-        CLI_REFINE,                                                                                \
-        CLI_ONE,                                                                                   \
-        CLI_WORD_NONE,                                                                             \
-        0,                                                                                         \
-        "refine",                                                                                  \
-        "PLUGIN",                                                                                  \
-        NULL,                                                                                      \
-        "the plugin with the model of collectives; nccl-whitebox where it is left out"},           \
+    {CLI_REFINE,                                                                                   \
+     CLI_MANY,                                                                                     \
+     CLI_WORD_NONE,                                                                                \
+     0,                                                                                            \
+     "refine",                                                                                     \
+     "PLUGIN[:NAME=VALUE,...]",                                                                    \
+     NULL,                                                                                         \
+     "the plugin with the model of collectives, with options; nccl-whitebox where it is left "     \
+     "out; of other measurements: plugins in place of formulas"},                                  \
         {CLI_OPTION, CLI_MANY,     CLI_WORD_NONE, 0,                                               \
          "option",   "NAME=VALUE", NULL,          "an option of the plugin; may be repeated"},     \
     {                                                                                              \

@@ -39,6 +39,8 @@ st_status cli_table_request(cli_run *run, const st_paths *paths, st_measured_req
                                      .sheet = cli_value(run, CLI_SHEET),
                                      .constants = cli_value(run, CLI_CONSTANTS)};
     st_status status = cli_values(run, CLI_SET, &request->sets, &request->set_count);
+    if (status == ST_OK)
+        status = cli_values(run, CLI_REFINE, &request->refine, &request->refine_count);
     if (status != ST_OK)
         return status;
     return st_table_sources_load(paths, run->arena, &request->sources, &request->source_count,

@@ -24,6 +24,7 @@ static const cli_option options[] = {
     CLI_ROW_SHEET,
     CLI_ROW_CONSTANTS,
     CLI_ROW_SET,
+    CLI_ROW_REFINE,
     CLI_ROW_JSON,
     CLI_ROW_PATH,
     CLI_ROW_COLOR,
@@ -181,8 +182,14 @@ static st_status make_record(const fit_run *own, st_fit_record *record)
         files[i] = own->tables[i].file;
         filters[i] = own->tables[i].filter;
     }
-    *record = (st_fit_record){
-        own->date, files, filters, own->table_count, own->request.sets, own->request.set_count};
+    *record = (st_fit_record){.date = own->date,
+                              .tables = files,
+                              .filters = filters,
+                              .table_count = own->table_count,
+                              .sets = own->request.sets,
+                              .set_count = own->request.set_count,
+                              .refine = own->request.refine,
+                              .refine_count = own->request.refine_count};
     return ST_OK;
 }
 

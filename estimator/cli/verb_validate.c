@@ -197,6 +197,14 @@ static st_status load_cases(validation *own, const st_path_entry *entries, size_
     return status;
 }
 
+static void warn(validation *own, const char *message, const char *suggestion)
+{
+    (void)st_errors_add(own->run->errors, &(st_error){.status = ST_ERR_IO,
+                                                      .severity = ST_SEVERITY_WARNING,
+                                                      .message = message,
+                                                      .suggestion = suggestion});
+}
+
 static st_status run_cases(validation *own)
 {
     const st_path_entry *entries = NULL;
@@ -212,6 +220,9 @@ static st_status run_cases(validation *own)
         status = choose_jobs(own, entries, count);
     if (status == ST_OK)
         status = load_cases(own, entries, count);
+    if (status == ST_OK && own->case_count > 0 && cli_is_given(run, CLI_REFINE))
+        warn(own, "published cases are computed as they say themselves, whatever --refine says",
+             NULL);
     for (size_t i = 0; status == ST_OK && i < own->case_count; i++) {
         status = st_cases_run(own->paths, run->arena, &own->cases[i], run->errors);
         own->failed += own->cases[i].failed;
@@ -301,14 +312,6 @@ static st_status run_given_tables(validation *own, const cli_table *tables, size
         status = status == ST_OK ? read : status;
     }
     return status;
-}
-
-static void warn(validation *own, const char *message, const char *suggestion)
-{
-    (void)st_errors_add(own->run->errors, &(st_error){.status = ST_ERR_IO,
-                                                      .severity = ST_SEVERITY_WARNING,
-                                                      .message = message,
-                                                      .suggestion = suggestion});
 }
 
 /* A source's table where the measurements are kept; a source that is not there is told. */
@@ -455,7 +458,8 @@ static size_t count_failures(const validation *own, bool given_tables)
     cli_run *run = own->run;
     size_t failed = own->failed;
     bool shipped = !given_tables && !cli_is_given(run, CLI_PAIRS) && !cli_is_given(run, CLI_SET) &&
-                   !cli_is_given(run, CLI_CONSTANTS) && !cli_is_given(run, CLI_SHEET);
+                   !cli_is_given(run, CLI_CONSTANTS) && !cli_is_given(run, CLI_SHEET) &&
+                   !cli_is_given(run, CLI_REFINE);
     for (size_t i = 0; shipped && i < own->table_count; i++)
         failed += own->tables[i].failed;
     return failed;

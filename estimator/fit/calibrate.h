@@ -79,6 +79,8 @@ typedef struct st_fit_record {
     size_t table_count;
     const char *const *sets;
     size_t set_count;
+    const char *const *refine;
+    size_t refine_count;
 } st_fit_record;
 
 void st_calibration_write_text(const st_calibration *calibration, const st_paint *paint,

@@ -246,6 +246,17 @@ static void write_results(const st_calibration *calibration, st_buffer *buffer)
     write_yaml_errors("  errors_each_group_left_out", &calibration->group_errors, buffer);
 }
 
+static void write_list(const char *key, const char *const *texts, size_t count, st_buffer *buffer)
+{
+    if (count > 0)
+        st_buffer_printf(buffer, "  %s:\n", key);
+    for (size_t i = 0; i < count; i++) {
+        st_buffer_text(buffer, "    - ");
+        st_buffer_json_string(buffer, texts[i]);
+        st_buffer_text(buffer, "\n");
+    }
+}
+
 static void write_tables(const st_fit_record *record, st_buffer *buffer)
 {
     if (record->table_count > 0)
@@ -260,13 +271,8 @@ static void write_tables(const st_fit_record *record, st_buffer *buffer)
         }
         st_buffer_text(buffer, "}\n");
     }
-    if (record->set_count > 0)
-        st_buffer_text(buffer, "  set:\n");
-    for (size_t i = 0; i < record->set_count; i++) {
-        st_buffer_text(buffer, "    - ");
-        st_buffer_json_string(buffer, record->sets[i]);
-        st_buffer_text(buffer, "\n");
-    }
+    write_list("set", record->sets, record->set_count, buffer);
+    write_list("refine", record->refine, record->refine_count, buffer);
 }
 
 /* As many ids on a line as it holds. */

@@ -203,7 +203,12 @@ static st_status load_job(const st_measured_request *request, const char *job, s
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < request->set_count; i++)
         sets[count++] = request->sets[i];
-    const st_request own = {.job = job, .sheet = request->sheet, .sets = sets, .set_count = count};
+    const st_request own = {.job = job,
+                            .sheet = request->sheet,
+                            .sets = sets,
+                            .set_count = count,
+                            .refine = request->refine,
+                            .refine_count = request->refine_count};
     return st_estimate_load(request->paths, &own, arena, estimate, errors);
 }
 

@@ -36,6 +36,9 @@ typedef struct refining {
     st_provider **providers;
     size_t count;
     size_t capacity;
+    const char **keys; /* of the job, that were read */
+    size_t key_count;
+    size_t key_capacity;
     st_errors *errors;
 } refining;
 
@@ -154,9 +157,26 @@ static bool number_of(const st_job_value *value, const st_unit *unit, double *nu
     return false;
 }
 
+static st_status note_key(refining *own, const char *key)
+{
+    for (size_t i = 0; i < own->key_count; i++) {
+        if (strcmp(own->keys[i], key) == 0) {
+            return ST_OK;
+        }
+    }
+    const char **keys =
+        st_arena_grow(own->arena, own->keys, sizeof(*keys), own->key_count + 1, &own->key_capacity);
+    if (keys == NULL) {
+        return st_out_of_memory(own->errors);
+    }
+    own->keys = keys;
+    own->keys[own->key_count++] = key;
+    return ST_OK;
+}
+
 /* The job's value of a key as a block of equal numbers. */
-static st_status tie_to_job(const refining *own, const st_plugin_provider *provider,
-                            const char *name, const st_unit *unit, tie *result)
+static st_status tie_to_job(refining *own, const st_plugin_provider *provider, const char *name,
+                            const st_unit *unit, tie *result)
 {
     const st_job_value *value = strchr(name, '.') == NULL ? NULL : st_job_value_of(own->job, name);
     st_unit found;
@@ -180,10 +200,10 @@ static st_status tie_to_job(const refining *own, const st_plugin_provider *provi
         block[i] = number;
     }
     result->constant = block;
-    return ST_OK;
+    return note_key(own, name);
 }
 
-static st_status tie_argument(const refining *own, const st_module_provider *from,
+static st_status tie_argument(refining *own, const st_module_provider *from,
                               const st_sheet_function *function, size_t index, tie *result,
                               const char **name)
 {
@@ -361,6 +381,10 @@ static st_status open_for(refining *own, const char *provider, size_t *calibrate
     if (refinement->profile == NULL) {
         return own->instance != NULL ? ST_OK : open_with(own, &found);
     }
+    if (note_key(own, "cluster.nodes") != ST_OK ||
+        note_key(own, "cluster.gpus_per_node") != ST_OK) {
+        return ST_ERR_MEMORY;
+    }
     own->instance = NULL;
     st_status status = st_profile_has(NULL, &filter, own->arena, &is_there, own->errors);
     if (status == ST_OK && !is_there && has_times(own)) {
@@ -397,6 +421,24 @@ static st_status no_profile(const refining *own)
                                               st_sheet_name(own->sheet))});
 }
 
+static st_status fits_nothing(const refining *own)
+{
+    const st_plugin *shown = &own->module->shown;
+    const char *why =
+        shown->provider_count == 0
+            ? "it provides schedules alone, for 'timeline --schedule'"
+            : st_errors_text(own->errors,
+                             "it provides %s%s, and the sheet has no open function or cell of that "
+                             "name",
+                             shown->providers[0]->name, shown->provider_count > 1 ? ", ..." : "");
+    return st_errors_add(own->errors,
+                         &(st_error){.status = ST_ERR_PROVIDER,
+                                     .place = own->refinement->place,
+                                     .message = st_errors_text(
+                                         own->errors, "plugin '%s' fits nothing in sheet %s: %s",
+                                         shown->id, st_sheet_name(own->sheet), why)});
+}
+
 static st_status bind_all(refining *own)
 {
     const st_plugin_module *module = own->module;
@@ -422,20 +464,7 @@ static st_status bind_all(refining *own)
     if (status == ST_OK && fits && own->refinement->profile != NULL && calibrated == 0) {
         status = no_profile(own);
     }
-    if (!fits) {
-        status = st_errors_add(own->errors,
-                               &(st_error){.status = ST_ERR_PROVIDER,
-                                           .place = own->refinement->place,
-                                           .message = st_errors_text(
-                                               own->errors,
-                                               "plugin '%s' fits nothing in sheet %s: it "
-                                               "provides %s%s, and the sheet has no open "
-                                               "function or cell of that name",
-                                               module->shown.id, st_sheet_name(own->sheet),
-                                               module->shown.providers[0]->name,
-                                               module->shown.provider_count > 1 ? ", ..." : "")});
-    }
-    return status;
+    return fits ? status : fits_nothing(own);
 }
 
 static st_status load_plugin(refining *own)
@@ -464,5 +493,8 @@ st_status st_plugins_refine(const st_refine_request *request, st_arena *arena,
     }
     *providers = (const st_provider *const *)own.providers;
     *count = own.count;
+    if (request->keys != NULL) {
+        *request->keys = (st_refine_keys){own.keys, own.key_count};
+    }
     return status;
 }

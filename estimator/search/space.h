@@ -85,7 +85,11 @@ typedef struct st_space {
     const st_type **types; /* of the cells */
     size_t cell_count;
     size_t check_count;
-    uint64_t total; /* rows, before sampling */
+    const st_provider *const *plugins; /* providers of plugins, the first ones of every program */
+    size_t plugin_count;
+    const char **refusals; /* per such provider: what its refusal is called */
+    st_refine_keys plugin_keys;
+    uint64_t total;        /* rows, before sampling */
     uint64_t rows;
 } st_space;
 
@@ -106,9 +110,14 @@ static inline size_t st_reason_order(const st_space *space)
 {
     return space->check_count + 2;
 }
+/* A plugin's provider without a fallback refuses. */
+static inline size_t st_reason_refused(const st_space *space, size_t provider)
+{
+    return space->check_count + 3 + provider;
+}
 static inline size_t st_reason_count(const st_space *space)
 {
-    return space->check_count + 3;
+    return space->check_count + 3 + space->plugin_count;
 }
 
 /* Scratch memory of one thread, and the rows that it computed last. */
@@ -128,6 +137,8 @@ typedef struct st_space_worker {
     uint32_t *variants;            /* per row */
     uint32_t *picked;              /* rows of one variant */
     uint32_t *reasons;             /* per row */
+    uint32_t *refused;             /* per row, see st_paced; NULL: there are no plugins */
+    uint32_t *spare_refused;       /* of one variant among several */
     double *base;                  /* values of inputs that are the same in a whole piece */
     size_t inner;                  /* axes from this one on vary within a piece */
     uint64_t piece_rows;           /* rows over which the axes before it stand still */

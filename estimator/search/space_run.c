@@ -148,6 +148,13 @@ static bool make_rows(st_space_worker *worker)
     worker->variants = calloc(ST_SPACE_BLOCK, sizeof *worker->variants);
     worker->picked = calloc(ST_SPACE_BLOCK, sizeof *worker->picked);
     worker->reasons = calloc(ST_SPACE_BLOCK, sizeof *worker->reasons);
+    if (space->plugin_count > 0) {
+        worker->refused = calloc(ST_SPACE_BLOCK, sizeof *worker->refused);
+        worker->spare_refused = calloc(ST_SPACE_BLOCK, sizeof *worker->spare_refused);
+        if (worker->refused == NULL || worker->spare_refused == NULL) {
+            return false;
+        }
+    }
     return worker->digits != NULL && worker->outputs != NULL && worker->checks != NULL &&
            worker->spare != NULL && worker->variants != NULL && worker->picked != NULL &&
            worker->reasons != NULL;
@@ -218,6 +225,8 @@ void st_space_worker_destroy(st_space_worker *worker)
     free(worker->variants);
     free(worker->picked);
     free(worker->reasons);
+    free(worker->refused);
+    free(worker->spare_refused);
     free(worker);
 }
 
@@ -350,7 +359,8 @@ static void run_picked(st_space_worker *worker, size_t variant, size_t rows)
                     .level = worker->laid_out[variant] ? UNCHANGED : 0,
                     .rows = rows,
                     .outputs = outputs,
-                    .checks = checks};
+                    .checks = checks,
+                    .refused = worker->spare_refused};
     st_paced_run(worker->workspaces[variant], &run);
     worker->laid_out[variant] = true;
     fill_checks(worker, variant, rows, checks);
@@ -359,6 +369,9 @@ static void run_picked(st_space_worker *worker, size_t variant, size_t rows)
     }
     scatter(worker, outputs, worker->outputs, space->cell_count, rows);
     scatter(worker, checks, worker->checks, space->check_count, rows);
+    for (size_t row = 0; row < rows && worker->refused != NULL; row++) {
+        worker->refused[worker->picked[row]] = worker->spare_refused[row];
+    }
 }
 
 /* --- verdicts -------------------------------------------------------------------------------- */
@@ -435,6 +448,19 @@ static void judge_cells(st_space_worker *worker, size_t first, size_t rows)
     }
 }
 
+/* What has no value for want of a plugin's is its refusal. */
+static void judge_refusals(st_space_worker *worker, size_t first, size_t rows)
+{
+    const st_space *space = worker->space;
+    uint32_t no_value = (uint32_t)st_reason_no_value(space);
+    for (size_t row = first; row < first + rows && worker->refused != NULL; row++) {
+        uint32_t provider = worker->refused[row];
+        if (worker->reasons[row] == no_value && provider > 0 && provider <= space->plugin_count) {
+            worker->reasons[row] = (uint32_t)st_reason_refused(space, provider - 1);
+        }
+    }
+}
+
 /* --- pieces ---------------------------------------------------------------------------------- */
 
 /* Moves the axes that stand still within a piece to where they are in a row of the block; returns
@@ -466,7 +492,8 @@ static void run_piece(st_space_worker *worker, size_t first, size_t rows)
                     .level = move_outer_axes(worker, first),
                     .rows = rows,
                     .outputs = worker->outputs_at,
-                    .checks = worker->outputs_at + space->cell_count};
+                    .checks = worker->outputs_at + space->cell_count,
+                    .refused = worker->refused != NULL ? worker->refused + first : NULL};
     for (size_t i = 0; i < space->cell_count; i++) {
         worker->outputs_at[i] = worker->outputs[i] + first;
     }
@@ -483,6 +510,7 @@ static void run_piece(st_space_worker *worker, size_t first, size_t rows)
     }
     judge_cells(worker, first, rows);
     judge_checks(worker, worker->workspaces[0], first, rows);
+    judge_refusals(worker, first, rows);
 }
 
 static void run_pieces(st_space_worker *worker, size_t rows)
@@ -508,6 +536,7 @@ static void run_variants(st_space_worker *worker, size_t rows)
     }
     judge_cells(worker, 0, rows);
     judge_checks(worker, NULL, 0, rows);
+    judge_refusals(worker, 0, rows);
 }
 
 static bool order_lacks(const st_space_worker *worker, const st_variant *variant, size_t row)

@@ -20,6 +20,9 @@ typedef struct st_paced {
     size_t rows;
     double *const *outputs;
     double *const *checks; /* only those that differ from row to row are written */
+    /* Per row: 1 + the number, in the program's options, of a provider without a fallback that
+     * refuses what it is asked there, 0 where none does. NULL: nobody asks. */
+    uint32_t *refused;
 } st_paced;
 
 /* Levels per input of the sheet; the next run must be of level 0. */

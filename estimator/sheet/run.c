@@ -10,6 +10,7 @@
 #include "sheet/paced.h"
 #include "sheet/scalar.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -200,6 +201,7 @@ typedef struct st_targets {
     double *const *checks;
     size_t rows;
     bool without_scalars; /* checks that are the same in all rows are not written */
+    uint32_t *refused;    /* see st_paced */
 } st_targets;
 
 static double *target_of(const st_workspace *workspace, const st_targets *targets, size_t output)
@@ -472,6 +474,53 @@ static void prepare(st_workspace *workspace, const st_column *inputs, const st_t
     }
 }
 
+/* 1 + the number of a provider in the program's options; 0 where it need not answer for a NaN. */
+static uint32_t number_of(const st_program *program, const st_provider *provider)
+{
+    for (size_t i = 0; i < program->options.provider_count && !provider->fallback; i++) {
+        if (program->options.providers[i] == provider) {
+            return (uint32_t)i + 1;
+        }
+    }
+    return 0;
+}
+
+/* Rows without a value although all that was asked has one. */
+static void note_refusals(const st_workspace *workspace, const st_turn *turn, size_t rows,
+                          uint32_t *refused)
+{
+    uint32_t number = number_of(workspace->program, turn->call->provider);
+    for (size_t row = 0; row < rows && number != 0; row++) {
+        bool refuses = !isfinite(turn->target[row]) && refused[row] == 0;
+        for (size_t i = 0; refuses && i < turn->call->provider->argument_count; i++) {
+            refuses = isfinite(workspace->arguments[i][row]);
+        }
+        refused[row] = refuses ? number : refused[row];
+    }
+}
+
+/* The same of calls that are the same in all rows. */
+static void note_scalar_refusals(const st_workspace *workspace, const st_targets *targets)
+{
+    const st_program *program = workspace->program;
+    uint32_t number = 0;
+    for (size_t i = 0; i < workspace->scalar_count && number == 0; i++) {
+        const st_instruction *instruction = &program->instructions[workspace->scalar_list[i]];
+        if (instruction->op != ST_OP_CALL || isfinite(workspace->scalars[instruction->target])) {
+            continue;
+        }
+        const st_program_call *call = &program->calls[instruction->a];
+        bool refuses = true;
+        for (size_t k = 0; refuses && k < call->provider->argument_count; k++) {
+            refuses = isfinite(workspace->scalars[call->arguments[k]]);
+        }
+        number = refuses ? number_of(program, call->provider) : 0;
+    }
+    for (size_t row = 0; row < targets->rows && number != 0; row++) {
+        targets->refused[row] = targets->refused[row] == 0 ? number : targets->refused[row];
+    }
+}
+
 static void run_turn(st_workspace *workspace, const st_turn *turn, size_t rows)
 {
     const st_program_call *call = turn->call;
@@ -506,6 +555,9 @@ static void run_block(st_workspace *workspace, const st_targets *targets, size_t
         const st_turn *turn = &workspace->turns[i];
         workspace->kernels(workspace->steps + done, turn->step - done, rows);
         run_turn(workspace, turn, rows);
+        if (targets->refused != NULL) {
+            note_refusals(workspace, turn, rows, targets->refused + first_row);
+        }
         done = turn->step;
     }
     workspace->kernels(workspace->steps + done, workspace->step_count - done, rows);
@@ -589,8 +641,11 @@ static void renew_scalars(st_workspace *workspace, const st_column *inputs, unsi
 
 void st_paced_run(st_workspace *workspace, const st_paced *run)
 {
-    st_targets targets = {
-        .outputs = run->outputs, .checks = run->checks, .rows = run->rows, .without_scalars = true};
+    st_targets targets = {.outputs = run->outputs,
+                          .checks = run->checks,
+                          .rows = run->rows,
+                          .without_scalars = true,
+                          .refused = run->refused};
     if (run->rows == 0) {
         return;
     }
@@ -599,7 +654,13 @@ void st_paced_run(st_workspace *workspace, const st_paced *run)
     } else {
         renew_scalars(workspace, run->inputs, run->level);
     }
+    if (run->refused != NULL) {
+        memset(run->refused, 0, run->rows * sizeof *run->refused);
+    }
     run_rows(workspace, &targets);
+    if (run->refused != NULL) {
+        note_scalar_refusals(workspace, &targets);
+    }
 }
 
 bool st_paced_scalar_check(const st_workspace *workspace, size_t check, double *value)

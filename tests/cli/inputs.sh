@@ -413,3 +413,23 @@ END
     done
     printf '{"ph":"X","cat":"cpu_op","name":"end","pid":1,"tid":1,"ts":%d,"dur":1}]}\n' "$at"
 } >repeats.json
+# ---- one collective, for plugins to refine
+collective() {
+    printf 'sheet: coll\ntitle: One collective\ninputs:\n  n: {from: constants.ranks}\n'
+    printf '  k: {from: constants.per_node}\n  V: {from: constants.volume, unit: B}\nfunctions:\n'
+    printf '  %s: {open: true, args: {size: B, ranks: 1, per_node: 1}, unit: us,\n' "$1"
+    printf '    is: "7.25[us]*ranks + size/31[GB/s]"}\ncells:\n'
+    printf '  T: {unit: us, is: "%s(V, n, k)"}\n' "$1"
+}
+refined() {
+    printf 'cluster: {nodes: 2, gpus_per_node: 8, nic_bandwidth: 100 GB/s,\n'
+    printf '  gpu: {link_bandwidth: 300 GB/s, compute_capability: 8.0}}\n'
+    printf 'constants: {ranks: 16, per_node: 8, volume: 8388608 B}\nsheet: ./%s\nrefine: %s\n' "$1" "$2"
+}
+collective all_reduce >coll.yaml
+collective all_gather >coll-gather.yaml
+refined coll.yaml nccl-whitebox >coll-job.yaml
+refined coll-gather.yaml 'nccl-whitebox' >gather-job.yaml
+refined coll.yaml '[nccl-whitebox, alpha-beta, nccl-whitebox]' >twice-job.yaml
+refined coll.yaml '[{plugin: alpha-beta, options: {alpha: 4 us}}, {plugin: alpha-beta}]' >twice-map.yaml
+refined coll.yaml '{plugin: alpha-beta, optoins: {}, fallback: maybe}' >wrong-map.yaml

@@ -60,6 +60,16 @@ check bad-block 'all_reduce: a row alone differs from the same row in a block'
 check bad-evaluate 'all_reduce: evaluate fails for a block of ordinary rows'
 check bad-sum 'all_reduce: the parts do not sum to the value'
 
+for name in load describe; do
+    check "bad-$name" 'it crashes: signal 6'
+    expect 1 "plugin bad-$name cannot be used: it crashes: signal 6" plugin info "bad-$name" --path tree
+    expect 0 "\"bad-$name\", \"version\": null, \"state\": \"disabled\", \"reason\": \"it crashes" \
+        plugin list --json --path tree
+done
+expect 0 'all-reduce with a fault' plugin info bad-crash --path tree
+expect 1 "./tree/plugins/bad-unit/bad-unit.so cannot be used: provider 'all_reduce' has an unknown" \
+    plugin info ./tree/plugins/bad-unit/bad-unit.so
+expect 2 "did you mean 'bad-nan'?" plugin info bad-man --path tree
 expect 0 '0 options, 0 providers, 1 schedule' plugin check bad-schedule-none --path tree
 check bad-schedule-waits "schedule 'all_then_all' of plugin 'bad-schedule-waits' waits on itself"
 check bad-schedule-lacks 'lacks the weights pass of micro-batch 1'

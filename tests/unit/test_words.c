@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plugins as a command line asks for them, and columns of such wishes. */
+#include "job_support.h"
+
+#include "plugin/words.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const st_refinement *read_all(fixture *own, const char *const *texts, size_t text_count,
+                                     size_t *count)
+{
+    const st_refinement *list = NULL;
+    if (st_refine_words(own->paths, texts, text_count, own->arena, &list, count, own->errors) !=
+        ST_OK)
+        fail_msg("%s", said(own));
+    return list;
+}
+
+static void assert_option(const st_refinement *entry, size_t index, const char *name,
+                          const char *text)
+{
+    assert_true(index < entry->option_count);
+    assert_string_equal(entry->options[index].name, name);
+    assert_string_equal(entry->options[index].text, text);
+}
+
+static void options_are_read(void **state)
+{
+    fixture *own = *state;
+    const char *text = " mine : alpha = 2.385 us ,share=1e+5,profile=site a,fallback=formula,x=";
+    size_t count = 0;
+    const st_refinement *list = read_all(own, &text, 1, &count);
+    assert_int_equal(count, 1);
+    assert_string_equal(list[0].plugin, "mine");
+    assert_string_equal(list[0].profile, "site a");
+    assert_true(list[0].fallback);
+    assert_int_equal(list[0].option_count, 3);
+    assert_option(&list[0], 0, "alpha", "2.385 us");
+    assert_option(&list[0], 1, "share", "1e+5");
+    assert_option(&list[0], 2, "x", "");
+    assert_true(strncmp(list[0].options[0].place.file, "--refine  mine", 14) == 0);
+}
+
+static void plugins_come_in_order(void **state)
+{
+    fixture *own = *state;
+    const char *const texts[] = {"first:a=1+second", "./third.so:b=x+y-not=2", "4th:c=-1e+3"};
+    size_t count = 0;
+    const st_refinement *list = read_all(own, texts, 2, &count);
+    assert_int_equal(count, 4);
+    assert_string_equal(list[0].plugin, "first");
+    assert_option(&list[0], 0, "a", "1");
+    assert_string_equal(list[1].plugin, "second");
+    assert_string_equal(list[2].plugin, "./third.so");
+    assert_option(&list[2], 0, "b", "x");
+    assert_string_equal(list[3].plugin, "y-not=2"); /* a name, which no plugin has */
+    list = read_all(own, texts + 2, 1, &count);
+    assert_int_equal(count, 1);
+    assert_option(&list[0], 0, "c", "-1e+3");
+    assert_false(list[0].fallback);
+    assert_null(list[0].profile);
+}
+
+static void backslashes_protect(void **state)
+{
+    fixture *own = *state;
+    const char *text = "mine:table=a\\,b\\+c\\|d\\\\e\\f,sum=x\\=y,of=a:b";
+    size_t count = 0;
+    const st_refinement *list = read_all(own, &text, 1, &count);
+    assert_int_equal(count, 1);
+    assert_option(&list[0], 0, "table", "a,b+c|d\\e\\f");
+    assert_option(&list[0], 1, "sum", "x=y");
+    assert_option(&list[0], 2, "of", "a:b");
+}
+
+static void none_is_nothing(void **state)
+{
+    fixture *own = *state;
+    const char *text = "none";
+    size_t count = 7;
+    (void)read_all(own, &text, 1, &count);
+    assert_int_equal(count, 0);
+}
+
+static void short_names_yield_to_plugins(void **state)
+{
+    fixture *own = *state;
+    const char *const texts[] = {"constant", "xgboost:model=m"};
+    size_t count = 0;
+    const st_refinement *list = read_all(own, texts, 2, &count);
+    assert_int_equal(count, 2);
+    assert_string_equal(list[0].plugin, "overlap-constant");
+    assert_string_equal(list[1].plugin, "overlap-xgboost");
+    write_text(own, "plugins/constant/constant.so", "nobody loads it here");
+    list = read_all(own, texts, 1, &count);
+    assert_string_equal(list[0].plugin, "constant");
+}
+
+static void faults_are_told(void **state)
+{
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"", "the name of a plugin is missing"},
+        {":a=1", "--refine :a=1: error: the name of a plugin is missing"},
+        {"mine:", "wrong option of a plugin: found '', expected NAME=VALUE"},
+        {"mine:a=1,", "wrong option of a plugin: found ''"},
+        {"mine:=3", "wrong option of a plugin: found '=3'"},
+        {"mine:a", "wrong option of a plugin: found 'a', expected NAME=VALUE, as in"},
+        {"mine:a=1,a=2", "'a' is given twice"},
+        {"mine:profile=a,profile=b", "'profile' is given twice"},
+        {"mine:fallback=error,fallback=error", "'fallback' is given twice"},
+        {"mine:fallback=Formula", "fallback: found 'Formula', expected formula or error"},
+        {"mine+mine", "--refine: error: plugin 'mine' is named twice"},
+        {"mine+none", "'none' stands alone"},
+        {"mine:fallback=x,a", "found 'a'"}, /* both are told */
+    };
+    fixture *own = *state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const st_refinement *list = NULL;
+        size_t count = 0;
+        st_errors_clear(own->errors);
+        assert_int_equal(
+            st_refine_words(own->paths, &cases[i].text, 1, own->arena, &list, &count, own->errors),
+            ST_ERR_USAGE);
+        if (strstr(said(own), cases[i].message) == NULL)
+            fail_msg("'%s' says: %s", cases[i].text, said(own));
+    }
+}
+
+static void there_are_limits(void **state)
+{
+    fixture *own = *state;
+    st_buffer text = {0};
+    const st_refinement *list = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i <= 32; i++)
+        st_buffer_printf(&text, "%sp%zu", i > 0 ? "+" : "", i);
+    const char *many = text.data;
+    assert_int_equal(st_refine_words(own->paths, &many, 1, own->arena, &list, &count, own->errors),
+                     ST_ERR_USAGE);
+    assert_non_null(strstr(said(own), "there are more than 32 plugins"));
+    st_errors_clear(own->errors);
+    st_buffer_free(&text);
+    st_buffer_text(&text, "p:");
+    for (size_t i = 0; i <= 1000; i++)
+        st_buffer_printf(&text, "%sa%zu=%zu", i > 0 ? "," : "", i, 3 * i);
+    many = text.data;
+    assert_int_equal(st_refine_words(own->paths, &many, 1, own->arena, &list, &count, own->errors),
+                     ST_ERR_USAGE);
+    assert_non_null(strstr(said(own), "there are too many options"));
+    st_errors_clear(own->errors);
+    for (size_t i = 0; i < 66000; i++)
+        st_buffer_text(&text, "x");
+    many = text.data;
+    assert_int_equal(st_refine_words(own->paths, &many, 1, own->arena, &list, &count, own->errors),
+                     ST_ERR_USAGE);
+    assert_non_null(strstr(said(own), "longer than 65536 bytes"));
+    st_buffer_free(&text);
+}
+
+static void columns_are_split(void **state)
+{
+    fixture *own = *state;
+    const char *const *columns = NULL;
+    size_t count = 0;
+    assert_int_equal(st_refine_columns(" none | mine:table=a\\|b+other|constant ", own->arena,
+                                       &columns, &count, own->errors),
+                     ST_OK);
+    assert_int_equal(count, 3);
+    assert_string_equal(columns[0], "none");
+    assert_string_equal(columns[1], "mine:table=a\\|b+other");
+    assert_string_equal(columns[2], "constant");
+    static const char *const empty[] = {"", "|none", "none|", "none| |mine", "none||mine"};
+    for (size_t i = 0; i < COUNT(empty); i++) {
+        st_errors_clear(own->errors);
+        assert_int_equal(st_refine_columns(empty[i], own->arena, &columns, &count, own->errors),
+                         ST_ERR_USAGE);
+        assert_non_null(strstr(said(own), "a column is empty"));
+    }
+    st_errors_clear(own->errors);
+    assert_int_equal(
+        st_refine_columns("a|b|c|d|e|f|g|h|i", own->arena, &columns, &count, own->errors),
+        ST_ERR_USAGE);
+    assert_non_null(strstr(said(own), "there are more than 8 columns"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(options_are_read, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(plugins_come_in_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(backslashes_protect, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(none_is_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(short_names_yield_to_plugins, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(faults_are_told, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(there_are_limits, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(columns_are_split, set_up, tear_down),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
