@@ -98,24 +98,25 @@ static void note(table_reader *own, st_status status)
 
 static void missing(table_reader *own, const char *name, const char *suggestion)
 {
-    note(own, st_errors_add(own->errors,
-                            &(st_error){.status = ST_ERR_NAME,
-                                        .place = {own->csv->file, 1, 1},
-                                        .message = st_errors_text(own->errors, "no column %s", name),
-                                        .suggestion = suggestion}));
+    note(own,
+         st_errors_add(own->errors,
+                       &(st_error){.status = ST_ERR_NAME,
+                                   .place = {own->csv->file, 1, 1},
+                                   .message = st_errors_text(own->errors, "no column %s", name),
+                                   .suggestion = suggestion}));
 }
 
 static void fault(table_reader *own, size_t row, size_t column, const char *expected)
 {
-    note(own, st_errors_add(
-                  own->errors,
-                  &(st_error){.status = ST_ERR_VALUE,
-                              .place = st_csv_place(own->csv, row, column),
-                              .message = st_errors_text(own->errors, "column %s",
-                                                        own->csv->columns[column]),
-                              .found = st_errors_text(own->errors, "'%.80s'",
-                                                      st_csv_field(own->csv, row, column)),
-                              .expected = expected}));
+    note(own,
+         st_errors_add(own->errors,
+                       &(st_error){.status = ST_ERR_VALUE,
+                                   .place = st_csv_place(own->csv, row, column),
+                                   .message = st_errors_text(own->errors, "column %s",
+                                                             own->csv->columns[column]),
+                                   .found = st_errors_text(own->errors, "'%.80s'",
+                                                           st_csv_field(own->csv, row, column)),
+                                   .expected = expected}));
 }
 
 static size_t find_column(const table_reader *own, const char *const *names, size_t count)
@@ -417,8 +418,8 @@ st_status st_time_table_read(const st_csv *csv, const st_paths *paths, const cha
     for (size_t i = 0; i < own.found_count && own.status == ST_OK; i++) {
         bool has[ST_TIMES_FEATURES];
         list_features(&own, &own.found[i], has);
-        into[i] = st_time_set_of(sets, own.found[i].value, has, own.found[i].pieces,
-                                 own.found[i].count);
+        into[i] =
+            st_time_set_of(sets, own.found[i].value, has, own.found[i].pieces, own.found[i].count);
         if (into[i] == NULL) {
             own.status = st_errors_add(
                 errors,

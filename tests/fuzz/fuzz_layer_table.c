@@ -53,8 +53,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_REQUIRE(sets != NULL);
     st_status status = st_csv_parse("input", text, size, arena, &csv, errors);
     if (status == ST_OK) {
-        status = st_time_table_read(csv, paths, size % 2 == 0 ? "h100-sxm" : NULL, arena, sets,
-                                    errors);
+        status =
+            st_time_table_read(csv, paths, size % 2 == 0 ? "h100-sxm" : NULL, arena, sets, errors);
     }
     fuzz_check_errors(status, errors);
     for (size_t i = 0; status == ST_OK && i < sets->count; i++) {

@@ -21,11 +21,9 @@ static st_status read_table(fixture *own, const char *text, const char *gpu, st_
     const st_csv *csv = NULL;
     *sets = (st_time_sets){.count = 0};
     write_text(own, "layers.csv", text);
-    st_status status =
-        st_time_csv_read(below(own, "layers.csv"), own->arena, &csv, own->errors);
-    return status == ST_OK
-               ? st_time_table_read(csv, own->paths, gpu, own->arena, sets, own->errors)
-               : status;
+    st_status status = st_time_csv_read(below(own, "layers.csv"), own->arena, &csv, own->errors);
+    return status == ST_OK ? st_time_table_read(csv, own->paths, gpu, own->arena, sets, own->errors)
+                           : status;
 }
 
 /* ---- tables ---- */
@@ -160,8 +158,9 @@ static void packed_tables(void **state)
     const st_csv *csv = NULL;
     char command[256];
     write_text(own, "a.csv", "hidden,tokens,forward_us\n4096,2385,17.5\n");
-    (void)snprintf(command, sizeof command, "gzip -k '%s/a.csv' && head -c 30 '%s/a.csv.gz' >'%s/b.gz'",
-                   own->folder, own->folder, own->folder);
+    (void)snprintf(command, sizeof command,
+                   "gzip -k '%s/a.csv' && head -c 30 '%s/a.csv.gz' >'%s/b.gz'", own->folder,
+                   own->folder, own->folder);
     assert_int_equal(system(command), 0);
     assert_int_equal(st_time_csv_read(below(own, "a.csv.gz"), own->arena, &csv, own->errors),
                      ST_OK);
@@ -270,8 +269,8 @@ static void trees_survive_their_text(void **state)
         return;
     }
     fill_set(own, &set, 0.03, 0.3);
-    assert_int_equal(
-        st_times_learn(&set, library, ST_TIMES_BOTH, own->arena, &models, own->errors), ST_OK);
+    assert_int_equal(st_times_learn(&set, library, ST_TIMES_BOTH, own->arena, &models, own->errors),
+                     ST_OK);
     const st_time_sets sets = {.gpu = "a b\tc", .peak = 312e12, .bandwidth = 2039e9};
     st_times_write(&models, &sets, &text);
     const char *fault = st_times_read(&times, text.data, text.length, reason, sizeof reason);
@@ -284,8 +283,8 @@ static void trees_survive_their_text(void **state)
         st_times_shape shape = set.samples[0].shape;
         shape.features[ST_TIMES_TOKENS] = tokens;
         shape.features[ST_TIMES_HIDDEN] = 5120;
-        assert_near(st_times_predict(&times, 0, &shape),
-                    st_times_predict(&models.times, 0, &shape), 1e-6);
+        assert_near(st_times_predict(&times, 0, &shape), st_times_predict(&models.times, 0, &shape),
+                    1e-6);
     }
     st_times_free(&times);
     st_buffer_free(&text);
@@ -440,9 +439,9 @@ static void layer_times_from_steps_give_other_steps(void **state)
     st_time_models models;
     bool used[4] = {true, true, true, false};
     st_step_errors errors = {.count = {0}};
-    assert_int_equal(st_times_learn(&times.sets[0], NULL, ST_TIMES_FORMS, own->arena, &models,
-                                    own->errors),
-                     ST_OK);
+    assert_int_equal(
+        st_times_learn(&times.sets[0], NULL, ST_TIMES_FORMS, own->arena, &models, own->errors),
+        ST_OK);
     assert_int_equal(st_step_try(sets, &models.times, used, own->arena, &errors, own->errors),
                      ST_OK);
     assert_int_equal(errors.count[ST_STEPS_USED], 3);
@@ -516,11 +515,11 @@ static void few_steps_of_one_machine_tell_the_others(void **state)
                                            &request.source_count, own->errors),
                      ST_OK);
     st_measured_table table = {.file = path};
-    assert_int_equal(
-        st_measured_read(&request, &table, own->arena, &all, &count, own->errors), ST_OK);
+    assert_int_equal(st_measured_read(&request, &table, own->arena, &all, &count, own->errors),
+                     ST_OK);
     table.filter = "pp=1,dp=1,:60";
-    assert_int_equal(
-        st_measured_read(&request, &table, own->arena, &used, &count, own->errors), ST_OK);
+    assert_int_equal(st_measured_read(&request, &table, own->arena, &used, &count, own->errors),
+                     ST_OK);
     assert_int_equal(count, 1);
     assert_int_equal(st_time_steps(used, own->arena, &times, &rows, own->errors), ST_OK);
     assert_true(rows.used >= 30 && rows.used <= 60);
@@ -535,10 +534,10 @@ static void few_steps_of_one_machine_tell_the_others(void **state)
                      ST_OK);
     double measured =
         mean_error(errors.refined[ST_STEPS_MEASURED], errors.count[ST_STEPS_MEASURED]);
-    double formula =
-        mean_error(errors.formula[ST_STEPS_MEASURED], errors.count[ST_STEPS_MEASURED]);
-    print_message("%zu rows used, %zu others whose layers were measured: %.2f %%, formulas %.2f %%\n",
-                  rows.used, errors.count[ST_STEPS_MEASURED], 100 * measured, 100 * formula);
+    double formula = mean_error(errors.formula[ST_STEPS_MEASURED], errors.count[ST_STEPS_MEASURED]);
+    print_message(
+        "%zu rows used, %zu others whose layers were measured: %.2f %%, formulas %.2f %%\n",
+        rows.used, errors.count[ST_STEPS_MEASURED], 100 * measured, 100 * formula);
     assert_true(errors.count[ST_STEPS_MEASURED] > 50);
     assert_true(measured < 0.025 && measured < 0.5 * formula);
 }
@@ -562,9 +561,9 @@ static void two_models_predict_the_mlp_of_a_third(void **state)
             return;
         }
         assert_int_equal(st_time_csv_read(path, own->arena, &csv, own->errors), ST_OK);
-        assert_int_equal(st_time_table_read(csv, own->paths, "a100-sxm-80gb", own->arena, sets,
-                                            own->errors),
-                         ST_OK);
+        assert_int_equal(
+            st_time_table_read(csv, own->paths, "a100-sxm-80gb", own->arena, sets, own->errors),
+            ST_OK);
     }
     if (st_trees_open(&library, own->errors) != ST_OK) {
         print_message("[ SKIPPED  ] %s\n", said(own));
@@ -585,9 +584,9 @@ static void two_models_predict_the_mlp_of_a_third(void **state)
         errors_of[i] = st_arena_alloc(own->arena, set->count, sizeof *errors_of[i]);
         assert_non_null(errors_of[i]);
     }
-    assert_int_equal(st_times_hold_out(set, counts, library, piece, own->arena, errors_of, &count,
-                                       own->errors),
-                     ST_OK);
+    assert_int_equal(
+        st_times_hold_out(set, counts, library, piece, own->arena, errors_of, &count, own->errors),
+        ST_OK);
     double line = mean_error(errors_of[ST_TIMES_ROOFLINE], count);
     double both = mean_error(errors_of[ST_TIMES_BOTH], count);
     print_message("%zu shapes: roofline %.1f %%, trees on it %.1f %%\n", count, 100 * line,
@@ -612,8 +611,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_plain_walk_is_xgboosts_own_prediction, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(few_samples_are_left_to_the_roofline, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(layer_times_from_steps_give_other_steps, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(layer_times_from_steps_give_other_steps, set_up, tear_down),
         cmocka_unit_test_setup_teardown(steps_that_tell_no_layer_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(few_steps_of_one_machine_tell_the_others, set_up,
                                         tear_down),

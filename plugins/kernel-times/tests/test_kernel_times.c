@@ -117,7 +117,8 @@ static void faults_of_a_text(void **state)
         const char *is; /* NULL: the text is cut there */
         const char *says;
     } faults[] = {
-        {"steptime-kernel-times 1", "steptime-kernel-times 2", "line 1 of the times: no 'steptime-"},
+        {"steptime-kernel-times 1", "steptime-kernel-times 2",
+         "line 1 of the times: no 'steptime-"},
         {"value t_layer", "valeu t_layer", "line 2 of the times: no 'value'"},
         {"gpu 312", "gpu x312", "line 3 of the times: no 'gpu'"},
         {"gpu 312000000000000", "gpu 0.2", "no 'gpu'"},
@@ -222,12 +223,10 @@ static void trees_are_walked(void **state)
 static void trees_cannot_lead_astray(void **state)
 {
     static const char *const trees[] = {
-        "0 5.5 0 1\n= 1\n",   /* back to itself */
-        "0 5.5 1 3\n= 1\n= 2\n", /* behind the tree */
+        "0 5.5 0 1\n= 1\n",       /* back to itself */
+        "0 5.5 1 3\n= 1\n= 2\n",  /* behind the tree */
         "99 5.5 1 2\n= 1\n= 2\n", /* no such input */
-        "-1 5.5 1 2\n= 1\n= 2\n",
-        "0 5.5 1\n= 1\n= 2\n",
-        "= x\n= 1\n= 2\n",
+        "-1 5.5 1 2\n= 1\n= 2\n", "0 5.5 1\n= 1\n= 2\n", "= x\n= 1\n= 2\n",
     };
     (void)state;
     for (size_t i = 0; i < sizeof trees / sizeof trees[0]; i++) {
