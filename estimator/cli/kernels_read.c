@@ -48,8 +48,8 @@ static st_status read_table(cli_kernels *own, const char *file)
     const st_csv *csv = NULL;
     st_status status = st_time_csv_read(file, run->arena, &csv, run->errors);
     if (status == ST_OK)
-        status = st_time_table_read(csv, own->paths, cli_value(run, CLI_GPU), run->arena,
-                                    own->sets, run->errors);
+        status = st_time_table_read(csv, own->paths, cli_value(run, CLI_GPU), run->arena, own->sets,
+                                    run->errors);
     return status;
 }
 
@@ -99,8 +99,8 @@ static st_status read_traces(cli_kernels *own, const char *const *paths, size_t 
     if (status == ST_OK)
         status = st_trace_layers_find(set, layers, run->arena, &own->layers, run->errors);
     if (status == ST_OK)
-        status = st_trace_layers_take(&own->layers, own->paths, job, run->arena, own->sets,
-                                      run->errors);
+        status =
+            st_trace_layers_take(&own->layers, own->paths, job, run->arena, own->sets, run->errors);
     st_trace_set_destroy(set);
     return status;
 }

@@ -102,8 +102,7 @@ static st_status remove_old(st_profiles *profiles, const char *name, cli_run *ru
     const st_profile *found = NULL;
     size_t count = 0;
     st_profile_filter filter = {.name = name};
-    st_status status =
-        st_profiles_find(profiles, &filter, run->arena, &found, &count, run->errors);
+    st_status status = st_profiles_find(profiles, &filter, run->arena, &found, &count, run->errors);
     for (size_t i = 0; i < count && status == ST_OK; i++)
         if (strcmp(found[i].plugin, plugin) != 0)
             return st_errors_add(run->errors,

@@ -54,9 +54,9 @@ st_status cli_kernels_try_steps(cli_kernels *own)
     if (own->table_count == 0 || models == NULL)
         return ST_OK;
     st_times_write(models, own->sets, &buffer);
-    const char *fault = buffer.failed ? "out of memory"
-                                      : st_times_read(&times, buffer.data, buffer.length, reason,
-                                                      sizeof reason);
+    const char *fault =
+        buffer.failed ? "out of memory"
+                      : st_times_read(&times, buffer.data, buffer.length, reason, sizeof reason);
     st_buffer_free(&buffer);
     if (fault != NULL)
         return st_errors_add(own->run->errors,
@@ -146,8 +146,8 @@ static st_status test_file(cli_kernels *own, const char *file)
     const st_csv *csv = NULL;
     bool found = false;
     st_time_sets *tested = st_arena_alloc(run->arena, 1, sizeof *tested);
-    st_status status = tested != NULL ? st_time_csv_read(file, run->arena, &csv, run->errors)
-                                      : ST_ERR_MEMORY;
+    st_status status =
+        tested != NULL ? st_time_csv_read(file, run->arena, &csv, run->errors) : ST_ERR_MEMORY;
     if (status == ST_OK)
         status = st_time_table_read(csv, own->paths, cli_value(run, CLI_GPU), run->arena, tested,
                                     run->errors);
@@ -160,8 +160,7 @@ static st_status test_file(cli_kernels *own, const char *file)
             found = true;
             st_time_merge(&tested->sets[k]);
             status = join(own, &own->sets->sets[i], &tested->sets[k], &both, &counts);
-            cli_kernel_test *test =
-                status == ST_OK ? add_test(own, file, &own->models[i]) : NULL;
+            cli_kernel_test *test = status == ST_OK ? add_test(own, file, &own->models[i]) : NULL;
             if (status == ST_OK)
                 status = test != NULL ? hold_out(own, &both, counts, test) : ST_ERR_MEMORY;
         }

@@ -224,8 +224,8 @@ void cli_kernels_write_layers(const st_trace_layers *layers, cli_run *run)
     static const st_table_column columns[] = {{.ink = ST_INK_NAME}, {.right = true},
                                               {.right = true},      {.right = true},
                                               {.right = true},      {.right = true}};
-    static const char *const headings[] = {"one layer",     "runs",    "tasks", "computation",
-                                           "communication", "elapsed"};
+    static const char *const headings[] = {"one layer",   "runs",          "tasks",
+                                           "computation", "communication", "elapsed"};
     static const char *const names[ST_LAYER_PASSES] = {"forward", "backward"};
     st_paint paint = cli_paint(run);
     st_table *table = st_table_create(run->arena, columns, 6);

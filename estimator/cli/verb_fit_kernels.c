@@ -171,8 +171,7 @@ static int run_trace_layers(cli_run *run)
     st_trace_options read = {.partial = cli_is_given(run, CLI_PARTIAL)};
     st_status status = cli_kernels_layers(run, &layers);
     if (status == ST_OK)
-        status =
-            st_trace_set_read(run->arguments, run->argument_count, &read, &set, run->errors);
+        status = st_trace_set_read(run->arguments, run->argument_count, &read, &set, run->errors);
     if (status == ST_OK)
         status = st_trace_layers_find(set, layers, run->arena, &found, run->errors);
     if (status == ST_OK && cli_is_given(run, CLI_JSON))

@@ -118,7 +118,7 @@ static const char *text_of(const st_job *job, const char *path)
     return value != NULL && value->origin != ST_ORIGIN_NONE ? value->text : "";
 }
 
-/* Bases that differ in nothing that a provider looks at share theirs; a plugin looks at the job. */
+/* Bases that differ in nothing that a provider looks at share theirs. */
 static bool share_variant(const st_bases *bases, st_base *base)
 {
     base->variant = 0;

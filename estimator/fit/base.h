@@ -7,7 +7,6 @@
 #define STEPTIME_FIT_BASE_H
 
 #include "fit/source.h"
-#include "steptime/job.h"
 #include "timeline/builtin.h"
 
 typedef struct st_base {

@@ -216,8 +216,7 @@ static st_status find_entries(st_profiles *profiles, const st_profile_filter *fi
     st_status status = ST_OK;
     *count = 0;
     for (size_t i = 0; i < 2 && *count == 0 && status == ST_OK; i++) {
-        st_profile_filter all = {
-            .name = filter->name, .kind = kinds[i], .plugin = filter->plugin};
+        st_profile_filter all = {.name = filter->name, .kind = kinds[i], .plugin = filter->plugin};
         status = st_profiles_find(profiles, &all, arena, entries, count, errors);
     }
     return status;

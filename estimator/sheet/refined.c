@@ -52,9 +52,11 @@ static void note(st_finder *finder, const st_sheet_function *function, const st_
     }
     const st_sheet_cell *cell = &finder->session->lowering.sheet->cells[finder->cell];
     finder->list = list;
-    list[finder->count++] = (st_refined){
-        .cell = cell->name, .type = &cell->type, .provider = provider, .refusal = refusal,
-        .origin = refusal[0] == '\0' ? origin_of(&account) : ""};
+    list[finder->count++] = (st_refined){.cell = cell->name,
+                                         .type = &cell->type,
+                                         .provider = provider,
+                                         .refusal = refusal,
+                                         .origin = refusal[0] == '\0' ? origin_of(&account) : ""};
 }
 
 static void look_into(st_finder *finder, const st_expr *expr, st_scope scope)

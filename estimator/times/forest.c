@@ -88,8 +88,8 @@ static st_status read_nodes(forest *own, const char *text, size_t *places)
         }
         memcpy(line, text, length);
         line[length] = '\0';
-        st_times_node *nodes = st_arena_grow(own->arena, own->nodes, sizeof *nodes,
-                                             own->count + 1, &own->capacity);
+        st_times_node *nodes =
+            st_arena_grow(own->arena, own->nodes, sizeof *nodes, own->count + 1, &own->capacity);
         if (nodes == NULL) {
             return st_out_of_memory(own->errors);
         }
@@ -157,8 +157,8 @@ static st_status fill(const st_times *times, size_t piece, const st_forest_data 
     const st_times_model *model = &times->models[piece];
     size_t stride = times->shape_count + times->piece_count;
     size_t step = times->row_count / TRAINED + 1;
-    float *features = st_arena_alloc(arena, (times->row_count + 1) * ST_TIMES_INPUTS,
-                                     sizeof *features);
+    float *features =
+        st_arena_alloc(arena, (times->row_count + 1) * ST_TIMES_INPUTS, sizeof *features);
     float *targets = st_arena_alloc(arena, times->row_count + 1, sizeof *targets);
     if (features == NULL || targets == NULL) {
         return st_out_of_memory(data->errors);
@@ -179,10 +179,8 @@ static st_status fill(const st_times *times, size_t piece, const st_forest_data 
         *mean += target;
     }
     *mean /= (double)count;
-    *samples = (st_samples){.features = features,
-                            .targets = targets,
-                            .count = count,
-                            .feature_count = ST_TIMES_INPUTS};
+    *samples = (st_samples){
+        .features = features, .targets = targets, .count = count, .feature_count = ST_TIMES_INPUTS};
     return ST_OK;
 }
 

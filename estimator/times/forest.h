@@ -13,8 +13,8 @@ typedef struct st_forest_data {
 } st_forest_data;
 
 /*
- * Trains the trees of a piece on the rows of `times`. Its model must say its form, trees or trees on
- * the roofline, and have the roofline.
+ * Trains the trees of a piece on the rows of `times`. Its model must say its form, trees or trees
+ * on the roofline, and have the roofline.
  */
 st_status st_times_train(st_times *times, size_t piece, const st_forest_data *data) ST_NODISCARD;
 

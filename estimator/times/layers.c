@@ -203,8 +203,7 @@ st_status st_trace_layers_find(const st_trace_set *set, uint32_t layers, st_aren
         runs->communication_s /= (double)result->ranks;
         runs->elapsed_s /= (double)result->ranks;
     }
-    result->optimizer_s = own->optimizer_ranks > 0
-                              ? result->optimizer_s / (double)own->optimizer_ranks
-                              : (double)NAN;
+    result->optimizer_s =
+        own->optimizer_ranks > 0 ? result->optimizer_s / (double)own->optimizer_ranks : (double)NAN;
     return status;
 }

@@ -32,9 +32,9 @@ typedef struct st_trace_layers {
 } st_trace_layers;
 
 /*
- * Finds the layers of a set of ranks, `layers` of them in a run, or as many as cover most time where
- * that is 0. Refused: traces in which nothing repeats, and ranks of which one
- * has another number of layers or of passes.
+ * Finds the layers of a set of ranks, `layers` of them in a run, or as many as cover most time
+ * where that is 0. Refused: traces in which nothing repeats, and ranks of which one has another
+ * number of layers or of passes.
  */
 st_status st_trace_layers_find(const st_trace_set *set, uint32_t layers, st_arena *arena,
                                st_trace_layers *result, st_errors *errors) ST_NODISCARD;

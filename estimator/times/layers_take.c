@@ -10,7 +10,16 @@
 #include <string.h>
 
 /* Cells and inputs of the job, after the features of a shape up to the width. */
-enum { FORWARD = ST_TIMES_WIDTH + 1, BACKWARD, OPTIMIZER, PARAMETERS, RANKS, PEAK, BANDWIDTH, CELLS };
+enum {
+    FORWARD = ST_TIMES_WIDTH + 1,
+    BACKWARD,
+    OPTIMIZER,
+    PARAMETERS,
+    RANKS,
+    PEAK,
+    BANDWIDTH,
+    CELLS
+};
 
 static const char *const cells[CELLS] = {
     [ST_TIMES_TOKENS] = "n",     [ST_TIMES_SEQUENCE] = "s",
@@ -51,8 +60,8 @@ static void plain_name(const char *name, char *text, size_t size)
     size_t used = 0;
     name += strncmp(name, "NVIDIA ", 7) == 0 ? 7 : 0;
     for (; *name != '\0' && used + 1 < size; name++) {
-        bool is_generation = isdigit((unsigned char)*name) && used >= 3 &&
-                             strncmp(text + used - 3, "sxm", 3) == 0;
+        bool is_generation =
+            isdigit((unsigned char)*name) && used >= 3 && strncmp(text + used - 3, "sxm", 3) == 0;
         if (!is_generation) {
             text[used++] = (char)(*name == ' ' ? '-' : tolower((unsigned char)*name));
         }
@@ -68,16 +77,16 @@ static st_status take_gpu(const st_trace_layers *layers, const st_paths *paths,
     char name[ST_TIMES_NAME];
     st_time_sets told = {.count = 0};
     plain_name(layers->gpu != NULL ? layers->gpu : "", name, sizeof name);
-    if (name[0] != '\0' &&
-        st_time_gpu(paths, name, (st_place){0}, arena, &told, NULL) == ST_OK &&
+    if (name[0] != '\0' && st_time_gpu(paths, name, (st_place){0}, arena, &told, NULL) == ST_OK &&
         fabs(told.peak - values[PEAK]) > 0.02 * values[PEAK]) {
-        return st_errors_add(
-            errors, &(st_error){.status = ST_ERR_VALUE,
-                                .message = st_errors_text(
-                                    errors, "the trace was recorded on %s, and the job runs on "
-                                            "another GPU",
-                                    told.gpu),
-                                .suggestion = "give the job of the trace with --job"});
+        return st_errors_add(errors,
+                             &(st_error){.status = ST_ERR_VALUE,
+                                         .message = st_errors_text(
+                                             errors,
+                                             "the trace was recorded on %s, and the job runs on "
+                                             "another GPU",
+                                             told.gpu),
+                                         .suggestion = "give the job of the trace with --job"});
     }
     sets->gpu = told.gpu != NULL ? told.gpu : name[0] != '\0' ? layers->gpu : "the job's";
     sets->peak = values[PEAK];

@@ -39,8 +39,8 @@ static void add_row(const st_time_sample *sample, st_times *times)
 }
 
 /* The samples that count, or all; no models yet. */
-static st_status build(const st_time_set *set, const bool *counts, st_arena *arena,
-                       st_times *times, st_errors *errors)
+static st_status build(const st_time_set *set, const bool *counts, st_arena *arena, st_times *times,
+                       st_errors *errors)
 {
     *times = (st_times){.row_count = 0};
     list_shape(set, times);
@@ -90,8 +90,8 @@ st_status st_times_hold_out(const st_time_set *set, const bool *counts, st_trees
     size_t tried = 0;
     st_status status = build(set, counts, arena, &times, errors);
     if (status == ST_OK) {
-        status = st_times_fit_roofline(set, piece, counts, arena, &times.models[piece].roofline,
-                                       errors);
+        status =
+            st_times_fit_roofline(set, piece, counts, arena, &times.models[piece].roofline, errors);
     }
     for (st_times_form form = 0; form < ST_TIMES_FORMS && status == ST_OK; form++) {
         bool possible = is_possible(&own, form, times.row_count);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Predictors of layer times for shapes that were not measured: a roofline that is fitted to the
- * times (GSL), trees on the shape, and trees on what the roofline leaves (XGBoost). Which of them is best
- * is found out on shapes that they have not seen: whole models where there are several, else single
- * shapes.
+ * times (GSL), trees on the shape, and trees on what the roofline leaves (XGBoost). Which of them
+ * is best is found out on shapes that they have not seen: whole models where there are several,
+ * else single shapes.
  */
 #ifndef STEPTIME_TIMES_PREDICT_H
 #define STEPTIME_TIMES_PREDICT_H

@@ -16,8 +16,7 @@ static st_status fail(const char *path, const char *message, const char *reason,
         errors,
         &(st_error){.status = ST_ERR_IO,
                     .place = {.file = path},
-                    .message = st_errors_text(errors, "%s%s%s", message,
-                                              reason != NULL ? ": " : "",
+                    .message = st_errors_text(errors, "%s%s%s", message, reason != NULL ? ": " : "",
                                               reason != NULL ? reason : "")});
 }
 
@@ -41,8 +40,7 @@ static st_status read_all(gzFile file, const char *path, char *text, size_t *len
                : fail(path, "the table is larger than 64 MiB, unpacked", NULL, errors);
 }
 
-st_status st_time_csv_read(const char *path, st_arena *arena, const st_csv **csv,
-                           st_errors *errors)
+st_status st_time_csv_read(const char *path, st_arena *arena, const st_csv **csv, st_errors *errors)
 {
     struct stat found;
     if (stat(path, &found) != 0) {

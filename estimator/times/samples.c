@@ -113,8 +113,8 @@ st_time_set *st_time_set_of(st_time_sets *sets, const char *value, const bool *h
 st_status st_time_add(st_time_set *set, const st_time_sample *sample, st_arena *arena,
                       st_errors *errors)
 {
-    st_time_sample *samples = st_arena_grow(arena, set->samples, sizeof *samples, set->count + 1,
-                                            &set->capacity);
+    st_time_sample *samples =
+        st_arena_grow(arena, set->samples, sizeof *samples, set->count + 1, &set->capacity);
     if (samples == NULL) {
         return st_out_of_memory(errors);
     }
@@ -145,7 +145,8 @@ static void add_times(const st_time_set *set, st_time_sample *to, const st_time_
     for (size_t i = 0; i < set->piece_count; i++) {
         to->times[i] += share * (from->times[i] - to->times[i]);
     }
-    to->shape.features[ST_TIMES_CLOSED] += share * (from->shape.features[ST_TIMES_CLOSED] - to->shape.features[ST_TIMES_CLOSED]);
+    to->shape.features[ST_TIMES_CLOSED] +=
+        share * (from->shape.features[ST_TIMES_CLOSED] - to->shape.features[ST_TIMES_CLOSED]);
     to->repeats += from->repeats;
 }
 

@@ -23,8 +23,7 @@ static st_status compile(const cell_run *own, size_t variant, const st_program *
     const st_measured *measured = own->measured;
     const st_provider_list *list =
         variant < measured->variant_count ? &measured->variants[variant] : &none;
-    const st_provider **providers =
-        st_arena_alloc(own->arena, list->count + 1, sizeof(*providers));
+    const st_provider **providers = st_arena_alloc(own->arena, list->count + 1, sizeof(*providers));
     size_t count = 0;
     if (providers == NULL) {
         return st_out_of_memory(own->errors);
@@ -104,17 +103,26 @@ st_status st_step_cells(const st_measured *measured, const st_step_request *requ
 /* Behind the features of a shape. */
 enum { STEP = ST_TIMES_WIDTH + 1, LAYER, DENSE, MIXED, STAGES, FACTOR, PEAK, BANDWIDTH, CELLS };
 
-static const char *const cells[CELLS] = {
-    [ST_TIMES_TOKENS] = "n",   [ST_TIMES_SEQUENCE] = "s",
-    [ST_TIMES_HIDDEN] = "h",   [ST_TIMES_INNER] = "f",
-    [ST_TIMES_HEADS] = "a",    [ST_TIMES_KV_HEADS] = "kv",
-    [ST_TIMES_TENSOR] = "t",   [ST_TIMES_UP] = "up",
-    [ST_TIMES_CONTEXT] = "cp", [ST_TIMES_PASSES] = "passes",
-    [ST_TIMES_WIDTH] = "w",    [ST_TIMES_SPLIT] = "norm_split",
-    [STEP] = "step_time",      [LAYER] = "t_layer",
-    [DENSE] = "n_dense",       [MIXED] = "n_moe",
-    [STAGES] = "p",            [FACTOR] = "site_factor",
-    [PEAK] = "F_fp16",         [BANDWIDTH] = "BW"};
+static const char *const cells[CELLS] = {[ST_TIMES_TOKENS] = "n",
+                                         [ST_TIMES_SEQUENCE] = "s",
+                                         [ST_TIMES_HIDDEN] = "h",
+                                         [ST_TIMES_INNER] = "f",
+                                         [ST_TIMES_HEADS] = "a",
+                                         [ST_TIMES_KV_HEADS] = "kv",
+                                         [ST_TIMES_TENSOR] = "t",
+                                         [ST_TIMES_UP] = "up",
+                                         [ST_TIMES_CONTEXT] = "cp",
+                                         [ST_TIMES_PASSES] = "passes",
+                                         [ST_TIMES_WIDTH] = "w",
+                                         [ST_TIMES_SPLIT] = "norm_split",
+                                         [STEP] = "step_time",
+                                         [LAYER] = "t_layer",
+                                         [DENSE] = "n_dense",
+                                         [MIXED] = "n_moe",
+                                         [STAGES] = "p",
+                                         [FACTOR] = "site_factor",
+                                         [PEAK] = "F_fp16",
+                                         [BANDWIDTH] = "BW"};
 
 static st_status check_sheet(const st_measured *measured, st_errors *errors)
 {

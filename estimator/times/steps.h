@@ -20,9 +20,9 @@ typedef struct st_step_rows {
 } st_step_rows;
 
 /*
- * Adds the times of dense layers, all passes, to the set 't_layer'. Rows with a pipeline or with MoE
- * layers are passed over and counted, and so are those that are faster than all but their layers.
- * Refused: rows of two GPUs.
+ * Adds the times of dense layers, all passes, to the set 't_layer'. Rows with a pipeline or with
+ * MoE layers are passed over and counted, and so are those that are faster than all but their
+ * layers. Refused: rows of two GPUs.
  */
 st_status st_time_steps(const st_measured *measured, st_arena *arena, st_time_sets *sets,
                         st_step_rows *rows, st_errors *errors) ST_NODISCARD;

@@ -73,10 +73,10 @@ static void add_error(st_step_errors *result, st_step_part part, double formula,
 
 static st_step_part part_of(bool used, st_times_origin origin)
 {
-    return used                            ? ST_STEPS_USED
-           : origin == ST_TIMES_OUTSIDE    ? ST_STEPS_OUTSIDE
-           : origin == ST_TIMES_PREDICTED  ? ST_STEPS_PREDICTED
-                                           : ST_STEPS_MEASURED;
+    return used                           ? ST_STEPS_USED
+           : origin == ST_TIMES_OUTSIDE   ? ST_STEPS_OUTSIDE
+           : origin == ST_TIMES_PREDICTED ? ST_STEPS_PREDICTED
+                                          : ST_STEPS_MEASURED;
 }
 
 /* Room for the rows of one more table. */

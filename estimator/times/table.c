@@ -13,7 +13,8 @@
 
 enum { NAMES = 3, UNITS = 3, TIMES_MAX = 24 };
 
-#define MOST_TIME 1e6 /* seconds */
+#define MOST_TIME    1e6 /* seconds */
+#define MOST_FEATURE 1e11
 
 /* ---- columns ---- */
 
@@ -97,24 +98,25 @@ static void note(table_reader *own, st_status status)
 
 static void missing(table_reader *own, const char *name, const char *suggestion)
 {
-    note(own, st_errors_add(own->errors,
-                            &(st_error){.status = ST_ERR_NAME,
-                                        .place = {own->csv->file, 1, 1},
-                                        .message = st_errors_text(own->errors, "no column %s", name),
-                                        .suggestion = suggestion}));
+    note(own,
+         st_errors_add(own->errors,
+                       &(st_error){.status = ST_ERR_NAME,
+                                   .place = {own->csv->file, 1, 1},
+                                   .message = st_errors_text(own->errors, "no column %s", name),
+                                   .suggestion = suggestion}));
 }
 
 static void fault(table_reader *own, size_t row, size_t column, const char *expected)
 {
-    note(own, st_errors_add(
-                  own->errors,
-                  &(st_error){.status = ST_ERR_VALUE,
-                              .place = st_csv_place(own->csv, row, column),
-                              .message = st_errors_text(own->errors, "column %s",
-                                                        own->csv->columns[column]),
-                              .found = st_errors_text(own->errors, "'%.80s'",
-                                                      st_csv_field(own->csv, row, column)),
-                              .expected = expected}));
+    note(own,
+         st_errors_add(own->errors,
+                       &(st_error){.status = ST_ERR_VALUE,
+                                   .place = st_csv_place(own->csv, row, column),
+                                   .message = st_errors_text(own->errors, "column %s",
+                                                             own->csv->columns[column]),
+                                   .found = st_errors_text(own->errors, "'%.80s'",
+                                                           st_csv_field(own->csv, row, column)),
+                                   .expected = expected}));
 }
 
 static size_t find_column(const table_reader *own, const char *const *names, size_t count)
@@ -291,8 +293,8 @@ static double read_feature(table_reader *own, size_t row, st_times_feature featu
         return value;
     }
     if (st_number_parse(text, strlen(text), (st_place){0}, &value, NULL) != ST_OK || value < 1 ||
-        value > 1e15 || value != floor(value)) {
-        fault(own, row, column, "a whole number from 1 to 1e15");
+        value > MOST_FEATURE || value != floor(value)) {
+        fault(own, row, column, "a whole number from 1 to 1e11");
         return UNKNOWN;
     }
     return value;
@@ -319,12 +321,15 @@ static void count_tokens(table_reader *own, size_t row, double *features)
     }
     const char *text = st_csv_field(own->csv, row, own->micro_batch);
     if (st_number_parse(text, strlen(text), (st_place){0}, &micro_batch, NULL) != ST_OK ||
-        micro_batch < 1 || micro_batch > 1e9 || micro_batch != floor(micro_batch)) {
-        fault(own, row, own->micro_batch, "a whole number from 1");
+        micro_batch < 1 || micro_batch > MOST_FEATURE || micro_batch != floor(micro_batch)) {
+        fault(own, row, own->micro_batch, "a whole number from 1 to 1e11");
     }
     double context = features[ST_TIMES_CONTEXT];
     features[ST_TIMES_TOKENS] =
         micro_batch * features[ST_TIMES_SEQUENCE] / (isnan(context) ? 1 : context);
+    if (features[ST_TIMES_TOKENS] > MOST_FEATURE) {
+        fault(own, row, own->micro_batch, "at most 1e11 tokens");
+    }
 }
 
 /* The group of a row: its model, else its file. */
@@ -410,16 +415,11 @@ st_status st_time_table_read(const st_csv *csv, const st_paths *paths, const cha
     st_time_set *into[ST_TIME_SETS] = {NULL};
     find_columns(&own);
     check_columns(&own);
-    if (own.status == ST_OK && csv->row_count == 0) {
-        return st_errors_add(errors, &(st_error){.status = ST_ERR_VALUE,
-                                                 .place = {csv->file, 1, 0},
-                                                 .message = "the table has no rows"});
-    }
     for (size_t i = 0; i < own.found_count && own.status == ST_OK; i++) {
         bool has[ST_TIMES_FEATURES];
         list_features(&own, &own.found[i], has);
-        into[i] = st_time_set_of(sets, own.found[i].value, has, own.found[i].pieces,
-                                 own.found[i].count);
+        into[i] =
+            st_time_set_of(sets, own.found[i].value, has, own.found[i].pieces, own.found[i].count);
         if (into[i] == NULL) {
             own.status = st_errors_add(
                 errors,

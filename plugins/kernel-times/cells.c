@@ -88,9 +88,9 @@ static void close_logits(const double *own, cell_row *row)
     const double *x = row->shape.features;
     double outputs = own[0] / x[ST_TIMES_TENSOR];
     double flop = 2 * x[ST_TIMES_TOKENS] * outputs * x[ST_TIMES_HIDDEN];
-    double bytes = x[ST_TIMES_WIDTH] *
-                   (x[ST_TIMES_TOKENS] * x[ST_TIMES_HIDDEN] + x[ST_TIMES_HIDDEN] * outputs +
-                    x[ST_TIMES_TOKENS] * outputs);
+    double bytes =
+        x[ST_TIMES_WIDTH] * (x[ST_TIMES_TOKENS] * x[ST_TIMES_HIDDEN] +
+                             x[ST_TIMES_HIDDEN] * outputs + x[ST_TIMES_TOKENS] * outputs);
     row->shape.features[ST_TIMES_VOCABULARY] = own[0];
     row->shape.features[ST_TIMES_CLOSED] = 3 * fmax(flop / own[1], bytes / own[2]);
 }
@@ -98,7 +98,8 @@ static void close_logits(const double *own, cell_row *row)
 static void close_optimizer(const double *own, cell_row *row)
 {
     row->shape.features[ST_TIMES_PARAMETERS] = own[0] / own[1] + own[2] / own[3];
-    row->shape.features[ST_TIMES_CLOSED] = own[4] * row->shape.features[ST_TIMES_PARAMETERS] / own[5];
+    row->shape.features[ST_TIMES_CLOSED] =
+        own[4] * row->shape.features[ST_TIMES_PARAMETERS] / own[5];
 }
 
 const st_cell st_cell_layer = {ST_CELL_NAME_layer, NULL, ST_CELL_COUNT_layer, close_layer};

@@ -49,7 +49,8 @@ typedef struct st_cell {
     const char *name;
     const char *backward_of; /* the cell whose pieces can answer for it; NULL: none */
     size_t argument_count;
-    void (*close)(const double *own, cell_row *row); /* `own`: the arguments behind the common ones */
+    void (*close)(const double *own,
+                  cell_row *row); /* `own`: the arguments behind the common ones */
 } st_cell;
 
 extern const st_cell st_cell_layer;

@@ -87,8 +87,9 @@ static bool is_near(double left, double right)
 /* The GPU is told by its rates, which are what the formulas know of it. */
 static bool is_other_gpu(const layer_times *own, const cell_row *row)
 {
-    return !own->other_gpu && ((row->peak > 0 && !is_near(row->peak, own->times.peak)) ||
-                               (row->bandwidth > 0 && !is_near(row->bandwidth, own->times.bandwidth)));
+    return !own->other_gpu &&
+           ((row->peak > 0 && !is_near(row->peak, own->times.peak)) ||
+            (row->bandwidth > 0 && !is_near(row->bandwidth, own->times.bandwidth)));
 }
 
 static const char *refuse_gpu(const layer_times *own, const cell_row *row, char *reason)
@@ -114,8 +115,10 @@ static const char *refuse_shape(const layer_times *own, const cell_row *row,
             return reason;
         }
         if (answer->outside == times->shape[i]) {
-            (void)snprintf(reason, REASON, "%s is %.10g, and times were measured from %.10g to "
-                           "%.10g", name, value, times->least[i], times->most[i]);
+            (void)snprintf(reason, REASON,
+                           "%s is %.10g, and times were measured from %.10g to "
+                           "%.10g",
+                           name, value, times->least[i], times->most[i]);
             return reason;
         }
     }
@@ -132,8 +135,7 @@ static const char *answer_row(const layer_times *own, const st_cell *cell, const
     memset(result, 0, sizeof *result);
     result->value = row->shape.features[ST_TIMES_CLOSED];
     result->scale = 1;
-    result->is_forward =
-        cell->backward_of != NULL && strcmp(value, cell->backward_of) == 0;
+    result->is_forward = cell->backward_of != NULL && strcmp(value, cell->backward_of) == 0;
     result->measured = result->is_forward || strcmp(value, cell->name) == 0;
     if (!result->measured) {
         return NULL;
@@ -153,8 +155,8 @@ static const char *answer_row(const layer_times *own, const st_cell *cell, const
                : refuse_shape(own, row, answer, reason);
 }
 
-static int evaluate(void *instance, const st_cell *cell, size_t rows,
-                    const double *const *columns, double *values)
+static int evaluate(void *instance, const st_cell *cell, size_t rows, const double *const *columns,
+                    double *values)
 {
     const layer_times *own = instance;
     char reason[REASON];
@@ -162,8 +164,8 @@ static int evaluate(void *instance, const st_cell *cell, size_t rows,
         cell_row row;
         row_answer result;
         st_cell_read(cell, columns, i, &row);
-        values[i] = answer_row(own, cell, &row, &result, reason) == NULL ? result.value
-                                                                         : (double)NAN;
+        values[i] =
+            answer_row(own, cell, &row, &result, reason) == NULL ? result.value : (double)NAN;
         if (!(values[i] >= 0) || isinf(values[i])) {
             values[i] = (double)NAN;
         }
@@ -194,10 +196,9 @@ static void tell_origin(const layer_times *own, const row_answer *result,
         [ST_TIMES_OUTSIDE] = "predicted, outside of the measured range"};
     char text[160];
     st_times_origin origin = result->answer.origin;
-    (void)snprintf(text, sizeof text, "%s%s%s", texts[origin],
-                   origin == ST_TIMES_OUTSIDE ? " of " : "",
-                   origin == ST_TIMES_OUTSIDE ? st_times_feature_names[result->answer.outside]
-                                              : "");
+    (void)snprintf(
+        text, sizeof text, "%s%s%s", texts[origin], origin == ST_TIMES_OUTSIDE ? " of " : "",
+        origin == ST_TIMES_OUTSIDE ? st_times_feature_names[result->answer.outside] : "");
     st_plugin_term term = {.struct_size = sizeof term,
                            .name = "origin",
                            .unit = "",

@@ -7,7 +7,8 @@
 #include <string.h>
 
 const char *const st_times_feature_names[ST_TIMES_FEATURES] = {
-    "n", "s", "h", "f", "a", "kv", "t", "up", "cp", "passes", "norm_split", "w", "V", "P", "closed"};
+    "n",  "s",      "h",          "f", "a", "kv", "t",     "up",
+    "cp", "passes", "norm_split", "w", "V", "P",  "closed"};
 
 const char *const st_times_piece_names[ST_TIMES_PIECES] = {
     "whole",      "layer",  "logits", "optimizer",  "norm_1",   "qkv", "rope",
@@ -53,8 +54,8 @@ static void layer_work(const double *x, double *flop, double *bytes)
     double weights = hidden * (hidden * (2 + 2 * keys) + (up + 1) * inner);
     double width = known(x[ST_TIMES_WIDTH], 2);
     *flop = 2 * tokens * (weights + 2 * known(x[ST_TIMES_SEQUENCE], 0) * hidden) / tensor;
-    *bytes = width * (weights / tensor + tokens * (10 * hidden + 4 * hidden / tensor +
-                                                   (up + 1) * inner / tensor));
+    *bytes = width * (weights / tensor +
+                      tokens * (10 * hidden + 4 * hidden / tensor + (up + 1) * inner / tensor));
 }
 
 void st_times_work(st_times_piece piece, const st_times_shape *shape, double *flop, double *bytes)
@@ -196,6 +197,9 @@ double st_times_predict(const st_times *times, size_t piece, const st_times_shap
         return UNKNOWN;
     }
     st_times_work(times->pieces[piece], shape, &flop, &bytes);
+    if (isnan(flop) || isnan(bytes)) {
+        return UNKNOWN;
+    }
     double line = st_times_roofline_time(&model->roofline, flop, bytes);
     if (model->form != ST_TIMES_ROOFLINE) {
         st_times_inputs(times, piece, shape, inputs);
@@ -209,7 +213,7 @@ double st_times_predict(const st_times *times, size_t piece, const st_times_shap
 
 static bool is_equal(double left, double right)
 {
-    return fabs(left - right) <= 1e-9 * fabs(right);
+    return fabs(left - right) <= 1e-12 * fabs(right);
 }
 
 /* Whether a row has the shape's features but for its tokens, which are told apart. */
@@ -242,12 +246,10 @@ static void find_rows(const st_times *times, const st_times_shape *shape, const 
             continue;
         }
         bool same = times->shape[tokens] != ST_TIMES_TOKENS || is_equal(wanted, row[tokens]);
-        if ((same || row[tokens] < wanted) &&
-            (*below == NULL || (*below)[tokens] < row[tokens])) {
+        if ((same || row[tokens] < wanted) && (*below == NULL || (*below)[tokens] < row[tokens])) {
             *below = row;
         }
-        if ((same || row[tokens] > wanted) &&
-            (*above == NULL || (*above)[tokens] > row[tokens])) {
+        if ((same || row[tokens] > wanted) && (*above == NULL || (*above)[tokens] > row[tokens])) {
             *above = row;
         }
     }

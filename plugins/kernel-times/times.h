@@ -65,7 +65,8 @@ typedef struct st_times_shape {
     double features[ST_TIMES_FEATURES]; /* NaN: not known */
 } st_times_shape;
 
-/* T = floor + ((flop / rate)^4 + (bytes / bandwidth)^4)^(1/4); of a whole floor + scale * closed. */
+/* T = floor + ((flop / rate)^4 + (bytes / bandwidth)^4)^(1/4); of a whole floor + scale * closed.
+ */
 typedef struct st_times_roofline {
     double floor;
     double per_flop; /* of a whole: over the closed form */
@@ -134,8 +135,8 @@ typedef struct st_times_answer {
 } st_times_answer;
 
 /*
- * Reads a profile's text, which need not end in NUL. NULL on success, else the reason, in `reason`'s
- * memory or static; then nothing has to be freed.
+ * Reads a profile's text, which need not end in NUL. NULL on success, else the reason, in
+ * `reason`'s memory or static; then nothing has to be freed.
  */
 const char *st_times_read(st_times *times, const char *text, size_t length, char *reason,
                           size_t reason_bytes);

@@ -186,8 +186,7 @@ static const char *read_head(text_reader *own, st_times *times)
     if (!next_key(own, "shape")) {
         return refuse(own, "no 'shape' with names of cells");
     }
-    fault =
-        read_names(own, st_times_feature_names, ST_TIMES_FEATURES, found, &times->shape_count);
+    fault = read_names(own, st_times_feature_names, ST_TIMES_FEATURES, found, &times->shape_count);
     for (size_t i = 0; fault == NULL && i < times->shape_count; i++) {
         times->shape[i] = (st_times_feature)found[i];
     }
@@ -334,7 +333,8 @@ static const char *read_model(text_reader *own, st_times *times)
     if (at == times->piece_count || model->given) {
         return refuse(own, "a model of a piece that the times do not have, or a second one");
     }
-    if (!next_word(own, word, sizeof word) || !find_name(st_times_form_names, ST_TIMES_FORMS, word, &form) ||
+    if (!next_word(own, word, sizeof word) ||
+        !find_name(st_times_form_names, ST_TIMES_FORMS, word, &form) ||
         !next_number(own, 0, 1e6, &model->roofline.floor) ||
         !next_number(own, 0, 1e6, &model->roofline.per_flop) ||
         !next_number(own, 0, 1e6, &model->roofline.per_byte)) {

@@ -349,6 +349,79 @@ priced overlap-xgboost formula 'model: slow.model' >priced-trees.yaml
 priced overlap-xgboost error 'model: cut.model' >priced-cut.yaml
 priced overlap-xgboost error '' >priced-none.yaml
 
+# ---- layer times
+cat >layers.csv <<'END'
+gpu,tokens,hidden,heads,ffn,tp,forward_us,backward_us
+A100-80GB-SXM,2048,5120,40,20480,4,1161.5,2093.5
+A100-80GB-SXM,4096,5120,40,20480,4,2187.25,3901.75
+A100-80GB-SXM,8192,5120,40,20480,4,4260.75,7611.5
+A100-80GB-SXM,4096,5120,40,20480,8,1193.5,2217.25
+END
+gzip -k layers.csv
+head -c 90 layers.csv.gz >layers-cut.csv.gz
+sed 's/2187.25/NaN/' layers.csv >layers-nan.csv
+sed 's/2187.25/-2187.25/' layers.csv >layers-negative.csv
+sed 's/hidden/hiden/' layers.csv >layers-column.csv
+sed '3s/A100-80GB-SXM/H100-80GB-SXM/' layers.csv >layers-two.csv
+sed 's/,ffn/,width/' layers.csv >layers-other.csv
+head -n 1 layers.csv >layers-none.csv
+cut -d, -f2-7 layers.csv >layers-one.csv
+cat >layers-job.yaml <<'END'
+name: a part of 13B
+model: {layers: 12, hidden: 5120, heads: 40, vocabulary: 50257, positions: 2048}
+cluster: {base: dgx-a100, nodes: 4}
+parallel: {tp: 4, dp: 8}
+batch: {global: 512, micro: 2, sequence: 2048}
+recompute: none
+refine: {plugin: kernel-times, options: {times: forward.times}}
+END
+sed 's/forward.times}/forward.times, shapes: inside}/' layers-job.yaml >layers-inside.yaml
+sed 's/}}$/}, fallback: formula}/' layers-inside.yaml >layers-fallback.yaml
+sed 's/forward.times}/forward.times, other_gpu: allow}/; s/dgx-a100/dgx-h100/' layers-job.yaml >layers-allow.yaml
+cat >steps.csv <<'END'
+id,layers,hidden,heads,seq,vocab,gpu,gpus,gpus_per_node,tp,pp,dp,micro_batch,global_batch,recompute,dtype,step_time_s
+a,16,2048,16,1024,50257,A100-80GB-SXM,2,8,2,1,1,4,16,full,fp16,0.4813
+b,20,2048,16,1024,50257,A100-80GB-SXM,2,8,2,1,1,4,32,full,fp16,1.1715
+c,16,2048,16,1024,50257,A100-80GB-SXM,4,8,4,1,1,4,16,full,fp16,0.3891
+d,24,2048,16,1024,50257,A100-80GB-SXM,4,8,2,1,2,4,32,full,fp16,0.7087
+e,24,2048,16,1024,50257,A100-80GB-SXM,4,8,2,2,1,4,32,full,fp16,0.8133
+END
+# two steps of six layers: three kernels forward, four backward, then the optimizer
+{
+    printf '{"distributedInfo": {"rank": 0, "world_size": 1}, "deviceProperties": [{"name": '
+    printf '"NVIDIA A100-SXM4-80GB"}], "traceEvents": ['
+    i=0
+    at=100
+    kernel() {
+        printf '{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,'
+        printf '"ts":%d,"dur":1,"args":{"correlation":%d}},' "$at" "$i"
+        printf '{"ph":"X","cat":"kernel","name":"%s","pid":0,"tid":7,"ts":%d,"dur":%d,' \
+            "$1" "$at" "$2"
+        printf '"args":{"correlation":%d,"device":0,"stream":7}},' "$i"
+        i=$((i + 1))
+        at=$((at + $2 + 1))
+    }
+    for step in 1 2; do
+        printf '{"ph":"X","cat":"user_annotation","name":"ProfilerStep#%d","pid":1,"tid":1,' "$step"
+        printf '"ts":%d,"dur":1000},' "$((at - 1))"
+        for layer in 1 2 3 4 5 6; do
+            kernel gemm_first 21
+            kernel layer_norm 5
+            kernel ncclDevKernel_AllReduce 9
+            kernel "gemm_last" 17
+        done
+        for layer in 1 2 3 4 5 6; do
+            kernel gemm_last_wgrad 19
+            kernel gemm_last_dgrad 18
+            kernel layer_norm_grad 7
+            kernel gemm_first_wgrad 23
+            kernel ncclDevKernel_AllReduce 9
+            kernel gemm_first_dgrad 22
+        done
+        kernel multi_tensor_apply_adam 31
+    done
+    printf '{"ph":"X","cat":"cpu_op","name":"end","pid":1,"tid":1,"ts":%d,"dur":1}]}\n' "$at"
+} >repeats.json
 # ---- one collective, for plugins to refine
 collective() {
     printf 'sheet: coll\ntitle: One collective\ninputs:\n  n: {from: constants.ranks}\n'
