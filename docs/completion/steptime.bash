@@ -35,7 +35,7 @@ _steptime() {
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-            '=' | --sheet | --set | --refine | --xlsx | --path | --output | -o | --color | --depth | --format | --over | --cells | --where | --sample | --seed | --plot | --threads | --gpus | --vary | --minimise | --top | --pareto | --schedule | --ranks | --detail | --perfetto | --svg | --limit | --dir | --by | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --have | --job | --table | --rows | --constants | --nccl | --profile | --db | --option | --collective | --nodes | --loss | --scale | --group | --output | -o | --gpu | --save | --test | --recipe)
+            '=' | --sheet | --set | --refine | --xlsx | --path | --output | -o | --color | --depth | --format | --over | --cells | --where | --sample | --seed | --plot | --threads | --gpus | --vary | --minimise | --top | --pareto | --schedule | --option | --ranks | --detail | --perfetto | --svg | --limit | --dir | --by | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --have | --job | --table | --rows | --constants | --nccl | --profile | --db | --collective | --nodes | --loss | --scale | --group | --output | -o | --gpu | --save | --test | --recipe)
                 ((i++))
                 if [[ ${COMP_WORDS[i]} == '=' ]]; then ((i++)); fi
                 ;;
@@ -356,6 +356,10 @@ _steptime() {
             return
             ;;
         'timeline:--schedule')
+            :
+            return
+            ;;
+        'timeline:--option')
             :
             return
             ;;
@@ -863,7 +867,7 @@ _steptime() {
         'sweep') _steptime_words '--help --over --zip --cells --where --all --sample --seed --plot --xlsx --threads --sheet --set --refine --json --csv --path --output' "$word" ;;
         'search') _steptime_words '--help --gpus --vary --minimise --top --pareto --where --sample --seed --threads --verbose --sheet --set --refine --json --csv --path --output' "$word" ;;
         'scale') _steptime_words '--help --gpus --weak --strong --fixed --where --threads --sheet --set --refine --json --csv --path --output' "$word" ;;
-        'timeline') _steptime_words '--help --schedule --ranks --detail --perfetto --svg --sheet --set --refine --json --csv --path --output' "$word" ;;
+        'timeline') _steptime_words '--help --schedule --option --ranks --detail --perfetto --svg --sheet --set --refine --json --csv --path --output' "$word" ;;
         'plugin list') _steptime_words '--help --json --csv --path --output' "$word" ;;
         'plugin info') _steptime_words '--help --json --path --output --color' "$word" ;;
         'plugin check') _steptime_words '--help --limit --json --csv --path --output --color' "$word" ;;
