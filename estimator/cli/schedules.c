@@ -152,6 +152,8 @@ st_status cli_schedule_of_plugin(cli_run *run, const st_paths *paths, const char
     plan->closed_same_schedule = false;
     plan->order = order;
     plan->order_name = st_plugin_descriptor(module)->schedules[schedule]->name;
+    plan->order_staggered =
+        (st_plugin_descriptor(module)->schedules[schedule]->flags & ST_PLUGIN_STAGGERED) != 0;
     const st_plugin_order_request request = {.instance = instance,
                                              .schedule = schedule,
                                              .shape = shape,
