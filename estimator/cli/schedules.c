@@ -122,7 +122,7 @@ static st_status open_schedule(cli_run *run, const st_plugin_module *module, con
     return status;
 }
 
-st_status cli_schedule_of_plugin(cli_run *run, const st_paths *paths, const char *name,
+static st_status order_of_plugin(cli_run *run, const st_paths *paths, const char *name,
                                  st_timeline_plan *plan)
 {
     const char *colon = strrchr(name, ':');
@@ -160,4 +160,15 @@ st_status cli_schedule_of_plugin(cli_run *run, const st_paths *paths, const char
                                              .ticks_per_s = ST_TICKS_PER_S,
                                              .place = option_place};
     return st_plugin_order_make(&request, run->arena, order, run->errors);
+}
+
+st_status cli_schedule_choose(cli_run *run, const st_paths *paths, st_timeline_plan *plan)
+{
+    const char *name = cli_value(run, CLI_SCHEDULE);
+    if (name != NULL && !cli_schedule_is_built_in(name)) {
+        return order_of_plugin(run, paths, name, plan);
+    }
+    return cli_is_given(run, CLI_OPTION)
+               ? cli_wrong_use(run, "--option is for the plugin of a --schedule", NULL)
+               : ST_OK;
 }

@@ -127,12 +127,8 @@ static int run_timeline(cli_run *run)
         bool dualpipe = schedule != NULL && strcmp(schedule, "dualpipe") == 0;
         status = st_timeline_plan_make(&estimate, dualpipe, run->arena, &plan, run->errors);
     }
-    bool of_plugin = schedule != NULL && !cli_schedule_is_built_in(schedule);
-    if (status == ST_OK && !of_plugin && cli_is_given(run, CLI_OPTION)) {
-        status = cli_wrong_use(run, "--option is for the plugin of a --schedule", NULL);
-    }
-    if (status == ST_OK && of_plugin) {
-        status = cli_schedule_of_plugin(run, paths, schedule, &plan);
+    if (status == ST_OK) {
+        status = cli_schedule_choose(run, paths, &plan);
     }
     if (status == ST_OK && detail != NULL && strcmp(detail, "layers") == 0) {
         plan.schedule.layers = plan.layers;
