@@ -9,10 +9,11 @@
 bool cli_schedule_is_built_in(const char *name);
 
 /*
- * Gives a plan the order of a plugin's schedule: "PLUGIN" where it has one, else "PLUGIN:NAME". The
- * plan's own schedule tells how many chunks a stage has.
+ * Gives a plan the order of the plugin's schedule that --schedule names: "PLUGIN" where it has one,
+ * else "PLUGIN:NAME", with what --option says. The plan's own schedule tells how many chunks a
+ * stage has; a schedule that is built in leaves the plan as it is.
  */
-st_status cli_schedule_of_plugin(cli_run *run, const st_paths *paths, const char *name,
-                                 st_timeline_plan *plan) ST_NODISCARD;
+st_status cli_schedule_choose(cli_run *run, const st_paths *paths,
+                              st_timeline_plan *plan) ST_NODISCARD;
 
 #endif

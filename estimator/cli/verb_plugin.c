@@ -272,6 +272,7 @@ static void schedule_as_json(const st_plugin_schedule *schedule, st_json *json)
     st_json_open_line(json, NULL, '{');
     st_json_text(json, "name", schedule->name);
     st_json_bool(json, "several_chunks", (schedule->flags & ST_PLUGIN_CHUNKED) != 0);
+    st_json_bool(json, "staggered", (schedule->flags & ST_PLUGIN_STAGGERED) != 0);
     st_json_text(json, "doc", schedule->doc);
     st_json_text_or_null(json, "cite", schedule->cite);
     st_json_close(json, '}');

@@ -83,8 +83,11 @@ static void measure_rows(st_timeline *timeline)
 /* The step time of a replay: ZB-2p's stages begin the next step without waiting for each other. */
 static int64_t step_of(const st_timeline *timeline)
 {
+    const st_timeline_plan *plan = &timeline->plan;
+    bool staggered = plan->order != NULL ? plan->order_staggered
+                                         : plan->schedule.shape.kind == ST_SCHEDULE_ZERO_BUBBLE_2;
     int64_t longest = 0;
-    if (timeline->plan.schedule.shape.kind != ST_SCHEDULE_ZERO_BUBBLE_2) {
+    if (!staggered) {
         return timeline->end;
     }
     for (size_t i = 0; i < timeline->row_count; i++) {

@@ -43,6 +43,7 @@ typedef struct st_timeline_plan {
     /* NULL: the order of the schedule's kind; else one's own, with its name. */
     const st_schedule_order *order;
     const char *order_name;
+    bool order_staggered; /* stages begin the next step without waiting for each other */
 } st_timeline_plan;
 
 /* The name of the schedule that is replayed. */

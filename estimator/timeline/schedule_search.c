@@ -48,11 +48,13 @@ typedef struct st_search {
     int64_t weights_part;
     st_search_stage *stages;
     int64_t *soonest;  /* by stage: when its first backward pass can begin at best */
+    int64_t *work;     /* by stage: all its passes */
     int64_t *ready[2]; /* by pass, stage and micro-batch; NEVER: not yet known */
     st_slots *lists;   /* NULL: only the span counts */
     uint32_t *awake;   /* a heap: stages that may do something, furthest behind first */
     size_t awake_count;
     int64_t most_idle; /* of a stage so far */
+    int64_t least;     /* span of the best rule so far */
 } st_search;
 
 static int64_t pass_time(const st_search *search, uint32_t stage, st_pass pass)
@@ -173,11 +175,16 @@ static bool may_forward(const st_search *search, uint32_t stage)
     }
 }
 
-/* The first micro-batch goes straight forward and back. */
-static void find_soonest(st_search *search)
+/* The first micro-batch goes straight forward and back; and the work of every stage. */
+static void measure(st_search *search)
 {
     uint32_t stages = search->shape->stages;
     int64_t time = 0;
+    for (uint32_t i = 0; i < stages; i++) {
+        for (int pass = 0; pass < ST_PASSES; pass++) {
+            search->work[i] += search->shape->micros * pass_time(search, i, (st_pass)pass);
+        }
+    }
     for (uint32_t i = 0; i < stages; i++) {
         time += pass_time(search, i, ST_PASS_FORWARD) + (i > 0 ? search->shape->transfer : 0);
     }
@@ -236,7 +243,8 @@ static bool decide(st_search *search, uint32_t stage, st_pass *pass)
     return true;
 }
 
-/* The longest span from a stage's first to its last task; NEVER where the rule gets stuck. */
+/* The longest span from a stage's first to its last task; NEVER where the rule gets stuck, or worse
+ * than the best so far. */
 static int64_t simulate(st_search *search)
 {
     const st_schedule_shape *shape = search->shape;
@@ -247,6 +255,7 @@ static int64_t simulate(st_search *search)
         search->ready[ST_PASS_BACKWARD][i] = NEVER;
     }
     search->most_idle = 0;
+    search->awake_count = 0;
     for (uint32_t i = 0; i < shape->stages; i++) {
         search->stages[i] = (st_search_stage){.first = NEVER};
         wake(search, i);
@@ -256,6 +265,9 @@ static int64_t simulate(st_search *search)
         st_pass pass = ST_PASS_FORWARD;
         if (decide(search, stage, &pass)) {
             run(search, stage, pass);
+        }
+        if (search->work[stage] + search->stages[stage].idle > search->least) {
+            return NEVER;
         }
         if (!search->stages[stage].asleep &&
             search->stages[stage].done[ST_PASS_WEIGHTS] < shape->micros) {
@@ -307,7 +319,6 @@ st_status st_schedule_search(const st_schedule_shape *shape, st_arena *arena, st
 {
     static const int64_t gaps[] = {0, 50, 100};
     st_search_rule best = {0};
-    int64_t least = NEVER;
     size_t passes = (size_t)shape->stages * shape->micros;
     double share = shape->held_for_weights == 0 ? 1 : shape->held_for_weights;
     st_status status = check_times(shape, errors);
@@ -326,23 +337,25 @@ st_status st_schedule_search(const st_schedule_shape *shape, st_arena *arena, st
                         .stages = st_arena_alloc(arena, shape->stages, sizeof(st_search_stage)),
                         .awake = st_arena_alloc(arena, shape->stages, sizeof(uint32_t)),
                         .soonest = st_arena_alloc(arena, shape->stages, sizeof(int64_t)),
+                        .work = st_arena_alloc(arena, shape->stages, sizeof(int64_t)),
                         .ready = {st_arena_alloc(arena, passes, sizeof(int64_t)),
                                   st_arena_alloc(arena, passes, sizeof(int64_t))}};
     if (search.stages == NULL || search.awake == NULL || search.soonest == NULL ||
-        search.ready[0] == NULL || search.ready[1] == NULL) {
+        search.work == NULL || search.ready[0] == NULL || search.ready[1] == NULL) {
         return st_graph_no_memory(errors);
     }
-    find_soonest(&search);
+    measure(&search);
+    search.least = NEVER;
     for (int i = 0; i < 12 * WARM_UPS; i++) {
         search.rule =
             (st_search_rule){gaps[i % 3], (i / 6) % 2 != 0, (i / 3) % 2 != 0, (st_warm_up)(i / 12)};
         int64_t span = simulate(&search);
-        if (span < least) {
-            least = span;
+        if (span < search.least) {
+            search.least = span;
             best = search.rule;
         }
     }
-    if (least == NEVER) {
+    if (search.least == NEVER) {
         return st_errors_add(errors,
                              &(st_error){.status = ST_ERR_VALUE,
                                          .message = "no zero_bubble_2 schedule fits the memory"});

@@ -410,6 +410,27 @@ static st_status judge_end(reader *r)
                   PARTIAL_REMEDY);
 }
 
+/* A job has as many ranks as it says. */
+static st_status judge_rank(reader *r)
+{
+    st_trace *trace = &r->store->trace;
+    if (trace->world_size < 1 || trace->rank < trace->world_size)
+        return ST_OK;
+    const char *message = st_errors_text(r->errors, "rank %lld of a job of %lld ranks",
+                                         (long long)trace->rank, (long long)trace->world_size);
+    if (!r->partial)
+        return st_errors_add(r->errors,
+                             &(st_error){.status = ST_ERR_VALUE,
+                                         .place = {.file = st_bytes_name(r->scan.bytes)},
+                                         .message = message,
+                                         .expected = "a rank below the number of ranks",
+                                         .suggestion = "--partial takes both as unknown"});
+    warn(r, st_errors_text(r->errors, "%s: both are taken as unknown", message));
+    trace->rank = -1;
+    trace->world_size = -1;
+    return ST_OK;
+}
+
 static st_status judge(reader *r, bool whole)
 {
     if (r->scan.status != ST_OK)
@@ -431,6 +452,8 @@ static st_status judge(reader *r, bool whole)
     st_status status = judge_end(r);
     if (status == ST_OK)
         status = r->status;
+    if (status == ST_OK)
+        status = judge_rank(r);
     if (r->store->trace.left_out > 0 && status == ST_OK) {
         r->store->trace.partial = true;
         warn(r, st_errors_text(r->errors, "%llu events of negative duration are left out",

@@ -177,7 +177,8 @@ static st_status communication_growth(scaling *s, size_t event, double *growth)
         after.ranks *= c.ranks;
         after.stride *= c.traffic == TRAFFIC_DP ? ratio(w, ST_KEY_TP) : 1;
         after.bandwidth_factor = c.bandwidth;
-        status = st_whatif_ratio(w, &before, &after, &by_model);
+        if (after.ranks > 1) /* else there is nothing to send */
+            status = st_whatif_ratio(w, &before, &after, &by_model);
     }
     w->modelled += by_model > 0;
     w->by_ring += by_model <= 0 && *growth != 1;

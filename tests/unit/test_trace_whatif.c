@@ -356,6 +356,7 @@ static void test_model_limits(void **state)
 {
     static const char *const sets[] = {"parallel.dp=16"};
     static const char *const faster[] = {"speed.gemm=2"};
+    static const char *const alone[] = {"parallel.dp=1"};
     st_arena *arena = st_arena_create();
     st_trace_outcome outcome;
     model own = {0};
@@ -371,6 +372,11 @@ static void test_model_limits(void **state)
     own = (model){.refuses = true};
     assert_int_equal(ask_described(&own, faster, 1, arena, &outcome, *state), ST_OK);
     assert_int_equal(own.questions, 0);
+    assert_int_equal(ask_described(&own, alone, 1, arena, &outcome, *state), ST_OK);
+    assert_int_equal(own.questions, 0);
+    /* Alone there is nothing to send; the last task is launched 4 us after the first. */
+    double change_us = (double)(outcome.after_ns - outcome.before_ns) / 1e3;
+    assert_true(fabs(change_us + 240.75 + 85.5 + 61.5 - 4) < 0.01);
     st_arena_destroy(arena);
 }
 

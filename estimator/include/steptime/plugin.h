@@ -188,6 +188,9 @@ typedef struct st_plugin_order {
 } st_plugin_order;
 
 #define ST_PLUGIN_CHUNKED 1u /* a stage may have several chunks; else it has one */
+/* Stages begin the next step when they are done with this one: a step lasts as long as the longest
+ * time from a stage's first to its last pass. */
+#define ST_PLUGIN_STAGGERED 2u
 
 typedef struct st_plugin_schedule {
     uint32_t struct_size;

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ZB-H2, the second handcrafted schedule of Qi et al. 2024 (section 2.3): stages fill the ramp with
+ * further forward passes, in nearly twice the memory of 1F1B, and compute the weights' gradients of
+ * stage s 2 s micro-batches late, so that all stages end one after the other as they have begun.
+ */
+#include "steptime/plugin.h"
+
+static int order_stage(const st_plugin_pipeline *pipeline, uint32_t stage,
+                       const st_plugin_order *order)
+{
+    uint32_t micros = pipeline->micro_batches;
+    uint32_t ahead = 2 * (pipeline->stages - 1 - stage);
+    uint32_t late = 2 * stage;
+    uint32_t weights = 0;
+    int full = 0;
+    ahead = ahead < micros ? ahead : micros;
+    for (uint32_t i = 0; i < micros + ahead && !full; i++) {
+        if (i < micros) {
+            full = order->pass(order->context, stage, ST_PLUGIN_FORWARD, i, 0);
+        }
+        if (i >= ahead) {
+            full = order->pass(order->context, stage, ST_PLUGIN_BACKWARD, i - ahead, 0) || full;
+        }
+        if (i >= ahead && i - ahead >= late) {
+            full = order->pass(order->context, stage, ST_PLUGIN_WEIGHTS, weights++, 0) || full;
+        }
+    }
+    while (weights < micros && !full) {
+        full = order->pass(order->context, stage, ST_PLUGIN_WEIGHTS, weights++, 0);
+    }
+    return full;
+}
+
+static int order(void *instance, const st_plugin_pipeline *pipeline, const st_plugin_order *order)
+{
+    (void)instance;
+    for (uint32_t stage = 0; stage < pipeline->stages; stage++) {
+        if (order_stage(pipeline, stage, order) != 0) {
+            return ST_PLUGIN_FAILED;
+        }
+    }
+    return ST_PLUGIN_OK;
+}
+
+static const st_plugin_schedule zero_bubble_h2 = {
+    .struct_size = sizeof(st_plugin_schedule),
+    .flags = ST_PLUGIN_STAGGERED,
+    .name = "zero_bubble_h2",
+    .doc = "ZB-H2: a ramp filled with forward passes, weights' gradients late",
+    .cite = "qi2024 sec. 2.3",
+    .order = order,
+};
+static const st_plugin_schedule *const schedules[] = {&zero_bubble_h2};
+
+const st_plugin *st_plugin_describe(void)
+{
+    static const st_plugin plugin = {
+        .struct_size = sizeof(plugin),
+        .abi = ST_PLUGIN_ABI,
+        .id = "zero-bubble-h2",
+        .version = "1.0.0",
+        .licence = "Apache-2.0",
+        .summary = "the pipeline schedule ZB-H2",
+        .schedules = schedules,
+        .schedule_count = 1,
+    };
+    return &plugin;
+}
