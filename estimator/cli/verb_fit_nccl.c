@@ -78,7 +78,7 @@ static void write_provenance(const cli_nccl *own, const st_nccl_fit *fit, st_buf
 static st_status write_payload(const cli_nccl *own, const st_nccl_fit *fit, st_buffer *buffer)
 {
     st_arena *arena = own->run->arena;
-    size_t most = own->given_count + fit->model.varied_count;
+    size_t most = own->given_count + fit->model.varied_count + 1;
     st_profile_option *values = st_arena_alloc(arena, most + 1, sizeof *values);
     size_t count = 0;
     if (values == NULL)
@@ -101,6 +101,8 @@ static st_status write_payload(const cli_nccl *own, const st_nccl_fit *fit, st_b
         if (values[count - 1].text == NULL)
             return ST_ERR_MEMORY;
     }
+    if (fit->correction != NULL)
+        values[count++] = (st_profile_option){fit->model.correction, fit->correction};
     st_profile_write_options(values, count, buffer);
     return ST_OK;
 }
