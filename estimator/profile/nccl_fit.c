@@ -4,8 +4,10 @@
  *
  * Models of collectives take the least of several lines, so that their errors have kinks and many
  * minima. The search therefore begins at several points: the nominal values and the best of some
- * hundred points that a Halton sequence spreads over the box. A fit without some rows begins at the
- * result of that to all rows, which is near its own.
+ * hundred points that a Halton sequence spreads over the box. A fit without one size begins at the
+ * result of that to all rows, which is near its own. A fit without a number of ranks is further
+ * from that, and would end in the minimum next to it, which the rows left out have chosen: it looks
+ * for its own.
  */
 #include "profile/nccl_fit.h"
 
@@ -214,6 +216,19 @@ static st_status solve(fitter *own, const candidate *starts, size_t count, st_so
     return status;
 }
 
+/* Searches everywhere. */
+static st_status solve_anew(fitter *own, st_solution *solution)
+{
+    candidate starts[STARTS + 1];
+    size_t count = 0;
+    st_status status = spread(own, starts, &count);
+    if (status != ST_OK)
+        return status;
+    for (size_t i = 0; i < own->fit->model.varied_count; i++)
+        starts[count].parameters[i] = own->parameters[i].start;
+    return solve(own, starts, count + 1, solution);
+}
+
 /* ---- fits ---- */
 
 /* The correction by the rows that count, from their times without it; NULL without memory. */
@@ -287,7 +302,8 @@ static st_status fit_without_one(fitter *own, st_nccl_kind kind, double group,
     *others = leave_out(own, kind, group);
     if (!*others)
         return ST_OK;
-    st_status status = solve(own, start, 1, &solution);
+    st_status status =
+        kind == ST_NCCL_NO_RANKS ? solve_anew(own, &solution) : solve(own, start, 1, &solution);
     if (status == ST_OK)
         status = predict(own, solution.values, buffers->scratch, &correction);
     if (status != ST_OK && status != ST_ERR_MATH)
@@ -330,16 +346,8 @@ static st_status fit_without(fitter *own, st_nccl_kind kind, const candidate *st
 static st_status fit_all(fitter *own, candidate *best)
 {
     st_nccl_fit *fit = own->fit;
-    candidate starts[STARTS + 1];
-    size_t count = 0;
     st_solution solution;
-    st_status status = spread(own, starts, &count);
-    if (status != ST_OK)
-        return status;
-    for (size_t i = 0; i < fit->model.varied_count; i++)
-        starts[count].parameters[i] = own->parameters[i].start;
-    count++;
-    status = solve(own, starts, count, &solution);
+    st_status status = solve_anew(own, &solution);
     if (status != ST_OK)
         return status == ST_ERR_MATH ? fail(own, status, "the fit finds no minimum") : status;
     memcpy(best->parameters, solution.values, sizeof best->parameters);
