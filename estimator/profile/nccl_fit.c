@@ -381,9 +381,10 @@ static st_status run_nominal(fitter *own)
     double *times = st_arena_alloc(own->arena, points + 1, sizeof *times);
     if (times == NULL)
         return ST_ERR_MEMORY;
+    size_t before = st_errors_size(own->errors);
     st_status status = st_nccl_model_run(&fit->model, NULL, NULL, times, own->errors);
     if (status != ST_OK)
-        return status == ST_ERR_PROVIDER && st_errors_status(own->errors) == ST_OK
+        return status == ST_ERR_PROVIDER && st_errors_size(own->errors) == before
                    ? fail(own, status, "the plugin fails")
                    : status;
     for (size_t i = 0; i < points; i++) {
