@@ -57,9 +57,12 @@ st_status cli_nccl_read(cli_nccl *own, const char *const *files, size_t count)
         return status;
     for (size_t i = 0; i < count; i++) {
         st_status read = read_file(own, &request, files[i]);
+        if (read == ST_ERR_MEMORY)
+            return read;
+        own->refused += own->each && read != ST_OK ? 1 : 0;
         status = status == ST_OK ? read : status;
     }
-    return status;
+    return own->refused > 0 && own->table_count > 0 ? ST_OK : status;
 }
 
 /* ---- plugin and profile ---- */
@@ -246,19 +249,42 @@ static st_status divide(cli_nccl *own, bool each)
     return ST_OK;
 }
 
-st_status cli_nccl_run(cli_nccl *own, bool wants_fit, bool each)
+/* Wrong use would be wrong for every table. */
+static bool goes_on(const cli_nccl *own, st_status status)
+{
+    return own->each && status != ST_ERR_MEMORY && cli_exit_code(own->run, status) != CLI_WRONG_USE;
+}
+
+static st_status run_fits(cli_nccl *own, bool wants_fit)
+{
+    size_t all = own->fit_count;
+    st_status last = ST_OK;
+    own->fit_count = 0;
+    for (size_t i = 0; i < all; i++) {
+        st_nccl_fit fit = own->fits[i];
+        fit.wants_fit = wants_fit;
+        st_status status = run_fit(own, &fit);
+        if (status == ST_OK) {
+            own->fits[own->fit_count++] = fit;
+            continue;
+        }
+        if (!goes_on(own, status))
+            return status;
+        last = status;
+        own->refused++;
+    }
+    return own->fit_count > 0 ? ST_OK : last;
+}
+
+st_status cli_nccl_run(cli_nccl *own, bool wants_fit)
 {
     own->takes_profile = !wants_fit;
     st_status status = choose_plugin(own);
     if (status == ST_OK)
         status = read_options(own);
     if (status == ST_OK)
-        status = divide(own, each || !wants_fit);
-    for (size_t i = 0; i < own->fit_count && status == ST_OK; i++) {
-        own->fits[i].wants_fit = wants_fit;
-        status = run_fit(own, &own->fits[i]);
-    }
-    return status;
+        status = divide(own, own->each || !wants_fit);
+    return status == ST_OK ? run_fits(own, wants_fit) : status;
 }
 
 void cli_nccl_write(const cli_nccl *own)
@@ -306,7 +332,7 @@ int cli_nccl_validate(cli_run *run)
     if (status == ST_OK)
         status = cli_nccl_read(&own, files, count);
     if (status == ST_OK)
-        status = cli_nccl_run(&own, false, false);
+        status = cli_nccl_run(&own, false);
     if (status == ST_OK)
         cli_nccl_write(&own);
     int code = cli_exit_code(run, status);

@@ -21,14 +21,18 @@ typedef struct cli_nccl {
     size_t given_count;
     st_nccl_fit *fits;
     size_t fit_count;
+    bool each;      /* each table alone: one that is refused does not stop the others */
+    size_t refused; /* files and tables that were left out for that, each with its error */
 } cli_nccl;
 
-/* Reads all files, and reports all faults of all of them. */
+/* Reads all files, and reports all faults of all of them. With own->each they count in
+ * own->refused, and only where nothing is left the status says so. */
 st_status cli_nccl_read(cli_nccl *own, const char *const *files, size_t count) ST_NODISCARD;
 
-/* One fit for all tables of a collective or, with `each`, for each table; without a fit, the plugin
- * as it is, or with the options of the profile, beside each table. */
-st_status cli_nccl_run(cli_nccl *own, bool wants_fit, bool each) ST_NODISCARD;
+/* One fit for all tables of a collective or, with own->each, for each table; without a fit, the
+ * plugin as it is, or with the options of the profile, beside each table. What is refused is as
+ * above. */
+st_status cli_nccl_run(cli_nccl *own, bool wants_fit) ST_NODISCARD;
 
 void cli_nccl_write(const cli_nccl *own);
 

@@ -11,7 +11,8 @@ static const cli_option options[] = {
     CLI_NCCL_MODEL_ROWS,
     CLI_NCCL_TABLE_ROWS,
     {CLI_EACH, CLI_FLAG, CLI_WORD_NONE, 0, "each", NULL, NULL,
-     "fit each table alone, instead of all tables of a collective together"},
+     "fit each table alone, instead of all tables of a collective together; one that is refused is "
+     "reported and the others go on"},
     {CLI_SAVE, CLI_ONE, CLI_WORD_NONE, 0, "save", "NAME", NULL,
      "store the options as a profile of this name, in place of what it had for the same tables"},
     CLI_ROW_DB,
@@ -78,7 +79,7 @@ static void write_provenance(const cli_nccl *own, const st_nccl_fit *fit, st_buf
 static st_status write_payload(const cli_nccl *own, const st_nccl_fit *fit, st_buffer *buffer)
 {
     st_arena *arena = own->run->arena;
-    size_t most = own->given_count + fit->model.varied_count;
+    size_t most = own->given_count + fit->model.varied_count + 1;
     st_profile_option *values = st_arena_alloc(arena, most + 1, sizeof *values);
     size_t count = 0;
     if (values == NULL)
@@ -101,6 +102,8 @@ static st_status write_payload(const cli_nccl *own, const st_nccl_fit *fit, st_b
         if (values[count - 1].text == NULL)
             return ST_ERR_MEMORY;
     }
+    if (fit->correction != NULL)
+        values[count++] = (st_profile_option){fit->model.correction, fit->correction};
     st_profile_write_options(values, count, buffer);
     return ST_OK;
 }
@@ -181,19 +184,30 @@ static st_status save(const cli_nccl *own)
     return status;
 }
 
+/* A profile that lacks a part without a word would be worse than none. */
+static st_status keep_out(const cli_nccl *own)
+{
+    st_errors *errors = own->run->errors;
+    return st_errors_add(errors,
+                         &(st_error){.status = ST_ERR_VALUE,
+                                     .message = st_errors_text(errors, "profile '%s' is not stored",
+                                                               cli_value(own->run, CLI_SAVE)),
+                                     .expected = "tables of which none is refused"});
+}
+
 static int run_fit_nccl(cli_run *run)
 {
-    cli_nccl own = {.run = run};
+    cli_nccl own = {.run = run, .each = cli_is_given(run, CLI_EACH)};
     st_status status = cli_paths(run, &own.paths);
     if (status == ST_OK)
         status = cli_nccl_read(&own, run->arguments, run->argument_count);
     if (status == ST_OK)
-        status = cli_nccl_run(&own, true, cli_is_given(run, CLI_EACH));
+        status = cli_nccl_run(&own, true);
     if (status == ST_OK && cli_is_given(run, CLI_SAVE))
-        status = save(&own);
+        status = own.refused > 0 ? keep_out(&own) : save(&own);
     if (status == ST_OK)
         cli_nccl_write(&own);
-    int code = cli_exit_code(run, status);
+    int code = status == ST_OK && own.refused > 0 ? CLI_FAILED : cli_exit_code(run, status);
     st_paths_destroy(own.paths);
     return code;
 }

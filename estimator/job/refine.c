@@ -168,6 +168,17 @@ static bool read_field(st_loader *loader, const st_yaml_node *map, size_t index,
     return false;
 }
 
+/* "NAME: {...}", with what belongs to the plugin and not its name again. */
+static bool is_short(const st_yaml_node *node)
+{
+    if (node->kind != ST_YAML_MAP || node->count != 1 || node->items[0]->kind != ST_YAML_MAP)
+        return false;
+    for (size_t i = 0; i < ENTRY_KEYS; i++)
+        if (strcmp(node->keys[0], entry_keys[i]) == 0)
+            return false;
+    return st_yaml_get(node->items[0], "plugin") == NULL;
+}
+
 static bool read_entry(st_loader *loader, const st_yaml_node *node)
 {
     st_refinement entry = {.plugin = ""};
@@ -177,7 +188,11 @@ static bool read_entry(st_loader *loader, const st_yaml_node *node)
         entry.place = st_yaml_place_at(node, 0);
         return add(loader, &entry);
     }
-    if (node->kind != ST_YAML_MAP || st_yaml_get(node, "plugin") == NULL) {
+    if (is_short(node)) {
+        entry.plugin = node->keys[0];
+        entry.place = node->key_places[0];
+        node = node->items[0];
+    } else if (node->kind != ST_YAML_MAP || st_yaml_get(node, "plugin") == NULL) {
         st_leaf_refuse(loader, ST_REFINE, node, expected_entry);
         return false;
     }

@@ -91,6 +91,7 @@ static void write_fit(const st_nccl_report *report, const st_nccl_fit *fit, st_j
     write_tables(fit, json);
     st_json_count(json, "refused", fit->refused);
     write_options(fit, json);
+    st_json_text_or_null(json, "correction", fit->correction);
     write_errors(fit, json);
     if (report->details)
         write_rows(fit, json);

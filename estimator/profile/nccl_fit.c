@@ -4,12 +4,15 @@
  *
  * Models of collectives take the least of several lines, so that their errors have kinks and many
  * minima. The search therefore begins at several points: the nominal values and the best of some
- * hundred points that a Halton sequence spreads over the box. A fit without some rows begins at the
- * result of that to all rows, which is near its own.
+ * hundred points that a Halton sequence spreads over the box. A fit without one size begins at the
+ * result of that to all rows, which is near its own. A fit without a number of ranks is further
+ * from that, and would end in the minimum next to it, which the rows left out have chosen: it looks
+ * for its own.
  */
 #include "profile/nccl_fit.h"
 
 #include "fit/solve.h"
+#include "profile/nccl_rest.h"
 
 #include <gsl/gsl_qrng.h>
 #include <math.h>
@@ -103,7 +106,7 @@ static st_status evaluate(void *self, const double *parameters, double *estimate
     double values[ST_NCCL_MAX_VARIED];
     values_of(own, parameters, values);
     own->evaluations++;
-    st_status status = st_nccl_model_run(model, values, own->times_s, own->errors);
+    st_status status = st_nccl_model_run(model, values, NULL, own->times_s, own->errors);
     for (size_t i = 0; status == ST_OK && i < model->point_count; i++)
         estimates[i] = own->usable[i] ? 1 + log(own->times_s[i] / model->points[i].measured_s) : 1;
     for (size_t i = 0; status == ST_OK && i < model->varied_count; i++) {
@@ -213,13 +216,54 @@ static st_status solve(fitter *own, const candidate *starts, size_t count, st_so
     return status;
 }
 
+/* Searches everywhere. */
+static st_status solve_anew(fitter *own, st_solution *solution)
+{
+    candidate starts[STARTS + 1];
+    size_t count = 0;
+    st_status status = spread(own, starts, &count);
+    if (status != ST_OK)
+        return status;
+    for (size_t i = 0; i < own->fit->model.varied_count; i++)
+        starts[count].parameters[i] = own->parameters[i].start;
+    return solve(own, starts, count + 1, solution);
+}
+
 /* ---- fits ---- */
 
-static st_status predict(fitter *own, const double *parameters, double *times_s)
+/* The correction by the rows that count, from their times without it; NULL without memory. */
+static const char *correction_of(fitter *own, const double *times_s)
 {
+    const st_nccl_model *model = &own->fit->model;
+    st_nccl_rest *rests = st_arena_alloc(own->arena, model->point_count + 1, sizeof *rests);
+    size_t count = 0;
+    for (size_t i = 0; rests != NULL && i < model->point_count; i++) {
+        const st_nccl_point *point = &model->points[i];
+        const st_nccl_table *table = own->fit->tables[point->table];
+        if (own->counts[i] && isfinite(times_s[i]))
+            rests[count++] = (st_nccl_rest){.ranks = table->ranks,
+                                            .nodes = table->nodes,
+                                            .size_bytes = point->row->size_bytes,
+                                            .log_ratio = log(point->measured_s / times_s[i])};
+    }
+    return rests != NULL ? st_nccl_rest_text(rests, count, own->arena) : NULL;
+}
+
+/* With the correction that goes with the parameters, where the plugin takes one. */
+static st_status predict(fitter *own, const double *parameters, double *times_s,
+                         const char **correction)
+{
+    const st_nccl_model *model = &own->fit->model;
     double values[ST_NCCL_MAX_VARIED];
     values_of(own, parameters, values);
-    return st_nccl_model_run(&own->fit->model, values, times_s, own->errors);
+    *correction = NULL;
+    st_status status = st_nccl_model_run(model, values, NULL, times_s, own->errors);
+    if (status != ST_OK || model->correction == NULL)
+        return status;
+    *correction = correction_of(own, times_s);
+    if (*correction == NULL)
+        return ST_ERR_MEMORY;
+    return st_nccl_model_run(model, values, *correction, times_s, own->errors);
 }
 
 /* What tells the rows that are left out together. */
@@ -254,12 +298,14 @@ static st_status fit_without_one(fitter *own, st_nccl_kind kind, double group,
                                  const candidate *start, left_out *buffers, bool *others)
 {
     st_solution solution;
+    const char *correction = NULL;
     *others = leave_out(own, kind, group);
     if (!*others)
         return ST_OK;
-    st_status status = solve(own, start, 1, &solution);
+    st_status status =
+        kind == ST_NCCL_NO_RANKS ? solve_anew(own, &solution) : solve(own, start, 1, &solution);
     if (status == ST_OK)
-        status = predict(own, solution.values, buffers->scratch);
+        status = predict(own, solution.values, buffers->scratch, &correction);
     if (status != ST_OK && status != ST_ERR_MATH)
         return status;
     for (size_t i = 0; i < own->fit->model.point_count; i++) {
@@ -300,16 +346,8 @@ static st_status fit_without(fitter *own, st_nccl_kind kind, const candidate *st
 static st_status fit_all(fitter *own, candidate *best)
 {
     st_nccl_fit *fit = own->fit;
-    candidate starts[STARTS + 1];
-    size_t count = 0;
     st_solution solution;
-    st_status status = spread(own, starts, &count);
-    if (status != ST_OK)
-        return status;
-    for (size_t i = 0; i < fit->model.varied_count; i++)
-        starts[count].parameters[i] = own->parameters[i].start;
-    count++;
-    status = solve(own, starts, count, &solution);
+    st_status status = solve_anew(own, &solution);
     if (status != ST_OK)
         return status == ST_ERR_MATH ? fail(own, status, "the fit finds no minimum") : status;
     memcpy(best->parameters, solution.values, sizeof best->parameters);
@@ -318,7 +356,7 @@ static st_status fit_all(fitter *own, candidate *best)
         st_arena_alloc(own->arena, fit->model.point_count + 1, sizeof(double));
     if (fit->times_s[ST_NCCL_FITTED] == NULL)
         return ST_ERR_MEMORY;
-    return predict(own, solution.values, fit->times_s[ST_NCCL_FITTED]);
+    return predict(own, solution.values, fit->times_s[ST_NCCL_FITTED], &fit->correction);
 }
 
 static st_status run_fits(fitter *own)
@@ -343,9 +381,10 @@ static st_status run_nominal(fitter *own)
     double *times = st_arena_alloc(own->arena, points + 1, sizeof *times);
     if (times == NULL)
         return ST_ERR_MEMORY;
-    st_status status = st_nccl_model_run(&fit->model, NULL, times, own->errors);
+    size_t before = st_errors_size(own->errors);
+    st_status status = st_nccl_model_run(&fit->model, NULL, NULL, times, own->errors);
     if (status != ST_OK)
-        return status == ST_ERR_PROVIDER && st_errors_status(own->errors) == ST_OK
+        return status == ST_ERR_PROVIDER && st_errors_size(own->errors) == before
                    ? fail(own, status, "the plugin fails")
                    : status;
     for (size_t i = 0; i < points; i++) {

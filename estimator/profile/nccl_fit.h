@@ -5,7 +5,8 @@
  *
  * Errors count by their logarithm, the same for twice as long and half as long, with a loss that
  * forgives outliers. Each option is drawn weakly towards its nominal value, so that one to which
- * the rows say nothing stays there.
+ * the rows say nothing stays there. Where the plugin takes a correction (a calibrated option that
+ * is a text), what the options leave over becomes curves by size; see nccl_rest.h.
  */
 #ifndef STEPTIME_PROFILE_NCCL_FIT_H
 #define STEPTIME_PROFILE_NCCL_FIT_H
@@ -40,7 +41,8 @@ typedef struct st_nccl_fit {
     bool wants_fit;                 /* else only the model as it is */
     double *times_s[ST_NCCL_KINDS]; /* by point, NaN where there is none; NULL: not made */
     double values[ST_NCCL_MAX_VARIED];
-    size_t refused; /* points that the plugin refuses, which are left out */
+    const char *correction; /* text of model.correction, NULL: none */
+    size_t refused;         /* points that the plugin refuses, which are left out */
 } st_nccl_fit;
 
 /*

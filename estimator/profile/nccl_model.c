@@ -254,6 +254,14 @@ static st_status list_points(loader *own)
 
 /* ---- options ---- */
 
+static bool is_named(const st_nccl_source *source, const char *name)
+{
+    for (size_t i = 0; i < source->given_count; i++)
+        if (strcmp(source->given[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 static bool is_given(const st_nccl_source *source, const char *name, double *number,
                      const st_unit *unit)
 {
@@ -319,7 +327,11 @@ static st_status list_varied(loader *own)
                                  .low = option->minimum,
                                  .high = option->maximum};
         const char *unit = option->unit != NULL && option->unit[0] != '\0' ? option->unit : "1";
-        if (option->kind != ST_PLUGIN_NUMBER || (option->flags & ST_PLUGIN_CALIBRATED) == 0)
+        if ((option->flags & ST_PLUGIN_CALIBRATED) == 0)
+            continue;
+        if (option->kind == ST_PLUGIN_TEXT && !is_named(own->source, option->name))
+            model->correction = option->name;
+        if (option->kind != ST_PLUGIN_NUMBER)
             continue;
         st_status status =
             st_unit_parse(unit, strlen(unit), (st_place){0}, &varied.unit, own->errors);
@@ -376,14 +388,16 @@ st_status st_nccl_model_load(const st_nccl_source *source, const st_nccl_table *
     return status;
 }
 
-st_status st_nccl_model_run(const st_nccl_model *model, const double *values, double *times_s,
-                            st_errors *errors)
+st_status st_nccl_model_run(const st_nccl_model *model, const double *values,
+                            const char *correction, double *times_s, st_errors *errors)
 {
     st_plugin_instance *instance = NULL;
     size_t count = model->given_count;
     for (size_t i = 0; values != NULL && i < model->varied_count; i++)
         model->given[count++] =
             (st_plugin_given){.name = model->varied[i].name, .number = values[i]};
+    if (correction != NULL)
+        model->given[count++] = (st_plugin_given){.name = model->correction, .text = correction};
     st_status status =
         st_plugin_open(model->module, model->given, count, (st_place){0}, &instance, errors);
     if (status != ST_OK)

@@ -51,6 +51,7 @@ typedef struct st_nccl_model {
     size_t point_count;
     st_nccl_varied *varied;
     size_t varied_count;
+    const char *correction; /* the option that takes what the others leave over; NULL: none */
 } st_nccl_model;
 
 /*
@@ -61,9 +62,10 @@ st_status st_nccl_model_load(const st_nccl_source *source, const st_nccl_table *
                              size_t count, st_arena *arena, st_nccl_model *model,
                              st_errors *errors) ST_NODISCARD;
 
-/* The times of all points; `values` are those of the varied options, NULL: as given or nominal.
- * What the plugin refuses is NaN. */
-st_status st_nccl_model_run(const st_nccl_model *model, const double *values, double *times_s,
+/* The times of all points; `values` are those of the varied options, NULL: as given or nominal;
+ * `correction` is the text of that option, NULL: as given. What the plugin refuses is NaN. */
+st_status st_nccl_model_run(const st_nccl_model *model, const double *values,
+                            const char *correction, double *times_s,
                             st_errors *errors) ST_NODISCARD;
 
 #endif

@@ -66,6 +66,19 @@ static const char *note_of(const st_nccl_varied *varied, double value)
     return varied->high - value < 1e-3 * range ? "at its upper bound" : "";
 }
 
+static void write_correction(const st_nccl_fit *fit, const st_paint *paint, st_buffer *buffer)
+{
+    size_t groups = 1;
+    if (fit->correction == NULL)
+        return;
+    for (const char *at = strchr(fit->correction, ';'); at != NULL; at = strchr(at + 1, ';'))
+        groups++;
+    st_buffer_text(buffer, "  ");
+    st_paint_text(paint, ST_INK_NAME, fit->model.correction, buffer);
+    st_buffer_printf(buffer, " by size, of %zu %s of ranks\n", groups,
+                     groups == 1 ? "group" : "groups");
+}
+
 static void write_options(const st_nccl_fit *fit, const st_paint *paint, st_arena *arena,
                           st_buffer *buffer)
 {
@@ -91,6 +104,7 @@ static void write_options(const st_nccl_fit *fit, const st_paint *paint, st_aren
         st_table_row(table, fields);
     }
     st_table_write(table, paint, 2, buffer);
+    write_correction(fit, paint, buffer);
 }
 
 /* ---- errors ---- */

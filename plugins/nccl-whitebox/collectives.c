@@ -126,6 +126,17 @@ static void tell_parts(const st_plugin_sink *sink, const st_nccl_answer *answer)
     }
 }
 
+static void tell_correction(const st_plugin_sink *sink, double correction_us)
+{
+    st_plugin_term term = {.struct_size = sizeof(term),
+                           .flags = ST_PLUGIN_PART,
+                           .name = "correction",
+                           .unit = "us",
+                           .value = 1e-6 * correction_us,
+                           .doc = "what measurements add to the model, or take away"};
+    sink->term(sink->context, &term);
+}
+
 static void tell_choice(const st_plugin_sink *sink, const st_nccl_plan *plan,
                         const st_nccl_answer *answer, double bytes)
 {
@@ -170,6 +181,9 @@ static int explain(const st_nccl_settings *settings, int collective, const doubl
         }
     }
     tell_parts(sink, &answer);
+    if (settings->correction.count > 0) {
+        tell_correction(sink, answer.correction_us);
+    }
     if (answer.line) {
         tell_choice(sink, &kept.plan, &answer, bytes);
     }
@@ -220,17 +234,60 @@ const st_plugin_argument *const st_nccl_arguments[ST_NCCL_COLUMNS] = {
 const st_plugin_argument *const st_nccl_pair_arguments[ST_NCCL_COLUMNS] = {
     &size, &pair, &per_node, &bandwidth, &gpus, &links, &nics, &capability};
 
+static void release(st_nccl_settings *settings)
+{
+    const st_plugin_host *host = settings->host;
+    if (settings->correction.curves) {
+        host->release(host->context, settings->correction.curves);
+    }
+    host->release(host->context, settings);
+}
+
+static bool fail(const st_plugin_host *host, const char *message)
+{
+    host->error(host->context, message);
+    return false;
+}
+
+static bool load_correction(st_nccl_settings *settings)
+{
+    const st_plugin_host *host = settings->host;
+    const char *text = st_nccl_correction_text(host);
+    size_t count = st_nccl_correction_count(text);
+    if (count == 0) {
+        return true;
+    }
+    if (count > ST_NCCL_MOST_CURVES) {
+        return fail(host, "correction: more than 256 groups");
+    }
+    settings->correction.curves =
+        host->allocate(host->context, count * sizeof(*settings->correction.curves));
+    if (!settings->correction.curves) {
+        return fail(host, "no memory");
+    }
+    size_t at = 0;
+    const char *reason = st_nccl_correction_parse(text, &settings->correction, &at);
+    if (reason) {
+        char message[256];
+        snprintf(message, sizeof(message), "correction: %s, found '%.20s' behind %zu bytes", reason,
+                 text + at, at);
+        return fail(host, message);
+    }
+    return true;
+}
+
 int st_nccl_open(const st_plugin_host *host, void **instance)
 {
     st_nccl_settings *settings = host->allocate(host->context, sizeof(*settings));
     if (!settings) {
-        host->error(host->context, "no memory");
+        (void)fail(host, "no memory");
         return ST_PLUGIN_FAILED;
     }
     memset(settings, 0, sizeof(*settings));
     st_nccl_read_settings(host, settings);
-    if (settings->model == ST_NCCL_ECHO && !st_nccl_load_table(settings)) {
-        host->release(host->context, settings);
+    if (!load_correction(settings) ||
+        (settings->model == ST_NCCL_ECHO && !st_nccl_load_table(settings))) {
+        release(settings);
         return ST_PLUGIN_FAILED;
     }
     *instance = settings;
@@ -239,6 +296,5 @@ int st_nccl_open(const st_plugin_host *host, void **instance)
 
 void st_nccl_close(void *instance)
 {
-    st_nccl_settings *settings = instance;
-    settings->host->release(settings->host->context, settings);
+    release(instance);
 }

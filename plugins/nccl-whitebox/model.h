@@ -113,6 +113,9 @@ typedef struct st_nccl_line {
 
 #define ST_NCCL_LINES 10
 
+/* Powers of two for which corrections are kept: up to 128 TiB. */
+#define ST_NCCL_OCTAVES 48
+
 /* All that does not depend on the size of a message. */
 typedef struct st_nccl_plan {
     st_nccl_group group;
@@ -125,15 +128,19 @@ typedef struct st_nccl_plan {
     double far;  /* its term there */
     size_t count;
     st_nccl_line lines[ST_NCCL_LINES];
+    bool corrected;                   /* the time follows measurements; see correction.h */
+    double plain_us[ST_NCCL_OCTAVES]; /* at 2^k bytes, before correction */
+    double corrected_us[ST_NCCL_OCTAVES];
 } st_nccl_plan;
 
-/* A time in parts that sum to it. */
+/* A time in parts that sum to it; the last part may be below zero. */
 typedef struct st_nccl_answer {
     double total_us;
     double setup_us;
     double intra_us;
     double inter_us;
     double reduction_us;
+    double correction_us;     /* what measurements add to the model, or take away */
     const st_nccl_line *line; /* the fastest one */
 } st_nccl_answer;
 

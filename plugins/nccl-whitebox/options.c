@@ -118,6 +118,18 @@ static const st_plugin_option sharpness = {
     .cite = "steptime plugins/nccl-whitebox/README.md",
 };
 
+/* A text that a fit writes: the rest that the factors leave. */
+static const st_plugin_option correction = {
+    .struct_size = sizeof(st_plugin_option),
+    .kind = ST_PLUGIN_TEXT,
+    .flags = ST_PLUGIN_CALIBRATED,
+    .name = "correction",
+    .unit = "",
+    .default_text = "",
+    .doc = "factors of the time by size: RANKS/NODES SIZE=FACTOR ...; RANKS/NODES ...",
+    .cite = "steptime plugins/nccl-whitebox/README.md",
+};
+
 const st_plugin_option *const st_nccl_options[ST_NCCL_OPTION_COUNT] = {
     &st_nccl_option_model,
     &st_nccl_option_version,
@@ -148,6 +160,7 @@ const st_plugin_option *const st_nccl_options[ST_NCCL_OPTION_COUNT] = {
     &small_group,
     &offset,
     &sharpness,
+    &correction,
 };
 
 static const st_plugin_setting *setting(const st_plugin_host *host, const char *name)
@@ -176,6 +189,12 @@ const char *st_nccl_table_name(const st_plugin_host *host)
 {
     const st_plugin_setting *found = setting(host, echo_table.name);
     return found ? found->text : echo_table.default_text;
+}
+
+const char *st_nccl_correction_text(const st_plugin_host *host)
+{
+    const st_plugin_setting *found = setting(host, correction.name);
+    return found ? found->text : correction.default_text;
 }
 
 static void read_factors(const st_plugin_host *host, st_nccl_factors *factors)

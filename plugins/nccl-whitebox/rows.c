@@ -164,5 +164,8 @@ void st_nccl_make_plan(const st_nccl_settings *settings, int collective, const s
             factors.small_group = 0.0; /* the rate has it in it */
         }
         st_nccl_calibrate(plan, &factors);
+        if (settings->correction.count > 0) {
+            st_nccl_correct(plan, &settings->correction);
+        }
     }
 }

@@ -3,6 +3,7 @@
 #ifndef ST_NCCL_SETTINGS_H
 #define ST_NCCL_SETTINGS_H
 
+#include "correction.h"
 #include "echo.h"
 #include "model.h"
 
@@ -20,9 +21,10 @@ typedef struct st_nccl_settings {
     st_nccl_factors factors;
     int reading; /* of Echo's table */
     st_echo_table table;
+    st_nccl_correction correction;
 } st_nccl_settings;
 
-#define ST_NCCL_OPTION_COUNT 29
+#define ST_NCCL_OPTION_COUNT 30
 
 extern const st_plugin_option *const st_nccl_options[ST_NCCL_OPTION_COUNT];
 
@@ -42,6 +44,9 @@ void st_nccl_read_settings(const st_plugin_host *host, st_nccl_settings *setting
 
 /* Name of the file with the table of Echo. */
 const char *st_nccl_table_name(const st_plugin_host *host);
+
+/* Text of the corrections. */
+const char *st_nccl_correction_text(const st_plugin_host *host);
 
 /* Columns of every provider, in this order. */
 enum {

@@ -4,7 +4,7 @@
  * corners between lines where measurements show them rounded. Every line grows
  * with the bytes, so the result does.
  */
-#include "model.h"
+#include "correction.h"
 #include "tables.h"
 
 #include <math.h>
@@ -130,7 +130,8 @@ static double mean_us(const st_nccl_plan *plan, double bytes, size_t *fastest)
 double st_nccl_time_us(const st_nccl_plan *plan, double bytes)
 {
     size_t fastest = 0;
-    return mean_us(plan, bytes, &fastest);
+    double plain = mean_us(plan, bytes, &fastest);
+    return plan->corrected ? st_nccl_corrected_us(plan, bytes, plain) : plain;
 }
 
 /*
@@ -164,6 +165,10 @@ st_nccl_answer st_nccl_answer_of(const st_nccl_plan *plan, double bytes)
     answer.intra_us = scale * (line->intra_us * factor + (across ? 0.0 : passed));
     answer.inter_us = scale * (line->inter_us * factor + (across ? passed : 0.0));
     answer.reduction_us = scale * sums;
-    answer.total_us = answer.setup_us + answer.intra_us + answer.inter_us + answer.reduction_us;
+    if (plan->corrected) {
+        answer.correction_us = st_nccl_corrected_us(plan, bytes, total) - total;
+    }
+    answer.total_us = answer.setup_us + answer.intra_us + answer.inter_us + answer.reduction_us +
+                      answer.correction_us;
     return answer;
 }

@@ -325,6 +325,19 @@ sed 's/  [0-9.]*  [0-9.]*  [0-9.]*  0$/  0.00  0.00  0.00  0/' all_reduce.log >z
 sed 's/^  1024 /  4611686018427387904 /' all_reduce.log >huge.log
 grep '^#' all_reduce.log >bare.log
 
+nccl_log reduce >reduce.log
+# A job of one such node whose plugin takes a profile, in both forms
+profiled() {
+    printf 'model: llama3-8b\ncluster: dgx-a100\nparallel: {tp: 2, dp: 4, zero: 1}\n'
+    printf 'batch: {global: 64, micro: 1, sequence: 2048}\nrecompute: full\nrefine:\n  - %s\n' "$1"
+}
+profiled 'nccl-whitebox: {profile: node}' >profiled.yaml
+profiled '{plugin: nccl-whitebox, profile: node}' >profiled-long.yaml
+profiled 'nccl-whitebox: {profile: nod}' >profiled-wrong.yaml
+profiled 'nccl-whitebix: {profile: node}' >profiled-other.yaml
+profiled 'nccl-whitebox: {profil: node}' >profiled-key.yaml
+profiled 'nccl-whitebox: {options: {correction: 8/1 1024=x}}' >corrected-wrong.yaml
+
 # ---- a model of slowdowns that can be learnt: memory-bound kernels are slowed by a half
 {
     head -n 1 kernels-few.csv

@@ -66,7 +66,7 @@ static void descriptor(void **state)
         assert_non_null(option->doc);
         for (size_t k = 0; k < i; k++)
             assert_string_not_equal(option->name, plugin->options[k]->name);
-        if (option->flags & ST_PLUGIN_CALIBRATED) {
+        if ((option->flags & ST_PLUGIN_CALIBRATED) && option->kind == ST_PLUGIN_NUMBER) {
             double first = strtod(option->default_text, NULL);
             assert_true(first >= option->minimum && first <= option->maximum);
             assert_non_null(strstr(option->doc, "prior: "));

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading of corrections, and plans that follow them. A plan keeps its time at powers of two before
+ * and after correction; between two of them the time goes as far of its way as the time without
+ * correction does, so that it cannot fall where that does not.
+ */
+#include "correction.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Octaves of ranks and of machines in which the say of a curve falls to 1/e. */
+#define REACH 4.0
+
+#define LEAST_FACTOR 1e-3
+#define MOST_FACTOR  1e3
+#define MOST_DIGITS  24
+
+/* ---- reading ---- */
+
+typedef struct reader {
+    const char *at;
+    const char *reason;
+} reader;
+
+static void skip_blanks(reader *own)
+{
+    own->at += strspn(own->at, " \t\r\n");
+}
+
+/* A decimal number without sign or exponent, whatever the locale. */
+static double take_number(reader *own)
+{
+    const char *begin = own->at;
+    double value = 0.0;
+    double unit = 1.0;
+    bool digits = false;
+    bool fraction = false;
+    for (;; own->at++) {
+        if (*own->at == '.' && !fraction) {
+            fraction = true;
+        } else if (*own->at >= '0' && *own->at <= '9') {
+            digits = true;
+            value = value * 10.0 + (*own->at - '0');
+            unit *= fraction ? 10.0 : 1.0;
+        } else {
+            break;
+        }
+    }
+    if (!digits || own->at - begin > MOST_DIGITS) {
+        own->at = begin;
+        own->reason = "expected a number of at most 24 digits";
+    }
+    return value / unit;
+}
+
+static void take(reader *own, char sign, const char *reason)
+{
+    if (!own->reason && *own->at != sign) {
+        own->reason = reason;
+    }
+    own->at += own->reason ? 0 : 1;
+}
+
+static bool whole(double value)
+{
+    return value >= 1.0 && value <= 16777216.0 && value == floor(value);
+}
+
+static void take_group(reader *own, st_nccl_curve *curve)
+{
+    const char *begin = own->at;
+    curve->ranks = take_number(own);
+    take(own, '/', "expected RANKS/NODES");
+    curve->nodes = own->reason ? 0.0 : take_number(own);
+    if (!own->reason &&
+        (!whole(curve->ranks) || !whole(curve->nodes) || fmod(curve->ranks, curve->nodes) != 0.0)) {
+        own->at = begin;
+        own->reason = "expected whole ranks and machines that share them evenly";
+    }
+}
+
+/* Fills the octaves up to a point from that before it: a straight line. */
+static void draw(st_nccl_curve *curve, size_t *next, const double last[2], const double point[2])
+{
+    while (*next < ST_NCCL_OCTAVES && (double)*next <= point[0]) {
+        double share = last[0] < point[0] ? ((double)*next - last[0]) / (point[0] - last[0]) : 1.0;
+        curve->logs[(*next)++] = last[1] + (point[1] - last[1]) * fmax(share, 0.0);
+    }
+}
+
+static void take_point(reader *own, const double *last, double *point)
+{
+    const char *begin = own->at;
+    double size = take_number(own);
+    take(own, '=', "expected SIZE=FACTOR");
+    double factor = own->reason ? 1.0 : take_number(own);
+    if (own->reason) {
+        return;
+    }
+    point[0] = log2(size);
+    point[1] = log(factor);
+    if (!(size >= 1.0 && point[0] > last[0])) {
+        own->reason = "expected sizes in bytes that rise";
+    } else if (!(factor >= LEAST_FACTOR && factor <= MOST_FACTOR)) {
+        own->reason = "expected a factor from 0.001 to 1000";
+    }
+    own->at = own->reason ? begin : own->at;
+}
+
+static void take_curve(reader *own, st_nccl_curve *curve)
+{
+    double last[2] = {-1.0, 0.0};
+    size_t next = 0;
+    size_t points = 0;
+    take_group(own, curve);
+    if (own->reason) {
+        return;
+    }
+    for (skip_blanks(own); !own->reason && *own->at != ';' && *own->at != '\0'; points++) {
+        double point[2] = {0.0, 0.0};
+        take_point(own, last, point);
+        if (points == 0) {
+            last[1] = point[1];
+        }
+        draw(curve, &next, last, point);
+        memcpy(last, point, sizeof(last));
+        skip_blanks(own);
+    }
+    if (!own->reason && points == 0) {
+        own->reason = "expected SIZE=FACTOR";
+    }
+    while (next < ST_NCCL_OCTAVES) {
+        curve->logs[next++] = last[1];
+    }
+}
+
+size_t st_nccl_correction_count(const char *text)
+{
+    size_t count = 1;
+    for (const char *at = text; *at != '\0'; at++) {
+        count += *at == ';' ? 1 : 0;
+    }
+    return text[strspn(text, " \t\r\n")] == '\0' ? 0 : count;
+}
+
+const char *st_nccl_correction_parse(const char *text, st_nccl_correction *correction, size_t *at)
+{
+    reader own = {.at = text};
+    size_t most = st_nccl_correction_count(text);
+    correction->count = 0;
+    for (size_t i = 0; i < most && !own.reason; i++) {
+        skip_blanks(&own);
+        if (*own.at == '\0') {
+            break; /* behind the last semicolon */
+        }
+        take_curve(&own, &correction->curves[correction->count++]);
+        if (!own.reason && *own.at == ';') {
+            own.at++;
+        }
+    }
+    *at = (size_t)(own.at - text);
+    return own.reason;
+}
+
+/* ---- plans ---- */
+
+/* Octaves between two groups. */
+static double distance(const st_nccl_group *group, const st_nccl_curve *curve)
+{
+    return fabs(log2(group->ranks / curve->ranks)) + fabs(log2(group->nodes / curve->nodes));
+}
+
+/* The nearest curve of the same kind on one side; NULL: none. */
+static const st_nccl_curve *nearest(const st_nccl_group *group,
+                                    const st_nccl_correction *correction, bool above, double *least)
+{
+    const st_nccl_curve *found = NULL;
+    for (size_t i = 0; i < correction->count; i++) {
+        const st_nccl_curve *curve = &correction->curves[i];
+        bool same_kind = (curve->nodes > 1.0) == (group->nodes > 1.0);
+        double away = distance(group, curve);
+        if (same_kind && (curve->ranks > group->ranks) == above && (!found || away < *least)) {
+            found = curve;
+            *least = away;
+        }
+    }
+    return found;
+}
+
+/*
+ * What the nearest curves below and above say at a distance: the mean of a process whose
+ * correlation falls by 1/e over REACH, given its values at both (an Ornstein-Uhlenbeck bridge).
+ */
+static bool mix(const st_nccl_group *group, const st_nccl_correction *correction, double *logs)
+{
+    double below_away = 0.0;
+    double above_away = 0.0;
+    const st_nccl_curve *below = nearest(group, correction, false, &below_away);
+    const st_nccl_curve *above = nearest(group, correction, true, &above_away);
+    double below_say = below ? exp(-below_away / REACH) : 0.0;
+    double above_say = above ? exp(-above_away / REACH) : 0.0;
+    if (below && above) {
+        double all = sinh((below_away + above_away) / REACH);
+        below_say = sinh(above_away / REACH) / all;
+        above_say = sinh(below_away / REACH) / all;
+    }
+    for (size_t i = 0; i < ST_NCCL_OCTAVES; i++) {
+        logs[i] =
+            (below ? below_say * below->logs[i] : 0.0) + (above ? above_say * above->logs[i] : 0.0);
+    }
+    return below || above;
+}
+
+/* Least squares among all that do not fall: neighbours that fall become their mean. */
+static void straighten(double *values, size_t count)
+{
+    double means[ST_NCCL_OCTAVES];
+    size_t lengths[ST_NCCL_OCTAVES];
+    size_t blocks = 0;
+    for (size_t i = 0; i < count; i++) {
+        means[blocks] = values[i];
+        lengths[blocks++] = 1;
+        while (blocks > 1 && means[blocks - 2] > means[blocks - 1]) {
+            size_t left = lengths[blocks - 2];
+            size_t right = lengths[blocks - 1];
+            means[blocks - 2] =
+                (means[blocks - 2] * (double)left + means[blocks - 1] * (double)right) /
+                (double)(left + right);
+            lengths[blocks - 2] += right;
+            blocks--;
+        }
+    }
+    size_t next = 0;
+    for (size_t i = 0; i < blocks; i++) {
+        for (size_t k = 0; k < lengths[i]; k++) {
+            values[next++] = means[i];
+        }
+    }
+}
+
+void st_nccl_correct(st_nccl_plan *plan, const st_nccl_correction *correction)
+{
+    double logs[ST_NCCL_OCTAVES];
+    if (plan->count == 0 || !mix(&plan->group, correction, logs)) {
+        return;
+    }
+    for (size_t i = 0; i < ST_NCCL_OCTAVES; i++) {
+        plan->plain_us[i] = st_nccl_time_us(plan, ldexp(1.0, (int)i));
+        logs[i] += log(plan->plain_us[i]);
+    }
+    straighten(logs, ST_NCCL_OCTAVES);
+    for (size_t i = 0; i < ST_NCCL_OCTAVES; i++) {
+        plan->corrected_us[i] = exp(logs[i]);
+    }
+    plan->corrected = true;
+}
+
+double st_nccl_corrected_us(const st_nccl_plan *plan, double bytes, double plain_us)
+{
+    int exponent;
+    double mantissa = frexp(fmax(bytes, 1.0), &exponent);
+    size_t octave = (size_t)(exponent - 1);
+    if (bytes <= 1.0 || octave + 1 >= ST_NCCL_OCTAVES) {
+        size_t end = bytes <= 1.0 ? 0 : ST_NCCL_OCTAVES - 1;
+        return plain_us * (plan->corrected_us[end] / plan->plain_us[end]);
+    }
+    const double *plain = &plan->plain_us[octave];
+    const double *corrected = &plan->corrected_us[octave];
+    double way =
+        plain[1] > plain[0] ? (plain_us - plain[0]) / (plain[1] - plain[0]) : 2.0 * mantissa - 1.0;
+    return corrected[0] + (corrected[1] - corrected[0]) * fmin(fmax(way, 0.0), 1.0);
+}

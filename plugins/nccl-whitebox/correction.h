@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What measurements leave over when the factors are fitted: for measured groups of ranks a factor
+ * of the time by size. The text of the option is
+ *
+ *     RANKS/NODES SIZE=FACTOR SIZE=FACTOR ...; RANKS/NODES SIZE=FACTOR ...
+ *
+ * with sizes in bytes that rise. Between sizes the logarithm of the factor is a straight line over
+ * that of the size, beyond the first and the last it stays.
+ */
+#ifndef ST_NCCL_CORRECTION_H
+#define ST_NCCL_CORRECTION_H
+
+#include "model.h"
+
+#define ST_NCCL_MOST_CURVES 256
+
+/* Of one measured group: the logarithm of the factor at 2^k bytes. */
+typedef struct st_nccl_curve {
+    double ranks;
+    double nodes;
+    double logs[ST_NCCL_OCTAVES];
+} st_nccl_curve;
+
+typedef struct st_nccl_correction {
+    size_t count;
+    st_nccl_curve *curves;
+} st_nccl_correction;
+
+/* How many curves a text has room for, at most; 0 for a blank one. */
+size_t st_nccl_correction_count(const char *text);
+
+/*
+ * Fills `curves`, of which there are as many as the text has room for. NULL, or what is wrong;
+ * `*at` is then how many bytes of the text came before.
+ */
+const char *st_nccl_correction_parse(const char *text, st_nccl_correction *correction, size_t *at);
+
+/*
+ * Makes the plan follow the curves of groups like its own: the same one, or the next smaller and
+ * larger ones of the same kind (inside of a machine, or of several), whose say fades with the
+ * distance. A finished plan without such a curve stays as it is. The time never falls with the
+ * bytes: where the curves would have it fall, it stays the same.
+ */
+void st_nccl_correct(st_nccl_plan *plan, const st_nccl_correction *correction);
+
+/* The time after correction of a time without. */
+double st_nccl_corrected_us(const st_nccl_plan *plan, double bytes, double plain_us);
+
+#endif

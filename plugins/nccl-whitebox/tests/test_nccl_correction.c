@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Corrections: their text, what other groups take from them, and times that never fall. */
+#include "nccl_support.h"
+
+#include "correction.h"
+
+#define NODE  "16/2 1024=0.937 65536=1.218 67108864=0.982"
+#define NODES "64/8 1024=1.131 67108864=0.953"
+
+/* ---- text ---- */
+
+static const char *parse(const char *text, st_nccl_curve *curves, size_t *count, size_t *at)
+{
+    st_nccl_correction correction = {.curves = curves};
+    const char *reason = st_nccl_correction_parse(text, &correction, at);
+    *count = correction.count;
+    return reason;
+}
+
+static void curves_of_a_text(void **state)
+{
+    (void)state;
+    st_nccl_curve curves[3];
+    size_t count = 0;
+    size_t at = 0;
+    assert_int_equal(st_nccl_correction_count(NODE " ;\n " NODES ";"), 3);
+    assert_null(parse(NODE " ;\n " NODES ";", curves, &count, &at));
+    assert_int_equal(count, 2);
+    assert_near(curves[0].ranks, 16, 0);
+    assert_near(curves[0].nodes, 2, 0);
+    assert_near(curves[0].logs[0], log(0.937), 1e-12); /* as the first one */
+    assert_near(curves[0].logs[10], log(0.937), 1e-12);
+    assert_near(curves[0].logs[13], 0.5 * (log(0.937) + log(1.218)), 1e-12);
+    assert_near(curves[0].logs[16], log(1.218), 1e-12);
+    assert_near(curves[0].logs[21], 0.5 * (log(1.218) + log(0.982)), 1e-12);
+    assert_near(curves[0].logs[40], log(0.982), 1e-12);
+    assert_near(curves[1].logs[18], 0.5 * (log(1.131) + log(0.953)), 1e-12);
+    assert_near(curves[1].logs[ST_NCCL_OCTAVES - 1], log(0.953), 1e-12);
+}
+
+static void sizes_that_are_no_powers_of_two(void **state)
+{
+    (void)state;
+    st_nccl_curve curve;
+    size_t count = 0;
+    size_t at = 0;
+    assert_null(parse("8/1 3000=1.37 5000=0.81 300000=1.06", &curve, &count, &at));
+    double share = (12.0 - log2(3000)) / (log2(5000) - log2(3000));
+    assert_near(curve.logs[11], log(1.37), 1e-12);
+    assert_near(curve.logs[12], log(1.37) + share * (log(0.81) - log(1.37)), 1e-12);
+    assert_true(curve.logs[13] > log(0.81) && curve.logs[13] < log(1.06));
+}
+
+static void what_is_no_correction(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *reason;
+        size_t at;
+    } cases[] = {
+        {"there", "expected a number of at most 24 digits", 0},
+        {"16 1024=1.1", "expected RANKS/NODES", 2},
+        {"16/3 1024=1.1", "expected whole ranks and machines that share them evenly", 0},
+        {"16/0 1024=1.1", "expected whole ranks and machines that share them evenly", 0},
+        {"16.5/1 1024=1.1", "expected whole ranks and machines that share them evenly", 0},
+        {"99999999/1 1024=1.1", "expected whole ranks and machines that share them evenly", 0},
+        {"16/2", "expected SIZE=FACTOR", 4},
+        {"16/2 ; 8/1 1024=1", "expected SIZE=FACTOR", 5},
+        {"16/2 1024", "expected SIZE=FACTOR", 9},
+        {"16/2 1024=-1.1", "expected a number of at most 24 digits", 10},
+        {"16/2 1024=0", "expected a factor from 0.001 to 1000", 5},
+        {"16/2 1024=1000.5", "expected a factor from 0.001 to 1000", 5},
+        {"16/2 2048=1.1 1024=1.2", "expected sizes in bytes that rise", 14},
+        {"16/2 0=1.1", "expected sizes in bytes that rise", 5},
+        {"16/2 1024=1.0000000000000000000000001", "expected a number of at most 24 digits", 10},
+        {"16/2 1024=1.1 x", "expected a number of at most 24 digits", 14},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        st_nccl_curve curves[4];
+        size_t count = 0;
+        size_t at = 0;
+        const char *reason = parse(cases[i].text, curves, &count, &at);
+        if (!reason || strcmp(reason, cases[i].reason) != 0 || at != cases[i].at)
+            fail_msg("'%s': %s at %zu", cases[i].text, reason ? reason : "no complaint", at);
+    }
+    assert_int_equal(st_nccl_correction_count(" \n"), 0);
+}
+
+/* ---- plans ---- */
+
+/* All-reduce of A100 machines of 8 GPUs. */
+static void make_plan(double ranks, const char *text, st_nccl_plan *plan)
+{
+    static st_nccl_curve curves[4];
+    size_t at = 0;
+    test_host host;
+    st_nccl_settings settings = {0};
+    start_host(&host);
+    st_nccl_read_settings(&host.host, &settings);
+    settings.correction.curves = curves;
+    assert_null(st_nccl_correction_parse(text, &settings.correction, &at));
+    st_nccl_row row = {{1e6, ranks, fmin(ranks, 8), (double)NAN, 8, 300e9, 200e9, 8.0}};
+    st_nccl_case from = {0};
+    assert_null(st_nccl_read_row(&settings, ST_NCCL_ALL_REDUCE, &row, &from));
+    st_nccl_make_plan(&settings, ST_NCCL_ALL_REDUCE, &from, plan);
+}
+
+/* Time of a corrected plan over that of a plain one. */
+static double factor_at(double ranks, const char *text, double bytes)
+{
+    st_nccl_plan plain;
+    st_nccl_plan plan;
+    make_plan(ranks, "", &plain);
+    make_plan(ranks, text, &plan);
+    return st_nccl_time_us(&plan, bytes) / st_nccl_time_us(&plain, bytes);
+}
+
+static void the_measured_group(void **state)
+{
+    (void)state;
+    assert_near(factor_at(16, NODE, 1024), 0.937, 1e-9);
+    assert_near(factor_at(16, NODE, 65536), 1.218, 1e-9);
+    assert_near(factor_at(16, NODE, 67108864), 0.982, 1e-9);
+    assert_near(factor_at(16, NODE, 1e14), 0.982, 1e-9);
+    assert_near(factor_at(16, NODE, 0.25), 0.937, 1e-9);
+    assert_near(factor_at(16, "16/2 1024=1", 3e5), 1, 1e-9);
+}
+
+static void between_powers_of_two(void **state)
+{
+    (void)state;
+    double low = factor_at(16, NODE, 1 << 20);
+    double high = factor_at(16, NODE, 1 << 21);
+    double middle = factor_at(16, NODE, 1.4e6);
+    assert_true(low > high && middle < low && middle > high);
+}
+
+static void other_groups(void **state)
+{
+    (void)state;
+    /* 32 ranks on 4 machines: two octaves from 16 on 2, two from 64 on 8. */
+    double share = sinh(2.0 / 4.0) / sinh(4.0 / 4.0);
+    double between = factor_at(32, NODE "; " NODES, 67108864);
+    assert_near(log(between), share * (log(0.982) + log(0.953)), 1e-9);
+    /* 128 on 16 machines: nothing above, two octaves below. */
+    assert_near(log(factor_at(128, NODE "; " NODES, 67108864)), exp(-0.5) * log(0.953), 1e-9);
+    /* One machine is another matter than several. */
+    assert_near(factor_at(8, NODE "; " NODES, 1024), 1, 0);
+    /* Of two curves on a side the nearer one counts. */
+    assert_near(factor_at(16, "8/4 1024=1.7; 16/2 1024=0.937", 1024), 0.937, 1e-9);
+}
+
+static void times_never_fall(void **state)
+{
+    (void)state;
+    static const char cliff[] = "16/2 1024=1.2 262144=0.71 524288=4.13 1048576=0.52 2097152=2.7 "
+                                "4194304=0.66 1073741824=1.3";
+    st_nccl_plan plan;
+    make_plan(16, cliff, &plan);
+    double last = 0;
+    for (double bytes = 0.5; bytes < 1e12; bytes *= 1.037) {
+        double time = st_nccl_time_us(&plan, bytes);
+        if (!(time >= last * (1 - 1e-12)))
+            fail_msg("%g bytes take %g us, fewer take %g", bytes, time, last);
+        last = time;
+    }
+    st_nccl_plan plain;
+    make_plan(16, "", &plain);
+    double both = log(st_nccl_time_us(&plan, 524288) / st_nccl_time_us(&plain, 524288));
+    assert_true(both > 0 && both < log(4.13));
+}
+
+static void parts_sum(void **state)
+{
+    (void)state;
+    st_nccl_plan plan;
+    st_nccl_plan plain;
+    make_plan(16, NODE, &plan);
+    make_plan(16, "", &plain);
+    for (double bytes = 700; bytes < 1e9; bytes *= 7.3) {
+        st_nccl_answer answer = st_nccl_answer_of(&plan, bytes);
+        st_nccl_answer without = st_nccl_answer_of(&plain, bytes);
+        double sum = answer.setup_us + answer.intra_us + answer.inter_us + answer.reduction_us +
+                     answer.correction_us;
+        assert_near(sum, st_nccl_time_us(&plan, bytes), 1e-12 * sum);
+        assert_near(answer.total_us, sum, 1e-12 * sum);
+        assert_near(answer.setup_us, without.setup_us, 0);
+        assert_near(without.correction_us, 0, 0);
+    }
+    assert_true(st_nccl_answer_of(&plan, 1024).correction_us < 0);
+    assert_true(st_nccl_answer_of(&plan, 65536).correction_us > 0);
+}
+
+/* ---- the plugin ---- */
+
+static int open_with(test_host *host, const char *text, void **instance)
+{
+    start_host(host);
+    set_option(host, "correction", text);
+    return st_plugin_describe()->open(&host->host, instance);
+}
+
+typedef struct heard {
+    double sum;
+    double correction;
+    size_t corrections;
+} heard;
+
+static void hear(void *context, const st_plugin_term *term)
+{
+    heard *h = context;
+    if (term->flags & ST_PLUGIN_PART)
+        h->sum += term->value;
+    if (strcmp(term->name, "correction") == 0) {
+        h->correction = term->value;
+        h->corrections++;
+    }
+}
+
+static heard explain(void *instance, double *value)
+{
+    static const double row[ST_NCCL_COLUMNS] = {65536, 16, 8, 1e11, 8, 300e9, 200e9, 8.0};
+    const double *columns[ST_NCCL_COLUMNS];
+    heard h = {0};
+    st_plugin_sink sink = {.struct_size = sizeof(sink), .context = &h, .term = hear};
+    const st_plugin_provider *provider = st_plugin_describe()->providers[0];
+    for (size_t i = 0; i < ST_NCCL_COLUMNS; i++)
+        columns[i] = &row[i];
+    assert_int_equal(provider->evaluate(instance, 1, columns, value), ST_PLUGIN_OK);
+    assert_int_equal(provider->explain(instance, columns, &sink), ST_PLUGIN_OK);
+    return h;
+}
+
+static void explanations(void **state)
+{
+    (void)state;
+    test_host host;
+    void *instance = NULL;
+    double value = 0;
+    double plain = 0;
+    assert_int_equal(open_with(&host, "", &instance), ST_PLUGIN_OK);
+    assert_int_equal(explain(instance, &plain).corrections, 0);
+    st_plugin_describe()->close(instance);
+    assert_int_equal(open_with(&host, NODE, &instance), ST_PLUGIN_OK);
+    heard h = explain(instance, &value);
+    assert_int_equal(h.corrections, 1);
+    assert_near(value, 1.218 * plain, 1e-9 * value);
+    assert_near(h.sum, value, 1e-12 * value);
+    assert_near(h.correction, 0.218 * plain, 1e-9 * value);
+    st_plugin_describe()->close(instance);
+    assert_int_equal(host.held, 0);
+}
+
+static void refused(void **state)
+{
+    (void)state;
+    test_host host;
+    void *instance = NULL;
+    assert_int_equal(open_with(&host, "16/2 2048=1.1 1024=1.2", &instance), ST_PLUGIN_FAILED);
+    assert_string_equal(host.error, "correction: expected sizes in bytes that rise, found "
+                                    "'1024=1.2' behind 14 bytes");
+    assert_int_equal(host.held, 0);
+    static char many[260 * 12];
+    for (size_t i = 0; i < 257; i++)
+        strcat(many, "2/1 1=1;");
+    assert_int_equal(open_with(&host, many, &instance), ST_PLUGIN_FAILED);
+    assert_string_equal(host.error, "correction: more than 256 groups");
+    assert_int_equal(host.held, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(curves_of_a_text),      cmocka_unit_test(sizes_that_are_no_powers_of_two),
+        cmocka_unit_test(what_is_no_correction), cmocka_unit_test(the_measured_group),
+        cmocka_unit_test(between_powers_of_two), cmocka_unit_test(other_groups),
+        cmocka_unit_test(times_never_fall),      cmocka_unit_test(parts_sum),
+        cmocka_unit_test(explanations),          cmocka_unit_test(refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

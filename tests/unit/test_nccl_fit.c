@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fits of plugins to tables: options that made the tables are found again, what is left out stays
+ * unseen, and what cannot be fitted is refused with its reason. The plugins are the project's own.
+ */
+#include "job_support.h"
+
+#include "profile/nccl_fit.h"
+
+#include <math.h>
+
+enum { SIZES = 21, MOST_TABLES = 3 };
+
+typedef struct measured {
+    st_nccl_table tables[MOST_TABLES];
+    st_nccl_row rows[MOST_TABLES][SIZES];
+    const st_nccl_table *pointers[MOST_TABLES];
+    size_t count;
+} measured;
+
+/* 87.3 us and 61 % of 200 GB/s: what alpha-beta would say of a ring inside of a machine. */
+static double line_s(double size, double ranks)
+{
+    return 87.3e-6 + 2 * (ranks - 1) / ranks * size / (0.61 * 200e9);
+}
+
+static void add_table(measured *own, size_t ranks, size_t nodes)
+{
+    st_nccl_table *table = &own->tables[own->count];
+    *table = (st_nccl_table){.file = "some.log",
+                             .line = 13,
+                             .collective = "all_reduce",
+                             .ranks = ranks,
+                             .nodes = nodes,
+                             .gpu = "",
+                             .fabric = "",
+                             .version = "",
+                             .rows = own->rows[own->count],
+                             .row_count = SIZES,
+                             .buffers = ST_NCCL_OUT_OF_PLACE};
+    for (size_t i = 0; i < SIZES; i++) {
+        double size = ldexp(1024, (int)i);
+        table->rows[i] = (st_nccl_row){.size_bytes = size,
+                                       .time_s = {line_s(size, (double)ranks), (double)NAN},
+                                       .line = (int)i + 14};
+    }
+    own->pointers[own->count++] = table;
+}
+
+static int set_up_fit(void **state)
+{
+    char built[4096];
+    assert_int_equal(set_up(state), 0);
+    fixture *own = *state;
+    const char *tests = getenv("STEPTIME_TEST_PLUGINS");
+    assert_non_null(tests);
+    snprintf(built, sizeof built, "%s/..", tests);
+    const char *folders[] = {own->folder, built};
+    st_paths_destroy(own->paths);
+    assert_int_equal(st_paths_create(folders, 2, &own->paths, own->errors), ST_OK);
+    return 0;
+}
+
+static st_status run(fixture *own, const measured *tables, const char *plugin,
+                     const st_plugin_given *given, st_nccl_fit *fit)
+{
+    static const char *const sets[] = {"cluster.gpu.link_bandwidth=200 GB/s"};
+    st_nccl_source source = {.paths = own->paths,
+                             .plugin = plugin,
+                             .given = given,
+                             .given_count = given != NULL ? 1 : 0,
+                             .sets = sets,
+                             .set_count = 1};
+    *fit = (st_nccl_fit){.tables = tables->pointers,
+                         .table_count = tables->count,
+                         .plugin = plugin,
+                         .wants_fit = true};
+    st_status status = st_nccl_model_load(&source, fit->tables, fit->table_count, own->arena,
+                                          &fit->model, own->errors);
+    return status == ST_OK ? st_nccl_fit_run(fit, own->arena, own->errors) : status;
+}
+
+static void run_well(fixture *own, const measured *tables, const char *plugin,
+                     const st_plugin_given *given, st_nccl_fit *fit)
+{
+    if (run(own, tables, plugin, given, fit) != ST_OK)
+        fail_msg("%s", said(own));
+}
+
+static double mean_error(const st_nccl_fit *fit, st_nccl_kind kind, size_t range)
+{
+    st_error_summary summary;
+    assert_int_equal(st_nccl_fit_errors(fit, kind, range, SIZE_MAX, &summary), ST_OK);
+    return summary.count > 0 ? summary.mean_absolute : (double)NAN;
+}
+
+static void assert_contains(const char *text, const char *part)
+{
+    if (strstr(text, part) == NULL)
+        fail_msg("'%s' is not in '%s'", part, text);
+}
+
+/* ---- what fits ---- */
+
+static void options_are_found_again(void **state)
+{
+    measured tables = {.count = 0};
+    st_nccl_fit fit;
+    add_table(&tables, 8, 1);
+    run_well(*state, &tables, "alpha-beta", NULL, &fit);
+    assert_null(fit.correction);
+    assert_null(fit.times_s[ST_NCCL_NO_RANKS]);
+    assert_int_equal(fit.refused, 0);
+    assert_true(mean_error(&fit, ST_NCCL_NOMINAL, 0) > 0.05);
+    assert_true(mean_error(&fit, ST_NCCL_FITTED, 0) < 0.002);
+    assert_true(mean_error(&fit, ST_NCCL_NO_SIZE, 0) < 0.004);
+    for (size_t i = 0; i < SIZES; i++)
+        assert_true(fabs(fit.times_s[ST_NCCL_FITTED][i] / tables.rows[0][i].time_s[0] - 1) < 0.01);
+}
+
+static void a_number_of_ranks_is_foretold(void **state)
+{
+    measured tables = {.count = 0};
+    st_nccl_fit fit;
+    add_table(&tables, 2, 1);
+    add_table(&tables, 4, 1);
+    add_table(&tables, 8, 1);
+    run_well(*state, &tables, "alpha-beta", NULL, &fit);
+    assert_non_null(fit.times_s[ST_NCCL_NO_RANKS]);
+    assert_true(mean_error(&fit, ST_NCCL_NO_RANKS, 0) < 0.02);
+}
+
+static void ranges_and_tables(void **state)
+{
+    measured tables = {.count = 0};
+    st_nccl_fit fit;
+    st_error_summary summary;
+    add_table(&tables, 4, 1);
+    add_table(&tables, 8, 1);
+    run_well(*state, &tables, "alpha-beta", NULL, &fit);
+    static const size_t counts[ST_NCCL_RANGES] = {21, 10, 11, 7};
+    for (size_t range = 0; range < ST_NCCL_RANGES; range++) {
+        assert_int_equal(st_nccl_fit_errors(&fit, ST_NCCL_FITTED, range, 1, &summary), ST_OK);
+        assert_int_equal(summary.count, counts[range]);
+        assert_int_equal(st_nccl_fit_errors(&fit, ST_NCCL_FITTED, range, SIZE_MAX, &summary),
+                         ST_OK);
+        assert_int_equal(summary.count, 2 * counts[range]);
+    }
+    assert_string_equal(st_nccl_kind_text(ST_NCCL_NO_RANKS), "ranks left out");
+    assert_string_equal(st_nccl_kind_key(ST_NCCL_NO_SIZE), "leave_one_size_out");
+}
+
+/* ---- corrections ---- */
+
+/* A bump around 1 MiB that no line has. */
+static void add_bump(measured *tables)
+{
+    for (size_t i = 0; i < SIZES; i++)
+        tables->rows[0][i].time_s[0] *= 1 + 0.24 * exp(-pow(((double)i - 10) / 2.5, 2));
+}
+
+static void what_is_left_over_becomes_a_correction(void **state)
+{
+    measured tables = {.count = 0};
+    st_nccl_fit with;
+    st_nccl_fit without;
+    const st_plugin_given none = {.name = "correction", .text = ""};
+    add_table(&tables, 8, 1);
+    add_bump(&tables);
+    run_well(*state, &tables, "nccl-whitebox", NULL, &with);
+    run_well(*state, &tables, "nccl-whitebox", &none, &without);
+    assert_non_null(with.correction);
+    assert_int_equal(strncmp(with.correction, "8/1 ", 4), 0);
+    assert_null(without.correction);
+    assert_true(mean_error(&with, ST_NCCL_FITTED, 0) < mean_error(&without, ST_NCCL_FITTED, 0));
+    assert_true(mean_error(&with, ST_NCCL_NO_SIZE, 0) < mean_error(&without, ST_NCCL_NO_SIZE, 0));
+    assert_true(mean_error(&with, ST_NCCL_FITTED, 0) < 0.015);
+    for (size_t i = 0; i < with.model.varied_count; i++)
+        assert_true(with.values[i] == without.values[i]);
+}
+
+/* The times with an option are those that the fit has shown. */
+static void a_correction_gives_the_times_again(void **state)
+{
+    fixture *own = *state;
+    measured tables = {.count = 0};
+    double times_s[SIZES];
+    st_nccl_fit fit;
+    add_table(&tables, 8, 1);
+    add_bump(&tables);
+    run_well(own, &tables, "nccl-whitebox", NULL, &fit);
+    assert_int_equal(
+        st_nccl_model_run(&fit.model, fit.values, fit.correction, times_s, own->errors), ST_OK);
+    for (size_t i = 0; i < SIZES; i++)
+        assert_true(times_s[i] == fit.times_s[ST_NCCL_FITTED][i]);
+}
+
+/* ---- what is left out ---- */
+
+/* Whatever a number of ranks has measured, the fit without it says the same of it. */
+static void ranks_left_out_are_not_seen(void **state)
+{
+    measured tables = {.count = 0};
+    st_nccl_fit fit;
+    st_nccl_fit other;
+    add_table(&tables, 4, 1);
+    add_table(&tables, 8, 1);
+    add_bump(&tables);
+    run_well(*state, &tables, "nccl-whitebox", NULL, &fit);
+    for (size_t i = 0; i < SIZES; i++)
+        tables.rows[1][i].time_s[0] *= 1.7 + 0.03 * (double)i;
+    run_well(*state, &tables, "nccl-whitebox", NULL, &other);
+    for (size_t i = SIZES; i < 2 * SIZES; i++)
+        assert_true(fit.times_s[ST_NCCL_NO_RANKS][i] == other.times_s[ST_NCCL_NO_RANKS][i]);
+    assert_true(fit.times_s[ST_NCCL_FITTED][SIZES] != other.times_s[ST_NCCL_FITTED][SIZES]);
+}
+
+/* A size that is measured wrong is foretold as if it were right. */
+static void a_size_left_out_is_not_seen(void **state)
+{
+    measured tables = {.count = 0};
+    st_nccl_fit fit;
+    st_nccl_fit other;
+    add_table(&tables, 8, 1);
+    run_well(*state, &tables, "nccl-whitebox", NULL, &fit);
+    tables.rows[0][12].time_s[0] *= 1.83;
+    run_well(*state, &tables, "nccl-whitebox", NULL, &other);
+    double right = line_s(tables.rows[0][12].size_bytes, 8);
+    assert_true(fabs(fit.times_s[ST_NCCL_NO_SIZE][12] / right - 1) < 0.06);
+    assert_true(fabs(other.times_s[ST_NCCL_NO_SIZE][12] / right - 1) < 0.06);
+}
+
+/* ---- what does not fit ---- */
+
+static void a_plugin_without_options(void **state)
+{
+    measured tables = {.count = 0};
+    st_nccl_fit fit;
+    add_table(&tables, 8, 1);
+    assert_int_equal(run(*state, &tables, "nccl-tuning", NULL, &fit), ST_ERR_VALUE);
+    assert_contains(said(*state), "some.log:13: error: plugin 'nccl-tuning' has no option to fit");
+}
+
+static void a_plugin_without_the_collective(void **state)
+{
+    measured tables = {.count = 0};
+    st_nccl_fit fit;
+    add_table(&tables, 8, 1);
+    tables.tables[0].collective = "gather";
+    assert_int_equal(run(*state, &tables, "alpha-beta", NULL, &fit), ST_ERR_NAME);
+    assert_contains(said(*state), "plugin 'alpha-beta' has no model of gather");
+}
+
+static void rows_that_are_all_refused(void **state)
+{
+    measured tables = {.count = 0};
+    st_nccl_fit fit;
+    const st_plugin_given pat = {.name = "algorithm", .text = "pat"};
+    add_table(&tables, 8, 1);
+    assert_int_equal(run(*state, &tables, "nccl-whitebox", &pat, &fit), ST_ERR_PROVIDER);
+    assert_contains(said(*state), "some.log:13: error: plugin 'nccl-whitebox' refuses all rows");
+}
+
+static void a_correction_that_is_none(void **state)
+{
+    measured tables = {.count = 0};
+    st_nccl_fit fit;
+    const st_plugin_given broken = {.name = "correction", .text = "8/3 1024=1.1"};
+    add_table(&tables, 8, 1);
+    assert_int_not_equal(run(*state, &tables, "nccl-whitebox", &broken, &fit), ST_OK);
+    assert_contains(said(*state), "expected whole ranks and machines that share them evenly");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(options_are_found_again, set_up_fit, tear_down),
+        cmocka_unit_test_setup_teardown(a_number_of_ranks_is_foretold, set_up_fit, tear_down),
+        cmocka_unit_test_setup_teardown(ranges_and_tables, set_up_fit, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_left_over_becomes_a_correction, set_up_fit,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_correction_gives_the_times_again, set_up_fit, tear_down),
+        cmocka_unit_test_setup_teardown(ranks_left_out_are_not_seen, set_up_fit, tear_down),
+        cmocka_unit_test_setup_teardown(a_size_left_out_is_not_seen, set_up_fit, tear_down),
+        cmocka_unit_test_setup_teardown(a_plugin_without_options, set_up_fit, tear_down),
+        cmocka_unit_test_setup_teardown(a_plugin_without_the_collective, set_up_fit, tear_down),
+        cmocka_unit_test_setup_teardown(rows_that_are_all_refused, set_up_fit, tear_down),
+        cmocka_unit_test_setup_teardown(a_correction_that_is_none, set_up_fit, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

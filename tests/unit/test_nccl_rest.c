@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Curves of what a model leaves over: what they follow, what they forgive, where they end. */
+#include "base_support.h"
+
+#include "profile/nccl_rest.h"
+
+#include <math.h>
+
+enum { SIZES = 19 };
+
+/* Sizes from 1 KiB, each twice the last. */
+static void fill(st_nccl_rest *rows, size_t ranks, size_t nodes, double rest)
+{
+    for (size_t i = 0; i < SIZES; i++)
+        rows[i] = (st_nccl_rest){ranks, nodes, ldexp(1024, (int)i), rest};
+}
+
+static double factor_in(const char *text, const char *group, double size)
+{
+    char wanted[64];
+    const char *at = strstr(text, group);
+    assert_non_null(at);
+    snprintf(wanted, sizeof wanted, " %.0f=", size);
+    at = strstr(at, wanted);
+    if (at == NULL) {
+        fail_msg("no size %.0f in '%s'", size, text);
+        return 0;
+    }
+    return strtod(at + strlen(wanted), NULL);
+}
+
+static void assert_about(double value, double expected, double most)
+{
+    if (!(fabs(value - expected) <= most))
+        fail_msg("%.17g is not within %g of %.17g", value, most, expected);
+}
+
+static void a_curve_follows_its_rows(void **state)
+{
+    (void)state;
+    st_arena *arena = st_arena_create();
+    st_nccl_rest rows[SIZES];
+    fill(rows, 16, 2, 0);
+    for (size_t i = 0; i < SIZES; i++)
+        rows[i].log_ratio = 0.137 * sin(0.4 * (double)i);
+    const char *text = st_nccl_rest_text(rows, SIZES, arena);
+    assert_non_null(text);
+    assert_int_equal(strncmp(text, "16/2 4=1.0000 ", 14), 0);
+    for (size_t i = 1; i + 1 < SIZES; i++)
+        assert_about(log(factor_in(text, "16/2", rows[i].size_bytes)), rows[i].log_ratio, 0.012);
+    st_arena_destroy(arena);
+}
+
+static void beyond_its_rows_a_curve_fades(void **state)
+{
+    (void)state;
+    st_arena *arena = st_arena_create();
+    st_nccl_rest rows[SIZES];
+    fill(rows, 8, 1, 0.217);
+    const char *text = st_nccl_rest_text(rows, SIZES, arena);
+    double last = exp(0.217);
+    assert_about(factor_in(text, "8/1", rows[9].size_bytes), last, 0.003);
+    for (int beyond = 1; beyond <= 8; beyond++) {
+        double factor = factor_in(text, "8/1", ldexp(rows[SIZES - 1].size_bytes, beyond));
+        if (!(factor < last && factor >= 1))
+            fail_msg("%d octaves beyond: %g after %g", beyond, factor, last);
+        last = factor;
+    }
+    assert_about(last, 1, 0);
+    st_arena_destroy(arena);
+}
+
+static void one_wrong_row_moves_little(void **state)
+{
+    (void)state;
+    st_arena *arena = st_arena_create();
+    st_nccl_rest rows[SIZES];
+    fill(rows, 8, 1, 0);
+    for (size_t i = 0; i < SIZES; i++)
+        rows[i].log_ratio = i % 2 ? 0.013 : -0.011;
+    rows[9].log_ratio = 1.6;
+    const char *text = st_nccl_rest_text(rows, SIZES, arena);
+    for (size_t i = 0; i < SIZES; i++)
+        assert_about(log(factor_in(text, "8/1", rows[i].size_bytes)), 0, i == 9 ? 0.8 : 0.1);
+    st_arena_destroy(arena);
+}
+
+/* Neighbours that agree make a step of two levels, not an outlier. */
+static void a_step_is_kept(void **state)
+{
+    (void)state;
+    st_arena *arena = st_arena_create();
+    st_nccl_rest rows[SIZES];
+    fill(rows, 8, 1, 0);
+    for (size_t i = 0; i < SIZES; i++)
+        rows[i].log_ratio = (i < 9 ? -0.31 : 0.29) + (i % 2 ? 0.02 : -0.02);
+    const char *text = st_nccl_rest_text(rows, SIZES, arena);
+    assert_about(log(factor_in(text, "8/1", rows[5].size_bytes)), -0.31, 0.03);
+    assert_about(log(factor_in(text, "8/1", rows[8].size_bytes)), -0.31, 0.25);
+    assert_about(log(factor_in(text, "8/1", rows[9].size_bytes)), 0.29, 0.25);
+    assert_about(log(factor_in(text, "8/1", rows[13].size_bytes)), 0.29, 0.03);
+    st_arena_destroy(arena);
+}
+
+static void groups_are_apart_and_in_order(void **state)
+{
+    (void)state;
+    st_arena *arena = st_arena_create();
+    st_nccl_rest rows[3 * SIZES];
+    fill(rows, 64, 8, 0.3);
+    fill(rows + SIZES, 8, 1, -0.2);
+    fill(rows + 2 * SIZES, 64, 16, 0.1);
+    const char *text = st_nccl_rest_text(rows, 3 * SIZES, arena);
+    assert_int_equal(strncmp(text, "8/1 ", 4), 0);
+    assert_non_null(strstr(text, "; 64/8 "));
+    assert_true(strstr(text, "; 64/8 ") < strstr(text, "; 64/16 "));
+    assert_about(log(factor_in(text, "8/1 ", 65536)), -0.2, 0.01);
+    assert_about(log(factor_in(text, "64/8 ", 65536)), 0.3, 0.01);
+    assert_about(log(factor_in(text, "64/16 ", 65536)), 0.1, 0.01);
+    st_arena_destroy(arena);
+}
+
+/* The same size twice is one row of less noise. */
+static void repeated_sizes_are_averaged(void **state)
+{
+    (void)state;
+    st_arena *arena = st_arena_create();
+    st_nccl_rest rows[2 * SIZES];
+    fill(rows, 8, 1, 0.05);
+    fill(rows + SIZES, 8, 1, 0.13);
+    const char *text = st_nccl_rest_text(rows, 2 * SIZES, arena);
+    assert_null(strchr(text, ';'));
+    assert_about(log(factor_in(text, "8/1", 1 << 19)), 0.09, 0.003);
+    st_arena_destroy(arena);
+}
+
+static void extremes(void **state)
+{
+    (void)state;
+    enum { MANY = 4000 };
+    st_arena *arena = st_arena_create();
+    st_nccl_rest *rows = calloc(MANY, sizeof *rows);
+    assert_non_null(rows);
+    assert_string_equal(st_nccl_rest_text(rows, 0, arena), "");
+    rows[0] = (st_nccl_rest){2, 1, 1, 0.07};
+    assert_about(factor_in(st_nccl_rest_text(rows, 1, arena), "2/1", 1), exp(0.07), 0.01);
+    rows[0] = (st_nccl_rest){2, 1, 1125899906842624.0, 900};
+    const char *text = st_nccl_rest_text(rows, 1, arena);
+    assert_true(factor_in(text, "2/1", 1125899906842624.0 / 2) < 149);
+    for (size_t i = 0; i < MANY; i++)
+        rows[i] = (st_nccl_rest){2, 1, exp2(50.0 * (double)i / MANY), 0.1};
+    text = st_nccl_rest_text(rows, MANY, arena);
+    assert_about(log(factor_in(text, "2/1", 1 << 20)), 0.1, 0.001);
+    free(rows);
+    st_arena_destroy(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_curve_follows_its_rows),
+        cmocka_unit_test(beyond_its_rows_a_curve_fades),
+        cmocka_unit_test(one_wrong_row_moves_little),
+        cmocka_unit_test(a_step_is_kept),
+        cmocka_unit_test(groups_are_apart_and_in_order),
+        cmocka_unit_test(repeated_sizes_are_averaged),
+        cmocka_unit_test(extremes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
