@@ -35,7 +35,7 @@ _steptime() {
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-            '=' | --sheet | --set | --refine | --xlsx | --path | --output | -o | --color | --depth | --format | --over | --cells | --where | --sample | --seed | --plot | --threads | --gpus | --vary | --minimise | --top | --pareto | --schedule | --ranks | --detail | --perfetto | --svg | --limit | --dir | --by | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --have | --table | --rows | --constants | --nccl | --profile | --db | --option | --collective | --nodes | --loss | --scale | --group | --output | -o | --gpu | --save | --test | --recipe)
+            '=' | --sheet | --set | --refine | --xlsx | --path | --output | -o | --color | --depth | --format | --over | --cells | --where | --sample | --seed | --plot | --threads | --gpus | --vary | --space | --minimise | --top | --pareto | --schedule | --ranks | --detail | --perfetto | --svg | --limit | --dir | --by | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --have | --table | --rows | --constants | --nccl | --profile | --db | --option | --collective | --nodes | --loss | --scale | --group | --output | -o | --gpu | --save | --test | --recipe)
                 ((i++))
                 if [[ ${COMP_WORDS[i]} == '=' ]]; then ((i++)); fi
                 ;;
@@ -269,6 +269,10 @@ _steptime() {
         'search:--vary')
             _steptime_words "$_steptime_keys" "$word"
             compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'search:--space')
+            _steptime_files -f -- "$word"
             return
             ;;
         'search:--minimise')
@@ -848,7 +852,7 @@ _steptime() {
         'sheet export') _steptime_words '--help --format --path --output' "$word" ;;
         'list') _steptime_words '--help --json --csv --path --output' "$word" ;;
         'sweep') _steptime_words '--help --over --zip --cells --where --all --sample --seed --plot --xlsx --threads --sheet --set --refine --json --csv --path --output' "$word" ;;
-        'search') _steptime_words '--help --gpus --vary --minimise --top --pareto --where --sample --seed --threads --verbose --sheet --set --refine --json --csv --path --output' "$word" ;;
+        'search') _steptime_words '--help --gpus --vary --space --minimise --top --pareto --where --sample --seed --threads --verbose --sheet --set --refine --json --csv --path --output' "$word" ;;
         'scale') _steptime_words '--help --gpus --weak --strong --fixed --where --threads --sheet --set --refine --json --csv --path --output' "$word" ;;
         'timeline') _steptime_words '--help --schedule --ranks --detail --perfetto --svg --sheet --set --refine --json --csv --path --output' "$word" ;;
         'plugin list') _steptime_words '--help --json --csv --path --output' "$word" ;;

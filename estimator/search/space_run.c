@@ -62,7 +62,8 @@ static void choose_pace(st_space_worker *worker)
     worker->inner = flat ? 0 : space->axis_count;
     worker->piece_rows = flat ? UINT64_MAX : 1;
     while (worker->inner > 0 && worker->piece_rows < LEAST_PIECE) {
-        worker->piece_rows *= space->axes[--worker->inner].axis.count;
+        const st_space_axis *axis = &space->axes[--worker->inner];
+        worker->piece_rows *= axis->follows == 0 ? axis->axis.count : 1;
     }
     if (worker->inner == 0) {
         worker->piece_rows = UINT64_MAX;
@@ -254,6 +255,9 @@ static void count_digits(st_space_worker *worker, uint64_t first, size_t rows)
     const st_space *space = worker->space;
     uint64_t stride = 1;
     for (size_t axis = space->axis_count; axis-- > 0;) {
+        if (space->axes[axis].follows != 0) {
+            continue;
+        }
         uint64_t count = space->axes[axis].axis.count;
         uint64_t digit = first / stride % count;
         uint64_t left = stride - first % stride;
@@ -265,6 +269,13 @@ static void count_digits(st_space_worker *worker, uint64_t first, size_t rows)
             }
         }
         stride *= count;
+    }
+    for (size_t axis = 0; axis < space->axis_count; axis++) {
+        size_t follows = space->axes[axis].follows;
+        if (follows != 0) {
+            memcpy(worker->digits[axis], worker->digits[follows - 1],
+                   rows * sizeof *worker->digits[axis]);
+        }
     }
 }
 

@@ -90,7 +90,7 @@ static st_status add_condition(st_sheet *sheet, const char *option, const char *
     if (copy == NULL || file == NULL) {
         return out_of_memory(errors);
     }
-    st_formula formula = {.text = copy, .length = strlen(copy), .place = {.file = file}};
+    st_formula formula = {.text = copy, .length = strlen(copy), .place = {.file = file, .column = 1}};
     st_status status = st_expr_parse(&formula, arena, errors);
     if (status == ST_OK) {
         status = check(sheet, &formula, errors);
