@@ -249,6 +249,36 @@ void st_space_worker_destroy(st_space_worker *worker)
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
+/* The digits of one axis, each of which stands for `stride` rows: whole runs at a time. */
+static void count_axis(uint64_t *digits, uint64_t first, size_t rows, uint64_t stride,
+                       uint64_t count)
+{
+    uint64_t digit = first / stride % count;
+    uint64_t left = stride - first % stride;
+    for (size_t row = 0; row < rows;) {
+        size_t end = left < rows - row ? row + (size_t)left : rows;
+        for (; row < end; row++) {
+            digits[row] = digit;
+        }
+        left = stride;
+        digit = digit + 1 == count ? 0 : digit + 1;
+    }
+}
+
+/* Those of an axis that moves with every row. */
+static void count_last_axis(uint64_t *digits, uint64_t first, size_t rows, uint64_t count)
+{
+    uint64_t digit = first % count;
+    for (size_t row = 0; row < rows;) {
+        size_t run = count - digit < rows - row ? (size_t)(count - digit) : rows - row;
+        for (size_t i = 0; i < run; i++) {
+            digits[row + i] = digit + i;
+        }
+        row += run;
+        digit = 0;
+    }
+}
+
 /* The digits of every row, from the last axis to the first, without a division per row. */
 static void count_digits(st_space_worker *worker, uint64_t first, size_t rows)
 {
@@ -259,14 +289,10 @@ static void count_digits(st_space_worker *worker, uint64_t first, size_t rows)
             continue;
         }
         uint64_t count = space->axes[axis].axis.count;
-        uint64_t digit = first / stride % count;
-        uint64_t left = stride - first % stride;
-        for (size_t row = 0; row < rows; row++) {
-            worker->digits[axis][row] = digit;
-            if (--left == 0) {
-                left = stride;
-                digit = digit + 1 == count ? 0 : digit + 1;
-            }
+        if (stride == 1) {
+            count_last_axis(worker->digits[axis], first, rows, count);
+        } else {
+            count_axis(worker->digits[axis], first, rows, stride, count);
         }
         stride *= count;
     }
