@@ -272,6 +272,7 @@ static void assign_places(st_workspace *workspace, const st_column *inputs)
     for (uint32_t slot = 0; slot < program->sheet->input_count; slot++) {
         if (workspace->varies[slot] && workspace->last_use[slot] != 0) {
             take_place(workspace, slot);
+            workspace->fetches[workspace->fetch_count++].column = &inputs[slot];
         }
     }
     for (uint32_t i = 0; i < program->instruction_count; i++) {
@@ -289,11 +290,9 @@ static void assign_places(st_workspace *workspace, const st_column *inputs)
         }
     }
     choose_rows(workspace);
-    for (uint32_t slot = 0; slot < program->sheet->input_count; slot++) {
-        if (workspace->varies[slot] && workspace->needed[slot]) {
-            workspace->fetches[workspace->fetch_count++] =
-                (st_fetch){.column = &inputs[slot], .target = st_register_of(workspace, slot)};
-        }
+    for (size_t i = 0; i < workspace->fetch_count; i++) {
+        st_fetch *fetch = &workspace->fetches[i];
+        fetch->target = st_register_of(workspace, (uint32_t)(fetch->column - inputs));
     }
 }
 
