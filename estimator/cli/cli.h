@@ -106,6 +106,7 @@ typedef enum cli_option_id {
     CLI_SHEET,
     CLI_SHEET_A,
     CLI_SHEET_B,
+    CLI_SPACE,
     CLI_STRONG,
     CLI_SVG,
     CLI_TABLE,

@@ -3,6 +3,7 @@
 #include "cli/explore.h"
 #include "cli/ranks.h"
 #include "search/search.h"
+#include "search/space_file.h"
 
 #include <string.h>
 
@@ -14,6 +15,9 @@ static const cli_option options[] = {
     {CLI_VARY, CLI_MANY, CLI_WORD_KEY, 0, "vary", "KEY[=VALUES]", NULL,
      "vary this key, over these values or over all that can be, and no other but those of further "
      "--vary (all keys of the plan that no --set holds)"},
+    {CLI_SPACE, CLI_ONE, CLI_WORD_FILE, 0, "space", "FILE", NULL,
+     "what the file says of GPUs, keys to vary alone or jointly, keys to set and conditions; "
+     "options of the command line come on top"},
     {CLI_MINIMISE, CLI_ONE, CLI_WORD_CELL, 0, "minimise", "CELL", NULL,
      "the cell by which plans are ranked: step_time, cost, energy, memory or any other "
      "(step_time)"},
@@ -55,6 +59,7 @@ static const cli_example examples[] = {
      "what speed costs"},
     {"steptime search gpt3-175b-64xa100 --vary batch.micro --vary recompute",
      "only these two, everything else as in the job"},
+    {"steptime search gpt3-175b-64xa100 --space space.yaml", "a space that a file describes"},
     {NULL, NULL},
 };
 
@@ -191,6 +196,33 @@ static st_status tell_deeds(cli_run *run, const st_ranks *ranks, const deeds *ow
     return ST_OK;
 }
 
+/* With what a file adds, whose faults are told with their places there. */
+static st_status create_from_file(cli_run *run, const cli_explorer *explorer, const char *path,
+                                  st_search_request *request, st_search **made)
+{
+    st_space_file file;
+    st_status status = st_space_file_read(path, run->arena, &file, run->errors);
+    if (status == ST_OK)
+        status = st_space_file_add(&file, run->arena, request, run->errors);
+    if (status != ST_OK)
+        return status;
+    st_errors *found = st_errors_create();
+    if (found == NULL)
+        return ST_ERR_MEMORY;
+    status = st_search_create(explorer->paths, request, run->arena, made, found);
+    st_status told = st_space_file_tell(&file, found, run->errors);
+    st_errors_destroy(found);
+    return status == ST_OK ? told : status;
+}
+
+static st_status create(cli_run *run, const cli_explorer *explorer, st_search_request *request,
+                        st_search **made)
+{
+    const char *path = cli_value(run, CLI_SPACE);
+    return path != NULL ? create_from_file(run, explorer, path, request, made)
+                        : st_search_create(explorer->paths, request, run->arena, made, run->errors);
+}
+
 static st_status search(cli_run *run, cli_explorer *explorer, const st_ranks *ranks)
 {
     st_search *made = NULL;
@@ -200,7 +232,7 @@ static st_status search(cli_run *run, cli_explorer *explorer, const st_ranks *ra
     if (ranks->count > 1 && request.threads == 0)
         request.threads = 1; /* there are as many processes as the user wants cores */
     if (status == ST_OK)
-        status = st_search_create(explorer->paths, &request, run->arena, &made, run->errors);
+        status = create(run, explorer, &request, &made);
     if (status != ST_OK)
         return status;
     st_search_watch watch = {

@@ -55,6 +55,35 @@ static varied *read_varies(const st_search_request *request, st_arena *arena, st
     return good ? list : NULL;
 }
 
+/* What advances together are axes; knobs are enumerated plan by plan. */
+static st_status check_joined(const st_search *search, const varied *varies, st_errors *errors)
+{
+    const st_space_request *space = &search->request.space;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < search->request.vary_count; i++) {
+        bool joined = false;
+        for (size_t k = 0; k < space->joined_count; k++) {
+            joined = joined || strcmp(space->joined[k].key, varies[i].key) == 0 ||
+                     strcmp(space->joined[k].with, varies[i].key) == 0;
+        }
+        if (!joined || varies[i].knob == ST_KNOBS) {
+            continue;
+        }
+        st_status refused = st_errors_add(
+            errors,
+            &(st_error){.status = ST_ERR_USAGE,
+                        .place = {.file = st_errors_text(errors, "--vary %.200s",
+                                                         search->request.varies[i])},
+                        .message = st_errors_text(errors,
+                                                  "%s is a size of the plan, which cannot "
+                                                  "be zipped",
+                                                  varies[i].key),
+                        .suggestion = "vary it alone, and say with 'where' what belongs together"});
+        status = status == ST_OK ? refused : status;
+    }
+    return status;
+}
+
 /* Axes of the space: what is varied and no knob. */
 static st_status list_axes(st_search *search, const varied *varies, st_arena *arena,
                            st_errors *errors)
@@ -73,7 +102,7 @@ static st_status list_axes(st_search *search, const varied *varies, st_arena *ar
     }
     search->request.space.overs = axes;
     search->request.space.over_count = count;
-    return ST_OK;
+    return check_joined(search, varies, errors);
 }
 
 /* Knobs that a job may leave open, but a sheet may not: any value does until they vary. */

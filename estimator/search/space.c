@@ -138,6 +138,9 @@ static st_status count_cross(st_space *space, st_errors *errors)
     double rows = 1;
     space->total = 1;
     for (size_t i = 0; i < space->axis_count; i++) {
+        if (space->axes[i].follows != 0) {
+            continue;
+        }
         rows *= (double)space->axes[i].axis.count;
         space->total = rows < (double)most_total ? space->total * space->axes[i].axis.count : 0;
     }
@@ -148,21 +151,53 @@ static st_status count_cross(st_space *space, st_errors *errors)
     return ST_OK;
 }
 
+static st_status check_length(const st_axis *first, const st_axis *axis, st_errors *errors)
+{
+    if (axis->count == first->count) {
+        return ST_OK;
+    }
+    return st_errors_add(
+        errors, &(st_error){.status = ST_ERR_USAGE,
+                            .place = axis->place,
+                            .message = st_errors_text(
+                                errors, "zipped axes differ in length: %s has %zu values, %s %zu",
+                                first->path, first->count, axis->path, axis->count),
+                            .expected = "as many values on every axis"});
+}
+
+/* Finds the axes that advance with another. */
+static st_status join_axes(st_space *space, st_errors *errors)
+{
+    st_status status = ST_OK;
+    for (size_t k = 0; k < space->request.joined_count; k++) {
+        const st_joined *joined = &space->request.joined[k];
+        size_t first = 0;
+        size_t own = 0;
+        while (first < space->axis_count &&
+               strcmp(space->axes[first].axis.path, joined->with) != 0) {
+            first++;
+        }
+        while (own < space->axis_count && strcmp(space->axes[own].axis.path, joined->key) != 0) {
+            own++;
+        }
+        if (first >= own || own == space->axis_count) {
+            continue; /* an axis that is no axis is told elsewhere */
+        }
+        st_status checked = check_length(&space->axes[first].axis, &space->axes[own].axis, errors);
+        status = status == ST_OK ? checked : status;
+        space->axes[own].follows = first + 1;
+    }
+    return status;
+}
+
 static st_status count_zip(st_space *space, st_errors *errors)
 {
     space->total = space->axis_count > 0 ? space->axes[0].axis.count : 1;
     for (size_t i = 1; i < space->axis_count; i++) {
         const st_axis *axis = &space->axes[i].axis;
-        if (axis->count != space->total) {
-            return st_errors_add(
-                errors,
-                &(st_error){.status = ST_ERR_USAGE,
-                            .place = axis->place,
-                            .message = st_errors_text(
-                                errors, "zipped axes differ in length: %s has %zu values, %s %zu",
-                                space->axes[0].axis.path, space->axes[0].axis.count, axis->path,
-                                axis->count),
-                            .expected = "as many values on every axis"});
+        st_status status = check_length(&space->axes[0].axis, axis, errors);
+        if (status != ST_OK) {
+            return status;
         }
     }
     if (space->request.sample == 0 && !space->request.uncounted &&
@@ -206,10 +241,11 @@ uint64_t st_space_digit(const st_space *space, size_t axis, uint64_t pick)
     if (space->request.zip) {
         return pick;
     }
-    for (size_t i = space->axis_count; i-- > axis + 1;) {
-        pick /= space->axes[i].axis.count;
+    size_t own = space->axes[axis].follows != 0 ? space->axes[axis].follows - 1 : axis;
+    for (size_t i = space->axis_count; i-- > own + 1;) {
+        pick /= space->axes[i].follows == 0 ? space->axes[i].axis.count : 1;
     }
-    return pick % space->axes[axis].axis.count;
+    return pick % space->axes[own].axis.count;
 }
 
 /* --- cells ----------------------------------------------------------------------------------- */
@@ -328,6 +364,9 @@ st_status st_space_create(const st_paths *paths, const st_space_request *request
                                                  .expected = "at most 1000"});
     }
     st_status status = read_axes(made, errors);
+    if (status == ST_OK) {
+        status = join_axes(made, errors);
+    }
     if (status == ST_OK) {
         status = count_rows(made, errors);
     }

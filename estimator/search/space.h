@@ -21,6 +21,12 @@ enum {
     ST_SPACE_BLOCK = 1024
 };
 
+/* Two axes that advance together. */
+typedef struct st_joined {
+    const char *key;
+    const char *with;
+} st_joined;
+
 typedef struct st_space_request {
     const char *job;
     const char *sheet; /* NULL: the job's own */
@@ -36,6 +42,8 @@ typedef struct st_space_request {
     const char *const *cells; /* to be computed */
     size_t cell_count;        /* 0: the cells that one asks for first */
     bool zip;
+    const st_joined *joined; /* axes that do, where not all are zipped */
+    size_t joined_count;
     uint64_t sample; /* 0: every row */
     bool uncounted;  /* who asks draws its own sample of them: their number is no concern */
     uint64_t seed;
@@ -54,6 +62,7 @@ typedef struct st_space_axis {
     st_axis axis;
     const double *numbers; /* per value, base units; NULL: axis.start, ... or no numbers */
     size_t variant_stride; /* 0: it changes no program */
+    size_t follows;        /* index + 1 of an axis before it with which it advances; 0: none */
     const st_type *type;   /* of an input that reads it; NULL: shown as text */
     st_type shown;         /* of its numbers, in the unit in which they are shown */
     bool has_numbers;

@@ -62,7 +62,8 @@ static void choose_pace(st_space_worker *worker)
     worker->inner = flat ? 0 : space->axis_count;
     worker->piece_rows = flat ? UINT64_MAX : 1;
     while (worker->inner > 0 && worker->piece_rows < LEAST_PIECE) {
-        worker->piece_rows *= space->axes[--worker->inner].axis.count;
+        const st_space_axis *axis = &space->axes[--worker->inner];
+        worker->piece_rows *= axis->follows == 0 ? axis->axis.count : 1;
     }
     if (worker->inner == 0) {
         worker->piece_rows = UINT64_MAX;
@@ -257,23 +258,59 @@ void st_space_worker_destroy(st_space_worker *worker)
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
+/* The digits of one axis, each of which stands for `stride` rows: whole runs at a time. */
+static void count_axis(uint64_t *digits, uint64_t first, size_t rows, uint64_t stride,
+                       uint64_t count)
+{
+    uint64_t digit = first / stride % count;
+    uint64_t left = stride - first % stride;
+    for (size_t row = 0; row < rows;) {
+        size_t end = left < rows - row ? row + (size_t)left : rows;
+        for (; row < end; row++) {
+            digits[row] = digit;
+        }
+        left = stride;
+        digit = digit + 1 == count ? 0 : digit + 1;
+    }
+}
+
+/* Those of an axis that moves with every row. */
+static void count_last_axis(uint64_t *digits, uint64_t first, size_t rows, uint64_t count)
+{
+    uint64_t digit = first % count;
+    for (size_t row = 0; row < rows;) {
+        size_t run = count - digit < rows - row ? (size_t)(count - digit) : rows - row;
+        for (size_t i = 0; i < run; i++) {
+            digits[row + i] = digit + i;
+        }
+        row += run;
+        digit = 0;
+    }
+}
+
 /* The digits of every row, from the last axis to the first, without a division per row. */
 static void count_digits(st_space_worker *worker, uint64_t first, size_t rows)
 {
     const st_space *space = worker->space;
     uint64_t stride = 1;
     for (size_t axis = space->axis_count; axis-- > 0;) {
+        if (space->axes[axis].follows != 0) {
+            continue;
+        }
         uint64_t count = space->axes[axis].axis.count;
-        uint64_t digit = first / stride % count;
-        uint64_t left = stride - first % stride;
-        for (size_t row = 0; row < rows; row++) {
-            worker->digits[axis][row] = digit;
-            if (--left == 0) {
-                left = stride;
-                digit = digit + 1 == count ? 0 : digit + 1;
-            }
+        if (stride == 1) {
+            count_last_axis(worker->digits[axis], first, rows, count);
+        } else {
+            count_axis(worker->digits[axis], first, rows, stride, count);
         }
         stride *= count;
+    }
+    for (size_t axis = 0; axis < space->axis_count; axis++) {
+        size_t follows = space->axes[axis].follows;
+        if (follows != 0) {
+            memcpy(worker->digits[axis], worker->digits[follows - 1],
+                   rows * sizeof *worker->digits[axis]);
+        }
     }
 }
 

@@ -90,7 +90,8 @@ static st_status add_condition(st_sheet *sheet, const char *option, const char *
     if (copy == NULL || file == NULL) {
         return out_of_memory(errors);
     }
-    st_formula formula = {.text = copy, .length = strlen(copy), .place = {.file = file}};
+    st_formula formula = {
+        .text = copy, .length = strlen(copy), .place = {.file = file, .column = 1}};
     st_status status = st_expr_parse(&formula, arena, errors);
     if (status == ST_OK) {
         status = check(sheet, &formula, errors);
@@ -104,10 +105,8 @@ static st_status add_condition(st_sheet *sheet, const char *option, const char *
         return out_of_memory(errors);
     }
     size_t index = sheet->check_count++;
-    sheet->checks[index] = (st_sheet_check){.formula = copy,
-                                            .message = plain,
-                                            .expr = formula.expr,
-                                            .place = formula.place};
+    sheet->checks[index] = (st_sheet_check){
+        .formula = copy, .message = plain, .expr = formula.expr, .place = formula.place};
     sheet->check_formulas[index] = formula;
     sheet->messages[index] = (st_message){.parts = part, .count = 1};
     return ST_OK;

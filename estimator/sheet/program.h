@@ -42,7 +42,7 @@ struct st_program {
     double *constants;
     size_t constant_count;
     size_t slot_count;
-    uint32_t *registers; /* per slot; ST_NO_REGISTER where it never varies or is never read */
+    uint32_t *registers; /* per slot where everything varies: how many a run needs at most */
     size_t register_count;
     size_t block_rows;
     st_program_output *outputs;

@@ -3,71 +3,18 @@
  * Running a program over rows.
  *
  * What depends on no varying input is computed once per run, as a scalar; the rest runs block by
- * block. The steps of a block (which kernel, which arrays) are laid out once per run, so a block
- * costs one loop over steps and nothing else. Results are copied to their outputs as soon as they
- * exist, which lets their registers be used again.
+ * block. The steps of a block (which kernel, which arrays) are laid out once per run, with
+ * registers for what varies in it alone, so a block costs one loop over steps and nothing else.
+ * Results are copied to their outputs as soon as they exist, which lets their registers be used
+ * again.
  */
 #include "sheet/paced.h"
 #include "sheet/scalar.h"
+#include "sheet/workspace.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A column that is read into a register, block by block. */
-typedef struct st_fetch {
-    const st_column *column;
-    double *target;
-} st_fetch;
-
-/* A step that writes an output or lowers the verdicts: its array moves along with the block. */
-typedef struct st_copy {
-    size_t step;
-    size_t output; /* ST_VERDICTS: those */
-} st_copy;
-
-#define ST_VERDICTS SIZE_MAX
-
-/* An output that is the same in all rows, or a column of the inputs. */
-typedef struct st_fill {
-    size_t output;
-    bool judged; /* a check of which the verdicts learn, instead of a column of its own */
-    uint32_t slot;
-    const st_column *column; /* NULL: the slot's scalar */
-} st_fill;
-
-/* A provider's turn between two steps. */
-typedef struct st_turn {
-    size_t step; /* runs before this step */
-    const st_program_call *call;
-    double *target;
-} st_turn;
-
-struct st_workspace {
-    const st_program *program;
-    st_kernels *kernels;
-    double *scalars;   /* per slot */
-    bool *varies;      /* per slot, in the current run */
-    double *registers; /* register_count blocks */
-    double *broadcast; /* argument_count blocks, for providers */
-    const double **arguments;
-    st_step *steps;
-    size_t step_count;
-    st_fetch *fetches;
-    size_t fetch_count;
-    st_copy *copies;
-    size_t copy_count;
-    st_turn *turns;
-    size_t turn_count;
-    st_fill *fills;
-    size_t fill_count;
-    uint32_t *scalar_list; /* instructions that are the same for all rows, and may change */
-    size_t scalar_count;
-    uint8_t *levels;       /* per slot, when the inputs have levels */
-    bool *needed;          /* per slot, in the current layout */
-    uint32_t *next_output; /* outputs and checks of a slot, as a list: index + 1, 0 ends */
-    uint32_t *first_output;
-};
 
 static st_kernels *choose_kernels(void)
 {
@@ -109,7 +56,8 @@ static bool is_whole(const st_workspace *workspace)
         workspace->scalars,   workspace->varies,      workspace->registers,    workspace->broadcast,
         workspace->arguments, workspace->steps,       workspace->fetches,      workspace->copies,
         workspace->turns,     workspace->fills,       workspace->scalar_list,  workspace->levels,
-        workspace->needed,    workspace->next_output, workspace->first_output,
+        workspace->needed,    workspace->next_output, workspace->first_output, workspace->places,
+        workspace->last_use,  workspace->free_places,
     };
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         if (parts[i] == NULL) {
@@ -132,7 +80,9 @@ st_workspace *st_workspace_create(const st_program *program)
     workspace->scalars = calloc(program->slot_count + 1, sizeof(double));
     workspace->varies = calloc(program->slot_count + 1, sizeof(bool));
     workspace->registers = allocate_blocks(program->register_count, program->block_rows);
-    workspace->broadcast = allocate_blocks(program->argument_count, program->block_rows);
+    workspace->broadcast = allocate_blocks(
+        program->argument_count,
+        program->block_rows > ST_LAYOUT_MOST_ROWS ? program->block_rows : ST_LAYOUT_MOST_ROWS);
     workspace->arguments = calloc(program->argument_count + 1, sizeof(const double *));
     workspace->steps = calloc(steps + program->check_count + 1, sizeof(st_step));
     workspace->fetches = calloc(program->sheet->input_count + 1, sizeof(st_fetch));
@@ -142,6 +92,9 @@ st_workspace *st_workspace_create(const st_program *program)
     workspace->scalar_list = calloc(program->instruction_count + 1, sizeof(uint32_t));
     workspace->levels = calloc(program->slot_count + 1, sizeof(uint8_t));
     workspace->needed = calloc(program->slot_count + 1, sizeof(bool));
+    workspace->places = calloc(program->slot_count + 1, sizeof(uint32_t));
+    workspace->last_use = calloc(program->slot_count + 1, sizeof(uint32_t));
+    workspace->free_places = calloc(program->slot_count + 1, sizeof(uint32_t));
     workspace->next_output = calloc(outputs + 1, sizeof(uint32_t));
     workspace->first_output = calloc(program->slot_count + 1, sizeof(uint32_t));
     if (!is_whole(workspace)) {
@@ -172,6 +125,9 @@ void st_workspace_destroy(st_workspace *workspace)
     free(workspace->scalar_list);
     free(workspace->levels);
     free(workspace->needed);
+    free(workspace->places);
+    free(workspace->last_use);
+    free(workspace->free_places);
     free(workspace->next_output);
     free(workspace->first_output);
     free(workspace);
@@ -198,32 +154,6 @@ st_status st_program_run_one(const st_program *program, st_workspace *workspace,
 
 /* --- many rows ------------------------------------------------------------------------------- */
 
-/* What a run writes to. */
-typedef struct st_targets {
-    double *const *outputs;
-    double *const *checks;
-    size_t rows;
-    bool without_scalars; /* checks that are the same in all rows are not written */
-    const st_ruling *judges;
-    double *verdicts;  /* NULL: none are wanted */
-    uint32_t *refused; /* see st_paced */
-} st_targets;
-
-static double *target_of(const st_workspace *workspace, const st_targets *targets, size_t output)
-{
-    size_t count = workspace->program->output_count;
-    if (output < count) {
-        return targets->outputs[output];
-    }
-    return targets->checks == NULL ? NULL : targets->checks[output - count];
-}
-
-static double *register_of(const st_workspace *workspace, uint32_t slot)
-{
-    const st_program *program = workspace->program;
-    return workspace->registers + (size_t)program->registers[slot] * program->block_rows;
-}
-
 /* Rows of a column from `first` on. */
 static void read_column(const st_column *column, size_t first, size_t rows, double *target)
 {
@@ -233,58 +163,6 @@ static void read_column(const st_column *column, size_t first, size_t rows, doub
     }
     for (size_t row = 0; row < rows; row++) {
         target[row] = column->values[(first + row) * column->stride];
-    }
-}
-
-static void add_copy(st_workspace *workspace, uint32_t slot, size_t output)
-{
-    workspace->copies[workspace->copy_count++] =
-        (st_copy){.step = workspace->step_count, .output = output};
-    workspace->steps[workspace->step_count++] =
-        (st_step){.op = ST_STEP_COPY, .a = register_of(workspace, slot)};
-}
-
-static void add_judge(st_workspace *workspace, uint32_t slot, const st_ruling *judge)
-{
-    workspace->copies[workspace->copy_count++] =
-        (st_copy){.step = workspace->step_count, .output = ST_VERDICTS};
-    workspace->steps[workspace->step_count++] =
-        (st_step){.op = ST_STEP_JUDGE, .a = register_of(workspace, slot), .judge = judge};
-}
-
-/* What the verdicts learn of a check, from its block or once and for all. */
-static void judge_output(st_workspace *workspace, uint32_t slot, size_t output,
-                         const st_column *column, const st_targets *targets)
-{
-    size_t count = workspace->program->output_count;
-    if (output < count || targets->verdicts == NULL) {
-        return;
-    }
-    if (column == NULL && workspace->varies[slot]) {
-        add_judge(workspace, slot, &targets->judges[output - count]);
-        return;
-    }
-    workspace->fills[workspace->fill_count++] =
-        (st_fill){.output = output, .judged = true, .slot = slot, .column = column};
-}
-
-/* What outputs show of a slot: a column of the inputs, its block as it is computed, or its scalar
- * in all rows. */
-static void write_outputs(st_workspace *workspace, uint32_t slot, const st_column *column,
-                          const st_targets *targets)
-{
-    for (uint32_t next = workspace->first_output[slot]; next != 0;
-         next = workspace->next_output[next - 1]) {
-        judge_output(workspace, slot, next - 1, column, targets);
-        if (target_of(workspace, targets, next - 1) == NULL) {
-            continue;
-        }
-        if (column == NULL && workspace->varies[slot]) {
-            add_copy(workspace, slot, next - 1);
-            continue;
-        }
-        workspace->fills[workspace->fill_count++] =
-            (st_fill){.output = next - 1, .slot = slot, .column = column};
     }
 }
 
@@ -322,7 +200,7 @@ static void fill_outputs(const st_workspace *workspace, const st_targets *target
         if (fill->judged) {
             continue;
         }
-        double *target = target_of(workspace, targets, fill->output);
+        double *target = st_target_of(workspace, targets, fill->output);
         bool check = fill->output >= workspace->program->output_count;
         if (fill->column != NULL) {
             read_column(fill->column, 0, targets->rows, target);
@@ -331,208 +209,6 @@ static void fill_outputs(const st_workspace *workspace, const st_targets *target
         for (size_t row = 0; row < targets->rows && !(check && targets->without_scalars); row++) {
             target[row] = st_output(workspace->scalars[fill->slot]);
         }
-    }
-}
-
-static void read_inputs(st_workspace *workspace, const st_column *inputs, const st_targets *targets)
-{
-    const st_program *program = workspace->program;
-    for (uint32_t slot = 0; slot < program->sheet->input_count; slot++) {
-        workspace->varies[slot] = inputs[slot].stride != 0;
-        if (!workspace->varies[slot]) {
-            workspace->scalars[slot] = inputs[slot].values[0];
-        } else if (program->registers[slot] != ST_NO_REGISTER) {
-            workspace->fetches[workspace->fetch_count++] =
-                (st_fetch){.column = &inputs[slot], .target = register_of(workspace, slot)};
-        }
-        write_outputs(workspace, slot, &inputs[slot], targets);
-    }
-    for (uint32_t slot = st_program_first_constant(program);
-         slot < st_program_first_result(program); slot++) {
-        write_outputs(workspace, slot, NULL, targets);
-    }
-}
-
-static bool operand_varies(const st_workspace *workspace, const st_instruction *instruction)
-{
-    const bool *varies = workspace->varies;
-    if (instruction->op == ST_OP_CALL) {
-        const st_program_call *call = &workspace->program->calls[instruction->a];
-        for (size_t i = 0; i < call->provider->argument_count; i++) {
-            if (varies[call->arguments[i]]) {
-                return true;
-            }
-        }
-        return false;
-    }
-    return varies[instruction->a] || (instruction->op >= ST_OP_ADD && varies[instruction->b]) ||
-           (instruction->op == ST_OP_SELECT && varies[instruction->c]);
-}
-
-/* The same in all rows, and in all runs until the next layout. */
-static bool is_settled(const st_workspace *workspace, uint32_t slot)
-{
-    return !workspace->varies[slot] && workspace->levels[slot] == 0;
-}
-
-/* `and` with what is false, `or` with what is true: no matter what the other operand is. */
-static bool is_decided(const st_workspace *workspace, const st_instruction *instruction)
-{
-    double deciding = instruction->op == ST_OP_OR ? 1.0 : 0.0;
-    const double *scalars = workspace->scalars;
-    if (instruction->op != ST_OP_AND && instruction->op != ST_OP_OR) {
-        return false;
-    }
-    return (is_settled(workspace, instruction->a) && scalars[instruction->a] == deciding) ||
-           (is_settled(workspace, instruction->b) && scalars[instruction->b] == deciding);
-}
-
-/* The branch that a settled condition takes; NULL where it takes none or is not settled. */
-static const uint32_t *branch_of(const st_workspace *workspace, const st_instruction *instruction)
-{
-    if (instruction->op != ST_OP_SELECT || !is_settled(workspace, instruction->c)) {
-        return NULL;
-    }
-    double condition = workspace->scalars[instruction->c];
-    return condition == 1.0 ? &instruction->a : condition == 0.0 ? &instruction->b : NULL;
-}
-
-/* Whether the result differs from row to row. */
-static bool result_varies(const st_workspace *workspace, const st_instruction *instruction)
-{
-    const uint32_t *branch = branch_of(workspace, instruction);
-    if (branch != NULL) {
-        return workspace->varies[*branch];
-    }
-    return !is_decided(workspace, instruction) && operand_varies(workspace, instruction);
-}
-
-/* The value of an instruction whose result is the same in all rows. */
-static void settle(st_workspace *workspace, const st_instruction *instruction)
-{
-    const uint32_t *branch = branch_of(workspace, instruction);
-    double *target = &workspace->scalars[instruction->target];
-    if (branch != NULL) {
-        *target = workspace->scalars[*branch];
-    } else if (is_decided(workspace, instruction)) {
-        *target = instruction->op == ST_OP_OR ? 1.0 : 0.0;
-    } else {
-        st_scalars_run_one(workspace->program, instruction, workspace->scalars);
-    }
-}
-
-static const double *operand(const st_workspace *workspace, uint32_t slot, unsigned bit,
-                             unsigned *scalars)
-{
-    if (workspace->varies[slot]) {
-        return register_of(workspace, slot);
-    }
-    *scalars |= bit;
-    return &workspace->scalars[slot];
-}
-
-static void add_step(st_workspace *workspace, const st_instruction *instruction)
-{
-    double *out = register_of(workspace, instruction->target);
-    if (instruction->op == ST_OP_CALL) {
-        workspace->turns[workspace->turn_count++] =
-            (st_turn){.step = workspace->step_count,
-                      .call = &workspace->program->calls[instruction->a],
-                      .target = out};
-        return;
-    }
-    const uint32_t *branch = branch_of(workspace, instruction);
-    if (branch != NULL) { /* the other branch was not even computed */
-        workspace->steps[workspace->step_count++] =
-            (st_step){.op = ST_STEP_COPY, .a = register_of(workspace, *branch), .out = out};
-        return;
-    }
-    st_step step = {.op = instruction->op, .out = out};
-    step.a = operand(workspace, instruction->a, ST_SCALAR_A, &step.scalars);
-    if (instruction->op >= ST_OP_ADD) {
-        step.b = operand(workspace, instruction->b, ST_SCALAR_B, &step.scalars);
-    }
-    if (instruction->op == ST_OP_SELECT) {
-        step.c = operand(workspace, instruction->c, ST_SCALAR_C, &step.scalars);
-    }
-    workspace->steps[workspace->step_count++] = step;
-}
-
-static void need(st_workspace *workspace, uint32_t slot)
-{
-    workspace->needed[slot] = true;
-}
-
-static void need_operands(st_workspace *workspace, const st_instruction *instruction)
-{
-    const uint32_t *branch = branch_of(workspace, instruction);
-    if (branch != NULL) {
-        need(workspace, *branch);
-        return;
-    }
-    if (instruction->op == ST_OP_CALL) {
-        const st_program_call *call = &workspace->program->calls[instruction->a];
-        for (size_t i = 0; i < call->provider->argument_count; i++) {
-            need(workspace, call->arguments[i]);
-        }
-        return;
-    }
-    need(workspace, instruction->a);
-    if (instruction->op >= ST_OP_ADD) {
-        need(workspace, instruction->b);
-    }
-    if (instruction->op == ST_OP_SELECT) {
-        need(workspace, instruction->c);
-    }
-}
-
-/* Marks what the outputs hang on once the settled conditions have chosen: steps, and scalars that
- * change with the inputs of some level. */
-static void mark_needed(st_workspace *workspace)
-{
-    const st_program *program = workspace->program;
-    for (size_t i = 0; i < program->slot_count; i++) {
-        workspace->needed[i] = workspace->first_output[i] != 0;
-    }
-    for (size_t i = program->instruction_count; i-- > 0;) {
-        const st_instruction *instruction = &program->instructions[i];
-        if (workspace->needed[instruction->target] && !is_settled(workspace, instruction->target)) {
-            need_operands(workspace, instruction);
-        }
-    }
-}
-
-/*
- * Computes what is the same for all rows and lays out the steps for the rest, without those in
- * branches that no row takes.
- */
-static void prepare(st_workspace *workspace, const st_column *inputs, const st_targets *targets)
-{
-    const st_program *program = workspace->program;
-    workspace->step_count = 0;
-    workspace->fetch_count = 0;
-    workspace->copy_count = 0;
-    workspace->turn_count = 0;
-    workspace->fill_count = 0;
-    workspace->scalar_count = 0;
-    read_inputs(workspace, inputs, targets);
-    for (size_t i = 0; i < program->instruction_count; i++) {
-        const st_instruction *instruction = &program->instructions[i];
-        workspace->varies[instruction->target] = result_varies(workspace, instruction);
-        if (!workspace->varies[instruction->target]) {
-            settle(workspace, instruction);
-        }
-    }
-    mark_needed(workspace);
-    for (size_t i = 0; i < program->instruction_count; i++) {
-        const st_instruction *instruction = &program->instructions[i];
-        bool needed = workspace->needed[instruction->target];
-        if (needed && workspace->varies[instruction->target]) {
-            add_step(workspace, instruction);
-        } else if (needed && !is_settled(workspace, instruction->target)) {
-            workspace->scalar_list[workspace->scalar_count++] = (uint32_t)i;
-        }
-        write_outputs(workspace, instruction->target, NULL, targets);
     }
 }
 
@@ -588,9 +264,9 @@ static void run_turn(st_workspace *workspace, const st_turn *turn, size_t rows)
     const st_program_call *call = turn->call;
     for (size_t i = 0; i < call->provider->argument_count; i++) {
         uint32_t slot = call->arguments[i];
-        double *block = workspace->broadcast + i * workspace->program->block_rows;
+        double *block = workspace->broadcast + i * workspace->block_rows;
         if (workspace->varies[slot]) {
-            workspace->arguments[i] = register_of(workspace, slot);
+            workspace->arguments[i] = st_register_of(workspace, slot);
             continue;
         }
         for (size_t row = 0; row < rows; row++) {
@@ -610,8 +286,9 @@ static void run_block(st_workspace *workspace, const st_targets *targets, size_t
     }
     for (size_t i = 0; i < workspace->copy_count; i++) {
         const st_copy *copy = &workspace->copies[i];
-        double *target = copy->output == ST_VERDICTS ? targets->verdicts
-                                                     : target_of(workspace, targets, copy->output);
+        double *target = copy->output == ST_VERDICTS
+                             ? targets->verdicts
+                             : st_target_of(workspace, targets, copy->output);
         workspace->steps[copy->step].out = target + first_row;
     }
     size_t done = 0;
@@ -630,7 +307,7 @@ static void run_block(st_workspace *workspace, const st_targets *targets, size_t
 /* The rows of a run that is laid out. */
 static void run_rows(st_workspace *workspace, const st_targets *targets)
 {
-    size_t block_rows = workspace->program->block_rows;
+    size_t block_rows = workspace->block_rows;
     fill_outputs(workspace, targets);
     if (targets->verdicts != NULL) {
         fill_verdicts(workspace, targets);
@@ -649,7 +326,7 @@ st_status st_program_run(const st_program *program, st_workspace *workspace,
     if (rows == 0) {
         return ST_OK;
     }
-    prepare(workspace, inputs, &targets);
+    st_layout_make(workspace, inputs, &targets);
     (void)program;
     run_rows(workspace, &targets);
     return ST_OK;
@@ -701,7 +378,7 @@ static void renew_scalars(st_workspace *workspace, const st_column *inputs, unsi
     for (size_t i = 0; i < workspace->scalar_count; i++) {
         const st_instruction *instruction = &program->instructions[workspace->scalar_list[i]];
         if (workspace->levels[instruction->target] >= level) {
-            settle(workspace, instruction);
+            st_layout_settle(workspace, instruction);
         }
     }
 }
@@ -719,7 +396,7 @@ void st_paced_run(st_workspace *workspace, const st_paced *run)
         return;
     }
     if (run->level == 0) {
-        prepare(workspace, run->inputs, &targets);
+        st_layout_make(workspace, run->inputs, &targets);
     } else {
         renew_scalars(workspace, run->inputs, run->level);
     }

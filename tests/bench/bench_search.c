@@ -6,6 +6,7 @@
  */
 #include "scalar.h"
 #include "search/search.h"
+#include "search/sweep.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -184,6 +185,38 @@ static bool bench_sweeps(bench *own)
     return scalar_ns / every.row_ns >= 3 && every.allocations == 0 && hoisted.allocations == 0;
 }
 
+/* --- rows as text ----------------------------------------------------------------------------- */
+
+static double time_rows(bench *own, const st_space *space, st_sweep_format format)
+{
+    enum { ROUNDS = 40 };
+    const st_sweep_options options = {.format = format, .all = true};
+    st_space_worker *worker = st_space_worker_create(space);
+    st_buffer text = {0};
+    demand(worker != NULL, "out of memory", own->errors);
+    st_space_run(worker, 0, ST_SPACE_BLOCK);
+    double start = seconds(CLOCK_PROCESS_CPUTIME_ID);
+    for (size_t i = 0; i < ROUNDS; i++) {
+        text.length = 0;
+        st_sweep_write_rows(worker, &options, &text);
+    }
+    double row_ns = 1e9 * (seconds(CLOCK_PROCESS_CPUTIME_ID) - start) / (ST_SPACE_BLOCK * ROUNDS);
+    demand(!text.failed && text.length > 0, "no text", own->errors);
+    st_buffer_free(&text);
+    st_space_worker_destroy(worker);
+    return row_ns;
+}
+
+/* One axis and three cells a row. */
+static void bench_rows(bench *own)
+{
+    static const char *const axis[] = {"cluster.nic_bandwidth=100..400+0.1 Gbit/s"};
+    const st_space *space = make_space(own, axis, COUNT(axis));
+    printf("rows of four numbers as text\n");
+    printf("  CSV, per row               %10.1f ns\n", time_rows(own, space, ST_SWEEP_CSV));
+    printf("  JSON, per row              %10.1f ns\n", time_rows(own, space, ST_SWEEP_JSON));
+}
+
 /* --- search ---------------------------------------------------------------------------------- */
 
 static double time_search(bench *own, int threads, uint64_t *plans)
@@ -232,6 +265,7 @@ int main(void)
     }
     demand(st_paths_create(NULL, 0, &own.paths, own.errors) == ST_OK, "no paths", own.errors);
     bool reached = bench_sweeps(&own);
+    bench_rows(&own);
     reached = bench_search(&own) && reached;
     st_paths_destroy(own.paths);
     st_errors_destroy(own.errors);

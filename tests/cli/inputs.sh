@@ -127,6 +127,24 @@ sheet double >double.yaml <<'END'
   c: {unit: parsec, is: "1", doc: d}
 END
 
+# ---- spaces of searches
+cat >space.yaml <<'END'
+space: two kinds of machine
+gpus: [64, 128]
+set: {batch.global: 768}
+vary:
+  parallel.pp: all
+  batch.micro: 1..4*2
+zip:
+  - cluster.gpu: [a100-sxm-80gb, h100-sxm]
+    cluster.nic_bandwidth: [25 GB/s, 50 GB/s]
+where:
+  - memory <= 72[GiB]
+END
+sed 's/GiB/s/; s/a100-sxm-80gb, //' space.yaml >space-axes.yaml
+sed 's/GiB/s/' space.yaml >space-where.yaml
+printf 'space: x\ngpu: 64\nvary: {batch.micro: {a: 1}}\n' >space-form.yaml
+
 # ---- bad validation sources
 mkdir -p cases/validation/strict cases/validation/name
 cat >cases/validation/strict/cases.yaml <<'END'

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading spaces; see space_file.h. */
+#include "search/space_file.h"
+
+#include "base/yaml_read.h"
+#include "job/files.h"
+#include "job/value.h"
+
+#include <string.h>
+
+typedef struct reader {
+    st_yaml_reader yaml;
+    st_space_file *space;
+    size_t capacities[5];
+} reader;
+
+enum { SETS, VARIES, WHERES, JOINED, PLACES };
+
+/* --- lists that grow ------------------------------------------------------------------------- */
+
+/* Room for one item more; NULL where there is none, which is told. */
+static void *grow(reader *self, int list, void *items, size_t count, size_t size_bytes,
+                  const st_yaml_node *node)
+{
+    st_yaml_reader *yaml = &self->yaml;
+    if (count >= ST_SPACE_FILE_MAX_ITEMS) {
+        st_read_fault(yaml, &(st_error){.status = ST_ERR_LIMIT,
+                                        .place = node->place,
+                                        .message = "the space has too many parts",
+                                        .expected = "at most 1000 of a kind"});
+        return NULL;
+    }
+    void *grown = st_arena_grow(yaml->arena, items, size_bytes, count + 1, &self->capacities[list]);
+    if (grown == NULL) {
+        yaml->status = ST_ERR_MEMORY;
+    }
+    return grown;
+}
+
+/* Takes one option's text up, and where it came from. */
+static bool add_option(reader *self, int list, const char *option, const char *text,
+                       const st_yaml_node *node)
+{
+    st_space_file *space = self->space;
+    const char ***items = list == SETS     ? &space->sets
+                          : list == VARIES ? &space->varies
+                                           : &space->wheres;
+    size_t *count = list == SETS     ? &space->set_count
+                    : list == VARIES ? &space->vary_count
+                                     : &space->where_count;
+    const char **grown = grow(self, list, *items, *count, sizeof *grown, node);
+    st_space_place *places =
+        grow(self, PLACES, space->places, space->place_count, sizeof *places, node);
+    if (grown == NULL || places == NULL) {
+        return false;
+    }
+    *items = grown;
+    space->places = places;
+    if (text == NULL || option == NULL) {
+        self->yaml.status = ST_ERR_MEMORY;
+        return false;
+    }
+    grown[(*count)++] = text;
+    places[space->place_count++] = (st_space_place){
+        .option = option, .place = node->place, .condition = list == WHERES ? node : NULL};
+    return true;
+}
+
+/* --- values ---------------------------------------------------------------------------------- */
+
+static void refuse_item(reader *self, const st_yaml_node *item, const char *message,
+                        const char *expected)
+{
+    st_read_fault(&self->yaml, &(st_error){.status = ST_ERR_VALUE,
+                                           .place = item->place,
+                                           .message = message,
+                                           .found = st_yaml_describe(item, self->yaml.errors),
+                                           .expected = expected});
+}
+
+/* "1,2,4" of a list, or the text of a scalar; NULL where it is neither, which is told. */
+static const char *join_values(reader *self, const st_yaml_node *node)
+{
+    st_buffer text = {0};
+    const char *joined = NULL;
+    if (node->kind == ST_YAML_SCALAR) {
+        return node->text;
+    }
+    if (node->kind == ST_YAML_MAP) {
+        refuse_item(self, node, "a map is no list of values", "a value, a range or a list of them");
+        return NULL;
+    }
+    for (size_t i = 0; i < node->count; i++) {
+        const st_yaml_node *item = node->items[i];
+        if (item->kind != ST_YAML_SCALAR || strchr(item->text, ',') != NULL) {
+            refuse_item(self, item, "an item of the list is no value", "one value");
+            st_buffer_free(&text);
+            return NULL;
+        }
+        st_buffer_text(&text, i > 0 ? "," : "");
+        st_buffer_append(&text, item->text, item->length);
+    }
+    joined = text.failed
+                 ? NULL
+                 : st_arena_copy(self->yaml.arena, text.length > 0 ? text.data : "", text.length);
+    st_buffer_free(&text);
+    if (joined == NULL) {
+        self->yaml.status = ST_ERR_MEMORY;
+    }
+    return joined;
+}
+
+static bool is_key_text(reader *self, const st_yaml_node *map, size_t index)
+{
+    const char *key = map->keys[index];
+    if (key[0] != '\0' && strpbrk(key, "= ") == NULL) {
+        return true;
+    }
+    st_read_fault(
+        &self->yaml,
+        &(st_error){.status = ST_ERR_NAME,
+                    .place = map->key_places[index],
+                    .message = st_errors_text(self->yaml.errors, "'%.60s' is no key of a job", key),
+                    .expected = "a key such as parallel.tp"});
+    return false;
+}
+
+/* A value that its key cannot take is told with its own place. */
+static bool is_value(reader *self, const char *path, const st_yaml_node *node)
+{
+    const st_key *key = st_key_find(path);
+    const st_value_text value = {node->text, node->length, node->quoted, node->place};
+    double number = 0;
+    if (node->kind != ST_YAML_SCALAR) {
+        refuse_item(self, node, "a key that is set has one value", "one value");
+        return false;
+    }
+    st_status status =
+        key != NULL ? st_value_parse(key, &value, &number, self->yaml.errors) : ST_OK;
+    self->yaml.status = self->yaml.status == ST_OK ? status : self->yaml.status;
+    return status == ST_OK;
+}
+
+/* Every key of a map with its values, as options. */
+static void read_assignments(reader *self, const st_yaml_node *map, int list)
+{
+    st_arena *arena = self->yaml.arena;
+    const char *name = list == SETS ? "--set" : "--vary";
+    for (size_t i = 0; i < map->count; i++) {
+        const st_yaml_node *node = map->items[i];
+        if (!is_key_text(self, map, i) || (list == SETS && !is_value(self, map->keys[i], node))) {
+            continue;
+        }
+        const char *values = join_values(self, node);
+        if (values == NULL) {
+            continue;
+        }
+        bool all = list == VARIES && node->kind == ST_YAML_SCALAR && strcmp(values, "all") == 0;
+        const char *text = st_arena_printf(arena, all ? "%s" : "%s=%s", map->keys[i], values);
+        const char *option = text != NULL ? st_arena_printf(arena, "%s %.*s", name,
+                                                            list == SETS ? INT32_MAX : 200, text)
+                                          : NULL;
+        /* An unknown key is at fault itself; its values stand behind it. */
+        st_yaml_node at = *node;
+        at.place = map->key_places[i];
+        (void)add_option(self, list, option, text, &at);
+    }
+}
+
+/* --- groups that advance together ------------------------------------------------------------ */
+
+static void read_group(reader *self, const st_yaml_node *group)
+{
+    st_space_file *space = self->space;
+    if (!st_read_is(&self->yaml, group, ST_YAML_MAP, "what advances together is not a map")) {
+        return;
+    }
+    if (group->count < 2) {
+        refuse_item(self, group, "one key alone has nothing to advance with", "two keys or more");
+        return;
+    }
+    read_assignments(self, group, VARIES);
+    for (size_t i = 1; i < group->count; i++) {
+        st_joined *joined =
+            grow(self, JOINED, space->joined, space->joined_count, sizeof *joined, group->items[i]);
+        if (joined == NULL) {
+            return;
+        }
+        space->joined = joined;
+        joined[space->joined_count++] = (st_joined){group->keys[i], group->keys[0]};
+    }
+}
+
+static void read_conditions(reader *self, const st_yaml_node *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const st_yaml_node *item = list->items[i];
+        if (!st_read_is(&self->yaml, item, ST_YAML_SCALAR, "a condition is not a text")) {
+            continue;
+        }
+        const char *option = st_arena_printf(self->yaml.arena, "--where '%s'", item->text);
+        (void)add_option(self, WHERES, option, item->text, item);
+    }
+}
+
+static void read_gpus(reader *self, const st_yaml_node *node)
+{
+    st_space_file *space = self->space;
+    const char *values = node != NULL ? join_values(self, node) : NULL;
+    if (values == NULL) {
+        return;
+    }
+    st_space_place *places =
+        grow(self, PLACES, space->places, space->place_count, sizeof *places, node);
+    const char *option = st_arena_printf(self->yaml.arena, "--gpus %.200s", values);
+    if (places == NULL || option == NULL) {
+        self->yaml.status = ST_ERR_MEMORY;
+        return;
+    }
+    space->gpus = values;
+    space->places = places;
+    places[space->place_count++] = (st_space_place){.option = option, .place = node->place};
+}
+
+/* --- the whole ------------------------------------------------------------------------------- */
+
+/* What concerns all axes together. */
+static void add_whole(reader *self, const st_yaml_node *root)
+{
+    st_space_file *space = self->space;
+    st_space_place *places =
+        grow(self, PLACES, space->places, space->place_count, sizeof *places, root);
+    if (places != NULL) {
+        space->places = places;
+        places[space->place_count++] = (st_space_place){.option = "--vary", .place = root->place};
+    }
+}
+
+static void read_space(reader *self, const st_yaml_node *root)
+{
+    static const char *const known[] = {"space", "doc", "gpus", "set", "vary", "zip", "where"};
+    st_yaml_reader *yaml = &self->yaml;
+    if (!st_read_is(yaml, root, ST_YAML_MAP, "a space is not a map")) {
+        return;
+    }
+    st_read_keys(yaml, root, "a space", known, sizeof known / sizeof known[0], 1);
+    self->space->title = st_read_text(yaml, root, "space", "");
+    (void)st_read_text(yaml, root, "doc", "");
+    read_gpus(self, st_yaml_get(root, "gpus"));
+    const st_yaml_node *sets = st_read_map(yaml, root, "set");
+    const st_yaml_node *varies = st_read_map(yaml, root, "vary");
+    const st_yaml_node *groups = st_read_list(yaml, root, "zip", ST_SPACE_FILE_MAX_ITEMS);
+    const st_yaml_node *conditions = st_read_list(yaml, root, "where", ST_SPACE_FILE_MAX_ITEMS);
+    if (sets != NULL) {
+        read_assignments(self, sets, SETS);
+    }
+    if (varies != NULL) {
+        read_assignments(self, varies, VARIES);
+    }
+    for (size_t i = 0; groups != NULL && i < groups->count; i++) {
+        read_group(self, groups->items[i]);
+    }
+    if (conditions != NULL) {
+        read_conditions(self, conditions);
+    }
+    add_whole(self, root);
+}
+
+st_status st_space_file_parse(const char *file, const char *text, size_t length, st_arena *arena,
+                              st_space_file *space, st_errors *errors)
+{
+    const st_yaml_node *root = NULL;
+    reader self = {.yaml = {.arena = arena, .errors = errors, .file = file}, .space = space};
+    *space = (st_space_file){.title = ""};
+    st_status status = st_yaml_parse(file, text, length, arena, &root, errors);
+    if (root != NULL) {
+        read_space(&self, root);
+    }
+    if (self.yaml.status == ST_ERR_MEMORY) {
+        (void)st_errors_add(errors,
+                            &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+    }
+    return status == ST_OK ? self.yaml.status : status;
+}
+
+st_status st_space_file_read(const char *path, st_arena *arena, st_space_file *space,
+                             st_errors *errors)
+{
+    st_source source = {0};
+    st_place place = {.file = "--space"};
+    st_status status = st_file_read(path, place, arena, &source, errors);
+    return status == ST_OK
+               ? st_space_file_parse(source.file, source.text, source.length, arena, space, errors)
+               : status;
+}
+
+/* --- requests -------------------------------------------------------------------------------- */
+
+/* The texts of the file, then those of the command line. */
+static bool add_texts(st_arena *arena, const char *const *own, size_t own_count,
+                      const char *const **texts, size_t *count)
+{
+    const char **list = st_arena_alloc(arena, own_count + *count + 1, sizeof *list);
+    if (list == NULL) {
+        return false;
+    }
+    if (own_count > 0) {
+        memcpy(list, own, own_count * sizeof *list);
+    }
+    if (*count > 0) {
+        memcpy(list + own_count, *texts, *count * sizeof *list);
+    }
+    *texts = list;
+    *count += own_count;
+    return true;
+}
+
+st_status st_space_file_add(const st_space_file *space, st_arena *arena, st_search_request *request,
+                            st_errors *errors)
+{
+    st_space_request *inner = &request->space;
+    if (!add_texts(arena, space->sets, space->set_count, &inner->sets, &inner->set_count) ||
+        !add_texts(arena, space->wheres, space->where_count, &inner->wheres, &inner->where_count) ||
+        !add_texts(arena, space->varies, space->vary_count, &request->varies,
+                   &request->vary_count)) {
+        return st_errors_add(errors,
+                             &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+    }
+    request->gpus = request->gpus != NULL ? request->gpus : space->gpus;
+    inner->joined = space->joined;
+    inner->joined_count = space->joined_count;
+    return ST_OK;
+}
+
+/* --- messages -------------------------------------------------------------------------------- */
+
+static const st_space_place *find_place(const st_space_file *space, const char *file)
+{
+    for (size_t i = 0; file != NULL && i < space->place_count; i++) {
+        if (strcmp(space->places[i].option, file) == 0) {
+            return &space->places[i];
+        }
+    }
+    return NULL;
+}
+
+st_status st_space_file_tell(const st_space_file *space, const st_errors *from, st_errors *to)
+{
+    st_status status = ST_OK;
+    for (size_t i = 0; i < st_errors_size(from); i++) {
+        st_error error = *st_errors_at(from, i);
+        const st_space_place *found = find_place(space, error.place.file);
+        if (found != NULL) {
+            size_t column = error.place.column > 0 ? (size_t)error.place.column - 1 : 0;
+            error.place = found->condition != NULL ? st_yaml_place_at(found->condition, column)
+                                                   : found->place;
+        }
+        st_status added = st_errors_add(to, &error);
+        status = status == ST_OK ? added : status;
+    }
+    return status;
+}
