@@ -18,13 +18,11 @@ const char *st_method_name(st_method method)
     return method_names[method];
 }
 
-/* How much less a plan that was not computed may have, at most, of the best one's value; 0: none is
- * better; NaN: that is not known. */
-static double gap_of(const st_search_view *view)
+double st_search_gap(const st_search *search, const st_search_result *result)
 {
-    const st_search_result *result = view->result;
     const st_guided *guided = &result->guided;
-    if (!guided->used || (guided->untried == 0 && !result->interrupted)) {
+    bool sampled = search->rows < search->total;
+    if (!result->interrupted && !sampled && guided->untried == 0) {
         return 0;
     }
     if (!guided->has_floor || result->ranking_count == 0) {
@@ -66,7 +64,7 @@ static void write_rule(size_t rule, const st_rule_result *result, st_buffer *buf
 static void write_promise(const st_search_view *view, st_buffer *buffer)
 {
     const st_guided *guided = &view->result->guided;
-    double gap = gap_of(view);
+    double gap = st_search_gap(view->search, view->result);
     if (gap == 0) {
         st_buffer_text(buffer, "No other plan is better");
     } else if (gap != gap) {
@@ -134,7 +132,7 @@ void st_search_write_json_method(const st_search_view *view, st_json *json)
     st_json_count(json, "told", (size_t)guided->told);
     st_json_count(json, "cut", (size_t)guided->cut);
     st_json_count(json, "untried", (size_t)guided->untried);
-    st_json_value(json, "gap", &ratio, gap_of(view));
+    st_json_value(json, "gap", &ratio, st_search_gap(view->search, view->result));
     st_json_text(json, "bound",
                  !guided->scanned   ? "none"
                  : guided->declared ? "declared"
