@@ -45,12 +45,12 @@ static void write_rule(size_t rule, const st_rule_result *result, st_buffer *buf
     static const char *const states[] = {
         [ST_RULE_IDLE] = "there is nothing to skip",
         [ST_RULE_PROVEN] = "holds for all pairs of plans",
-        [ST_RULE_OPEN] = "declared: providers may contradict it",
+        [ST_RULE_OPEN] = "declared: plugins may contradict it",
         [ST_RULE_BROKEN] = "left out: it does not hold",
     };
     const char *state = states[result->state];
     if (result->state == ST_RULE_OPEN && !result->applied) {
-        state = "left out: it hangs on what providers say";
+        state = "left out: it hangs on what plugins say";
     }
     st_buffer_printf(buffer, "  %10" PRIu64 "  skipped by rule '%s', %s; %s", result->skipped,
                      st_rule_name(rule), st_rule_doc(rule), state);
@@ -73,9 +73,11 @@ static void write_promise(const st_search_view *view, st_buffer *buffer)
     } else {
         st_buffer_printf(buffer, "Another plan may be better by up to %.3g %%", 100 * gap);
     }
+    bool plugins = view->search->space->variants[0].plugin_count > 0;
     st_buffer_printf(buffer, ": %s\n",
                      guided->declared ? "taken from a cell that was declared to be a bound"
-                                      : "proven, as what a provider gives is never negative");
+                     : plugins        ? "proven, as what a plugin gives is never negative"
+                                      : "proven");
 }
 
 void st_search_write_method(const st_search_view *view, st_buffer *buffer)
@@ -86,7 +88,7 @@ void st_search_write_method(const st_search_view *view, st_buffer *buffer)
     }
     st_buffer_text(buffer, "\nHow it was searched\n");
     write_count(guided->computed, "computed", buffer);
-    write_count(guided->told, "not computed: they fail a check whatever providers say", buffer);
+    write_count(guided->told, "not computed: they fail a check whatever plugins say", buffer);
     write_count(guided->cut, "not computed: they cannot be among the best", buffer);
     for (size_t i = 0; i < ST_RULES && view->search->request.guide.pruning != ST_PRUNING_NONE;
          i++) {
