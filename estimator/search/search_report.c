@@ -329,6 +329,11 @@ static void write_runner_up(const st_search_view *view, st_buffer *buffer)
     if (view->result->ranking_count < 2) {
         return;
     }
+    if (view->ranking[view->detail.space->cell_count] == view->ranking[0]) {
+        st_buffer_printf(buffer, "\nThe second plan has the same %s\n",
+                         view->detail.space->cells[0]);
+        return;
+    }
     st_buffer_text(buffer, "\nThe second plan: ");
     write_gap(view, 0, buffer);
     for (size_t i = 0; i < PARTS_NAMED; i++) {
