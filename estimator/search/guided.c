@@ -109,8 +109,8 @@ bool st_guided_skip(st_guided_run *run, uint64_t row)
 
 /* --- batches --------------------------------------------------------------------------------- */
 
-static void read_trial(const st_search *search, const st_space_worker *worker, size_t row,
-                       st_trial *trial)
+void st_guided_read(const st_search *search, const st_space_worker *worker, size_t row,
+                    st_trial *trial)
 {
     size_t count = 0;
     const st_sheet_check *checks = st_sheet_checks(search->space->sheet, &count);
@@ -134,7 +134,7 @@ static void compute_some(st_guided_run *run, size_t first, size_t count)
     worker->all_checks = true;
     st_space_compute(worker, count);
     for (size_t i = 0; i < count; i++) {
-        read_trial(run->search, worker, i, &run->trials[first + i]);
+        st_guided_read(run->search, worker, i, &run->trials[first + i]);
     }
 }
 

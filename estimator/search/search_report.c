@@ -129,7 +129,9 @@ static st_status explain_miss(const st_paths *paths, st_search_view *view)
     st_request request = {.job = space->job,
                           .sheet = space->sheet,
                           .sets = sets,
-                          .set_count = space->set_count + count};
+                          .set_count = space->set_count + count,
+                          .refine = space->refine,
+                          .refine_count = space->refine_count};
     st_status status = st_estimate_load(paths, &request, arena, &estimate, faults);
     if (status == ST_OK) {
         estimate.sheet = search->space->sheet; /* with the conditions */
