@@ -162,6 +162,25 @@ static void test_methods_agree(void **state)
     assert_true(walk.plans[0].goal * (1 - walk.gap) <= every.plans[0].goal);
 }
 
+/* Picked rows may differ in axes that stand still in rows that follow each other. */
+static void test_a_sample_has_the_values_of_its_plans(void **state)
+{
+    fixture *own = *state;
+    const char *varies[] = {"batch.micro=1", "cluster.nic_bandwidth=100..400+100 Gbit/s",
+                            "cluster.price=1..3+0.01 $/h"};
+    st_best_request request = search_request();
+    request.gpus = NULL;
+    request.varies = varies;
+    request.vary_count = 3;
+    request.sample = 300;
+    request.top = 300;
+    st_best best = find(own, &request);
+    assert_int_equal(best.plan_count, 300);
+    assert_true(isnan(best.gap) && best.total == 804);
+    for (size_t i = 0; i < best.plan_count; i++)
+        assert_memory_equal(&best.plans[i].goal, &best.plans[i].values[0], sizeof(double));
+}
+
 static void test_where_nothing_fits_the_nearest_is_told(void **state)
 {
     fixture *own = *state;
@@ -235,6 +254,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_rows_are_read_in_pieces, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_faults_of_a_grid_come_together, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_methods_agree, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_sample_has_the_values_of_its_plans, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_where_nothing_fits_the_nearest_is_told, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_a_search_can_be_stopped, set_up, tear_down),
