@@ -62,6 +62,7 @@ st_status st_guide_check(const st_search *search, st_errors *errors)
     if (every && search->rows > st_guide_most_rows) {
         return st_errors_add(
             errors, &(st_error){.status = ST_ERR_LIMIT,
+                                .place = {.file = "--vary"},
                                 .message = st_errors_text(errors, "there are %llu plans",
                                                           (unsigned long long)search->rows),
                                 .expected = "at most 16777216 for --method bound and --prune"});
