@@ -202,7 +202,7 @@ static st_search_result find(const world *w, st_guide guide, int threads)
     st_search_result result;
     st_search_watch watch = {.progress = NULL};
     if (st_search_create(w->own->paths, &request, w->own->arena, &search, w->own->errors) != ST_OK)
-        fail_msg("@", said(w->own));
+        fail_msg("%s", said(w->own));
     if (w->slow != NULL) {
         const st_provider *providers[] = {&w->slow->provider};
         st_space *space = search->space;
@@ -216,7 +216,7 @@ static st_search_result find(const world *w, st_guide guide, int threads)
         space->variants[0].plugin_count = 1;
     }
     if (st_search_run(search, &st_ranks_alone, &watch, &result, w->own->errors) != ST_OK)
-        fail_msg("@", said(w->own));
+        fail_msg("%s", said(w->own));
     const st_guided *guided = &result.guided;
     uint64_t settled = guided->computed + guided->told + guided->cut + guided->untried;
     for (size_t i = 0; i < ST_RULES; i++)

@@ -46,7 +46,7 @@ static void quotients_know_where_zero_is(void **state)
     expect(ST_OP_DIVIDE, range(3, 12), range(-4, 2), -HUGE_VAL, HUGE_VAL);
     expect(ST_OP_DIVIDE, range(3, 12), range(1.5, HUGE_VAL), 0, 8);
     expect(ST_OP_DIVIDE, range(0, HUGE_VAL), range(0.5, HUGE_VAL), 0, HUGE_VAL);
-    expect(ST_OP_DIVIDE, range(3, 12), range(0, 0), NAN, NAN);
+    expect(ST_OP_DIVIDE, range(3, 12), range(0, 0), (double)NAN, (double)NAN);
 }
 
 static void what_keeps_order_takes_end_to_end(void **state)
@@ -58,8 +58,8 @@ static void what_keeps_order_takes_end_to_end(void **state)
     expect(ST_OP_CEIL, range(-1.5, HUGE_VAL), none, -1, HUGE_VAL);
     expect(ST_OP_ROUND, range(-1.5, 2.25), none, -2, 2);
     expect(ST_OP_SQRT, range(-3, 6.25), none, 0, 2.5);
-    expect(ST_OP_SQRT, range(-3, -2), none, NAN, NAN);
-    expect(ST_OP_LOG, range(-3, -2), none, NAN, NAN);
+    expect(ST_OP_SQRT, range(-3, -2), none, (double)NAN, (double)NAN);
+    expect(ST_OP_LOG, range(-3, -2), none, (double)NAN, (double)NAN);
     expect(ST_OP_EXP, range(-HUGE_VAL, HUGE_VAL), none, 0, HUGE_VAL);
 }
 
@@ -91,10 +91,10 @@ static void comparisons_say_what_is_certain(void **state)
     expect(ST_OP_NOT, truth, none, 0, 1);
     expect(ST_OP_AND, truth, range(0, 0), 0, 0);
     expect(ST_OP_AND, none, truth, 0, 0);
-    expect(ST_OP_AND, none, range(1, 1), NAN, NAN);
+    expect(ST_OP_AND, none, range(1, 1), (double)NAN, (double)NAN);
     expect(ST_OP_OR, truth, range(1, 1), 1, 1);
     expect(ST_OP_OR, truth, range(0, 0), 0, 1);
-    expect(ST_OP_OR, none, range(0, 0), NAN, NAN);
+    expect(ST_OP_OR, none, range(0, 0), (double)NAN, (double)NAN);
 }
 
 static void choices_span_what_may_be_chosen(void **state)
