@@ -272,7 +272,8 @@ const cli_verb cli_verb_search = {
         "Enumerates the ways to divide the job over the GPUs (tensor, pipeline, data, context and "
         "expert ranks, chunks per stage, micro-batch, recomputation, sequence parallelism, "
         "ZeRO), keeps those that pass the checks of the sheet and every --where, and ranks them. "
-        "The search is exhaustive; what cannot divide is not enumerated. Where nothing passes, "
+        "The search is exhaustive unless --method says otherwise; what cannot divide is not "
+        "enumerated. Where nothing passes, "
         "the nearest plan is shown with what it lacks, and the exit status is 3.",
     .examples = examples,
     .options = options,

@@ -9,21 +9,7 @@
 #ifndef STEPTIME_SEARCH_GUIDE_H
 #define STEPTIME_SEARCH_GUIDE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-typedef enum st_method {
-    ST_METHOD_EXHAUSTIVE,
-    ST_METHOD_BOUND, /* the least bound first, until none is below what was found */
-    ST_METHOD_CMAES
-} st_method;
-
-typedef enum st_pruning {
-    ST_PRUNING_NONE,
-    ST_PRUNING_PROVEN,  /* by rules that hold for every pair of plans, whatever providers say */
-    ST_PRUNING_DECLARED /* and by those that nothing contradicts */
-} st_pruning;
+#include "steptime/search.h"
 
 enum { ST_RULES = 4, ST_GUIDE_TRIALS = 2000 };
 

@@ -62,6 +62,7 @@ st_status st_guide_check(const st_search *search, st_errors *errors)
     if (every && search->rows > st_guide_most_rows) {
         return st_errors_add(
             errors, &(st_error){.status = ST_ERR_LIMIT,
+                                .place = {.file = "--vary"},
                                 .message = st_errors_text(errors, "there are %llu plans",
                                                           (unsigned long long)search->rows),
                                 .expected = "at most 16777216 for --method bound and --prune"});
@@ -109,8 +110,8 @@ bool st_guided_skip(st_guided_run *run, uint64_t row)
 
 /* --- batches --------------------------------------------------------------------------------- */
 
-static void read_trial(const st_search *search, const st_space_worker *worker, size_t row,
-                       st_trial *trial)
+void st_guided_read(const st_search *search, const st_space_worker *worker, size_t row,
+                    st_trial *trial)
 {
     size_t count = 0;
     const st_sheet_check *checks = st_sheet_checks(search->space->sheet, &count);
@@ -134,7 +135,7 @@ static void compute_some(st_guided_run *run, size_t first, size_t count)
     worker->all_checks = true;
     st_space_compute(worker, count);
     for (size_t i = 0; i < count; i++) {
-        read_trial(run->search, worker, i, &run->trials[first + i]);
+        st_guided_read(run->search, worker, i, &run->trials[first + i]);
     }
 }
 

@@ -44,6 +44,9 @@ st_status st_guided_scan(st_guided_run *run) ST_NODISCARD;
 /* guided_cmaes.c */
 st_status st_guided_cmaes(st_guided_run *run) ST_NODISCARD;
 
+/* What a worker says of a row that it has computed, with all checks. */
+void st_guided_read(const st_search *search, const st_space_worker *worker, size_t row,
+                    st_trial *trial);
 /* Adds a row to the batch; computes the batch when it is full. */
 st_status st_guided_try(st_guided_run *run, uint64_t row) ST_NODISCARD;
 /* Computes what is in the batch; the trials stay until the next one is added. */

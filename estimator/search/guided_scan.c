@@ -133,6 +133,49 @@ static void scan_row(scanner *self, st_ledger *ledger, const st_space_worker *wo
     ledger->high[at] = self->outputs[0].high;
 }
 
+/* A row of a block that was computed: where no plugin takes part everything is known. */
+static void note_row(scanner *self, st_ledger *ledger, const st_trial *trial)
+{
+    if (trial->reason != ST_REASON_NONE) {
+        ledger->states[trial->row] = ST_VERDICT_FAILS;
+        self->found.reasons[trial->reason]++;
+        self->told++;
+        st_guided_near(&self->found, trial->row, trial->faults, trial->near);
+        return;
+    }
+    ledger->states[trial->row] = ST_VERDICT_PASSES;
+    ledger->low[trial->row] = trial->goal;
+    ledger->high[trial->row] = trial->goal;
+}
+
+static bool has_plugins(const st_space *space)
+{
+    for (size_t i = 0; i < space->variant_count; i++) {
+        if (space->variants[i].plugin_count > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void scan_block(scanner *self, st_ledger *ledger, uint64_t first, size_t rows)
+{
+    st_space_worker *worker = st_hunter_fill(self->hunter, NULL, first, rows);
+    if (has_plugins(self->search->space)) {
+        for (size_t row = 0; row < rows; row++) {
+            scan_row(self, ledger, worker, first, row);
+        }
+        return;
+    }
+    worker->all_checks = true;
+    st_space_compute(worker, rows);
+    for (size_t row = 0; row < rows; row++) {
+        st_trial trial = {.row = first + row};
+        st_guided_read(self->search, worker, row, &trial);
+        note_row(self, ledger, &trial);
+    }
+}
+
 static void scan_blocks(st_guided_run *run, scanner *scanners)
 {
     const st_search *search = run->search;
@@ -149,10 +192,7 @@ static void scan_blocks(st_guided_run *run, scanner *scanners)
         uint64_t first = (uint64_t)block * ST_SPACE_BLOCK;
         uint64_t left = search->rows - first;
         size_t rows = left < ST_SPACE_BLOCK ? (size_t)left : ST_SPACE_BLOCK;
-        const st_space_worker *worker = st_hunter_fill(one->hunter, NULL, first, rows);
-        for (size_t row = 0; row < rows; row++) {
-            scan_row(one, &run->ledger, worker, first, row);
-        }
+        scan_block(one, &run->ledger, first, rows);
         if (run->watch->interrupted != NULL && *run->watch->interrupted != 0) {
             atomic_store(&stop, true);
         }
@@ -186,7 +226,7 @@ st_status st_guided_scan(st_guided_run *run)
     if (status == ST_OK) {
         scan_blocks(run, scanners);
         run->result->guided.scanned = true;
-        run->result->guided.declared = run->search->floor > 0;
+        run->result->guided.declared = run->search->floor > 0 && has_plugins(run->search->space);
     }
     for (int i = 0; i < made; i++) {
         if (status == ST_OK) {

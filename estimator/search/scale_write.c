@@ -169,6 +169,25 @@ void st_scale_write_csv(const st_scale *scale, st_buffer *buffer)
     }
 }
 
+/* What was found of a row, in base units. */
+static void write_json_values(const st_scale *scale, const st_scale_row *row, st_json *json)
+{
+    st_json_number(json, "seconds", row->time);
+    st_json_number(json, "efficiency", row->efficiency);
+    if (scale->types[ST_SCALE_EXPOSED] != NULL) {
+        st_json_number(json, "exposed_share", exposed_share(row));
+    }
+    if (scale->types[ST_SCALE_MFU] != NULL) {
+        st_json_number(json, "mfu_share", row->values[ST_SCALE_MFU]);
+    }
+    if (scale->types[ST_SCALE_MEMORY] != NULL) {
+        st_json_number(json, "memory_bytes", row->values[ST_SCALE_MEMORY]);
+    }
+    if (has_cost(scale)) {
+        st_json_number(json, "dollars_per_million_tokens", cost_of(row));
+    }
+}
+
 void st_scale_write_json(const st_scale *scale, st_buffer *buffer)
 {
     st_json json = {.buffer = buffer};
@@ -186,14 +205,7 @@ void st_scale_write_json(const st_scale *scale, st_buffer *buffer)
         st_json_number(&json, "gpus", row->gpus);
         st_json_number(&json, "batch", row->batch);
         if (row->found) {
-            st_json_number(&json, "seconds", row->time);
-            st_json_number(&json, "efficiency", row->efficiency);
-        }
-        if (row->found && scale->types[ST_SCALE_EXPOSED] != NULL) {
-            st_json_number(&json, "exposed_share", exposed_share(row));
-        }
-        if (row->found && has_cost(scale)) {
-            st_json_number(&json, "dollars_per_million_tokens", cost_of(row));
+            write_json_values(scale, row, &json);
         }
         st_json_text(&json, "plan", row->found ? row->plan : NULL);
         st_json_text(&json, "lacks", row->found ? NULL : row->miss);

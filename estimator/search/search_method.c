@@ -18,13 +18,11 @@ const char *st_method_name(st_method method)
     return method_names[method];
 }
 
-/* How much less a plan that was not computed may have, at most, of the best one's value; 0: none is
- * better; NaN: that is not known. */
-static double gap_of(const st_search_view *view)
+double st_search_gap(const st_search *search, const st_search_result *result)
 {
-    const st_search_result *result = view->result;
     const st_guided *guided = &result->guided;
-    if (!guided->used || (guided->untried == 0 && !result->interrupted)) {
+    bool sampled = search->rows < search->total;
+    if (!result->interrupted && !sampled && guided->untried == 0) {
         return 0;
     }
     if (!guided->has_floor || result->ranking_count == 0) {
@@ -47,12 +45,12 @@ static void write_rule(size_t rule, const st_rule_result *result, st_buffer *buf
     static const char *const states[] = {
         [ST_RULE_IDLE] = "there is nothing to skip",
         [ST_RULE_PROVEN] = "holds for all pairs of plans",
-        [ST_RULE_OPEN] = "declared: providers may contradict it",
+        [ST_RULE_OPEN] = "declared: plugins may contradict it",
         [ST_RULE_BROKEN] = "left out: it does not hold",
     };
     const char *state = states[result->state];
     if (result->state == ST_RULE_OPEN && !result->applied) {
-        state = "left out: it hangs on what providers say";
+        state = "left out: it hangs on what plugins say";
     }
     st_buffer_printf(buffer, "  %10" PRIu64 "  skipped by rule '%s', %s; %s", result->skipped,
                      st_rule_name(rule), st_rule_doc(rule), state);
@@ -66,7 +64,7 @@ static void write_rule(size_t rule, const st_rule_result *result, st_buffer *buf
 static void write_promise(const st_search_view *view, st_buffer *buffer)
 {
     const st_guided *guided = &view->result->guided;
-    double gap = gap_of(view);
+    double gap = st_search_gap(view->search, view->result);
     if (gap == 0) {
         st_buffer_text(buffer, "No other plan is better");
     } else if (gap != gap) {
@@ -75,9 +73,11 @@ static void write_promise(const st_search_view *view, st_buffer *buffer)
     } else {
         st_buffer_printf(buffer, "Another plan may be better by up to %.3g %%", 100 * gap);
     }
+    bool plugins = view->search->space->variants[0].plugin_count > 0;
     st_buffer_printf(buffer, ": %s\n",
                      guided->declared ? "taken from a cell that was declared to be a bound"
-                                      : "proven, as what a provider gives is never negative");
+                     : plugins        ? "proven, as what a plugin gives is never negative"
+                                      : "proven");
 }
 
 void st_search_write_method(const st_search_view *view, st_buffer *buffer)
@@ -88,7 +88,7 @@ void st_search_write_method(const st_search_view *view, st_buffer *buffer)
     }
     st_buffer_text(buffer, "\nHow it was searched\n");
     write_count(guided->computed, "computed", buffer);
-    write_count(guided->told, "not computed: they fail a check whatever providers say", buffer);
+    write_count(guided->told, "not computed: they fail a check whatever plugins say", buffer);
     write_count(guided->cut, "not computed: they cannot be among the best", buffer);
     for (size_t i = 0; i < ST_RULES && view->search->request.guide.pruning != ST_PRUNING_NONE;
          i++) {
@@ -134,7 +134,7 @@ void st_search_write_json_method(const st_search_view *view, st_json *json)
     st_json_count(json, "told", (size_t)guided->told);
     st_json_count(json, "cut", (size_t)guided->cut);
     st_json_count(json, "untried", (size_t)guided->untried);
-    st_json_value(json, "gap", &ratio, gap_of(view));
+    st_json_value(json, "gap", &ratio, st_search_gap(view->search, view->result));
     st_json_text(json, "bound",
                  !guided->scanned   ? "none"
                  : guided->declared ? "declared"

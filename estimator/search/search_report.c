@@ -129,7 +129,9 @@ static st_status explain_miss(const st_paths *paths, st_search_view *view)
     st_request request = {.job = space->job,
                           .sheet = space->sheet,
                           .sets = sets,
-                          .set_count = space->set_count + count};
+                          .set_count = space->set_count + count,
+                          .refine = space->refine,
+                          .refine_count = space->refine_count};
     st_status status = st_estimate_load(paths, &request, arena, &estimate, faults);
     if (status == ST_OK) {
         estimate.sheet = search->space->sheet; /* with the conditions */
@@ -328,6 +330,11 @@ static void write_runner_up(const st_search_view *view, st_buffer *buffer)
     enum { PARTS_NAMED = 5 };
     bool named[ST_SEARCH_MAX_PARTS] = {false};
     if (view->result->ranking_count < 2) {
+        return;
+    }
+    if (view->ranking[view->detail.space->cell_count] == view->ranking[0]) {
+        st_buffer_printf(buffer, "\nThe second plan has the same %s\n",
+                         view->detail.space->cells[0]);
         return;
     }
     st_buffer_text(buffer, "\nThe second plan: ");

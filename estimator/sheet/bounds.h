@@ -49,7 +49,4 @@ double st_bounds_least(st_bounds *bounds, size_t output);
 bool st_bounds_output_is_open(const st_bounds *bounds, size_t output);
 bool st_bounds_check_is_open(const st_bounds *bounds, size_t check);
 
-/* The range of one operation on ranges: `c` is the condition of a selection. */
-st_range st_range_apply(int op, st_range a, st_range b, st_range c);
-
 #endif

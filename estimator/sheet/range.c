@@ -189,9 +189,8 @@ static bool is_unary(st_op op)
     return op >= ST_OP_NEGATE && op <= ST_OP_EXP;
 }
 
-st_range st_range_apply(int operation, st_range a, st_range b, st_range c)
+st_range st_range_apply(st_op op, st_range a, st_range b, st_range c)
 {
-    st_op op = (st_op)operation;
     switch (op) {
     case ST_OP_SELECT:
         return choose(a, b, c);

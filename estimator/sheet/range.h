@@ -27,4 +27,7 @@ static inline st_range st_range_point(double value)
     return (st_range){own, own};
 }
 
+/* The range of one operation on ranges: `c` is the condition of a selection. */
+st_range st_range_apply(st_op op, st_range a, st_range b, st_range c);
+
 #endif

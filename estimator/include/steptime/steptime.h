@@ -19,6 +19,7 @@
 #include "steptime/profile.h"
 #include "steptime/graph.h"
 #include "steptime/schedule.h"
+#include "steptime/search.h"
 #include "steptime/trace.h"
 
 #endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Many estimates at once: grids, where keys of a job take one value after the other, and searches
+ * for the best plan of a job.
+ *
+ * A row has the very bits of the single estimate with the same values. All texts and lists that are
+ * handed out live in the arena that was given; numbers are in base units (byte, flop, second,
+ * joule, dollar), and st_type_format shows them in a cell's own unit.
+ */
+#ifndef STEPTIME_SEARCH_H
+#define STEPTIME_SEARCH_H
+
+#include "steptime/paths.h"
+#include "steptime/sheet.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The job of a grid or a search. Texts are those of the command line; lists may be empty. */
+typedef struct st_question {
+    const char *job;         /* a name on the search path or a file */
+    const char *sheet;       /* in place of the job's own; NULL: its own */
+    const char *const *sets; /* "KEY=VALUE", as --set takes it */
+    size_t set_count;
+    const char *const
+        *refine; /* plugins in place of the job's own, "none" for none; NULL: its own */
+    size_t refine_count;
+    const char *const *conditions; /* that a row must meet, in the language of sheets */
+    size_t condition_count;
+    const char *const *cells; /* to be computed; none: those that one asks for first */
+    size_t cell_count;
+} st_question;
+
+/* --- grids ----------------------------------------------------------------------------------- */
+
+typedef struct st_grid st_grid;
+
+typedef struct st_grid_request {
+    st_question question;
+    const char *const *axes; /* "KEY=VALUES", as --over takes it: at most 32 */
+    size_t axis_count;
+    bool zip;        /* all axes advance together; else every combination, the last axis fastest */
+    uint64_t sample; /* rows drawn evenly from all; 0: every row */
+    uint64_t seed;
+} st_grid_request;
+
+/*
+ * Loads everything and checks axes, conditions and cells; all faults are reported at once. The grid
+ * lives in `arena`, and `paths` must outlive it. ST_ERR_LIMIT: more than 10^9 rows without a
+ * sample.
+ */
+ST_API st_status st_grid_open(const st_paths *paths, const st_grid_request *request,
+                              st_arena *arena, const st_grid **grid,
+                              st_errors *errors) ST_NODISCARD;
+
+ST_API uint64_t st_grid_row_count(const st_grid *grid);
+ST_API size_t st_grid_cell_count(const st_grid *grid);
+ST_API const char *st_grid_cell_name(const st_grid *grid, size_t cell);
+ST_API const st_type *st_grid_cell_type(const st_grid *grid, size_t cell);
+ST_API size_t st_grid_axis_count(const st_grid *grid);
+ST_API const char *st_grid_axis_key(const st_grid *grid, size_t axis); /* "parallel.tp" */
+/* An axis' value in a row as it is shown, at most `size` bytes with the end; returns `text`. */
+ST_API const char *st_grid_axis_text(const st_grid *grid, size_t axis, uint64_t row, char *text,
+                                     size_t size);
+
+/* Why a row is no result: 0 it is one; else below st_grid_reason_count. */
+ST_API size_t st_grid_reason_count(const st_grid *grid);
+/* The formula of the check that fails, or a few words; of 0 "". */
+ST_API const char *st_grid_reason_text(const st_grid *grid, size_t reason);
+
+/* Scratch memory of one thread; the grid must outlive it. NULL when out of memory. */
+typedef struct st_grid_reader st_grid_reader;
+ST_API st_grid_reader *st_grid_reader_create(const st_grid *grid);
+ST_API void st_grid_reader_destroy(st_grid_reader *reader); /* NULL is fine */
+
+/*
+ * Computes rows first to first + rows - 1, any number of them: values[cell][i] is a cell's value in
+ * row first + i, and reasons[i] why it is none (then its values may not be finite). ST_ERR_USAGE:
+ * there are no such rows. Allocates nothing.
+ */
+ST_API st_status st_grid_read(st_grid_reader *reader, uint64_t first, size_t rows,
+                              double *const *values, uint32_t *reasons) ST_NODISCARD;
+
+/* --- searches -------------------------------------------------------------------------------- */
+
+typedef enum st_method {
+    ST_METHOD_EXHAUSTIVE, /* every plan */
+    ST_METHOD_BOUND,      /* the least bound first, until none is below what was found */
+    ST_METHOD_CMAES       /* a walk that ends early */
+} st_method;
+
+typedef enum st_pruning {
+    ST_PRUNING_NONE,
+    ST_PRUNING_PROVEN,  /* skip what rules tell that hold for every pair of plans */
+    ST_PRUNING_DECLARED /* and those that nothing contradicts */
+} st_pruning;
+
+typedef struct st_best_request {
+    st_question question;
+    const char *gpus;          /* "512", "8..64*2"; NULL: as many as the job's plan takes */
+    const char *const *varies; /* "KEY" or "KEY=VALUES"; none: every key of a plan not in sets */
+    size_t vary_count;
+    const char *minimise; /* a cell; NULL: the step time */
+    size_t top;           /* plans to be ranked, 1 to 1000 */
+    uint64_t sample;      /* plans drawn evenly from all; 0: every plan */
+    uint64_t seed;        /* of the sample, or of the walk */
+    st_method method;
+    st_pruning pruning;
+    const char *bound; /* a cell that the caller declares to be at most the one that is minimised */
+    uint64_t trials;   /* plans that a walk computes at most; 0: 2000 */
+    int threads;       /* 0: as many as the machine has cores; the result is the same */
+    /* Called now and then by one thread; false ends the search early. NULL: nobody looks. */
+    bool (*progress)(void *context, uint64_t done, uint64_t plans);
+    void *context;
+} st_best_request;
+
+typedef struct st_best_plan {
+    const char *const *sets; /* "KEY=VALUE": all that the search may vary */
+    size_t set_count;
+    double goal;          /* of the cell that was minimised */
+    const double *values; /* of the cells that the question names, in their order */
+} st_best_plan;
+
+typedef struct st_best_reason {
+    const char *text;
+    uint64_t plans;
+} st_best_reason;
+
+typedef struct st_best {
+    const char *goal; /* the cell that was minimised */
+    const st_type *goal_type;
+    const st_best_plan *plans; /* the best first */
+    size_t plan_count;
+    uint64_t total;    /* plans that there are */
+    uint64_t computed; /* of which so many were computed */
+    uint64_t passed;   /* and so many of these passed all checks */
+    bool interrupted;
+    /*
+     * How much less than the best one's value a plan may have that was not computed, over that
+     * value: 0 where none is better, NaN where that is not known.
+     */
+    double gap;
+    const st_best_reason *reasons; /* why plans were rejected */
+    size_t reason_count;
+    const st_best_plan *nearest; /* where none passed: the one that fails least; else NULL */
+} st_best;
+
+/* Everything that is found lives in `arena`. A search that finds no plan is no error. */
+ST_API st_status st_best_find(const st_paths *paths, const st_best_request *request,
+                              st_arena *arena, st_best *best, st_errors *errors) ST_NODISCARD;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

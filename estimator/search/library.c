@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Grids and searches for other programs; see steptime/search.h. */
+#include "steptime/search.h"
+
+#include "job/loader.h"
+#include "search/search.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct st_grid {
+    st_space *space;
+};
+
+struct st_grid_reader {
+    const st_grid *grid;
+    st_space_worker *worker;
+};
+
+static st_status out_of_memory(st_errors *errors)
+{
+    return st_errors_add(errors, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+}
+
+static st_space_request space_of(const st_question *question)
+{
+    return (st_space_request){.job = question->job,
+                              .sheet = question->sheet,
+                              .sets = question->sets,
+                              .set_count = question->set_count,
+                              .refine = question->refine,
+                              .refine_count = question->refine_count,
+                              .wheres = question->conditions,
+                              .where_count = question->condition_count,
+                              .cells = question->cells,
+                              .cell_count = question->cell_count};
+}
+
+/* --- grids ----------------------------------------------------------------------------------- */
+
+st_status st_grid_open(const st_paths *paths, const st_grid_request *request, st_arena *arena,
+                       const st_grid **grid, st_errors *errors)
+{
+    st_grid *made = st_arena_alloc(arena, 1, sizeof *made);
+    if (made == NULL) {
+        return out_of_memory(errors);
+    }
+    st_space_request space = space_of(&request->question);
+    space.option = "--over";
+    space.overs = request->axes;
+    space.over_count = request->axis_count;
+    space.zip = request->zip;
+    space.sample = request->sample;
+    space.seed = request->seed;
+    st_status status = st_space_create(paths, &space, arena, &made->space, errors);
+    if (status == ST_OK) {
+        *grid = made;
+    }
+    return status;
+}
+
+uint64_t st_grid_row_count(const st_grid *grid)
+{
+    return grid->space->rows;
+}
+
+size_t st_grid_cell_count(const st_grid *grid)
+{
+    return grid->space->cell_count;
+}
+
+const char *st_grid_cell_name(const st_grid *grid, size_t cell)
+{
+    return grid->space->cells[cell];
+}
+
+const st_type *st_grid_cell_type(const st_grid *grid, size_t cell)
+{
+    return grid->space->types[cell];
+}
+
+size_t st_grid_axis_count(const st_grid *grid)
+{
+    return grid->space->axis_count;
+}
+
+const char *st_grid_axis_key(const st_grid *grid, size_t axis)
+{
+    return grid->space->axes[axis].axis.path;
+}
+
+const char *st_grid_axis_text(const st_grid *grid, size_t axis, uint64_t row, char *text,
+                              size_t size)
+{
+    uint64_t pick = st_space_pick(grid->space, row);
+    return st_space_value_text(grid->space, axis, st_space_digit(grid->space, axis, pick), text,
+                               size);
+}
+
+size_t st_grid_reason_count(const st_grid *grid)
+{
+    return st_reason_count(grid->space);
+}
+
+const char *st_grid_reason_text(const st_grid *grid, size_t reason)
+{
+    return reason == ST_REASON_NONE ? "" : st_reason_text(grid->space, reason);
+}
+
+st_grid_reader *st_grid_reader_create(const st_grid *grid)
+{
+    st_grid_reader *made = malloc(sizeof *made);
+    if (made == NULL) {
+        return NULL;
+    }
+    *made = (st_grid_reader){.grid = grid, .worker = st_space_worker_create(grid->space)};
+    if (made->worker == NULL) {
+        free(made);
+        return NULL;
+    }
+    return made;
+}
+
+void st_grid_reader_destroy(st_grid_reader *reader)
+{
+    if (reader != NULL) {
+        st_space_worker_destroy(reader->worker);
+        free(reader);
+    }
+}
+
+st_status st_grid_read(st_grid_reader *reader, uint64_t first, size_t rows, double *const *values,
+                       uint32_t *reasons)
+{
+    const st_space *space = reader->grid->space;
+    const st_space_worker *worker = reader->worker;
+    if (first > space->rows || rows > space->rows - first) {
+        return ST_ERR_USAGE;
+    }
+    for (size_t done = 0; done < rows;) {
+        size_t count = rows - done < ST_SPACE_BLOCK ? rows - done : ST_SPACE_BLOCK;
+        st_space_run(reader->worker, first + done, count);
+        for (size_t i = 0; i < space->cell_count; i++) {
+            memcpy(values[i] + done, worker->outputs[i], count * sizeof(double));
+        }
+        memcpy(reasons + done, worker->reasons, count * sizeof *reasons);
+        done += count;
+    }
+    return ST_OK;
+}
+
+/* --- searches -------------------------------------------------------------------------------- */
+
+typedef struct finding {
+    const st_paths *paths;
+    const st_best_request *request;
+    st_arena *arena;
+    st_errors *errors;
+    st_search *search;
+    st_search detail; /* the same with the cells of the question */
+    st_search_result result;
+    double goals[8]; /* the cells of the search itself */
+    volatile sig_atomic_t stopped;
+} finding;
+
+static void watch_progress(void *context, uint64_t done, uint64_t rows)
+{
+    finding *self = context;
+    if (self->request->progress != NULL &&
+        !self->request->progress(self->request->context, done, rows)) {
+        self->stopped = 1;
+    }
+}
+
+static st_status check_request(const st_best_request *request, st_errors *errors)
+{
+    if (request->top >= 1 && request->top <= ST_SEARCH_MAX_TOP) {
+        return ST_OK;
+    }
+    return st_errors_add(errors, &(st_error){.status = ST_ERR_USAGE,
+                                             .message = "that many plans cannot be ranked",
+                                             .expected = "1 to 1000"});
+}
+
+static st_status make_search(finding *self)
+{
+    const st_best_request *request = self->request;
+    st_search_request wanted = {.space = space_of(&request->question),
+                                .gpus = request->gpus,
+                                .varies = request->varies,
+                                .vary_count = request->vary_count,
+                                .minimise = request->minimise,
+                                .top = request->top,
+                                .threads = request->threads,
+                                .guide = {.method = request->method,
+                                          .pruning = request->pruning,
+                                          .floor = request->bound,
+                                          .trials = request->trials}};
+    wanted.space.sample = request->sample;
+    wanted.space.seed = request->seed;
+    return st_search_create(self->paths, &wanted, self->arena, &self->search, self->errors);
+}
+
+/* The same space once more, with the cells of the question. */
+static st_status make_detail(finding *self)
+{
+    st_space_request space = self->search->request.space;
+    st_errors *quiet = st_errors_create(); /* its warnings were told before */
+    self->detail = *self->search;
+    space.sample = 0;
+    space.cells = self->request->question.cells;
+    space.cell_count = self->request->question.cell_count;
+    if (quiet == NULL) {
+        return out_of_memory(self->errors);
+    }
+    st_status status =
+        st_space_create(self->paths, &space, self->arena, &self->detail.space, quiet);
+    if (status != ST_OK) {
+        (void)!st_errors_move(self->errors, quiet, (st_place){.file = ""});
+    }
+    st_errors_destroy(quiet);
+    return status;
+}
+
+static st_status fill_plan(finding *self, const st_found *found, st_best_plan *plan)
+{
+    size_t cells = self->request->question.cell_count;
+    double *values = st_arena_alloc(self->arena, cells + 1, sizeof *values);
+    plan->goal = found->goal;
+    plan->values = values;
+    plan->sets = st_search_sets(self->search, found->row, true, &plan->set_count);
+    if (values == NULL || plan->sets == NULL) {
+        return out_of_memory(self->errors);
+    }
+    return cells > 0 ? st_search_values(&self->detail, &found->row, 1, values) : ST_OK;
+}
+
+static st_status fill_plans(finding *self, st_best *best)
+{
+    const st_search_result *result = &self->result;
+    size_t count = result->ranking_count + (result->has_nearest ? 1 : 0);
+    st_best_plan *plans = st_arena_alloc(self->arena, count + 1, sizeof *plans);
+    st_status status = plans != NULL ? ST_OK : out_of_memory(self->errors);
+    for (size_t i = 0; i < count && status == ST_OK; i++) {
+        bool ranked = i < result->ranking_count;
+        status = fill_plan(self, ranked ? &result->ranking[i] : &result->nearest, &plans[i]);
+        if (status == ST_OK && !ranked) { /* what was noted there are its faults */
+            status = st_search_values(self->search, &result->nearest.row, 1, self->goals);
+            plans[i].goal = self->goals[0];
+        }
+    }
+    best->plans = plans;
+    best->plan_count = result->ranking_count;
+    best->nearest = result->has_nearest ? &plans[result->ranking_count] : NULL;
+    return status;
+}
+
+static st_status fill_reasons(finding *self, st_best *best)
+{
+    const st_space *space = self->search->space;
+    st_best_reason *reasons = st_arena_alloc(self->arena, st_reason_count(space), sizeof *reasons);
+    if (reasons == NULL) {
+        return out_of_memory(self->errors);
+    }
+    for (size_t i = 1; i < st_reason_count(space); i++) {
+        if (self->result.reasons[i] > 0) {
+            reasons[best->reason_count++] = (st_best_reason){.text = st_reason_text(space, i),
+                                                             .plans = self->result.reasons[i]};
+        }
+    }
+    best->reasons = reasons;
+    return ST_OK;
+}
+
+static void fill_counts(const finding *self, st_best *best)
+{
+    const st_search_result *result = &self->result;
+    best->goal = self->search->goal;
+    best->goal_type = self->search->space->types[0];
+    best->total = self->search->total;
+    best->computed = result->guided.used ? result->guided.computed : result->done;
+    best->passed = result->kept;
+    best->interrupted = result->interrupted;
+    best->gap = st_search_gap(self->search, result);
+}
+
+st_status st_best_find(const st_paths *paths, const st_best_request *request, st_arena *arena,
+                       st_best *best, st_errors *errors)
+{
+    finding self = {.paths = paths, .request = request, .arena = arena, .errors = errors};
+    st_search_watch watch = {
+        .progress = watch_progress, .context = &self, .interrupted = &self.stopped};
+    st_best made = {0};
+    st_status status = check_request(request, errors);
+    if (status == ST_OK) {
+        status = make_search(&self);
+    }
+    if (status == ST_OK && request->question.cell_count > 0) {
+        status = make_detail(&self);
+    }
+    if (status == ST_OK) {
+        status = st_search_run(self.search, &st_ranks_alone, &watch, &self.result, errors);
+    }
+    if (status == ST_OK) {
+        fill_counts(&self, &made);
+        status = fill_reasons(&self, &made);
+    }
+    if (status == ST_OK) {
+        status = fill_plans(&self, &made);
+    }
+    if (status == ST_OK) {
+        *best = made;
+    }
+    return status;
+}
