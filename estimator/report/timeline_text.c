@@ -57,12 +57,14 @@ static void write_head(const st_timeline *timeline, st_buffer *buffer)
     const st_schedule_groups *groups = &plan->schedule.groups;
     unsigned long pipelines = (unsigned long)groups->tp * groups->cp * groups->dp;
     char text[ST_QUANTITY_TEXT];
-    st_buffer_printf(buffer, "job        %s\nsheet      %s\nschedule   %s, %lu stages", plan->job,
-                     plan->sheet, st_timeline_schedule(plan), (unsigned long)shape->stages);
+    st_buffer_printf(buffer, "job        %s\nsheet      %s\nschedule   %s, %lu stage%s", plan->job,
+                     plan->sheet, st_timeline_schedule(plan), (unsigned long)shape->stages,
+                     shape->stages == 1 ? "" : "s");
     if (shape->chunks > 1) {
         st_buffer_printf(buffer, " of %lu chunks", (unsigned long)shape->chunks);
     }
-    st_buffer_printf(buffer, ", %lu micro-batches\n", (unsigned long)shape->micros);
+    st_buffer_printf(buffer, ", %lu micro-batch%s\n", (unsigned long)shape->micros,
+                     shape->micros == 1 ? "" : "es");
     st_buffer_printf(buffer, "ranks      %zu%s", timeline->row_count,
                      plan->schedule.every_rank ? "" : ", one of each stage");
     if (!plan->schedule.every_rank && pipelines > 1) {
