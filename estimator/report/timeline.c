@@ -28,8 +28,8 @@ const char *st_term_reason(st_term term)
         "that "
         "they belong to, and the first weights and the last gradients of a step beside nothing",
         "only first and last stage wait for it",
-        "the replay slows only computation that runs beside a message, the sheet takes all of what "
-        "hides; what hides in transfers pays at the end of every stage",
+        "stages slow down one after the other while the pipeline fills and drains, which the sheet "
+        "counts once; only computation beside a message is slowed",
         "stages that end early run it while others work",
     };
     return (unsigned)term < ST_TERMS ? reasons[term] : "";
