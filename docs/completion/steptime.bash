@@ -35,7 +35,7 @@ _steptime() {
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-            '=' | --sheet | --set | --refine | --xlsx | --path | --output | -o | --color | --depth | --format | --over | --cells | --where | --sample | --seed | --plot | --threads | --gpus | --vary | --minimise | --top | --pareto | --schedule | --ranks | --detail | --perfetto | --svg | --limit | --dir | --by | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --have | --table | --rows | --constants | --nccl | --profile | --db | --option | --collective | --nodes | --loss | --scale | --group | --output | -o | --test | --recipe | --gpu | --save)
+            '=' | --sheet | --set | --refine | --xlsx | --path | --output | -o | --color | --depth | --digits | --format | --over | --cells | --where | --sample | --seed | --plot | --threads | --gpus | --vary | --minimise | --top | --pareto | --schedule | --ranks | --detail | --perfetto | --svg | --limit | --dir | --by | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --have | --table | --rows | --constants | --nccl | --profile | --db | --option | --collective | --nodes | --loss | --scale | --group | --output | -o | --test | --recipe | --gpu | --save)
                 ((i++))
                 if [[ ${COMP_WORDS[i]} == '=' ]]; then ((i++)); fi
                 ;;
@@ -134,6 +134,10 @@ _steptime() {
             return
             ;;
         'explain:--depth')
+            :
+            return
+            ;;
+        'explain:--digits')
             :
             return
             ;;
@@ -809,7 +813,7 @@ _steptime() {
     if [[ $word == -* ]]; then
         case $verb in
         'estimate') _steptime_words '--help --sheet --set --refine --all --json --csv --xlsx --path --output --color' "$word" ;;
-        'explain') _steptime_words '--help --depth --sheet --set --refine --json --path --output --color' "$word" ;;
+        'explain') _steptime_words '--help --depth --digits --sheet --set --refine --json --path --output --color' "$word" ;;
         'sheet check') _steptime_words '--help --path' "$word" ;;
         'sheet show') _steptime_words '--help --program --json --path --output --color' "$word" ;;
         'sheet list') _steptime_words '--help --json --csv --path --output' "$word" ;;
