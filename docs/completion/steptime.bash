@@ -35,7 +35,7 @@ _steptime() {
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-            '=' | --sheet | --set | --refine | --xlsx | --path | --output | -o | --color | --depth | --digits | --format | --over | --cells | --where | --sample | --seed | --plot | --threads | --gpus | --vary | --minimise | --top | --pareto | --schedule | --ranks | --detail | --perfetto | --svg | --limit | --dir | --by | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --have | --table | --rows | --constants | --nccl | --profile | --db | --option | --collective | --nodes | --loss | --scale | --group | --output | -o | --test | --recipe | --gpu | --save)
+            '=' | --sheet | --set | --refine | --xlsx | --path | --output | -o | --color | --depth | --digits | --format | --over | --cells | --where | --sample | --seed | --plot | --threads | --gpus | --vary | --minimise | --top | --pareto | --schedule | --ranks | --detail | --perfetto | --svg | --limit | --dir | --by | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --have | --table | --rows | --constants | --nccl | --profile | --db | --option | --collective | --nodes | --loss | --scale | --group | --output | -o | --gpu | --save | --test | --recipe)
                 ((i++))
                 if [[ ${COMP_WORDS[i]} == '=' ]]; then ((i++)); fi
                 ;;
@@ -254,6 +254,10 @@ _steptime() {
             compopt -o nospace 2>/dev/null
             return
             ;;
+        'sweep:--refine')
+            :
+            return
+            ;;
         'sweep:--path')
             _steptime_files -d -- "$word"
             return
@@ -309,6 +313,10 @@ _steptime() {
             compopt -o nospace 2>/dev/null
             return
             ;;
+        'search:--refine')
+            :
+            return
+            ;;
         'search:--path')
             _steptime_files -d -- "$word"
             return
@@ -337,6 +345,10 @@ _steptime() {
         'scale:--set')
             _steptime_words "$_steptime_keys" "$word"
             compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'scale:--refine')
+            :
             return
             ;;
         'scale:--path')
@@ -680,6 +692,26 @@ _steptime() {
             _steptime_words 'auto always never' "$word"
             return
             ;;
+        'fit kernels:--gpu')
+            :
+            return
+            ;;
+        'fit kernels:--save')
+            :
+            return
+            ;;
+        'fit kernels:--db')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'fit kernels:--output' | 'fit kernels:-o')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'fit kernels:--path')
+            _steptime_files -d -- "$word"
+            return
+            ;;
         'fit overlap:--test')
             _steptime_files -f -- "$word"
             return
@@ -819,9 +851,9 @@ _steptime() {
         'sheet list') _steptime_words '--help --json --csv --path --output' "$word" ;;
         'sheet export') _steptime_words '--help --format --path --output' "$word" ;;
         'list') _steptime_words '--help --json --csv --path --output' "$word" ;;
-        'sweep') _steptime_words '--help --over --zip --cells --where --all --sample --seed --plot --xlsx --threads --sheet --set --json --csv --path --output' "$word" ;;
-        'search') _steptime_words '--help --gpus --vary --minimise --top --pareto --where --sample --seed --threads --verbose --sheet --set --json --csv --path --output' "$word" ;;
-        'scale') _steptime_words '--help --gpus --weak --strong --fixed --where --threads --sheet --set --json --csv --path --output' "$word" ;;
+        'sweep') _steptime_words '--help --over --zip --cells --where --all --sample --seed --plot --xlsx --threads --sheet --set --refine --json --csv --path --output' "$word" ;;
+        'search') _steptime_words '--help --gpus --vary --minimise --top --pareto --where --sample --seed --threads --verbose --sheet --set --refine --json --csv --path --output' "$word" ;;
+        'scale') _steptime_words '--help --gpus --weak --strong --fixed --where --threads --sheet --set --refine --json --csv --path --output' "$word" ;;
         'timeline') _steptime_words '--help --schedule --ranks --detail --perfetto --svg --sheet --set --refine --json --csv --path --output' "$word" ;;
         'plugin list') _steptime_words '--help --json --csv --path --output' "$word" ;;
         'plugin info') _steptime_words '--help --json --path --output --color' "$word" ;;
@@ -836,8 +868,9 @@ _steptime() {
         'trace replay') _steptime_words '--help --partial --json --csv --output' "$word" ;;
         'trace export') _steptime_words '--help --partial --no-delays --output' "$word" ;;
         'trace whatif') _steptime_words '--help --set --have --approximate --partial --json --csv --output' "$word" ;;
-        'validate') _steptime_words '--help --table --rows --constants --sheet --set --nccl --profile --db --refine --option --cluster --collective --ranks --nodes --in-place --out-of-place --all --json --csv --path --output --color' "$word" ;;
+        'validate') _steptime_words '--help --table --rows --constants --sheet --set --nccl --profile --db --pairs --refine --option --cluster --collective --ranks --nodes --in-place --out-of-place --all --json --csv --path --output --color' "$word" ;;
         'fit') _steptime_words '--help --table --rows --vary --loss --scale --group --output --sheet --constants --set --json --path --color' "$word" ;;
+        'fit kernels') _steptime_words '--help --gpu --save --db --output --path' "$word" ;;
         'fit overlap') _steptime_words '--help --test --recipe --svg --output --json' "$word" ;;
         'import nccl-topo') _steptime_words '--help --gpu --nodes --output' "$word" ;;
         'fit nccl') _steptime_words '--help --refine --option --cluster --collective --ranks --nodes --in-place --out-of-place --each --save --db --all --set --json --csv --path --output --color' "$word" ;;
@@ -966,6 +999,12 @@ _steptime() {
         'fit:'*)
             _steptime_words "$(_steptime_names jobs)" "$word"
             _steptime_files -f -X '!*.yaml' -- "$word"
+            ;;
+        'fit kernels:1')
+            _steptime_files -f -- "$word"
+            ;;
+        'fit kernels:'*)
+            _steptime_files -f -- "$word"
             ;;
         'fit overlap:1')
             _steptime_files -f -- "$word"

@@ -78,6 +78,7 @@ typedef enum cli_option_id {
     CLI_OUTPUT,
     CLI_OUT_OF_PLACE,
     CLI_OVER,
+    CLI_PAIRS,
     CLI_PARETO,
     CLI_PARTIAL,
     CLI_PATH,
@@ -313,6 +314,7 @@ extern const cli_verb cli_verb_trace_export;
 extern const cli_verb cli_verb_trace_whatif;
 extern const cli_verb cli_verb_validate;
 extern const cli_verb cli_verb_fit;
+extern const cli_verb cli_verb_fit_kernels;
 extern const cli_verb cli_verb_fit_overlap;
 extern const cli_verb cli_verb_import_topology;
 extern const cli_verb cli_verb_fit_nccl;

@@ -34,6 +34,7 @@ static const cli_verb *const verbs[] = {
     &cli_verb_trace_whatif,
     &cli_verb_validate,
     &cli_verb_fit,
+    &cli_verb_fit_kernels,
     &cli_verb_fit_overlap,
     &cli_verb_import_topology,
     &cli_verb_fit_nccl,

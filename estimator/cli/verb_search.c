@@ -29,6 +29,7 @@ static const cli_option options[] = {
      "tell on standard error what every process did"},
     CLI_ROW_SHEET,
     CLI_ROW_SET,
+    CLI_ROW_REFINE,
     CLI_ROW_JSON,
     CLI_ROW_CSV,
     CLI_ROW_PATH,

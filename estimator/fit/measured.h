@@ -50,7 +50,13 @@ typedef struct st_measured {
     bool has_verdict;                 /* the sheet has a cell 'fits' */
     const st_provider_list *variants; /* providers: one list per order of ranks */
     size_t variant_count;
+    /* More cells or inputs to compute for every row, and then their values[cell][row]. */
+    const char *const *more;
+    size_t more_count;
+    double **more_values;
 } st_measured;
+
+enum { ST_MEASURED_MORE = 8 };
 
 typedef struct st_measured_request {
     const st_paths *paths;

@@ -338,9 +338,19 @@ static st_profile_filter filter_of(const refining *own, const char *collective)
                                .ranks = nodes * count_of(own, "cluster.gpus_per_node")};
 }
 
+/* Whether a profile holds measured times, where what was not measured is the formula's to say. */
+static bool has_times(const refining *own)
+{
+    st_profile_filter filter = filter_of(own, NULL);
+    st_profile_found found = {.entry = NULL};
+    return st_profile_settings(NULL, &filter, own->arena, &found, own->errors) == ST_OK &&
+           found.entry != NULL && strcmp(found.entry->kind, ST_PROFILE_TIMES) == 0;
+}
+
 /*
  * An instance for one provider: with a profile, that has the options which were fitted to that very
- * collective. One that was not measured goes on with nominal options, which is warned about.
+ * collective. One that was not measured goes on with nominal options, which is warned about, or of
+ * a profile of times gets no instance.
  */
 static st_status open_for(refining *own, const char *provider, size_t *calibrated)
 {
@@ -351,7 +361,11 @@ static st_status open_for(refining *own, const char *provider, size_t *calibrate
     if (refinement->profile == NULL) {
         return own->instance != NULL ? ST_OK : open_with(own, &found);
     }
+    own->instance = NULL;
     st_status status = st_profile_has(NULL, &filter, own->arena, &is_there, own->errors);
+    if (status == ST_OK && !is_there && has_times(own)) {
+        return ST_OK;
+    }
     if (status == ST_OK && is_there) {
         status = st_profile_settings(NULL, &filter, own->arena, &found, own->errors);
         (*calibrated)++;
@@ -401,7 +415,7 @@ static st_status bind_all(refining *own)
             if (bound != ST_OK) {
                 return bound; /* the next one would say the same */
             }
-            bound = bind(own, i, function);
+            bound = own->instance != NULL ? bind(own, i, function) : ST_OK;
             status = status == ST_OK ? bound : status;
         }
     }

@@ -25,6 +25,8 @@ typedef struct st_space_request {
     const char *sheet; /* NULL: the job's own */
     const char *const *sets;
     size_t set_count;
+    const char *const *refine; /* plugins, as in st_request */
+    size_t refine_count;
     const char *option;       /* with which the axes came: "--over" */
     const char *const *overs; /* KEY=VALUES */
     size_t over_count;

@@ -442,7 +442,8 @@ static st_status make_variant(st_space *space, const size_t *digits, st_variant 
 {
     const st_job *job = NULL;
     st_estimate estimate = {.sheet = space->sheet};
-    const st_request request = {0};
+    const st_request request = {.refine = space->request.refine,
+                                .refine_count = space->request.refine_count};
     st_status status = load_job(space, digits, true, &job, errors);
     if (status == ST_OK) {
         estimate.job = job;
