@@ -35,7 +35,7 @@ _steptime() {
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-            '=' | --sheet | --set | --refine | --xlsx | --path | --output | -o | --color | --depth | --digits | --format | --over | --cells | --where | --sample | --seed | --plot | --threads | --gpus | --vary | --minimise | --top | --pareto | --schedule | --ranks | --detail | --perfetto | --svg | --limit | --dir | --by | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --have | --table | --rows | --constants | --nccl | --profile | --db | --option | --collective | --nodes | --loss | --scale | --group | --output | -o | --gpu | --save | --test | --recipe)
+            '=' | --sheet | --set | --refine | --xlsx | --path | --output | -o | --color | --depth | --digits | --format | --over | --cells | --where | --sample | --seed | --plot | --threads | --gpus | --vary | --minimise | --top | --pareto | --schedule | --option | --ranks | --detail | --perfetto | --svg | --limit | --dir | --by | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --have | --job | --table | --rows | --constants | --nccl | --profile | --db | --collective | --nodes | --loss | --scale | --group | --output | -o | --gpu | --save | --test | --recipe)
                 ((i++))
                 if [[ ${COMP_WORDS[i]} == '=' ]]; then ((i++)); fi
                 ;;
@@ -363,6 +363,10 @@ _steptime() {
             :
             return
             ;;
+        'timeline:--option')
+            :
+            return
+            ;;
         'timeline:--ranks')
             _steptime_words 'stages all' "$word"
             return
@@ -565,6 +569,19 @@ _steptime() {
         'trace whatif:--have')
             _steptime_words "$_steptime_keys" "$word"
             compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'trace whatif:--job')
+            _steptime_words "$(_steptime_names jobs)" "$word"
+            _steptime_files -f -X '!*.yaml' -- "$word"
+            return
+            ;;
+        'trace whatif:--refine')
+            :
+            return
+            ;;
+        'trace whatif:--path')
+            _steptime_files -d -- "$word"
             return
             ;;
         'trace whatif:--output' | 'trace whatif:-o')
@@ -854,7 +871,7 @@ _steptime() {
         'sweep') _steptime_words '--help --over --zip --cells --where --all --sample --seed --plot --xlsx --threads --sheet --set --refine --json --csv --path --output' "$word" ;;
         'search') _steptime_words '--help --gpus --vary --minimise --top --pareto --where --sample --seed --threads --verbose --sheet --set --refine --json --csv --path --output' "$word" ;;
         'scale') _steptime_words '--help --gpus --weak --strong --fixed --where --threads --sheet --set --refine --json --csv --path --output' "$word" ;;
-        'timeline') _steptime_words '--help --schedule --ranks --detail --perfetto --svg --sheet --set --refine --json --csv --path --output' "$word" ;;
+        'timeline') _steptime_words '--help --schedule --option --ranks --detail --perfetto --svg --sheet --set --refine --json --csv --path --output' "$word" ;;
         'plugin list') _steptime_words '--help --json --csv --path --output' "$word" ;;
         'plugin info') _steptime_words '--help --json --path --output --color' "$word" ;;
         'plugin check') _steptime_words '--help --limit --json --csv --path --output --color' "$word" ;;
@@ -867,7 +884,7 @@ _steptime() {
         'trace graph') _steptime_words '--help --partial --json --csv --output' "$word" ;;
         'trace replay') _steptime_words '--help --partial --json --csv --output' "$word" ;;
         'trace export') _steptime_words '--help --partial --no-delays --output' "$word" ;;
-        'trace whatif') _steptime_words '--help --set --have --approximate --partial --json --csv --output' "$word" ;;
+        'trace whatif') _steptime_words '--help --set --have --job --refine --approximate --partial --json --csv --path --output' "$word" ;;
         'validate') _steptime_words '--help --table --rows --constants --sheet --set --nccl --profile --db --pairs --refine --option --cluster --collective --ranks --nodes --in-place --out-of-place --all --json --csv --path --output --color' "$word" ;;
         'fit') _steptime_words '--help --table --rows --vary --loss --scale --group --output --sheet --constants --set --json --path --color' "$word" ;;
         'fit kernels') _steptime_words '--help --gpu --save --db --output --path' "$word" ;;

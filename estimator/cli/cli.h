@@ -67,6 +67,7 @@ typedef enum cli_option_id {
     CLI_GROUP,
     CLI_HAVE,
     CLI_IN_PLACE,
+    CLI_JOB,
     CLI_JSON,
     CLI_LIMIT,
     CLI_LOSS,

@@ -70,6 +70,33 @@ static st_status refuse_schedule(cli_run *run, const st_plugin *shown, const cha
     return status;
 }
 
+/* What --option gives. */
+static st_status read_options(cli_run *run, st_plugin_given **given, size_t *count)
+{
+    const char *const *texts = NULL;
+    st_status status = cli_values(run, CLI_OPTION, &texts, count);
+    *given = st_arena_alloc(run->arena, *count + 1, sizeof(**given));
+    if (status != ST_OK || *given == NULL) {
+        return ST_ERR_MEMORY;
+    }
+    for (size_t i = 0; i < *count; i++) {
+        const char *sign = strchr(texts[i], '=');
+        if (sign == NULL || sign == texts[i]) {
+            return cli_wrong_use(run, st_errors_text(run->errors, "no option in '%s'", texts[i]),
+                                 "write --option NAME=VALUE");
+        }
+        (*given)[i] = (st_plugin_given){
+            .name = st_arena_copy(run->arena, texts[i], (size_t)(sign - texts[i])),
+            .text = sign + 1,
+            .name_place = {.file = "--option"},
+            .place = {.file = "--option"}};
+        if ((*given)[i].name == NULL) {
+            return ST_ERR_MEMORY;
+        }
+    }
+    return ST_OK;
+}
+
 static void close_instance(void *context)
 {
     st_plugin_close(context);
@@ -82,7 +109,12 @@ static st_status open_schedule(cli_run *run, const st_plugin_module *module, con
     if (*schedule == SIZE_MAX) {
         return refuse_schedule(run, st_plugin_descriptor(module), name);
     }
-    st_status status = st_plugin_open(module, NULL, 0, option_place, instance, run->errors);
+    st_plugin_given *given = NULL;
+    size_t count = 0;
+    st_status status = read_options(run, &given, &count);
+    if (status == ST_OK) {
+        status = st_plugin_open(module, given, count, option_place, instance, run->errors);
+    }
     if (status == ST_OK && !st_arena_defer(run->arena, close_instance, *instance)) {
         st_plugin_close(*instance);
         status = ST_ERR_MEMORY;
@@ -120,6 +152,10 @@ st_status cli_schedule_of_plugin(cli_run *run, const st_paths *paths, const char
     plan->closed_same_schedule = false;
     plan->order = order;
     plan->order_name = st_plugin_descriptor(module)->schedules[schedule]->name;
-    return st_plugin_order_make(instance, schedule, shape, ST_TICKS_PER_S, option_place, run->arena,
-                                order, run->errors);
+    const st_plugin_order_request request = {.instance = instance,
+                                             .schedule = schedule,
+                                             .shape = shape,
+                                             .ticks_per_s = ST_TICKS_PER_S,
+                                             .place = option_place};
+    return st_plugin_order_make(&request, run->arena, order, run->errors);
 }

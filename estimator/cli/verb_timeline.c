@@ -12,6 +12,8 @@ static const cli_option options[] = {
     {CLI_SCHEDULE, CLI_ONE, CLI_WORD_NONE, 0, "schedule", "NAME", NULL,
      "in place of the job's parallel.schedule: gpipe, 1f1b, interleaved, zero_bubble, "
      "zero_bubble_2, dualpipe, or that of a plugin, PLUGIN or PLUGIN:NAME"},
+    {CLI_OPTION, CLI_MANY, CLI_WORD_NONE, 0, "option", "NAME=VALUE", NULL,
+     "an option of the schedule's plugin; may be repeated"},
     {CLI_RANKS, CLI_ONE, CLI_WORD_CHOICE, 0, "ranks", "WHICH", "stages all",
      "one rank of each stage, as all others do the same, or every rank"},
     {CLI_DETAIL, CLI_ONE, CLI_WORD_CHOICE, 0, "detail", "WHICH", "passes layers",
@@ -125,7 +127,11 @@ static int run_timeline(cli_run *run)
         bool dualpipe = schedule != NULL && strcmp(schedule, "dualpipe") == 0;
         status = st_timeline_plan_make(&estimate, dualpipe, run->arena, &plan, run->errors);
     }
-    if (status == ST_OK && schedule != NULL && !cli_schedule_is_built_in(schedule)) {
+    bool of_plugin = schedule != NULL && !cli_schedule_is_built_in(schedule);
+    if (status == ST_OK && !of_plugin && cli_is_given(run, CLI_OPTION)) {
+        status = cli_wrong_use(run, "--option is for the plugin of a --schedule", NULL);
+    }
+    if (status == ST_OK && of_plugin) {
         status = cli_schedule_of_plugin(run, paths, schedule, &plan);
     }
     if (status == ST_OK && detail != NULL && strcmp(detail, "layers") == 0) {

@@ -239,6 +239,73 @@ static void test_contradicted_wait(void **state)
     stop(&p);
 }
 
+/* No call says that c waits, but it pauses and goes on 2 us after b has ended; d has no reason. */
+static void test_paused_streams(void **state)
+{
+    recording r;
+    played p = {0};
+    begin(&r, 0, 1);
+    launch(&r, "a", 7, 100, 30.5, 11);
+    launch(&r, "b", 9, 135, 240.75, 12);
+    call(&r, "cudaLaunchKernel", 1, 145, 3, 13);
+    kernel(&r, "c", 7, 377.75, 5, 13);
+    call(&r, "cudaLaunchKernel", 1, 150, 3, 14);
+    kernel(&r, "d", 9, 462, 5, 14);
+    p.ranks[0] = end(&r, *state);
+    play(&p, *state);
+    check_recorded(&p);
+    assert_int_equal(edges_of(&p, ST_TRACE_EDGE_STREAMS).inferred, 1);
+    assert_true(moved_by(&p, "b", "c") > 1400000);
+    assert_int_equal(moved_by(&p, "c", "d"), 0);
+    stop(&p);
+}
+
+/* What was launched later cannot be waited for, nor does a task that begins long after. */
+static void test_pauses_without_a_reason(void **state)
+{
+    recording r;
+    played p = {0};
+    begin(&r, 0, 1);
+    launch(&r, "a", 7, 100, 30.5, 11);
+    call(&r, "cudaLaunchKernel", 1, 120, 3, 12);
+    launch(&r, "b", 9, 135, 240.75, 13);
+    kernel(&r, "c", 7, 377.75, 5, 12);
+    call(&r, "cudaLaunchKernel", 1, 150, 3, 14);
+    kernel(&r, "d", 7, 410.25, 5, 14);
+    p.ranks[0] = end(&r, *state);
+    play(&p, *state);
+    check_recorded(&p);
+    assert_int_equal(edges_of(&p, ST_TRACE_EDGE_STREAMS).inferred, 0);
+    assert_int_equal(moved_by(&p, "b", "c"), 0);
+    stop(&p);
+}
+
+/* The profiler's records say who waits; a graph's tasks have none. */
+static void test_pauses_beside_records(void **state)
+{
+    for (int in_graph = 0; in_graph < 2; in_graph++) {
+        recording r;
+        played p = {0};
+        begin(&r, 0, 1);
+        launch(&r, "a", 7, 100, 30.5, 11);
+        call(&r, "cudaEventRecord", 1, 101, 1, 20);
+        call(&r, "cudaStreamWaitEvent", 1, 141, 1, 21);
+        launch(&r, "e", 5, 150, 5, 15);
+        wait_record(&r, 5, 21, 7, 20);
+        launch(&r, "b", 9, 155, 240.75, 12);
+        call(&r, in_graph != 0 ? "cudaGraphLaunch" : "cudaLaunchKernel", 1, 160, 3, 13);
+        kernel(&r, "c", 7, 397.75, 5, 13);
+        if (in_graph != 0)
+            kernel(&r, "d", 7, 405.25, 5, 13);
+        p.ranks[0] = end(&r, *state);
+        play(&p, *state);
+        check_recorded(&p);
+        assert_int_equal(edges_of(&p, ST_TRACE_EDGE_STREAMS).exact, 1);
+        assert_int_equal(edges_of(&p, ST_TRACE_EDGE_STREAMS).inferred, in_graph);
+        stop(&p);
+    }
+}
+
 static void test_host_waits(void **state)
 {
     static const char *const calls[] = {"cudaStreamSynchronize", "cudaDeviceSynchronize",
@@ -542,6 +609,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_exact_wait, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_inferred_wait, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_contradicted_wait, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_paused_streams, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_pauses_without_a_reason, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_pauses_beside_records, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_host_waits, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_blocking_copy, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_odd_launches, make_errors, drop_errors),

@@ -4,6 +4,8 @@
 
 #include "trace/draft.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
 #include <zlib.h>
 
 static void test_oldest(void **state)
@@ -377,8 +379,43 @@ static void test_streams(void **state)
     assert_null(trace_of(text.data, false, *state));
     const char *heard = said(*state);
     assert_non_null(strstr(heard, "t.json:4097:"));
-    assert_non_null(strstr(heard, "4096 streams"));
+    assert_non_null(strstr(heard, "too many streams"));
     st_buffer_free(&text);
+}
+
+/* Memory is for what is kept: a file of which nothing is kept takes no more the longer it is. */
+static void test_bounded(void **state)
+{
+    enum { EVENTS = 40000, TEXT = 700, MOST_KIB = 8192 };
+    char path[] = "/tmp/steptime-trace-XXXXXX";
+    char stack[TEXT + 1];
+    struct rusage before;
+    struct rusage after;
+    int descriptor = mkstemp(path);
+    assert_true(descriptor >= 0);
+    FILE *file = fdopen(descriptor, "w");
+    assert_non_null(file);
+    memset(stack, 'x', TEXT);
+    stack[TEXT] = '\0';
+    fputs("[", file);
+    for (int i = 0; i < EVENTS; i++)
+        fprintf(file,
+                "{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"f\",\"pid\":1,\"tid\":2,"
+                "\"ts\":%d,\"dur\":1,\"args\":{\"stack\":\"%s\"}},\n",
+                i, stack);
+    fputs("{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":23,"
+          "\"dur\":85}]",
+          file);
+    assert_int_equal(fclose(file), 0);
+    st_trace *trace = NULL;
+    assert_int_equal(getrusage(RUSAGE_SELF, &before), 0);
+    assert_int_equal(st_trace_read(path, &(st_trace_options){0}, &trace, *state), ST_OK);
+    assert_int_equal(getrusage(RUSAGE_SELF, &after), 0);
+    assert_int_equal(remove(path), 0);
+    assert_int_equal(trace->event_count, 1);
+    assert_int_equal(trace->file_events, EVENTS + 1);
+    assert_true(after.ru_maxrss - before.ru_maxrss < MOST_KIB); /* of 32 MB */
+    st_trace_destroy(trace);
 }
 
 /* Events larger than the window, and a text that is longer than a hold may be. */
@@ -448,6 +485,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_negative, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_doubtful, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_streams, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_bounded, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_large, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_sorted, make_errors, drop_errors),
     };

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Streams that wait for each other though nothing in the calls says so: CUDA graphs, and calls that
+ * a profiler of that time did not know. A stream that pauses and goes on right after another one
+ * has finished something was waiting for it. Where the profiler has recorded what streams wait for,
+ * only graphs are looked at.
+ */
+#include "trace/depend.h"
+
+#include <stdlib.h>
+
+static const int64_t PAUSE_NS = 20000;   /* shorter ones are launches and queues */
+static const int64_t WAKE_UP_NS = 12000; /* a task that begins later was not waiting for this */
+
+typedef struct pauses {
+    const st_order *order;
+    const st_trace *trace;
+    st_arena *arena;
+    st_dependencies *found;
+    int64_t *ready_ns; /* by event: when all that is known was over */
+} pauses;
+
+/* The last task of a stream that began before a time, ST_TRACE_NONE without one. */
+static uint32_t last_before(const pauses *p, uint32_t track, int64_t before_ns)
+{
+    uint32_t low = p->order->by_start.starts[track];
+    uint32_t high = p->order->by_start.starts[track + 1];
+    uint32_t first = low;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (p->trace->events[p->order->by_start.items[middle]].start_ns < before_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > first ? p->order->by_start.items[low - 1] : ST_TRACE_NONE;
+}
+
+/* Launched with others by one call, as a graph is. */
+static bool is_of_graph(const pauses *p, uint32_t task)
+{
+    uint32_t call = p->order->call_of[task];
+    const uint32_t *starts = p->order->call_tasks.starts;
+    return call != ST_TRACE_NONE && starts[call + 1] - starts[call] > 1;
+}
+
+/* What ended last before a task on any other stream, right before it. */
+static uint32_t find_waker(const pauses *p, uint32_t task)
+{
+    const st_trace_event *event = &p->trace->events[task];
+    int64_t best_ns = event->start_ns - WAKE_UP_NS;
+    uint32_t best = ST_TRACE_NONE;
+    best_ns = best_ns > p->ready_ns[task] ? best_ns : p->ready_ns[task];
+    for (uint32_t t = 0; t < p->trace->track_count; t++) {
+        uint32_t other = t == event->track ? ST_TRACE_NONE : last_before(p, t, event->start_ns);
+        if (other == ST_TRACE_NONE || p->order->launch_ns[other] >= p->order->launch_ns[task])
+            continue;
+        int64_t end_ns = st_trace_end_ns(&p->trace->events[other]);
+        if (end_ns > best_ns && end_ns <= event->start_ns) {
+            best = other;
+            best_ns = end_ns;
+        }
+    }
+    return best;
+}
+
+static st_status see_stream(pauses *p, uint32_t track)
+{
+    const st_lists *tasks = &p->order->by_start;
+    st_status status = ST_OK;
+    int64_t reach_ns = INT64_MIN;
+    bool exact = p->found->edges[ST_TRACE_EDGE_STREAMS].exact > 0;
+    for (uint32_t i = tasks->starts[track]; i < tasks->starts[track + 1] && status == ST_OK; i++) {
+        uint32_t task = tasks->items[i];
+        int64_t *ready_ns = &p->ready_ns[task];
+        *ready_ns = reach_ns > *ready_ns ? reach_ns : *ready_ns;
+        uint32_t waker = ST_TRACE_NONE;
+        if (p->order->call_of[task] != ST_TRACE_NONE && (!exact || is_of_graph(p, task)) &&
+            p->trace->events[task].start_ns - *ready_ns > PAUSE_NS)
+            waker = find_waker(p, task);
+        if (waker != ST_TRACE_NONE) {
+            p->found->edges[ST_TRACE_EDGE_STREAMS].inferred++;
+            status = st_depend_add(p->arena, &(st_dependency){waker, task, ST_DEPEND_STREAM, 0},
+                                   p->found);
+        }
+        int64_t end_ns = st_trace_end_ns(&p->trace->events[task]);
+        reach_ns = end_ns > reach_ns ? end_ns : reach_ns;
+    }
+    return status;
+}
+
+st_status st_depend_pauses(const st_order *order, st_arena *arena, st_dependencies *dependencies)
+{
+    pauses p = {.order = order, .trace = order->trace, .arena = arena, .found = dependencies};
+    st_status status = ST_OK;
+    p.ready_ns = malloc((p.trace->event_count + 1) * sizeof *p.ready_ns);
+    if (p.ready_ns == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < p.trace->event_count; i++)
+        p.ready_ns[i] = order->launch_ns[i];
+    for (size_t i = 0; i < dependencies->count; i++) {
+        const st_dependency *one = &dependencies->items[i];
+        int64_t end_ns = st_trace_end_ns(&p.trace->events[one->before]);
+        if (one->kind == ST_DEPEND_STREAM && end_ns > p.ready_ns[one->after])
+            p.ready_ns[one->after] = end_ns;
+    }
+    for (uint32_t t = 0; t < p.trace->track_count && status == ST_OK; t++)
+        status = see_stream(&p, t);
+    free(p.ready_ns);
+    return status;
+}
