@@ -340,23 +340,30 @@ static void weights_are_gathered_as_far_ahead_as_asked_for(void **state)
     assert_true(exposed > 0 && hidden > 0);
 }
 
-/* What messages slow is paid for once: the step grows by no less than the price, and the price is
- * what the hidden time costs. */
+/* A rank pays for the time in which its messages run beside computation, and for no more. */
 static void the_price_is_that_of_the_hidden_time(void **state)
 {
     property_random *random = *state;
     for (int round = 0; round < JOBS; round++) {
         random_job job = {.arena = st_arena_create()};
-        double slowdown = 1 + floor(1000 * random_unit_interval(random)) / 1000;
+        int stages = 1 << random_between(random, 0, 2);
         random_split(random, &job);
         set(&job, "overlap.parameters=1");
         set(&job, "overlap.gradients=1");
         set(&job, "constants.layer_launch=0.000001 us");
-        set_number(&job, "constants.overlap_slowdown", slowdown, "");
+        set(&job, st_arena_printf(job.arena, "model.layers=%d", 4 * random_between(random, 1, 9)));
+        set(&job, st_arena_printf(job.arena, "parallel.pp=%d", stages));
+        set(&job, st_arena_printf(job.arena, "parallel.dp=%d", 8 / stages));
+        set(&job, random_below(random, 2) == 0 ? "parallel.zero=3" : "parallel.zero=2");
+        set_number(&job, "constants.overlap_slowdown", 1 + 2 * random_unit_interval(random), "");
         run(&job, "llama3-8b-8xh100");
         const st_timeline *timeline = &job.timeline;
-        double price = timeline->hiding_s[ST_HIDING_HIDDEN] * (1 - 1 / timeline->plan.slowdown);
-        assert_agrees(&job, timeline->hiding_s[ST_HIDING_PRICE], price);
+        for (size_t i = 0; i < timeline->row_count; i++) {
+            const st_timeline_row *row = &timeline->rows[i];
+            double hidden_s = (double)row->time.overlapped_ns / ST_TICKS_PER_S;
+            assert_agrees(&job, (double)row->price / ST_TICKS_PER_S,
+                          hidden_s * (1 - 1 / timeline->plan.slowdown));
+        }
         end(&job);
     }
 }
