@@ -23,10 +23,10 @@ static const char *join(const char *number, const char *unit, char *text, size_t
 }
 
 /* Pure numbers are mostly counts, and of a count every digit matters. */
-static const char *format_number(double value, char *text, size_t size)
+static const char *format_number(double value, int digits, char *text, size_t size)
 {
     bool is_whole = value == floor(value) && fabs(value) < LARGEST_WHOLE;
-    return st_number_significant(value, is_whole ? 15 : UNIT_DIGITS, text, size);
+    return st_number_significant(value, is_whole ? 15 : digits, text, size);
 }
 
 static const char *format_in_base(const char *number, const st_unit *unit, char *text, size_t size)
@@ -47,7 +47,8 @@ static const char *format_in_unit(double base_value, const st_unit *unit, int di
         return format_in_base(number, unit, text, size);
     }
     if (strcmp(unit->text, "1") == 0)
-        (void)format_number(value, number, sizeof number);
+        (void)format_number(value, digits > UNIT_DIGITS ? digits : UNIT_DIGITS, number,
+                            sizeof number);
     else
         (void)st_number_significant(value, digits, number, sizeof number);
     return join(number, unit->text, text, size);
@@ -113,13 +114,15 @@ static bool is_long_time(double base_value, const scalable *parts)
            fabs(base_value) >= LONGEST_IN_S;
 }
 
-static const char *format_scaled(double base_value, const st_unit *unit, char *text, size_t size)
+static const char *format_scaled(double base_value, const st_unit *unit, int digits, char *text,
+                                 size_t size)
 {
     scalable parts;
     st_unit scaled;
     bool is_percent = strcmp(unit->text, "%") == 0;
     if (!take_apart(unit, &parts))
-        return format_in_unit(base_value, unit, is_percent ? SCALED_DIGITS : UNIT_DIGITS, text,
+        return format_in_unit(base_value, unit,
+                              is_percent || digits > UNIT_DIGITS ? digits : UNIT_DIGITS, text,
                               size);
     bool is_built = false;
     if (is_long_time(base_value, &parts))
@@ -129,7 +132,7 @@ static const char *format_scaled(double base_value, const st_unit *unit, char *t
         const char *prefix = best_prefix(magnitude, families_of(&parts));
         is_built = build_unit(prefix, parts.name->text, parts.rest, &scaled);
     }
-    return format_in_unit(base_value, is_built ? &scaled : unit, SCALED_DIGITS, text, size);
+    return format_in_unit(base_value, is_built ? &scaled : unit, digits, text, size);
 }
 
 /*
@@ -184,6 +187,8 @@ const char *st_quantity_format(double base_value, const st_unit *unit, st_style 
     else if (style == ST_STYLE_UNIT)
         (void)format_in_unit(base_value, unit, UNIT_DIGITS, text, size);
     else
-        (void)format_scaled(base_value, unit, text, size);
+        (void)format_scaled(
+            base_value, unit,
+            style > ST_STYLE_EXACT ? (int)style - (int)ST_STYLE_EXACT : SCALED_DIGITS, text, size);
     return text;
 }

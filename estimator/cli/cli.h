@@ -56,6 +56,7 @@ typedef enum cli_option_id {
     CLI_DB,
     CLI_DELAYS,
     CLI_DEPTH,
+    CLI_DIGITS,
     CLI_DETAIL,
     CLI_EACH,
     CLI_FIXED,

@@ -4,12 +4,17 @@
 
 #include <string.h>
 
-enum { DEPTH_MAX = 1000 }; /* levels; nobody reads deeper, and every level costs a call */
+enum {
+    DEPTH_MAX = 1000, /* levels; nobody reads deeper, and every level costs a call */
+    DIGITS_MAX = 17   /* what a double can tell apart */
+};
 
 static const cli_option options[] = {
     {CLI_DEPTH, CLI_ONE, CLI_WORD_NONE, 0, "depth", "N", NULL,
      "levels below the cell; 0 shows the cell alone, without this option it goes down to the "
      "inputs"},
+    {CLI_DIGITS, CLI_ONE, CLI_WORD_NONE, 0, "digits", "N", NULL,
+     "significant digits of every number, 1 to 17; 4 where it is left out"},
     CLI_ROW_SHEET,
     CLI_ROW_SET,
     CLI_ROW_REFINE,
@@ -23,36 +28,60 @@ static const cli_option options[] = {
 static const cli_example examples[] = {
     {"steptime explain gpt-3b-32x3090 T_iter", "an iteration's time, down to the job's numbers"},
     {"steptime explain gpt-3b-32x3090 T_iter --depth 1", "one level only"},
+    {"steptime explain gpt-3b-32x3090 T_iter --depth 0 --digits 9", "to be checked by hand"},
     {"steptime explain gpt-3b-32x3090 mu", "where an input comes from"},
     {NULL, NULL},
 };
 
-static st_status read_depth(cli_run *run, int *depth)
+/* The value of an option that is a whole number; larger ones than `most` are `most`. */
+static st_status read_whole(cli_run *run, cli_option_id option, const char *name,
+                            const char *expected, int most, int *value)
 {
-    const char *text = cli_value(run, CLI_DEPTH);
-    *depth = DEPTH_MAX;
+    const char *text = cli_value(run, option);
     if (text == NULL)
         return ST_OK;
     size_t digits = strspn(text, "0123456789");
     if (digits == 0 || text[digits] != '\0')
         return st_errors_add(run->errors,
                              &(st_error){.status = ST_ERR_USAGE,
-                                         .message = "option --depth",
+                                         .message = name,
                                          .found = st_errors_text(run->errors, "'%s'", text),
-                                         .expected = "a whole number of levels"});
-    int value = 0;
-    for (size_t i = 0; i < digits && value < DEPTH_MAX; i++)
-        value = value * 10 + (text[i] - '0');
-    *depth = value < DEPTH_MAX ? value : DEPTH_MAX;
+                                         .expected = expected});
+    *value = 0;
+    for (size_t i = 0; i < digits && *value < most; i++)
+        *value = *value * 10 + (text[i] - '0');
+    *value = *value < most ? *value : most;
     return ST_OK;
 }
 
-static st_status write_explanation(cli_run *run, const st_estimate *estimate, int depth)
+static st_status read_view(cli_run *run, st_explain_view *view)
+{
+    static const char expected[] = "from 1 to 17 digits";
+    int digits = 0;
+    *view = (st_explain_view){.depth = DEPTH_MAX, .style = ST_STYLE_SCALED};
+    st_status status = read_whole(run, CLI_DEPTH, "option --depth", "a whole number of levels",
+                                  DEPTH_MAX, &view->depth);
+    if (status == ST_OK && cli_is_given(run, CLI_DIGITS)) {
+        status = read_whole(run, CLI_DIGITS, "option --digits", expected, DIGITS_MAX + 1, &digits);
+        view->style = ST_STYLE_DIGITS(digits);
+        if (status == ST_OK && (digits < 1 || digits > DIGITS_MAX))
+            status = st_errors_add(run->errors,
+                                   &(st_error){.status = ST_ERR_USAGE,
+                                               .message = "option --digits",
+                                               .found = st_errors_text(run->errors, "'%s'",
+                                                                       cli_value(run, CLI_DIGITS)),
+                                               .expected = expected});
+    }
+    return status;
+}
+
+static st_status write_explanation(cli_run *run, const st_estimate *estimate,
+                                   const st_explain_view *view)
 {
     const st_explanation *explanation = NULL;
     st_status status =
-        st_program_explain(estimate->program, estimate->input_values, run->arguments[1], depth,
-                           run->arena, &explanation, run->errors);
+        st_program_explain_as(estimate->program, estimate->input_values, run->arguments[1], view,
+                              run->arena, &explanation, run->errors);
     if (status != ST_OK)
         return status;
     if (cli_is_given(run, CLI_JSON)) {
@@ -68,8 +97,8 @@ static int run_explain(cli_run *run)
 {
     st_paths *paths = NULL;
     st_estimate estimate = {0};
-    int depth = 0;
-    st_status status = read_depth(run, &depth);
+    st_explain_view view;
+    st_status status = read_view(run, &view);
     if (status == ST_OK)
         status = cli_paths(run, &paths);
     if (status == ST_OK)
@@ -80,7 +109,7 @@ static int run_explain(cli_run *run)
     if (status == ST_OK)
         status = st_estimate_run(&estimate, run->arena, run->errors);
     if (status == ST_OK)
-        status = write_explanation(run, &estimate, depth);
+        status = write_explanation(run, &estimate, &view);
     st_paths_destroy(paths);
     return cli_exit_code(run, status);
 }

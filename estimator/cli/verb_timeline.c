@@ -36,6 +36,8 @@ static const cli_example examples[] = {
     {"steptime timeline gpt3-175b-1024xa100 --schedule zero_bubble --svg step.svg",
      "the picture of another schedule"},
     {"steptime timeline gpt3-175b-1024xa100 --schedule breadth-first", "the schedule of a plugin"},
+    {"steptime timeline gpt2-128xa100 --svg buckets.svg",
+     "buckets of gradients beside the backward pass"},
     {"steptime timeline gpt-3b-32x3090 --perfetto step.json", "a trace for ui.perfetto.dev"},
     {"steptime timeline gpt3-175b-1024xa100 --ranks all --csv", "where every rank's time goes"},
     {NULL, NULL},
@@ -161,7 +163,8 @@ const cli_verb cli_verb_timeline = {
     .doc =
         "Builds the tasks of one step by the job's pipeline schedule, with durations from the "
         "sheet's cells, and replays them: step time, bubble, where the time of every stage goes, "
-        "the critical path, and by how much and why the closed form differs.\n\n"
+        "the critical path, exposed and hidden communication and the price of hiding, and by how "
+        "much and why the closed form differs.\n\n"
         "Ranks that do the same work are folded into one of each stage; --ranks all unfolds "
         "them.",
     .examples = examples,

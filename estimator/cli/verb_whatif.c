@@ -10,8 +10,8 @@
 static const cli_option options[] = {
     {CLI_SET, CLI_MANY, CLI_WORD_KEY, 0, "set", "KEY=VALUE", NULL,
      "what changes: parallel.dp, parallel.pp, batch.micro_batches, model.layers, model.hidden, "
-     "model.ffn, speed.CLASS, bandwidth, bandwidth.tp, bandwidth.dp, pipeline.schedule, "
-     "pipeline.transfer_us; may be repeated"},
+     "model.ffn, speed.CLASS, bandwidth, bandwidth.tp, bandwidth.dp, overlap.slowdown, "
+     "pipeline.schedule, pipeline.transfer_us; may be repeated"},
     {CLI_HAVE, CLI_MANY, CLI_WORD_KEY, 0, "have", "KEY=VALUE", NULL,
      "what the recorded job had, where the trace does not tell; may be repeated"},
     {CLI_JOB, CLI_ONE, CLI_WORD_JOB, 0, "job", "JOB", NULL,

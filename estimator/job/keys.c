@@ -143,6 +143,8 @@ static const st_key keys[] = {
      "share of the gradient reduction that may hide behind the backward pass"},
     {"overlap.parameters", ST_KEY_NUMBER, NULL, NULL, SHARE, "0",
      "share of the gathering of weights that may hide behind computation"},
+    {"overlap.prefetch", ST_KEY_COUNT, NULL, NULL, 0, 1024, "1",
+     "layers whose split weights are gathered ahead of the one that computes (zero 3)"},
     {"overlap.tp", ST_KEY_NUMBER, NULL, NULL, SHARE, "0",
      "share of tensor-parallel communication that hides behind GEMMs"},
     {"overlap.pp", ST_KEY_NUMBER, NULL, NULL, SHARE, "0",

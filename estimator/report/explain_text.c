@@ -39,7 +39,7 @@ static void write_indent(const explain_writer *writer, size_t indent)
 
 static const char *format_value(const st_explanation *step, double value, char *text, size_t size)
 {
-    return st_type_format(&step->type, value, ST_STYLE_SCALED, text, size);
+    return st_type_format(&step->type, value, step->style, text, size);
 }
 
 /* The index of an input step among the sheet's inputs; the number of inputs where it is none. */
@@ -269,8 +269,7 @@ static void write_terms(const explain_writer *writer, const st_explanation *step
         const st_provider_term *term = &step->terms[i];
         char value[ST_QUANTITY_TEXT + 2] = "= ";
         if (term->text == NULL)
-            st_quantity_format(term->value, &term->unit, ST_STYLE_SCALED, value + 2,
-                               sizeof value - 2);
+            st_quantity_format(term->value, &term->unit, step->style, value + 2, sizeof value - 2);
         else
             (void)snprintf(value + 2, sizeof value - 2, "%s", term->text);
         const char *const fields[] = {term->part ? "+" : "", term->name, value, term->doc};

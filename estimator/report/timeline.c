@@ -4,6 +4,8 @@
 
 #include "timeline/graph_internal.h"
 
+#include <string.h>
+
 /* Of a timeline: some 5 GB, and a minute. */
 enum { MOST_TASKS = 60000000 };
 
@@ -22,10 +24,12 @@ const char *st_term_reason(st_term term)
         "stages and chunks differ in length, or weights' gradients fill the ramp; the sheet passes "
         "every stage but the slowest once, and shares out what chunks and weights' gradients save",
         "the sheet counts 2(mv + p - 1) transfers; the replay those that a stage waits for",
-        "early stages communicate while others still work, and hidden messages run beside one pass "
-        "as long as it lasts",
+        "early stages communicate while others still work; hidden messages run beside the pass "
+        "that "
+        "they belong to, and the first weights and the last gradients of a step beside nothing",
         "only first and last stage wait for it",
-        "the price of hiding stands at the end of every stage",
+        "stages slow down one after the other while the pipeline fills and drains, which the sheet "
+        "counts once; only computation beside a message is slowed",
         "stages that end early run it while others work",
     };
     return (unsigned)term < ST_TERMS ? reasons[term] : "";
@@ -33,11 +37,31 @@ const char *st_term_reason(st_term term)
 
 const char *st_timeline_schedule(const st_timeline_plan *plan)
 {
-    return plan->order != NULL ? plan->order_name : st_schedule_name(plan->schedule.shape.kind);
+    return plan->order_name != NULL ? plan->order_name
+                                    : st_schedule_name(plan->schedule.shape.kind);
+}
+
+const char *st_hiding_name(st_hiding hiding)
+{
+    static const char *const names[ST_HIDINGS] = {"exposed communication", "hidden communication",
+                                                  "price of hiding"};
+    return (unsigned)hiding < ST_HIDINGS ? names[hiding] : "";
 }
 
 /* --- replays ------------------------------------------------------------------------------------
  */
+
+/* Computation runs at 1/slowdown of its speed while its rank communicates. */
+static double rate_beside(void *self, const st_graph *graph, st_task_id task,
+                          const st_task_id *beside, size_t count)
+{
+    const double *slowdown = self;
+    bool communicates = false;
+    for (size_t i = 0; i < count; i++) {
+        communicates = communicates || st_graph_work(graph, beside[i]) == ST_WORK_COMMUNICATION;
+    }
+    return communicates && st_graph_work(graph, task) == ST_WORK_COMPUTE ? 1 / *slowdown : 1;
+}
 
 static st_status run(st_timeline *timeline, const st_schedule_order *order, st_errors *errors)
 {
@@ -56,13 +80,29 @@ static st_status run(st_timeline *timeline, const st_schedule_order *order, st_e
     if (timeline->replay == NULL) {
         return st_graph_no_memory(errors);
     }
+    if (timeline->plan.slowdown > 1) {
+        st_rate_rule rule = {.rate = rate_beside, .self = &timeline->plan.slowdown};
+        return st_replay_run_rates(timeline->replay, &rule, errors);
+    }
     return st_replay_run(timeline->replay, errors);
 }
 
-/* First and last moment of every rank; ranks are listed pipeline by pipeline. */
+/* The category of computation that is nothing but the price of messages; the count: none. */
+static size_t category_of_slowdown(const st_graph *graph)
+{
+    size_t count = st_graph_category_count(graph);
+    size_t i = 0;
+    while (i < count && strcmp(st_graph_category_name(graph, (uint16_t)i), "slowdown") != 0) {
+        i++;
+    }
+    return i;
+}
+
+/* First and last moment and price of every rank; ranks are listed pipeline by pipeline. */
 static void measure_rows(st_timeline *timeline)
 {
     const st_graph *graph = timeline->graph;
+    size_t slowdown = category_of_slowdown(graph);
     for (size_t i = 0; i < timeline->row_count; i++) {
         timeline->rows[i] =
             (st_timeline_row){.rank = st_graph_rank(graph, i),
@@ -74,6 +114,10 @@ static void measure_rows(st_timeline *timeline)
         st_task_time time = st_replay_task(timeline->replay, (st_task_id)i);
         row->first = time.start_ns < row->first ? time.start_ns : row->first;
         row->last = time.end_ns > row->last ? time.end_ns : row->last;
+        int64_t alone = graph->category[i] == slowdown ? 0 : graph->duration_ns[i];
+        if (st_graph_work(graph, (st_task_id)i) == ST_WORK_COMPUTE) {
+            row->price += time.end_ns - time.start_ns - alone;
+        }
     }
 }
 
@@ -98,10 +142,11 @@ static int64_t step_of(const st_timeline *timeline)
 }
 
 /* Work of the stage that has most of it, without transfers and the ends of the step. */
-static int64_t slowest_stage(const st_schedule_plan *plan)
+static int64_t slowest_stage(const st_schedule_plan *plan, uint32_t *which)
 {
     const st_schedule_shape *shape = &plan->shape;
     int64_t slowest = 0;
+    *which = 0;
     for (uint32_t stage = 0; stage < shape->stages; stage++) {
         int64_t sum = 0;
         uint32_t places = st_schedule_places(shape);
@@ -113,6 +158,7 @@ static int64_t slowest_stage(const st_schedule_plan *plan)
             }
         }
         sum = shape->kind == ST_SCHEDULE_DUALPIPE ? sum / 2 : sum;
+        *which = sum > slowest ? stage : *which;
         slowest = sum > slowest ? sum : slowest;
     }
     return slowest * shape->micros;
@@ -128,9 +174,11 @@ static st_status replay_without(const st_timeline *whole, const st_schedule_orde
     plan->every_rank = false;
     plan->ends.optimizer = round >= 1 ? 0 : plan->ends.optimizer;
     plan->ends.slowdown = round >= 2 ? 0 : plan->ends.slowdown;
+    part.plan.slowdown = round >= 2 ? 1 : part.plan.slowdown;
     plan->ends.tied = round >= 3 ? 0 : plan->ends.tied;
     if (round >= 4) {
         plan->ends = (st_schedule_ends){0};
+        plan->pieces = NULL;
     }
     plan->shape.transfer = round >= 5 ? 0 : plan->shape.transfer;
     st_status status = arena == NULL ? st_graph_no_memory(errors) : run(&part, order, errors);
@@ -149,6 +197,32 @@ static st_status replay_without(const st_timeline *whole, const st_schedule_orde
     return status;
 }
 
+/*
+ * Communication of the slowest stage. Where there is but one stage, its price is known without
+ * leaving the messages out: what they delay each other by belongs to the data term.
+ */
+static void find_hiding(st_timeline *timeline, uint32_t slowest)
+{
+    const st_timeline_row *row = &timeline->rows[slowest];
+    const st_timeline_plan *plan = &timeline->plan;
+    timeline->hiding_s[ST_HIDING_EXPOSED] =
+        (double)row->time.exposed_communication_ns / ST_TICKS_PER_S;
+    timeline->hiding_s[ST_HIDING_HIDDEN] =
+        (double)row->time.overlapped_ns / ST_TICKS_PER_S + plan->hidden_inside_s;
+    timeline->hiding_s[ST_HIDING_PRICE] = (double)row->price / ST_TICKS_PER_S;
+    if (plan->slowdown > 1 && plan->schedule.shape.stages == 1) {
+        int64_t inside = 0;
+        for (uint32_t i = 0; i < plan->schedule.shape.chunks; i++) {
+            for (int pass = 0; pass < ST_PASSES; pass++) {
+                inside += plan->schedule.shape.times[i].part[pass][ST_PART_SLOWDOWN];
+            }
+        }
+        int64_t price = row->price - inside * plan->schedule.shape.micros;
+        timeline->term[ST_TERM_DATA] += timeline->term[ST_TERM_SLOWDOWN] - price;
+        timeline->term[ST_TERM_SLOWDOWN] = price;
+    }
+}
+
 static st_status find_terms(st_timeline *timeline, const st_schedule_order *order,
                             st_errors *errors)
 {
@@ -162,8 +236,12 @@ static st_status find_terms(st_timeline *timeline, const st_schedule_order *orde
         timeline->term[terms[i]] = before - step;
         before = step;
     }
-    timeline->term[ST_TERM_STEADY] = slowest_stage(&timeline->plan.schedule);
+    uint32_t slowest = 0;
+    timeline->term[ST_TERM_STEADY] = slowest_stage(&timeline->plan.schedule, &slowest);
     timeline->term[ST_TERM_RAMP] = before - timeline->term[ST_TERM_STEADY];
+    if (status == ST_OK) {
+        find_hiding(timeline, slowest);
+    }
     return status;
 }
 

@@ -30,6 +30,17 @@ const char *st_term_name(st_term term);
 /* Why closed form and replay may differ in a term. */
 const char *st_term_reason(st_term term);
 
+/* What becomes of the communication of the slowest stage. */
+typedef enum st_hiding {
+    ST_HIDING_EXPOSED, /* nothing computes beside it */
+    ST_HIDING_HIDDEN,
+    ST_HIDING_PRICE, /* what the hidden part adds to the computation beside it */
+    ST_HIDINGS
+} st_hiding;
+
+/* "exposed communication", ... */
+const char *st_hiding_name(st_hiding hiding);
+
 /* A job as a plan, and what the closed form says of it. */
 typedef struct st_timeline_plan {
     const char *job;
@@ -40,6 +51,10 @@ typedef struct st_timeline_plan {
     double term_s[ST_TERMS];   /* adds up to it */
     bool closed_same_schedule; /* the sheet models the schedule that is replayed */
     const char *step_cell;     /* that holds it: "step_time", "T_iter" */
+    double hiding_s[ST_HIDINGS];
+    double hidden_inside_s; /* the part of what is hidden that is not laid out as tasks */
+    /* By which computation slows down beside messages of data parallelism; at least 1. */
+    double slowdown;
     /* NULL: the order of the schedule's kind; else one's own, with its name. */
     const st_schedule_order *order;
     const char *order_name;
@@ -51,7 +66,8 @@ const char *st_timeline_schedule(const st_timeline_plan *plan);
 
 /*
  * Runs the sheet of `estimate`, which must be loaded, and turns its cells into a plan. DualPipe
- * takes the job's stages, whatever its schedule is. A sheet without the cells, a pipeline whose
+ * takes the job's stages, whatever its schedule is. ddp becomes a step of one stage whose gradients
+ * are reduced bucket by bucket. A sheet without the cells, a pipeline whose
  * chunks do not divide the layers of a stage, and times that a step cannot have are errors.
  */
 st_status st_timeline_plan_make(st_estimate *estimate, bool dualpipe, st_arena *arena,
@@ -62,6 +78,7 @@ typedef struct st_timeline_row {
     uint32_t rank;
     uint32_t stage;
     st_rank_time time;
+    int64_t price; /* by which messages beside it lengthen its computation */
     int64_t first; /* start of its first task */
     int64_t last;  /* end of its last */
 } st_timeline_row;
@@ -81,6 +98,7 @@ typedef struct st_timeline {
     int64_t end;       /* of the last task */
     int64_t step;      /* the step time: `end`, for ZB-2p the longest span of a rank */
     int64_t term[ST_TERMS];
+    double hiding_s[ST_HIDINGS]; /* as in the plan */
     double bubble; /* share of the step that the slowest stage is without passes and transfers */
     st_timeline_row *rows;
     size_t row_count;

@@ -40,22 +40,32 @@
                                                    "t_logits") cell(CELL_T_TRANSFER, "t_transfer") \
                                     cell(CELL_HIDE_PP, "hide_pp") cell(CELL_ZERO, "zero") cell(    \
                                         CELL_T_REDUCE, "t_reduce") cell(CELL_T_GATHER, "t_gather") \
-                                        cell(CELL_HIDE_GRADIENTS, "hide_gradients")                \
-                                            cell(CELL_HIDE_WEIGHTS,                                \
-                                                 "hide_weights") cell(CELL_T_DATA, "T_data")       \
-                                                cell(CELL_T_DATA_HIDDEN, "T_data_hidden") cell(    \
-                                                    CELL_T_PRICE, "T_price") cell(CELL_T_TIED,     \
-                                                                                  "t_tied")        \
-                                                    cell(CELL_T_OPTIMIZER, "T_optimizer")          \
-                                                        cell(CELL_SITE, "site_factor")             \
-                                                            cell(CELL_STEP, "step_time") cell(     \
-                                                                CELL_T_STEADY, "T_steady")         \
-                                                                cell(CELL_T_RAMP, "T_ramp")        \
-                                                                    cell(CELL_T_TRANSFERS,         \
-                                                                         "T_transfers")            \
-                                                                        cell(CELL_A, "a")          \
-                                                                            cell(CELL_H, "h")      \
-                                                                                cell(CELL_S, "s")
+                                        cell(CELL_HIDE_GRADIENTS, "hide_gradients") cell(          \
+                                            CELL_HIDE_WEIGHTS,                                     \
+                                            "hide_weights") cell(CELL_T_DATA, "T_data")            \
+                                            cell(CELL_T_DATA_HIDDEN, "T_data_hidden") cell(        \
+                                                CELL_T_PRICE, "T_price") cell(CELL_T_TIED,         \
+                                                                              "t_tied")            \
+                                                cell(CELL_T_OPTIMIZER,                             \
+                                                     "T_optimizer") cell(CELL_SITE, "site_factor") \
+                                                    cell(CELL_STEP, "step_time") cell(             \
+                                                        CELL_T_STEADY,                             \
+                                                        "T_steady") cell(CELL_T_RAMP, "T_ramp")    \
+                                                        cell(CELL_T_TRANSFERS,                     \
+                                                             "T_transfers") cell(CELL_A, "a")      \
+                                                            cell(CELL_H, "h") cell(                \
+                                                                CELL_S,                            \
+                                                                "s") cell(CELL_SLOW_DP, "slow_dp") \
+                                                                cell(CELL_EXPOSED, "time_exposed") \
+                                                                    cell(CELL_HIDDEN,              \
+                                                                         "time_hidden")            \
+                                                                        cell(CELL_PRICE,           \
+                                                                             "time_price")         \
+                                                                            cell(CELL_HIDDEN_DP,   \
+                                                                                 "hidden_dp")      \
+                                                                                cell(              \
+                                                                                    CELL_PREFETCH, \
+                                                                                    "prefetch")
 
 #define AS_NUMBER(number, name) number,
 #define AS_NAME(number, name)   name,
@@ -244,6 +254,61 @@ static st_status chunk_layers(const st_planner *planner, const st_stage_layers *
     return ST_OK;
 }
 
+/* The i-th of `count` equal parts of a time; all of them add up to it. */
+static int64_t part_of(int64_t time, uint32_t count, uint32_t i)
+{
+    return time / count + (i < (uint32_t)(time % count) ? 1 : 0);
+}
+
+/*
+ * A chunk whose weights or gradients are split: each layer's weights are gathered before it
+ * computes, forward and backward, and its gradients reduced when they are there. The sheet's times
+ * are those of a stage.
+ */
+static const st_schedule_piece *split_pass(st_planner *planner, uint32_t layers, bool backward)
+{
+    const double *cell = planner->cell;
+    double of_chunk = cell[CELL_SITE] / cell[CELL_V];
+    double gather = cell[CELL_ZERO] >= 3 ? of_chunk * cell[CELL_T_GATHER] : 0;
+    double reduce = backward ? of_chunk * cell[CELL_T_REDUCE] : 0;
+    double weights = cell[CELL_HIDE_WEIGHTS];
+    double gradients = cell[CELL_HIDE_GRADIENTS];
+    int64_t gathers = st_plan_ticks(planner, gather);
+    int64_t reduces = st_plan_ticks(planner, reduce);
+    int64_t gathers_hidden = st_plan_ticks(planner, weights * gather);
+    int64_t reduces_hidden = st_plan_ticks(planner, gradients * reduce);
+    st_schedule_piece *pieces = st_arena_alloc(planner->arena, layers, sizeof(*pieces));
+    for (uint32_t i = 0; pieces != NULL && i < layers; i++) {
+        pieces[i] = (st_schedule_piece){
+            .until = i + 1 == layers ? 1 : (double)(i + 1) / layers,
+            .gather_hidden = part_of(gathers_hidden, layers, i),
+            .gather_exposed = part_of(gathers - gathers_hidden, layers, i),
+            .reduce_hidden = part_of(reduces_hidden, layers, i),
+            .reduce_exposed = part_of(reduces - reduces_hidden, layers, i),
+        };
+    }
+    return pieces;
+}
+
+/* Pieces of every chunk from the layers that it has. */
+static st_status fill_pieces(st_planner *planner, const double *layers, uint32_t places)
+{
+    st_schedule_pieces *pieces = st_arena_alloc(planner->arena, places, sizeof(*pieces));
+    for (uint32_t i = 0; pieces != NULL && i < places; i++) {
+        uint32_t count = st_plan_whole(fmin(ceil(layers[i]), ST_MOST_PIECES));
+        pieces[i] = (st_schedule_pieces){.forward = split_pass(planner, count, false),
+                                         .forward_count = count,
+                                         .backward = split_pass(planner, count, true),
+                                         .backward_count = count};
+        if (pieces[i].forward == NULL || pieces[i].backward == NULL) {
+            return st_graph_no_memory(planner->errors);
+        }
+    }
+    planner->plan->schedule.pieces = pieces;
+    planner->plan->schedule.prefetch = (uint32_t)planner->cell[CELL_PREFETCH];
+    return pieces == NULL ? st_graph_no_memory(planner->errors) : ST_OK;
+}
+
 /* Times of every chunk of the model. */
 static st_status fill_chunks(st_planner *planner, uint32_t stages, uint32_t chunks)
 {
@@ -267,6 +332,7 @@ static st_status fill_chunks(st_planner *planner, uint32_t stages, uint32_t chun
         st_pass_seconds seconds = {0};
         double own = chunks > 1 ? of_chunk[place] : stage->all;
         double own_moe = stage->all > 0 ? own * stage->moe / stage->all : 0;
+        of_chunk[place] = own;
         add_scaled(&seconds, &dense, own - own_moe);
         add_scaled(&seconds, &moe, own_moe);
         if (place == 0) {
@@ -288,6 +354,9 @@ static st_status fill_chunks(st_planner *planner, uint32_t stages, uint32_t chun
     }
     planner->plan->layers = st_plan_whole(most / chunks);
     planner->plan->schedule.shape.times = times;
+    if (status == ST_OK && cell[CELL_ZERO] >= 2) {
+        status = fill_pieces(planner, of_chunk, stages * chunks);
+    }
     return status;
 }
 
@@ -295,21 +364,18 @@ static void fill_ends(st_planner *planner)
 {
     const double *cell = planner->cell;
     double site = cell[CELL_SITE];
+    double reduce = cell[CELL_ZERO] >= 2 ? 0 : site * cell[CELL_T_REDUCE];
+    double gather = cell[CELL_ZERO] >= 3 ? 0 : site * cell[CELL_T_GATHER];
+    double price = cell[CELL_T_DATA_HIDDEN] * (1 - 1 / cell[CELL_SLOW_DP]);
     st_schedule_ends *ends = &planner->plan->schedule.ends;
-    if (cell[CELL_ZERO] >= 2) {
-        double exposed = cell[CELL_T_DATA] - cell[CELL_T_DATA_HIDDEN];
-        ends->data_per_micro =
-            st_plan_ticks(planner, site * fmax(exposed, 0) / (cell[CELL_M] * cell[CELL_V]));
-    } else {
-        double reduce = site * cell[CELL_T_REDUCE];
-        double gather = site * cell[CELL_T_GATHER];
-        ends->reduce_hidden = st_plan_ticks(planner, cell[CELL_HIDE_GRADIENTS] * reduce);
-        ends->reduce_exposed = st_plan_ticks(planner, (1 - cell[CELL_HIDE_GRADIENTS]) * reduce);
-        ends->gather_hidden = st_plan_ticks(planner, cell[CELL_HIDE_WEIGHTS] * gather);
-        ends->gather_exposed = st_plan_ticks(planner, (1 - cell[CELL_HIDE_WEIGHTS]) * gather);
-    }
+    ends->reduce_hidden = st_plan_ticks(planner, cell[CELL_HIDE_GRADIENTS] * reduce);
+    ends->reduce_exposed = st_plan_ticks(planner, (1 - cell[CELL_HIDE_GRADIENTS]) * reduce);
+    ends->gather_hidden = st_plan_ticks(planner, cell[CELL_HIDE_WEIGHTS] * gather);
+    ends->gather_exposed = st_plan_ticks(planner, (1 - cell[CELL_HIDE_WEIGHTS]) * gather);
     ends->tied = st_plan_ticks(planner, site * cell[CELL_T_TIED]);
-    ends->slowdown = st_plan_ticks(planner, site * cell[CELL_T_PRICE]);
+    /* What data parallelism hides is laid out and pays its price there. */
+    ends->slowdown = st_plan_ticks(planner, site * fmax(cell[CELL_T_PRICE] - price, 0));
+    planner->plan->slowdown = fmax(cell[CELL_SLOW_DP], 1);
     ends->optimizer = st_plan_ticks(planner, site * cell[CELL_T_OPTIMIZER]);
 }
 
@@ -325,6 +391,10 @@ static void fill_closed(st_planner *planner)
     term[ST_TERM_TIED] = site * cell[CELL_T_TIED];
     term[ST_TERM_SLOWDOWN] = site * cell[CELL_T_PRICE];
     term[ST_TERM_OPTIMIZER] = site * cell[CELL_T_OPTIMIZER];
+    planner->plan->hiding_s[ST_HIDING_EXPOSED] = cell[CELL_EXPOSED];
+    planner->plan->hiding_s[ST_HIDING_HIDDEN] = cell[CELL_HIDDEN];
+    planner->plan->hiding_s[ST_HIDING_PRICE] = cell[CELL_PRICE];
+    planner->plan->hidden_inside_s = cell[CELL_HIDDEN] - cell[CELL_HIDDEN_DP];
     planner->plan->closed_s = cell[CELL_STEP];
     planner->plan->step_cell = "step_time";
 }

@@ -160,6 +160,8 @@ static st_status plan_li2024(st_planner *planner, bool dualpipe)
     term[ST_TERM_RAMP] = (cell[LI_P] - 1) * step;
     term[ST_TERM_TRANSFERS] = (cell[LI_M] + cell[LI_P] - 1) * cell[LI_PP];
     term[ST_TERM_DATA] = cell[LI_DP];
+    planner->plan->hiding_s[ST_HIDING_EXPOSED] =
+        cell[LI_M] * cell[LI_TP] + term[ST_TERM_TRANSFERS] + cell[LI_DP];
     planner->plan->closed_s = cell[LI_ITER];
     planner->plan->step_cell = "T_iter";
     return ST_OK;
@@ -171,13 +173,13 @@ static st_status plan_li2024(st_planner *planner, bool dualpipe)
 static st_status refuse_sheet(const st_estimate *estimate, st_errors *errors)
 {
     const char *lacks = lacking(estimate->sheet, st_megatron_names);
-    return st_errors_add(errors,
-                         &(st_error){.status = ST_ERR_USAGE,
-                                     .message = st_errors_text(
-                                         errors, "sheet '%s' has no times of passes to lay out",
-                                         st_sheet_name(estimate->sheet)),
-                                     .found = st_errors_text(errors, "no cell '%s'", lacks),
-                                     .expected = "the cells of megatron or of li2024 (--sheet)"});
+    return st_errors_add(
+        errors, &(st_error){.status = ST_ERR_USAGE,
+                            .message = st_errors_text(
+                                errors, "sheet '%s' has no times of passes to lay out",
+                                st_sheet_name(estimate->sheet)),
+                            .found = st_errors_text(errors, "no cell '%s'", lacks),
+                            .expected = "the cells of megatron, of li2024 or of ddp (--sheet)"});
 }
 
 st_status st_timeline_plan_make(st_estimate *estimate, bool dualpipe, st_arena *arena,
@@ -189,6 +191,7 @@ st_status st_timeline_plan_make(st_estimate *estimate, bool dualpipe, st_arena *
                                .sheet = st_sheet_name(estimate->sheet),
                                .layers = 1,
                                .closed_same_schedule = !dualpipe,
+                               .slowdown = 1,
                                .schedule = {.transfers_block = true}};
     if (lacking(estimate->sheet, st_megatron_names) == NULL) {
         status = st_plan_megatron(&planner, dualpipe);
@@ -196,6 +199,8 @@ st_status st_timeline_plan_make(st_estimate *estimate, bool dualpipe, st_arena *
         status = plan_li2024(&planner, dualpipe);
         plan->closed_same_schedule = plan->schedule.shape.kind == ST_SCHEDULE_1F1B ||
                                      plan->schedule.shape.kind == ST_SCHEDULE_GPIPE;
+    } else if (lacking(estimate->sheet, st_ddp_names) == NULL) {
+        status = st_plan_ddp(&planner, dualpipe);
     } else {
         status = refuse_sheet(estimate, errors);
     }

@@ -6,7 +6,7 @@
 #include "report/timeline.h"
 #include "timeline/schedule_internal.h"
 
-enum { ST_PLAN_CELLS = 64 };
+enum { ST_PLAN_CELLS = 80 };
 
 /* A plan in the making. */
 typedef struct st_planner {
@@ -29,5 +29,7 @@ st_schedule_kind st_plan_kind(const st_planner *planner);
 
 extern const char *const st_megatron_names[];
 st_status st_plan_megatron(st_planner *planner, bool dualpipe) ST_NODISCARD;
+extern const char *const st_ddp_names[];
+st_status st_plan_ddp(st_planner *planner, bool dualpipe) ST_NODISCARD;
 
 #endif

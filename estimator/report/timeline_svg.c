@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The picture of a schedule, as Figure 9 of Li et al. 2024 has it: a row a stage, a box a task,
- * time from left to right.
+ * time from left to right. What runs beside the passes is a thin strip below them, or as high as
+ * they are where the picture is about it: buckets of gradients, weights gathered ahead.
  */
 #include "report/timeline.h"
 
@@ -15,7 +16,7 @@ enum {
     LEFT = 90, /* pixels */
     TOP = 70,
     WIDTH = 1400,
-    ROW = 30,
+    GAP = 3, /* between rows */
     BOX = 22,
     STRIP = 5, /* of what runs beside */
     LEGEND = 110
@@ -67,6 +68,16 @@ static void write_xml(const char *text, st_buffer *buffer)
     }
 }
 
+static int strip_height(const st_timeline *timeline)
+{
+    return timeline->plan.schedule.pieces != NULL ? BOX : STRIP;
+}
+
+static int row_height(const st_timeline *timeline)
+{
+    return BOX + strip_height(timeline) + GAP;
+}
+
 /* Where a task stands in the picture. */
 typedef struct st_box {
     double x;
@@ -87,8 +98,8 @@ static st_box place_task(const st_timeline *timeline, st_task_id task, const st_
     }
     return (st_box){.x = LEFT + scale * (double)time.start_ns,
                     .width = scale * (double)(time.end_ns - time.start_ns),
-                    .y = TOP + (double)ROW * (double)row + (beside ? BOX : 0),
-                    .height = beside ? STRIP : BOX};
+                    .y = TOP + (double)row_height(timeline) * (double)row + (beside ? BOX : 0),
+                    .height = beside ? strip_height(timeline) : BOX};
 }
 
 static void write_box(const st_box *box, const char *fill, st_buffer *buffer)
@@ -136,7 +147,7 @@ static void write_tasks(const st_timeline *timeline, st_buffer *buffer)
 static void write_rows(const st_timeline *timeline, st_buffer *buffer)
 {
     for (size_t i = 0; i < timeline->row_count; i++) {
-        int y = TOP + ROW * (int)i;
+        int y = TOP + row_height(timeline) * (int)i;
         st_buffer_printf(buffer,
                          "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"#f2f2f2\"/>\n"
                          "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s %lu</text>\n",
@@ -180,6 +191,21 @@ static void write_legend(const st_timeline *timeline, int bottom, st_buffer *buf
     }
 }
 
+/* "exposed communication 1.9 ms, hidden communication 3.7 ms, price of hiding 1.2 ms" */
+static void write_hiding(const st_timeline *timeline, st_buffer *buffer)
+{
+    st_unit second = st_unit_one();
+    if (st_unit_parse("s", 1, (st_place){0}, &second, NULL) != ST_OK) {
+        return;
+    }
+    for (int i = 0; i < ST_HIDINGS; i++) {
+        char text[ST_QUANTITY_TEXT];
+        st_buffer_printf(buffer, ", %s %s", st_hiding_name((st_hiding)i),
+                         st_quantity_format(timeline->hiding_s[i], &second, ST_STYLE_SCALED, text,
+                                            sizeof(text)));
+    }
+}
+
 static void write_titles(const st_timeline *timeline, st_buffer *buffer)
 {
     const st_schedule_shape *shape = &timeline->plan.schedule.shape;
@@ -187,11 +213,16 @@ static void write_titles(const st_timeline *timeline, st_buffer *buffer)
     st_buffer_printf(buffer, "<text x=\"%d\" y=\"26\" font-size=\"16\">One step of ", LEFT);
     write_xml(timeline->plan.job, buffer);
     st_buffer_printf(buffer,
-                     "</text>\n<text x=\"%d\" y=\"48\" fill=\"#555\">%s, %lu stages, %lu "
-                     "micro-batches, bubble %s %%</text>\n",
+                     "</text>\n<text x=\"%d\" y=\"48\" fill=\"#555\">%s, %lu stage%s, %lu "
+                     "micro-batch%s, bubble %s %%",
                      LEFT, st_timeline_schedule(&timeline->plan), (unsigned long)shape->stages,
-                     (unsigned long)shape->micros,
+                     shape->stages == 1 ? "" : "s", (unsigned long)shape->micros,
+                     shape->micros == 1 ? "" : "es",
                      st_number_print('f', 2, 100 * timeline->bubble, bubble, sizeof(bubble)));
+    if (timeline->plan.schedule.pieces != NULL) {
+        write_hiding(timeline, buffer);
+    }
+    st_buffer_text(buffer, "</text>\n");
 }
 
 st_status st_timeline_write_svg(const st_timeline *timeline, st_buffer *buffer, st_errors *errors)
@@ -208,7 +239,7 @@ st_status st_timeline_write_svg(const st_timeline *timeline, st_buffer *buffer, 
                         .expected = "at most 200000 tasks on 256 ranks",
                         .suggestion = "take fewer micro-batches, or one rank of each stage"});
     }
-    int bottom = TOP + ROW * (int)timeline->row_count;
+    int bottom = TOP + row_height(timeline) * (int)timeline->row_count;
     st_buffer_printf(buffer,
                      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
                      "viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"12\">\n"

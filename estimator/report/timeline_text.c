@@ -57,12 +57,14 @@ static void write_head(const st_timeline *timeline, st_buffer *buffer)
     const st_schedule_groups *groups = &plan->schedule.groups;
     unsigned long pipelines = (unsigned long)groups->tp * groups->cp * groups->dp;
     char text[ST_QUANTITY_TEXT];
-    st_buffer_printf(buffer, "job        %s\nsheet      %s\nschedule   %s, %lu stages", plan->job,
-                     plan->sheet, st_timeline_schedule(plan), (unsigned long)shape->stages);
+    st_buffer_printf(buffer, "job        %s\nsheet      %s\nschedule   %s, %lu stage%s", plan->job,
+                     plan->sheet, st_timeline_schedule(plan), (unsigned long)shape->stages,
+                     shape->stages == 1 ? "" : "s");
     if (shape->chunks > 1) {
         st_buffer_printf(buffer, " of %lu chunks", (unsigned long)shape->chunks);
     }
-    st_buffer_printf(buffer, ", %lu micro-batches\n", (unsigned long)shape->micros);
+    st_buffer_printf(buffer, ", %lu micro-batch%s\n", (unsigned long)shape->micros,
+                     shape->micros == 1 ? "" : "es");
     st_buffer_printf(buffer, "ranks      %zu%s", timeline->row_count,
                      plan->schedule.every_rank ? "" : ", one of each stage");
     if (!plan->schedule.every_rank && pipelines > 1) {
@@ -79,13 +81,13 @@ static void write_rows(const st_timeline *timeline, st_arena *arena, st_buffer *
 {
     static const st_table_column columns[] = {
         {.right = true}, {.right = true}, {.right = true}, {.right = true},
-        {.right = true}, {.right = true}, {.right = true},
+        {.right = true}, {.right = true}, {.right = true}, {.right = true},
     };
     static const char *const names[] = {
         "rank",    "stage", "exposed compute", "exposed communication", "overlapped",
-        "waiting", "idle"};
+        "waiting", "idle",  "price of hiding"};
     static const st_paint paint = {0};
-    st_table *table = st_table_create(arena, columns, 7);
+    st_table *table = st_table_create(arena, columns, 8);
     size_t shown = timeline->row_count > MOST_ROWS ? MOST_ROWS : timeline->row_count;
     if (table == NULL) {
         buffer->failed = true;
@@ -94,16 +96,20 @@ static void write_rows(const st_timeline *timeline, st_arena *arena, st_buffer *
     st_table_row(table, names);
     for (size_t i = 0; i < shown; i++) {
         const st_timeline_row *row = &timeline->rows[i];
-        const int64_t parts[] = {row->time.exposed_compute_ns, row->time.exposed_communication_ns,
-                                 row->time.overlapped_ns, row->time.waiting_ns, row->time.idle_ns};
-        char texts[7][ST_QUANTITY_TEXT];
-        const char *fields[7];
+        const int64_t parts[] = {row->time.exposed_compute_ns,
+                                 row->time.exposed_communication_ns,
+                                 row->time.overlapped_ns,
+                                 row->time.waiting_ns,
+                                 row->time.idle_ns,
+                                 row->price};
+        char texts[8][ST_QUANTITY_TEXT];
+        const char *fields[8];
         (void)snprintf(texts[0], ST_QUANTITY_TEXT, "%lu", (unsigned long)row->rank);
         (void)snprintf(texts[1], ST_QUANTITY_TEXT, "%lu", (unsigned long)row->stage);
-        for (int j = 0; j < 5; j++) {
+        for (int j = 0; j < 6; j++) {
             (void)time_text(seconds(parts[j]), texts[j + 2]);
         }
-        for (int j = 0; j < 7; j++) {
+        for (int j = 0; j < 8; j++) {
             fields[j] = texts[j];
         }
         st_table_row(table, fields);
@@ -150,6 +156,32 @@ static void write_categories(const st_timeline *timeline, st_arena *arena, st_bu
     st_table_write(table, &paint, 2, buffer);
 }
 
+/* Exposed, hidden and the price: what hides is not free, and must not look it. */
+static void write_hiding(const st_timeline *timeline, st_arena *arena, st_buffer *buffer)
+{
+    static const st_table_column columns[] = {
+        {0}, {.right = true}, {.right = true}, {.right = true}};
+    static const st_paint paint = {0};
+    const st_timeline_plan *plan = &timeline->plan;
+    st_table *table = st_table_create(arena, columns, 4);
+    char texts[3][ST_QUANTITY_TEXT];
+    if (table == NULL) {
+        buffer->failed = true;
+        return;
+    }
+    st_table_row(table, (const char *const[]){"", "closed form", "replay", "of the step"});
+    for (int i = 0; i < ST_HIDINGS; i++) {
+        double own = timeline->hiding_s[i];
+        st_table_row(table, (const char *const[]){st_hiding_name((st_hiding)i),
+                                                  time_text(plan->hiding_s[i], texts[0]),
+                                                  time_text(own, texts[1]),
+                                                  difference_text(timeline, own, plan->hiding_s[i],
+                                                                  texts[2], ST_QUANTITY_TEXT)});
+    }
+    st_buffer_text(buffer, "\nCommunication of the slowest stage\n");
+    st_table_write(table, &paint, 2, buffer);
+}
+
 static void write_terms(const st_timeline *timeline, st_arena *arena, st_buffer *buffer)
 {
     static const st_table_column columns[] = {
@@ -190,6 +222,7 @@ static void write_terms(const st_timeline *timeline, st_arena *arena, st_buffer 
                              st_term_reason((st_term)i));
         }
     }
+    write_hiding(timeline, arena, buffer);
 }
 
 void st_timeline_write_text(const st_timeline *timeline, st_arena *arena, st_buffer *buffer)
@@ -215,6 +248,7 @@ static void write_row_json(const st_timeline_row *row, st_json *json)
     st_json_number(json, "idle_s", seconds(row->time.idle_ns));
     st_json_number(json, "first_s", seconds(row->first));
     st_json_number(json, "last_s", seconds(row->last));
+    st_json_number(json, "price_s", seconds(row->price));
     st_json_close(json, '}');
 }
 
@@ -230,6 +264,17 @@ static void write_terms_json(const st_timeline *timeline, st_json *json)
         st_json_number(json, "replay_s", own);
         st_json_bool(json, "agrees", same);
         st_json_text(json, "why", same ? NULL : st_term_reason((st_term)i));
+        st_json_close(json, '}');
+    }
+    st_json_close(json, ']');
+    st_json_open(json, "communication", '[');
+    for (int i = 0; i < ST_HIDINGS; i++) {
+        double own = timeline->hiding_s[i];
+        st_json_open_line(json, NULL, '{');
+        st_json_text(json, "name", st_hiding_name((st_hiding)i));
+        st_json_number(json, "closed_form_s", timeline->plan.hiding_s[i]);
+        st_json_number(json, "replay_s", own);
+        st_json_bool(json, "agrees", agrees(timeline, own, timeline->plan.hiding_s[i]));
         st_json_close(json, '}');
     }
     st_json_close(json, ']');
@@ -335,12 +380,22 @@ void st_timeline_write_terms_csv(const st_timeline *timeline, st_buffer *buffer)
             same || i == ST_TERMS ? NULL : st_term_reason((st_term)i)};
         st_csv_row(fields, 5, buffer);
     }
+    for (int i = 0; i < ST_HIDINGS; i++) {
+        char texts[2][ST_QUANTITY_TEXT];
+        double own = timeline->hiding_s[i];
+        double closed = timeline->plan.hiding_s[i];
+        const char *const fields[] = {st_hiding_name((st_hiding)i),
+                                      st_number_format(closed, texts[0], ST_QUANTITY_TEXT),
+                                      st_number_format(own, texts[1], ST_QUANTITY_TEXT),
+                                      agrees(timeline, own, closed) ? "true" : "false", NULL};
+        st_csv_row(fields, 5, buffer);
+    }
 }
 
 void st_timeline_write_csv(const st_timeline *timeline, st_buffer *buffer)
 {
     st_buffer_text(buffer, "rank,stage,exposed_compute_s,exposed_communication_s,overlapped_s,"
-                           "waiting_s,idle_s,first_s,last_s\n");
+                           "waiting_s,idle_s,first_s,last_s,price_s\n");
     for (size_t i = 0; i < timeline->row_count; i++) {
         const st_timeline_row *row = &timeline->rows[i];
         const int64_t times[] = {row->time.exposed_compute_ns,
@@ -349,7 +404,8 @@ void st_timeline_write_csv(const st_timeline *timeline, st_buffer *buffer)
                                  row->time.waiting_ns,
                                  row->time.idle_ns,
                                  row->first,
-                                 row->last};
+                                 row->last,
+                                 row->price};
         st_buffer_printf(buffer, "%lu,%lu", (unsigned long)row->rank, (unsigned long)row->stage);
         for (size_t j = 0; j < sizeof(times) / sizeof(times[0]); j++) {
             char text[ST_QUANTITY_TEXT];

@@ -155,6 +155,33 @@ static st_status refuse_text(const binder *self, const st_axis *axis)
                         sheet ? "'steptime compare' shows two sheets side by side" : NULL});
 }
 
+/* All rows would be the same: a constant that no input reads is a slip, or of another sheet. */
+static st_status refuse_unread(binder *self, const st_axis *axis)
+{
+    const st_space *space = self->space;
+    size_t count = 0;
+    size_t read = 0;
+    const st_sheet_input *inputs = st_sheet_inputs(space->sheet, &count);
+    const char **constants = st_arena_alloc(space->arena, count + 1, sizeof *constants);
+    if (constants == NULL) {
+        return out_of_memory(self->errors);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (strncmp(inputs[i].from, ST_CONSTANTS ".", sizeof ST_CONSTANTS) == 0) {
+            constants[read++] = inputs[i].from;
+        }
+    }
+    return st_errors_add(
+        self->errors,
+        &(st_error){.status = ST_ERR_USAGE,
+                    .place = axis->place,
+                    .message = st_errors_text(self->errors,
+                                              "%s changes nothing: no input of sheet %s reads it",
+                                              axis->path, st_sheet_name(space->sheet)),
+                    .expected = "a constant of the sheet, which 'steptime sheet show' lists",
+                    .suggestion = st_nearest(axis->path, constants, read)});
+}
+
 static st_status bind_key_axis(binder *self, size_t index)
 {
     st_space *space = self->space;
@@ -179,11 +206,14 @@ static st_status bind_key_axis(binder *self, size_t index)
         axis->type = &inputs[i].type;
         own(self, i, index, numbers);
     }
-    if (!parsed && key != NULL) {
+    if (!parsed && key == NULL) {
+        return refuse_unread(self, &axis->axis);
+    }
+    if (!parsed) {
         status = st_axis_numbers(&axis->axis, NULL, space->arena, &numbers, self->errors);
     }
     axis->numbers = numbers;
-    axis->has_numbers = parsed || key != NULL;
+    axis->has_numbers = true;
     return status;
 }
 

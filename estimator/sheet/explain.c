@@ -50,6 +50,7 @@ static st_explanation *new_step(st_explainer *explainer, st_explain_kind kind, c
     }
     step->kind = kind;
     step->name = name;
+    step->style = explainer->session.style;
     step->doc = "";
     step->cite = "";
     step->formula = "";
@@ -340,6 +341,14 @@ st_status st_program_explain(const st_program *program, const double *inputs, co
                              int depth, st_arena *arena, const st_explanation **explanation,
                              st_errors *errors)
 {
+    st_explain_view view = {.depth = depth, .style = ST_STYLE_SCALED};
+    return st_program_explain_as(program, inputs, cell, &view, arena, explanation, errors);
+}
+
+st_status st_program_explain_as(const st_program *program, const double *inputs, const char *cell,
+                                const st_explain_view *view, st_arena *arena,
+                                const st_explanation **explanation, st_errors *errors)
+{
     st_explainer explainer = {.arena = arena, .errors = errors};
     size_t cell_index = 0;
     size_t input_index = 0;
@@ -355,7 +364,8 @@ st_status st_program_explain(const st_program *program, const double *inputs, co
         return st_errors_add(errors,
                              &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
     }
-    depth = depth < 0 || depth > MAX_DEPTH ? MAX_DEPTH : depth;
+    explainer.session.style = view->style;
+    int depth = view->depth < 0 || view->depth > MAX_DEPTH ? MAX_DEPTH : view->depth;
     st_explanation *result = cell_index != SIZE_MAX ? explain_cell(&explainer, cell_index, depth)
                                                     : explain_input(&explainer, input_index);
     if (explainer.out_of_memory || explainer.session.failed) {

@@ -132,8 +132,8 @@ static bool enter_file(st_loader *loader, const char *file, st_place place)
         loader->include_failed = true;
         return false;
     }
-    if (!st_names_put(&loader->files, file, loader->files.count)) {
-        return st_loader_out_of_memory(loader);
+    if (!st_loader_new_file(loader, file, place)) {
+        return false;
     }
     loader->stack[loader->depth++] = file;
     return true;
@@ -149,6 +149,7 @@ static void read_file(st_loader *loader, const char *name, st_place place)
         return;
     }
     if (!enter_file(loader, source.file, place)) {
+        st_loader_note_include(loader, source.file);
         return;
     }
     if (loader->depth == 1) {
@@ -162,6 +163,7 @@ static void read_file(st_loader *loader, const char *name, st_place place)
         loader->include_failed = true;
     }
     loader->depth--;
+    st_loader_note_include(loader, source.file);
 }
 
 /* Sorts the entries into inputs and cells, in the order in which they were first defined. */
@@ -200,6 +202,8 @@ static st_status load_sheet(st_loader *loader, const char *name, const st_sheet 
     size_t before = st_errors_count(errors, ST_SEVERITY_ERROR);
     st_status status = ST_OK;
     read_file(loader, name, (st_place){0});
+    st_loader_check_overrides(loader, &loader->value_overrides);
+    st_loader_check_overrides(loader, &loader->function_overrides);
     if (!loader->include_failed && sort_entries(loader)) {
         status = st_sheet_check_all(loader->sheet, loader->arena, errors);
     }

@@ -13,6 +13,27 @@ typedef struct st_symbol_entry {
     st_formula formula;
 } st_symbol_entry;
 
+enum { ST_SHEET_MAX_FILES = 1024 };
+
+/* A bit for each file that a file includes, by itself or by what it includes. */
+typedef struct st_included {
+    uint64_t words[ST_SHEET_MAX_FILES / 64];
+} st_included;
+
+/* A name that is overridden; `rival` is another override of which none includes the other. */
+typedef struct st_override {
+    const char *name;
+    st_place last;
+    st_place rival; /* without a file: none */
+} st_override;
+
+typedef struct st_overrides {
+    st_names names;
+    st_override *items;
+    size_t count;
+    size_t capacity;
+} st_overrides;
+
 typedef struct st_loader {
     const st_sheet_reader *reader;
     st_arena *arena;
@@ -33,6 +54,10 @@ typedef struct st_loader {
     const char *stack[ST_SHEET_MAX_INCLUDES]; /* files that are being read, for cycles */
     size_t depth;
     st_names files; /* files that were read, so that each counts once */
+    st_included *included;
+    size_t included_capacity;
+    st_overrides value_overrides; /* inputs and cells */
+    st_overrides function_overrides;
     bool too_many_told;
     bool include_failed; /* names would be missing: do not report them one by one */
 } st_loader;
@@ -64,6 +89,15 @@ bool st_loader_name(st_loader *loader, const char *name, st_place place, const c
 bool st_loader_type(st_loader *loader, const st_yaml_node *node, st_type *type);
 /* The formula in a scalar, parsed; a faulty one has no tree. */
 bool st_loader_formula(st_loader *loader, const st_yaml_node *scalar, st_formula *formula);
+
+/* A file that is read for the first time; false (reported) beyond the limit or without memory. */
+bool st_loader_new_file(st_loader *loader, const char *file, st_place place);
+/* The file that is being read includes one that has been read. */
+void st_loader_note_include(st_loader *loader, const char *file);
+void st_loader_note_override(st_loader *loader, st_overrides *overrides, const char *name,
+                             st_place place);
+/* Reports overrides that contradict each other. */
+void st_loader_check_overrides(st_loader *loader, const st_overrides *overrides);
 
 /* The parts of a file; each reports its faults and goes on. */
 void st_loader_enums(st_loader *loader, const st_yaml_node *map);

@@ -162,6 +162,7 @@ static st_symbol_entry *place_entry(st_loader *loader, const char *name, st_plac
                             "defines");
             return NULL;
         }
+        st_loader_note_override(loader, &loader->value_overrides, name, place);
         return &loader->entries[index];
     }
     if (override) {
@@ -352,6 +353,7 @@ static size_t place_function(st_loader *loader, const char *name, st_place place
         return SIZE_MAX;
     }
     if (exists) {
+        st_loader_note_override(loader, &loader->function_overrides, name, place);
         return index;
     }
     st_sheet_function *functions =

@@ -19,6 +19,7 @@ typedef struct st_session {
     size_t value_count;
     size_t value_capacity;
     const bool *needed; /* per cell: an output or a check needs it */
+    st_style style;     /* of numbers that are shown */
     bool failed;        /* memory ran out: values asked for since then mean nothing */
 } st_session;
 

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-void st_show_value(const st_type *type, double value, st_buffer *buffer)
+void st_show_value(const st_type *type, double value, st_style style, st_buffer *buffer)
 {
     char text[ST_QUANTITY_TEXT];
-    (void)st_type_format(type, value, ST_STYLE_SCALED, text, sizeof(text));
+    (void)st_type_format(type, value, style, text, sizeof(text));
     char *blank = type->kind == ST_TYPE_NUMBER ? strchr(text, ' ') : NULL;
     if (type->kind == ST_TYPE_BOOL) {
         st_buffer_text(buffer, value == 1.0 ? "true" : value == 0.0 ? "false" : text);
@@ -52,7 +52,7 @@ static size_t show_tree(st_session *session, const st_formula_view *shown, const
         const char *start = strstr(shown->text + expr->offset, expr->name);
         size_t offset = start == NULL ? expr->offset : (size_t)(start - shown->text);
         st_buffer_append(buffer, shown->text + position, offset - position);
-        st_show_value(type, value, buffer);
+        st_show_value(type, value, session->style, buffer);
         return offset + strlen(expr->name);
     }
     for (size_t i = 0; i < expr->child_count; i++) {

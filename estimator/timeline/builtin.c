@@ -273,3 +273,13 @@ st_status st_builtin_providers(const st_paths *paths, const st_job *job, const s
     providers->items = pointers;
     return status;
 }
+
+const st_layers *st_builtin_layers(const st_provider *const *providers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (providers[i]->evaluate == evaluate) {
+            return ((const st_builtin_self *)providers[i]->self)->layers;
+        }
+    }
+    return NULL;
+}

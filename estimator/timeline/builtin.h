@@ -11,6 +11,7 @@
 
 #include "steptime/job.h"
 #include "steptime/program.h"
+#include "timeline/layers.h"
 
 typedef struct st_provider_list {
     const st_provider *const *items;
@@ -24,5 +25,8 @@ typedef struct st_provider_list {
 st_status st_builtin_providers(const st_paths *paths, const st_job *job, const st_sheet *sheet,
                                st_arena *arena, st_provider_list *providers,
                                st_errors *errors) ST_NODISCARD;
+
+/* The layer list that one of the providers looks into; NULL where none does. */
+const st_layers *st_builtin_layers(const st_provider *const *providers, size_t count);
 
 #endif

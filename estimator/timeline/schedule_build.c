@@ -9,6 +9,7 @@
  */
 #include "timeline/schedule_internal.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 typedef enum st_stream {
@@ -76,7 +77,8 @@ typedef struct st_builder {
     /* by place, micro-batch and direction, of the pipeline that is being built */
     st_task_id *first;
     st_task_id *sent;
-    st_task_id *beside; /* what starts together with a pass, or ST_TASK_NONE */
+    st_task_id *beside;   /* what starts together with a pass, or ST_TASK_NONE */
+    st_task_id *gathered; /* weights of the pieces ahead, of the rank that is being built; a ring */
     /* groups by circle, stage and number in the stage */
     st_meetings *meetings[CIRCLES];
     uint32_t group_count[CIRCLES];
@@ -94,6 +96,13 @@ typedef struct st_rank {
     st_task_id tail;          /* the next task of the chain waits for this one */
     st_stream tail_stream;
     st_task_id hidden; /* gathering that the second slot waits for */
+    /* Pieces: those whose weights were asked for, from there on, and those that were computed. */
+    size_t ahead_slot;
+    size_t ahead_piece;
+    uint64_t asked;
+    uint64_t computed;
+    st_task_id computed_last; /* the last task of a piece, or ST_TASK_NONE */
+    st_task_id reduced;       /* the last reduction of a piece, or ST_TASK_NONE */
 } st_rank;
 
 static void note(st_builder *builder, st_status status)
@@ -212,6 +221,115 @@ static int64_t share(int64_t time, uint32_t count, uint32_t i)
     return each + (i < (uint32_t)(time % count) ? 1 : 0);
 }
 
+/* --- pieces -------------------------------------------------------------------------------------
+ */
+
+/* The pieces of a pass, NULL where it has none. */
+static const st_schedule_piece *pieces_of(const st_builder *builder, uint32_t place, st_pass pass,
+                                          size_t *count)
+{
+    const st_schedule_pieces *pieces = builder->plan->pieces;
+    *count = 0;
+    if (pieces == NULL) {
+        return NULL;
+    }
+    bool forward = pass == ST_PASS_FORWARD;
+    *count = forward ? pieces[place].forward_count : pieces[place].backward_count;
+    return *count == 0 ? NULL : forward ? pieces[place].forward : pieces[place].backward;
+}
+
+/* The next piece of the rank's order that needs weights; NULL at its end. */
+static const st_schedule_piece *next_ahead(st_rank *rank)
+{
+    st_builder *builder = rank->builder;
+    const st_slot *slots = builder->order->slots[rank->stage];
+    while (rank->ahead_slot < builder->order->counts[rank->stage]) {
+        const st_slot *slot = &slots[rank->ahead_slot];
+        uint32_t place = st_schedule_place(builder->shape, rank->stage, slot->chunk);
+        size_t count = 0;
+        const st_schedule_piece *pieces = pieces_of(builder, place, (st_pass)slot->pass, &count);
+        if (slot->pass != ST_PASS_WEIGHTS && rank->ahead_piece < count) {
+            return &pieces[rank->ahead_piece++];
+        }
+        rank->ahead_slot++;
+        rank->ahead_piece = 0;
+    }
+    return NULL;
+}
+
+/* Asks for the weights of the pieces up to `prefetch` ahead of the one that computes next. */
+static void gather_ahead(st_rank *rank)
+{
+    st_builder *builder = rank->builder;
+    size_t ring = (size_t)builder->plan->prefetch + 1;
+    while (rank->asked < rank->computed + ring && builder->status == ST_OK) {
+        const st_schedule_piece *piece = next_ahead(rank);
+        st_task_id task = ST_TASK_NONE;
+        if (piece == NULL) {
+            return;
+        }
+        if (piece->gather_hidden > 0) {
+            task = add(rank, STREAM_DATA, LABEL_DP, name_of(builder, "gather weights"),
+                       piece->gather_hidden);
+            join(builder, rank->computed_last, task, ST_EDGE_STREAM);
+        }
+        builder->gathered[rank->asked++ % ring] = task;
+    }
+}
+
+/* What a piece waits for before it computes; returns the task that its first one waits for. */
+static st_task_id begin_piece(st_rank *rank, const st_slot *slot, const st_schedule_piece *piece)
+{
+    st_builder *builder = rank->builder;
+    size_t ring = (size_t)builder->plan->prefetch + 1;
+    if (piece == NULL || slot->pass == ST_PASS_WEIGHTS) {
+        return ST_TASK_NONE;
+    }
+    gather_ahead(rank);
+    if (piece->gather_exposed > 0) {
+        (void)chain(rank, STREAM_COMMUNICATION, LABEL_DP, name_of(builder, "gather weights"),
+                    piece->gather_exposed);
+    }
+    return builder->status == ST_OK ? builder->gathered[rank->computed % ring] : ST_TASK_NONE;
+}
+
+/* Gradients of a piece that is done. */
+static void end_piece(st_rank *rank, const st_slot *slot, const st_schedule_piece *piece)
+{
+    st_builder *builder = rank->builder;
+    if (piece == NULL) {
+        return;
+    }
+    if (slot->pass != ST_PASS_WEIGHTS) {
+        rank->computed++;
+        rank->computed_last = rank->tail;
+    }
+    if (slot->pass == ST_PASS_FORWARD || (slot->pass == ST_PASS_BACKWARD && !slot->with_weights)) {
+        return;
+    }
+    uint32_t name = name_of(builder, "reduce gradients");
+    if (piece->reduce_hidden > 0) {
+        rank->reduced = add(rank, STREAM_DATA, LABEL_DP, name, piece->reduce_hidden);
+        join(builder, rank->tail, rank->reduced, ST_EDGE_STREAM);
+    }
+    if (piece->reduce_exposed > 0) {
+        (void)chain(rank, STREAM_COMMUNICATION, LABEL_DP, name, piece->reduce_exposed);
+    }
+}
+
+/* The time of the i-th piece, or of `count` equal parts; all of them add up to it. */
+static int64_t piece_time(int64_t time, const st_schedule_piece *pieces, uint32_t count, uint32_t i)
+{
+    if (pieces == NULL) {
+        return share(time, count, i);
+    }
+    double from = i == 0 ? 0 : pieces[i - 1].until;
+    return llround((double)time * pieces[i].until) - llround((double)time * from);
+}
+
+/* --- passes -------------------------------------------------------------------------------------
+ */
+
 static int64_t part_time(const st_builder *builder, const st_slot *slot, uint32_t place,
                          st_part part)
 {
@@ -236,9 +354,14 @@ static st_task_id add_parts(st_rank *rank, const st_slot *slot, uint32_t place)
     };
     st_builder *builder = rank->builder;
     uint32_t name = slot_name(builder, slot);
+    size_t count = 0;
+    const st_schedule_piece *pieces = pieces_of(builder, place, (st_pass)slot->pass, &count);
     uint32_t layers = builder->plan->layers == 0 ? 1 : builder->plan->layers;
+    layers = pieces != NULL ? (uint32_t)count : layers;
     st_task_id first = ST_TASK_NONE;
-    for (uint32_t i = 0; i < layers; i++) {
+    for (uint32_t i = 0; i < layers && builder->status == ST_OK; i++) {
+        const st_schedule_piece *piece = pieces == NULL ? NULL : &pieces[i];
+        st_task_id waits = begin_piece(rank, slot, piece);
         for (int part = 0; part < ST_PARTS; part++) {
             int64_t time = part_time(builder, slot, place, (st_part)part);
             if (time == 0 && part != ST_PART_WORK) {
@@ -246,9 +369,13 @@ static st_task_id add_parts(st_rank *rank, const st_slot *slot, uint32_t place)
             }
             st_label label =
                 part == ST_PART_WORK ? (st_label)(LABEL_FORWARD + slot->pass) : ways[part].label;
-            st_task_id task = chain(rank, ways[part].stream, label, name, share(time, layers, i));
+            st_task_id task =
+                chain(rank, ways[part].stream, label, name, piece_time(time, pieces, layers, i));
+            join(builder, waits, task, ST_EDGE_STREAM);
+            waits = ST_TASK_NONE;
             first = first == ST_TASK_NONE ? task : first;
         }
+        end_piece(rank, slot, piece);
     }
     return first;
 }
@@ -408,7 +535,7 @@ static void add_rank(st_rank *rank)
             rank->hidden = ST_TASK_NONE;
         }
     }
-    end(rank, reduce);
+    end(rank, reduce == ST_TASK_NONE ? rank->reduced : reduce);
 }
 
 /* Numbers of the groups of a rank among those of its stage. */
@@ -462,7 +589,9 @@ static void add_pipeline(st_builder *builder, uint32_t pipeline)
                         .stage = stage,
                         .tail = ST_TASK_NONE,
                         .tail_stream = STREAMS,
-                        .hidden = ST_TASK_NONE};
+                        .hidden = ST_TASK_NONE,
+                        .computed_last = ST_TASK_NONE,
+                        .reduced = ST_TASK_NONE};
         place_rank(&rank, pipeline);
         add_rank(&rank);
     }
@@ -522,7 +651,9 @@ static st_status prepare(st_builder *builder)
     builder->first = malloc(cells * sizeof(*builder->first));
     builder->sent = malloc(cells * sizeof(*builder->sent));
     builder->beside = malloc(cells * sizeof(*builder->beside));
-    if (builder->first == NULL || builder->sent == NULL || builder->beside == NULL) {
+    builder->gathered = malloc(((size_t)builder->plan->prefetch + 1) * sizeof(*builder->gathered));
+    if (builder->first == NULL || builder->sent == NULL || builder->beside == NULL ||
+        builder->gathered == NULL) {
         return st_graph_no_memory(builder->errors);
     }
     for (size_t i = 0; i < cells; i++) {
@@ -539,6 +670,9 @@ st_status st_schedule_build(const st_schedule_plan *plan, const st_schedule_orde
                             st_graph *graph, st_errors *errors)
 {
     st_status status = st_schedule_check(&plan->shape, errors);
+    if (status == ST_OK && plan->pieces != NULL) {
+        status = st_schedule_check_pieces(plan, errors);
+    }
     if (status == ST_OK && plan->every_rank) {
         status = st_schedule_check_groups(&plan->groups, errors);
     }
@@ -559,5 +693,6 @@ st_status st_schedule_build(const st_schedule_plan *plan, const st_schedule_orde
     free(builder.first);
     free(builder.sent);
     free(builder.beside);
+    free(builder.gathered);
     return builder.status;
 }

@@ -128,3 +128,52 @@ st_status st_schedule_check_groups(const st_schedule_groups *groups, st_errors *
                             .expected = "sizes of at least 1, at most 2^24 pipelines, and expert "
                                         "groups that divide the data-parallel ones"});
 }
+
+/* What is wrong with the pieces of a pass; NULL: nothing. */
+static const char *wrong_pieces(const st_schedule_piece *pieces, size_t count)
+{
+    double until = 0;
+    for (size_t i = 0; i < count; i++) {
+        const st_schedule_piece *piece = &pieces[i];
+        if (!(piece->until >= until && piece->until <= 1)) {
+            return "do not follow each other";
+        }
+        if (piece->gather_hidden < 0 || piece->gather_exposed < 0 || piece->reduce_hidden < 0 ||
+            piece->reduce_exposed < 0) {
+            return "have a negative time";
+        }
+        until = piece->until;
+    }
+    return count > 0 && until < 1 ? "end before the pass" : NULL;
+}
+
+st_status st_schedule_check_pieces(const st_schedule_plan *plan, st_errors *errors)
+{
+    uint32_t places = st_schedule_places(&plan->shape);
+    if (plan->prefetch > ST_MOST_PREFETCH) {
+        return st_errors_add(errors,
+                             &(st_error){.status = ST_ERR_VALUE,
+                                         .message = "weights are gathered too far ahead",
+                                         .found = st_errors_text(errors, "%lu pieces",
+                                                                 (unsigned long)plan->prefetch),
+                                         .expected = "at most 1024"});
+    }
+    for (uint32_t i = 0; i < places; i++) {
+        const st_schedule_pieces *pieces = &plan->pieces[i];
+        const char *wrong = wrong_pieces(pieces->forward, pieces->forward_count);
+        wrong = wrong != NULL ? wrong : wrong_pieces(pieces->backward, pieces->backward_count);
+        if (pieces->forward_count > ST_MOST_PIECES || pieces->backward_count > ST_MOST_PIECES) {
+            wrong = "are too many";
+        }
+        if (wrong != NULL) {
+            return st_errors_add(
+                errors,
+                &(st_error){.status = ST_ERR_VALUE,
+                            .message = st_errors_text(errors, "the pieces of chunk %lu %s",
+                                                      (unsigned long)i, wrong),
+                            .expected = "growing shares that end with 1, at most 100000 of them, "
+                                        "and times of at least 0"});
+        }
+    }
+    return ST_OK;
+}

@@ -6,6 +6,8 @@
 #include "steptime/schedule.h"
 #include "timeline/graph_internal.h"
 
+enum { ST_MOST_PREFETCH = 1024, ST_MOST_PIECES = 100000 };
+
 /* A list with room for all that will be added. */
 typedef struct st_slots {
     st_slot *items;
@@ -22,6 +24,8 @@ st_status st_schedule_check_order(const st_schedule_shape *shape, const st_sched
                                   st_errors *errors) ST_NODISCARD;
 st_status st_schedule_check_groups(const st_schedule_groups *groups,
                                    st_errors *errors) ST_NODISCARD;
+/* Pieces end one after the other and the last one at the end of the pass; times, prefetch. */
+st_status st_schedule_check_pieces(const st_schedule_plan *plan, st_errors *errors) ST_NODISCARD;
 
 /* ZB-2p: looks for the order with the least idle time of a stage; `lists` is empty, one a stage. */
 st_status st_schedule_search(const st_schedule_shape *shape, st_arena *arena, st_slots *lists,

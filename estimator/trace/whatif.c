@@ -337,6 +337,22 @@ static st_status demand_have(st_whatif *w, st_whatif_key key, double least)
                                        st_whatif_key_name(key), least > 1 ? ", at least 2" : "")});
 }
 
+/* What held in the recording holds after the change, unless that is what changes. */
+static st_status check_slowdowns(st_whatif *w)
+{
+    enum { LARGEST = 1000 };
+    double *have = &w->values.have[ST_KEY_SLOWDOWN];
+    double *set = &w->values.set[ST_KEY_SLOWDOWN];
+    *have = *have > 0 ? *have : 1;
+    *set = *set > 0 ? *set : *have;
+    if (*have >= 1 && *have <= LARGEST && *set >= 1 && *set <= LARGEST)
+        return ST_OK;
+    return st_errors_add(w->errors,
+                         &(st_error){.status = ST_ERR_USAGE,
+                                     .message = "overlap.slowdown has a value that it cannot have",
+                                     .expected = "from 1 to 1000"});
+}
+
 static st_status check_values(st_whatif *w, bool approximate)
 {
     st_status status = ST_OK;
@@ -356,7 +372,7 @@ static st_status check_values(st_whatif *w, bool approximate)
         status = demand_have(w, ST_KEY_HIDDEN, 1);
     if (status == ST_OK && is_set(w, ST_KEY_FFN))
         status = demand_have(w, ST_KEY_FFN, 1);
-    return status;
+    return status == ST_OK ? check_slowdowns(w) : status;
 }
 
 /* What stays as it was recorded. */
@@ -442,13 +458,15 @@ static st_status find_layers(st_whatif *w)
 /* --- before and after
  * ------------------------------------------------------------------------------ */
 
-static st_status measure(st_whatif *w, st_trace_breakdown **ranks, int64_t *end_ns)
+/* Breaks the replay down that `replay` runs. */
+static st_status measure(st_whatif *w, st_status (*replay)(st_whatif *w),
+                         st_trace_breakdown **ranks, int64_t *end_ns)
 {
     size_t count = w->graph->set->count;
     *ranks = st_arena_alloc(w->arena, count, sizeof **ranks);
     if (*ranks == NULL)
         return ST_ERR_MEMORY;
-    st_status status = st_replay_run(w->replay, w->errors);
+    st_status status = replay(w);
     *end_ns = 0;
     for (size_t i = 0; i < count && status == ST_OK; i++) {
         status = st_replayed_rank(w->graph, w->replay, i, false, &(*ranks)[i]);
@@ -456,6 +474,11 @@ static st_status measure(st_whatif *w, st_trace_breakdown **ranks, int64_t *end_
         *end_ns = end > *end_ns ? end : *end_ns;
     }
     return status;
+}
+
+static st_status replay_recorded(st_whatif *w)
+{
+    return st_replay_run(w->replay, w->errors);
 }
 
 static st_status run(st_whatif *w, const st_trace_change *change)
@@ -470,13 +493,15 @@ static st_status run(st_whatif *w, const st_trace_change *change)
     if (status == ST_OK)
         status = st_trace_graph_delays(w->graph, true, w->errors);
     if (status == ST_OK)
-        status = measure(w, &w->outcome->before, &w->outcome->before_ns);
+        status = measure(w, replay_recorded, &w->outcome->before, &w->outcome->before_ns);
+    if (status == ST_OK)
+        status = st_whatif_relieve(w);
     if (status == ST_OK)
         status = scale_graph(w);
     if (status == ST_OK)
         status = note_model(w);
     if (status == ST_OK)
-        status = measure(w, &w->outcome->after, &w->outcome->after_ns);
+        status = measure(w, st_whatif_replay, &w->outcome->after, &w->outcome->after_ns);
     if (status == ST_OK && (is_set(w, ST_KEY_PP) || is_set(w, ST_KEY_MICROS)))
         status = st_whatif_pipeline(w);
     return status;

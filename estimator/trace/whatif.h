@@ -17,6 +17,7 @@ typedef enum st_whatif_key {
     ST_KEY_BANDWIDTH,
     ST_KEY_BANDWIDTH_TP,
     ST_KEY_BANDWIDTH_DP,
+    ST_KEY_SLOWDOWN, /* of kernels beside collectives */
     ST_KEY_TRANSFER, /* of a pipeline, in microseconds */
     ST_KEY_SPEED,    /* of the first class; the others follow */
     ST_KEYS = ST_KEY_SPEED + ST_TRACE_CLASSES
@@ -46,6 +47,7 @@ typedef struct st_whatif {
     const st_trace_collective_model *model; /* NULL: rings */
     size_t modelled;                        /* collectives whose time changed by the model */
     size_t by_ring;                         /* and by the formula of rings */
+    size_t relieved;                        /* tasks whose time alone is shorter than recorded */
 } st_whatif;
 
 /* Adds a sentence to the outcome; keeps the first of several equal ones. */
@@ -58,6 +60,11 @@ bool st_whatif_transfer(const st_trace *trace, const st_trace_event *event,
 /* The model's time after over before; 0 where it has none or nothing changes. */
 st_status st_whatif_ratio(st_whatif *w, const st_trace_transfer *before,
                           const st_trace_transfer *after, double *ratio) ST_NODISCARD;
+
+/* After a replay as recorded: tasks beside collectives last as long as they would alone. */
+st_status st_whatif_relieve(st_whatif *w) ST_NODISCARD;
+/* Replays after the change, with the slowdown that holds then. */
+st_status st_whatif_replay(st_whatif *w) ST_NODISCARD;
 
 /* The schedule of a pipeline with the times of the replay that ran. */
 st_status st_whatif_pipeline(st_whatif *w) ST_NODISCARD;

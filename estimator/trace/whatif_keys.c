@@ -26,6 +26,7 @@ static const key_row rows[ST_KEYS] = {
     [ST_KEY_BANDWIDTH] = {"bandwidth", false, false},
     [ST_KEY_BANDWIDTH_TP] = {"bandwidth.tp", false, false},
     [ST_KEY_BANDWIDTH_DP] = {"bandwidth.dp", false, false},
+    [ST_KEY_SLOWDOWN] = {"overlap.slowdown", false, true},
     [ST_KEY_TRANSFER] = {"pipeline.transfer_us", false, false},
     [ST_KEY_SPEED + ST_TRACE_GEMM] = {"speed.gemm", false, false},
     [ST_KEY_SPEED + ST_TRACE_ATTENTION] = {"speed.attention", false, false},

@@ -37,6 +37,40 @@ mkdir -p tree/formulas tree/configs/jobs
 cp good.yaml tree/formulas/good.yaml
 printf 'sheet: good\nconstants: {C: 2.385 GB/s, V: 3 MB}\n' >tree/configs/jobs/in-tree.yaml
 
+# A sheet without a layer list: buckets of equal size, of which the last one stays exposed.
+cat >even.yaml <<'END'
+sheet: even
+inputs:
+  d: {from: parallel.dp, doc: ranks}
+  C: {from: constants.C, unit: GB/s, doc: bandwidth}
+cells:
+  T_forward: {unit: ms, is: "70[ms]", doc: d}
+  T_backward: {unit: ms, is: "140[ms]", doc: d}
+  T_update: {unit: ms, is: "3.5[ms]", doc: d}
+  first: {unit: MB, is: "1[MB]", doc: d}
+  cap: {unit: MB, is: "25[MB]", doc: d}
+  width: {unit: B, is: "4[B]", doc: d}
+  start: {unit: ms, is: "39.375[MB]/C", doc: d}
+  ring: {is: 2*(d-1)/d, doc: d}
+  slow: {is: "1.25", doc: d}
+  messages: {is: "5", doc: d}
+  message_bytes: {unit: MB, is: "500[MB]", doc: d}
+  T_exposed: {unit: ms, is: "24.5[ms]", doc: d}
+  T_hidden: {unit: ms, is: "98[ms]", doc: d}
+  T_price: {unit: ms, is: T_hidden*(1 - 1/slow), doc: d}
+  T_step: {unit: ms, is: T_forward + T_backward + T_price + T_exposed + T_update, doc: d}
+END
+printf 'sheet: even.yaml\nparallel: {dp: 8}\nconstants: {C: 8.75 GB/s}\n' >even-job.yaml
+
+# Two sheets that override one cell of a third; one that decides.
+printf 'sheet: left\ninclude: [good.yaml]\ncells:\n' >left.yaml
+sed 's/left/right/' left.yaml >right.yaml
+printf '  T: {override: true, unit: us, is: 2*V/C, doc: time}\n' >>left.yaml
+printf '  T: {override: true, unit: us, is: 3*V/C, doc: time}\n' >>right.yaml
+printf 'sheet: both\ninclude: [left.yaml, right.yaml]\n' >both.yaml
+sed 's/both/settled/' both.yaml >settled.yaml
+printf 'cells:\n  T: {override: true, unit: us, is: 5*V/C, doc: time}\n' >>settled.yaml
+
 # ---- bad jobs
 : >empty.yaml
 printf '# only a comment\n' >comment.yaml

@@ -121,6 +121,9 @@ static st_status look(const st_graph *graph, st_arena *arena, st_errors *errors,
 
 static st_status use_schedule(st_arena *arena, st_graph *graph, st_errors *errors, int64_t *end)
 {
+    static const st_schedule_piece piece = {
+        .until = 1, .gather_hidden = 120, .gather_exposed = 7, .reduce_hidden = 85};
+    const st_schedule_pieces pieces[4] = {{0}, {&piece, 1, &piece, 1}, {.forward = NULL}, {0}};
     st_chunk_times times[4];
     st_schedule_order order;
     fill_times(times, 4, 2385, 2911, 1234);
@@ -133,6 +136,8 @@ static st_status use_schedule(st_arena *arena, st_graph *graph, st_errors *error
                   .times = times,
                   .transfer = 12},
         .ends = {.reduce_hidden = 55, .tied = 44, .gather_hidden = 33, .optimizer = 22},
+        .pieces = pieces,
+        .prefetch = 2,
         .groups =
             {.tp = 2, .tp_stride = 1, .cp = 1, .dp = 2, .dp_stride = 2, .ep = 1, .pp_stride = 4},
         .every_rank = true};

@@ -282,6 +282,33 @@ static void pure_numbers_print_bare(void **state)
     assert_formats(rows, COUNT(rows));
 }
 
+static void digits_are_those_asked_for(void **state)
+{
+    (void)state;
+    static const struct {
+        double value;
+        const char *unit;
+        int digits;
+        const char *text;
+    } rows[] = {
+        {16.73024385, "ms", 3, "16.7 s"},
+        {16.73024385, "ms", 9, "16.7302439 s"},
+        {16.73024385, "ms", 17, "16.730243850000001 s"},
+        {2.38519e-5, "1", 3, "0.0000238519"}, /* of a pure number at least six */
+        {2.385192386e-5, "1", 9, "0.0000238519239"},
+        {123456789, "1", 5, "123456789"},
+        {0.41238517, "%", 6, "41.2385 %"},
+        {184.1238517e9, "GB/s", 8, "184.12385 GB/s"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        st_unit unit = unit_of(rows[i].unit);
+        char text[ST_QUANTITY_TEXT];
+        assert_string_equal(st_quantity_format(rows[i].value, &unit,
+                                               ST_STYLE_DIGITS(rows[i].digits), text, sizeof text),
+                            rows[i].text);
+    }
+}
+
 static void what_is_not_finite_says_so(void **state)
 {
     (void)state;
@@ -371,6 +398,7 @@ int main(void)
         cmocka_unit_test(prefixes_follow_the_family_of_the_unit),
         cmocka_unit_test(odd_units_keep_their_own_scale),
         cmocka_unit_test(pure_numbers_print_bare),
+        cmocka_unit_test(digits_are_those_asked_for),
         cmocka_unit_test(what_is_not_finite_says_so),
         cmocka_unit_test(extremes_fit_the_text),
         cmocka_unit_test(what_the_unit_cannot_hold_prints_in_base_units),

@@ -593,6 +593,43 @@ static void overrides_are_said_and_fit(void **state)
     assert_refused(own, cases, COUNT(cases));
 }
 
+/* Which of two overrides counts must not hang on the order in which a third sheet lists them. */
+static void overrides_that_contradict_each_other_are_told(void **state)
+{
+    shelf *own = *state;
+    put(own, "base",
+        "sheet: base\nfunctions:\n  f: {args: {x: 1}, is: x}\ncells:\n  a: {is: f(2.5)}\n");
+    put(own, "left",
+        "sheet: left\ninclude: base\ncells:\n  a: {is: 3.25, override: true}\n"
+        "functions:\n  f: {args: {x: 1}, is: 7*x, override: true}\n");
+    put(own, "right", "sheet: right\ninclude: base\ncells:\n  a: {is: 4.125, override: true}\n");
+    put(own, "third",
+        "sheet: third\ninclude: [left]\nfunctions:\n"
+        "  f: {args: {x: 1}, is: 9*x, override: true}\n");
+    put(own, "fourth",
+        "sheet: fourth\ninclude: base\nfunctions:\n"
+        "  f: {args: {x: 1}, is: 11*x, override: true}\n");
+    static const refused cases[] = {
+        {ST_ERR_NAME, "sheet: t\ninclude: [left, right]\n",
+         "right:4:3: error: 'a' is overridden here and at left:4, and neither sheet includes the "
+         "other: expected one override, or one that decides in a sheet that includes both\n"},
+        {ST_ERR_NAME, "sheet: t\ninclude: [right, third]\n",
+         "left:4:3: error: 'a' is overridden here and at right:4, and neither sheet includes the "
+         "other: expected one override, or one that decides in a sheet that includes both\n"},
+        {ST_ERR_NAME,
+         "sheet: t\ninclude: [third, fourth]\ncells:\n  a: {is: 6.5, override: true}\n",
+         "fourth:4:3: error: 'f' is overridden here and at third:4, and neither sheet includes the "
+         "other: expected one override, or one that decides in a sheet that includes both\n"},
+    };
+    assert_refused(own, cases, COUNT(cases));
+    size_t count = 0;
+    const st_sheet *sheet = accept(own, "sheet: t\ninclude: [left, third, base]\n");
+    assert_string_equal(st_sheet_functions(sheet, &count)[0].formula, "9*x");
+    sheet =
+        accept(own, "sheet: t\ninclude: [right, left]\ncells:\n  a: {is: 6.5, override: true}\n");
+    assert_string_equal(st_sheet_cells(sheet, &count)[0].formula, "6.5");
+}
+
 /* --- messages of checks ---------------------------------------------------------------------- */
 
 static void templates_are_read_with_care(void **state)
@@ -696,6 +733,7 @@ int main(void)
         SHELF_TEST(faults_name_the_included_file),
         SHELF_TEST(overrides_replace_in_place),
         SHELF_TEST(overrides_are_said_and_fit),
+        SHELF_TEST(overrides_that_contradict_each_other_are_told),
         SHELF_TEST(templates_are_read_with_care),
         SHELF_TEST(texts_that_are_no_sheets_are_refused),
         SHELF_TEST(sheets_load_without_a_list_of_errors),

@@ -162,7 +162,14 @@ typedef struct st_explanation {
     struct st_explanation *const *operands; /* in the order in which the formula names them; an
                                                operand in an `if` branch not taken is left out */
     size_t operand_count;
+    st_style style; /* in which `numbers` shows values */
 } st_explanation;
+
+/* How an explanation is wanted. */
+typedef struct st_explain_view {
+    int depth;      /* 0 shows the cell alone, 1 its operands, ...; negative: down to the inputs */
+    st_style style; /* of numbers in formulas */
+} st_explain_view;
 
 /*
  * Explains a cell or an input for one row of inputs, from the values of the running program.
@@ -174,6 +181,11 @@ ST_API st_status st_program_explain(const st_program *program, const double *inp
                                     const char *cell, int depth, st_arena *arena,
                                     const st_explanation **explanation,
                                     st_errors *errors) ST_NODISCARD;
+/* The same in a style of one's own. */
+ST_API st_status st_program_explain_as(const st_program *program, const double *inputs,
+                                       const char *cell, const st_explain_view *view,
+                                       st_arena *arena, const st_explanation **explanation,
+                                       st_errors *errors) ST_NODISCARD;
 
 #ifdef __cplusplus
 }

@@ -84,6 +84,9 @@ typedef enum st_style {
                       units where rounding leaves no such text */
 } st_style;
 
+/* As ST_STYLE_SCALED with so many significant digits, 1 to 17. */
+#define ST_STYLE_DIGITS(digits) ((st_style)(ST_STYLE_EXACT + (digits)))
+
 enum { ST_QUANTITY_TEXT = 96 }; /* enough for every formatted quantity */
 
 /*

@@ -124,6 +124,27 @@ typedef struct st_schedule_ends {
     int64_t optimizer;
 } st_schedule_ends;
 
+/*
+ * Consecutive layers of a pass whose weights are gathered and whose gradients are reduced together:
+ * a unit of FSDP, or the layers that fill a bucket of gradients. Hidden times run on a stream of
+ * their own beside the passes, exposed ones stop them.
+ */
+typedef struct st_schedule_piece {
+    double until; /* share of the pass at which it ends; grows, 1 for the last one */
+    int64_t gather_hidden;
+    int64_t gather_exposed;
+    int64_t reduce_hidden;
+    int64_t reduce_exposed;
+} st_schedule_piece;
+
+/* The pieces of a chunk's passes; no pieces: the pass is one and exchanges nothing. */
+typedef struct st_schedule_pieces {
+    const st_schedule_piece *forward;
+    size_t forward_count;
+    const st_schedule_piece *backward; /* their gradients are ready after the weights' pass */
+    size_t backward_count;
+} st_schedule_pieces;
+
 typedef struct st_schedule_plan {
     st_schedule_shape shape; /* its times: one entry a chunk of the model */
     /*
@@ -133,7 +154,16 @@ typedef struct st_schedule_plan {
      */
     bool transfers_block;
     st_schedule_ends ends;
-    uint32_t layers; /* parts of a pass repeat so many times, sharing its time; 0 is taken as 1 */
+    /*
+     * NULL, or the pieces of every chunk of the model. The stream gathers the weights of a piece
+     * while the ones before it compute, at most `prefetch` pieces ahead, in the order of the passes
+     * (Zhao et al. 2023 sections 3.3 and 3.4; with 1, the weights of two pieces are held), and
+     * reduces gradients when a piece is done, in the order in which both are asked for.
+     */
+    const st_schedule_pieces *pieces;
+    uint32_t prefetch; /* at most 1024 */
+    uint32_t layers;   /* parts of a pass without pieces repeat so many times, sharing its
+                          time; 0 is taken as 1 */
     st_schedule_groups groups;
     bool every_rank; /* else one rank a stage, which stands for all that do the same */
 } st_schedule_plan;
