@@ -20,6 +20,7 @@ typedef struct st_recipe {
     size_t bags;     /* members; 1: no random parts */
     bool logarithm;  /* the target is the slowdown's logarithm */
     double quantile; /* of the members' answers */
+    double spread;   /* of their quartiles, beyond which their mean is taken; logarithm only */
     const char *doc;
 } st_recipe;
 
@@ -42,7 +43,10 @@ typedef struct st_slowdown_model {
     float most[ST_FEATURES];
     st_usual_kernel usual[ST_KERNEL_CLASSES];
     size_t trained_on; /* kernels */
-    double scale;      /* on what a slowdown exceeds 1, so that the sum of all kernels is met */
+    double base;       /* usual logarithm of a slowdown */
+    double scale;      /* on what a slowdown exceeds 1, where members disagree or know nothing */
+    uint64_t *known;   /* hashes of the names that it was trained on */
+    size_t known_count;
 } st_slowdown_model;
 
 /* Some rows of a table. */

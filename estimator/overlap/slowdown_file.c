@@ -50,10 +50,11 @@ static void write_usual(const st_slowdown_model *model, st_buffer *buffer)
 
 st_status st_slowdown_write(const st_slowdown_model *model, st_buffer *buffer, st_errors *errors)
 {
-    st_buffer_text(buffer, "steptime-slowdown 1\n");
+    st_buffer_text(buffer, "steptime-slowdown 2\n");
     st_buffer_printf(buffer, "recipe %s\n", model->recipe->name);
     st_buffer_printf(buffer, "target %s\n", model->recipe->logarithm ? "logarithm" : "factor");
     st_buffer_printf(buffer, "quantile %.9g\n", model->recipe->quantile);
+    st_buffer_printf(buffer, "spread %.9g\n", model->recipe->spread);
     st_buffer_printf(buffer, "scale %.9g\n", model->scale);
     st_buffer_printf(buffer, "kernels %zu\n", model->trained_on);
     st_buffer_printf(buffer, "features %d\n", (int)ST_FEATURES);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <zlib.h>
 
-static const char format_line[] = "steptime-slowdown 1";
+static const char format_line[] = "steptime-slowdown 2";
 static const char *const class_names[MODEL_CLASSES] = {
     "gemm", "attention", "norm", "elementwise", "reduction", "copy", "other"};
 
@@ -239,11 +239,12 @@ static const char *read_head(line_reader *own, model *into)
     if (!next_line(own) || (size_t)(own->line_end - own->line) != sizeof format_line - 1 ||
         memcmp(own->line, format_line, sizeof format_line - 1) != 0) {
         return refuse(own, "not a model of 'steptime fit overlap', or one of another version; the "
-                           "first line must be 'steptime-slowdown 1'");
+                           "first line must be 'steptime-slowdown 2'");
     }
     if (!next_key(own, "recipe") || !next_key(own, "target") ||
         !next_word(own, target, sizeof target) ||
         !next_setting(own, "quantile", 0, 1, &into->quantile) ||
+        !next_setting(own, "spread", 0, 1000, &into->spread) ||
         !next_setting(own, "scale", 0, 100, &into->scale) ||
         !next_setting(own, "kernels", 1, 1e9, &kernels)) {
         return refuse(own, "the head of the model is damaged");
@@ -301,6 +302,34 @@ static int by_value(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
+/* The quantile between the two nearest of the members' answers, which are sorted. */
+static double quantile_of(const model *own, const float *said, double quantile)
+{
+    double at = quantile * (double)(own->member_count - 1);
+    size_t below = (size_t)at;
+    size_t above = below + 1 < own->member_count ? below + 1 : below;
+    double weight = at - (double)below;
+    return (1 - weight) * (double)said[below] + weight * (double)said[above];
+}
+
+/* Where the members agree, a quantile; where they do not, their mean, scaled. */
+static double settle(const model *own, const float *said)
+{
+    double value = quantile_of(own, said, own->quantile);
+    if (!own->logarithm) {
+        return fmax(value, 1);
+    }
+    double apart = quantile_of(own, said, 0.75) - quantile_of(own, said, 0.25);
+    if (own->spread <= 0 || apart <= log(own->spread)) {
+        return fmax(exp(value), 1);
+    }
+    double sum = 0;
+    for (size_t k = 0; k < own->member_count; k++) {
+        sum += exp((double)said[k]);
+    }
+    return 1 + own->scale * (fmax(sum / (double)own->member_count, 1) - 1);
+}
+
 double model_slowdown(const model *own, const float features[MODEL_FEATURES])
 {
     float said[MODEL_MEMBERS];
@@ -320,10 +349,5 @@ double model_slowdown(const model *own, const float features[MODEL_FEATURES])
         return (double)NAN;
     }
     qsort(said, own->member_count, sizeof *said, by_value);
-    double at = own->quantile * (double)(own->member_count - 1);
-    size_t below = (size_t)at;
-    size_t above = below + 1 < own->member_count ? below + 1 : below;
-    double weight = at - (double)below;
-    double value = (1 - weight) * (double)said[below] + weight * (double)said[above];
-    return 1 + own->scale * (fmax(own->logarithm ? exp(value) : value, 1) - 1);
+    return settle(own, said);
 }

@@ -14,7 +14,7 @@
 enum {
     MODEL_FEATURES = 20,
     MODEL_CLASSES = 7,
-    MODEL_MEMBERS = 16,
+    MODEL_MEMBERS = 32,
     MODEL_BYTES_FEATURE = 10 /* logarithm of the message's bytes */
 };
 
@@ -27,6 +27,7 @@ typedef struct model_class {
 typedef struct model {
     bool logarithm; /* trees give the slowdown's logarithm */
     double quantile;
+    double spread; /* of the members' quartiles, beyond which their mean is taken; 0: never */
     double scale;
     float least[MODEL_FEATURES]; /* NaN: the feature was not known */
     float most[MODEL_FEATURES];
