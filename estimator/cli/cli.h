@@ -44,6 +44,7 @@ typedef enum cli_option_id {
     CLI_NO_OPTION, /* ends a table */
     CLI_HELP,
     CLI_ALL,
+    CLI_ALLOW_FASTER,
     CLI_APPROXIMATE,
     CLI_ASSUME,
     CLI_BY,

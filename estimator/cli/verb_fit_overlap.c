@@ -4,7 +4,6 @@
 
 #include "base/output.h"
 #include "job/files.h"
-#include "overlap/overlap_report.h"
 
 #include <math.h>
 #include <string.h>
@@ -22,10 +21,17 @@ static const cli_option options[] = {
      "also predict the kernels of this table, which the model has not seen"},
     {CLI_RECIPE, CLI_ONE, CLI_WORD_CHOICE, 0, "recipe", "RECIPE", "echo bag-40 bag-25",
      "train this one instead of the best of all on held-out kernels"},
+    {CLI_ALLOW_FASTER, CLI_FLAG, CLI_WORD_NONE, 0, "allow-faster", NULL, NULL,
+     "let the model predict slowdowns below 1 where kernels were faster beside communication"},
     {CLI_SVG, CLI_ONE, CLI_WORD_FILE, 0, "svg", "FILE", NULL,
      "draw the importance of the features to FILE"},
     {CLI_WRITE, CLI_ONE, CLI_WORD_FILE, 'o', "output", "FILE", NULL,
      "write the model to FILE, for the option 'model' of the plugin overlap-xgboost"},
+    {CLI_SAVE, CLI_ONE, CLI_WORD_NONE, 0, "save", "NAME", NULL,
+     "store the model as a profile of this name, in place of an earlier one"},
+    CLI_ROW_DB,
+    {CLI_CLUSTER, CLI_ONE, CLI_WORD_NONE, 0, "cluster", "NAME", NULL,
+     "the cluster that the profile is noted to be of"},
     CLI_ROW_JSON,
     CLI_ROW_END,
 };
@@ -87,6 +93,7 @@ static st_status read_tables(overlap_run *own)
     }
     if (status != ST_OK)
         return status;
+    own->kernels.least = cli_is_given(own->run, CLI_ALLOW_FASTER) ? 0 : 1;
     size_t most = own->kernels.count > own->test.count ? own->kernels.count : own->test.count;
     own->rows = st_arena_alloc(own->run->arena, most, sizeof *own->rows);
     if (own->rows == NULL)
@@ -147,18 +154,29 @@ static st_status test_model(overlap_run *own)
     return status;
 }
 
+/* The model to the file of --output and to the profile of --save. */
+static st_status write_model(overlap_run *own)
+{
+    const char *file = cli_value(own->run, CLI_WRITE);
+    st_buffer buffer = {0};
+    st_status status = st_slowdown_write(&own->model, &buffer, own->run->errors);
+    if (status == ST_ERR_MEMORY)
+        status = st_out_of_memory(own->run->errors);
+    if (status == ST_OK && cli_is_given(own->run, CLI_SAVE))
+        status = cli_overlap_save(own->run, &own->report, buffer.data);
+    if (status == ST_OK && file != NULL)
+        status = st_output_write(file, buffer.data, buffer.length, own->run->errors);
+    st_buffer_free(&buffer);
+    return status;
+}
+
 static st_status write_files(overlap_run *own)
 {
-    const char *model = cli_value(own->run, CLI_WRITE);
     const char *svg = cli_value(own->run, CLI_SVG);
     st_buffer buffer = {0};
     st_status status = ST_OK;
-    if (model != NULL) {
-        status = st_slowdown_write(&own->model, &buffer, own->run->errors);
-        if (status == ST_OK)
-            status = st_output_write(model, buffer.data, buffer.length, own->run->errors);
-        st_buffer_free(&buffer);
-    }
+    if (cli_is_given(own->run, CLI_WRITE) || cli_is_given(own->run, CLI_SAVE))
+        status = write_model(own);
     if (svg != NULL && status == ST_OK) {
         st_overlap_write_svg(&own->report, &buffer);
         status = buffer.failed ? st_out_of_memory(own->run->errors)
@@ -204,7 +222,7 @@ static int run_fit_overlap(cli_run *run)
 
 const cli_verb cli_verb_fit_overlap = {
     .name = "fit overlap",
-    .arguments = "TABLE",
+    .arguments = "TABLE...",
     .minimum = 1,
     .maximum = SIZE_MAX,
     .words = {CLI_WORD_FILE, CLI_WORD_FILE},
@@ -215,7 +233,11 @@ const cli_verb cli_verb_fit_overlap = {
         "predictions are on kernels that were not seen: once with random rows held out, once with "
         "all kernels of a name. Beside the model stand one constant slowdown for all kernels, and "
         "none. The recipe with the highest share of kernels within 5, 10 and 15 % is trained on "
-        "all kernels.",
+        "all kernels.\n\n"
+        "With --pairs the kernels are those of recordings: traces of Kineto, or what 'nsys export "
+        "--type sqlite' wrote, of one program without communication beside its kernels and with "
+        "it. Their kernels are matched in order. With --save a job takes the model with 'refine: "
+        "{plugin: overlap-xgboost, profile: NAME}'.",
     .examples = examples,
     .options = options,
     .run = run_fit_overlap,

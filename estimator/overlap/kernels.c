@@ -332,7 +332,7 @@ st_status st_kernels_read(const st_csv *csv, st_arena *arena, st_kernels *kernel
     if (own.status != ST_OK) {
         return own.status;
     }
-    *kernels = (st_kernels){.file = csv->file, .count = csv->row_count};
+    *kernels = (st_kernels){.file = csv->file, .count = csv->row_count, .least = 1};
     kernels->rows = st_arena_alloc(arena, csv->row_count + 1, sizeof *kernels->rows);
     if (kernels->rows == NULL) {
         return st_errors_add(errors,

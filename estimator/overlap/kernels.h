@@ -66,6 +66,7 @@ typedef struct st_kernels {
     const char *file;
     st_kernel *rows;
     size_t count;
+    double least; /* slowdown to be predicted: 1, unless the user allows less */
     size_t
         faster; /* kernels that ran at most at 0.95 of their isolated time beside communication */
 } st_kernels;

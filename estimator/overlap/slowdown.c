@@ -153,17 +153,17 @@ static verdict settle(const st_slowdown_model *model, float *said, size_t count,
     const st_recipe *recipe = model->recipe;
     double value = quantile_of(said, count, recipe->quantile);
     if (!recipe->logarithm) {
-        return (verdict){.slowdown = fmax(value, 1)};
+        return (verdict){.slowdown = fmax(value, model->least_slowdown)};
     }
     double apart = quantile_of(said, count, 0.75) - quantile_of(said, count, 0.25);
     if (!known || apart <= log(recipe->spread)) {
-        return (verdict){.slowdown = fmax(exp(value), 1)};
+        return (verdict){.slowdown = fmax(exp(value), model->least_slowdown)};
     }
     double sum = 0;
     for (size_t i = 0; i < count; i++) {
         sum += exp((double)said[i]);
     }
-    return (verdict){fmax(sum / (double)count, 1), true};
+    return (verdict){fmax(sum / (double)count, model->least_slowdown), true};
 }
 
 /* Agreement about kernels that are known is right as it is; all else is scaled to meet the sum. */
@@ -371,7 +371,8 @@ st_status st_slowdown_train(st_trees_library *library, const st_kernel_rows *row
 {
     training own = {0};
     size_t *drawn = st_arena_alloc(arena, 2 * rows->count + 1, sizeof *drawn);
-    *model = (st_slowdown_model){.recipe = recipe, .scale = 1};
+    *model =
+        (st_slowdown_model){.recipe = recipe, .scale = 1, .least_slowdown = rows->kernels->least};
     model->members = st_arena_alloc(arena, recipe->bags, sizeof *model->members);
     if (drawn == NULL || model->members == NULL) {
         return no_memory(errors);

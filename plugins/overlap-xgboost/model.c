@@ -159,28 +159,47 @@ static const char *load_member(line_reader *own, model *into, const unsigned cha
     return NULL;
 }
 
+/* Unpacks `packed` into memory of the caller, whose size and checksum are given; NULL: damaged. */
+static unsigned char *unpack(const unsigned char *packed, size_t packed_size, size_t size,
+                             unsigned long checksum)
+{
+    unsigned char *bytes = malloc(size);
+    uLongf filled = size;
+    if (bytes != NULL && (uncompress(bytes, &filled, packed, packed_size) != Z_OK ||
+                          filled != size || checksum != crc32_z(crc32(0, NULL, 0), bytes, size))) {
+        free(bytes);
+        bytes = NULL;
+    }
+    return bytes;
+}
+
 static const char *read_member(line_reader *own, model *into)
 {
-    double size_number = 0;
+    double size = 0;
+    double packed_size = 0;
     char checksum[16];
-    if (!next_key(own, "member") || !next_number(own, &size_number) || size_number < 1 ||
-        size_number > 64e6 || !next_word(own, checksum, sizeof checksum)) {
-        return refuse(own, "no member where one is announced");
+    if (!next_key(own, "member") || !next_number(own, &size) || size < 1 || size > 64e6 ||
+        !next_number(own, &packed_size) || packed_size < 1 || packed_size > 64e6 ||
+        !next_word(own, checksum, sizeof checksum)) {
+        return refuse(own, "no whole member where one is announced, the file may be cut");
     }
-    size_t size = (size_t)size_number;
-    unsigned char *bytes = malloc(size);
-    if (bytes == NULL) {
+    unsigned char *packed = malloc((size_t)packed_size);
+    if (packed == NULL) {
         return refuse(own, "out of memory");
     }
     const char *reason = NULL;
+    unsigned char *bytes = NULL;
     const char *text = own->line < own->line_end ? own->line + 1 : own->line;
-    if (!decode(text, (size_t)(own->line_end - text), bytes, size) ||
-        strtoul(checksum, NULL, 16) != crc32_z(crc32(0, NULL, 0), bytes, size)) {
+    if (decode(text, (size_t)(own->line_end - text), packed, (size_t)packed_size)) {
+        bytes = unpack(packed, (size_t)packed_size, (size_t)size, strtoul(checksum, NULL, 16));
+    }
+    if (bytes == NULL) {
         reason = refuse(own, "this member is damaged");
     } else {
-        reason = load_member(own, into, bytes, size);
+        reason = load_member(own, into, bytes, (size_t)size);
     }
     free(bytes);
+    free(packed);
     return reason;
 }
 
@@ -245,6 +264,7 @@ static const char *read_head(line_reader *own, model *into)
         !next_word(own, target, sizeof target) ||
         !next_setting(own, "quantile", 0, 1, &into->quantile) ||
         !next_setting(own, "spread", 0, 1000, &into->spread) ||
+        !next_setting(own, "least", 0, 1, &into->least_slowdown) ||
         !next_setting(own, "scale", 0, 100, &into->scale) ||
         !next_setting(own, "kernels", 1, 1e9, &kernels)) {
         return refuse(own, "the head of the model is damaged");
@@ -317,17 +337,17 @@ static double settle(const model *own, const float *said)
 {
     double value = quantile_of(own, said, own->quantile);
     if (!own->logarithm) {
-        return fmax(value, 1);
+        return fmax(value, own->least_slowdown);
     }
     double apart = quantile_of(own, said, 0.75) - quantile_of(own, said, 0.25);
     if (own->spread <= 0 || apart <= log(own->spread)) {
-        return fmax(exp(value), 1);
+        return fmax(exp(value), own->least_slowdown);
     }
     double sum = 0;
     for (size_t k = 0; k < own->member_count; k++) {
         sum += exp((double)said[k]);
     }
-    return 1 + own->scale * (fmax(sum / (double)own->member_count, 1) - 1);
+    return 1 + own->scale * (fmax(sum / (double)own->member_count, own->least_slowdown) - 1);
 }
 
 double model_slowdown(const model *own, const float features[MODEL_FEATURES])

@@ -437,3 +437,5 @@ priced overlap-constant error 'step: 0.5' >priced-wrong.yaml
 priced overlap-xgboost formula 'model: slow.model' >priced-trees.yaml
 priced overlap-xgboost error 'model: cut.model' >priced-cut.yaml
 priced overlap-xgboost error '' >priced-none.yaml
+sed 's/options:.*/profile: echo/' priced-none.yaml | sed 's/fallback: error/fallback: formula/' \
+    >priced-profile.yaml
