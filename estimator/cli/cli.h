@@ -44,6 +44,7 @@ typedef enum cli_option_id {
     CLI_NO_OPTION, /* ends a table */
     CLI_HELP,
     CLI_ALL,
+    CLI_ALLOW_FASTER,
     CLI_APPROXIMATE,
     CLI_ASSUME,
     CLI_BY,
@@ -52,6 +53,7 @@ typedef enum cli_option_id {
     CLI_COLLECTIVE,
     CLI_COLOR,
     CLI_CONSTANTS,
+    CLI_COUNTERS,
     CLI_CSV,
     CLI_DB,
     CLI_DELAYS,
@@ -115,6 +117,7 @@ typedef enum cli_option_id {
     CLI_THREADS,
     CLI_TIMELINE,
     CLI_TOP,
+    CLI_UNMATCHED,
     CLI_VARY,
     CLI_VERBOSE,
     CLI_VERSION,

@@ -1,23 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime fit overlap */
-#include "cli/cli.h"
+#include "cli/overlap_data.h"
 
 #include "base/output.h"
 #include "job/files.h"
-#include "overlap/overlap_report.h"
 
 #include <math.h>
 #include <string.h>
 
 static const cli_option options[] = {
+    {CLI_PAIRS, CLI_FLAG, CLI_WORD_NONE, 0, "pairs", NULL, NULL,
+     "take the arguments as pairs of recordings of one program: without overlap, and with it"},
+    {CLI_COUNTERS, CLI_ONE, CLI_WORD_FILE, 0, "counters", "FILE", NULL,
+     "counters of the kernels of the pairs, as 'ncu --csv' prints them"},
+    {CLI_UNMATCHED, CLI_ONE, CLI_WORD_NONE, 0, "unmatched", "PERCENT", NULL,
+     "refuse pairs in which more kernels have no counterpart; 5 where it is not given"},
+    {CLI_TABLE, CLI_ONE, CLI_WORD_FILE, 0, "write", "FILE", NULL,
+     "write the kernels of the pairs to FILE, as a table, also where they are too few"},
     {CLI_TEST, CLI_ONE, CLI_WORD_FILE, 0, "test", "FILE", NULL,
      "also predict the kernels of this table, which the model has not seen"},
     {CLI_RECIPE, CLI_ONE, CLI_WORD_CHOICE, 0, "recipe", "RECIPE", "echo bag-40 bag-25",
      "train this one instead of the best of all on held-out kernels"},
+    {CLI_ALLOW_FASTER, CLI_FLAG, CLI_WORD_NONE, 0, "allow-faster", NULL, NULL,
+     "let the model predict slowdowns below 1 where kernels were faster beside communication"},
     {CLI_SVG, CLI_ONE, CLI_WORD_FILE, 0, "svg", "FILE", NULL,
      "draw the importance of the features to FILE"},
     {CLI_WRITE, CLI_ONE, CLI_WORD_FILE, 'o', "output", "FILE", NULL,
      "write the model to FILE, for the option 'model' of the plugin overlap-xgboost"},
+    {CLI_SAVE, CLI_ONE, CLI_WORD_NONE, 0, "save", "NAME", NULL,
+     "store the model as a profile of this name, in place of an earlier one"},
+    CLI_ROW_DB,
+    {CLI_CLUSTER, CLI_ONE, CLI_WORD_NONE, 0, "cluster", "NAME", NULL,
+     "the cluster that the profile is noted to be of"},
     CLI_ROW_JSON,
     CLI_ROW_END,
 };
@@ -26,6 +40,10 @@ static const cli_example examples[] = {
     {"steptime fit overlap kernels.csv", "how well slowdowns can be predicted"},
     {"steptime fit overlap kernels.csv --test others.csv -o slowdown.model --svg importance.svg",
      "a model, tried on other kernels"},
+    {"steptime fit overlap --pairs alone.json beside.json --write kernels.csv",
+     "kernels of two traces, also as a table"},
+    {"steptime fit overlap --pairs alone.sqlite beside.sqlite --counters metrics.csv -o my.model",
+     "of Nsight Systems and Nsight Compute"},
     {NULL, NULL},
 };
 
@@ -34,36 +52,48 @@ typedef struct overlap_run {
     st_trees_library *library;
     st_kernels kernels;
     st_kernels test;
+    st_pairs_tally tally;
     size_t *rows; /* all of either table */
     st_trials trials;
     st_slowdown_model model;
     st_overlap_report report;
 } overlap_run;
 
-static st_status read_kernels(overlap_run *own, const char *file, st_kernels *kernels)
+/* Options that mean something for pairs alone, and arguments that do so. */
+static st_status check_use(cli_run *run)
 {
-    st_source source = {0};
-    const st_csv *csv = NULL;
-    st_status status =
-        st_file_read_table(file, (st_place){0}, own->run->arena, &source, own->run->errors);
-    if (status == ST_OK)
-        status = st_csv_parse(source.file, source.text, source.length, own->run->arena, &csv,
-                              own->run->errors);
-    if (status == ST_OK)
-        status = st_kernels_read(csv, own->run->arena, kernels, own->run->errors);
-    return status;
+    static const struct {
+        cli_option_id id;
+        const char *name;
+    } pairs_only[] = {
+        {CLI_COUNTERS, "--counters"}, {CLI_UNMATCHED, "--unmatched"}, {CLI_TABLE, "--write"}};
+    if (cli_is_given(run, CLI_PAIRS))
+        return ST_OK;
+    if (run->argument_count > 1)
+        return cli_wrong_use(run, "too many tables",
+                             "--pairs takes two recordings, --test a second table");
+    for (size_t i = 0; i < sizeof pairs_only / sizeof *pairs_only; i++)
+        if (cli_is_given(run, pairs_only[i].id))
+            return cli_wrong_use(
+                run, st_errors_text(run->errors, "%s needs --pairs", pairs_only[i].name), NULL);
+    return ST_OK;
 }
 
 static st_status read_tables(overlap_run *own)
 {
     const char *test = cli_value(own->run, CLI_TEST);
-    st_status status = read_kernels(own, own->run->arguments[0], &own->kernels);
-    if (test != NULL) {
-        st_status read = read_kernels(own, test, &own->test);
+    st_status status = check_use(own->run);
+    if (status == ST_OK)
+        status = cli_is_given(own->run, CLI_PAIRS)
+                     ? cli_overlap_pairs(own->run, &own->kernels, &own->tally)
+                     : cli_overlap_table(own->run, own->run->arguments[0], &own->kernels);
+    if (test != NULL && status != ST_ERR_USAGE) {
+        st_status read = cli_overlap_table(own->run, test, &own->test);
         status = status == ST_OK ? read : status;
     }
     if (status != ST_OK)
         return status;
+    own->kernels.least = cli_is_given(own->run, CLI_ALLOW_FASTER) ? 0 : 1;
     size_t most = own->kernels.count > own->test.count ? own->kernels.count : own->test.count;
     own->rows = st_arena_alloc(own->run->arena, most, sizeof *own->rows);
     if (own->rows == NULL)
@@ -124,18 +154,29 @@ static st_status test_model(overlap_run *own)
     return status;
 }
 
+/* The model to the file of --output and to the profile of --save. */
+static st_status write_model(overlap_run *own)
+{
+    const char *file = cli_value(own->run, CLI_WRITE);
+    st_buffer buffer = {0};
+    st_status status = st_slowdown_write(&own->model, &buffer, own->run->errors);
+    if (status == ST_ERR_MEMORY)
+        status = st_out_of_memory(own->run->errors);
+    if (status == ST_OK && cli_is_given(own->run, CLI_SAVE))
+        status = cli_overlap_save(own->run, &own->report, buffer.data);
+    if (status == ST_OK && file != NULL)
+        status = st_output_write(file, buffer.data, buffer.length, own->run->errors);
+    st_buffer_free(&buffer);
+    return status;
+}
+
 static st_status write_files(overlap_run *own)
 {
-    const char *model = cli_value(own->run, CLI_WRITE);
     const char *svg = cli_value(own->run, CLI_SVG);
     st_buffer buffer = {0};
     st_status status = ST_OK;
-    if (model != NULL) {
-        status = st_slowdown_write(&own->model, &buffer, own->run->errors);
-        if (status == ST_OK)
-            status = st_output_write(model, buffer.data, buffer.length, own->run->errors);
-        st_buffer_free(&buffer);
-    }
+    if (cli_is_given(own->run, CLI_WRITE) || cli_is_given(own->run, CLI_SAVE))
+        status = write_model(own);
     if (svg != NULL && status == ST_OK) {
         st_overlap_write_svg(&own->report, &buffer);
         status = buffer.failed ? st_out_of_memory(own->run->errors)
@@ -163,6 +204,7 @@ static int run_fit_overlap(cli_run *run)
         status = learn(&own);
     if (status == ST_OK) {
         own.report.kernels = &own.kernels;
+        own.report.pairs = cli_is_given(run, CLI_PAIRS) ? &own.tally : NULL;
         own.report.trials = &own.trials;
         own.report.recipe = own.model.recipe;
         own.report.constant =
@@ -180,10 +222,10 @@ static int run_fit_overlap(cli_run *run)
 
 const cli_verb cli_verb_fit_overlap = {
     .name = "fit overlap",
-    .arguments = "TABLE",
+    .arguments = "TABLE...",
     .minimum = 1,
-    .maximum = 1,
-    .words = {CLI_WORD_FILE, CLI_WORD_NONE},
+    .maximum = SIZE_MAX,
+    .words = {CLI_WORD_FILE, CLI_WORD_FILE},
     .summary = "learn how much communication slows the kernels beside it",
     .doc =
         "Reads kernels that were measured alone and beside a collective, as docs/overlap.md "
@@ -191,7 +233,11 @@ const cli_verb cli_verb_fit_overlap = {
         "predictions are on kernels that were not seen: once with random rows held out, once with "
         "all kernels of a name. Beside the model stand one constant slowdown for all kernels, and "
         "none. The recipe with the highest share of kernels within 5, 10 and 15 % is trained on "
-        "all kernels.",
+        "all kernels.\n\n"
+        "With --pairs the kernels are those of recordings: traces of Kineto, or what 'nsys export "
+        "--type sqlite' wrote, of one program without communication beside its kernels and with "
+        "it. Their kernels are matched in order. With --save a job takes the model with 'refine: "
+        "{plugin: overlap-xgboost, profile: NAME}'.",
     .examples = examples,
     .options = options,
     .run = run_fit_overlap,

@@ -227,6 +227,21 @@ static const st_yaml_node *members(cli_run *run, const char *text, size_t length
     return root;
 }
 
+/* A value for people: of one of many lines, such as a model, the first line and its size. */
+static const char *shown(cli_run *run, const st_yaml_node *value)
+{
+    enum { LONGEST = 400 };
+    if (value->kind != ST_YAML_SCALAR)
+        return "...";
+    size_t line = strcspn(value->text, "\n");
+    if (value->text[line] == '\0' && line <= LONGEST)
+        return value->text;
+    int length = (int)(line < LONGEST ? line : LONGEST);
+    const char *text = st_arena_printf(run->arena, "%.*s ... (%zu bytes)", length, value->text,
+                                       strlen(value->text));
+    return text != NULL ? text : "...";
+}
+
 static void show_members(cli_run *run, const char *title, const char *text, size_t length)
 {
     static const st_table_column columns[] = {{.ink = ST_INK_NAME}, {.elastic = true}};
@@ -239,9 +254,7 @@ static void show_members(cli_run *run, const char *title, const char *text, size
         return;
     }
     for (size_t i = 0; table != NULL && i < map->count; i++) {
-        const st_yaml_node *value = map->items[i];
-        const char *const fields[] = {map->keys[i],
-                                      value->kind == ST_YAML_SCALAR ? value->text : "..."};
+        const char *const fields[] = {map->keys[i], shown(run, map->items[i])};
         st_table_row(table, fields);
     }
     if (table != NULL)

@@ -160,6 +160,24 @@ static size_t find_column(reader *own, const char *const *names, size_t count, b
     return SIZE_MAX;
 }
 
+/* The counters of a profiler are there all or, as in tables from traces, not at all. */
+static void find_features(reader *own)
+{
+    size_t counters = 0;
+    for (size_t i = 0; i < ST_FEATURE_CLASS; i++) {
+        own->features[i] = find_column(own, feature_columns[i].columns, 2, false);
+        bool is_counter = feature_columns[i].kind == PERCENT;
+        counters += is_counter && own->features[i] != SIZE_MAX ? 1 : 0;
+    }
+    for (size_t i = 0; i < ST_FEATURE_CLASS; i++) {
+        bool required =
+            feature_columns[i].kind == PERCENT ? counters > 0 : feature_columns[i].required;
+        if (required && own->features[i] == SIZE_MAX) {
+            (void)find_column(own, feature_columns[i].columns, 2, true);
+        }
+    }
+}
+
 static void find_columns(reader *own)
 {
     static const char *const kernel[] = {"kernel", "kDemangledName", "kShortName", "Kernel Name"};
@@ -170,10 +188,7 @@ static void find_columns(reader *own)
     own->overlapped = find_column(own, overlapped, 2, true);
     own->share = find_column(own, share, 1, true);
     own->class = find_column(own, class, 1, false);
-    for (size_t i = 0; i < ST_FEATURE_CLASS; i++) {
-        own->features[i] =
-            find_column(own, feature_columns[i].columns, 2, feature_columns[i].required);
-    }
+    find_features(own);
 }
 
 /* ---- rows ---- */
@@ -317,7 +332,7 @@ st_status st_kernels_read(const st_csv *csv, st_arena *arena, st_kernels *kernel
     if (own.status != ST_OK) {
         return own.status;
     }
-    *kernels = (st_kernels){.file = csv->file, .count = csv->row_count};
+    *kernels = (st_kernels){.file = csv->file, .count = csv->row_count, .least = 1};
     kernels->rows = st_arena_alloc(arena, csv->row_count + 1, sizeof *kernels->rows);
     if (kernels->rows == NULL) {
         return st_errors_add(errors,

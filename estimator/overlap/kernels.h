@@ -66,6 +66,7 @@ typedef struct st_kernels {
     const char *file;
     st_kernel *rows;
     size_t count;
+    double least; /* slowdown to be predicted: 1, unless the user allows less */
     size_t
         faster; /* kernels that ran at most at 0.95 of their isolated time beside communication */
 } st_kernels;
@@ -74,8 +75,9 @@ typedef struct st_kernels {
  * Reads a table of kernels. Columns, in any order, others are ignored: the name (kernel, or
  * kDemangledName, kShortName, "Kernel Name"), isolated_ns (or ground_truth), overlapped_ns (or
  * duration), overlap_ratio, "Compute throughput", "Memory throughput", "DRAM throughput",
- * "Achieved occupancy", "L1 hit rate", "L2 hit rate"; and where the table has them class, protocol,
- * algorithm, collective, bytes, channels, gpu. Refused, all faults at once: a column that is
+ * "Achieved occupancy", "L1 hit rate", "L2 hit rate" (these six all or none, as in tables from
+ * traces); and where the table has them class, protocol, algorithm, collective, bytes, channels,
+ * gpu. Refused, all faults at once: a column that is
  * missing, a field that is not a number, a time that is not above 0, a share that is not between 0
  * and 1, fewer than ST_LEAST_KERNELS kernels, kernels of one class only. Lives in `arena`.
  */

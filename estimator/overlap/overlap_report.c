@@ -47,12 +47,28 @@ static void rank(const st_overlap_report *report, int order[ST_FEATURES])
     }
 }
 
+static void write_pairs(const st_pairs_tally *pairs, st_buffer *buffer)
+{
+    st_buffer_printf(buffer,
+                     "%zu pair%s of recordings: %zu kernels matched, %zu without and %zu with "
+                     "overlap have no counterpart\n",
+                     pairs->pairs, pairs->pairs == 1 ? "" : "s", pairs->matched, pairs->without,
+                     pairs->with);
+    st_buffer_printf(buffer,
+                     "  %zu used, %zu of them beside a collective; left out: %zu beside one in "
+                     "both, %zu without duration or counters\n",
+                     pairs->rows, pairs->beside, pairs->disturbed, pairs->unusable);
+}
+
 void st_overlap_write_text(const st_overlap_report *report, st_buffer *buffer)
 {
     const st_trials *trials = report->trials;
     int order[ST_FEATURES] = {0};
     static const char *const titles[ST_SPLITS] = {"Held out by random rows, 5 folds",
                                                   "Held out by kernel name, 5 folds"};
+    if (report->pairs != NULL) {
+        write_pairs(report->pairs, buffer);
+    }
     st_buffer_printf(buffer,
                      "%s: %zu kernels, %zu of them at most 0.95 times as long beside "
                      "communication\n",
@@ -100,11 +116,27 @@ static void put_errors(st_json *json, const char *key, const st_slowdown_errors 
     st_json_close(json, '}');
 }
 
+static void put_pairs(st_json *json, const st_pairs_tally *pairs)
+{
+    st_json_open(json, "pairs", '{');
+    st_json_count(json, "pairs", pairs->pairs);
+    st_json_count(json, "matched", pairs->matched);
+    st_json_count(json, "without_counterpart", pairs->without + pairs->with);
+    st_json_count(json, "used", pairs->rows);
+    st_json_count(json, "beside_communication", pairs->beside);
+    st_json_count(json, "disturbed", pairs->disturbed);
+    st_json_count(json, "unusable", pairs->unusable);
+    st_json_close(json, '}');
+}
+
 void st_overlap_write_json(const st_overlap_report *report, st_buffer *buffer)
 {
     st_json json = {.buffer = buffer};
     st_json_open(&json, NULL, '{');
     st_json_text(&json, "file", report->kernels->file);
+    if (report->pairs != NULL) {
+        put_pairs(&json, report->pairs);
+    }
     st_json_count(&json, "kernels", report->kernels->count);
     st_json_count(&json, "faster_beside_communication", report->kernels->faster);
     st_json_text(&json, "recipe", report->recipe->name);

@@ -3,10 +3,12 @@
 #ifndef STEPTIME_OVERLAP_OVERLAP_REPORT_H
 #define STEPTIME_OVERLAP_OVERLAP_REPORT_H
 
+#include "overlap/pairs.h"
 #include "overlap/trials.h"
 
 typedef struct st_overlap_report {
     const st_kernels *kernels;
+    const st_pairs_tally *pairs; /* NULL: the kernels are those of a table */
     const st_trials *trials;
     const st_recipe *recipe; /* the one that was trained on all kernels */
     double constant;         /* slowdown of all kernels together */

@@ -11,7 +11,10 @@
 #define LEAST_SLOWDOWN 0.2
 #define MOST_SLOWDOWN  50.0
 
-enum { MAX_BAGS = 16 };
+/* Medians of logarithms are below means; what would need more than this is an outlier. */
+#define LEAST_SCALE 0.5
+#define MOST_SCALE  2.5
+enum { MAX_BAGS = 24, LEAST_HEARD = 3 };
 
 #define BAGGED                                                                                     \
     {                                                                                              \
@@ -32,10 +35,11 @@ static const st_recipe recipes[] = {
      1,
      false,
      0.5,
+     0,
      "one model of depth 12, squared error (echo table 5)"},
-    {"bag-40", BAGGED, 12, true, 0.4,
-     "12 models of depth 6, pseudo-Huber error; their quantile 0.4"},
-    {"bag-25", BAGGED, 12, true, 0.25, "the same; the quantile 0.25"},
+    {"bag-40", BAGGED, MAX_BAGS, true, 0.4, 1.5,
+     "24 models of depth 6, pseudo-Huber error; their quantile 0.4, or mean where they disagree"},
+    {"bag-25", BAGGED, MAX_BAGS, true, 0.25, 1.5, "the same; the quantile 0.25"},
 };
 
 const st_recipe *st_recipes(size_t *count)
@@ -112,12 +116,60 @@ static st_status ask(const st_slowdown_model *model, const st_kernel_rows *rows,
     return ST_OK;
 }
 
-/* The slowdown that some answers of members make. */
-static double settle(const st_slowdown_model *model, float *said, size_t count)
+/* FNV-1a; kernels of one name go the same way. */
+static uint64_t hash_of(const char *name)
 {
-    double value = quantile_of(said, count, model->recipe->quantile);
-    double slowdown = fmax(model->recipe->logarithm ? exp(value) : value, 1);
-    return 1 + model->scale * (slowdown - 1);
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (; *name != '\0'; name++) {
+        hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
+    }
+    return hash;
+}
+
+static bool is_known(const st_slowdown_model *model, const char *name)
+{
+    uint64_t hash = hash_of(name);
+    for (size_t i = 0; i < model->known_count; i++) {
+        if (model->known[i] == hash) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What some answers of members make. */
+typedef struct verdict {
+    double slowdown; /* before the scale */
+    bool is_wide;    /* the members disagree */
+} verdict;
+
+/*
+ * Where the members agree, a low quantile hits most kernels. Where their quartiles are further
+ * apart than the recipe allows, no single value hits many, and their mean is right about the sum.
+ * What members that never met a kernel's name make up about it is no spread to go by.
+ */
+static verdict settle(const st_slowdown_model *model, float *said, size_t count, bool known)
+{
+    const st_recipe *recipe = model->recipe;
+    double value = quantile_of(said, count, recipe->quantile);
+    if (!recipe->logarithm) {
+        return (verdict){.slowdown = fmax(value, model->least_slowdown)};
+    }
+    double apart = quantile_of(said, count, 0.75) - quantile_of(said, count, 0.25);
+    if (!known || apart <= log(recipe->spread)) {
+        return (verdict){.slowdown = fmax(exp(value), model->least_slowdown)};
+    }
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += exp((double)said[i]);
+    }
+    return (verdict){fmax(sum / (double)count, model->least_slowdown), true};
+}
+
+/* Agreement about kernels that are known is right as it is; all else is scaled to meet the sum. */
+static double scaled(const st_slowdown_model *model, verdict found, bool known)
+{
+    return found.is_wide || !known ? 1 + model->scale * (found.slowdown - 1) : found.slowdown;
 }
 
 /* ---- learning ---- */
@@ -154,17 +206,7 @@ static st_status make_training(const st_kernel_rows *rows, st_arena *arena, trai
     return ST_OK;
 }
 
-/* FNV-1a; kernels of one name go the same way. */
-static uint64_t hash_of(const char *name)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (; *name != '\0'; name++) {
-        hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
-    }
-    return hash;
-}
-
-/* Three quarters of the names, drawn by a member's own dice; of those, rows with replacement. */
+/* Five sixths of the names, drawn by a member's own dice; of those, rows with replacement. */
 static size_t draw(const st_kernels *kernels, const training *own, size_t member, size_t *drawn)
 {
     size_t kept = 0;
@@ -204,6 +246,7 @@ static st_status train_member(st_trees_library *library, const st_kernel_rows *r
     }
     st_samples samples = {own->features, own->targets, own->weights, rows->count, ST_FEATURES};
     st_trees_options options = recipe->trees;
+    options.base_score = recipe->logarithm ? model->base : options.base_score;
     options.seed += (unsigned)model->member_count;
     st_status status =
         st_trees_train(library, &samples, &options, &model->members[model->member_count], errors);
@@ -254,21 +297,36 @@ static void note_ranges(const st_kernel_rows *rows, st_slowdown_model *model)
     }
 }
 
+/* Sums over kernels, of time beside communication times what slowdowns exceed 1. */
+typedef struct balance_sums {
+    double measured_ns;
+    double narrow_ns; /* predicted, of kernels about which the members agree */
+    double wide_ns;
+} balance_sums;
+
+static void add_kernel(const st_slowdown_model *model, const st_kernel *kernel, float *said,
+                       size_t heard, balance_sums *sums)
+{
+    double beside_ns = kernel->share * kernel->isolated_ns;
+    verdict found = settle(model, said, heard, true);
+    sums->measured_ns += beside_ns * (fmin(kernel->slowdown, MOST_SLOWDOWN) - 1);
+    *(found.is_wide ? &sums->wide_ns : &sums->narrow_ns) += beside_ns * (found.slowdown - 1);
+}
+
 /*
- * A low quantile is right about most kernels and too low about their sum. The scale that mends the
- * sum comes from members that have not learnt from the kernel they are asked about.
+ * The sum of all times is mended where the members disagree, which costs no hits elsewhere. The
+ * scale comes from members that have not learnt from the kernel that they are asked about, but may
+ * have from others of its name.
  */
 static st_status balance(const st_kernels *kernels, const training *own, st_arena *arena,
                          st_slowdown_model *model, st_errors *errors)
 {
     float *answers = NULL;
-    double measured_ns = 0;
-    double predicted_ns = 0;
+    balance_sums sums = {0};
     size_t count = own->usable_count;
     st_kernel_rows usable = {kernels, own->usable, count};
     st_status status = ask(model, &usable, arena, &answers, errors);
     for (size_t i = 0; i < count && status == ST_OK; i++) {
-        const st_kernel *kernel = &kernels->rows[own->usable[i]];
         float said[MAX_BAGS];
         size_t heard = 0;
         for (size_t k = 0; k < model->member_count; k++) {
@@ -277,16 +335,34 @@ static st_status balance(const st_kernels *kernels, const training *own, st_aren
                 said[heard++] = answers[k * count + i];
             }
         }
-        if (heard > 0) {
-            double beside_ns = kernel->share * kernel->isolated_ns;
-            measured_ns += beside_ns * (fmin(kernel->slowdown, MOST_SLOWDOWN) - 1);
-            predicted_ns += beside_ns * (settle(model, said, heard) - 1);
+        if (heard >= LEAST_HEARD) {
+            add_kernel(model, &kernels->rows[own->usable[i]], said, heard, &sums);
         }
     }
-    if (status == ST_OK && predicted_ns > 0) {
-        model->scale = fmin(fmax(measured_ns / predicted_ns, 0.5), 2);
+    if (status == ST_OK && sums.wide_ns > 0) {
+        double scale = (sums.measured_ns - sums.narrow_ns) / sums.wide_ns;
+        model->scale = fmin(fmax(scale, LEAST_SCALE), MOST_SCALE);
     }
     return status;
+}
+
+/* The names that the model will know, and the usual slowdown, from which the trees begin. */
+static st_status note_known(const st_kernels *kernels, const training *own, st_arena *arena,
+                            st_slowdown_model *model)
+{
+    model->known = st_arena_alloc(arena, own->usable_count + 1, sizeof *model->known);
+    if (model->known == NULL) {
+        return ST_ERR_MEMORY;
+    }
+    for (size_t i = 0; i < own->usable_count; i++) {
+        const st_kernel *kernel = &kernels->rows[own->usable[i]];
+        if (!is_known(model, kernel->name)) {
+            model->known[model->known_count++] = hash_of(kernel->name);
+        }
+        own->targets[i] = (float)log(fmin(fmax(kernel->slowdown, LEAST_SLOWDOWN), MOST_SLOWDOWN));
+    }
+    model->base = own->usable_count > 0 ? (double)median_of(own->targets, own->usable_count) : 0;
+    return ST_OK;
 }
 
 st_status st_slowdown_train(st_trees_library *library, const st_kernel_rows *rows,
@@ -295,7 +371,8 @@ st_status st_slowdown_train(st_trees_library *library, const st_kernel_rows *row
 {
     training own = {0};
     size_t *drawn = st_arena_alloc(arena, 2 * rows->count + 1, sizeof *drawn);
-    *model = (st_slowdown_model){.recipe = recipe, .scale = 1};
+    *model =
+        (st_slowdown_model){.recipe = recipe, .scale = 1, .least_slowdown = rows->kernels->least};
     model->members = st_arena_alloc(arena, recipe->bags, sizeof *model->members);
     if (drawn == NULL || model->members == NULL) {
         return no_memory(errors);
@@ -305,6 +382,9 @@ st_status st_slowdown_train(st_trees_library *library, const st_kernel_rows *row
         return status;
     }
     model->trained_on = own.usable_count;
+    if (note_known(rows->kernels, &own, arena, model) != ST_OK) {
+        return no_memory(errors);
+    }
     note_ranges(rows, model);
     note_usual(rows->kernels, &own, own.targets, model);
     for (size_t i = 0; i < recipe->bags && status == ST_OK; i++) {
@@ -344,8 +424,10 @@ st_status st_slowdown_predict(const st_slowdown_model *model, const st_kernel_ro
         for (size_t k = 0; k < model->member_count; k++) {
             said[k] = answers[k * rows->count + i];
         }
-        factors[i] = st_slowdown_of_share(&rows->kernels->rows[rows->items[i]],
-                                          settle(model, said, model->member_count));
+        const st_kernel *kernel = &rows->kernels->rows[rows->items[i]];
+        bool known = is_known(model, kernel->name);
+        verdict found = settle(model, said, model->member_count, known);
+        factors[i] = st_slowdown_of_share(kernel, scaled(model, found, known));
     }
     return status;
 }

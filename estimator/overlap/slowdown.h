@@ -20,6 +20,7 @@ typedef struct st_recipe {
     size_t bags;     /* members; 1: no random parts */
     bool logarithm;  /* the target is the slowdown's logarithm */
     double quantile; /* of the members' answers */
+    double spread;   /* of their quartiles, beyond which their mean is taken; logarithm only */
     const char *doc;
 } st_recipe;
 
@@ -41,8 +42,12 @@ typedef struct st_slowdown_model {
     float least[ST_FEATURES]; /* of what it was trained on; NaN: not known there */
     float most[ST_FEATURES];
     st_usual_kernel usual[ST_KERNEL_CLASSES];
-    size_t trained_on; /* kernels */
-    double scale;      /* on what a slowdown exceeds 1, so that the sum of all kernels is met */
+    size_t trained_on;     /* kernels */
+    double least_slowdown; /* that is predicted */
+    double base;           /* usual logarithm of a slowdown */
+    double scale;    /* on what a slowdown exceeds 1, where members disagree or know nothing */
+    uint64_t *known; /* hashes of the names that it was trained on */
+    size_t known_count;
 } st_slowdown_model;
 
 /* Some rows of a table. */
@@ -60,7 +65,8 @@ void st_slowdown_destroy(st_slowdown_model *model);
 
 /*
  * What each of the rows takes beside communication, over its isolated time: 1 - share +
- * share times the slowdown, which is never below 1. Features outside of the trained range count as
+ * share times the slowdown, which is never below 1 unless the kernels that the model learnt from
+ * allow it. Features outside of the trained range count as
  * its end.
  */
 st_status st_slowdown_predict(const st_slowdown_model *model, const st_kernel_rows *rows,
@@ -72,8 +78,8 @@ st_status st_slowdown_importance(const st_slowdown_model *model, double shares[S
 
 /*
  * The model as text: a line that names the format and its version, lines for the recipe, the range
- * of each feature, and each member in base64 with its CRC-32, so that a copy that is cut or changed
- * is refused before XGBoost sees it.
+ * of each feature, and each member, packed, in base64 with its CRC-32, so that a copy that is cut
+ * or changed is refused before XGBoost sees it.
  */
 st_status st_slowdown_write(const st_slowdown_model *model, st_buffer *buffer,
                             st_errors *errors) ST_NODISCARD;

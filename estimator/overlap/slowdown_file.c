@@ -3,6 +3,7 @@
 #include "overlap/slowdown.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <zlib.h>
 
 static void write_base64(st_buffer *buffer, const unsigned char *bytes, size_t size_bytes)
@@ -48,12 +49,32 @@ static void write_usual(const st_slowdown_model *model, st_buffer *buffer)
     }
 }
 
+/* Bytes, bytes when packed, CRC-32 of the former, and the latter in base64. */
+static st_status write_member(const unsigned char *bytes, size_t size_bytes, st_buffer *buffer)
+{
+    uLongf packed_bytes = compressBound(size_bytes);
+    unsigned char *packed = malloc(packed_bytes);
+    if (packed == NULL ||
+        compress2(packed, &packed_bytes, bytes, size_bytes, Z_BEST_COMPRESSION) != Z_OK) {
+        free(packed);
+        return ST_ERR_MEMORY;
+    }
+    st_buffer_printf(buffer, "member %zu %lu %08lx ", size_bytes, (unsigned long)packed_bytes,
+                     crc32_z(crc32(0, NULL, 0), bytes, size_bytes));
+    write_base64(buffer, packed, packed_bytes);
+    st_buffer_text(buffer, "\n");
+    free(packed);
+    return ST_OK;
+}
+
 st_status st_slowdown_write(const st_slowdown_model *model, st_buffer *buffer, st_errors *errors)
 {
-    st_buffer_text(buffer, "steptime-slowdown 1\n");
+    st_buffer_text(buffer, "steptime-slowdown 2\n");
     st_buffer_printf(buffer, "recipe %s\n", model->recipe->name);
     st_buffer_printf(buffer, "target %s\n", model->recipe->logarithm ? "logarithm" : "factor");
     st_buffer_printf(buffer, "quantile %.9g\n", model->recipe->quantile);
+    st_buffer_printf(buffer, "spread %.9g\n", model->recipe->spread);
+    st_buffer_printf(buffer, "least %.9g\n", model->least_slowdown);
     st_buffer_printf(buffer, "scale %.9g\n", model->scale);
     st_buffer_printf(buffer, "kernels %zu\n", model->trained_on);
     st_buffer_printf(buffer, "features %d\n", (int)ST_FEATURES);
@@ -68,11 +89,10 @@ st_status st_slowdown_write(const st_slowdown_model *model, st_buffer *buffer, s
         if (status != ST_OK) {
             return status;
         }
-        unsigned long checksum =
-            crc32_z(crc32(0, NULL, 0), (const unsigned char *)bytes, size_bytes);
-        st_buffer_printf(buffer, "member %zu %08lx ", size_bytes, checksum);
-        write_base64(buffer, (const unsigned char *)bytes, size_bytes);
-        st_buffer_text(buffer, "\n");
+        status = write_member((const unsigned char *)bytes, size_bytes, buffer);
+        if (status != ST_OK) {
+            return status;
+        }
     }
     st_buffer_text(buffer, "end\n");
     return buffer->failed ? ST_ERR_MEMORY : ST_OK;

@@ -99,6 +99,21 @@ static bool read_whole(st_scan *scan, int64_t *value)
     return true;
 }
 
+/* The first number of a list; others are passed over. */
+static bool read_first(st_scan *scan, int64_t *value)
+{
+    bool started = false;
+    if (st_scan_peek(scan) != '[')
+        return st_scan_skip(scan);
+    if (!st_scan_enter(scan, '['))
+        return false;
+    for (size_t i = 0; st_scan_item(scan, &started); i++) {
+        if (i == 0 ? !read_whole(scan, value) : !st_scan_skip(scan))
+            return false;
+    }
+    return st_scan_ok(scan);
+}
+
 /* A text; values of other kinds are passed over. */
 static bool read_text(st_scan *scan, st_span *text)
 {
@@ -194,6 +209,8 @@ static bool read_argument(st_scan *scan, st_draft *draft, st_span key)
         find_place(draft, number_keys, sizeof number_keys / sizeof *number_keys, name, key.length);
     if (number != NULL)
         return read_whole(scan, number);
+    if (key_is(name, key.length, "grid"))
+        return read_first(scan, &draft->blocks);
     st_span *text =
         find_place(draft, text_keys, sizeof text_keys / sizeof *text_keys, name, key.length);
     return text != NULL ? read_text(scan, text) : st_scan_skip(scan);
@@ -271,7 +288,8 @@ bool st_draft_read(st_scan *scan, st_draft *draft)
                         .in_elements = -1,
                         .out_elements = -1,
                         .group_size = -1,
-                        .sequence = -1};
+                        .sequence = -1,
+                        .blocks = -1};
     if (!st_scan_enter(scan, '{'))
         return false;
     while (st_scan_key(scan, &started, &key)) {

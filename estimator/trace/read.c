@@ -136,7 +136,8 @@ static bool keep_collective(reader *r, const st_draft *draft, uint32_t *detail)
     st_trace_collective made = {.in_elements = draft->in_elements,
                                 .out_elements = draft->out_elements,
                                 .group_size = draft->group_size,
-                                .sequence = draft->sequence};
+                                .sequence = draft->sequence,
+                                .channels = draft->blocks};
     return intern_given(r, draft->collective, &made.name) &&
            intern_given(r, draft->dtype, &made.dtype) &&
            intern_given(r, draft->group, &made.group) &&

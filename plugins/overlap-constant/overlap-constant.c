@@ -4,7 +4,8 @@
  * kernels, with the values that Echo published (tables 2 and 3). Proteus, with one factor for a GPU
  * and a model, is the idea; a plugin that knows more takes its place.
  */
-#include "steptime/plugin.h"
+#define SLOWDOWN_CITE "echo tables 2 and 3"
+#include "../slowdowns.h"
 
 /* The options, in the order of the descriptor. */
 enum { GPU, CUDA, NETWORK, GEMM, ATTENTION, ELEMENTWISE, STEP, OPTIONS };
@@ -13,10 +14,7 @@ typedef enum overlap_gpu { A100, A800, RTX3090, GPUS } overlap_gpu;
 
 typedef struct overlap_factors {
     const st_plugin_host *host;
-    double gemm;
-    double attention;
-    double elementwise;
-    double step;
+    double factors[SLOWDOWN_KINDS];
 } overlap_factors;
 
 /* CUDA 11.8 and 12.1; Table 2 does not print the version of A100. */
@@ -73,63 +71,23 @@ static const st_plugin_option *const option_list[OPTIONS] = {
 
 /* ---- providers ---- */
 
-static int fill(double factor, size_t rows, double *values)
+static int slowdown_values(void *instance, slowdown_kind kind, size_t rows,
+                           const double *const *columns, double *values)
 {
+    const overlap_factors *own = instance;
+    (void)columns;
     for (size_t i = 0; i < rows; i++) {
-        values[i] = factor;
+        values[i] = own->factors[kind];
     }
     return ST_PLUGIN_OK;
 }
-
-static int gemm(void *instance, size_t rows, const double *const *columns, double *values)
-{
-    const overlap_factors *own = instance;
-    (void)columns;
-    return fill(own->gemm, rows, values);
-}
-
-static int attention(void *instance, size_t rows, const double *const *columns, double *values)
-{
-    const overlap_factors *own = instance;
-    (void)columns;
-    return fill(own->attention, rows, values);
-}
-
-static int elementwise(void *instance, size_t rows, const double *const *columns, double *values)
-{
-    const overlap_factors *own = instance;
-    (void)columns;
-    return fill(own->elementwise, rows, values);
-}
-
-static int step(void *instance, size_t rows, const double *const *columns, double *values)
-{
-    const overlap_factors *own = instance;
-    (void)columns;
-    return fill(own->step, rows, values);
-}
-
-#define PROVIDER(of, text, function)                                                               \
-    {                                                                                              \
-        .struct_size = sizeof(st_plugin_provider), .name = of, .unit = "", .doc = text,            \
-        .cite = "echo tables 2 and 3", .evaluate = function                                        \
-    }
-
-static const st_plugin_provider providers[] = {
-    PROVIDER("slowdown_gemm", "matrix products beside a message", gemm),
-    PROVIDER("slowdown_attention", "attention beside a message", attention),
-    PROVIDER("slowdown_elementwise", "memory-bound kernels beside a message", elementwise),
-    PROVIDER("slowdown_step", "the kernels of a step beside a message", step),
-};
-
-static const st_plugin_provider *const provider_list[] = {&providers[0], &providers[1],
-                                                          &providers[2], &providers[3]};
 
 /* ---- the plugin ---- */
 
 static double published_step(overlap_gpu gpu, const overlap_factors *own, size_t network)
 {
-    return gpu == A100 ? step_factors[network] : (own->gemm + own->elementwise) / 2;
+    return gpu == A100 ? step_factors[network]
+                       : (own->factors[SLOWDOWN_GEMM] + own->factors[SLOWDOWN_ELEMENTWISE]) / 2;
 }
 
 static int open_overlap(const st_plugin_host *host, void **instance)
@@ -150,11 +108,14 @@ static int open_overlap(const st_plugin_host *host, void **instance)
             return ST_PLUGIN_FAILED;
         }
     }
-    own->gemm = given[GEMM] > 0 ? given[GEMM] : gemm_factors[gpu][cuda];
-    own->attention = given[ATTENTION] > 0 ? given[ATTENTION] : own->gemm;
-    own->elementwise = given[ELEMENTWISE] > 0 ? given[ELEMENTWISE] : memory_factors[gpu][cuda];
-    own->step = given[STEP] > 0 ? given[STEP]
-                                : published_step(gpu, own, (size_t)host->settings[NETWORK]->number);
+    own->factors[SLOWDOWN_GEMM] = given[GEMM] > 0 ? given[GEMM] : gemm_factors[gpu][cuda];
+    own->factors[SLOWDOWN_ATTENTION] =
+        given[ATTENTION] > 0 ? given[ATTENTION] : own->factors[SLOWDOWN_GEMM];
+    own->factors[SLOWDOWN_ELEMENTWISE] =
+        given[ELEMENTWISE] > 0 ? given[ELEMENTWISE] : memory_factors[gpu][cuda];
+    own->factors[SLOWDOWN_STEP] =
+        given[STEP] > 0 ? given[STEP]
+                        : published_step(gpu, own, (size_t)host->settings[NETWORK]->number);
     own->host = host;
     *instance = own;
     return ST_PLUGIN_OK;
@@ -176,7 +137,7 @@ static const st_plugin plugin = {
     .options = option_list,
     .option_count = OPTIONS,
     .providers = provider_list,
-    .provider_count = sizeof provider_list / sizeof provider_list[0],
+    .provider_count = SLOWDOWN_KINDS,
     .open = open_overlap,
     .close = close_overlap,
 };

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <zlib.h>
 
-static const char format_line[] = "steptime-slowdown 1";
+static const char format_line[] = "steptime-slowdown 2";
 static const char *const class_names[MODEL_CLASSES] = {
     "gemm", "attention", "norm", "elementwise", "reduction", "copy", "other"};
 
@@ -159,28 +159,47 @@ static const char *load_member(line_reader *own, model *into, const unsigned cha
     return NULL;
 }
 
+/* Unpacks `packed` into memory of the caller, whose size and checksum are given; NULL: damaged. */
+static unsigned char *unpack(const unsigned char *packed, size_t packed_size, size_t size,
+                             unsigned long checksum)
+{
+    unsigned char *bytes = malloc(size);
+    uLongf filled = size;
+    if (bytes != NULL && (uncompress(bytes, &filled, packed, packed_size) != Z_OK ||
+                          filled != size || checksum != crc32_z(crc32(0, NULL, 0), bytes, size))) {
+        free(bytes);
+        bytes = NULL;
+    }
+    return bytes;
+}
+
 static const char *read_member(line_reader *own, model *into)
 {
-    double size_number = 0;
+    double size = 0;
+    double packed_size = 0;
     char checksum[16];
-    if (!next_key(own, "member") || !next_number(own, &size_number) || size_number < 1 ||
-        size_number > 64e6 || !next_word(own, checksum, sizeof checksum)) {
-        return refuse(own, "no member where one is announced");
+    if (!next_key(own, "member") || !next_number(own, &size) || size < 1 || size > 64e6 ||
+        !next_number(own, &packed_size) || packed_size < 1 || packed_size > 64e6 ||
+        !next_word(own, checksum, sizeof checksum)) {
+        return refuse(own, "no whole member where one is announced, the file may be cut");
     }
-    size_t size = (size_t)size_number;
-    unsigned char *bytes = malloc(size);
-    if (bytes == NULL) {
+    unsigned char *packed = malloc((size_t)packed_size);
+    if (packed == NULL) {
         return refuse(own, "out of memory");
     }
     const char *reason = NULL;
+    unsigned char *bytes = NULL;
     const char *text = own->line < own->line_end ? own->line + 1 : own->line;
-    if (!decode(text, (size_t)(own->line_end - text), bytes, size) ||
-        strtoul(checksum, NULL, 16) != crc32_z(crc32(0, NULL, 0), bytes, size)) {
+    if (decode(text, (size_t)(own->line_end - text), packed, (size_t)packed_size)) {
+        bytes = unpack(packed, (size_t)packed_size, (size_t)size, strtoul(checksum, NULL, 16));
+    }
+    if (bytes == NULL) {
         reason = refuse(own, "this member is damaged");
     } else {
-        reason = load_member(own, into, bytes, size);
+        reason = load_member(own, into, bytes, (size_t)size);
     }
     free(bytes);
+    free(packed);
     return reason;
 }
 
@@ -239,11 +258,13 @@ static const char *read_head(line_reader *own, model *into)
     if (!next_line(own) || (size_t)(own->line_end - own->line) != sizeof format_line - 1 ||
         memcmp(own->line, format_line, sizeof format_line - 1) != 0) {
         return refuse(own, "not a model of 'steptime fit overlap', or one of another version; the "
-                           "first line must be 'steptime-slowdown 1'");
+                           "first line must be 'steptime-slowdown 2'");
     }
     if (!next_key(own, "recipe") || !next_key(own, "target") ||
         !next_word(own, target, sizeof target) ||
         !next_setting(own, "quantile", 0, 1, &into->quantile) ||
+        !next_setting(own, "spread", 0, 1000, &into->spread) ||
+        !next_setting(own, "least", 0, 1, &into->least_slowdown) ||
         !next_setting(own, "scale", 0, 100, &into->scale) ||
         !next_setting(own, "kernels", 1, 1e9, &kernels)) {
         return refuse(own, "the head of the model is damaged");
@@ -301,6 +322,34 @@ static int by_value(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
+/* The quantile between the two nearest of the members' answers, which are sorted. */
+static double quantile_of(const model *own, const float *said, double quantile)
+{
+    double at = quantile * (double)(own->member_count - 1);
+    size_t below = (size_t)at;
+    size_t above = below + 1 < own->member_count ? below + 1 : below;
+    double weight = at - (double)below;
+    return (1 - weight) * (double)said[below] + weight * (double)said[above];
+}
+
+/* Where the members agree, a quantile; where they do not, their mean, scaled. */
+static double settle(const model *own, const float *said)
+{
+    double value = quantile_of(own, said, own->quantile);
+    if (!own->logarithm) {
+        return fmax(value, own->least_slowdown);
+    }
+    double apart = quantile_of(own, said, 0.75) - quantile_of(own, said, 0.25);
+    if (own->spread <= 0 || apart <= log(own->spread)) {
+        return fmax(exp(value), own->least_slowdown);
+    }
+    double sum = 0;
+    for (size_t k = 0; k < own->member_count; k++) {
+        sum += exp((double)said[k]);
+    }
+    return 1 + own->scale * (fmax(sum / (double)own->member_count, own->least_slowdown) - 1);
+}
+
 double model_slowdown(const model *own, const float features[MODEL_FEATURES])
 {
     float said[MODEL_MEMBERS];
@@ -320,10 +369,5 @@ double model_slowdown(const model *own, const float features[MODEL_FEATURES])
         return (double)NAN;
     }
     qsort(said, own->member_count, sizeof *said, by_value);
-    double at = own->quantile * (double)(own->member_count - 1);
-    size_t below = (size_t)at;
-    size_t above = below + 1 < own->member_count ? below + 1 : below;
-    double weight = at - (double)below;
-    double value = (1 - weight) * (double)said[below] + weight * (double)said[above];
-    return 1 + own->scale * (fmax(own->logarithm ? exp(value) : value, 1) - 1);
+    return settle(own, said);
 }

@@ -14,7 +14,7 @@
 enum {
     MODEL_FEATURES = 20,
     MODEL_CLASSES = 7,
-    MODEL_MEMBERS = 16,
+    MODEL_MEMBERS = 32,
     MODEL_BYTES_FEATURE = 10 /* logarithm of the message's bytes */
 };
 
@@ -27,6 +27,8 @@ typedef struct model_class {
 typedef struct model {
     bool logarithm; /* trees give the slowdown's logarithm */
     double quantile;
+    double spread; /* of the members' quartiles, beyond which their mean is taken; 0: never */
+    double least_slowdown; /* that is predicted */
     double scale;
     float least[MODEL_FEATURES]; /* NaN: the feature was not known */
     float most[MODEL_FEATURES];
@@ -43,7 +45,8 @@ const char *model_read(model *own, const char *text, size_t length, char *reason
                        size_t reason_bytes);
 void model_free(model *own);
 
-/* The slowdown of a kernel with these features, at least 1; NaN where XGBoost fails. */
+/* The slowdown of a kernel with these features, at least 1 unless the model allows less; NaN where
+ * XGBoost fails. */
 double model_slowdown(const model *own, const float features[MODEL_FEATURES]);
 
 #endif

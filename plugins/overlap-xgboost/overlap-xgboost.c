@@ -8,7 +8,10 @@
  * a grid of sizes where the training data had sizes at all; a block of rows only looks up.
  */
 #include "model.h"
-#include "steptime/plugin.h"
+
+#define SLOWDOWN_CITE "echo sec. 6"
+#define SLOWDOWN_BY_SIZE
+#include "../slowdowns.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +19,7 @@
 #include <string.h>
 
 enum { MODEL, CHANNELS, OPTIONS };
-enum { GEMM, ATTENTION, NORM, ELEMENTWISE, STEP = MODEL_CLASSES, KINDS };
+enum { STEP = MODEL_CLASSES, KINDS }; /* of the table of factors: classes, and a step */
 enum { GRID = 65, CHANNELS_FEATURE = 11, LARGEST_MODEL = 256 * 1024 * 1024 };
 
 #define LN_2       0.69314718055994530942
@@ -54,6 +57,12 @@ static const st_plugin_option *const option_list[OPTIONS] = {&options[MODEL], &o
 
 /* ---- providers ---- */
 
+/* The class whose usual kernel stands for a provider. */
+static const int rows_of[SLOWDOWN_KINDS] = {[SLOWDOWN_GEMM] = 0,
+                                            [SLOWDOWN_ATTENTION] = 1,
+                                            [SLOWDOWN_ELEMENTWISE] = 3,
+                                            [SLOWDOWN_STEP] = STEP};
+
 static double look_up(const overlap *own, const double factors[GRID], double size_bytes)
 {
     if (!own->by_size) {
@@ -74,41 +83,23 @@ static double look_up(const overlap *own, const double factors[GRID], double siz
     return (1 - weight) * factors[below] + weight * factors[above];
 }
 
-static int fill(const overlap *own, int kind, size_t rows, const double *const *columns,
-                double *values)
+static int slowdown_values(void *instance, slowdown_kind kind, size_t rows,
+                           const double *const *columns, double *values)
 {
+    const overlap *own = instance;
     for (size_t i = 0; i < rows; i++) {
         double size_bytes = columns[0] != NULL ? columns[0][i] : 25e6;
-        values[i] = look_up(own, own->factors[kind], size_bytes);
+        values[i] = look_up(own, own->factors[rows_of[kind]], size_bytes);
     }
     return ST_PLUGIN_OK;
 }
 
-static int gemm(void *instance, size_t rows, const double *const *columns, double *values)
+static int slowdown_explain(void *instance, slowdown_kind kind, const double *const *columns,
+                            const st_plugin_sink *sink)
 {
-    return fill(instance, GEMM, rows, columns, values);
-}
-
-static int attention(void *instance, size_t rows, const double *const *columns, double *values)
-{
-    return fill(instance, ATTENTION, rows, columns, values);
-}
-
-static int elementwise(void *instance, size_t rows, const double *const *columns, double *values)
-{
-    return fill(instance, ELEMENTWISE, rows, columns, values);
-}
-
-static int step(void *instance, size_t rows, const double *const *columns, double *values)
-{
-    return fill(instance, STEP, rows, columns, values);
-}
-
-static int explain(const overlap *own, int kind, const double *const *columns,
-                   const st_plugin_sink *sink)
-{
+    const overlap *own = instance;
     double size_bytes = columns[0] != NULL ? columns[0][0] : 25e6;
-    double factor = look_up(own, own->factors[kind], size_bytes);
+    double factor = look_up(own, own->factors[rows_of[kind]], size_bytes);
     if (isnan(factor)) {
         own->host->error(own->host->context,
                          own->by_size ? "the class of kernels or the size of the message lies "
@@ -132,53 +123,6 @@ static int explain(const overlap *own, int kind, const double *const *columns,
     sink->term(sink->context, &disturbed);
     return ST_PLUGIN_OK;
 }
-
-static int explain_gemm(void *instance, const double *const *columns, const st_plugin_sink *sink)
-{
-    return explain(instance, GEMM, columns, sink);
-}
-
-static int explain_attention(void *instance, const double *const *columns,
-                             const st_plugin_sink *sink)
-{
-    return explain(instance, ATTENTION, columns, sink);
-}
-
-static int explain_elementwise(void *instance, const double *const *columns,
-                               const st_plugin_sink *sink)
-{
-    return explain(instance, ELEMENTWISE, columns, sink);
-}
-
-static int explain_step(void *instance, const double *const *columns, const st_plugin_sink *sink)
-{
-    return explain(instance, STEP, columns, sink);
-}
-
-static const st_plugin_argument size_argument = {.struct_size = sizeof(st_plugin_argument),
-                                                 .flags = ST_PLUGIN_OPTIONAL,
-                                                 .name = "size",
-                                                 .unit = "B",
-                                                 .doc = "bytes of the message"};
-static const st_plugin_argument *const argument_list[] = {&size_argument};
-
-#define PROVIDER(of, text, function, teller)                                                       \
-    {                                                                                              \
-        .struct_size = sizeof(st_plugin_provider), .name = of, .unit = "", .doc = text,            \
-        .cite = "echo sec. 6", .arguments = argument_list, .argument_count = 1,                    \
-        .evaluate = function, .explain = teller                                                    \
-    }
-
-static const st_plugin_provider providers[] = {
-    PROVIDER("slowdown_gemm", "matrix products beside a message", gemm, explain_gemm),
-    PROVIDER("slowdown_attention", "attention beside a message", attention, explain_attention),
-    PROVIDER("slowdown_elementwise", "memory-bound kernels beside a message", elementwise,
-             explain_elementwise),
-    PROVIDER("slowdown_step", "the kernels of a step beside a message", step, explain_step),
-};
-
-static const st_plugin_provider *const provider_list[] = {&providers[0], &providers[1],
-                                                          &providers[2], &providers[3]};
 
 /* ---- opening ---- */
 
@@ -321,7 +265,7 @@ static const st_plugin plugin = {
     .options = option_list,
     .option_count = OPTIONS,
     .providers = provider_list,
-    .provider_count = sizeof provider_list / sizeof provider_list[0],
+    .provider_count = SLOWDOWN_KINDS,
     .open = open_overlap,
     .close = close_overlap,
 };

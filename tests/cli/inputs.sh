@@ -403,6 +403,104 @@ profiled 'nccl-whitebox: {options: {correction: 8/1 1024=x}}' >corrected-wrong.y
         i=$((i + 1))
     done
 } >kernels.csv
+
+# ---- pairs of recordings: forty products that nothing slows and forty sums that are slowed by a
+# half, on stream 7, without and with an all-reduce on stream 20 beside every second kernel
+# recorded BESIDE SUM_US [SKIP]: the sum number SKIP is missing
+recorded() {
+    printf '{"deviceProperties":[{"id":0,"name":"NVIDIA A100-SXM4-80GB"}],"traceEvents":[\n'
+    awk -v beside="$1" -v sum="$2" -v skip="${3:-0}" '
+    function kernel(name, stream, start, length_us, more) {
+        printf "%s{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"%s\",\"pid\":0,\"tid\":%d,", first, name,
+               stream
+        printf "\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"device\":0,\"stream\":%d,\"correlation\":%d%s}}",
+               start, length_us, stream, ++correlation, more
+        first = ",\n"
+    }
+    BEGIN {
+        at = 5000000.125
+        for (i = 1; i <= 40; i++) {
+            product = 120.385 + 0.391 * i
+            kernel("ampere_sgemm_" 32 * (i % 4) "_tn", 7, at, product, "")
+            at += product + 3
+            length_us = 30.17 + 0.17 * i
+            if (beside) length_us *= sum
+            if (i != skip) kernel("vectorized_elementwise_kernel", 7, at, length_us, "")
+            if (beside) kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)", 20,
+                               at - 1, length_us + 2, ",\"grid\":[24,1,1],\"dtype\":\"Float\"," \
+                               "\"Collective name\":\"allreduce\",\"In msg nelems\":6553600")
+            at += length_us + 3
+        }
+    }'
+    printf ']}\n'
+}
+recorded 0 1 >alone.json
+recorded 1 1.5 >beside.json
+recorded 1 1.5 17 >beside-less.json
+recorded 1 0.9 >beside-faster.json
+sed 's/sgemm/dgemm/' beside.json >beside-other.json
+
+# ---- the same as Nsight Systems and Nsight Compute write it
+python3 - <<'END'
+import json, sqlite3
+
+def database(trace, name, drop=""):
+    base = sqlite3.connect(name)
+    base.execute("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL)")
+    base.execute("CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT)")
+    base.execute("INSERT INTO TARGET_INFO_GPU VALUES (0, 'NVIDIA A100-SXM4-80GB')")
+    base.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER NOT NULL, end INTEGER NOT "
+                 "NULL, deviceId INTEGER, streamId INTEGER, demangledName INTEGER, shortName "
+                 "INTEGER, gridX INTEGER, gridY INTEGER, gridZ INTEGER, blockX INTEGER, blockY "
+                 "INTEGER, blockZ INTEGER)")
+    ids = {}
+    for event in json.load(open(trace))["traceEvents"]:
+        plain = event["name"].split("(")[0]
+        full = "void at::native::(anonymous namespace)::" + plain + "<float, 4>(int)"
+        if "nccl" in plain:
+            full = event["name"]
+        start = round(event["ts"] * 1000) - 5000000000
+        number = ids.setdefault(full, len(ids) + 1)
+        grid = event["args"].get("grid", [108, 2, 1])
+        base.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?,?,0,?,?,0,?,?,?,128,1,1)",
+                     (start, start + round(event["dur"] * 1000), event["tid"], number, *grid))
+    base.executemany("INSERT INTO StringIds VALUES (?, ?)", [(ids[n], n) for n in ids])
+    if drop:
+        base.execute(drop)
+    base.commit()
+    base.close()
+
+database("alone.json", "alone.sqlite")
+database("beside.json", "beside.sqlite")
+database("beside.json", "beside-tableless.sqlite", "DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL")
+database("beside.json", "beside-nameless.sqlite", "DELETE FROM StringIds WHERE id = 1")
+database("beside.json", "beside-streamless.sqlite",
+         "ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL DROP COLUMN streamId")
+END
+head -c 9000 beside.sqlite >beside-cut.sqlite
+counters() {
+    echo '==PROF== Connected to process 2385 (python3)'
+    printf '"ID","Kernel Name","Block Size","Grid Size"'
+    printf ',"sm__throughput.avg.pct_of_peak_sustained_elapsed"'
+    printf ',"gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"'
+    printf ',"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed"'
+    printf ',"sm__warps_active.avg.pct_of_peak_sustained_active"'
+    printf ',"l1tex__t_sector_hit_rate.pct","lts__t_sector_hit_rate.pct"\n'
+    echo '"","","","","%","%","%","%","%","%"'
+    for i in 0 1 2 3; do
+        printf '"%d","ampere_sgemm_%d_tn","(128, 1, 1)","(108, 2, 1)"' "$i" "$((i * 32))"
+        echo ',"81.25","17.4","12.1","44.2","3.5","70.9"'
+    done
+    printf '"4","vectorized_elementwise_kernel","(128, 1, 1)","(108, 2, 1)"'
+    echo ',"7.25","67.4","62.1","84.2","13.5","40.9"'
+    echo '==PROF== Disconnected from process 2385'
+}
+counters >counters.csv
+sed 's/"%","%","%"/"%","byte","%"/' counters.csv >counters-unit.csv
+sed 's/,"67.4"/,"fast"/' counters.csv >counters-word.csv
+sed 's/l1tex__t_sector_hit_rate.pct/l1tex__t_sectors.sum/' counters.csv >counters-less.csv
+sed 's/,"40.9"//' counters.csv >counters-cut.csv
+head -n 6 counters.csv | sed '$s/"44.2.*/"44/' >counters-quote.csv
 priced() {
     printf 'model: llama3-8b\ncluster: dgx-h100\nparallel: {dp: 8, zero: 1}\n'
     printf 'batch: {global: 64, micro: 1, sequence: 2048}\nrecompute: full\n'
@@ -509,3 +607,5 @@ refined coll-gather.yaml 'nccl-whitebox' >gather-job.yaml
 refined coll.yaml '[nccl-whitebox, alpha-beta, nccl-whitebox]' >twice-job.yaml
 refined coll.yaml '[{plugin: alpha-beta, options: {alpha: 4 us}}, alpha-beta]' >twice-map.yaml
 refined coll.yaml '{plugin: alpha-beta, optoins: {}, fallback: maybe}' >wrong-map.yaml
+sed 's/options:.*/profile: echo/' priced-none.yaml | sed 's/fallback: error/fallback: formula/' \
+    >priced-profile.yaml

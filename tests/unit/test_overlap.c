@@ -307,7 +307,7 @@ static void models_say_what_they_are(void **state)
     assert_true(shares[ST_FEATURE_MEMORY] + shares[ST_FEATURE_COMPUTE] + shares[ST_FEATURE_DRAM] >
                 0.5);
     assert_int_equal(st_slowdown_write(&model, &file, own->errors), ST_OK);
-    assert_int_equal(strncmp(file.data, "steptime-slowdown 1\nrecipe bag-25\n", 34), 0);
+    assert_int_equal(strncmp(file.data, "steptime-slowdown 2\nrecipe bag-25\n", 34), 0);
     assert_non_null(strstr(file.data, "\nfeature 10 unknown\n"));
     assert_string_equal(file.data + file.length - 5, "\nend\n");
     st_slowdown_destroy(&model);

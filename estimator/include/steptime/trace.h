@@ -97,6 +97,7 @@ typedef struct st_trace_collective {
     int64_t out_elements;
     int64_t group_size;
     int64_t sequence;
+    int64_t channels; /* of NCCL: the blocks of its kernel */
 } st_trace_collective;
 
 typedef struct st_trace_wait {

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/overlap_data.h"
+
+#include "base/output.h"
+#include "job/files.h"
+
+#include <string.h>
+
+st_status cli_overlap_table(cli_run *run, const char *file, st_kernels *kernels)
+{
+    st_source source = {0};
+    const st_csv *csv = NULL;
+    st_status status = st_file_read_table(file, (st_place){0}, run->arena, &source, run->errors);
+    if (status == ST_OK)
+        status =
+            st_csv_parse(source.file, source.text, source.length, run->arena, &csv, run->errors);
+    if (status == ST_OK)
+        status = st_kernels_read(csv, run->arena, kernels, run->errors);
+    return status;
+}
+
+static st_status read_share(cli_run *run, double *share)
+{
+    const char *text = cli_value(run, CLI_UNMATCHED);
+    double percent = 5;
+    if (text != NULL &&
+        (st_number_parse(text, strlen(text), (st_place){0}, &percent, NULL) != ST_OK ||
+         !(percent >= 0 && percent <= 100)))
+        return st_errors_add(run->errors,
+                             &(st_error){.status = ST_ERR_USAGE,
+                                         .message = "option --unmatched",
+                                         .found = st_errors_text(run->errors, "'%s'", text),
+                                         .expected = "percent of the kernels, from 0 to 100"});
+    *share = percent / 100;
+    return ST_OK;
+}
+
+static st_status read_counters(cli_run *run, st_counters *counters, st_pairs_options *options)
+{
+    const char *file = cli_value(run, CLI_COUNTERS);
+    st_source source = {0};
+    if (file == NULL)
+        return ST_OK;
+    st_status status = st_file_read_table(file, (st_place){0}, run->arena, &source, run->errors);
+    if (status == ST_OK)
+        status = st_counters_read(source.file, source.text, source.length, run->arena, counters,
+                                  run->errors);
+    options->counters = counters;
+    return status;
+}
+
+/* All faults of all pairs at once. */
+static st_status append_pairs(cli_run *run, const st_pairs_options *options, st_buffer *table,
+                              st_pairs_tally *tally)
+{
+    st_status status = ST_OK;
+    for (size_t i = 0; i + 1 < run->argument_count; i += 2) {
+        st_recorded without = {0};
+        st_recorded with = {0};
+        st_status read = st_recorded_read(run->arguments[i], run->arena, &without, run->errors);
+        st_status other = st_recorded_read(run->arguments[i + 1], run->arena, &with, run->errors);
+        read = read == ST_OK ? other : read;
+        if (read == ST_OK)
+            read = st_pairs_append(&without, &with, options, run->arena, table, tally, run->errors);
+        status = status == ST_OK ? read : status;
+    }
+    return status;
+}
+
+static st_status use_table(cli_run *run, const st_buffer *table, st_kernels *kernels)
+{
+    const char *file = cli_value(run, CLI_TABLE);
+    const st_csv *csv = NULL;
+    st_status status = table->failed ? st_out_of_memory(run->errors) : ST_OK;
+    if (status == ST_OK && file != NULL)
+        status = st_output_write(file, table->data, table->length, run->errors);
+    if (status == ST_OK)
+        status = st_csv_parse(file != NULL ? file : "kernels of the pairs", table->data,
+                              table->length, run->arena, &csv, run->errors);
+    if (status == ST_OK)
+        status = st_kernels_read(csv, run->arena, kernels, run->errors);
+    return status;
+}
+
+st_status cli_overlap_pairs(cli_run *run, st_kernels *kernels, st_pairs_tally *tally)
+{
+    st_pairs_options options = {.unmatched_frac = 0};
+    st_counters counters = {0};
+    st_buffer table = {0};
+    if (run->argument_count % 2 != 0)
+        return cli_wrong_use(run, "--pairs takes two recordings for each pair",
+                             "name the one without overlap, then the one with it");
+    st_status status = read_share(run, &options.unmatched_frac);
+    if (status == ST_OK)
+        status = read_counters(run, &counters, &options);
+    if (status == ST_OK) {
+        st_pairs_head(options.counters != NULL, &table);
+        status = append_pairs(run, &options, &table, tally);
+    }
+    if (status == ST_OK)
+        status = use_table(run, &table, kernels);
+    st_buffer_free(&table);
+    return status;
+}

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pairs of recordings as kernels beside communication: matching, shares, counters, joins. */
+#include "base_support.h"
+
+#include "overlap/beside.h"
+#include "overlap/join.h"
+#include "overlap/matching.h"
+#include "overlap/pairs.h"
+#include "overlap/ragged.h"
+#include "overlap/shuffle.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct fixture {
+    st_arena *arena;
+    st_errors *errors;
+} fixture;
+
+static int set_up(void **state)
+{
+    fixture *own = calloc(1, sizeof *own);
+    own->arena = st_arena_create();
+    own->errors = st_errors_create();
+    *state = own;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture *own = *state;
+    st_errors_destroy(own->errors);
+    st_arena_destroy(own->arena);
+    free(own);
+    return 0;
+}
+
+/* ---- matching ---- */
+
+/* The length of the longest common subsequence, by the table of all prefixes. */
+static size_t longest_common(st_sequence left, st_sequence right)
+{
+    size_t table[64][64] = {{0}};
+    for (size_t i = 0; i < left.count; i++) {
+        for (size_t k = 0; k < right.count; k++) {
+            size_t best = table[i][k + 1] > table[i + 1][k] ? table[i][k + 1] : table[i + 1][k];
+            table[i + 1][k + 1] = left.items[i] == right.items[k] ? table[i][k] + 1 : best;
+        }
+    }
+    return table[left.count][right.count];
+}
+
+static void sequences_are_matched_as_far_as_possible(void **state)
+{
+    (void)state;
+    st_dice dice = st_dice_of(2385);
+    for (int round = 0; round < 400; round++) {
+        uint32_t items[2][60];
+        size_t matches[60];
+        size_t matched = 0;
+        size_t last = SIZE_MAX;
+        st_sequence both[2];
+        uint64_t kinds = 2 + st_dice_next(&dice) % 9;
+        for (size_t side = 0; side < 2; side++) {
+            both[side] = (st_sequence){items[side], st_dice_next(&dice) % 60};
+            for (size_t i = 0; i < both[side].count; i++) {
+                items[side][i] = (uint32_t)(st_dice_next(&dice) % kinds);
+            }
+        }
+        assert_int_equal(st_matching(both[0], both[1], matches), ST_OK);
+        for (size_t i = 0; i < both[0].count; i++) {
+            if (matches[i] == SIZE_MAX) {
+                continue;
+            }
+            assert_true(matches[i] < both[1].count);
+            assert_int_equal(items[0][i], items[1][matches[i]]);
+            assert_true(last == SIZE_MAX || matches[i] > last);
+            last = matches[i];
+            matched++;
+        }
+        assert_int_equal(matched, longest_common(both[0], both[1]));
+    }
+}
+
+static void sequences_that_differ_too_much_are_refused(void **state)
+{
+    (void)state;
+    enum { MANY = ST_MATCHING_MAX_APART };
+    uint32_t *items = calloc(2 * MANY, sizeof *items);
+    size_t *matches = calloc(2 * MANY, sizeof *matches);
+    for (uint32_t i = 0; i < 2 * MANY; i++) {
+        items[i] = i;
+    }
+    st_sequence left = {items, MANY / 2};
+    st_sequence right = {items + MANY, MANY / 2};
+    assert_int_equal(st_matching(left, right, matches), ST_OK);
+    assert_true(matches[0] == SIZE_MAX && matches[MANY / 2 - 1] == SIZE_MAX);
+    left.count = right.count = MANY;
+    assert_int_equal(st_matching(left, right, matches), ST_ERR_LIMIT);
+    free(items);
+    free(matches);
+}
+
+/* ---- names ---- */
+
+static void functions_are_named_alike(void **state)
+{
+    static const char *const names[][2] = {
+        {"ampere_sgemm_128x32_tn", "ampere_sgemm_128x32_tn"},
+        {"void at::native::fill_kernel<float, 4>(int, float*)", "fill_kernel"},
+        {"void (anonymous namespace)::softmax_warp<c10::Half, (bool)1>(int)", "softmax_warp"},
+        {"void at::native::<unnamed>::layer_norm<float, at::Tensor<4>>(const T1 *)", "layer_norm"},
+        {"std::enable_if<(bool)1, void>::type internal::gemv2T<int, 128>(Params<int>)", "gemv2T"},
+        {"kernel(int)", "kernel"},
+        {"a::b::operator()(int)", "operator"},
+        {"", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(names); i++) {
+        size_t length = 0;
+        const char *found = st_function_name(names[i][0], &length);
+        if (length != strlen(names[i][1]) || memcmp(found, names[i][1], length) != 0) {
+            fail_msg("'%s' expected, not '%.*s'", names[i][1], (int)length, found);
+        }
+    }
+}
+
+static void collectives_are_named_by_their_kernels(void **state)
+{
+    static const struct {
+        const char *kernel;
+        const char *collective;
+        const char *protocol;
+        const char *algorithm;
+    } cases[] = {
+        {"ncclDevKernel_AllReduce_Sum_f16_RING_LL(ncclDevComm*, long)", "all_reduce", "LL", "ring"},
+        {"ncclKernel_ReduceScatter_TREE_LL128_Sum_half(ncclWork*)", "reduce_scatter", "LL128",
+         "tree"},
+        {"ncclDevKernel_AllGather_NVLS_SIMPLE()", "all_gather", "Simple", "nvls"},
+        {"ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclWorkElem)", "send_recv", "Simple", "ring"},
+        {"ncclDevKernel_Generic_4(ncclDevKernelArgs)", "", "", ""},
+    };
+    (void)state;
+    st_recorded_collective found;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        assert_true(st_recorded_collective_of(cases[i].kernel, &found));
+        assert_string_equal(found.collective, cases[i].collective);
+        assert_string_equal(found.protocol, cases[i].protocol);
+        assert_string_equal(found.algorithm, cases[i].algorithm);
+    }
+    assert_false(st_recorded_collective_of("ampere_sgemm_64x64_nn", &found));
+}
+
+/* ---- pairs ---- */
+
+static const st_recorded_collective reduced = {"all_reduce", "LL128", "tree", 26214400, 24};
+static const st_recorded_collective gathered = {"all_gather", "Simple", "ring", 0, 0};
+
+static void time_beside_collectives_is_a_union(void **state)
+{
+    fixture *own = *state;
+    st_recorded_kernel kernels[] = {
+        {.name = "k", .start_ns = 100, .end_ns = 1100},
+        {.name = "a", .stream = 20, .start_ns = 150, .end_ns = 300, .collective = &reduced},
+        {.name = "b", .stream = 21, .start_ns = 250, .end_ns = 340, .collective = &gathered},
+        {.name = "c", .stream = 20, .start_ns = 900, .end_ns = 2900, .collective = &gathered},
+        {.name = "d",
+         .stream = 20,
+         .device = 1,
+         .start_ns = 0,
+         .end_ns = 9999,
+         .collective = &reduced},
+    };
+    st_recorded recorded = {"r", "", kernels, COUNT(kernels)};
+    const st_recorded_collective *longest = NULL;
+    st_beside beside;
+    assert_int_equal(st_beside_make(&recorded, own->arena, &beside), ST_OK);
+    assert_int_equal(beside.count, 3);
+    /* 150 to 340 by two of them, and 900 to 1100 */
+    assert_int_equal(st_beside_time(&beside, &kernels[0], &longest), 190 + 200);
+    assert_ptr_equal(longest, &gathered);
+    kernels[0].end_ns = 1000;
+    assert_int_equal(st_beside_time(&beside, &kernels[0], &longest), 190 + 100);
+    assert_ptr_equal(longest, &reduced);
+    kernels[0] = (st_recorded_kernel){.name = "k", .start_ns = 340, .end_ns = 900};
+    assert_int_equal(st_beside_time(&beside, &kernels[0], &longest), 0);
+    assert_null(longest);
+}
+
+static st_recorded_kernel at(const char *name, int64_t start_ns, int64_t length_ns)
+{
+    return (st_recorded_kernel){
+        .name = name, .stream = 7, .start_ns = start_ns, .end_ns = start_ns + length_ns};
+}
+
+static void shares_and_slowdowns_are_those_of_the_definition(void **state)
+{
+    fixture *own = *state;
+    st_recorded_kernel alone[] = {at("sgemm", 0, 1000), at("fill", 2000, 400),
+                                  at("norm", 3000, 800), at("lost", 4000, 10)};
+    st_recorded_kernel beside[] = {at("sgemm", 50, 1250), at("added", 1400, 5),
+                                   at("fill", 2000, 700), at("norm", 3000, 810),
+                                   at("nccl", 1050, 500)};
+    beside[4].collective = &reduced;
+    st_recorded_kernel more = at("nccl", 1990, 800);
+    st_recorded_kernel with[6];
+    memcpy(with, beside, sizeof beside);
+    more.collective = &gathered;
+    with[5] = more;
+    for (size_t i = 0; i < 4; i++) {
+        with[i].stream = 3; /* no stream of that number in the other */
+    }
+    st_recorded left = {"alone", "", alone, COUNT(alone)};
+    st_recorded right = {"beside", "NVIDIA H100 80GB HBM3", with, COUNT(with)};
+    st_pairs_options options = {.unmatched_frac = 0.25};
+    st_pairs_tally tally = {0};
+    st_buffer table = {0};
+    st_pairs_head(false, &table);
+    assert_int_equal(
+        st_pairs_append(&left, &right, &options, own->arena, &table, &tally, own->errors), ST_OK);
+    /* sgemm ran 1000 ns alone and 250 more beside: nothing of its 1000 ns was left for these */
+    assert_string_equal(table.data,
+                        "kernel,isolated_ns,overlapped_ns,overlap_ratio,collective,protocol,"
+                        "algorithm,bytes,channels,gpu\n"
+                        "sgemm,1000,1250,0,all_reduce,LL128,tree,26214400,24,h100\n"
+                        "fill,400,700,1,all_gather,Simple,ring,,,h100\n"
+                        "norm,800,810,0,,,,,,h100\n");
+    assert_int_equal(tally.matched, 3);
+    assert_int_equal(tally.without, 1);
+    assert_int_equal(tally.with, 1);
+    assert_int_equal(tally.beside, 2);
+    options.unmatched_frac = 0.24;
+    assert_int_equal(
+        st_pairs_append(&left, &right, &options, own->arena, &table, &tally, own->errors),
+        ST_ERR_VALUE);
+    const char *message = said(own->errors);
+    assert_non_null(strstr(message, "2 of 8 kernels have no counterpart"));
+    assert_non_null(strstr(message, "25.0 %, the first 'added' of beside"));
+    st_buffer_free(&table);
+}
+
+static void kernels_that_are_slowed_in_both_are_left_out(void **state)
+{
+    fixture *own = *state;
+    st_recorded_kernel alone[] = {at("sgemm", 0, 1000), at("fill", 2000, 400), at("n", 100, 50),
+                                  at("none", 5000, 0)};
+    alone[2].collective = &reduced;
+    st_recorded left = {"alone", "", alone, COUNT(alone)};
+    st_pairs_options options = {.unmatched_frac = 0};
+    st_pairs_tally tally = {0};
+    st_buffer table = {0};
+    assert_int_equal(
+        st_pairs_append(&left, &left, &options, own->arena, &table, &tally, own->errors), ST_OK);
+    assert_string_equal(table.data, "fill,400,400,0,,,,,,\n");
+    assert_int_equal(tally.disturbed, 1);
+    assert_int_equal(tally.unusable, 1);
+    assert_int_equal(tally.rows, 1);
+    st_buffer_free(&table);
+}
+
+/* ---- counters ---- */
+
+static const char raw[] =
+    "==PROF== Profiling \"saxpy\" - 0: 0%....100% - 9 passes\n"
+    "\"ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\","
+    "\"sm__throughput.avg.pct_of_peak_sustained_elapsed\","
+    "\"gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed\","
+    "\"dram__throughput.avg.pct_of_peak_sustained_elapsed\","
+    "\"sm__warps_active.avg.pct_of_peak_sustained_active\",\"l1tex__t_sector_hit_rate.pct\","
+    "\"lts__t_sector_hit_rate.pct\",\"launch__grid_size\"\r\n"
+    "\"\",\"\",\"\",\"\",\"%\",\"%\",\"%\",\"%\",\"%\",\"%\",\"\"\r\n"
+    "\"0\",\"void a::fill<4>(int)\",\"(128, 1, 1)\",\"(80, 2, 1)\",\"23.85\",\"17.1\",\"12.2\","
+    "\"44.3\",\"3.4\",\"70.5\",\"1,048,576\"\r\n"
+    "\"1\",\"fill\",\"(128, 1, 1)\",\"(81, 2, 1)\",\"24.85\",\"17.1\",\"12.2\",\"44.3\",\"3.4\","
+    "\"70.5\",\"1\"\r\n"
+    "\"2\",\"fill\",\"(128, 1, 1)\",\"(80, 2, 1)\",\"25.85\",\"n/a\",\"12.2\",\"44.3\",\"3.4\","
+    "\"70.5\",\"1\"\r\n";
+
+static void counters_are_joined_by_kernel_and_shape(void **state)
+{
+    fixture *own = *state;
+    st_counters counters = {0};
+    st_join *join = NULL;
+    assert_int_equal(
+        st_counters_read("m.csv", raw, strlen(raw), own->arena, &counters, own->errors), ST_OK);
+    assert_int_equal(counters.count, 3);
+    assert_string_equal(counters.kernels[0].name, "fill");
+    assert_true(counters.kernels[0].grid[0] == 80 && counters.kernels[0].grid[1] == 2);
+    assert_true(counters.kernels[1].values[ST_COUNTER_COMPUTE] == 24.85);
+    assert_true(isnan(counters.kernels[2].values[ST_COUNTER_MEMORY]));
+    assert_int_equal(st_join_make(&counters, own->arena, &join), ST_OK);
+    st_recorded_kernel kernel = at("void b::fill<8>()", 0, 1);
+    /* Without a shape in the order of the file; the third lacks a counter. */
+    assert_ptr_equal(st_join_next(join, &kernel), &counters.kernels[0]);
+    assert_ptr_equal(st_join_next(join, &kernel), &counters.kernels[1]);
+    assert_null(st_join_next(join, &kernel));
+    assert_ptr_equal(st_join_next(join, &kernel), &counters.kernels[0]);
+    kernel.grid[0] = 81;
+    kernel.grid[1] = 2;
+    kernel.grid[2] = kernel.block[1] = kernel.block[2] = 1;
+    kernel.block[0] = 128;
+    assert_ptr_equal(st_join_next(join, &kernel), &counters.kernels[1]);
+    assert_ptr_equal(st_join_next(join, &kernel), &counters.kernels[1]);
+    kernel.grid[0] = 79;
+    assert_null(st_join_next(join, &kernel));
+    kernel.name = "copy";
+    assert_null(st_join_next(join, &kernel));
+}
+
+static void details_are_read_by_unit(void **state)
+{
+    static const char text[] =
+        "\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\",\"Rule Name\"\n"
+        "\"0\",\"fill()\",\"Memory Throughput\",\"%\",\"78.51\",\n"
+        "\"0\",\"fill()\",\"Memory Throughput\",\"Gbyte/second\",\"1,200.4\",\n"
+        "\"0\",\"fill()\",\"Compute (SM) Throughput\",\"%\",\"12.36\"\n"
+        "\"0\",\"fill()\",\"DRAM Throughput\",\"%\",\"71.2\"\n"
+        "\"0\",\"fill()\",\"\",\"\",\"\",\"a rule, on\ntwo lines\"\n"
+        "\"0\",\"fill()\",\"Achieved Occupancy\",\"%\",\"41.7\"\n"
+        "\"0\",\"fill()\",\"L1/TEX Hit Rate\",\"%\",\"9.31\"\n"
+        "\"0\",\"fill()\",\"L2 Hit Rate\",\"%\",\"55.9\"\n";
+    fixture *own = *state;
+    st_counters counters = {0};
+    assert_int_equal(
+        st_counters_read("d.csv", text, strlen(text), own->arena, &counters, own->errors), ST_OK);
+    const double expected[ST_COUNTERS] = {12.36, 78.51, 71.2, 41.7, 9.31, 55.9};
+    assert_int_equal(counters.count, 1);
+    for (size_t i = 0; i < ST_COUNTERS; i++) {
+        assert_true(counters.kernels[0].values[i] == expected[i]);
+    }
+}
+
+static void faulty_counters_are_refused(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *says;
+    } faults[] = {
+        {"", "no heading with a column 'Kernel Name'"},
+        {"\"Kernel Name\",\"Metric Name\"\n", "no column 'ID', 'Metric Unit' or 'Metric Value'"},
+        {"\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n",
+         "no kernels below the heading"},
+        {"\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n"
+         "0,fill,Memory Throughput,%,70\n",
+         "no metric 'lts__t_sector_hit_rate.pct'"},
+        {"\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n0,fill,L2\n",
+         "x.csv:2: error: the row ends too soon: found 3 fields"},
+        {"\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n"
+         "0,fill,Memory Throughput,%,-3.1\n",
+         "out of range: found '-3.1'"},
+        {"\"ID\",\"Kernel Name\",\"Grid Size\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n"
+         "0,fill,(a),Memory Throughput,%,3.1\n",
+         "Grid Size: no shape: found '(a)'"},
+        {"\"Kernel Name\",\"a\"\n1,2,3\n", "x.csv:2: error: the row has more fields"},
+        {"\"Kernel Name\",\"a\"\n\"1,2\n", "x.csv:2: error: a quote is not closed"},
+        {"\"Kernel Name\"\x01\n", "this is no text"},
+    };
+    fixture *own = *state;
+    for (size_t i = 0; i < COUNT(faults); i++) {
+        st_counters counters = {0};
+        assert_int_not_equal(st_counters_read("x.csv", faults[i].text, strlen(faults[i].text),
+                                              own->arena, &counters, own->errors),
+                             ST_OK);
+        const char *message = said(own->errors);
+        if (strstr(message, faults[i].says) == NULL) {
+            fail_msg("'%s' expected, not '%s'", faults[i].says, message);
+        }
+    }
+}
+
+#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH(sequences_are_matched_as_far_as_possible),
+        WITH(sequences_that_differ_too_much_are_refused),
+        WITH(functions_are_named_alike),
+        WITH(collectives_are_named_by_their_kernels),
+        WITH(time_beside_collectives_is_a_union),
+        WITH(shares_and_slowdowns_are_those_of_the_definition),
+        WITH(kernels_that_are_slowed_in_both_are_left_out),
+        WITH(counters_are_joined_by_kernel_and_shape),
+        WITH(details_are_read_by_unit),
+        WITH(faulty_counters_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
