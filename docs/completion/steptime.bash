@@ -28,14 +28,14 @@ _steptime() {
     if [[ $word == '=' ]]; then word=; fi
     if [[ $before == '=' ]]; then before=${COMP_WORDS[COMP_CWORD - 2]}; fi
     local _steptime_verbs='estimate explain sheet list sweep search scale timeline plugin traffic compare import trace validate fit fit import fit profile docs completion help'
-    local _steptime_keys='name= sheet= refine= recompute= attention= model.name= model.layers= model.hidden= model.heads= model.kv_heads= model.head_dim= model.ffn= model.gated= model.bias= model.norm= model.dropout= model.causal= model.tied= model.vocabulary= model.vocabulary_multiple= model.positions= model.q_lora= model.kv_lora= model.rope_dim= model.v_dim= model.experts= model.top_k= model.expert_ffn= model.shared_ffn= model.dense_layers= model.moe_every= model.imbalance= model.capacity_factor= model.layer_list= batch.global= batch.micro= batch.sequence= parallel.tp= parallel.pp= parallel.dp= parallel.cp= parallel.ep= parallel.expert_tp= parallel.virtual_stages= parallel.schedule= parallel.first_stage_layers= parallel.last_stage_layers= parallel.sequence_parallel= parallel.zero= parallel.scatter_gather= parallel.order= precision.weights= precision.gradients= precision.optimizer= precision.communication= precision.fp8= precision.fused_wgrad= overlap.gradients= overlap.parameters= overlap.tp= overlap.pp= overlap.cp= overlap.ep= train.tokens= measured.step_time= measured.memory= cluster.name= cluster.nodes= cluster.gpus_per_node= cluster.gpu_utilization= cluster.nic_bandwidth= cluster.bandwidth.tp= cluster.bandwidth.pp= cluster.bandwidth.dp= cluster.price= cluster.pue= cluster.gpu.name= cluster.gpu.peak_fp16= cluster.gpu.peak_bf16= cluster.gpu.peak_fp8= cluster.gpu.peak_fp32= cluster.gpu.gemm_efficiency= cluster.gpu.compute_capability= cluster.gpu.memory= cluster.gpu.memory_bandwidth= cluster.gpu.link_bandwidth= cluster.gpu.power='
+    local _steptime_keys='name= sheet= refine= recompute= attention= model.name= model.layers= model.hidden= model.heads= model.kv_heads= model.head_dim= model.ffn= model.gated= model.bias= model.norm= model.dropout= model.causal= model.tied= model.vocabulary= model.vocabulary_multiple= model.positions= model.q_lora= model.kv_lora= model.rope_dim= model.v_dim= model.experts= model.top_k= model.expert_ffn= model.shared_ffn= model.dense_layers= model.moe_every= model.imbalance= model.capacity_factor= model.layer_list= batch.global= batch.micro= batch.sequence= parallel.tp= parallel.pp= parallel.dp= parallel.cp= parallel.ep= parallel.expert_tp= parallel.virtual_stages= parallel.schedule= parallel.first_stage_layers= parallel.last_stage_layers= parallel.sequence_parallel= parallel.zero= parallel.scatter_gather= parallel.order= precision.weights= precision.gradients= precision.optimizer= precision.communication= precision.fp8= precision.fused_wgrad= overlap.gradients= overlap.parameters= overlap.prefetch= overlap.tp= overlap.pp= overlap.cp= overlap.ep= train.tokens= measured.step_time= measured.memory= cluster.name= cluster.nodes= cluster.gpus_per_node= cluster.gpu_utilization= cluster.nic_bandwidth= cluster.bandwidth.tp= cluster.bandwidth.pp= cluster.bandwidth.dp= cluster.price= cluster.pue= cluster.gpu.name= cluster.gpu.peak_fp16= cluster.gpu.peak_bf16= cluster.gpu.peak_fp8= cluster.gpu.peak_fp32= cluster.gpu.gemm_efficiency= cluster.gpu.compute_capability= cluster.gpu.memory= cluster.gpu.memory_bandwidth= cluster.gpu.link_bandwidth= cluster.gpu.power='
     if ((COMP_CWORD == 1)); then
         _steptime_words "$_steptime_verbs --help --version" "$word"
         return
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-            '=' | --sheet | --set | --refine | --xlsx | --path | --output | -o | --color | --depth | --format | --over | --cells | --where | --sample | --seed | --plot | --threads | --gpus | --vary | --minimise | --top | --pareto | --method | --prune | --bound | --trials | --schedule | --ranks | --detail | --perfetto | --svg | --limit | --dir | --by | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --layers | --have | --job | --table | --rows | --constants | --nccl | --profile | --db | --option | --collective | --nodes | --loss | --scale | --group | --output | -o | --gpu | --form | --test | --save)
+            '=' | --sheet | --set | --refine | --xlsx | --path | --output | -o | --color | --depth | --digits | --format | --over | --cells | --where | --sample | --seed | --plot | --threads | --gpus | --vary | --space | --minimise | --top | --pareto | --method | --prune | --bound | --trials | --schedule | --option | --ranks | --detail | --perfetto | --svg | --limit | --dir | --by | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --layers | --have | --job | --table | --rows | --constants | --nccl | --profile | --db | --collective | --nodes | --loss | --scale | --group | --output | -o | --gpu | --form | --test | --save | --counters | --unmatched)
                 ((i++))
                 if [[ ${COMP_WORDS[i]} == '=' ]]; then ((i++)); fi
                 ;;
@@ -134,6 +134,10 @@ _steptime() {
             return
             ;;
         'explain:--depth')
+            :
+            return
+            ;;
+        'explain:--digits')
             :
             return
             ;;
@@ -271,6 +275,10 @@ _steptime() {
             compopt -o nospace 2>/dev/null
             return
             ;;
+        'search:--space')
+            _steptime_files -f -- "$word"
+            return
+            ;;
         'search:--minimise')
             _steptime_words "$(_steptime_cells "$job")" "$word"
             return
@@ -372,6 +380,10 @@ _steptime() {
             return
             ;;
         'timeline:--schedule')
+            :
+            return
+            ;;
+        'timeline:--option')
             :
             return
             ;;
@@ -725,6 +737,10 @@ _steptime() {
             compopt -o nospace 2>/dev/null
             return
             ;;
+        'fit:--refine')
+            :
+            return
+            ;;
         'fit:--path')
             _steptime_files -d -- "$word"
             return
@@ -796,6 +812,18 @@ _steptime() {
             _steptime_words 'auto always never' "$word"
             return
             ;;
+        'fit overlap:--counters')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'fit overlap:--unmatched')
+            :
+            return
+            ;;
+        'fit overlap:--write')
+            _steptime_files -f -- "$word"
+            return
+            ;;
         'fit overlap:--test')
             _steptime_files -f -- "$word"
             return
@@ -810,6 +838,18 @@ _steptime() {
             ;;
         'fit overlap:--output' | 'fit overlap:-o')
             _steptime_files -f -- "$word"
+            return
+            ;;
+        'fit overlap:--save')
+            :
+            return
+            ;;
+        'fit overlap:--db')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'fit overlap:--cluster')
+            :
             return
             ;;
         'import nccl-topo:--gpu')
@@ -929,16 +969,16 @@ _steptime() {
     if [[ $word == -* ]]; then
         case $verb in
         'estimate') _steptime_words '--help --sheet --set --refine --all --json --csv --xlsx --path --output --color' "$word" ;;
-        'explain') _steptime_words '--help --depth --sheet --set --refine --json --path --output --color' "$word" ;;
+        'explain') _steptime_words '--help --depth --digits --sheet --set --refine --json --path --output --color' "$word" ;;
         'sheet check') _steptime_words '--help --path' "$word" ;;
         'sheet show') _steptime_words '--help --program --json --path --output --color' "$word" ;;
         'sheet list') _steptime_words '--help --json --csv --path --output' "$word" ;;
         'sheet export') _steptime_words '--help --format --path --output' "$word" ;;
         'list') _steptime_words '--help --json --csv --path --output' "$word" ;;
         'sweep') _steptime_words '--help --over --zip --cells --where --all --sample --seed --plot --xlsx --threads --sheet --set --refine --json --csv --path --output' "$word" ;;
-        'search') _steptime_words '--help --gpus --vary --minimise --top --pareto --method --prune --bound --trials --where --sample --seed --threads --verbose --sheet --set --refine --json --csv --path --output' "$word" ;;
+        'search') _steptime_words '--help --gpus --vary --space --minimise --top --pareto --method --prune --bound --trials --where --sample --seed --threads --verbose --sheet --set --refine --json --csv --path --output' "$word" ;;
         'scale') _steptime_words '--help --gpus --weak --strong --fixed --where --threads --sheet --set --refine --json --csv --path --output' "$word" ;;
-        'timeline') _steptime_words '--help --schedule --ranks --detail --perfetto --svg --sheet --set --refine --json --csv --path --output' "$word" ;;
+        'timeline') _steptime_words '--help --schedule --option --ranks --detail --perfetto --svg --sheet --set --refine --json --csv --path --output' "$word" ;;
         'plugin list') _steptime_words '--help --json --csv --path --output' "$word" ;;
         'plugin info') _steptime_words '--help --json --path --output --color' "$word" ;;
         'plugin check') _steptime_words '--help --limit --json --csv --path --output --color' "$word" ;;
@@ -954,9 +994,9 @@ _steptime() {
         'trace layers') _steptime_words '--help --layers --partial --json --output --color' "$word" ;;
         'trace whatif') _steptime_words '--help --set --have --job --refine --approximate --partial --json --csv --path --output' "$word" ;;
         'validate') _steptime_words '--help --table --rows --constants --sheet --set --nccl --profile --db --pairs --refine --option --cluster --collective --ranks --nodes --in-place --out-of-place --all --json --csv --path --output --color' "$word" ;;
-        'fit') _steptime_words '--help --table --rows --vary --loss --scale --group --output --sheet --constants --set --json --path --color' "$word" ;;
+        'fit') _steptime_words '--help --table --rows --vary --loss --scale --group --output --sheet --constants --set --refine --json --path --color' "$word" ;;
         'fit kernels') _steptime_words '--help --table --rows --constants --sheet --set --gpu --job --layers --form --test --leave-one-out --save --db --output --json --path --color' "$word" ;;
-        'fit overlap') _steptime_words '--help --test --recipe --svg --output --json' "$word" ;;
+        'fit overlap') _steptime_words '--help --pairs --counters --unmatched --write --test --recipe --allow-faster --svg --output --save --db --cluster --json' "$word" ;;
         'import nccl-topo') _steptime_words '--help --gpu --nodes --output' "$word" ;;
         'fit nccl') _steptime_words '--help --refine --option --cluster --collective --ranks --nodes --in-place --out-of-place --each --save --db --all --set --json --csv --path --output --color' "$word" ;;
         'profile list') _steptime_words '--help --db --json --csv --output --color' "$word" ;;
@@ -1098,6 +1138,9 @@ _steptime() {
             _steptime_files -f -- "$word"
             ;;
         'fit overlap:1')
+            _steptime_files -f -- "$word"
+            ;;
+        'fit overlap:'*)
             _steptime_files -f -- "$word"
             ;;
         'import nccl-topo:1')
