@@ -441,6 +441,9 @@ const char *st_reason_text(const st_space *space, size_t reason)
     if (reason <= count) {
         return checks[reason - 1].formula;
     }
+    if (reason >= st_reason_refused(space, 0)) {
+        return space->refusals[reason - st_reason_refused(space, 0)];
+    }
     return reason == st_reason_no_value(space) ? "a cell or check has no finite value"
                                                : "the order of ranks lacks a group";
 }

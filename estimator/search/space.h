@@ -52,6 +52,7 @@ typedef struct st_space_request {
 /* The programs of one combination of values that no column can hold. */
 typedef struct st_variant {
     const st_program *program;
+    size_t plugin_count;               /* of the program's providers: the first ones are plugins' */
     const char *order;                 /* of ranks; NULL: none */
     bool named[ST_SPACE_ORDER_GROUPS]; /* groups that the order has */
 } st_variant;
@@ -97,6 +98,10 @@ typedef struct st_space {
     const st_type **types; /* of the cells */
     size_t cell_count;
     size_t check_count;
+    const st_provider *const *plugins; /* providers of plugins, the first ones of every program */
+    size_t plugin_count;
+    const char **refusals; /* per such provider: what its refusal is called */
+    st_refine_keys plugin_keys;
     uint64_t total; /* rows, before sampling */
     uint64_t rows;
 } st_space;
@@ -118,9 +123,14 @@ static inline size_t st_reason_order(const st_space *space)
 {
     return space->check_count + 2;
 }
+/* A plugin's provider without a fallback refuses. */
+static inline size_t st_reason_refused(const st_space *space, size_t provider)
+{
+    return space->check_count + 3 + provider;
+}
 static inline size_t st_reason_count(const st_space *space)
 {
-    return space->check_count + 3;
+    return space->check_count + 3 + space->plugin_count;
 }
 
 /* Scratch memory of one thread, and the rows that it computed last. */
@@ -140,15 +150,18 @@ typedef struct st_space_worker {
     uint32_t *variants;    /* per row */
     uint32_t *picked;      /* rows of one variant */
     uint32_t *reasons;     /* per row */
-    st_verdict *judges;    /* per check */
+    st_ruling *judges;     /* per check */
     double *verdicts;      /* per row: its reason, infinity for none */
     double *spare_verdicts;
+    uint32_t *refused;             /* per row, see st_paced; NULL: there are no plugins */
+    uint32_t *spare_refused;       /* of one variant among several */
     double *base;                  /* values of inputs that are the same in a whole piece */
     size_t inner;                  /* axes from this one on vary within a piece */
     uint64_t piece_rows;           /* rows over which the axes before it stand still */
     uint64_t current[ST_AXES_MAX]; /* digits of those axes in the last piece */
     bool *laid_out;                /* per variant: its workspace has run before */
     double **outputs_at;           /* outputs and checks of the current piece */
+    bool scattered;                /* the rows were picked: axes may move from each to the next */
     bool all_checks; /* also wanted: a column per check, also of those that are the same in all rows
                       */
     bool checks_laid_out; /* as all_checks in the last run */
@@ -174,6 +187,10 @@ void st_space_run(st_space_worker *worker, uint64_t first, size_t rows);
 void st_space_fill(st_space_worker *worker, uint64_t first, size_t rows);
 void st_space_fill_rows(st_space_worker *worker, const uint64_t *picks, size_t rows);
 void st_space_compute(st_space_worker *worker, size_t rows);
+/* Whether the order of ranks that a variant has lacks a group that a filled row needs. */
+bool st_space_order_lacks(const st_space_worker *worker, size_t variant, size_t row);
+/* The sheet's inputs in a row that was filled and not computed yet; returns its variant. */
+size_t st_space_row_inputs(const st_space_worker *worker, size_t row, double *inputs);
 
 /* The number of a row in the whole space: another than its own in a sample. */
 uint64_t st_space_pick(const st_space *space, uint64_t row);

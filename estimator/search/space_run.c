@@ -152,6 +152,13 @@ static bool make_rows(st_space_worker *worker)
     worker->variants = calloc(ST_SPACE_BLOCK, sizeof *worker->variants);
     worker->picked = calloc(ST_SPACE_BLOCK, sizeof *worker->picked);
     worker->reasons = calloc(ST_SPACE_BLOCK, sizeof *worker->reasons);
+    if (space->plugin_count > 0) {
+        worker->refused = calloc(ST_SPACE_BLOCK, sizeof *worker->refused);
+        worker->spare_refused = calloc(ST_SPACE_BLOCK, sizeof *worker->spare_refused);
+        if (worker->refused == NULL || worker->spare_refused == NULL) {
+            return false;
+        }
+    }
     return worker->digits != NULL && worker->outputs != NULL && worker->checks != NULL &&
            worker->spare != NULL && worker->judges != NULL && worker->verdicts != NULL &&
            worker->spare_verdicts != NULL && worker->variants != NULL && worker->picked != NULL &&
@@ -186,7 +193,7 @@ static void make_judges(st_space_worker *worker)
     size_t count = 0;
     const st_sheet_check *checks = st_sheet_checks(worker->space->sheet, &count);
     for (size_t i = 0; i < count; i++) {
-        worker->judges[i] = (st_verdict){
+        worker->judges[i] = (st_ruling){
             .failed = checks[i].warning ? (double)INFINITY : (double)(i + 1),
             .missing = (double)st_reason_no_value(worker->space),
         };
@@ -244,6 +251,8 @@ void st_space_worker_destroy(st_space_worker *worker)
     free(worker->variants);
     free(worker->picked);
     free(worker->reasons);
+    free(worker->refused);
+    free(worker->spare_refused);
     free(worker);
 }
 
@@ -414,13 +423,17 @@ static void run_picked(st_space_worker *worker, size_t variant, size_t rows)
                     .outputs = outputs,
                     .checks = worker->all_checks ? checks : NULL,
                     .judges = worker->judges,
-                    .verdicts = worker->spare_verdicts};
+                    .verdicts = worker->spare_verdicts,
+                    .refused = worker->spare_refused};
     st_paced_run(worker->workspaces[variant], &run);
     worker->laid_out[variant] = true;
     for (size_t i = 0; i < worker->varying_count; i++) {
         worker->columns[worker->varying[i]].values = worker->inputs[i];
     }
     scatter(worker, outputs, worker->outputs, space->cell_count, rows);
+    for (size_t row = 0; row < rows && worker->refused != NULL; row++) {
+        worker->refused[worker->picked[row]] = worker->spare_refused[row];
+    }
     scatter(worker, &worker->spare_verdicts, &worker->verdicts, 1, rows);
     if (worker->all_checks) {
         fill_checks(worker, variant, rows, checks);
@@ -451,6 +464,19 @@ static void give_reasons(st_space_worker *worker, size_t rows)
     for (size_t row = 0; row < rows; row++) {
         double verdict = worker->verdicts[row];
         worker->reasons[row] = verdict > most ? ST_REASON_NONE : (uint32_t)verdict;
+    }
+}
+
+/* What has no value for want of a plugin's is its refusal. */
+static void judge_refusals(st_space_worker *worker, size_t rows)
+{
+    const st_space *space = worker->space;
+    uint32_t no_value = (uint32_t)st_reason_no_value(space);
+    for (size_t row = 0; row < rows && worker->refused != NULL; row++) {
+        uint32_t provider = worker->refused[row];
+        if (worker->reasons[row] == no_value && provider > 0 && provider <= space->plugin_count) {
+            worker->reasons[row] = (uint32_t)st_reason_refused(space, provider - 1);
+        }
     }
 }
 
@@ -487,7 +513,8 @@ static void run_piece(st_space_worker *worker, size_t first, size_t rows)
                     .outputs = worker->outputs_at,
                     .checks = worker->all_checks ? worker->outputs_at + space->cell_count : NULL,
                     .judges = worker->judges,
-                    .verdicts = worker->verdicts + first};
+                    .verdicts = worker->verdicts + first,
+                    .refused = worker->refused != NULL ? worker->refused + first : NULL};
     for (size_t i = 0; i < space->cell_count; i++) {
         worker->outputs_at[i] = worker->outputs[i] + first;
     }
@@ -506,12 +533,14 @@ static void run_piece(st_space_worker *worker, size_t first, size_t rows)
 
 static void run_pieces(st_space_worker *worker, size_t rows)
 {
-    uint64_t left = worker->piece_rows - worker->first % worker->piece_rows;
+    bool alone = worker->scattered && worker->inner > 0;
+    uint64_t piece = alone ? 1 : worker->piece_rows;
+    uint64_t left = piece - worker->first % piece;
     for (size_t row = 0; row < rows;) {
         size_t count = left < rows - row ? (size_t)left : rows - row;
         run_piece(worker, row, count);
         row += count;
-        left = worker->piece_rows;
+        left = piece;
     }
 }
 
@@ -548,6 +577,12 @@ static bool order_lacks(const st_space_worker *worker, const st_variant *variant
     return false;
 }
 
+bool st_space_order_lacks(const st_space_worker *worker, size_t variant, size_t row)
+{
+    const st_variant *one = &worker->space->variants[variant];
+    return one->order != NULL && order_lacks(worker, one, row);
+}
+
 static void judge_orders(st_space_worker *worker, size_t rows)
 {
     const st_space *space = worker->space;
@@ -574,6 +609,7 @@ void st_space_fill(st_space_worker *worker, uint64_t first, size_t rows)
 {
     worker->rows = rows;
     worker->first = first;
+    worker->scattered = false;
     find_digits(worker, first, rows);
     fill_inputs(worker, rows);
 }
@@ -582,6 +618,7 @@ void st_space_fill_rows(st_space_worker *worker, const uint64_t *picks, size_t r
 {
     worker->rows = rows;
     worker->first = 0;
+    worker->scattered = true;
     for (size_t axis = 0; axis < worker->space->axis_count; axis++) {
         for (size_t row = 0; row < rows; row++) {
             worker->digits[axis][row] = st_space_digit(worker->space, axis, picks[row]);
@@ -599,6 +636,24 @@ static void begin_layout(st_space_worker *worker)
     }
 }
 
+size_t st_space_row_inputs(const st_space_worker *worker, size_t row, double *inputs)
+{
+    const st_space *space = worker->space;
+    size_t variant = 0;
+    memcpy(inputs, space->base.input_values, space->base.input_count * sizeof *inputs);
+    for (size_t i = 0; i < space->driven_count; i++) {
+        const st_driven *driven = &space->driven[i];
+        inputs[driven->input] = value_at(space, driven, worker->digits[driven->axis][row]);
+    }
+    for (size_t i = 0; i < worker->varying_count; i++) {
+        inputs[worker->varying[i]] = worker->inputs[i][row];
+    }
+    for (size_t i = 0; i < space->axis_count; i++) {
+        variant += (size_t)worker->digits[i][row] * space->axes[i].variant_stride;
+    }
+    return variant;
+}
+
 void st_space_compute(st_space_worker *worker, size_t rows)
 {
     const st_space *space = worker->space;
@@ -610,6 +665,7 @@ void st_space_compute(st_space_worker *worker, size_t rows)
     }
     judge_cells(worker, rows);
     give_reasons(worker, rows);
+    judge_refusals(worker, rows);
     if (has_orders(space)) {
         judge_orders(worker, rows);
     }

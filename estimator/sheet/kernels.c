@@ -107,7 +107,7 @@ static void run_judge(const st_step *step, size_t rows)
 {
     const double *restrict a = step->a;
     double *restrict out = step->out;
-    const st_verdict judge = *step->judge;
+    const st_ruling judge = *step->judge;
     for (size_t i = 0; i < rows; i++) {
         out[i] = st_judge(out[i], a[i], &judge);
     }

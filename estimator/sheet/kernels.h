@@ -21,12 +21,12 @@ enum { ST_SCALAR_A = 1, ST_SCALAR_B = 2, ST_SCALAR_C = 4 };
 #define ST_STEP_JUDGE ST_OP_INPUT
 
 /* What the number of a row falls to, where it is not lower already, by what a check gives. */
-typedef struct st_verdict {
+typedef struct st_ruling {
     double failed;  /* 0 */
     double missing; /* neither 0 nor 1 */
-} st_verdict;
+} st_ruling;
 
-static inline double st_judge(double verdict, double value, const st_verdict *judge)
+static inline double st_judge(double verdict, double value, const st_ruling *judge)
 {
     double found = value == 1.0 ? (double)INFINITY : value == 0.0 ? judge->failed : judge->missing;
     return found < verdict ? found : verdict;
@@ -40,7 +40,7 @@ typedef struct st_step {
     const double *b;
     const double *c;
     double *out; /* never an operand's array */
-    const st_verdict *judge;
+    const st_ruling *judge;
 } st_step;
 
 typedef void st_kernels(const st_step *steps, size_t count, size_t rows);

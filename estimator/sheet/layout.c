@@ -15,7 +15,7 @@ static void add_copy(st_workspace *workspace, uint32_t slot, size_t output)
         (st_step){.op = ST_STEP_COPY, .a = st_register_of(workspace, slot)};
 }
 
-static void add_judge(st_workspace *workspace, uint32_t slot, const st_verdict *judge)
+static void add_judge(st_workspace *workspace, uint32_t slot, const st_ruling *judge)
 {
     workspace->copies[workspace->copy_count++] =
         (st_copy){.step = workspace->step_count, .output = ST_VERDICTS};

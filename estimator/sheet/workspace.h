@@ -75,7 +75,7 @@ typedef struct st_targets {
     double *const *checks;
     size_t rows;
     bool without_scalars; /* checks that are the same in all rows are not written */
-    const st_verdict *judges;
+    const st_ruling *judges;
     double *verdicts; /* NULL: none are wanted */
 } st_targets;
 

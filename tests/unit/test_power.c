@@ -104,11 +104,11 @@ static double expect_verdict(const double *checks)
     return verdict;
 }
 
-static void make_judges(st_verdict *judges)
+static void make_judges(st_ruling *judges)
 {
     for (size_t i = 0; i < CHECKS; i++) {
         double failed = i == CHECKS - 1 ? (double)INFINITY : (double)(i + 1);
-        judges[i] = (st_verdict){.failed = failed, .missing = MISSING};
+        judges[i] = (st_ruling){.failed = failed, .missing = MISSING};
     }
 }
 
@@ -116,7 +116,7 @@ static void make_judges(st_verdict *judges)
 static void check_verdicts(shelf *own, const st_program *program, table *t)
 {
     enum { NUMBERS = 3 };
-    st_verdict judges[CHECKS];
+    st_ruling judges[CHECKS];
     double verdicts[ROWS + 1];
     double checks[CHECKS];
     double cell = 0;
