@@ -408,6 +408,37 @@ static st_status count_rows(st_search *search, st_errors *errors)
     return ST_OK;
 }
 
+/*
+ * What a plugin reads once cannot differ from plan to plan. Only of a profile, which is chosen for
+ * a number of machines, there is a sensible rest: that of the job's own number.
+ */
+static st_status check_plugins(const st_search *search, st_errors *errors)
+{
+    const st_refine_keys *keys = &search->space->plugin_keys;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < keys->count; i++) {
+        st_knob knob = st_knob_find(keys->paths[i]);
+        bool nodes = knob == ST_KNOB_NODES;
+        if (knob == ST_KNOBS || !search->varies[knob]) {
+            continue;
+        }
+        st_status told = st_errors_add(
+            errors,
+            &(st_error){.status = nodes ? ST_ERR_VALUE : ST_ERR_USAGE,
+                        .severity = nodes ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR,
+                        .place = {.file = "--refine"},
+                        .message = nodes ? "the profile of the job's own number of machines "
+                                           "counts for every plan"
+                                         : st_errors_text(errors,
+                                                          "a plugin reads %s, which plans vary and "
+                                                          "sheet %s has not among its inputs",
+                                                          keys->paths[i],
+                                                          st_sheet_name(search->space->sheet))});
+        status = nodes ? status : told;
+    }
+    return status;
+}
+
 static st_status make_plans(st_search *search, const varied *varies, st_errors *errors)
 {
     st_plan_request *wanted = &search->wanted;
@@ -431,6 +462,9 @@ static st_status make_plans(st_search *search, const varied *varies, st_errors *
     status = st_plans_make(wanted, search->space->arena, &search->plans, errors);
     if (status == ST_OK) {
         note_varying(search);
+        status = check_plugins(search, errors);
+    }
+    if (status == ST_OK) {
         status = count_rows(search, errors);
     }
     return status;
@@ -457,6 +491,7 @@ st_status st_search_create(const st_paths *paths, const st_search_request *reque
         status = find_cells(made, paths, arena, errors);
     }
     st_space_request whole = made->request.space;
+    whole.uncounted = whole.sample > 0;
     whole.sample = 0; /* plans are sampled, not the axes */
     if (status == ST_OK) {
         status = st_space_create(paths, &whole, arena, &made->space, errors);

@@ -160,6 +160,7 @@ st_status st_search_view_make(const st_paths *paths, const st_search *search,
     const char **cells = NULL;
     *view = (st_search_view){.search = search, .result = result, .detail = *search};
     st_space_request request = search->request.space;
+    request.uncounted = request.sample > 0;
     request.sample = 0;
     st_status status = list_cells(view, &cells, &count);
     if (status == ST_OK) {

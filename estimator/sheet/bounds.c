@@ -115,7 +115,7 @@ static void run_open(st_bounds *self, const st_instruction *one)
     size_t operands = st_operand_count(one->op);
     self->ranges[one->target] =
         one->op == ST_OP_CALL ? any_time
-                              : st_range_apply(one->op, st_bounds_range(self, one->a),
+                              : st_range_apply((int)one->op, st_bounds_range(self, one->a),
                                                operands > 1 ? st_bounds_range(self, one->b) : none,
                                                operands > 2 ? st_bounds_range(self, one->c) : none);
 }

@@ -62,7 +62,7 @@ typedef struct grade {
 
 static st_range apply(st_op op, st_range a, st_range b)
 {
-    return st_range_apply(op, a, b, flat);
+    return st_range_apply((int)op, a, b, flat);
 }
 
 static st_range scale(st_range a, double factor)

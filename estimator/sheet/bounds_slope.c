@@ -21,7 +21,7 @@ static const st_range flat = {0, 0};
 
 static st_range binary(st_op op, st_range a, st_range b)
 {
-    return st_range_apply(op, a, b, flat);
+    return st_range_apply((int)op, a, b, flat);
 }
 
 /* Slopes of a quotient in its two operands. */
