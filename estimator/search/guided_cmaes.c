@@ -51,12 +51,12 @@ static bool make_room(swarm *self)
     if (count <= self->capacity) {
         return true;
     }
-    member *members = realloc(self->members, count * sizeof *members);
-    self->members = members != NULL ? members : self->members;
-    size_t *order = realloc(self->order, count * sizeof *order);
-    self->order = order != NULL ? order : self->order;
-    self->capacity = members != NULL && order != NULL ? count : self->capacity;
-    return members != NULL && order != NULL;
+    free(self->members);
+    free(self->order);
+    self->members = calloc(count, sizeof *self->members);
+    self->order = calloc(count, sizeof *self->order);
+    self->capacity = count;
+    return self->members != NULL && self->order != NULL;
 }
 
 /* What a plan that was settled before is worth. */

@@ -139,6 +139,15 @@ static st_range absolute(st_range a)
     return make(around ? 0 : low < high ? low : high, most);
 }
 
+static st_range logarithm(st_op op, st_range a)
+{
+    if (a.high <= 0) {
+        return none;
+    }
+    double low = a.low > 0 ? st_apply(op, a.low, 0, 0) : -HUGE_VAL;
+    return widen(low, isinf(a.high) ? a.high : st_apply(op, a.high, 0, 0));
+}
+
 static st_range apply_unary(st_op op, st_range a)
 {
     switch (op) {
@@ -151,9 +160,8 @@ static st_range apply_unary(st_op op, st_range a)
     case ST_OP_SQRT:
         return a.high < 0 ? none : make(a.low > 0 ? sqrt(a.low) : 0, sqrt(a.high));
     case ST_OP_LOG2:
-        return a.high <= 0 ? none : widen(a.low > 0 ? log2(a.low) : -HUGE_VAL, log2(a.high));
     case ST_OP_LOG:
-        return a.high <= 0 ? none : widen(a.low > 0 ? log(a.low) : -HUGE_VAL, log(a.high));
+        return logarithm(op, a);
     case ST_OP_EXP:
         return widen(exp(a.low), exp(a.high));
     default: /* floor, ceil, round: they keep order, and infinite ends */
