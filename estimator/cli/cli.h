@@ -66,9 +66,15 @@ typedef enum cli_option_id {
     CLI_GROUP,
     CLI_HAVE,
     CLI_IN_PLACE,
+    CLI_JOB,
     CLI_JSON,
+    CLI_LAYERS,
     CLI_LIMIT,
     CLI_LOSS,
+    CLI_METHOD,
+    CLI_PRUNE,
+    CLI_BOUND,
+    CLI_TRIALS,
     CLI_MINIMISE,
     CLI_NCCL,
     CLI_NODES,
@@ -315,6 +321,7 @@ extern const cli_verb cli_verb_trace_whatif;
 extern const cli_verb cli_verb_validate;
 extern const cli_verb cli_verb_fit;
 extern const cli_verb cli_verb_fit_kernels;
+extern const cli_verb cli_verb_trace_layers;
 extern const cli_verb cli_verb_fit_overlap;
 extern const cli_verb cli_verb_import_topology;
 extern const cli_verb cli_verb_fit_nccl;

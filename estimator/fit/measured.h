@@ -64,11 +64,13 @@ typedef struct st_measured_request {
     const char *constants; /* NULL: the sheet's own */
     const char *const *sets;
     size_t set_count;
-    const char *const *refine; /* plugins, as in st_request; of a table NULL is none */
+    const char *const *refine; /* plugins of jobs, as in st_request */
     size_t refine_count;
     const st_table_source *sources;
     size_t source_count;
-    bool known_only; /* pass over rows that belong to none of the sources */
+    bool known_only;                         /* pass over rows that belong to none of the sources */
+    const struct st_refinement *refinements; /* plugins for the rows, in order of preference */
+    size_t refinement_count;
 } st_measured_request;
 
 /* Every source of tables on the search path, in the order of their names. */
