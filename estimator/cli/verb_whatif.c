@@ -2,6 +2,7 @@
 /* steptime trace whatif */
 #include "cli/cli.h"
 #include "plugin/collectives.h"
+#include "plugin/words.h"
 #include "report/trace_replay.h"
 
 #include <stdlib.h>
@@ -16,7 +17,7 @@ static const cli_option options[] = {
      "what the recorded job had, where the trace does not tell; may be repeated"},
     {CLI_JOB, CLI_ONE, CLI_WORD_JOB, 0, "job", "JOB", NULL,
      "the recorded job: its sizes and its cluster; --have wins"},
-    {CLI_REFINE, CLI_MANY, CLI_WORD_NONE, 0, "refine", "PLUGIN", NULL,
+    {CLI_REFINE, CLI_MANY, CLI_WORD_NONE, 0, "refine", "PLUGIN[:NAME=VALUE,...]", NULL,
      "new times of collectives from this plugin, in place of rings; may be repeated"},
     {CLI_APPROXIMATE, CLI_FLAG, CLI_WORD_NONE, 0, "approximate", NULL, NULL,
      "allow another parallel.tp: times divided by the number of shards"},
@@ -110,7 +111,11 @@ static st_status take_model(whatif *own)
     st_plugin_collectives_request request = {
         .paths = own->paths, .job = own->job, .place = {.file = "--refine"}};
     st_plugin_collectives *opened = NULL;
-    st_status status = cli_values(run, CLI_REFINE, &request.plugins, &request.count);
+    st_words words = {NULL, 0};
+    st_status status = cli_values(run, CLI_REFINE, &words.texts, &words.count);
+    if (status == ST_OK && words.count > 0)
+        status = st_refine_words(own->paths, &words, run->arena, &request.refinements,
+                                 &request.count, run->errors);
     if (status != ST_OK || request.count == 0)
         return status;
     status = st_plugin_collectives_open(&request, run->arena, &opened, run->errors);

@@ -137,7 +137,7 @@ static st_status read_answer(const visit *own, const st_child_result *result, st
         status = status == ST_OK ? fault : status;
     }
     if (from.broken) {
-        return refuse(own, "it answers for its process", errors);
+        return refuse(own, st_child_forged, errors);
     }
     st_buffer_append(text, from.at, (size_t)(from.end - from.at));
     return status;

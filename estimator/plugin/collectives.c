@@ -46,41 +46,65 @@ static bool has_collective(const st_plugin_module *module)
     return false;
 }
 
-/* The options that the job's `refine` has for a plugin. */
-static st_status options_of(const st_plugin_collectives *own, const char *id,
-                            st_plugin_given **given, size_t *count, st_errors *errors)
+/* What the job's `refine` has for a plugin; the wish itself where that has options or the job none.
+ */
+static const st_refinement *options_of(const st_plugin_collectives *own, const st_refinement *wish,
+                                       const char *id)
 {
-    size_t refinements = 0;
-    const st_refinement *all = st_job_refinements(own->job, &refinements);
-    *count = 0;
-    *given = NULL;
-    for (size_t i = 0; i < refinements; i++) {
-        if (strcmp(all[i].plugin, id) != 0) {
-            continue;
+    size_t count = 0;
+    const st_refinement *all = st_job_refinements(own->job, &count);
+    for (size_t i = 0; i < count && wish->option_count == 0; i++) {
+        if (strcmp(all[i].plugin, id) == 0) {
+            return &all[i];
         }
-        *given = st_arena_alloc(own->arena, all[i].option_count + 1, sizeof(**given));
-        if (*given == NULL) {
-            return st_out_of_memory(errors);
-        }
-        for (size_t k = 0; k < all[i].option_count; k++) {
-            const st_refinement_option *option = &all[i].options[k];
-            (*given)[(*count)++] = (st_plugin_given){.name = option->name,
-                                                     .text = option->text,
-                                                     .name_place = option->name_place,
-                                                     .place = option->place};
-        }
+    }
+    return wish;
+}
+
+static st_status give_options(const st_plugin_collectives *own, const st_refinement *from,
+                              st_plugin_given **given, st_errors *errors)
+{
+    *given = st_arena_alloc(own->arena, from->option_count + 1, sizeof(**given));
+    if (*given == NULL) {
+        return st_out_of_memory(errors);
+    }
+    for (size_t i = 0; i < from->option_count; i++) {
+        const st_refinement_option *option = &from->options[i];
+        (*given)[i] = (st_plugin_given){.name = option->name,
+                                        .text = option->text,
+                                        .name_place = option->name_place,
+                                        .place = option->place};
     }
     return ST_OK;
 }
 
-static st_status open_one(st_plugin_collectives *own, const st_paths *paths, const char *id,
-                          st_errors *errors)
+/* Collectives of a trace have neither: a profile is one for each, and the fallback is the ring. */
+static st_status check_wish(const st_refinement *wish, st_errors *errors)
+{
+    if (wish->profile == NULL && !wish->fallback) {
+        return ST_OK;
+    }
+    return st_errors_add(errors,
+                         &(st_error){.status = ST_ERR_USAGE,
+                                     .place = wish->place,
+                                     .message = wish->fallback
+                                                    ? "collectives of a trace have no formula to "
+                                                      "fall back on"
+                                                    : "collectives of a trace take options and no "
+                                                      "profile"});
+}
+
+static st_status open_one(st_plugin_collectives *own, const st_paths *paths,
+                          const st_refinement *wish, st_errors *errors)
 {
     const st_plugin_module *module = NULL;
     st_plugin_instance *instance = NULL;
     st_plugin_given *given = NULL;
-    size_t count = 0;
-    st_status status = st_plugin_load(paths, id, own->place, own->arena, &module, errors);
+    const st_refinement *from = wish;
+    st_status status = check_wish(wish, errors);
+    if (status == ST_OK) {
+        status = st_plugin_load(paths, wish->plugin, own->place, own->arena, &module, errors);
+    }
     if (status == ST_OK && !has_collective(module)) {
         status = st_errors_add(
             errors, &(st_error){.status = ST_ERR_USAGE,
@@ -89,10 +113,11 @@ static st_status open_one(st_plugin_collectives *own, const st_paths *paths, con
                                                           st_plugin_descriptor(module)->id)});
     }
     if (status == ST_OK) {
-        status = options_of(own, st_plugin_descriptor(module)->id, &given, &count, errors);
+        from = options_of(own, wish, st_plugin_descriptor(module)->id);
+        status = give_options(own, from, &given, errors);
     }
     if (status == ST_OK) {
-        status = st_plugin_open(module, given, count, own->place, &instance, errors);
+        status = st_plugin_open(module, given, from->option_count, own->place, &instance, errors);
     }
     if (status != ST_OK) {
         return status;
@@ -118,7 +143,7 @@ st_status st_plugin_collectives_open(const st_plugin_collectives_request *reques
     (void)job_number(request->job, "cluster.gpus_per_node", &own->per_node);
     st_status status = ST_OK;
     for (size_t i = 0; i < request->count; i++) {
-        st_status one = open_one(own, request->paths, request->plugins[i], errors);
+        st_status one = open_one(own, request->paths, &request->refinements[i], errors);
         status = status == ST_OK ? one : status;
     }
     *opened = own;

@@ -14,14 +14,15 @@ typedef struct st_plugin_collectives st_plugin_collectives;
 /* Which plugins, in order of preference, and what they read. */
 typedef struct st_plugin_collectives_request {
     const st_paths *paths;
-    const st_job *job; /* what the cluster is, and options of the plugins */
-    const char *const *plugins;
+    const st_job *job; /* what the cluster is, and options of plugins that have none here */
+    const st_refinement *refinements;
     size_t count;
     st_place place; /* of errors, also later ones */
 } st_plugin_collectives_request;
 
 /*
- * Opens plugins with the options that the job's `refine` has for them. Lives in `arena`, with which
+ * Opens plugins with their options, or where they have none with those that the job's `refine` has
+ * for them. Profiles and fallbacks are refused. Lives in `arena`, with which
  * the plugins are closed. A plugin without any collective is refused.
  */
 st_status st_plugin_collectives_open(const st_plugin_collectives_request *request, st_arena *arena,

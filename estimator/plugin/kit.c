@@ -496,9 +496,14 @@ static st_status run_check(trial *own, unsigned limit_ms, st_arena *arena, st_fi
     if (status != ST_OK) {
         return status;
     }
-    if (result.end == ST_CHILD_DONE && result.length > 0) {
+    bool known = result.length > 0 && result.text[0] >= '0' + ST_FINDING_PASS &&
+                 result.text[0] <= '0' + ST_FINDING_SKIP;
+    if (result.end == ST_CHILD_DONE && known) {
         finding->kind = (st_finding_kind)(result.text[0] - '0');
         finding->text = result.text + 1;
+    } else if (result.end == ST_CHILD_DONE) {
+        finding->kind = ST_FINDING_FAIL;
+        finding->text = st_child_forged;
     } else {
         finding->kind = ST_FINDING_FAIL;
         finding->text = st_child_end_text(&result, limit_ms, arena);
@@ -594,7 +599,7 @@ st_status st_plugin_look(const st_paths *paths, const st_plugin_entry *entry, st
         return state->reason == NULL ? ST_ERR_MEMORY : ST_OK;
     }
     if (result.text[0] != '0') {
-        state->reason = without_file(result.text + 1);
+        state->reason = result.text[0] == '1' ? without_file(result.text + 1) : st_child_forged;
         return ST_OK;
     }
     char *rest = st_arena_copy(arena, result.text + 1, result.length - 1);

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static const st_plugin_argument size = {
     .struct_size = sizeof(st_plugin_argument), .name = "size", .unit = "B"};
@@ -114,6 +115,19 @@ static const st_plugin plugin = {
     .provider_count = 1,
     .open = open_plugin,
 };
+
+#if defined(BAD_FORGE)
+/* Answers in the place of steptime, wherever that listens, with 23 faults that are none. */
+__attribute__((constructor)) static void forge(void)
+{
+    static const char answer[] = "+23\0+what\0+0\0\x04";
+    for (int file = 3; file < 64; file++) {
+        if (write(file, answer, sizeof(answer) - 1) > 0) {
+            _exit(0);
+        }
+    }
+}
+#endif
 
 #if defined(BAD_LOAD)
 __attribute__((constructor)) static void load(void)

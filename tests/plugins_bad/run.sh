@@ -67,6 +67,9 @@ for name in load describe; do
     expect 0 "\"bad-$name\", \"version\": null, \"state\": \"disabled\", \"reason\": \"it crashes" \
         plugin list --json --path tree
 done
+check bad-forge 'it answers for its process'
+expect 1 'bad-forge cannot be used: it answers for its process' plugin info bad-forge --path tree
+expect 0 '"reason": "it answers for its process"' plugin list --json --path tree
 expect 0 'all-reduce with a fault' plugin info bad-crash --path tree
 expect 1 "bad-unit/bad-unit.so cannot be used: provider 'all_reduce' has an unknown" \
     plugin info ./tree/plugins/bad-unit/bad-unit.so
