@@ -98,8 +98,8 @@ static st_status find_inputs(pairing *own)
                                .layers = input_of(measured, "model.layers"),
                                .global = input_of(measured, "batch.global"),
                                .micro = input_of(measured, "batch.micro")};
-    if (!st_pairs_known(measured))
-        return st_errors_add(
+    if (!st_pairs_known(measured)) {
+        (void)st_errors_add(
             own->errors,
             &(st_error){
                 .status = ST_ERR_NAME,
@@ -109,6 +109,8 @@ static st_status find_inputs(pairing *own)
                     measured->cell, st_sheet_name(measured->sheet)),
                 .expected =
                     "step_time of a sheet with the cells T_steady and T_ramp, as megatron"});
+        return ST_ERR_NAME;
+    }
     own->free_input = st_arena_alloc(own->arena, measured->input_count, sizeof *own->free_input);
     if (own->free_input == NULL)
         return ST_ERR_MEMORY;

@@ -91,12 +91,13 @@ static st_finding_kind try_schedule(const st_plugin_instance *instance, size_t s
 {
     const st_plugin_schedule *shown = instance->module->shown.schedules[schedule];
     size_t chunks = (shown->flags & ST_PLUGIN_CHUNKED) != 0 ? CHUNK_COUNTS : 1;
-    size_t shapes = STAGE_COUNTS * MICRO_COUNTS * chunks;
+    const size_t of_chunk = (size_t)STAGE_COUNTS * MICRO_COUNTS;
+    size_t shapes = of_chunk * chunks;
     st_chunk_times times[MOST_CHUNKS];
     st_finding_kind kind = ST_FINDING_PASS;
     size_t known = 0;
     for (size_t i = 0; i < shapes && kind == ST_FINDING_PASS; i++) {
-        uint32_t chunk_count = chunk_counts[i / (STAGE_COUNTS * MICRO_COUNTS)];
+        uint32_t chunk_count = chunk_counts[i / of_chunk];
         st_schedule_shape shape = {.kind =
                                        chunk_count > 1 ? ST_SCHEDULE_INTERLEAVED : ST_SCHEDULE_1F1B,
                                    .stages = stage_counts[i % STAGE_COUNTS],

@@ -72,6 +72,7 @@ static st_status check_missing(const st_schedule_shape *shape, const uint8_t *se
                                st_errors *errors)
 {
     size_t cells = (size_t)st_schedule_places(shape) * shape->micros;
+    uint32_t chunks = shape->kind == ST_SCHEDULE_DUALPIPE ? 2 : shape->chunks;
     for (size_t i = 0; i < cells; i++) {
         uint32_t place = (uint32_t)(i / shape->micros);
         uint32_t micro = (uint32_t)(i % shape->micros);
@@ -83,9 +84,9 @@ static st_status check_missing(const st_schedule_shape *shape, const uint8_t *se
             slot.pass++;
         }
         uint32_t stage = st_schedule_stage(shape, place, micro);
-        slot.chunk = (uint16_t)(st_schedule_place(shape, stage, 0) == place ? 0
-                                : shape->kind == ST_SCHEDULE_DUALPIPE       ? 1
-                                                                      : place / shape->stages);
+        while (slot.chunk + 1U < chunks && st_schedule_place(shape, stage, slot.chunk) != place) {
+            slot.chunk++;
+        }
         return refuse_order(
             stage, st_errors_text(errors, "lacks the %s", pass_text(shape, &slot, errors)), errors);
     }
