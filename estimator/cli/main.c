@@ -31,6 +31,7 @@ static const cli_verb *const verbs[] = {
     &cli_verb_trace_graph,
     &cli_verb_trace_replay,
     &cli_verb_trace_export,
+    &cli_verb_trace_layers,
     &cli_verb_trace_whatif,
     &cli_verb_validate,
     &cli_verb_fit,

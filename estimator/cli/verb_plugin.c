@@ -3,7 +3,7 @@
 #include "cli/cli.h"
 
 #include "base/number.h"
-#include "plugin/child.h"
+#include "plugin/aside.h"
 #include "plugin/kit.h"
 #include "plugin/new.h"
 #include "report/csv.h"
@@ -223,12 +223,11 @@ static void write_schedules(const st_plugin *shown, st_table *table)
     }
 }
 
-static void info_as_text(cli_run *run, const st_plugin_module *module)
+static void info_as_text(cli_run *run, const st_paint *paint, const st_plugin_module *module)
 {
     static const st_table_column columns[] = {
         {.ink = ST_INK_NAME}, {0}, {0}, {.elastic = true}, {.ink = ST_INK_FAINT}};
     const st_plugin *shown = st_plugin_descriptor(module);
-    const st_paint paint = cli_paint(run);
     st_table *table = st_table_create(run->arena, columns, 5);
     if (table == NULL) {
         run->result.failed = true;
@@ -245,7 +244,7 @@ static void info_as_text(cli_run *run, const st_plugin_module *module)
     }
     for (size_t i = 0; i < shown->option_count; i++)
         write_option(shown->options[i], table, run);
-    st_table_write(table, &paint, 2, &run->result);
+    st_table_write(table, paint, 2, &run->result);
 }
 
 static void provider_as_json(const st_plugin_provider *provider, st_json *json)
@@ -319,18 +318,32 @@ static void info_as_json(cli_run *run, const st_plugin_module *module)
     st_json_close(&json, '}');
 }
 
+typedef struct info {
+    cli_run *run;
+    st_paint paint; /* of the terminal, which the child does not see */
+} info;
+
+/* In the child. */
+static void show_info(void *context, const st_plugin_module *module, st_buffer *text)
+{
+    const info *own = context;
+    cli_run *run = own->run;
+    if (cli_is_given(run, CLI_JSON))
+        info_as_json(run, module);
+    else
+        info_as_text(run, &own->paint, module);
+    st_buffer_append(text, run->result.data, run->result.length);
+    text->failed = text->failed || run->result.failed;
+}
+
 static int run_info(cli_run *run)
 {
     st_paths *paths = NULL;
-    const st_plugin_module *module = NULL;
+    info own = {.run = run, .paint = cli_paint(run)};
     st_status status = cli_paths(run, &paths);
     if (status == ST_OK)
-        status = st_plugin_load(paths, run->arguments[0], (st_place){0}, run->arena, &module,
-                                run->errors);
-    if (status == ST_OK && cli_is_given(run, CLI_JSON))
-        info_as_json(run, module);
-    else if (status == ST_OK)
-        info_as_text(run, module);
+        status = st_plugin_aside(paths, run->arguments[0], show_info, &own, run->arena,
+                                 &run->result, run->errors);
     st_paths_destroy(paths);
     return cli_exit_code(run, status);
 }
@@ -481,9 +494,11 @@ const cli_verb cli_verb_plugin_info = {
     .maximum = 1,
     .words = {CLI_WORD_FILE, CLI_WORD_NONE},
     .summary = "show what a plugin provides, reads and can be told",
-    .doc = "Shows the providers of a plugin with the units of what they read and give, and its "
-           "options with their defaults and ranges. PLUGIN is a name on the search path, FILE a "
-           "path with a '/'.",
+    .doc =
+        "Shows the providers of a plugin with the units of what they read and give, and its "
+        "options with their defaults and ranges. PLUGIN is a name on the search path, FILE a "
+        "path with a '/'. It is loaded in a process of its own, so that one that crashes is told "
+        "like any other fault.",
     .examples = info_examples,
     .options = info_options,
     .run = run_info,

@@ -67,6 +67,8 @@ typedef struct st_measured_request {
     const st_table_source *sources;
     size_t source_count;
     bool known_only; /* pass over rows that belong to none of the sources */
+    const struct st_refinement *refinements; /* plugins for the rows, in order of preference */
+    size_t refinement_count;
 } st_measured_request;
 
 /* Every source of tables on the search path, in the order of their names. */

@@ -487,16 +487,6 @@ static void work(void *context, st_buffer *text)
     st_buffer_free(&found);
 }
 
-static const char *text_of_end(const st_child_result *result, unsigned limit_ms, st_arena *arena)
-{
-    if (result->end == ST_CHILD_LATE) {
-        return st_arena_printf(arena, "it does not end within %g s", limit_ms / 1e3);
-    }
-    return result->signal != 0 ? st_arena_printf(arena, "it crashes: signal %d (%s)",
-                                                 result->signal, strsignal(result->signal))
-                               : "it ends the process";
-}
-
 static st_status run_check(trial *own, unsigned limit_ms, st_arena *arena, st_finding *finding,
                            st_errors *errors)
 {
@@ -511,7 +501,7 @@ static st_status run_check(trial *own, unsigned limit_ms, st_arena *arena, st_fi
         finding->text = result.text + 1;
     } else {
         finding->kind = ST_FINDING_FAIL;
-        finding->text = text_of_end(&result, limit_ms, arena);
+        finding->text = st_child_end_text(&result, limit_ms, arena);
     }
     return finding->text == NULL ? ST_ERR_MEMORY : ST_OK;
 }
@@ -600,7 +590,7 @@ st_status st_plugin_look(const st_paths *paths, const st_plugin_entry *entry, st
         return status;
     }
     if (result.end != ST_CHILD_DONE || result.length == 0) {
-        state->reason = text_of_end(&result, LOOK_LIMIT_MS, arena);
+        state->reason = st_child_end_text(&result, LOOK_LIMIT_MS, arena);
         return state->reason == NULL ? ST_ERR_MEMORY : ST_OK;
     }
     if (result.text[0] != '0') {

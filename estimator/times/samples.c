@@ -128,7 +128,7 @@ static int compare_shapes(const void *left, const void *right)
 {
     const st_time_sample *a = left;
     const st_time_sample *b = right;
-    for (size_t i = 0; i < ST_TIMES_FEATURES; i++) {
+    for (size_t i = 0; i < ST_TIMES_CLOSED; i++) {
         double x = a->shape.features[i];
         double y = b->shape.features[i];
         if (x < y || x > y) {
@@ -145,7 +145,7 @@ static void add_times(const st_time_set *set, st_time_sample *to, const st_time_
     for (size_t i = 0; i < set->piece_count; i++) {
         to->times[i] += share * (from->times[i] - to->times[i]);
     }
-    to->shape.closed += share * (from->shape.closed - to->shape.closed);
+    to->shape.features[ST_TIMES_CLOSED] += share * (from->shape.features[ST_TIMES_CLOSED] - to->shape.features[ST_TIMES_CLOSED]);
     to->repeats += from->repeats;
 }
 

@@ -172,7 +172,7 @@ static void find_columns(table_reader *own)
     static const char *const micro_batch[] = {"micro_batch", "b"};
     static const char *const model[] = {"model"};
     static const char *const gpu[] = {"gpu"};
-    for (size_t i = 0; i < ST_TIMES_FEATURES; i++) {
+    for (size_t i = 0; i < ST_TIMES_CLOSED; i++) {
         own->features[i] = find_column(own, feature_columns[i], NAMES);
     }
     own->micro_batch = find_column(own, micro_batch, 2);
@@ -368,8 +368,9 @@ static void read_gpu(table_reader *own, size_t row)
 
 static void read_row(table_reader *own, st_time_set *const *into, size_t row)
 {
-    st_time_sample sample = {.shape.closed = UNKNOWN, .repeats = 1};
-    for (size_t i = 0; i < ST_TIMES_FEATURES; i++) {
+    st_time_sample sample = {.repeats = 1};
+    sample.shape.features[ST_TIMES_CLOSED] = UNKNOWN;
+    for (size_t i = 0; i < ST_TIMES_CLOSED; i++) {
         sample.shape.features[i] = read_feature(own, row, (st_times_feature)i);
     }
     count_tokens(own, row, sample.shape.features);
@@ -393,6 +394,7 @@ static void list_features(const table_reader *own, const table_set *set, bool *h
         has[i] = own->features[i] != SIZE_MAX || i == ST_TIMES_TOKENS;
     }
     has[ST_TIMES_VOCABULARY] = strcmp(set->value, "t_logits") == 0;
+    has[ST_TIMES_CLOSED] = false;
     has[ST_TIMES_PARAMETERS] = strcmp(set->value, "T_optimizer") == 0;
 }
 

@@ -57,10 +57,19 @@ static void write_model(st_times_piece piece, const st_times_model *model, st_bu
     write_number(model->roofline.floor, 9, buffer);
     write_number(model->roofline.per_flop, 9, buffer);
     write_number(model->roofline.per_byte, 9, buffer);
-    if (model->form == ST_TIMES_ROOFLINE) {
+    if (model->tree_count == 0) {
         st_buffer_text(buffer, "\n");
     } else {
         write_trees(model, buffer);
+    }
+}
+
+/* A name as one word. */
+static void write_word(const char *name, st_buffer *buffer)
+{
+    for (size_t i = 0; name[i] != '\0' && i < ST_TIMES_NAME - 1; i++) {
+        bool plain = name[i] > ' ' && name[i] < 127;
+        st_buffer_append(buffer, plain ? &name[i] : "-", 1);
     }
 }
 
@@ -70,7 +79,9 @@ void st_times_write(const st_time_models *models, const st_time_sets *sets, st_b
     st_buffer_printf(buffer, "steptime-kernel-times 1\nvalue %s\ngpu", set->value);
     write_number(sets->peak, 15, buffer);
     write_number(sets->bandwidth, 15, buffer);
-    st_buffer_printf(buffer, " %s\nshape", sets->gpu);
+    st_buffer_text(buffer, " ");
+    write_word(sets->gpu, buffer);
+    st_buffer_text(buffer, "\nshape");
     for (size_t i = 0; i < ST_TIMES_FEATURES; i++) {
         if (set->has[i]) {
             st_buffer_printf(buffer, " %s", st_times_feature_names[i]);
@@ -83,8 +94,8 @@ void st_times_write(const st_time_models *models, const st_time_sets *sets, st_b
     st_buffer_text(buffer, "\n");
     write_rows(set, buffer);
     for (size_t i = 0; i < set->piece_count; i++) {
-        if (models->models[i].given) {
-            write_model(set->pieces[i], &models->models[i], buffer);
+        if (models->times.models[i].given) {
+            write_model(set->pieces[i], &models->times.models[i], buffer);
         }
     }
     st_buffer_text(buffer, "end\n");

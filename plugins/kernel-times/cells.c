@@ -68,18 +68,18 @@ static void close_layer(const double *own, cell_row *row)
 {
     double later = fmax(own[0], own[1]);
     double share = fmin(own[0], own[1]) / later;
-    row->shape.closed = later * pow(1 + pow(share, own[2]), 1 / own[2]);
+    row->shape.features[ST_TIMES_CLOSED] = later * pow(1 + pow(share, own[2]), 1 / own[2]);
 }
 
 static void close_forward(const double *own, cell_row *row)
 {
-    row->shape.closed = own[0] + own[1] + own[2] + own[3];
+    row->shape.features[ST_TIMES_CLOSED] = own[0] + own[1] + own[2] + own[3];
     row->rest = own[1] + own[3];
 }
 
 static void close_backward(const double *own, cell_row *row)
 {
-    row->shape.closed = 2 * own[0] + own[1] + 2 * own[2] + own[3] + own[4];
+    row->shape.features[ST_TIMES_CLOSED] = 2 * own[0] + own[1] + 2 * own[2] + own[3] + own[4];
     row->rest = own[1] + own[3] + own[4];
 }
 
@@ -92,13 +92,13 @@ static void close_logits(const double *own, cell_row *row)
                    (x[ST_TIMES_TOKENS] * x[ST_TIMES_HIDDEN] + x[ST_TIMES_HIDDEN] * outputs +
                     x[ST_TIMES_TOKENS] * outputs);
     row->shape.features[ST_TIMES_VOCABULARY] = own[0];
-    row->shape.closed = 3 * fmax(flop / own[1], bytes / own[2]);
+    row->shape.features[ST_TIMES_CLOSED] = 3 * fmax(flop / own[1], bytes / own[2]);
 }
 
 static void close_optimizer(const double *own, cell_row *row)
 {
     row->shape.features[ST_TIMES_PARAMETERS] = own[0] / own[1] + own[2] / own[3];
-    row->shape.closed = own[4] * row->shape.features[ST_TIMES_PARAMETERS] / own[5];
+    row->shape.features[ST_TIMES_CLOSED] = own[4] * row->shape.features[ST_TIMES_PARAMETERS] / own[5];
 }
 
 const st_cell st_cell_layer = {ST_CELL_NAME_layer, NULL, ST_CELL_COUNT_layer, close_layer};

@@ -130,7 +130,7 @@ static const char *answer_row(const layer_times *own, const st_cell *cell, const
     st_times_answer *answer = &result->answer;
     const char *value = own->has_times ? own->times.value : "";
     memset(result, 0, sizeof *result);
-    result->value = row->shape.closed;
+    result->value = row->shape.features[ST_TIMES_CLOSED];
     result->scale = 1;
     result->is_forward =
         cell->backward_of != NULL && strcmp(value, cell->backward_of) == 0;

@@ -7,13 +7,13 @@
 #include <string.h>
 
 const char *const st_times_feature_names[ST_TIMES_FEATURES] = {
-    "n", "s", "h", "f", "a", "kv", "t", "up", "cp", "passes", "norm_split", "w", "V", "P"};
+    "n", "s", "h", "f", "a", "kv", "t", "up", "cp", "passes", "norm_split", "w", "V", "P", "closed"};
 
 const char *const st_times_piece_names[ST_TIMES_PIECES] = {
     "whole",      "layer",  "logits", "optimizer",  "norm_1",   "qkv", "rope",
     "projection", "norm_2", "mlp_up", "activation", "mlp_down", "add"};
 
-const char *const st_times_form_names[3] = {"roofline", "trees", "trees-on-roofline"};
+const char *const st_times_form_names[ST_TIMES_FORMS] = {"roofline", "trees", "trees-on-roofline"};
 
 #define UNKNOWN ((double)NAN) /* the macro is a float */
 
@@ -72,7 +72,7 @@ void st_times_work(st_times_piece piece, const st_times_shape *shape, double *fl
     *bytes = 0;
     switch (piece) {
     case ST_TIMES_WHOLE:
-        *flop = shape->closed;
+        *flop = x[ST_TIMES_CLOSED];
         break;
     case ST_TIMES_LAYER:
         layer_work(x, flop, bytes);
@@ -127,14 +127,18 @@ static float logarithm(double value)
     return value > 0 ? (float)log(value) : -100.0F;
 }
 
-void st_times_inputs(st_times_piece piece, const st_times_shape *shape,
-                     const st_times_roofline *line, float inputs[ST_TIMES_INPUTS])
+void st_times_inputs(const st_times *times, size_t piece, const st_times_shape *shape,
+                     float inputs[ST_TIMES_INPUTS])
 {
+    const st_times_roofline *line = &times->models[piece].roofline;
     double flop = 0;
     double bytes = 0;
-    st_times_work(piece, shape, &flop, &bytes);
-    for (size_t i = 0; i < ST_TIMES_FEATURES; i++) {
-        inputs[i] = logarithm(shape->features[i]);
+    st_times_work(times->pieces[piece], shape, &flop, &bytes);
+    for (size_t i = 0; i < ST_TIMES_INPUTS; i++) {
+        inputs[i] = logarithm(0);
+    }
+    for (size_t i = 0; i < times->shape_count; i++) {
+        inputs[times->shape[i]] = logarithm(shape->features[times->shape[i]]);
     }
     inputs[ST_TIMES_FEATURES] = logarithm(flop);
     inputs[ST_TIMES_FEATURES + 1] = logarithm(bytes);
@@ -149,6 +153,21 @@ bool st_times_is_whole(const st_times *times)
 double st_times_repeats(st_times_piece piece)
 {
     return piece == ST_TIMES_ADD ? 2 : 1; /* behind attention and behind the MLP */
+}
+
+static size_t stride_of(const st_times *times)
+{
+    return times->shape_count + times->piece_count;
+}
+
+void st_times_shape_of(const st_times *times, const double *row, st_times_shape *shape)
+{
+    for (size_t i = 0; i < ST_TIMES_FEATURES; i++) {
+        shape->features[i] = UNKNOWN;
+    }
+    for (size_t i = 0; i < times->shape_count; i++) {
+        shape->features[times->shape[i]] = row[i];
+    }
 }
 
 /* ---- predictions ---- */
@@ -179,7 +198,7 @@ double st_times_predict(const st_times *times, size_t piece, const st_times_shap
     st_times_work(times->pieces[piece], shape, &flop, &bytes);
     double line = st_times_roofline_time(&model->roofline, flop, bytes);
     if (model->form != ST_TIMES_ROOFLINE) {
-        st_times_inputs(times->pieces[piece], shape, &model->roofline, inputs);
+        st_times_inputs(times, piece, shape, inputs);
         double factor = exp(walk(model, inputs));
         line = model->form == ST_TIMES_BOTH ? line * factor : factor;
     }
@@ -193,11 +212,6 @@ static bool is_equal(double left, double right)
     return fabs(left - right) <= 1e-9 * fabs(right);
 }
 
-static size_t stride_of(const st_times *times)
-{
-    return times->shape_count + times->piece_count;
-}
-
 /* Whether a row has the shape's features but for its tokens, which are told apart. */
 static bool is_alike(const st_times *times, const double *row, const st_times_shape *shape,
                      size_t *tokens)
@@ -206,7 +220,8 @@ static bool is_alike(const st_times *times, const double *row, const st_times_sh
     for (size_t i = 0; i < times->shape_count; i++) {
         if (times->shape[i] == ST_TIMES_TOKENS) {
             *tokens = i;
-        } else if (!is_equal(shape->features[times->shape[i]], row[i])) {
+        } else if (times->shape[i] != ST_TIMES_CLOSED &&
+                   !is_equal(shape->features[times->shape[i]], row[i])) {
             return false;
         }
     }
@@ -270,6 +285,9 @@ static void predict_all(const st_times *times, const st_times_shape *shape, st_t
     answer->origin = ST_TIMES_PREDICTED;
     for (size_t i = times->shape_count; i-- > 0;) {
         double value = shape->features[times->shape[i]];
+        if (times->shape[i] == ST_TIMES_CLOSED) {
+            continue;
+        }
         if (value < times->least[i] * (1 - 1e-9) || value > times->most[i] * (1 + 1e-9)) {
             answer->origin = ST_TIMES_OUTSIDE;
             answer->outside = times->shape[i];

@@ -28,6 +28,7 @@ typedef enum st_times_feature {
     ST_TIMES_WIDTH,  /* bytes of a weight */
     ST_TIMES_VOCABULARY,
     ST_TIMES_PARAMETERS, /* that a rank updates */
+    ST_TIMES_CLOSED,     /* the sheet's own time for the whole, which tells no shapes apart */
     ST_TIMES_FEATURES
 } st_times_feature;
 
@@ -61,8 +62,7 @@ enum {
 };
 
 typedef struct st_times_shape {
-    double features[ST_TIMES_FEATURES];
-    double closed; /* the sheet's own time for the whole; NaN: not known */
+    double features[ST_TIMES_FEATURES]; /* NaN: not known */
 } st_times_shape;
 
 /* T = floor + ((flop / rate)^4 + (bytes / bandwidth)^4)^(1/4); of a whole floor + scale * closed. */
@@ -82,9 +82,14 @@ typedef struct st_times_node {
 
 /* How a piece is predicted. Trees give the logarithm of the time, or of its ratio to the roofline.
  */
-typedef enum st_times_form { ST_TIMES_ROOFLINE, ST_TIMES_TREES, ST_TIMES_BOTH } st_times_form;
+typedef enum st_times_form {
+    ST_TIMES_ROOFLINE,
+    ST_TIMES_TREES,
+    ST_TIMES_BOTH,
+    ST_TIMES_FORMS
+} st_times_form;
 
-extern const char *const st_times_form_names[3];
+extern const char *const st_times_form_names[ST_TIMES_FORMS];
 
 typedef struct st_times_model {
     bool given;
@@ -148,12 +153,16 @@ void st_times_ask(const st_times *times, const st_times_shape *shape, st_times_a
 /* Only predicted, as if nothing of the shape were measured; `piece` is an index in `pieces`. */
 double st_times_predict(const st_times *times, size_t piece, const st_times_shape *shape);
 
+/* The shape of a row; what does not tell rows apart is not known. */
+void st_times_shape_of(const st_times *times, const double *row, st_times_shape *shape);
+
 /* Operations and memory traffic of a piece; of a whole the closed form and 0. */
 void st_times_work(st_times_piece piece, const st_times_shape *shape, double *flop, double *bytes);
 double st_times_roofline_time(const st_times_roofline *line, double flop, double bytes);
 
-/* What trees are asked with: logarithms of the features, of the work and of the roofline's time. */
-void st_times_inputs(st_times_piece piece, const st_times_shape *shape,
-                     const st_times_roofline *line, float inputs[ST_TIMES_INPUTS]);
+/* What trees are asked with: logarithms of the features that tell shapes apart, of the work and of
+ * the roofline's time. */
+void st_times_inputs(const st_times *times, size_t piece, const st_times_shape *shape,
+                     float inputs[ST_TIMES_INPUTS]);
 
 #endif

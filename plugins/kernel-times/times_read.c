@@ -334,7 +334,7 @@ static const char *read_model(text_reader *own, st_times *times)
     if (at == times->piece_count || model->given) {
         return refuse(own, "a model of a piece that the times do not have, or a second one");
     }
-    if (!next_word(own, word, sizeof word) || !find_name(st_times_form_names, 3, word, &form) ||
+    if (!next_word(own, word, sizeof word) || !find_name(st_times_form_names, ST_TIMES_FORMS, word, &form) ||
         !next_number(own, 0, 1e6, &model->roofline.floor) ||
         !next_number(own, 0, 1e6, &model->roofline.per_flop) ||
         !next_number(own, 0, 1e6, &model->roofline.per_byte)) {

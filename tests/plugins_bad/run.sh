@@ -90,6 +90,16 @@ expect 2 "schedule 'all_then_all' of plugin 'bad-schedule-none' has one chunk a 
     timeline gpt3-175b-64xa100 --path tree --schedule bad-schedule-none
 expect 0 '"schedules": "all_then_all"' plugin list --json --path tree
 expect 0 'all_then_all' plugin info bad-schedule-none --path tree
+for name in load describe; do
+    check "bad-$name" 'it crashes: signal 6'
+    expect 1 "plugin bad-$name cannot be used: it crashes: signal 6" plugin info "bad-$name" --path tree
+    expect 0 "\"bad-$name\", \"version\": null, \"state\": \"disabled\", \"reason\": \"it crashes" \
+        plugin list --json --path tree
+done
+expect 0 'all-reduce with a fault' plugin info bad-crash --path tree
+expect 1 "./tree/plugins/bad-unit/bad-unit.so cannot be used: provider 'all_reduce' has an unknown" \
+    plugin info ./tree/plugins/bad-unit/bad-unit.so
+expect 2 "did you mean 'bad-nan'?" plugin info bad-man --path tree
 
 for line in "bad-abi it is made for plugin ABI 2385" 'bad-text it is no shared object' \
     "bad-name it calls itself 'bad-good'" 'bad-symbol it does not export'; do

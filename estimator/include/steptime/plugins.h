@@ -113,6 +113,12 @@ ST_API st_status st_plugin_order_make(const st_plugin_order_request *request, st
 ST_API void st_plugin_take_warnings(const st_plugin_instance *instance, st_place place,
                                     st_errors *errors);
 
+/* What was read from a job once and for all; in a sweep such a key cannot become a column. */
+typedef struct st_refine_keys {
+    const char *const *paths; /* keys whose one value in the job the providers count on */
+    size_t count;
+} st_refine_keys;
+
 /* A job's wish to refine a sheet. */
 typedef struct st_refine_request {
     const st_paths *paths;
@@ -120,6 +126,7 @@ typedef struct st_refine_request {
     const st_sheet *sheet;
     const st_refinement *refinements; /* in order of preference */
     size_t count;
+    st_refine_keys *keys; /* where to put them; NULL: nobody asks */
 } st_refine_request;
 
 /*
