@@ -58,7 +58,8 @@ static st_status read_view(cli_run *run, st_explain_view *view)
 {
     static const char expected[] = "from 1 to 17 digits";
     int digits = 0;
-    *view = (st_explain_view){.depth = DEPTH_MAX, .style = ST_STYLE_SCALED};
+    *view =
+        (st_explain_view){.cell = run->arguments[1], .depth = DEPTH_MAX, .style = ST_STYLE_SCALED};
     st_status status = read_whole(run, CLI_DEPTH, "option --depth", "a whole number of levels",
                                   DEPTH_MAX, &view->depth);
     if (status == ST_OK && cli_is_given(run, CLI_DIGITS)) {
@@ -79,9 +80,8 @@ static st_status write_explanation(cli_run *run, const st_estimate *estimate,
                                    const st_explain_view *view)
 {
     const st_explanation *explanation = NULL;
-    st_status status =
-        st_program_explain_as(estimate->program, estimate->input_values, run->arguments[1], view,
-                              run->arena, &explanation, run->errors);
+    st_status status = st_program_explain_view(estimate->program, estimate->input_values, view,
+                                               run->arena, &explanation, run->errors);
     if (status != ST_OK)
         return status;
     if (cli_is_given(run, CLI_JSON)) {

@@ -309,6 +309,16 @@ static st_status fill_pieces(st_planner *planner, const double *layers, uint32_t
     return pieces == NULL ? st_graph_no_memory(planner->errors) : ST_OK;
 }
 
+static void fill_times(st_planner *planner, const st_pass_seconds *seconds, st_chunk_times *times)
+{
+    for (int pass = 0; pass < ST_PASSES; pass++) {
+        for (int part = 0; part < ST_PARTS; part++) {
+            times->part[pass][part] =
+                st_plan_ticks(planner, planner->cell[CELL_SITE] * seconds->part[pass][part]);
+        }
+    }
+}
+
 /* Times of every chunk of the model. */
 static st_status fill_chunks(st_planner *planner, uint32_t stages, uint32_t chunks)
 {
@@ -341,12 +351,7 @@ static st_status fill_chunks(st_planner *planner, uint32_t stages, uint32_t chun
         if (place + 1 == stages * chunks) {
             add_scaled(&seconds, &head, 1);
         }
-        for (int pass = 0; pass < ST_PASSES; pass++) {
-            for (int part = 0; part < ST_PARTS; part++) {
-                times[place].part[pass][part] =
-                    st_plan_ticks(planner, cell[CELL_SITE] * seconds.part[pass][part]);
-            }
-        }
+        fill_times(planner, &seconds, &times[place]);
     }
     double most = 0;
     for (uint32_t i = 0; i < stages; i++) {

@@ -341,18 +341,18 @@ st_status st_program_explain(const st_program *program, const double *inputs, co
                              int depth, st_arena *arena, const st_explanation **explanation,
                              st_errors *errors)
 {
-    st_explain_view view = {.depth = depth, .style = ST_STYLE_SCALED};
-    return st_program_explain_as(program, inputs, cell, &view, arena, explanation, errors);
+    st_explain_view view = {.cell = cell, .depth = depth, .style = ST_STYLE_SCALED};
+    return st_program_explain_view(program, inputs, &view, arena, explanation, errors);
 }
 
-st_status st_program_explain_as(const st_program *program, const double *inputs, const char *cell,
-                                const st_explain_view *view, st_arena *arena,
-                                const st_explanation **explanation, st_errors *errors)
+st_status st_program_explain_view(const st_program *program, const double *inputs,
+                                  const st_explain_view *view, st_arena *arena,
+                                  const st_explanation **explanation, st_errors *errors)
 {
     st_explainer explainer = {.arena = arena, .errors = errors};
     size_t cell_index = 0;
     size_t input_index = 0;
-    st_status status = find(program, cell, &cell_index, &input_index, errors);
+    st_status status = find(program, view->cell, &cell_index, &input_index, errors);
     if (status == ST_OK) {
         status = st_session_begin(&explainer.session, program, inputs, arena, errors);
     }

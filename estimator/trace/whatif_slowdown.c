@@ -39,6 +39,8 @@ static size_t rank_of(const st_graph *graph, st_task_id task)
 static void merge(spans *list)
 {
     size_t kept = 0;
+    if (list->count == 0)
+        return;
     qsort(list->items, list->count, sizeof *list->items, by_start);
     for (size_t i = 0; i < list->count; i++) {
         span *last = kept > 0 ? &list->items[kept - 1] : NULL;
@@ -86,7 +88,7 @@ static st_status find_spans(const st_whatif *w, spans *ranks)
             if (st_graph_work(graph, (st_task_id)i) != ST_WORK_COMMUNICATION)
                 continue;
             st_task_time time = st_replay_task(w->replay, (st_task_id)i);
-            if (round == 1)
+            if (round == 1 && list->items != NULL)
                 list->items[list->count] = (span){.start_ns = time.start_ns, .end_ns = time.end_ns};
             list->count++;
         }

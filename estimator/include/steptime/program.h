@@ -165,8 +165,9 @@ typedef struct st_explanation {
     st_style style; /* in which `numbers` shows values */
 } st_explanation;
 
-/* How an explanation is wanted. */
+/* What is to be explained, and how. */
 typedef struct st_explain_view {
+    const char *cell;
     int depth;      /* 0 shows the cell alone, 1 its operands, ...; negative: down to the inputs */
     st_style style; /* of numbers in formulas */
 } st_explain_view;
@@ -182,10 +183,10 @@ ST_API st_status st_program_explain(const st_program *program, const double *inp
                                     const st_explanation **explanation,
                                     st_errors *errors) ST_NODISCARD;
 /* The same in a style of one's own. */
-ST_API st_status st_program_explain_as(const st_program *program, const double *inputs,
-                                       const char *cell, const st_explain_view *view,
-                                       st_arena *arena, const st_explanation **explanation,
-                                       st_errors *errors) ST_NODISCARD;
+ST_API st_status st_program_explain_view(const st_program *program, const double *inputs,
+                                         const st_explain_view *view, st_arena *arena,
+                                         const st_explanation **explanation,
+                                         st_errors *errors) ST_NODISCARD;
 
 #ifdef __cplusplus
 }
