@@ -12,9 +12,9 @@
 #include <string.h>
 
 /*
- * The process: chosen once by the median errors at left-out sizes over all published tables that
- * the project has, where 1.5 to 3 octaves, a noise of 0.05 to 0.1 and a cut of 3 to 5 differ by
- * less than 0.2 percentage points (docs/decisions/0017-nccl-correction.md).
+ * The process: one choice for all tables, by the median errors at left-out sizes over the published
+ * ones; 1.5 to 3 octaves, a noise of 0.03 to 0.1 and a cut of 4 to 6 differ by less than one
+ * percentage point (docs/decisions/0017-nccl-correction.md).
  */
 static const double length_octaves = 2;
 static const double noise_share = 0.05;  /* variance of a row's own noise over that of the curve */
