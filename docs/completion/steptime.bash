@@ -35,7 +35,7 @@ _steptime() {
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-            '=' | --sheet | --set | --refine | --xlsx | --path | --output | -o | --color | --depth | --format | --over | --cells | --where | --sample | --seed | --plot | --threads | --gpus | --vary | --minimise | --top | --pareto | --schedule | --ranks | --detail | --perfetto | --svg | --limit | --dir | --by | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --have | --table | --rows | --constants | --nccl | --profile | --db | --option | --collective | --nodes | --loss | --scale | --group | --output | -o | --test | --recipe | --gpu | --save)
+            '=' | --sheet | --set | --refine | --xlsx | --path | --output | -o | --color | --depth | --format | --over | --cells | --where | --sample | --seed | --plot | --threads | --gpus | --vary | --minimise | --top | --pareto | --method | --prune | --bound | --trials | --schedule | --ranks | --detail | --perfetto | --svg | --limit | --dir | --by | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --layers | --have | --job | --table | --rows | --constants | --nccl | --profile | --db | --option | --collective | --nodes | --loss | --scale | --group | --output | -o | --gpu | --form | --test | --save)
                 ((i++))
                 if [[ ${COMP_WORDS[i]} == '=' ]]; then ((i++)); fi
                 ;;
@@ -72,7 +72,7 @@ _steptime() {
     fi
     if [[ $verb == trace ]]; then
         if ((COMP_CWORD == 2)); then
-            _steptime_words 'summary graph replay export whatif' "$word"
+            _steptime_words 'summary graph replay export layers whatif' "$word"
             return
         fi
         verb="$verb ${COMP_WORDS[2]}"
@@ -250,6 +250,10 @@ _steptime() {
             compopt -o nospace 2>/dev/null
             return
             ;;
+        'sweep:--refine')
+            :
+            return
+            ;;
         'sweep:--path')
             _steptime_files -d -- "$word"
             return
@@ -279,6 +283,22 @@ _steptime() {
             _steptime_words "$(_steptime_cells "$job")" "$word"
             return
             ;;
+        'search:--method')
+            :
+            return
+            ;;
+        'search:--prune')
+            :
+            return
+            ;;
+        'search:--bound')
+            _steptime_words "$(_steptime_cells "$job")" "$word"
+            return
+            ;;
+        'search:--trials')
+            :
+            return
+            ;;
         'search:--where')
             :
             return
@@ -303,6 +323,10 @@ _steptime() {
         'search:--set')
             _steptime_words "$_steptime_keys" "$word"
             compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'search:--refine')
+            :
             return
             ;;
         'search:--path')
@@ -335,6 +359,10 @@ _steptime() {
             compopt -o nospace 2>/dev/null
             return
             ;;
+        'scale:--refine')
+            :
+            return
+            ;;
         'scale:--path')
             _steptime_files -d -- "$word"
             return
@@ -344,7 +372,7 @@ _steptime() {
             return
             ;;
         'timeline:--schedule')
-            _steptime_words 'gpipe 1f1b interleaved zero_bubble zero_bubble_2 dualpipe' "$word"
+            :
             return
             ;;
         'timeline:--ranks')
@@ -471,6 +499,10 @@ _steptime() {
             compopt -o nospace 2>/dev/null
             return
             ;;
+        'compare:--refine')
+            :
+            return
+            ;;
         'compare:--path')
             _steptime_files -d -- "$word"
             return
@@ -541,6 +573,18 @@ _steptime() {
             _steptime_files -f -- "$word"
             return
             ;;
+        'trace layers:--layers')
+            :
+            return
+            ;;
+        'trace layers:--output' | 'trace layers:-o')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'trace layers:--color')
+            _steptime_words 'auto always never' "$word"
+            return
+            ;;
         'trace whatif:--set')
             _steptime_words "$_steptime_keys" "$word"
             compopt -o nospace 2>/dev/null
@@ -549,6 +593,19 @@ _steptime() {
         'trace whatif:--have')
             _steptime_words "$_steptime_keys" "$word"
             compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'trace whatif:--job')
+            _steptime_words "$(_steptime_names jobs)" "$word"
+            _steptime_files -f -X '!*.yaml' -- "$word"
+            return
+            ;;
+        'trace whatif:--refine')
+            :
+            return
+            ;;
+        'trace whatif:--path')
+            _steptime_files -d -- "$word"
             return
             ;;
         'trace whatif:--output' | 'trace whatif:-o')
@@ -673,6 +730,69 @@ _steptime() {
             return
             ;;
         'fit:--color')
+            _steptime_words 'auto always never' "$word"
+            return
+            ;;
+        'fit kernels:--table')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'fit kernels:--rows')
+            :
+            return
+            ;;
+        'fit kernels:--constants')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'fit kernels:--sheet')
+            _steptime_words "$(_steptime_names sheets)" "$word"
+            _steptime_files -f -X '!*.yaml' -- "$word"
+            return
+            ;;
+        'fit kernels:--set')
+            _steptime_words "$_steptime_keys" "$word"
+            compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'fit kernels:--gpu')
+            :
+            return
+            ;;
+        'fit kernels:--job')
+            _steptime_words "$(_steptime_names jobs)" "$word"
+            _steptime_files -f -X '!*.yaml' -- "$word"
+            return
+            ;;
+        'fit kernels:--layers')
+            :
+            return
+            ;;
+        'fit kernels:--form')
+            _steptime_words 'roofline trees trees-on-roofline' "$word"
+            return
+            ;;
+        'fit kernels:--test')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'fit kernels:--save')
+            :
+            return
+            ;;
+        'fit kernels:--db')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'fit kernels:--output' | 'fit kernels:-o')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'fit kernels:--path')
+            _steptime_files -d -- "$word"
+            return
+            ;;
+        'fit kernels:--color')
             _steptime_words 'auto always never' "$word"
             return
             ;;
@@ -815,25 +935,27 @@ _steptime() {
         'sheet list') _steptime_words '--help --json --csv --path --output' "$word" ;;
         'sheet export') _steptime_words '--help --format --path --output' "$word" ;;
         'list') _steptime_words '--help --json --csv --path --output' "$word" ;;
-        'sweep') _steptime_words '--help --over --zip --cells --where --all --sample --seed --plot --xlsx --threads --sheet --set --json --csv --path --output' "$word" ;;
-        'search') _steptime_words '--help --gpus --vary --minimise --top --pareto --where --sample --seed --threads --verbose --sheet --set --json --csv --path --output' "$word" ;;
-        'scale') _steptime_words '--help --gpus --weak --strong --fixed --where --threads --sheet --set --json --csv --path --output' "$word" ;;
+        'sweep') _steptime_words '--help --over --zip --cells --where --all --sample --seed --plot --xlsx --threads --sheet --set --refine --json --csv --path --output' "$word" ;;
+        'search') _steptime_words '--help --gpus --vary --minimise --top --pareto --method --prune --bound --trials --where --sample --seed --threads --verbose --sheet --set --refine --json --csv --path --output' "$word" ;;
+        'scale') _steptime_words '--help --gpus --weak --strong --fixed --where --threads --sheet --set --refine --json --csv --path --output' "$word" ;;
         'timeline') _steptime_words '--help --schedule --ranks --detail --perfetto --svg --sheet --set --refine --json --csv --path --output' "$word" ;;
         'plugin list') _steptime_words '--help --json --csv --path --output' "$word" ;;
         'plugin info') _steptime_words '--help --json --path --output --color' "$word" ;;
         'plugin check') _steptime_words '--help --limit --json --csv --path --output --color' "$word" ;;
         'plugin new') _steptime_words '--help --dir' "$word" ;;
         'traffic') _steptime_words '--help --by --svg --sheet --set --json --csv --path --output' "$word" ;;
-        'compare') _steptime_words '--help --sheet-a --sheet-b --set --set-b --all --timeline --json --csv --path --output --color' "$word" ;;
+        'compare') _steptime_words '--help --sheet-a --sheet-b --set --set-b --refine --all --timeline --json --csv --path --output --color' "$word" ;;
         'import hf') _steptime_words '--help --cluster --set --assume --path --output' "$word" ;;
         'import megatron') _steptime_words '--help --cluster --set --path --output' "$word" ;;
         'trace summary') _steptime_words '--help --partial --top --json --csv --output' "$word" ;;
         'trace graph') _steptime_words '--help --partial --json --csv --output' "$word" ;;
         'trace replay') _steptime_words '--help --partial --json --csv --output' "$word" ;;
         'trace export') _steptime_words '--help --partial --no-delays --output' "$word" ;;
-        'trace whatif') _steptime_words '--help --set --have --approximate --partial --json --csv --output' "$word" ;;
-        'validate') _steptime_words '--help --table --rows --constants --sheet --set --nccl --profile --db --refine --option --cluster --collective --ranks --nodes --in-place --out-of-place --all --json --csv --path --output --color' "$word" ;;
+        'trace layers') _steptime_words '--help --layers --partial --json --output --color' "$word" ;;
+        'trace whatif') _steptime_words '--help --set --have --job --refine --approximate --partial --json --csv --path --output' "$word" ;;
+        'validate') _steptime_words '--help --table --rows --constants --sheet --set --nccl --profile --db --pairs --refine --option --cluster --collective --ranks --nodes --in-place --out-of-place --all --json --csv --path --output --color' "$word" ;;
         'fit') _steptime_words '--help --table --rows --vary --loss --scale --group --output --sheet --constants --set --json --path --color' "$word" ;;
+        'fit kernels') _steptime_words '--help --table --rows --constants --sheet --set --gpu --job --layers --form --test --leave-one-out --save --db --output --json --path --color' "$word" ;;
         'fit overlap') _steptime_words '--help --test --recipe --svg --output --json' "$word" ;;
         'import nccl-topo') _steptime_words '--help --gpu --nodes --output' "$word" ;;
         'fit nccl') _steptime_words '--help --refine --option --cluster --collective --ranks --nodes --in-place --out-of-place --each --save --db --all --set --json --csv --path --output --color' "$word" ;;
@@ -943,6 +1065,12 @@ _steptime() {
         'trace export:'*)
             _steptime_files -f -- "$word"
             ;;
+        'trace layers:1')
+            _steptime_files -f -- "$word"
+            ;;
+        'trace layers:'*)
+            _steptime_files -f -- "$word"
+            ;;
         'trace whatif:1')
             _steptime_files -f -- "$word"
             ;;
@@ -962,6 +1090,12 @@ _steptime() {
         'fit:'*)
             _steptime_words "$(_steptime_names jobs)" "$word"
             _steptime_files -f -X '!*.yaml' -- "$word"
+            ;;
+        'fit kernels:1')
+            _steptime_files -f -- "$word"
+            ;;
+        'fit kernels:'*)
+            _steptime_files -f -- "$word"
             ;;
         'fit overlap:1')
             _steptime_files -f -- "$word"

@@ -66,9 +66,15 @@ typedef enum cli_option_id {
     CLI_GROUP,
     CLI_HAVE,
     CLI_IN_PLACE,
+    CLI_JOB,
     CLI_JSON,
+    CLI_LAYERS,
     CLI_LIMIT,
     CLI_LOSS,
+    CLI_METHOD,
+    CLI_PRUNE,
+    CLI_BOUND,
+    CLI_TRIALS,
     CLI_MINIMISE,
     CLI_NCCL,
     CLI_NODES,
@@ -77,6 +83,7 @@ typedef enum cli_option_id {
     CLI_OUTPUT,
     CLI_OUT_OF_PLACE,
     CLI_OVER,
+    CLI_PAIRS,
     CLI_PARETO,
     CLI_PARTIAL,
     CLI_PATH,
@@ -251,9 +258,10 @@ void cli_write_completion(st_buffer *buffer);
     }
 #define CLI_ROW_REFINE                                                                             \
     {                                                                                              \
-        CLI_REFINE, CLI_MANY, CLI_WORD_NONE, 0, "refine", "PLUGIN", NULL,                          \
-            "let this plugin stand in for open functions and cells, instead of the job's own; "    \
-            "'none' for none; may be repeated, in order of preference"                             \
+        CLI_REFINE, CLI_MANY, CLI_WORD_NONE, 0, "refine", "PLUGIN[:NAME=VALUE,...]", NULL,         \
+            "let this plugin stand in for open functions and cells, instead of the job's own, "    \
+            "with these options; 'profile' and 'fallback' are among the names; 'none' for none; "  \
+            "may be repeated, in order of preference"                                              \
     }
 #define CLI_ROW_SET                                                                                \
     {                                                                                              \
@@ -312,6 +320,8 @@ extern const cli_verb cli_verb_trace_export;
 extern const cli_verb cli_verb_trace_whatif;
 extern const cli_verb cli_verb_validate;
 extern const cli_verb cli_verb_fit;
+extern const cli_verb cli_verb_fit_kernels;
+extern const cli_verb cli_verb_trace_layers;
 extern const cli_verb cli_verb_fit_overlap;
 extern const cli_verb cli_verb_import_topology;
 extern const cli_verb cli_verb_fit_nccl;

@@ -93,6 +93,8 @@ st_status cli_explore_request(cli_run *run, cli_option_id axes, st_space_request
     request->sheet = cli_value(run, CLI_SHEET);
     st_status status = cli_values(run, CLI_SET, &request->sets, &request->set_count);
     if (status == ST_OK)
+        status = cli_values(run, CLI_REFINE, &request->refine, &request->refine_count);
+    if (status == ST_OK)
         status = cli_values(run, axes, &request->overs, &request->over_count);
     if (status == ST_OK)
         status = cli_values(run, CLI_WHERE, &request->wheres, &request->where_count);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime compare */
 #include "cli/cli.h"
+#include "plugin/words.h"
+#include "report/columns.h"
 #include "report/compare.h"
 #include "report/timeline.h"
 
@@ -13,6 +15,9 @@ static const cli_option options[] = {
      "give a key of both jobs another value; may be repeated"},
     {CLI_SET_B, CLI_MANY, CLI_WORD_KEY, 0, "set-b", "KEY=VALUE", NULL,
      "give a key of B alone another value; may be repeated"},
+    {CLI_REFINE, CLI_MANY, CLI_WORD_NONE, 0, "refine", "PLUGIN[:NAME=VALUE,...]|...", NULL,
+     "estimate A under each of these refinements, a column each, parted by '|' or in options of "
+     "their own; a '+' joins plugins in one; one refinement of two jobs counts for both"},
     {CLI_ALL, CLI_FLAG, CLI_WORD_NONE, 0, "all", NULL, NULL,
      "show every cell, also what is the same on both sides"},
     {CLI_TIMELINE, CLI_FLAG, CLI_WORD_NONE, 0, "timeline", NULL, NULL,
@@ -30,6 +35,8 @@ static const cli_example examples[] = {
     {"steptime compare gpt-3b-32x3090 --set-b parallel.tp=4 --set-b parallel.dp=2",
      "one job under two plans"},
     {"steptime compare gpt-3b-32x3090 --sheet-b mine.yaml", "one job by two sheets"},
+    {"steptime compare gpt3-175b-64xa100 --refine 'none|constant|nccl-whitebox+constant'",
+     "what plugins make of a job, side by side"},
     {"steptime compare gpt3-175b-64xa100 --timeline", "the closed form and the replayed schedule"},
     {NULL, NULL},
 };
@@ -58,11 +65,14 @@ static st_status list_sets(cli_run *run, bool for_b, st_request *request)
     return ST_OK;
 }
 
-static st_status run_side(cli_run *run, const st_paths *paths, bool is_b, st_estimate *estimate)
+static st_status run_side(cli_run *run, const st_paths *paths, bool is_b, const char *refine,
+                          st_estimate *estimate)
 {
     st_request request = {.job = run->arguments[is_b ? run->argument_count - 1 : 0],
                           .sheet = cli_value(run, is_b ? CLI_SHEET_B : CLI_SHEET_A)};
     st_status status = list_sets(run, is_b, &request);
+    request.refine = &refine;
+    request.refine_count = refine != NULL ? 1 : 0;
     if (status == ST_OK)
         status = st_estimate_load(paths, &request, run->arena, estimate, run->errors);
     if (status == ST_OK)
@@ -93,6 +103,59 @@ static void write_terms(cli_run *run, const st_timeline *timeline)
     }
 }
 
+/* The columns of every --refine, one after the other; a lone one stands beside the job's own. */
+static st_status list_columns(cli_run *run, st_columns *columns)
+{
+    const char *const *texts = NULL;
+    size_t count = 0;
+    st_status status = cli_values(run, CLI_REFINE, &texts, &count);
+    for (size_t i = 0; i < count && status == ST_OK; i++) {
+        const char *const *list = NULL;
+        size_t length = 0;
+        status = st_refine_columns(texts[i], run->arena, &list, &length, run->errors);
+        for (size_t k = 0; k < length && status == ST_OK; k++) {
+            if (columns->count == ST_COLUMNS_MAX)
+                return cli_wrong_use(run, "option --refine makes more than 8 columns", NULL);
+            columns->names[columns->count++] = list[k];
+        }
+    }
+    return status;
+}
+
+static void write_columns(cli_run *run, const st_columns *columns)
+{
+    if (cli_is_given(run, CLI_JSON)) {
+        st_columns_json(columns, &run->result);
+    } else if (cli_is_given(run, CLI_CSV)) {
+        st_columns_csv(columns, &run->result);
+    } else {
+        st_paint paint = cli_paint(run);
+        st_columns_text(columns, &paint, run->arena, &run->result);
+    }
+}
+
+/* One job under several refinements. */
+static st_status compare_columns(cli_run *run, const st_paths *paths, st_columns *columns)
+{
+    bool lone = columns->count == 1;
+    st_status status = ST_OK;
+    if (cli_is_given(run, CLI_SET_B) || cli_is_given(run, CLI_SHEET_B) || run->argument_count > 1)
+        return cli_wrong_use(run, "several refinements are compared for one job alone",
+                             "leave B, --set-b and --sheet-b out");
+    if (lone) {
+        columns->names[1] = columns->names[0];
+        columns->names[0] = "job's own";
+        columns->count = 2;
+    }
+    columns->all = cli_is_given(run, CLI_ALL);
+    for (size_t i = 0; i < columns->count && status == ST_OK; i++)
+        status = run_side(run, paths, false, lone && i == 0 ? NULL : columns->names[i],
+                          &columns->estimates[i]);
+    if (status == ST_OK)
+        write_columns(run, columns);
+    return status;
+}
+
 /* --timeline: the closed form of one job beside its replay. */
 static int compare_timeline(cli_run *run)
 {
@@ -109,6 +172,8 @@ static int compare_timeline(cli_run *run)
     if (status == ST_OK)
         status = list_sets(run, false, &request);
     if (status == ST_OK)
+        status = cli_values(run, CLI_REFINE, &request.refine, &request.refine_count);
+    if (status == ST_OK)
         status = st_estimate_load(paths, &request, run->arena, &estimate, run->errors);
     if (status == ST_OK)
         status = st_timeline_plan_make(&estimate, false, run->arena, &plan, run->errors);
@@ -121,24 +186,37 @@ static int compare_timeline(cli_run *run)
     return cli_exit_code(run, status);
 }
 
-static int run_compare(cli_run *run)
+static st_status compare_sides(cli_run *run, const st_paths *paths, const char *refine)
 {
-    st_paths *paths = NULL;
-    if (cli_is_given(run, CLI_TIMELINE))
-        return compare_timeline(run);
     st_estimate a = {0};
     st_estimate b = {0};
     st_comparison comparison;
-    st_status status = cli_paths(run, &paths);
+    st_status status = run_side(run, paths, false, refine, &a);
     if (status == ST_OK)
-        status = run_side(run, paths, false, &a);
-    if (status == ST_OK)
-        status = run_side(run, paths, true, &b);
+        status = run_side(run, paths, true, refine, &b);
     if (status == ST_OK)
         status = st_comparison_make(&a, &b, cli_is_given(run, CLI_ALL), run->arena, &comparison,
                                     run->errors);
     if (status == ST_OK)
         write_comparison(run, &comparison);
+    return status;
+}
+
+static int run_compare(cli_run *run)
+{
+    st_paths *paths = NULL;
+    if (cli_is_given(run, CLI_TIMELINE))
+        return compare_timeline(run);
+    bool two =
+        run->argument_count > 1 || cli_is_given(run, CLI_SET_B) || cli_is_given(run, CLI_SHEET_B);
+    st_columns *columns = st_arena_alloc(run->arena, 1, sizeof *columns);
+    st_status status = columns != NULL ? cli_paths(run, &paths) : ST_ERR_MEMORY;
+    if (status == ST_OK)
+        status = list_columns(run, columns);
+    if (status == ST_OK)
+        status = columns->count > 1 || (columns->count == 1 && !two)
+                     ? compare_columns(run, paths, columns)
+                     : compare_sides(run, paths, columns->names[0]);
     st_paths_destroy(paths);
     return cli_exit_code(run, status);
 }
@@ -152,8 +230,9 @@ const cli_verb cli_verb_compare = {
     .summary = "show two jobs side by side, cell by cell",
     .doc =
         "Estimates two jobs, or one job twice, and shows the inputs and the cells of the reports "
-        "that differ. Without B the job is compared with itself under --sheet-b or --set-b, or "
-        "under --timeline its closed form with the replayed schedule, term by term.",
+        "that differ. Without B the job is compared with itself under --sheet-b or --set-b, under "
+        "--timeline its closed form with the replayed schedule, term by term, or under --refine "
+        "the refinements by plugins, with their change to the first.",
     .examples = examples,
     .options = options,
     .run = run_compare,

@@ -3,7 +3,7 @@
 #include "cli/cli.h"
 
 #include "base/number.h"
-#include "plugin/child.h"
+#include "plugin/aside.h"
 #include "plugin/kit.h"
 #include "plugin/new.h"
 #include "report/csv.h"
@@ -95,14 +95,15 @@ static void list_as_data(cli_run *run, const listed *list)
 {
     st_json json;
     if (cli_is_given(run, CLI_CSV)) {
-        st_buffer_text(&run->result, "name,version,state,reason,summary,providers,file\n");
+        st_buffer_text(&run->result,
+                       "name,version,state,reason,summary,providers,file,schedules\n");
         for (size_t i = 0; i < list->count; i++) {
             const st_plugin_state *state = &list->states[i];
             const char *const fields[] = {
-                list->entries[i].id,  state->version, state_text(&list->entries[i], state),
-                state->reason,        state->summary, state->providers,
-                list->entries[i].file};
-            st_csv_row(fields, 7, &run->result);
+                list->entries[i].id,   state->version,  state_text(&list->entries[i], state),
+                state->reason,         state->summary,  state->providers,
+                list->entries[i].file, state->schedules};
+            st_csv_row(fields, 8, &run->result);
         }
         return;
     }
@@ -117,6 +118,7 @@ static void list_as_data(cli_run *run, const listed *list)
         st_json_text_or_null(&json, "reason", state->reason);
         st_json_text_or_null(&json, "summary", state->summary);
         st_json_text_or_null(&json, "providers", state->providers);
+        st_json_text_or_null(&json, "schedules", state->schedules);
         st_json_text(&json, "file", list->entries[i].file);
         st_json_close(&json, '}');
     }
@@ -196,12 +198,36 @@ static void write_provider(const st_plugin_provider *provider, st_table *table)
     }
 }
 
-static void info_as_text(cli_run *run, const st_plugin_module *module)
+static void write_providers(const st_plugin *shown, st_table *table)
+{
+    if (shown->provider_count > 0) {
+        st_table_title(table, "");
+        st_table_title(table, "Providers");
+    }
+    for (size_t i = 0; i < shown->provider_count; i++)
+        write_provider(shown->providers[i], table);
+}
+
+static void write_schedules(const st_plugin *shown, st_table *table)
+{
+    if (shown->schedule_count > 0) {
+        st_table_title(table, "");
+        st_table_title(table, "Schedules");
+    }
+    for (size_t i = 0; i < shown->schedule_count; i++) {
+        const st_plugin_schedule *schedule = shown->schedules[i];
+        bool chunked = (schedule->flags & ST_PLUGIN_CHUNKED) != 0;
+        const char *const fields[] = {schedule->name, "", chunked ? "several chunks a stage" : "",
+                                      schedule->doc, schedule->cite};
+        st_table_row(table, fields);
+    }
+}
+
+static void info_as_text(cli_run *run, const st_paint *paint, const st_plugin_module *module)
 {
     static const st_table_column columns[] = {
         {.ink = ST_INK_NAME}, {0}, {0}, {.elastic = true}, {.ink = ST_INK_FAINT}};
     const st_plugin *shown = st_plugin_descriptor(module);
-    const st_paint paint = cli_paint(run);
     st_table *table = st_table_create(run->arena, columns, 5);
     if (table == NULL) {
         run->result.failed = true;
@@ -210,17 +236,15 @@ static void info_as_text(cli_run *run, const st_plugin_module *module)
     st_buffer_printf(&run->result, "%s %s - %s\nlicence  %s\nABI      %u\nfile     %s\n", shown->id,
                      shown->version, shown->summary, shown->licence, shown->abi,
                      st_plugin_file(module));
-    st_table_title(table, "");
-    st_table_title(table, "Providers");
-    for (size_t i = 0; i < shown->provider_count; i++)
-        write_provider(shown->providers[i], table);
+    write_providers(shown, table);
+    write_schedules(shown, table);
     if (shown->option_count > 0) {
         st_table_title(table, "");
         st_table_title(table, "Options");
     }
     for (size_t i = 0; i < shown->option_count; i++)
         write_option(shown->options[i], table, run);
-    st_table_write(table, &paint, 2, &run->result);
+    st_table_write(table, paint, 2, &run->result);
 }
 
 static void provider_as_json(const st_plugin_provider *provider, st_json *json)
@@ -240,6 +264,16 @@ static void provider_as_json(const st_plugin_provider *provider, st_json *json)
         st_json_close(json, '}');
     }
     st_json_close(json, ']');
+    st_json_close(json, '}');
+}
+
+static void schedule_as_json(const st_plugin_schedule *schedule, st_json *json)
+{
+    st_json_open_line(json, NULL, '{');
+    st_json_text(json, "name", schedule->name);
+    st_json_bool(json, "several_chunks", (schedule->flags & ST_PLUGIN_CHUNKED) != 0);
+    st_json_text(json, "doc", schedule->doc);
+    st_json_text_or_null(json, "cite", schedule->cite);
     st_json_close(json, '}');
 }
 
@@ -273,6 +307,10 @@ static void info_as_json(cli_run *run, const st_plugin_module *module)
     for (size_t i = 0; i < shown->provider_count; i++)
         provider_as_json(shown->providers[i], &json);
     st_json_close(&json, ']');
+    st_json_open(&json, "schedules", '[');
+    for (size_t i = 0; i < shown->schedule_count; i++)
+        schedule_as_json(shown->schedules[i], &json);
+    st_json_close(&json, ']');
     st_json_open(&json, "options", '[');
     for (size_t i = 0; i < shown->option_count; i++)
         option_as_json(shown->options[i], &json);
@@ -280,18 +318,32 @@ static void info_as_json(cli_run *run, const st_plugin_module *module)
     st_json_close(&json, '}');
 }
 
+typedef struct info {
+    cli_run *run;
+    st_paint paint; /* of the terminal, which the child does not see */
+} info;
+
+/* In the child. */
+static void show_info(void *context, const st_plugin_module *module, st_buffer *text)
+{
+    const info *own = context;
+    cli_run *run = own->run;
+    if (cli_is_given(run, CLI_JSON))
+        info_as_json(run, module);
+    else
+        info_as_text(run, &own->paint, module);
+    st_buffer_append(text, run->result.data, run->result.length);
+    text->failed = text->failed || run->result.failed;
+}
+
 static int run_info(cli_run *run)
 {
     st_paths *paths = NULL;
-    const st_plugin_module *module = NULL;
+    info own = {.run = run, .paint = cli_paint(run)};
     st_status status = cli_paths(run, &paths);
     if (status == ST_OK)
-        status = st_plugin_load(paths, run->arguments[0], (st_place){0}, run->arena, &module,
-                                run->errors);
-    if (status == ST_OK && cli_is_given(run, CLI_JSON))
-        info_as_json(run, module);
-    else if (status == ST_OK)
-        info_as_text(run, module);
+        status = st_plugin_aside(paths, run->arguments[0], show_info, &own, run->arena,
+                                 &run->result, run->errors);
     st_paths_destroy(paths);
     return cli_exit_code(run, status);
 }
@@ -442,9 +494,11 @@ const cli_verb cli_verb_plugin_info = {
     .maximum = 1,
     .words = {CLI_WORD_FILE, CLI_WORD_NONE},
     .summary = "show what a plugin provides, reads and can be told",
-    .doc = "Shows the providers of a plugin with the units of what they read and give, and its "
-           "options with their defaults and ranges. PLUGIN is a name on the search path, FILE a "
-           "path with a '/'.",
+    .doc =
+        "Shows the providers of a plugin with the units of what they read and give, and its "
+        "options with their defaults and ranges. PLUGIN is a name on the search path, FILE a "
+        "path with a '/'. It is loaded in a process of its own, so that one that crashes is told "
+        "like any other fault.",
     .examples = info_examples,
     .options = info_options,
     .run = run_info,

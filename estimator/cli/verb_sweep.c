@@ -28,6 +28,7 @@ static const cli_option options[] = {
     CLI_ROW_THREADS,
     CLI_ROW_SHEET,
     CLI_ROW_SET,
+    CLI_ROW_REFINE,
     CLI_ROW_JSON,
     CLI_ROW_CSV,
     CLI_ROW_PATH,

@@ -2,15 +2,16 @@
 /* steptime timeline */
 #include "base/output.h"
 #include "cli/cli.h"
+#include "cli/schedules.h"
 #include "report/timeline.h"
 #include "timeline/perfetto.h"
 
 #include <string.h>
 
 static const cli_option options[] = {
-    {CLI_SCHEDULE, CLI_ONE, CLI_WORD_CHOICE, 0, "schedule", "NAME",
-     "gpipe 1f1b interleaved zero_bubble zero_bubble_2 dualpipe",
-     "in place of the job's parallel.schedule"},
+    {CLI_SCHEDULE, CLI_ONE, CLI_WORD_NONE, 0, "schedule", "NAME", NULL,
+     "in place of the job's parallel.schedule: gpipe, 1f1b, interleaved, zero_bubble, "
+     "zero_bubble_2, dualpipe, or that of a plugin, PLUGIN or PLUGIN:NAME"},
     {CLI_RANKS, CLI_ONE, CLI_WORD_CHOICE, 0, "ranks", "WHICH", "stages all",
      "one rank of each stage, as all others do the same, or every rank"},
     {CLI_DETAIL, CLI_ONE, CLI_WORD_CHOICE, 0, "detail", "WHICH", "passes layers",
@@ -32,19 +33,22 @@ static const cli_example examples[] = {
     {"steptime timeline gpt3-175b-1024xa100", "the step as tasks, beside the closed form"},
     {"steptime timeline gpt3-175b-1024xa100 --schedule zero_bubble --svg step.svg",
      "the picture of another schedule"},
+    {"steptime timeline gpt3-175b-1024xa100 --schedule breadth-first", "the schedule of a plugin"},
     {"steptime timeline gpt-3b-32x3090 --perfetto step.json", "a trace for ui.perfetto.dev"},
     {"steptime timeline gpt3-175b-1024xa100 --ranks all --csv", "where every rank's time goes"},
     {NULL, NULL},
 };
 
-/* The job with --schedule in place of its own; DualPipe is not a schedule of sheets. */
+/* The job with --schedule in place of its own; DualPipe is not a schedule of sheets, nor is that of
+ * a plugin. */
 static st_status load(cli_run *run, const st_paths *paths, st_estimate *estimate)
 {
     const char *schedule = cli_value(run, CLI_SCHEDULE);
     const char *const *given = NULL;
     size_t count = 0;
     st_status status = cli_values(run, CLI_SET, &given, &count);
-    if (status != ST_OK || schedule == NULL || strcmp(schedule, "dualpipe") == 0) {
+    if (status != ST_OK || schedule == NULL || strcmp(schedule, "dualpipe") == 0 ||
+        !cli_schedule_is_built_in(schedule)) {
         return status == ST_OK ? cli_load_job(run, paths, estimate) : status;
     }
     const char **sets = st_arena_alloc(run->arena, count + 1, sizeof *sets);
@@ -120,6 +124,9 @@ static int run_timeline(cli_run *run)
     if (status == ST_OK) {
         bool dualpipe = schedule != NULL && strcmp(schedule, "dualpipe") == 0;
         status = st_timeline_plan_make(&estimate, dualpipe, run->arena, &plan, run->errors);
+    }
+    if (status == ST_OK && schedule != NULL && !cli_schedule_is_built_in(schedule)) {
+        status = cli_schedule_of_plugin(run, paths, schedule, &plan);
     }
     if (status == ST_OK && detail != NULL && strcmp(detail, "layers") == 0) {
         plan.schedule.layers = plan.layers;

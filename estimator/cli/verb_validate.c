@@ -3,7 +3,7 @@
 #include "cli/nccl.h"
 #include "cli/tables.h"
 
-#include "fit/accuracy.h"
+#include "fit/pairs.h"
 #include "job/files.h"
 #include "report/cases.h"
 
@@ -22,6 +22,8 @@ static const cli_option options[] = {
     {CLI_PROFILE, CLI_ONE, CLI_WORD_NONE, 0, "profile", "NAME", NULL,
      "options of the plugin from this profile; 'steptime profile list' lists them"},
     CLI_ROW_DB,
+    {CLI_PAIRS, CLI_FLAG, CLI_WORD_NONE, 0, "pairs", NULL, NULL,
+     "predict rows of tables from rows that differ only in dp, pp, layers or micro-batches"},
     CLI_NCCL_MODEL_ROWS,
     CLI_NCCL_TABLE_ROWS,
     {CLI_ALL, CLI_FLAG, CLI_WORD_NONE, 0, "all", NULL, NULL,
@@ -42,6 +44,8 @@ static const cli_example examples[] = {
                                    "log writes it"},
     {"steptime validate --table runs.csv --rows 'gpus=64|128' --constants my-cluster --all",
      "some rows of them, with constants that `steptime fit` has written, row by row"},
+    {"steptime validate --table runs.csv --pairs",
+     "what-if, checked: each step from the layer time of another one"},
     {"steptime validate --nccl all_reduce.log --profile my-cluster",
      "a model of collectives that `steptime fit nccl` has calibrated, by range of sizes"},
     {NULL, NULL},
@@ -57,6 +61,8 @@ typedef struct validation {
     st_accuracy *tables;
     size_t table_count;
     size_t table_capacity;
+    st_pairs *pairs; /* with --pairs, one for each table */
+    size_t pairs_capacity;
     const char **jobs; /* with a measured step time */
     size_t job_count;
     size_t failed;
@@ -216,8 +222,24 @@ static st_status run_cases(validation *own)
 
 /* ---- tables ---- */
 
+/* Runs the rows and pairs them. */
+static st_status add_pairs(validation *own, st_measured *measured)
+{
+    cli_run *run = own->run;
+    st_pairs *pairs = st_arena_grow(run->arena, own->pairs, sizeof *pairs, own->table_count + 1,
+                                    &own->pairs_capacity);
+    if (pairs == NULL)
+        return ST_ERR_MEMORY;
+    own->pairs = pairs;
+    return st_pairs_of(measured, run->arena, &pairs[own->table_count], run->errors);
+}
+
 static st_status add_table(validation *own, st_measured *measured)
 {
+    bool in_pairs = cli_is_given(own->run, CLI_PAIRS);
+    bool by_name = own->run->argument_count > 0 || cli_is_given(own->run, CLI_TABLE);
+    if (in_pairs && !by_name && !st_pairs_known(measured))
+        return ST_OK;
     cli_run *run = own->run;
     st_accuracy *tables = st_arena_grow(run->arena, own->tables, sizeof *tables,
                                         own->table_count + 1, &own->table_capacity);
@@ -226,7 +248,8 @@ static st_status add_table(validation *own, st_measured *measured)
     own->tables = tables;
     st_status status = cli_mark_fitted(run, own->paths, measured);
     if (status == ST_OK)
-        status = st_measured_run(measured, run->arena, run->errors);
+        status = in_pairs ? add_pairs(own, measured)
+                          : st_measured_run(measured, run->arena, run->errors);
     if (status == ST_OK)
         status = st_accuracy_of(measured, run->arena, &tables[own->table_count]);
     if (status == ST_OK)
@@ -354,6 +377,35 @@ static st_status run_jobs(validation *own)
 
 /* ---- results ---- */
 
+static void write_pairs(validation *own)
+{
+    cli_run *run = own->run;
+    bool details = cli_is_given(run, CLI_ALL);
+    st_paint paint = cli_paint(run);
+    st_json json = {.buffer = &run->result};
+    if (cli_is_given(run, CLI_CSV)) {
+        st_pairs_write_csv_header(&run->result);
+        for (size_t i = 0; i < own->table_count; i++)
+            st_pairs_write_csv(&own->pairs[i], &run->result);
+        return;
+    }
+    if (!cli_is_given(run, CLI_JSON)) {
+        for (size_t i = 0; i < own->table_count; i++) {
+            st_buffer_text(&run->result, i > 0 ? "\n" : "");
+            st_pairs_write_text(&own->pairs[i], details, &paint, run->arena, &run->result);
+        }
+        return;
+    }
+    st_json_open(&json, NULL, '{');
+    st_json_count(&json, "schema_version", ST_SCHEMA_VERSION);
+    st_json_text(&json, "steptime", STEPTIME_VERSION);
+    st_json_open(&json, "tables", '[');
+    for (size_t i = 0; i < own->table_count; i++)
+        st_pairs_write_json(&own->pairs[i], details, &json);
+    st_json_close(&json, ']');
+    st_json_close(&json, '}');
+}
+
 static void write_text(validation *own)
 {
     cli_run *run = own->run;
@@ -384,7 +436,9 @@ static void write_json(validation *own)
 
 static void write_result(validation *own)
 {
-    if (cli_is_given(own->run, CLI_JSON)) {
+    if (cli_is_given(own->run, CLI_PAIRS)) {
+        write_pairs(own);
+    } else if (cli_is_given(own->run, CLI_JSON)) {
         write_json(own);
     } else if (cli_is_given(own->run, CLI_CSV)) {
         st_cases_write_csv(own->cases, own->case_count, &own->run->result);
@@ -400,17 +454,31 @@ static size_t count_failures(const validation *own, bool given_tables)
 {
     cli_run *run = own->run;
     size_t failed = own->failed;
-    bool shipped = !given_tables && !cli_is_given(run, CLI_SET) &&
+    bool shipped = !given_tables && !cli_is_given(run, CLI_PAIRS) && !cli_is_given(run, CLI_SET) &&
                    !cli_is_given(run, CLI_CONSTANTS) && !cli_is_given(run, CLI_SHEET);
     for (size_t i = 0; shipped && i < own->table_count; i++)
         failed += own->tables[i].failed;
     return failed;
 }
 
+/* Pairs are rows of tables: a name must be that of a source of some. */
+static st_status require_sources(validation *own)
+{
+    st_status status = ST_OK;
+    for (size_t i = 0; i < own->run->argument_count; i++) {
+        if (has_tables(own, own->run->arguments[i]))
+            continue;
+        st_status refused = refuse_name(own, own->run->arguments[i], NULL, 0);
+        status = status == ST_OK ? refused : status;
+    }
+    return status;
+}
+
 /* Cases, tables and jobs: everything that no --table replaces. */
 static st_status run_sources(validation *own)
 {
-    st_status status = run_cases(own);
+    bool in_pairs = cli_is_given(own->run, CLI_PAIRS);
+    st_status status = in_pairs ? require_sources(own) : run_cases(own);
     if (status == ST_OK)
         status = run_source_tables(own);
     return status == ST_OK ? run_jobs(own) : status;
@@ -456,6 +524,10 @@ const cli_verb cli_verb_validate = {
         "With --table the rows of a file are compared instead. Rows of a known source, told by "
         "their ids, are completed by what that source is known to have used; a row that lacks a "
         "value is left out, and why is told.\n\n"
+        "With --pairs, rows that differ only in the data-parallel size, the pipeline size, the "
+        "layers or the micro-batches are predicted from each other: what the layers take is scaled "
+        "until one row's estimate is what was measured, and the other row is estimated with layers "
+        "as slow. The errors are shown by kind of edit, beside those of the estimates alone.\n\n"
         "With --nccl the times of a plugin are compared with output of nccl-tests, as it comes or "
         "with the options of a profile; see 'steptime help fit nccl'.",
     .examples = examples,

@@ -3,6 +3,7 @@
 #include "fit/base.h"
 
 #include "fit/gpus.h"
+#include "steptime/plugins.h"
 #include "job/keys.h"
 
 #include <math.h>
@@ -117,10 +118,12 @@ static const char *text_of(const st_job *job, const char *path)
     return value != NULL && value->origin != ST_ORIGIN_NONE ? value->text : "";
 }
 
-/* Bases that differ in nothing that a provider looks at share theirs. */
+/* Bases that differ in nothing that a provider looks at share theirs; a plugin looks at the job. */
 static bool share_variant(const st_bases *bases, st_base *base)
 {
     base->variant = 0;
+    if (bases->refinement_count > 0)
+        return false;
     if (base->order[0] == '\0' && base->list[0] == '\0')
         return true;
     for (const st_base *other = bases->first; other != NULL; other = other->next) {
@@ -129,6 +132,47 @@ static bool share_variant(const st_bases *bases, st_base *base)
             return true;
     }
     return false;
+}
+
+static bool gives(const st_provider *const *providers, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(providers[i]->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Those of the plugins, then the library's own, where no plugin gives the same. */
+static st_status gather_providers(st_bases *bases, const st_job *job, st_provider_list *list)
+{
+    const st_refine_request wish = {.paths = bases->paths,
+                                    .job = job,
+                                    .sheet = bases->sheet,
+                                    .refinements = bases->refinements,
+                                    .count = bases->refinement_count};
+    const st_provider *const *plugins = NULL;
+    st_provider_list builtin = {0};
+    size_t count = 0;
+    st_status status =
+        bases->refinement_count > 0
+            ? st_plugins_refine(&wish, bases->arena, &plugins, &count, bases->errors)
+            : ST_OK;
+    if (status == ST_OK)
+        status = st_builtin_providers(bases->paths, job, bases->sheet, bases->arena, &builtin,
+                                      bases->errors);
+    if (status != ST_OK)
+        return status;
+    const st_provider **all =
+        st_arena_alloc(bases->arena, count + builtin.count + 1, sizeof(*all));
+    if (all == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        all[i] = plugins[i];
+    for (size_t i = 0; i < builtin.count; i++)
+        if (!gives(all, count, builtin.items[i]->name))
+            all[count++] = builtin.items[i];
+    *list = (st_provider_list){all, count};
+    return ST_OK;
 }
 
 static st_status take_providers(st_bases *bases, const st_job *job, st_base *base)
@@ -149,8 +193,7 @@ static st_status take_providers(st_bases *bases, const st_job *job, st_base *bas
     if (share_variant(bases, base))
         return ST_OK;
     base->variant = bases->variant_count++;
-    return st_builtin_providers(bases->paths, job, bases->sheet, bases->arena, &list[base->variant],
-                                bases->errors);
+    return gather_providers(bases, job, &list[base->variant]);
 }
 
 static st_status load(st_bases *bases, st_base *base)

@@ -7,6 +7,7 @@
 #define STEPTIME_FIT_BASE_H
 
 #include "fit/source.h"
+#include "steptime/job.h"
 #include "timeline/builtin.h"
 
 typedef struct st_base {
@@ -30,6 +31,8 @@ typedef struct st_bases {
     const char *constants;
     const char *const *sets;
     size_t set_count;
+    const st_refinement *refinements; /* plugins for the rows */
+    size_t refinement_count;
     st_arena *arena;
     st_errors *errors;
     const st_path_entry *gpus;

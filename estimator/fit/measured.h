@@ -50,7 +50,13 @@ typedef struct st_measured {
     bool has_verdict;                 /* the sheet has a cell 'fits' */
     const st_provider_list *variants; /* providers: one list per order of ranks */
     size_t variant_count;
+    /* More cells or inputs to compute for every row, and then their values[cell][row]. */
+    const char *const *more;
+    size_t more_count;
+    double **more_values;
 } st_measured;
+
+enum { ST_MEASURED_MORE = 8 };
 
 typedef struct st_measured_request {
     const st_paths *paths;
@@ -61,6 +67,8 @@ typedef struct st_measured_request {
     const st_table_source *sources;
     size_t source_count;
     bool known_only; /* pass over rows that belong to none of the sources */
+    const struct st_refinement *refinements; /* plugins for the rows, in order of preference */
+    size_t refinement_count;
 } st_measured_request;
 
 /* Every source of tables on the search path, in the order of their names. */

@@ -503,6 +503,8 @@ st_status st_rows_fill(const st_measured_request *request, st_measured *measured
                                    .constants = request->constants,
                                    .sets = request->sets,
                                    .set_count = request->set_count,
+                                   .refinements = request->refinements,
+                                   .refinement_count = request->refinement_count,
                                    .arena = arena,
                                    .errors = errors}};
     if (!prepare(&reader))

@@ -22,6 +22,7 @@ typedef struct row_run {
     double *inputs; /* inputs[input * row_count + row] */
     double *estimates;
     double *verdicts;
+    double *more[ST_MEASURED_MORE];
     double **checks;
     size_t check_count;
 } row_run;
@@ -32,9 +33,14 @@ static st_status compile(row_run *run, st_arena *arena, st_errors *errors)
     const st_measured *measured = run->measured;
     const st_provider_list *providers =
         run->variant < measured->variant_count ? &measured->variants[run->variant] : &none;
-    const char *const names[] = {measured->cell, "fits"};
+    const char *names[2 + ST_MEASURED_MORE] = {measured->cell};
+    size_t count = 1;
+    for (size_t i = 0; i < measured->more_count; i++)
+        names[count++] = measured->more[i];
+    if (measured->has_verdict)
+        names[count++] = "fits";
     const st_program_options options = {.outputs = names,
-                                        .output_count = measured->has_verdict ? 2 : 1,
+                                        .output_count = count,
                                         .providers = providers->items,
                                         .provider_count = providers->count};
     return st_program_compile(measured->sheet, &options, arena, &run->program, errors);
@@ -55,10 +61,28 @@ static void gather(row_run *run)
     }
 }
 
+static bool allocate_more(row_run *run, st_arena *arena)
+{
+    st_measured *measured = run->measured;
+    if (measured->more_count > ST_MEASURED_MORE)
+        return false;
+    measured->more_values = st_arena_alloc(arena, ST_MEASURED_MORE, sizeof *measured->more_values);
+    for (size_t i = 0; measured->more_values != NULL && i < measured->more_count; i++) {
+        run->more[i] = st_arena_alloc(arena, measured->row_count + 1, sizeof *run->more[i]);
+        measured->more_values[i] =
+            st_arena_alloc(arena, measured->row_count + 1, sizeof *run->more[i]);
+        if (run->more[i] == NULL || measured->more_values[i] == NULL)
+            return false;
+    }
+    return measured->more_values != NULL;
+}
+
 static bool allocate(row_run *run, st_arena *arena)
 {
     const st_measured *measured = run->measured;
     size_t rows = measured->row_count;
+    if (!allocate_more(run, arena))
+        return false;
     (void)st_sheet_checks(measured->sheet, &run->check_count);
     run->columns = st_arena_alloc(arena, measured->input_count + 1, sizeof *run->columns);
     run->inputs = st_arena_alloc(arena, measured->input_count * rows + 1, sizeof *run->inputs);
@@ -108,6 +132,8 @@ static st_status take_row(const row_run *run, size_t index, st_arena *arena)
     row->estimate = run->estimates[index];
     row->error = row->estimate / row->measured - 1.0;
     row->fits = run->verdicts[index] == 1.0;
+    for (size_t i = 0; i < run->measured->more_count; i++)
+        run->measured->more_values[i][run->rows[index]] = run->more[i][index];
     if (row->left_out != NULL)
         return ST_OK;
     const st_sheet_check *check = failing_check(run, index);
@@ -129,7 +155,10 @@ static st_status run_variant(row_run *run, st_arena *arena, st_errors *errors)
     st_workspace *workspace = st_workspace_create(run->program);
     if (workspace == NULL)
         return ST_ERR_MEMORY;
-    double *const outputs[] = {run->estimates, run->verdicts};
+    double *outputs[2 + ST_MEASURED_MORE] = {run->estimates};
+    for (size_t i = 0; i < run->measured->more_count; i++)
+        outputs[1 + i] = run->more[i];
+    outputs[1 + run->measured->more_count] = run->verdicts;
     status =
         st_program_run(run->program, workspace, run->columns, run->row_count, outputs, run->checks);
     st_workspace_destroy(workspace);

@@ -22,6 +22,7 @@ typedef __typeof__(XGBoosterSetParam) *XGBoosterSetParam_function;
 typedef __typeof__(XGBoosterUpdateOneIter) *XGBoosterUpdateOneIter_function;
 typedef __typeof__(XGBoosterPredict) *XGBoosterPredict_function;
 typedef __typeof__(XGBoosterFeatureScore) *XGBoosterFeatureScore_function;
+typedef __typeof__(XGBoosterDumpModel) *XGBoosterDumpModel_function;
 typedef __typeof__(XGBoosterSaveModelToBuffer) *XGBoosterSaveModelToBuffer_function;
 typedef __typeof__(XGBoosterLoadModelFromBuffer) *XGBoosterLoadModelFromBuffer_function;
 
@@ -38,6 +39,7 @@ struct st_trees_library {
     XGBoosterUpdateOneIter_function XGBoosterUpdateOneIter;
     XGBoosterPredict_function XGBoosterPredict;
     XGBoosterFeatureScore_function XGBoosterFeatureScore;
+    XGBoosterDumpModel_function XGBoosterDumpModel;
     XGBoosterSaveModelToBuffer_function XGBoosterSaveModelToBuffer;
     XGBoosterLoadModelFromBuffer_function XGBoosterLoadModelFromBuffer;
 };
@@ -57,6 +59,7 @@ static const struct {
     {"XGBoosterUpdateOneIter", offsetof(st_trees_library, XGBoosterUpdateOneIter)},
     {"XGBoosterPredict", offsetof(st_trees_library, XGBoosterPredict)},
     {"XGBoosterFeatureScore", offsetof(st_trees_library, XGBoosterFeatureScore)},
+    {"XGBoosterDumpModel", offsetof(st_trees_library, XGBoosterDumpModel)},
     {"XGBoosterSaveModelToBuffer", offsetof(st_trees_library, XGBoosterSaveModelToBuffer)},
     {"XGBoosterLoadModelFromBuffer", offsetof(st_trees_library, XGBoosterLoadModelFromBuffer)},
 };
@@ -276,6 +279,19 @@ st_status st_trees_gains(const st_trees *trees, double *gains, st_errors *errors
             gains[index] += (double)scores[i];
         }
     }
+    return ST_OK;
+}
+
+st_status st_trees_dump(const st_trees *trees, const char *const **texts, size_t *count,
+                        st_errors *errors)
+{
+    bst_ulong length = 0;
+    const char **dump = NULL;
+    if (trees->library->XGBoosterDumpModel(trees->booster, "", 0, &length, &dump) != 0) {
+        return failed(trees->library, "write its trees", errors);
+    }
+    *texts = (const char *const *)dump;
+    *count = length;
     return ST_OK;
 }
 

@@ -47,6 +47,13 @@ st_status st_trees_predict(const st_trees *trees, const float *features, size_t 
 /* Adds each feature's gain over all splits to `gains`, which has one for each. */
 st_status st_trees_gains(const st_trees *trees, double *gains, st_errors *errors) ST_NODISCARD;
 
+/*
+ * Each tree as a text, a node a line, depth first: "0:[f3<1.5] yes=1,no=2,missing=1", "2:leaf=0.1".
+ * A prediction is the base score plus a leaf of each; valid until the next call for these trees.
+ */
+st_status st_trees_dump(const st_trees *trees, const char *const **texts, size_t *count,
+                        st_errors *errors) ST_NODISCARD;
+
 /* The model in XGBoost's UBJSON form; valid until the next call for the same trees. */
 st_status st_trees_save(const st_trees *trees, const char **bytes, size_t *size_bytes,
                         st_errors *errors) ST_NODISCARD;

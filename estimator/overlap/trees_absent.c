@@ -56,6 +56,15 @@ st_status st_trees_gains(const st_trees *trees, double *gains, st_errors *errors
     return left_out(errors);
 }
 
+st_status st_trees_dump(const st_trees *trees, const char *const **texts, size_t *count,
+                        st_errors *errors)
+{
+    (void)trees;
+    *texts = NULL;
+    *count = 0;
+    return left_out(errors);
+}
+
 st_status st_trees_save(const st_trees *trees, const char **bytes, size_t *size_bytes,
                         st_errors *errors)
 {

@@ -163,3 +163,13 @@ st_status st_child_run(st_child_work work, void *context, const st_child_limits 
     st_buffer_free(&text);
     return taken;
 }
+
+const char *st_child_end_text(const st_child_result *result, unsigned limit_ms, st_arena *arena)
+{
+    if (result->end == ST_CHILD_LATE) {
+        return st_arena_printf(arena, "it does not end within %g s", limit_ms / 1e3);
+    }
+    return result->signal != 0 ? st_arena_printf(arena, "it crashes: signal %d (%s)",
+                                                 result->signal, strsignal(result->signal))
+                               : "it ends the process";
+}

@@ -363,6 +363,47 @@ static void take_providers(describing *own)
     shown->providers = pointers;
 }
 
+static void take_schedule(describing *own, const st_plugin_schedule *raw, st_plugin_schedule *shown)
+{
+    if (!take_struct(own, "schedule", raw, shown, sizeof(*shown),
+                     FIRST_SIZE(st_plugin_schedule, order))) {
+        return;
+    }
+    shown->name = take_text(own, "name of a schedule", shown->name, true);
+    if (!st_plugin_is_name(shown->name)) {
+        fault(own,
+              st_errors_text(own->errors, "has a wrong name of a schedule, '%.60s'", shown->name));
+        return;
+    }
+    own->where = st_errors_text(own->errors, "schedule '%s'", shown->name);
+    shown->doc = take_text(own, "line of documentation", shown->doc, true);
+    shown->cite = take_text(own, "citation", shown->cite, false);
+    if (shown->order == NULL) {
+        fault(own, "has no function that orders");
+    }
+    own->where = "";
+}
+
+static void take_schedules(describing *own)
+{
+    st_plugin *shown = &own->module->shown;
+    size_t count = shown->schedule_count;
+    const st_plugin_schedule **pointers = st_arena_alloc(own->arena, count + 1, sizeof(*pointers));
+    st_plugin_schedule *copies = st_arena_alloc(own->arena, count + 1, sizeof(*copies));
+    if (pointers == NULL || copies == NULL) {
+        fault_memory(own);
+        return;
+    }
+    for (size_t i = 0; i < count && own->status == ST_OK; i++) {
+        take_schedule(own, shown->schedules[i], &copies[i]);
+        pointers[i] = &copies[i];
+        for (size_t j = 0; j < i; j++) {
+            check_twice(own, "schedule", pointers[i]->name, pointers[j]->name);
+        }
+    }
+    shown->schedules = pointers;
+}
+
 static bool is_version(const char *text)
 {
     size_t length = strlen(text);
@@ -387,10 +428,16 @@ static void take_facts(describing *own)
         fault(own, st_errors_text(own->errors, "has %zu options, at most %d are possible",
                                   shown->option_count, ST_PLUGIN_MAX_OPTIONS));
     }
-    if (shown->provider_count > ST_PLUGIN_MAX_PROVIDERS || shown->provider_count == 0 ||
-        shown->providers == NULL) {
+    if (shown->provider_count > ST_PLUGIN_MAX_PROVIDERS ||
+        shown->provider_count + shown->schedule_count == 0 ||
+        (shown->provider_count > 0 && shown->providers == NULL)) {
         fault(own, st_errors_text(own->errors, "has %zu providers, 1 to %d are possible",
                                   shown->provider_count, ST_PLUGIN_MAX_PROVIDERS));
+    }
+    if (shown->schedule_count > ST_PLUGIN_MAX_SCHEDULES ||
+        (shown->schedule_count > 0 && shown->schedules == NULL)) {
+        fault(own, st_errors_text(own->errors, "has %zu schedules, at most %d are possible",
+                                  shown->schedule_count, ST_PLUGIN_MAX_SCHEDULES));
     }
 }
 
@@ -435,6 +482,9 @@ st_status st_module_describe(st_plugin_module *module, const st_plugin *raw, st_
     }
     if (own.status == ST_OK) {
         take_providers(&own);
+    }
+    if (own.status == ST_OK) {
+        take_schedules(&own);
     }
     return own.status;
 }

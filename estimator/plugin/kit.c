@@ -7,6 +7,7 @@
 
 #include "plugin/child.h"
 #include "plugin/kit_rows.h"
+#include "plugin/kit_schedules.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -19,6 +20,7 @@ typedef struct trial {
     const st_paths *paths;
     const char *name;
     st_finding_kind (*check)(struct trial *own, st_buffer *text);
+    bool of_providers;
     st_arena *arena;
     st_errors *errors;
     const st_plugin_module *module;
@@ -75,10 +77,14 @@ static bool run_block(const trial *own, size_t provider, bool with_optional, blo
 
 static st_finding_kind check_open(trial *own, st_buffer *text)
 {
-    st_buffer_printf(text, "%zu option%s, %zu provider%s", own->module->shown.option_count,
-                     own->module->shown.option_count == 1 ? "" : "s",
-                     own->module->shown.provider_count,
-                     own->module->shown.provider_count == 1 ? "" : "s");
+    const st_plugin *shown = &own->module->shown;
+    st_buffer_printf(text, "%zu option%s, %zu provider%s", shown->option_count,
+                     shown->option_count == 1 ? "" : "s", shown->provider_count,
+                     shown->provider_count == 1 ? "" : "s");
+    if (shown->schedule_count > 0) {
+        st_buffer_printf(text, ", %zu schedule%s", shown->schedule_count,
+                         shown->schedule_count == 1 ? "" : "s");
+    }
     return ST_FINDING_PASS;
 }
 
@@ -418,22 +424,29 @@ static st_finding_kind check_files(trial *own, st_buffer *text)
     return ST_FINDING_PASS;
 }
 
+static st_finding_kind check_schedules(trial *own, st_buffer *text)
+{
+    return st_kit_schedules(own->instance, own->errors, text);
+}
+
 static const struct {
     const char *name;
     st_finding_kind (*check)(trial *own, st_buffer *text);
+    bool of_providers; /* of a plugin that has some */
 } checks[] = {
-    {"loads and opens with its defaults", check_open},
-    {"options at the ends of their ranges open, or fail with a reason", check_options},
-    {"values are finite and not negative", check_values},
-    {"optional arguments may be missing", check_optional},
-    {"one rank takes no time", check_one_rank},
-    {"more bytes take no less time", check_monotone},
-    {"no faster than the bandwidth", check_bandwidth},
-    {"a block equals its rows to the bit", check_block},
-    {"explanations sum, refusals have reasons", check_explain},
-    {"two threads get the same values", check_threads},
-    {"odd arguments are refused, or finite", check_odd},
-    {"no file stays open", check_files},
+    {"loads and opens with its defaults", check_open, false},
+    {"options at the ends of their ranges open, or fail with a reason", check_options, false},
+    {"values are finite and not negative", check_values, true},
+    {"optional arguments may be missing", check_optional, true},
+    {"one rank takes no time", check_one_rank, true},
+    {"more bytes take no less time", check_monotone, true},
+    {"no faster than the bandwidth", check_bandwidth, true},
+    {"a block equals its rows to the bit", check_block, true},
+    {"explanations sum, refusals have reasons", check_explain, true},
+    {"two threads get the same values", check_threads, true},
+    {"odd arguments are refused, or finite", check_odd, true},
+    {"schedules run every pass once and never wait on themselves", check_schedules, false},
+    {"no file stays open", check_files, false},
 };
 
 enum { CHECKS = sizeof checks / sizeof checks[0] };
@@ -450,7 +463,8 @@ static st_finding_kind prepare_and_check(trial *own, st_buffer *text)
     if (status != ST_OK) {
         return fail_with_error(own, text);
     }
-    st_finding_kind kind = own->check(own, text);
+    bool applies = !own->of_providers || own->module->shown.provider_count > 0;
+    st_finding_kind kind = applies ? own->check(own, text) : ST_FINDING_SKIP;
     st_plugin_close(own->instance);
     return kind;
 }
@@ -473,16 +487,6 @@ static void work(void *context, st_buffer *text)
     st_buffer_free(&found);
 }
 
-static const char *text_of_end(const st_child_result *result, unsigned limit_ms, st_arena *arena)
-{
-    if (result->end == ST_CHILD_LATE) {
-        return st_arena_printf(arena, "it does not end within %g s", limit_ms / 1e3);
-    }
-    return result->signal != 0 ? st_arena_printf(arena, "it crashes: signal %d (%s)",
-                                                 result->signal, strsignal(result->signal))
-                               : "it ends the process";
-}
-
 static st_status run_check(trial *own, unsigned limit_ms, st_arena *arena, st_finding *finding,
                            st_errors *errors)
 {
@@ -497,7 +501,7 @@ static st_status run_check(trial *own, unsigned limit_ms, st_arena *arena, st_fi
         finding->text = result.text + 1;
     } else {
         finding->kind = ST_FINDING_FAIL;
-        finding->text = text_of_end(&result, limit_ms, arena);
+        finding->text = st_child_end_text(&result, limit_ms, arena);
     }
     return finding->text == NULL ? ST_ERR_MEMORY : ST_OK;
 }
@@ -509,7 +513,10 @@ st_status st_plugin_check(const st_paths *paths, const char *name, unsigned limi
     st_status status = list == NULL ? ST_ERR_MEMORY : ST_OK;
     *findings = (st_findings){.items = list};
     for (size_t i = 0; i < CHECKS && status == ST_OK; i++) {
-        trial own = {.paths = paths, .name = name, .check = checks[i].check};
+        trial own = {.paths = paths,
+                     .name = name,
+                     .check = checks[i].check,
+                     .of_providers = checks[i].of_providers};
         list[i].check = checks[i].name;
         status = run_check(&own, limit_ms, arena, &list[i], errors);
         findings->count = i + 1;
@@ -522,7 +529,8 @@ st_status st_plugin_check(const st_paths *paths, const char *name, unsigned limi
 
 /* ---- a look ---------------------------------------------------------------------------------- */
 
-/* "0" and version, summary and providers on lines of their own, or "1" and the reason. */
+/* "0" and version, summary, providers and schedules on lines of their own, or "1" and the reason.
+ */
 static void look(void *context, st_buffer *text)
 {
     trial *own = context;
@@ -537,6 +545,10 @@ static void look(void *context, st_buffer *text)
         st_buffer_printf(text, "0%s\n%s\n%s\n", shown->id, shown->version, shown->summary);
         for (size_t i = 0; i < shown->provider_count; i++) {
             st_buffer_printf(text, "%s%s", i == 0 ? "" : ", ", shown->providers[i]->name);
+        }
+        st_buffer_text(text, "\n");
+        for (size_t i = 0; i < shown->schedule_count; i++) {
+            st_buffer_printf(text, "%s%s", i == 0 ? "" : ", ", shown->schedules[i]->name);
         }
     } else {
         st_buffer_text(text, "1");
@@ -572,12 +584,13 @@ st_status st_plugin_look(const st_paths *paths, const st_plugin_entry *entry, st
     trial own = {.paths = paths, .name = entry->file};
     st_child_result result;
     st_status status = st_child_run(look, &own, &limits, arena, &result, errors);
-    *state = (st_plugin_state){.reason = "", .version = "", .summary = "", .providers = ""};
+    *state = (st_plugin_state){
+        .reason = "", .version = "", .summary = "", .providers = "", .schedules = ""};
     if (status != ST_OK) {
         return status;
     }
     if (result.end != ST_CHILD_DONE || result.length == 0) {
-        state->reason = text_of_end(&result, LOOK_LIMIT_MS, arena);
+        state->reason = st_child_end_text(&result, LOOK_LIMIT_MS, arena);
         return state->reason == NULL ? ST_ERR_MEMORY : ST_OK;
     }
     if (result.text[0] != '0') {
@@ -595,6 +608,7 @@ st_status st_plugin_look(const st_paths *paths, const st_plugin_entry *entry, st
     }
     state->version = next_line(&rest);
     state->summary = next_line(&rest);
-    state->providers = rest;
+    state->providers = next_line(&rest);
+    state->schedules = rest;
     return state->reason == NULL ? ST_ERR_MEMORY : ST_OK;
 }

@@ -29,6 +29,7 @@ typedef struct st_plugin_state {
     const char *version;
     const char *summary;
     const char *providers; /* names, separated by ", " */
+    const char *schedules; /* likewise */
 } st_plugin_state;
 
 st_status st_plugin_look(const st_paths *paths, const st_plugin_entry *entry, st_arena *arena,

@@ -10,6 +10,7 @@
 enum {
     ST_PLUGIN_MAX_OPTIONS = 1000,
     ST_PLUGIN_MAX_PROVIDERS = 256,
+    ST_PLUGIN_MAX_SCHEDULES = 64,
     ST_PLUGIN_MAX_TEXT = 4096, /* bytes of any text that a plugin hands over */
     ST_PLUGIN_MAX_CHOICES = 64,
     ST_PLUGIN_MAX_TERMS = 1000,

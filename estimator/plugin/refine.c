@@ -36,6 +36,9 @@ typedef struct refining {
     st_provider **providers;
     size_t count;
     size_t capacity;
+    const char **keys; /* of the job, that were read */
+    size_t key_count;
+    size_t key_capacity;
     st_errors *errors;
 } refining;
 
@@ -154,9 +157,26 @@ static bool number_of(const st_job_value *value, const st_unit *unit, double *nu
     return false;
 }
 
+static st_status note_key(refining *own, const char *key)
+{
+    for (size_t i = 0; i < own->key_count; i++) {
+        if (strcmp(own->keys[i], key) == 0) {
+            return ST_OK;
+        }
+    }
+    const char **keys =
+        st_arena_grow(own->arena, own->keys, sizeof(*keys), own->key_count + 1, &own->key_capacity);
+    if (keys == NULL) {
+        return st_out_of_memory(own->errors);
+    }
+    own->keys = keys;
+    own->keys[own->key_count++] = key;
+    return ST_OK;
+}
+
 /* The job's value of a key as a block of equal numbers. */
-static st_status tie_to_job(const refining *own, const st_plugin_provider *provider,
-                            const char *name, const st_unit *unit, tie *result)
+static st_status tie_to_job(refining *own, const st_plugin_provider *provider, const char *name,
+                            const st_unit *unit, tie *result)
 {
     const st_job_value *value = strchr(name, '.') == NULL ? NULL : st_job_value_of(own->job, name);
     st_unit found;
@@ -180,10 +200,10 @@ static st_status tie_to_job(const refining *own, const st_plugin_provider *provi
         block[i] = number;
     }
     result->constant = block;
-    return ST_OK;
+    return note_key(own, name);
 }
 
-static st_status tie_argument(const refining *own, const st_module_provider *from,
+static st_status tie_argument(refining *own, const st_module_provider *from,
                               const st_sheet_function *function, size_t index, tie *result,
                               const char **name)
 {
@@ -338,9 +358,19 @@ static st_profile_filter filter_of(const refining *own, const char *collective)
                                .ranks = nodes * count_of(own, "cluster.gpus_per_node")};
 }
 
+/* Whether a profile holds measured times, where what was not measured is the formula's to say. */
+static bool has_times(const refining *own)
+{
+    st_profile_filter filter = filter_of(own, NULL);
+    st_profile_found found = {.entry = NULL};
+    return st_profile_settings(NULL, &filter, own->arena, &found, own->errors) == ST_OK &&
+           found.entry != NULL && strcmp(found.entry->kind, ST_PROFILE_TIMES) == 0;
+}
+
 /*
  * An instance for one provider: with a profile, that has the options which were fitted to that very
- * collective. One that was not measured goes on with nominal options, which is warned about.
+ * collective. One that was not measured goes on with nominal options, which is warned about, or of
+ * a profile of times gets no instance.
  */
 static st_status open_for(refining *own, const char *provider, size_t *calibrated)
 {
@@ -351,7 +381,15 @@ static st_status open_for(refining *own, const char *provider, size_t *calibrate
     if (refinement->profile == NULL) {
         return own->instance != NULL ? ST_OK : open_with(own, &found);
     }
+    own->instance = NULL;
+    if (note_key(own, "cluster.nodes") != ST_OK ||
+        note_key(own, "cluster.gpus_per_node") != ST_OK) {
+        return ST_ERR_MEMORY;
+    }
     st_status status = st_profile_has(NULL, &filter, own->arena, &is_there, own->errors);
+    if (status == ST_OK && !is_there && has_times(own)) {
+        return ST_OK;
+    }
     if (status == ST_OK && is_there) {
         status = st_profile_settings(NULL, &filter, own->arena, &found, own->errors);
         (*calibrated)++;
@@ -401,7 +439,7 @@ static st_status bind_all(refining *own)
             if (bound != ST_OK) {
                 return bound; /* the next one would say the same */
             }
-            bound = bind(own, i, function);
+            bound = own->instance != NULL ? bind(own, i, function) : ST_OK;
             status = status == ST_OK ? bound : status;
         }
     }
@@ -450,5 +488,8 @@ st_status st_plugins_refine(const st_refine_request *request, st_arena *arena,
     }
     *providers = (const st_provider *const *)own.providers;
     *count = own.count;
+    if (request->keys != NULL) {
+        *request->keys = (st_refine_keys){own.keys, own.key_count};
+    }
     return status;
 }

@@ -110,11 +110,30 @@ void st_profile_write_options(const st_profile_option *options, size_t count, st
     st_buffer_text(buffer, "}");
 }
 
+/* A payload of another kind as the one option of that name. */
+static st_status whole_option(const st_profile *entry, st_arena *arena,
+                              const st_profile_option **options, size_t *count, st_errors *errors)
+{
+    st_profile_option *whole = st_arena_alloc(arena, 1, sizeof *whole);
+    char *text = st_arena_copy(arena, entry->payload, entry->payload_bytes);
+    if (whole == NULL || text == NULL)
+        return ST_ERR_MEMORY;
+    if (strlen(text) != entry->payload_bytes)
+        return fail((st_place){.file = st_errors_text(errors, "profile '%s'", entry->name)},
+                    "the payload of the profile is no text", NULL, NULL, errors);
+    *whole = (st_profile_option){ST_PROFILE_TIMES, text};
+    *options = whole;
+    *count = 1;
+    return ST_OK;
+}
+
 st_status st_profile_options(const st_profile *entry, st_arena *arena,
                              const st_profile_option **options, size_t *count, st_errors *errors)
 {
     const char *file = st_errors_text(errors, "profile '%s'", entry->name);
     const st_yaml_node *root = NULL;
+    if (strcmp(entry->kind, ST_PROFILE_TIMES) == 0)
+        return whole_option(entry, arena, options, count, errors);
     st_status status =
         st_yaml_parse(file, entry->payload, entry->payload_bytes, arena, &root, errors);
     if (status != ST_OK)
@@ -188,16 +207,30 @@ static st_status no_entry(const st_profile *entries, size_t count, const st_prof
                                              .found = has});
 }
 
+/* Entries of a plugin: its options, or where there are none its times. */
+static st_status find_entries(st_profiles *profiles, const st_profile_filter *filter,
+                              st_arena *arena, const st_profile **entries, size_t *count,
+                              st_errors *errors)
+{
+    static const char *const kinds[] = {ST_PROFILE_OPTIONS, ST_PROFILE_TIMES};
+    st_status status = ST_OK;
+    *count = 0;
+    for (size_t i = 0; i < 2 && *count == 0 && status == ST_OK; i++) {
+        st_profile_filter all = {
+            .name = filter->name, .kind = kinds[i], .plugin = filter->plugin};
+        status = st_profiles_find(profiles, &all, arena, entries, count, errors);
+    }
+    return status;
+}
+
 /* Without `must`, NULL where the plugin's options are for other collectives. */
 static st_status choose(st_profiles *profiles, const st_profile_filter *filter, bool must,
                         st_arena *arena, const st_profile **entry, st_errors *errors)
 {
-    st_profile_filter all = {
-        .name = filter->name, .kind = ST_PROFILE_OPTIONS, .plugin = filter->plugin};
     const st_profile *entries = NULL;
     size_t count = 0;
     size_t others = 0;
-    st_status status = st_profiles_find(profiles, &all, arena, &entries, &count, errors);
+    st_status status = find_entries(profiles, filter, arena, &entries, &count, errors);
     if (status != ST_OK)
         return status;
     if (count == 0) {

@@ -2,6 +2,7 @@
 /* One estimate, from names on a command line to values; see estimate.h. */
 #include "report/estimate.h"
 
+#include "plugin/words.h"
 #include "report/groups.h"
 #include "report/refined.h"
 #include "steptime/plugins.h"
@@ -61,43 +62,21 @@ static st_status bind_inputs(st_arena *arena, st_estimate *estimate, st_errors *
     return ST_OK;
 }
 
-/* What --refine asks for, as the job would. */
-static st_status read_refine(const st_request *request, st_arena *arena,
-                             const st_refinement **refinements, size_t *count, st_errors *errors)
-{
-    st_refinement *list = st_arena_alloc(arena, request->refine_count + 1, sizeof *list);
-    const st_place place = {.file = "--refine"};
-    if (list == NULL)
-        return ST_ERR_MEMORY;
-    *count = 0;
-    for (size_t i = 0; i < request->refine_count; i++) {
-        const char *name = request->refine[i];
-        if (strcmp(name, "none") == 0 && request->refine_count == 1)
-            break;
-        for (size_t j = 0; j < *count; j++)
-            if (strcmp(list[j].plugin, name) == 0)
-                return st_errors_add(errors,
-                                     &(st_error){.status = ST_ERR_USAGE,
-                                                 .place = place,
-                                                 .message = st_errors_text(
-                                                     errors, "plugin '%s' is named twice", name)});
-        list[(*count)++] = (st_refinement){.plugin = name, .place = place};
-    }
-    *refinements = list;
-    return ST_OK;
-}
-
 /* The plugins' providers and then, where no plugin gives the same, the library's own. */
 static st_status gather_providers(const st_paths *paths, const st_request *request,
                                   const st_provider_list *builtin, st_arena *arena,
                                   st_estimate *estimate, st_errors *errors)
 {
     const st_provider *const *plugins = NULL;
-    st_refine_request wish = {.paths = paths, .job = estimate->job, .sheet = estimate->sheet};
+    st_refine_request wish = {.paths = paths,
+                              .job = estimate->job,
+                              .sheet = estimate->sheet,
+                              .keys = &estimate->plugin_keys};
     wish.refinements = st_job_refinements(estimate->job, &wish.count);
     st_status status = request->refine_count == 0
                            ? ST_OK
-                           : read_refine(request, arena, &wish.refinements, &wish.count, errors);
+                           : st_refine_words(paths, request->refine, request->refine_count, arena,
+                                             &wish.refinements, &wish.count, errors);
     if (status == ST_OK)
         status = st_plugins_refine(&wish, arena, &plugins, &estimate->plugin_count, errors);
     if (status != ST_OK)

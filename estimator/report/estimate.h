@@ -9,6 +9,7 @@
 #define STEPTIME_REPORT_ESTIMATE_H
 
 #include "steptime/job.h"
+#include "steptime/plugins.h"
 #include "steptime/program.h"
 
 typedef struct st_request {
@@ -53,6 +54,7 @@ typedef struct st_estimate {
     const st_provider *const *providers; /* plugins' and the library's own, for this job */
     size_t provider_count;
     size_t plugin_count; /* of the providers: the first ones are plugins' */
+    st_refine_keys plugin_keys;
     const st_program *program;
     st_shown *shown; /* the program's outputs */
     size_t shown_count;

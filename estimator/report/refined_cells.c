@@ -46,9 +46,10 @@ static st_refined_cell *entry_of(st_estimate *estimate, const st_refined *item)
 /* "nccl-whitebox for all_reduce, alpha-beta for all_gather" */
 static bool add_provider(st_refined_cell *entry, const st_refined *item, st_arena *arena)
 {
-    const char *text = st_arena_printf(arena, "%s%s%s for %s", entry->providers,
-                                       entry->providers[0] == '\0' ? "" : ", ",
-                                       item->provider->source, item->provider->name);
+    const char *text = st_arena_printf(
+        arena, "%s%s%s for %s%s%s%s", entry->providers, entry->providers[0] == '\0' ? "" : ", ",
+        item->provider->source, item->provider->name, item->origin[0] == '\0' ? "" : " (",
+        item->origin, item->origin[0] == '\0' ? "" : ")");
     entry->providers = text;
     if (item->refusal[0] != '\0')
         entry->refusal = item->refusal;

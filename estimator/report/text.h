@@ -34,7 +34,7 @@ void st_paint_span(const st_paint *paint, st_ink ink, const char *text, size_t l
 void st_paint_wrapped(const st_paint *paint, const char *text, size_t column, size_t indent,
                       st_buffer *buffer);
 
-enum { ST_TABLE_COLUMNS = 10 };
+enum { ST_TABLE_COLUMNS = 20 };
 
 typedef struct st_table_column {
     st_ink ink;

@@ -31,6 +31,11 @@ const char *st_term_reason(st_term term)
     return (unsigned)term < ST_TERMS ? reasons[term] : "";
 }
 
+const char *st_timeline_schedule(const st_timeline_plan *plan)
+{
+    return plan->order != NULL ? plan->order_name : st_schedule_name(plan->schedule.shape.kind);
+}
+
 /* --- replays ------------------------------------------------------------------------------------
  */
 
@@ -214,10 +219,15 @@ static st_status add_categories(st_timeline *timeline, st_arena *arena, st_error
 st_status st_timeline_make(const st_timeline_plan *plan, bool every_rank, st_arena *arena,
                            st_timeline *timeline, st_errors *errors)
 {
-    st_schedule_order order;
+    st_schedule_order order = {0};
+    st_status status = ST_OK;
     *timeline = (st_timeline){.plan = *plan};
     timeline->plan.schedule.every_rank = every_rank;
-    st_status status = st_schedule_order_make(&plan->schedule.shape, arena, &order, errors);
+    if (plan->order != NULL) {
+        order = *plan->order;
+    } else {
+        status = st_schedule_order_make(&plan->schedule.shape, arena, &order, errors);
+    }
     if (status == ST_OK) {
         status = run(timeline, &order, errors);
     }

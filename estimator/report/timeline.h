@@ -40,7 +40,13 @@ typedef struct st_timeline_plan {
     double term_s[ST_TERMS];   /* adds up to it */
     bool closed_same_schedule; /* the sheet models the schedule that is replayed */
     const char *step_cell;     /* that holds it: "step_time", "T_iter" */
+    /* NULL: the order of the schedule's kind; else one's own, with its name. */
+    const st_schedule_order *order;
+    const char *order_name;
 } st_timeline_plan;
+
+/* The name of the schedule that is replayed. */
+const char *st_timeline_schedule(const st_timeline_plan *plan);
 
 /*
  * Runs the sheet of `estimate`, which must be loaded, and turns its cells into a plan. DualPipe

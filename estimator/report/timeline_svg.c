@@ -189,7 +189,7 @@ static void write_titles(const st_timeline *timeline, st_buffer *buffer)
     st_buffer_printf(buffer,
                      "</text>\n<text x=\"%d\" y=\"48\" fill=\"#555\">%s, %lu stages, %lu "
                      "micro-batches, bubble %s %%</text>\n",
-                     LEFT, st_schedule_name(shape->kind), (unsigned long)shape->stages,
+                     LEFT, st_timeline_schedule(&timeline->plan), (unsigned long)shape->stages,
                      (unsigned long)shape->micros,
                      st_number_print('f', 2, 100 * timeline->bubble, bubble, sizeof(bubble)));
 }

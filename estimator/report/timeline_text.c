@@ -58,7 +58,7 @@ static void write_head(const st_timeline *timeline, st_buffer *buffer)
     unsigned long pipelines = (unsigned long)groups->tp * groups->cp * groups->dp;
     char text[ST_QUANTITY_TEXT];
     st_buffer_printf(buffer, "job        %s\nsheet      %s\nschedule   %s, %lu stages", plan->job,
-                     plan->sheet, st_schedule_name(shape->kind), (unsigned long)shape->stages);
+                     plan->sheet, st_timeline_schedule(plan), (unsigned long)shape->stages);
     if (shape->chunks > 1) {
         st_buffer_printf(buffer, " of %lu chunks", (unsigned long)shape->chunks);
     }
@@ -182,7 +182,7 @@ static void write_terms(const st_timeline *timeline, st_arena *arena, st_buffer 
     st_table_write(table, &paint, 2, buffer);
     if (!plan->closed_same_schedule) {
         st_buffer_printf(buffer, "  The sheet does not model %s: its own schedule stands there.\n",
-                         st_schedule_name(plan->schedule.shape.kind));
+                         st_timeline_schedule(plan));
     }
     for (int i = 0; i < ST_TERMS; i++) {
         if (!agrees(timeline, seconds(timeline->term[i]), plan->term_s[i])) {
@@ -263,7 +263,7 @@ void st_timeline_write_json(const st_timeline *timeline, st_buffer *buffer)
     st_json_count(&json, "schema_version", ST_SCHEMA_VERSION);
     st_json_text(&json, "job", plan->job);
     st_json_text(&json, "sheet", plan->sheet);
-    st_json_text(&json, "schedule", st_schedule_name(shape->kind));
+    st_json_text(&json, "schedule", st_timeline_schedule(plan));
     st_json_count(&json, "stages", shape->stages);
     st_json_count(&json, "micro_batches", shape->micros);
     st_json_count(&json, "chunks", shape->chunks);
@@ -302,7 +302,7 @@ void st_timeline_write_terms(const st_timeline *timeline, st_arena *arena, st_bu
 {
     const st_timeline_plan *plan = &timeline->plan;
     st_buffer_printf(buffer, "job        %s\nschedule   %s\n", plan->job,
-                     st_schedule_name(plan->schedule.shape.kind));
+                     st_timeline_schedule(plan));
     write_terms(timeline, arena, buffer);
 }
 
@@ -313,7 +313,7 @@ void st_timeline_write_terms_json(const st_timeline *timeline, st_buffer *buffer
     st_json_count(&json, "schema_version", ST_SCHEMA_VERSION);
     st_json_text(&json, "job", timeline->plan.job);
     st_json_text(&json, "sheet", timeline->plan.sheet);
-    st_json_text(&json, "schedule", st_schedule_name(timeline->plan.schedule.shape.kind));
+    st_json_text(&json, "schedule", st_timeline_schedule(&timeline->plan));
     st_json_number(&json, "step_time_s", seconds(timeline->step));
     st_json_number(&json, "closed_form_s", timeline->plan.closed_s);
     write_terms_json(timeline, &json);

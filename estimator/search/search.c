@@ -2,6 +2,7 @@
 /* What a search looks for and where; see search.h. */
 #include "search/search.h"
 
+#include "search/guided.h"
 #include "search/space_bind.h"
 
 #include <inttypes.h>
@@ -124,7 +125,7 @@ static st_status choose_cells(st_search *search, const st_sheet *sheet, st_arena
                               st_errors *errors)
 {
     const st_search_request *request = &search->request;
-    const char **cells = st_arena_alloc(arena, 4, sizeof *cells);
+    const char **cells = st_arena_alloc(arena, 5, sizeof *cells);
     size_t count = 0;
     if (cells == NULL) {
         return out_of_memory(errors);
@@ -137,6 +138,10 @@ static st_status choose_cells(st_search *search, const st_sheet *sheet, st_arena
     if (st_sheet_find_cell(sheet, "memory") != NULL) {
         search->near = count;
         cells[count++] = "memory";
+    }
+    if (request->guide.floor != NULL) {
+        search->floor = count;
+        cells[count++] = request->guide.floor;
     }
     search->request.space.cells = cells;
     search->request.space.cell_count = count;
@@ -403,6 +408,37 @@ static st_status count_rows(st_search *search, st_errors *errors)
     return ST_OK;
 }
 
+/*
+ * What a plugin reads once cannot differ from plan to plan. Only of a profile, which is chosen for
+ * a number of machines, there is a sensible rest: that of the job's own number.
+ */
+static st_status check_plugins(const st_search *search, st_errors *errors)
+{
+    const st_refine_keys *keys = &search->space->plugin_keys;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < keys->count; i++) {
+        st_knob knob = st_knob_find(keys->paths[i]);
+        bool nodes = knob == ST_KNOB_NODES;
+        if (knob == ST_KNOBS || !search->varies[knob]) {
+            continue;
+        }
+        st_status told = st_errors_add(
+            errors,
+            &(st_error){.status = nodes ? ST_ERR_VALUE : ST_ERR_USAGE,
+                        .severity = nodes ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR,
+                        .place = {.file = "--refine"},
+                        .message = nodes ? "the profile of the job's own number of machines "
+                                           "counts for every plan"
+                                         : st_errors_text(errors,
+                                                          "a plugin reads %s, which plans vary and "
+                                                          "sheet %s has not among its inputs",
+                                                          keys->paths[i],
+                                                          st_sheet_name(search->space->sheet))});
+        status = nodes ? status : told;
+    }
+    return status;
+}
+
 static st_status make_plans(st_search *search, const varied *varies, st_errors *errors)
 {
     st_plan_request *wanted = &search->wanted;
@@ -426,6 +462,9 @@ static st_status make_plans(st_search *search, const varied *varies, st_errors *
     status = st_plans_make(wanted, search->space->arena, &search->plans, errors);
     if (status == ST_OK) {
         note_varying(search);
+        status = check_plugins(search, errors);
+    }
+    if (status == ST_OK) {
         status = count_rows(search, errors);
     }
     return status;
@@ -452,12 +491,16 @@ st_status st_search_create(const st_paths *paths, const st_search_request *reque
         status = find_cells(made, paths, arena, errors);
     }
     st_space_request whole = made->request.space;
+    whole.uncounted = whole.sample > 0;
     whole.sample = 0; /* plans are sampled, not the axes */
     if (status == ST_OK) {
         status = st_space_create(paths, &whole, arena, &made->space, errors);
     }
     if (status == ST_OK) {
         status = make_plans(made, varies, errors);
+    }
+    if (status == ST_OK) {
+        status = st_guide_check(made, errors);
     }
     if (status == ST_OK) {
         *search = made;

@@ -406,22 +406,29 @@ static void read_order(const char *order, st_variant *variant)
     }
 }
 
-/* Providers look at the order and the layer list alone; sizes come with the rows. */
+/* The library's providers look at the order and the layer list alone; sizes come with the rows. */
+static st_status gather(const st_space *space, const size_t *digits, st_estimate *estimate,
+                        st_errors *errors)
+{
+    const st_request request = {.refine = space->request.refine,
+                                .refine_count = space->request.refine_count};
+    *estimate = (st_estimate){.sheet = space->sheet};
+    st_status status = load_job(space, digits, true, &estimate->job, errors);
+    return status == ST_OK
+               ? st_estimate_gather(space->paths, &request, space->arena, estimate, errors)
+               : status;
+}
+
 static st_status make_variant(st_space *space, const size_t *digits, st_variant *variant,
                               st_errors *errors)
 {
-    const st_job *job = NULL;
-    st_estimate estimate = {.sheet = space->sheet};
-    const st_request request = {0};
-    st_status status = load_job(space, digits, true, &job, errors);
-    if (status == ST_OK) {
-        estimate.job = job;
-        status = st_estimate_gather(space->paths, &request, space->arena, &estimate, errors);
-    }
+    st_estimate estimate;
+    st_status status = gather(space, digits, &estimate, errors);
     if (status != ST_OK) {
         return status;
     }
-    read_order(text_of(job, "parallel.order"), variant);
+    read_order(text_of(estimate.job, "parallel.order"), variant);
+    variant->plugin_count = estimate.plugin_count;
     st_program_options options = {.outputs = space->cells,
                                   .output_count = space->cell_count,
                                   .providers = estimate.providers,
@@ -441,6 +448,61 @@ static st_status make_quietly(st_space *space, const size_t *digits, st_variant 
     if (status != ST_OK || warn) {
         st_status moved = st_errors_move(errors, own, (st_place){.file = ""});
         status = status == ST_OK ? moved : status;
+    }
+    st_errors_destroy(own);
+    return status;
+}
+
+static bool is_key_of(const st_axis *axis, const char *key)
+{
+    return strcmp(axis->path, key) == 0 || (axis->section != NULL && is_below(key, axis->path));
+}
+
+/*
+ * Plugins read once what the sheet does not: every value of an axis over such a key needs a program
+ * of its own, and what a plan varies cannot be such a key.
+ */
+static st_status take_plugins(st_space *space, const st_estimate *estimate, st_errors *errors)
+{
+    space->plugins = estimate->providers;
+    space->plugin_count = estimate->plugin_count;
+    space->plugin_keys = estimate->plugin_keys;
+    space->refusals = st_arena_alloc(space->arena, space->plugin_count + 1, sizeof(char *));
+    if (space->refusals == NULL) {
+        return out_of_memory(errors);
+    }
+    for (size_t i = 0; i < space->plugin_count; i++) {
+        space->refusals[i] = st_arena_printf(space->arena, "plugin %s refuses %s",
+                                             space->plugins[i]->source, space->plugins[i]->name);
+        if (space->refusals[i] == NULL) {
+            return out_of_memory(errors);
+        }
+    }
+    for (size_t k = 0; k < estimate->plugin_keys.count; k++) {
+        for (size_t i = 0; i < space->axis_count; i++) {
+            if (is_key_of(&space->axes[i].axis, estimate->plugin_keys.paths[k])) {
+                space->axes[i].variant_stride = 1;
+            }
+        }
+    }
+    return ST_OK;
+}
+
+/* Looks at the plugins, quietly: the first variant tells what is wrong with them. */
+static st_status find_plugins(st_space *space, st_errors *errors)
+{
+    size_t count = space->request.refine_count;
+    st_errors *own = st_errors_create();
+    st_estimate estimate;
+    st_status status = ST_OK;
+    if (own == NULL) {
+        return out_of_memory(errors);
+    }
+    if (count == 0) {
+        (void)st_job_refinements(space->base.job, &count);
+    }
+    if (count > 0 && gather(space, NULL, &estimate, own) == ST_OK) {
+        status = take_plugins(space, &estimate, errors);
     }
     st_errors_destroy(own);
     return status;
@@ -485,7 +547,10 @@ static void find_group_sizes(st_space *space)
 
 st_status st_space_make_variants(st_space *space, st_errors *errors)
 {
-    st_status status = count_variants(space, errors);
+    st_status status = find_plugins(space, errors);
+    if (status == ST_OK) {
+        status = count_variants(space, errors);
+    }
     if (status != ST_OK) {
         return status;
     }

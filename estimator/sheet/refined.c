@@ -3,6 +3,7 @@
 #include "sheet/refined.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { MAX_CALLS = 100000 };
 
@@ -17,6 +18,17 @@ typedef struct st_finder {
     size_t capacity;
     bool failed;
 } st_finder;
+
+/* The text of a term of that name: "measured", or "predicted" and from what. */
+static const char *origin_of(const st_provider_account *account)
+{
+    for (size_t i = 0; i < account->count; i++) {
+        if (account->terms[i].text != NULL && strcmp(account->terms[i].name, "origin") == 0) {
+            return account->terms[i].text;
+        }
+    }
+    return "";
+}
 
 static void note(st_finder *finder, const st_sheet_function *function, const st_provider *provider,
                  st_scope arguments)
@@ -41,7 +53,8 @@ static void note(st_finder *finder, const st_sheet_function *function, const st_
     const st_sheet_cell *cell = &finder->session->lowering.sheet->cells[finder->cell];
     finder->list = list;
     list[finder->count++] = (st_refined){
-        .cell = cell->name, .type = &cell->type, .provider = provider, .refusal = refusal};
+        .cell = cell->name, .type = &cell->type, .provider = provider, .refusal = refusal,
+        .origin = refusal[0] == '\0' ? origin_of(&account) : ""};
 }
 
 static void look_into(st_finder *finder, const st_expr *expr, st_scope scope)

@@ -4,42 +4,98 @@
 
 #include <stdlib.h>
 
+static const char expected_passes[] = "every pass of every micro-batch and chunk once";
+
 static st_status refuse_order(uint32_t stage, const char *what, st_errors *errors)
 {
     return st_errors_add(errors,
                          &(st_error){.status = ST_ERR_VALUE,
                                      .message = st_errors_text(errors, "the order of stage %lu %s",
                                                                (unsigned long)stage, what),
-                                     .expected = "every pass of every micro-batch and chunk once"});
+                                     .expected = expected_passes});
 }
 
-/* Marks a slot's passes in `seen`; false where it is out of place or a second time there. */
-static bool mark(const st_schedule_shape *shape, uint32_t stage, const st_slot *slot, uint8_t *seen)
+/* "forward pass of micro-batch 3", counted from 1, as tasks are named. */
+static const char *pass_text(const st_schedule_shape *shape, const st_slot *slot, st_errors *errors)
+{
+    static const char *const names[ST_PASSES] = {"forward", "backward", "weights"};
+    const char *name = slot->pass < ST_PASSES ? names[slot->pass] : "unknown";
+    if (shape->chunks > 1 || shape->kind == ST_SCHEDULE_DUALPIPE) {
+        return st_errors_text(errors, "%s pass of micro-batch %lu and chunk %lu", name,
+                              (unsigned long)slot->micro + 1, (unsigned long)slot->chunk + 1);
+    }
+    return st_errors_text(errors, "%s pass of micro-batch %lu", name,
+                          (unsigned long)slot->micro + 1);
+}
+
+/* Marks a slot's passes in `seen`; otherwise what is wrong with it. */
+static const char *mark(const st_schedule_shape *shape, uint32_t stage, const st_slot *slot,
+                        uint8_t *seen)
 {
     uint32_t chunks = shape->kind == ST_SCHEDULE_DUALPIPE ? 2 : shape->chunks;
     if (slot->micro >= shape->micros || slot->chunk >= chunks || slot->pass >= ST_PASSES ||
         (slot->with_weights && slot->pass != ST_PASS_BACKWARD)) {
-        return false;
+        return "out of place";
     }
     uint32_t place = st_schedule_place(shape, stage, slot->chunk);
     if (st_schedule_stage(shape, place, slot->micro) != stage) {
-        return false;
+        return "out of place";
     }
     uint8_t passes = (uint8_t)(1U << slot->pass);
     passes = slot->with_weights ? passes | 1U << ST_PASS_WEIGHTS : passes;
     uint8_t *cell = &seen[(size_t)place * shape->micros + slot->micro];
     if ((*cell & passes) != 0) {
-        return false;
+        return "twice";
     }
     *cell |= passes;
-    return true;
+    return NULL;
+}
+
+static st_status check_stage(const st_schedule_shape *shape, const st_schedule_order *order,
+                             uint32_t stage, uint8_t *seen, st_errors *errors)
+{
+    for (size_t i = 0; i < order->counts[stage]; i++) {
+        const st_slot *slot = &order->slots[stage][i];
+        const char *wrong = mark(shape, stage, slot, seen);
+        if (wrong != NULL) {
+            return refuse_order(
+                stage,
+                st_errors_text(errors, "has the %s %s", pass_text(shape, slot, errors), wrong),
+                errors);
+        }
+    }
+    return ST_OK;
+}
+
+/* The first pass that no stage has. */
+static st_status check_missing(const st_schedule_shape *shape, const uint8_t *seen,
+                               st_errors *errors)
+{
+    size_t cells = (size_t)st_schedule_places(shape) * shape->micros;
+    for (size_t i = 0; i < cells; i++) {
+        uint32_t place = (uint32_t)(i / shape->micros);
+        uint32_t micro = (uint32_t)(i % shape->micros);
+        st_slot slot = {.micro = micro};
+        if (seen[i] == (1U << ST_PASSES) - 1) {
+            continue;
+        }
+        while ((seen[i] & 1U << slot.pass) != 0) {
+            slot.pass++;
+        }
+        uint32_t stage = st_schedule_stage(shape, place, micro);
+        slot.chunk = (uint16_t)(st_schedule_place(shape, stage, 0) == place ? 0
+                                : shape->kind == ST_SCHEDULE_DUALPIPE       ? 1
+                                                                      : place / shape->stages);
+        return refuse_order(
+            stage, st_errors_text(errors, "lacks the %s", pass_text(shape, &slot, errors)), errors);
+    }
+    return ST_OK;
 }
 
 st_status st_schedule_check_order(const st_schedule_shape *shape, const st_schedule_order *order,
                                   st_errors *errors)
 {
     size_t cells = (size_t)st_schedule_places(shape) * shape->micros;
-    size_t left = 3 * cells;
     st_status status = ST_OK;
     if (order->stages != shape->stages) {
         return refuse_order((uint32_t)order->stages, "is not wanted or missing", errors);
@@ -49,17 +105,10 @@ st_status st_schedule_check_order(const st_schedule_shape *shape, const st_sched
         return st_graph_no_memory(errors);
     }
     for (uint32_t stage = 0; stage < shape->stages && status == ST_OK; stage++) {
-        const st_slot *slots = order->slots[stage];
-        for (size_t i = 0; i < order->counts[stage] && status == ST_OK; i++) {
-            if (mark(shape, stage, &slots[i], seen)) {
-                left -= slots[i].with_weights ? 2 : 1;
-            } else {
-                status = refuse_order(stage, "has a pass twice or out of place", errors);
-            }
-        }
+        status = check_stage(shape, order, stage, seen, errors);
     }
-    if (status == ST_OK && left > 0) {
-        status = refuse_order(0, "or of another one lacks passes", errors);
+    if (status == ST_OK) {
+        status = check_missing(shape, seen, errors);
     }
     free(seen);
     return status;

@@ -106,11 +106,15 @@ static void tell_parts(const st_plugin_sink *sink, const st_nccl_answer *answer)
 {
     const st_plugin_term parts[] = {
         {.name = "set-up", .value = answer->setup_us, .doc = "start of the kernel"},
-        {.name = "intra-node", .value = answer->intra_us, .doc = "hops and bytes on links"},
-        {.name = "inter-node", .value = answer->inter_us, .doc = "hops and bytes on the network"},
+        {.name = "intra-node",
+         .value = answer->intra_us,
+         .doc = "hops, and bytes passed on, inside machines"},
+        {.name = "inter-node",
+         .value = answer->inter_us,
+         .doc = "hops, and bytes passed on, between them"},
         {.name = "reduction",
          .value = answer->reduction_us,
-         .doc = "sums of their own; NCCL's cost model has them in the rates"},
+         .doc = "bytes in the steps that sum them up"},
     };
     for (size_t i = 0; i < COUNT(parts); i++) {
         st_plugin_term term = parts[i];

@@ -134,6 +134,17 @@ double st_nccl_time_us(const st_nccl_plan *plan, double bytes)
     return plan->corrected ? st_nccl_corrected_us(plan, bytes, plain) : plain;
 }
 
+/*
+ * Share of a message's steps that sum what arrives with what is there: a ring's and a tree's first
+ * half, the way up to a switch, and all of a reduce-scatter. NCCL gives all steps one rate.
+ */
+static double summing_share(int collective)
+{
+    return collective == ST_NCCL_ALL_REDUCE       ? 0.5
+           : collective == ST_NCCL_REDUCE_SCATTER ? 1.0
+                                                  : 0.0;
+}
+
 st_nccl_answer st_nccl_answer_of(const st_nccl_plan *plan, double bytes)
 {
     st_nccl_answer answer = {.total_us = (double)NAN};
@@ -149,11 +160,15 @@ st_nccl_answer st_nccl_answer_of(const st_nccl_plan *plan, double bytes)
     bool across = plan->group.nodes > 1.0 && line->inter_us > 0.0;
     answer.line = line;
     answer.setup_us = scale * line->base_us * factor;
-    answer.intra_us = scale * (line->intra_us * factor + (across ? 0.0 : transfer));
-    answer.inter_us = scale * (line->inter_us * factor + (across ? transfer : 0.0));
+    double sums = transfer * summing_share(plan->collective);
+    double passed = transfer - sums;
+    answer.intra_us = scale * (line->intra_us * factor + (across ? 0.0 : passed));
+    answer.inter_us = scale * (line->inter_us * factor + (across ? passed : 0.0));
+    answer.reduction_us = scale * sums;
     if (plan->corrected) {
         answer.correction_us = st_nccl_corrected_us(plan, bytes, total) - total;
     }
-    answer.total_us = answer.setup_us + answer.intra_us + answer.inter_us + answer.correction_us;
+    answer.total_us = answer.setup_us + answer.intra_us + answer.inter_us + answer.reduction_us +
+                      answer.correction_us;
     return answer;
 }

@@ -115,6 +115,13 @@ static const st_plugin plugin = {
     .open = open_plugin,
 };
 
+#if defined(BAD_LOAD)
+__attribute__((constructor)) static void load(void)
+{
+    abort();
+}
+#endif
+
 #if defined(BAD_SYMBOL)
 ST_PLUGIN_EXPORT const st_plugin *st_plugin_descripe(void);
 const st_plugin *st_plugin_descripe(void)
@@ -122,5 +129,8 @@ const st_plugin *st_plugin_descripe(void)
 const st_plugin *st_plugin_describe(void)
 #endif
 {
+#if defined(BAD_DESCRIBE)
+    abort();
+#endif
     return &plugin;
 }

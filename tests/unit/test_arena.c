@@ -284,6 +284,70 @@ static void controls_are_told_from_text(void **state)
         assert_false(st_utf8_is_control(letters[i]));
 }
 
+/* --- what is no memory ----------------------------------------------------------------------- */
+
+typedef struct diary {
+    char text[16];
+    size_t length;
+} diary;
+
+typedef struct entry {
+    diary *diary;
+    char letter;
+} entry;
+
+static void note(void *context)
+{
+    const entry *self = context; /* memory of the arena that is being destroyed */
+    self->diary->text[self->diary->length++] = self->letter;
+}
+
+static void what_is_deferred_is_released_backwards_before_the_memory(void **state)
+{
+    diary kept = {.text = ""};
+    st_arena *arena = st_arena_create();
+    (void)state;
+    assert_non_null(arena);
+    for (char letter = 'a'; letter <= 'e'; letter++) {
+        entry *one = st_arena_alloc(arena, 1, sizeof *one);
+        assert_non_null(one);
+        *one = (entry){&kept, letter};
+        assert_true(st_arena_defer(arena, note, one));
+        assert_non_null(st_arena_alloc(arena, 2385, 7)); /* chunks between them */
+    }
+    assert_int_equal(kept.length, 0);
+    st_arena_destroy(arena);
+    assert_string_equal(kept.text, "edcba");
+}
+
+/* A release may use the arena's memory, and what another one has yet to release is still there. */
+static void release_other(void *context)
+{
+    entry *const *pair = context;
+    assert_int_equal(pair[1]->letter, 'y');
+    note(pair[0]);
+}
+
+static void what_was_deferred_earlier_is_there_until_its_turn(void **state)
+{
+    diary kept = {.text = ""};
+    st_arena *arena = st_arena_create();
+    (void)state;
+    assert_non_null(arena);
+    entry *pair = st_arena_alloc(arena, 2, sizeof *pair);
+    entry **both = st_arena_alloc(arena, 2, sizeof *both);
+    assert_non_null(pair);
+    assert_non_null(both);
+    pair[0] = (entry){&kept, 'x'};
+    pair[1] = (entry){&kept, 'y'};
+    both[0] = &pair[0];
+    both[1] = &pair[1];
+    assert_true(st_arena_defer(arena, note, &pair[1]));
+    assert_true(st_arena_defer(arena, release_other, both));
+    st_arena_destroy(arena);
+    assert_string_equal(kept.text, "xy");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -296,6 +360,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(texts_are_copied_and_formatted, make_arena, drop_arena),
         cmocka_unit_test_setup_teardown(arrays_grow_and_keep_their_items, make_arena, drop_arena),
         cmocka_unit_test(destroying_nothing_is_fine),
+        cmocka_unit_test(what_is_deferred_is_released_backwards_before_the_memory),
+        cmocka_unit_test(what_was_deferred_earlier_is_there_until_its_turn),
         cmocka_unit_test(a_buffer_appends),
         cmocka_unit_test(a_buffer_grows),
         cmocka_unit_test(a_failed_buffer_stays_as_it_is),

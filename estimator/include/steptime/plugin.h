@@ -6,7 +6,8 @@
  * constant descriptor: what the plugin is, which options it takes, and which providers it offers. A
  * provider is a named function from quantities to a quantity, each with a unit; it evaluates a
  * whole block of rows in one call. It replaces an open function or an open cell of a sheet, or
- * gives a function that a sheet declares its only meaning.
+ * gives a function that a sheet declares its only meaning. A plugin may also offer pipeline
+ * schedules: the order of the passes of every stage.
  *
  * Numbers cross this border in base units: byte, flop, second, joule, dollar and their products;
  * counts are pure numbers. The units written in a descriptor are what reports show, and what the
@@ -116,7 +117,8 @@ typedef struct st_plugin_argument {
 
 #define ST_PLUGIN_PART 1u /* adds to the value: the parts of an explanation sum to it */
 
-/* One line of an explanation. */
+/* One line of an explanation. A text of the name "origin" stands beside the value in reports, too:
+ * whether it was measured, or how it was predicted. */
 typedef struct st_plugin_term {
     uint32_t struct_size;
     uint32_t flags;
@@ -159,6 +161,53 @@ typedef struct st_plugin_provider {
     int (*explain)(void *instance, const double *const *columns, const st_plugin_sink *sink);
 } st_plugin_provider;
 
+/* ---- pipeline schedules ---- */
+
+/* Passes of a micro-batch through a chunk of the model. */
+#define ST_PLUGIN_FORWARD  0u
+#define ST_PLUGIN_BACKWARD 1u /* gradients of activations, for which the stage before waits */
+#define ST_PLUGIN_WEIGHTS  2u /* gradients of weights, for which nobody waits */
+#define ST_PLUGIN_BOTH     3u /* both kinds of gradients at once */
+
+/*
+ * What an order is asked for. Of the model's stages * chunks chunks, stage s has s, s + stages,
+ * s + 2 * stages and so on. Times are seconds of a pass of one micro-batch, by chunk of the model.
+ */
+typedef struct st_plugin_pipeline {
+    uint32_t struct_size;
+    uint32_t stages;
+    uint32_t micro_batches;
+    uint32_t chunks; /* of a stage */
+    const double *forward_s;
+    const double *backward_s;
+    const double *weights_s;
+    double transfer_s; /* between neighbours */
+} st_plugin_pipeline;
+
+/* Where an order goes: the passes of a stage as it runs them; stages may come in any order. */
+typedef struct st_plugin_order {
+    uint32_t struct_size;
+    void *context;
+    /* Micro-batches and the chunks of a stage count from 0. Not 0: it takes no more. */
+    int (*pass)(void *context, uint32_t stage, uint32_t kind, uint32_t micro_batch, uint32_t chunk);
+} st_plugin_order;
+
+#define ST_PLUGIN_CHUNKED 1u /* a stage may have several chunks; else it has one */
+
+typedef struct st_plugin_schedule {
+    uint32_t struct_size;
+    uint32_t flags;
+    const char *name;
+    const char *doc;
+    const char *cite;
+    /*
+     * Gives every pass of every micro-batch and chunk once, on its stage; the same for the same
+     * pipeline. For a pipeline that it does not know: host->error with the reason, and
+     * ST_PLUGIN_FAILED.
+     */
+    int (*order)(void *instance, const st_plugin_pipeline *pipeline, const st_plugin_order *order);
+} st_plugin_schedule;
+
 typedef struct st_plugin {
     uint32_t struct_size;
     uint32_t abi;        /* ST_PLUGIN_ABI of the header that the plugin was compiled with */
@@ -174,6 +223,9 @@ typedef struct st_plugin {
      * all that it points to live until close has returned. */
     int (*open)(const st_plugin_host *host, void **instance);
     void (*close)(void *instance); /* may be NULL */
+    /* Behind the first ABI's members. A plugin with schedules may have no providers. */
+    const st_plugin_schedule *const *schedules;
+    size_t schedule_count;
 } st_plugin;
 
 /* The one function that a plugin exports. Does nothing but return the address of a constant. */

@@ -13,6 +13,7 @@
 #include "steptime/job.h"
 #include "steptime/plugin.h"
 #include "steptime/program.h"
+#include "steptime/schedule.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -59,6 +60,8 @@ ST_API const char *st_plugin_file(const st_plugin_module *module);
 /* Index of the provider (option) of that name, SIZE_MAX where there is none. */
 ST_API size_t st_plugin_find_provider(const st_plugin_module *module, const char *name);
 ST_API size_t st_plugin_find_option(const st_plugin_module *module, const char *name);
+/* Index of the schedule of that name; of the only one for "". SIZE_MAX where there is none. */
+ST_API size_t st_plugin_find_schedule(const st_plugin_module *module, const char *name);
 /* The default of an option in base units (a choice: its index; a text: 0). */
 ST_API double st_plugin_default(const st_plugin_module *module, size_t option);
 
@@ -87,9 +90,34 @@ ST_API st_status st_plugin_explain(const st_plugin_instance *instance, size_t pr
                                    const double *const *columns, st_arena *arena,
                                    st_provider_account *account) ST_NODISCARD;
 
+/* What an order is asked for. */
+typedef struct st_plugin_order_request {
+    const st_plugin_instance *instance;
+    size_t schedule; /* index */
+    /* Its kind is 1F1B, or interleaved where there are several chunks; with times, in ticks. */
+    const st_schedule_shape *shape;
+    double ticks_per_s;
+    st_place place; /* of errors */
+} st_plugin_order_request;
+
+/*
+ * The order of a plugin's schedule for a shape; lives in `arena`. Reported with the plugin and the
+ * schedule before it: a shape that the plugin refuses, several chunks where it knows one, passes
+ * that are missing, doubled or on a wrong stage, and an order that waits on itself, as the cycle of
+ * tasks and ranks.
+ */
+ST_API st_status st_plugin_order_make(const st_plugin_order_request *request, st_arena *arena,
+                                      st_schedule_order *order, st_errors *errors) ST_NODISCARD;
+
 /* What the plugin logged as warnings since it was last asked becomes warnings at `place`. */
 ST_API void st_plugin_take_warnings(const st_plugin_instance *instance, st_place place,
                                     st_errors *errors);
+
+/* What was read from a job once and for all; in a sweep such a key cannot become a column. */
+typedef struct st_refine_keys {
+    const char *const *paths; /* keys whose one value in the job the providers count on */
+    size_t count;
+} st_refine_keys;
 
 /* A job's wish to refine a sheet. */
 typedef struct st_refine_request {
@@ -98,6 +126,7 @@ typedef struct st_refine_request {
     const st_sheet *sheet;
     const st_refinement *refinements; /* in order of preference */
     size_t count;
+    st_refine_keys *keys; /* where to put them; NULL: nobody asks */
 } st_refine_request;
 
 /*

@@ -4,7 +4,8 @@
  * jobs and plugins can use it again.
  *
  * A profile is one or more entries. An entry belongs to a plugin and a kind ("options": values for
- * the plugin's own options; other kinds are the plugin's to define), says for which cluster,
+ * the plugin's own options; "times": measured times of the cell that stands as collective, a text
+ * for the plugin's option of that name; other kinds are the plugin's to define), says for which cluster,
  * fabric, version of NCCL, collective, ranks and nodes it holds, carries a payload, and says where
  * that comes from. Entries are told apart by all of these; a second one with the same key replaces
  * the first.
@@ -30,6 +31,7 @@ enum {
 };
 
 #define ST_PROFILE_OPTIONS "options"
+#define ST_PROFILE_TIMES   "times" /* a text for the plugin's option of that name */
 
 /* An entry. Texts are never NULL; "" and 0: any, or not known. */
 typedef struct st_profile {
@@ -117,7 +119,7 @@ ST_API st_status st_profiles_remove(st_profiles *profiles, const char *name, siz
 /* Adds the fault that there is no such profile, with the nearest name. */
 ST_API st_status st_profiles_unknown(st_profiles *profiles, const char *name, st_errors *errors);
 
-/* The options that an entry of kind "options" gives. */
+/* The options that an entry of kind "options" or "times" gives. */
 ST_API st_status st_profile_options(const st_profile *entry, st_arena *arena,
                                     const st_profile_option **options, size_t *count,
                                     st_errors *errors) ST_NODISCARD;

@@ -124,6 +124,7 @@ typedef struct st_refined {
     const st_type *type;
     const st_provider *provider;
     const char *refusal; /* why the formula stands in; "" where the provider's value counts */
+    const char *origin;  /* what the provider's term "origin" says of the value; "": nothing */
 } st_refined;
 
 /*

@@ -156,8 +156,10 @@ static void time_is_the_best_line(void **state)
     assert_int_equal(answer.line->algorithm, ST_NCCL_RING);
     assert_int_equal(answer.line->protocol, ST_NCCL_SIMPLE);
     assert_near(answer.setup_us, 8.4, 1e-9);
-    assert_near(answer.intra_us, 20.4 + 1e4, 1e-6);
+    /* of the six steps three sum what arrives */
+    assert_near(answer.intra_us, 20.4 + 5e3, 1e-6);
     assert_near(answer.inter_us, 0.0, 0);
+    assert_near(answer.reduction_us, 5e3, 1e-6);
     /* the mean of two lines lies below both, by at most 2^(1/q) */
     double least = st_nccl_time_us(&plan, 3e6);
     plan.sharpness = 8.0;
@@ -165,6 +167,36 @@ static void time_is_the_best_line(void **state)
     plan.far = exp(-16.0);
     double mean = st_nccl_time_us(&plan, 3e6);
     assert_true(mean < least && mean > least * pow((double)plan.count, -1.0 / 8.0));
+}
+
+/* Parts sum to the time; what sums nothing has no reduction, a reduce-scatter no other bytes. */
+static void parts_sum_to_the_time(void **state)
+{
+    static const struct {
+        int collective;
+        double share; /* of the bytes that are summed */
+    } cases[] = {{ST_NCCL_ALL_REDUCE, 0.5},
+                 {ST_NCCL_REDUCE_SCATTER, 1.0},
+                 {ST_NCCL_ALL_GATHER, 0.0},
+                 {ST_NCCL_BROADCAST, 0.0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        for (double nodes = 1.0; nodes <= 3.0; nodes += 2.0) {
+            st_nccl_choices choices = plain_choices(ST_NCCL_INTEL, 0);
+            st_nccl_plan plan = nominal_plan(&a100, nodes, 8, cases[i].collective, &choices);
+            double bytes = 2.385e9;
+            st_nccl_answer answer = st_nccl_answer_of(&plan, bytes);
+            double time = st_nccl_time_us(&plan, bytes);
+            double moved = bytes * answer.line->us_per_byte;
+            assert_near(answer.total_us, time, 1e-9 * time);
+            assert_near(answer.reduction_us, cases[i].share * moved, 1e-9 * time);
+            if (nodes > 1.0) {
+                assert_true(answer.inter_us >= (1.0 - cases[i].share) * moved);
+            } else {
+                assert_near(answer.inter_us, 0.0, 0);
+            }
+        }
+    }
 }
 
 static void time_grows_with_the_bytes(void **state)
@@ -318,6 +350,7 @@ int main(void)
         cmocka_unit_test(lines_that_a_machine_lacks),
         cmocka_unit_test(a_tree_loses_in_the_middle),
         cmocka_unit_test(time_is_the_best_line),
+        cmocka_unit_test(parts_sum_to_the_time),
         cmocka_unit_test(time_grows_with_the_bytes),
         cmocka_unit_test(factors_scale_their_parts),
         cmocka_unit_test(transfers),

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Layer times as profiles and as files; see kernels.h. */
+#include "cli/kernels.h"
+
+#include "base/output.h"
+#include "report/json.h"
+#include "steptime/profile.h"
+
+#include <string.h>
+
+static const char plugin[] = "kernel-times";
+
+static const char *keep(const cli_kernels *own, st_buffer *buffer)
+{
+    const char *text =
+        buffer->failed ? NULL : st_arena_copy(own->run->arena, buffer->data, buffer->length);
+    st_buffer_free(buffer);
+    return text;
+}
+
+/* The files that the times come from, the first few of many. */
+static void write_files(const cli_kernels *own, st_json *json)
+{
+    st_buffer files = {0};
+    enum { SHOWN = 20 };
+    size_t count = 0;
+    for (size_t i = 0; i < own->run->argument_count && count < SHOWN; i++)
+        st_buffer_printf(&files, "%s%s", count++ > 0 ? ", " : "", own->run->arguments[i]);
+    for (size_t i = 0; i < own->table_count && count < SHOWN; i++)
+        st_buffer_printf(&files, "%s%s%s%s", count++ > 0 ? ", " : "", own->tables[i].file,
+                         own->tables[i].filter != NULL ? " rows " : "",
+                         own->tables[i].filter != NULL ? own->tables[i].filter : "");
+    st_json_text(json, "files", files.data != NULL ? files.data : "");
+    json->buffer->failed = json->buffer->failed || files.failed;
+    st_buffer_free(&files);
+}
+
+static void write_provenance(const cli_kernels *own, size_t index, st_buffer *buffer)
+{
+    st_json json = {.buffer = buffer};
+    const st_time_models *models = &own->models[index];
+    const st_time_set *set = models->set;
+    size_t repeats = 0;
+    char date[16];
+    for (size_t i = 0; i < set->count; i++)
+        repeats += set->samples[i].repeats;
+    cli_today(date);
+    st_json_open_line(&json, NULL, '{');
+    st_json_text(&json, "date", date);
+    st_json_text(&json, "steptime", STEPTIME_VERSION);
+    st_json_text(&json, "gpu", own->sets->gpu);
+    write_files(own, &json);
+    st_json_count(&json, "measurements", repeats);
+    st_json_count(&json, "shapes", set->count);
+    for (size_t i = 0; i < set->piece_count; i++) {
+        st_times_form form = models->times.models[i].form;
+        const st_error_summary *held_out = &models->held_out[i][form];
+        char key[80];
+        st_json_text(&json, st_times_piece_names[set->pieces[i]], st_times_form_names[form]);
+        if (held_out->count > 0 && snprintf(key, sizeof key, "%s_error_held_out",
+                                            st_times_piece_names[set->pieces[i]]) > 0)
+            st_json_number(&json, key, held_out->mean_absolute);
+    }
+    st_json_close(&json, '}');
+}
+
+static st_status make_entry(const cli_kernels *own, size_t index, const char *value,
+                            st_profile *entry)
+{
+    st_buffer payload = {0};
+    st_buffer provenance = {0};
+    st_times_write(&own->models[index], own->sets, &payload);
+    write_provenance(own, index, &provenance);
+    const char *payload_text = keep(own, &payload);
+    const char *provenance_text = keep(own, &provenance);
+    if (payload_text == NULL || provenance_text == NULL)
+        return ST_ERR_MEMORY;
+    *entry = (st_profile){.name = cli_value(own->run, CLI_SAVE),
+                          .kind = ST_PROFILE_TIMES,
+                          .plugin = plugin,
+                          .cluster = own->sets->gpu,
+                          .fabric = "",
+                          .nccl = "",
+                          .collective = value,
+                          .payload = payload_text,
+                          .payload_bytes = strlen(payload_text),
+                          .provenance = provenance_text};
+    return ST_OK;
+}
+
+static bool has_set(const cli_kernels *own, const char *value)
+{
+    for (size_t i = 0; i < own->sets->count; i++)
+        if (strcmp(own->sets->sets[i].value, value) == 0)
+            return true;
+    return false;
+}
+
+/* What the profile had of other cells would otherwise stay beside what it gets. */
+static st_status remove_old(st_profiles *profiles, const char *name, cli_run *run)
+{
+    const st_profile *found = NULL;
+    size_t count = 0;
+    st_profile_filter filter = {.name = name};
+    st_status status =
+        st_profiles_find(profiles, &filter, run->arena, &found, &count, run->errors);
+    for (size_t i = 0; i < count && status == ST_OK; i++)
+        if (strcmp(found[i].plugin, plugin) != 0)
+            return st_errors_add(run->errors,
+                                 &(st_error){.status = ST_ERR_NAME,
+                                             .place = {.file = "--save"},
+                                             .message = st_errors_text(
+                                                 run->errors, "profile '%s' is one of plugin %s",
+                                                 name, found[i].plugin),
+                                             .suggestion = "take another name"});
+    return status == ST_OK && count > 0 ? st_profiles_remove(profiles, name, &count, run->errors)
+                                        : status;
+}
+
+/* One entry for each cell; forward times answer for the backward pass where it has none. */
+static st_status save(const cli_kernels *own)
+{
+    cli_run *run = own->run;
+    st_profile entries[ST_TIME_SETS + 1];
+    st_profiles *profiles = NULL;
+    size_t count = 0;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < own->sets->count && status == ST_OK; i++) {
+        const char *value = own->sets->sets[i].value;
+        status = make_entry(own, i, value, &entries[count++]);
+        if (status == ST_OK && strcmp(value, "t_forward") == 0 && !has_set(own, "t_backward"))
+            status = make_entry(own, i, "t_backward", &entries[count++]);
+    }
+    if (status == ST_OK)
+        status =
+            st_profiles_open(cli_value(run, CLI_DB), ST_PROFILES_WRITE, &profiles, run->errors);
+    if (status == ST_OK)
+        status = remove_old(profiles, entries[0].name, run);
+    if (status == ST_OK)
+        status = st_profiles_put(profiles, entries, count, true, run->errors);
+    st_profiles_close(profiles);
+    return status;
+}
+
+static st_status write_file(const cli_kernels *own)
+{
+    cli_run *run = own->run;
+    const char *file = cli_value(run, CLI_WRITE);
+    st_buffer buffer = {0};
+    if (file == NULL)
+        return ST_OK;
+    if (own->sets->count != 1)
+        return cli_wrong_use(run, "--output takes the times of one cell, and these are of several",
+                             "use --save");
+    st_times_write(&own->models[0], own->sets, &buffer);
+    st_status status = buffer.failed
+                           ? ST_ERR_MEMORY
+                           : st_output_write(file, buffer.data, buffer.length, run->errors);
+    st_buffer_free(&buffer);
+    return status;
+}
+
+st_status cli_kernels_save(const cli_kernels *own)
+{
+    st_status status = cli_is_given(own->run, CLI_SAVE) ? save(own) : ST_OK;
+    return status == ST_OK ? write_file(own) : status;
+}

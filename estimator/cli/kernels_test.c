@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How far off layer times are on what they have not seen; see kernels.h. */
+#include "cli/kernels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- measured steps ---- */
+
+/* Tries the times on all rows of a table; those that they come from count apart. */
+static st_status try_table(cli_kernels *own, const cli_table *table, const st_times *times)
+{
+    cli_run *run = own->run;
+    st_measured *all = NULL;
+    st_measured *used = NULL;
+    size_t all_count = 0;
+    size_t used_count = 0;
+    st_measured_table asked = {.file = table->file};
+    st_status status =
+        st_measured_read(&own->request, &asked, run->arena, &all, &all_count, run->errors);
+    asked.filter = table->filter;
+    if (status == ST_OK)
+        status =
+            st_measured_read(&own->request, &asked, run->arena, &used, &used_count, run->errors);
+    if (status != ST_OK || all_count == 0)
+        return status;
+    bool *lines = st_arena_alloc(run->arena, all[0].csv->row_count + 1, sizeof *lines);
+    if (lines == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < used_count && status == ST_OK; i++)
+        status = st_step_usable(&used[i], run->arena, lines, run->errors);
+    for (size_t i = 0; i < all_count && status == ST_OK; i++)
+        status = st_step_try(&all[i], times, lines, run->arena, &own->errors, run->errors);
+    return status;
+}
+
+/* The models of step times; NULL where there are none. */
+static const st_time_models *step_models(const cli_kernels *own)
+{
+    for (size_t i = 0; i < own->sets->count; i++)
+        if (strcmp(own->sets->sets[i].value, "t_layer") == 0)
+            return &own->models[i];
+    return NULL;
+}
+
+/* With the times as the plugin will read them. */
+st_status cli_kernels_try_steps(cli_kernels *own)
+{
+    const st_time_models *models = step_models(own);
+    st_buffer buffer = {0};
+    st_times times;
+    char reason[200];
+    st_status status = ST_OK;
+    if (own->table_count == 0 || models == NULL)
+        return ST_OK;
+    st_times_write(models, own->sets, &buffer);
+    const char *fault = buffer.failed ? "out of memory"
+                                      : st_times_read(&times, buffer.data, buffer.length, reason,
+                                                      sizeof reason);
+    st_buffer_free(&buffer);
+    if (fault != NULL)
+        return st_errors_add(own->run->errors,
+                             &(st_error){.status = ST_ERR_LIMIT, .message = fault});
+    for (size_t i = 0; i < own->table_count && status == ST_OK; i++)
+        status = try_table(own, &own->tables[i], &times);
+    st_times_free(&times);
+    return status;
+}
+
+/* ---- tables of layer times ---- */
+
+static cli_kernel_test *add_test(cli_kernels *own, const char *name, const st_time_models *models)
+{
+    cli_kernel_test *tests =
+        st_arena_alloc(own->run->arena, own->test_count + 1, sizeof *own->tests);
+    if (tests == NULL)
+        return NULL;
+    if (own->test_count > 0)
+        memcpy(tests, own->tests, own->test_count * sizeof *tests);
+    own->tests = tests;
+    tests[own->test_count] = (cli_kernel_test){.name = name, .models = models};
+    return &tests[own->test_count++];
+}
+
+/* Trains with the samples that count and tries the others. */
+static st_status hold_out(cli_kernels *own, const st_time_set *set, const bool *counts,
+                          cli_kernel_test *test)
+{
+    cli_run *run = own->run;
+    double *errors_of[ST_TIMES_FORMS];
+    double *scratch = st_arena_alloc(run->arena, set->count + 1, sizeof *scratch);
+    st_status status = scratch != NULL ? ST_OK : ST_ERR_MEMORY;
+    for (size_t i = 0; i < ST_TIMES_FORMS && status == ST_OK; i++) {
+        errors_of[i] = st_arena_alloc(run->arena, set->count + 1, sizeof **errors_of);
+        status = errors_of[i] != NULL ? ST_OK : ST_ERR_MEMORY;
+    }
+    for (size_t piece = 0; piece < set->piece_count && status == ST_OK; piece++) {
+        size_t count = 0;
+        status = st_times_hold_out(set, counts, own->library, piece, run->arena, errors_of, &count,
+                                   run->errors);
+        for (size_t i = 0; i < ST_TIMES_FORMS && status == ST_OK; i++)
+            st_summarize_errors(errors_of[i], count, scratch, &test->errors[piece][i]);
+    }
+    return status;
+}
+
+/* The samples of --test behind those of the fit, as one set of which the first ones count. */
+static st_status join(cli_kernels *own, const st_time_set *fitted, const st_time_set *test,
+                      st_time_set *both, bool **counts)
+{
+    cli_run *run = own->run;
+    size_t count = fitted->count + test->count;
+    *both = *fitted;
+    both->samples = st_arena_alloc(run->arena, count + 1, sizeof *both->samples);
+    *counts = st_arena_alloc(run->arena, count + 1, sizeof **counts);
+    if (both->samples == NULL || *counts == NULL)
+        return ST_ERR_MEMORY;
+    memcpy(both->samples, fitted->samples, fitted->count * sizeof *both->samples);
+    memcpy(both->samples + fitted->count, test->samples, test->count * sizeof *both->samples);
+    both->count = count;
+    for (size_t i = 0; i < fitted->count; i++)
+        (*counts)[i] = true;
+    return ST_OK;
+}
+
+static st_status other_columns(const cli_kernels *own, const char *file)
+{
+    return st_errors_add(own->run->errors,
+                         &(st_error){.status = ST_ERR_NAME,
+                                     .place = {.file = file},
+                                     .message = "this table has none of the times that are fitted, "
+                                                "or other columns"});
+}
+
+static bool is_same_kind(const st_time_set *left, const st_time_set *right)
+{
+    return strcmp(left->value, right->value) == 0 &&
+           memcmp(left->has, right->has, sizeof left->has) == 0 &&
+           left->piece_count == right->piece_count &&
+           memcmp(left->pieces, right->pieces, left->piece_count * sizeof left->pieces[0]) == 0;
+}
+
+static st_status test_file(cli_kernels *own, const char *file)
+{
+    cli_run *run = own->run;
+    const st_csv *csv = NULL;
+    bool found = false;
+    st_time_sets *tested = st_arena_alloc(run->arena, 1, sizeof *tested);
+    st_status status = tested != NULL ? st_time_csv_read(file, run->arena, &csv, run->errors)
+                                      : ST_ERR_MEMORY;
+    if (status == ST_OK)
+        status = st_time_table_read(csv, own->paths, cli_value(run, CLI_GPU), run->arena, tested,
+                                    run->errors);
+    for (size_t i = 0; status == ST_OK && i < own->sets->count; i++) {
+        for (size_t k = 0; k < tested->count && status == ST_OK; k++) {
+            st_time_set both;
+            bool *counts = NULL;
+            if (!is_same_kind(&own->sets->sets[i], &tested->sets[k]))
+                continue;
+            found = true;
+            st_time_merge(&tested->sets[k]);
+            status = join(own, &own->sets->sets[i], &tested->sets[k], &both, &counts);
+            cli_kernel_test *test =
+                status == ST_OK ? add_test(own, file, &own->models[i]) : NULL;
+            if (status == ST_OK)
+                status = test != NULL ? hold_out(own, &both, counts, test) : ST_ERR_MEMORY;
+        }
+    }
+    return status == ST_OK && !found ? other_columns(own, file) : status;
+}
+
+static st_status leave_out(cli_kernels *own, size_t set_index, size_t group)
+{
+    const st_time_set *set = &own->sets->sets[set_index];
+    size_t left = 0;
+    bool *counts = st_arena_alloc(own->run->arena, set->count + 1, sizeof *counts);
+    if (counts == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < set->count; i++) {
+        counts[i] = set->samples[i].group != group;
+        left += counts[i] ? 0 : 1;
+    }
+    if (left == 0)
+        return ST_OK;
+    cli_kernel_test *test = add_test(own, own->sets->groups[group], &own->models[set_index]);
+    return test != NULL ? hold_out(own, set, counts, test) : ST_ERR_MEMORY;
+}
+
+st_status cli_kernels_test(cli_kernels *own)
+{
+    cli_run *run = own->run;
+    const char *const *files = NULL;
+    size_t count = 0;
+    st_status status = cli_values(run, CLI_TEST, &files, &count);
+    for (size_t i = 0; i < count && status == ST_OK; i++)
+        status = test_file(own, files[i]);
+    if (status != ST_OK || !cli_is_given(run, CLI_EACH))
+        return status;
+    if (own->sets->group_count < 2)
+        return cli_wrong_use(run, "--leave-one-out needs times of two models or files", NULL);
+    for (size_t i = 0; i < own->sets->count; i++)
+        for (size_t group = 0; group < own->sets->group_count && status == ST_OK; group++)
+            status = leave_out(own, i, group);
+    return status;
+}

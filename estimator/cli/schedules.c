@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/schedules.h"
+
+#include "plugin/module.h"
+
+#include <string.h>
+
+static const st_place option_place = {.file = "--schedule"};
+
+bool cli_schedule_is_built_in(const char *name)
+{
+    for (int i = 0; i < ST_SCHEDULES; i++) {
+        if (strcmp(name, st_schedule_name((st_schedule_kind)i)) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* No plugin has that name: the nearest of all that could have been meant. */
+static st_status refuse_name(cli_run *run, const st_paths *paths, const char *name)
+{
+    const st_plugin_entry *entries = NULL;
+    size_t count = 0;
+    st_status status = st_plugins_list(paths, run->arena, &entries, &count, run->errors);
+    const char **names = st_arena_alloc(run->arena, ST_SCHEDULES + count, sizeof(*names));
+    if (status != ST_OK || names == NULL) {
+        return ST_ERR_MEMORY;
+    }
+    for (size_t i = 0; i < ST_SCHEDULES; i++) {
+        names[i] = st_schedule_name((st_schedule_kind)i);
+    }
+    for (size_t i = 0; i < count; i++) {
+        names[ST_SCHEDULES + i] = entries[i].id;
+    }
+    return st_errors_add(
+        run->errors,
+        &(st_error){.status = ST_ERR_USAGE,
+                    .place = option_place,
+                    .message = st_errors_text(run->errors, "there is no schedule '%.80s'", name),
+                    .expected = "gpipe, 1f1b, interleaved, zero_bubble, zero_bubble_2, dualpipe, "
+                                "or PLUGIN:NAME",
+                    .suggestion = st_nearest(name, names, ST_SCHEDULES + count)});
+}
+
+/* The plugin has no such schedule, or several and none was named. */
+static st_status refuse_schedule(cli_run *run, const st_plugin *shown, const char *name)
+{
+    const char *names[ST_PLUGIN_MAX_SCHEDULES];
+    st_buffer list = {0};
+    for (size_t i = 0; i < shown->schedule_count; i++) {
+        names[i] = shown->schedules[i]->name;
+        st_buffer_printf(&list, "%s%s:%s", i == 0 ? "" : ", ", shown->id, names[i]);
+    }
+    const char *message =
+        shown->schedule_count == 0
+            ? st_errors_text(run->errors, "plugin '%s' has no schedules", shown->id)
+        : name[0] == '\0'
+            ? st_errors_text(run->errors, "plugin '%s' has several schedules", shown->id)
+            : st_errors_text(run->errors, "plugin '%s' has no schedule '%.80s'", shown->id, name);
+    st_status status = st_errors_add(
+        run->errors,
+        &(st_error){.status = ST_ERR_USAGE,
+                    .place = option_place,
+                    .message = message,
+                    .expected =
+                        list.data != NULL ? st_errors_text(run->errors, "%s", list.data) : NULL,
+                    .suggestion = st_nearest(name, names, shown->schedule_count)});
+    st_buffer_free(&list);
+    return status;
+}
+
+static void close_instance(void *context)
+{
+    st_plugin_close(context);
+}
+
+static st_status open_schedule(cli_run *run, const st_plugin_module *module, const char *name,
+                               st_plugin_instance **instance, size_t *schedule)
+{
+    *schedule = st_plugin_find_schedule(module, name);
+    if (*schedule == SIZE_MAX) {
+        return refuse_schedule(run, st_plugin_descriptor(module), name);
+    }
+    st_status status = st_plugin_open(module, NULL, 0, option_place, instance, run->errors);
+    if (status == ST_OK && !st_arena_defer(run->arena, close_instance, *instance)) {
+        st_plugin_close(*instance);
+        status = ST_ERR_MEMORY;
+    }
+    return status;
+}
+
+st_status cli_schedule_of_plugin(cli_run *run, const st_paths *paths, const char *name,
+                                 st_timeline_plan *plan)
+{
+    const char *colon = strrchr(name, ':');
+    size_t length = colon == NULL ? strlen(name) : (size_t)(colon - name);
+    const char *id = st_arena_copy(run->arena, name, length);
+    const st_plugin_module *module = NULL;
+    st_plugin_instance *instance = NULL;
+    st_schedule_order *order = st_arena_alloc(run->arena, 1, sizeof(*order));
+    st_schedule_shape *shape = &plan->schedule.shape;
+    size_t schedule = 0;
+    if (id == NULL || order == NULL) {
+        return ST_ERR_MEMORY;
+    }
+    if (strchr(id, '/') == NULL &&
+        (!st_plugin_is_id(id) || st_plugin_find(paths, id, run->arena) == NULL)) {
+        return refuse_name(run, paths, name);
+    }
+    st_status status = st_plugin_load(paths, id, option_place, run->arena, &module, run->errors);
+    if (status == ST_OK) {
+        status = open_schedule(run, module, colon == NULL ? "" : colon + 1, &instance, &schedule);
+    }
+    if (status != ST_OK) {
+        return status;
+    }
+    /* Chunks lie in the model as those of the interleaved schedule do. */
+    shape->kind = shape->chunks > 1 ? ST_SCHEDULE_INTERLEAVED : ST_SCHEDULE_1F1B;
+    plan->closed_same_schedule = false;
+    plan->order = order;
+    plan->order_name = st_plugin_descriptor(module)->schedules[schedule]->name;
+    const st_plugin_order_request request = {.instance = instance,
+                                             .schedule = schedule,
+                                             .shape = shape,
+                                             .ticks_per_s = ST_TICKS_PER_S,
+                                             .place = option_place};
+    return st_plugin_order_make(&request, run->arena, order, run->errors);
+}

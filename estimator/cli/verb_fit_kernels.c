@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steptime fit kernels, steptime trace layers */
+#include "cli/kernels.h"
+
+#include "report/json.h"
+
+#include <math.h>
+#include <string.h>
+
+static const cli_option options[] = {
+    CLI_ROW_TABLE,
+    CLI_ROW_ROWS,
+    CLI_ROW_CONSTANTS,
+    CLI_ROW_SHEET,
+    CLI_ROW_SET,
+    {CLI_GPU, CLI_ONE, CLI_WORD_NONE, 0, "gpu", "NAME", NULL,
+     "the GPU that the times were measured on, where the tables do not say"},
+    {CLI_JOB, CLI_ONE, CLI_WORD_JOB, 0, "job", "JOB", NULL,
+     "the job that was traced, for the shape of its layers"},
+    {CLI_LAYERS, CLI_ONE, CLI_WORD_NONE, 0, "layers", "N", NULL,
+     "how many layers repeat in a trace; otherwise as many as cover most time"},
+    {CLI_RECIPE, CLI_ONE, CLI_WORD_CHOICE, 0, "form", "FORM", "roofline trees trees-on-roofline",
+     "predict with this form instead of the best of all on held-out shapes"},
+    {CLI_TEST, CLI_MANY, CLI_WORD_FILE, 0, "test", "FILE", NULL,
+     "also predict the times of this table, which the fit has not seen; may be repeated"},
+    {CLI_EACH, CLI_FLAG, CLI_WORD_NONE, 0, "leave-one-out", NULL, NULL,
+     "also predict each model, or each file, by a fit to the others"},
+    {CLI_SAVE, CLI_ONE, CLI_WORD_NONE, 0, "save", "NAME", NULL,
+     "store the times as a profile of this name, in place of what it had"},
+    CLI_ROW_DB,
+    {CLI_WRITE, CLI_ONE, CLI_WORD_FILE, 'o', "output", "FILE", NULL,
+     "write the times of one cell to FILE, for the option 'times' of the plugin kernel-times"},
+    CLI_ROW_JSON,
+    CLI_ROW_PATH,
+    CLI_ROW_COLOR,
+    CLI_ROW_END,
+};
+
+static const cli_example examples[] = {
+    {"steptime fit kernels layers.csv --gpu a100-sxm-80gb --save my-layers",
+     "layer times of your own, for jobs with 'refine: {plugin: kernel-times, profile: my-layers}'"},
+    {"steptime fit kernels a.csv b.csv c.csv --gpu h100-sxm --test d.csv",
+     "how well three models predict the layers of another one"},
+    {"steptime fit kernels --table runs.csv --rows 'pp=1,dp=1,:60' --save my-runs",
+     "from measured steps without a pipeline, tried on all other rows of the table"},
+    {"steptime fit kernels traces/ --job run.yaml --save my-trace", "from the traces of a job"},
+    {NULL, NULL},
+};
+
+static st_times_form form_of(const cli_kernels *own)
+{
+    const char *name = cli_value(own->run, CLI_RECIPE);
+    for (st_times_form form = 0; name != NULL && form < ST_TIMES_FORMS; form++)
+        if (strcmp(name, st_times_form_names[form]) == 0)
+            return form;
+    return ST_TIMES_FORMS;
+}
+
+/* Without XGBoost rooflines are left, unless trees are asked for. */
+static st_status open_trees(cli_kernels *own)
+{
+    st_times_form form = form_of(own);
+    bool asked = form == ST_TIMES_TREES || form == ST_TIMES_BOTH;
+    st_status status = st_trees_open(&own->library, asked ? own->run->errors : NULL);
+    return asked ? status : ST_OK;
+}
+
+static st_status fit_sets(cli_kernels *own)
+{
+    cli_run *run = own->run;
+    st_status status = open_trees(own);
+    for (size_t i = 0; i < own->sets->count && status == ST_OK; i++)
+        status = st_times_learn(&own->sets->sets[i], own->library, form_of(own), run->arena,
+                                &own->models[i], run->errors);
+    return status;
+}
+
+static int run_fit_kernels(cli_run *run)
+{
+    cli_kernels own = {.run = run};
+    st_status status = cli_paths(run, &own.paths);
+    if (status == ST_OK)
+        status = cli_tables(run, &own.tables, &own.table_count);
+    if (status == ST_OK)
+        status = cli_table_request(run, own.paths, &own.request);
+    if (status == ST_OK)
+        status = cli_kernels_read(&own);
+    if (status == ST_OK)
+        status = fit_sets(&own);
+    if (status == ST_OK)
+        status = cli_kernels_try_steps(&own);
+    if (status == ST_OK)
+        status = cli_kernels_test(&own);
+    if (status == ST_OK)
+        status = cli_kernels_save(&own);
+    if (status == ST_OK)
+        cli_kernels_write(&own);
+    st_trees_close(own.library);
+    int code = cli_exit_code(run, status);
+    st_paths_destroy(own.paths);
+    return code;
+}
+
+const cli_verb cli_verb_fit_kernels = {
+    .name = "fit kernels",
+    .arguments = "[TABLE|TRACE...]",
+    .maximum = SIZE_MAX,
+    .words = {CLI_WORD_FILE, CLI_WORD_FILE},
+    .summary = "take layer times from measurements, for the plugin kernel-times",
+    .doc =
+        "Takes the times of layers from tables of layer times, from measured steps (--table, as "
+        "for 'steptime validate') or from traces (files ending in .json or .json.gz, and folders), "
+        "as docs/kernel-times.md describes them. Shapes that were not measured are predicted: by "
+        "a roofline, by trees, or by trees on what the roofline leaves. Shows how far off each is "
+        "on shapes that it has not seen, whole models where there are several, and takes the "
+        "best.\n\n"
+        "With --save the times become a profile, which jobs take with 'refine: {plugin: "
+        "kernel-times, profile: NAME}'.",
+    .examples = examples,
+    .options = options,
+    .run = run_fit_kernels,
+};
+
+/* ---- trace layers ---- */
+
+static const cli_option layer_options[] = {
+    {CLI_LAYERS, CLI_ONE, CLI_WORD_NONE, 0, "layers", "N", NULL,
+     "how many layers repeat; otherwise as many as cover most time"},
+    {CLI_PARTIAL, CLI_FLAG, CLI_WORD_NONE, 0, "partial", NULL, NULL,
+     "use what could be read of faulty files, and of jobs of which ranks are missing"},
+    CLI_ROW_JSON,
+    CLI_ROW_OUTPUT,
+    CLI_ROW_COLOR,
+    CLI_ROW_END,
+};
+
+static const cli_example layer_examples[] = {
+    {"steptime trace layers traces/", "what one layer takes, forward and backward"},
+    {"steptime trace layers rank0.json.gz --layers 40", "where the number of layers is known"},
+    {NULL, NULL},
+};
+
+static void write_layers_json(const st_trace_layers *layers, st_buffer *buffer)
+{
+    static const char *const names[ST_LAYER_PASSES] = {"forward", "backward"};
+    st_json json = {.buffer = buffer};
+    st_json_open(&json, NULL, '{');
+    st_json_count(&json, "schema_version", ST_SCHEMA_VERSION);
+    st_json_text(&json, "steptime", STEPTIME_VERSION);
+    st_json_count(&json, "layers", layers->layers);
+    st_json_count(&json, "ranks", layers->ranks);
+    for (size_t i = 0; i < layers->pass_count; i++) {
+        st_json_open(&json, names[i], '{');
+        st_json_count(&json, "runs", layers->passes[i].runs);
+        st_json_number(&json, "tasks", layers->passes[i].tasks);
+        st_json_number(&json, "computation_s", layers->passes[i].computation_s);
+        st_json_number(&json, "communication_s", layers->passes[i].communication_s);
+        st_json_number(&json, "elapsed_s", layers->passes[i].elapsed_s);
+        st_json_close(&json, '}');
+    }
+    if (!isnan(layers->optimizer_s))
+        st_json_number(&json, "optimizer_s", layers->optimizer_s);
+    st_json_close(&json, '}');
+}
+
+static int run_trace_layers(cli_run *run)
+{
+    st_trace_set *set = NULL;
+    st_trace_layers found;
+    uint32_t layers = 0;
+    st_trace_options read = {.partial = cli_is_given(run, CLI_PARTIAL)};
+    st_status status = cli_kernels_layers(run, &layers);
+    if (status == ST_OK)
+        status =
+            st_trace_set_read(run->arguments, run->argument_count, &read, &set, run->errors);
+    if (status == ST_OK)
+        status = st_trace_layers_find(set, layers, run->arena, &found, run->errors);
+    if (status == ST_OK && cli_is_given(run, CLI_JSON))
+        write_layers_json(&found, &run->result);
+    else if (status == ST_OK)
+        cli_kernels_write_layers(&found, run);
+    st_trace_set_destroy(set);
+    return cli_exit_code(run, status);
+}
+
+const cli_verb cli_verb_trace_layers = {
+    .name = "trace layers",
+    .arguments = "TRACE...",
+    .minimum = 1,
+    .maximum = SIZE_MAX,
+    .words = {CLI_WORD_FILE, CLI_WORD_FILE},
+    .summary = "find the layers in a trace and what one of them takes",
+    .doc = "Layers are found by repetition: the same kernels in the same order. Of the two passes "
+           "with the most work that which runs first is the forward pass; recomputation is part of "
+           "the backward pass. 'steptime fit kernels TRACE... --job JOB' makes a profile of them.",
+    .examples = layer_examples,
+    .options = layer_options,
+    .run = run_trace_layers,
+};

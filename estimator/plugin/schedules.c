@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Schedules of plugins: the passes that one hands over become an order, and the order is tried
+ * before anybody relies on it.
+ */
+#include "plugin/module.h"
+
+#include "job/files.h"
+#include "timeline/schedule_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+size_t st_plugin_find_schedule(const st_plugin_module *module, const char *name)
+{
+    if (name[0] == '\0') {
+        return module->shown.schedule_count == 1 ? 0 : SIZE_MAX;
+    }
+    for (size_t i = 0; i < module->shown.schedule_count; i++) {
+        if (strcmp(module->shown.schedules[i]->name, name) == 0) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
+/* An order on its way from a plugin. */
+typedef struct ordering {
+    const st_schedule_shape *shape;
+    st_slots *lists; /* by stage */
+    size_t most;     /* passes of a stage */
+    char fault[160]; /* the first; "" for none */
+} ordering;
+
+static const char *const pass_names[] = {
+    [ST_PLUGIN_FORWARD] = "forward",
+    [ST_PLUGIN_BACKWARD] = "backward",
+    [ST_PLUGIN_WEIGHTS] = "weights",
+    [ST_PLUGIN_BOTH] = "backward",
+};
+
+/* Called by the plugin; what lies outside of the pipeline ends it. */
+static int take_pass(void *context, uint32_t stage, uint32_t kind, uint32_t micro, uint32_t chunk)
+{
+    ordering *own = context;
+    const st_schedule_shape *shape = own->shape;
+    if (own->fault[0] != '\0') {
+        return 1;
+    }
+    if (stage >= shape->stages) {
+        (void)snprintf(own->fault, sizeof(own->fault), "gives a pass of stage %lu, of %lu from 0",
+                       (unsigned long)stage, (unsigned long)shape->stages);
+    } else if (kind > ST_PLUGIN_BOTH) {
+        (void)snprintf(own->fault, sizeof(own->fault), "gives stage %lu a pass of kind %lu",
+                       (unsigned long)stage, (unsigned long)kind);
+    } else if (micro >= shape->micros || chunk >= shape->chunks) {
+        (void)snprintf(own->fault, sizeof(own->fault),
+                       "gives stage %lu a %s pass of micro-batch %lu, of %lu from 0, and chunk "
+                       "%lu, of %lu",
+                       (unsigned long)stage, pass_names[kind], (unsigned long)micro,
+                       (unsigned long)shape->micros, (unsigned long)chunk,
+                       (unsigned long)shape->chunks);
+    } else if (own->lists[stage].count == own->most) {
+        (void)snprintf(own->fault, sizeof(own->fault), "gives stage %lu more than %zu passes",
+                       (unsigned long)stage, own->most);
+    } else {
+        bool both = kind == ST_PLUGIN_BOTH;
+        st_slots_add(&own->lists[stage], both ? ST_PASS_BACKWARD : (st_pass)kind, chunk, micro,
+                     both);
+    }
+    return own->fault[0] != '\0' ? 1 : 0;
+}
+
+/* Seconds of the passes of every chunk of the model. */
+static bool fill_pipeline(const st_schedule_shape *shape, double ticks_per_s, st_arena *arena,
+                          st_plugin_pipeline *pipeline)
+{
+    uint32_t places = st_schedule_places(shape);
+    double *seconds[ST_PASSES];
+    for (int pass = 0; pass < ST_PASSES; pass++) {
+        seconds[pass] = st_arena_alloc(arena, places, sizeof(double));
+        for (uint32_t i = 0; seconds[pass] != NULL && i < places; i++) {
+            for (int part = 0; part < ST_PARTS; part++) {
+                seconds[pass][i] += (double)shape->times[i].part[pass][part] / ticks_per_s;
+            }
+        }
+    }
+    *pipeline = (st_plugin_pipeline){.struct_size = sizeof(*pipeline),
+                                     .stages = shape->stages,
+                                     .micro_batches = shape->micros,
+                                     .chunks = shape->chunks,
+                                     .forward_s = seconds[ST_PASS_FORWARD],
+                                     .backward_s = seconds[ST_PASS_BACKWARD],
+                                     .weights_s = seconds[ST_PASS_WEIGHTS],
+                                     .transfer_s = (double)shape->transfer / ticks_per_s};
+    return seconds[0] != NULL && seconds[1] != NULL && seconds[2] != NULL;
+}
+
+static bool make_lists(const st_schedule_shape *shape, st_arena *arena, ordering *own)
+{
+    own->shape = shape;
+    own->most = (size_t)3 * shape->micros * shape->chunks;
+    own->lists = st_arena_alloc(arena, shape->stages, sizeof(*own->lists));
+    bool good = own->lists != NULL;
+    for (uint32_t i = 0; i < shape->stages && good; i++) {
+        own->lists[i].items = st_arena_alloc(arena, own->most, sizeof(st_slot));
+        good = own->lists[i].items != NULL;
+    }
+    return good;
+}
+
+/*
+ * Whether a step with that order ends: one rank of each stage does what all the others do. Passes
+ * are one task each here, so that a cycle names passes alone.
+ */
+static st_status try_order(const st_schedule_shape *shape, const st_schedule_order *order,
+                           st_errors *errors)
+{
+    st_schedule_plan plan = {.shape = *shape,
+                             .groups = {.tp = 1, .cp = 1, .dp = 1, .ep = 1, .pp_stride = 1}};
+    st_chunk_times *none = calloc(st_schedule_places(shape), sizeof(*none));
+    st_graph *graph = st_graph_create(NULL);
+    st_status status = graph == NULL || none == NULL ? st_graph_no_memory(errors) : ST_OK;
+    plan.shape.times = none;
+    plan.shape.transfer = 0;
+    if (status == ST_OK) {
+        status = st_schedule_build(&plan, order, graph, errors);
+    }
+    if (status == ST_OK) {
+        status = st_graph_seal(graph, errors);
+    }
+    st_graph_destroy(graph);
+    free(none);
+    return status;
+}
+
+/* A fault with the plugin and its schedule before it. */
+static st_status tell(const st_plugin_order_request *request, const st_error *error,
+                      st_errors *errors)
+{
+    const st_plugin *shown = &request->instance->module->shown;
+    st_error told = *error;
+    told.place = request->place;
+    told.message =
+        st_errors_text(errors, "schedule '%s' of plugin '%s' %s",
+                       shown->schedules[request->schedule]->name, shown->id, error->message);
+    return st_errors_add(errors, &told);
+}
+
+static st_status call(const st_plugin_order_request *request, const st_plugin_pipeline *pipeline,
+                      ordering *own, st_arena *arena, st_errors *errors)
+{
+    const st_plugin_instance *instance = request->instance;
+    const st_plugin_order sink = {.struct_size = sizeof(sink), .context = own, .pass = take_pass};
+    st_error error = {.status = ST_ERR_PROVIDER};
+    st_instance_clear_error(instance);
+    int result = instance->module->shown.schedules[request->schedule]->order(instance->instance,
+                                                                             pipeline, &sink);
+    st_plugin_take_warnings(instance, request->place, errors);
+    if (own->fault[0] != '\0') {
+        error.message = own->fault;
+        return tell(request, &error, errors);
+    }
+    if (result != ST_PLUGIN_OK) {
+        const char *why = st_instance_error(instance, arena);
+        error.message = st_errors_text(
+            errors, "refuses a pipeline (stages %lu, micro-batches %lu, chunks %lu): %s",
+            (unsigned long)pipeline->stages, (unsigned long)pipeline->micro_batches,
+            (unsigned long)pipeline->chunks, why != NULL ? why : "it gives no reason");
+        return tell(request, &error, errors);
+    }
+    return ST_OK;
+}
+
+/* Tries the order, with faults told as the plugin's. */
+static st_status verify(const st_plugin_order_request *request, const st_schedule_order *order,
+                        st_errors *errors)
+{
+    st_errors *own = st_errors_create();
+    if (own == NULL) {
+        return st_out_of_memory(errors);
+    }
+    st_status status = try_order(request->shape, order, own);
+    for (size_t i = 0; i < st_errors_size(own); i++) {
+        st_error error = *st_errors_at(own, i);
+        const char *word = error.status == ST_ERR_CYCLE ? "waits on itself" : "is no step";
+        error.message = st_errors_text(errors, "%s: %s", word, error.message);
+        (void)tell(request, &error, errors);
+    }
+    st_errors_destroy(own);
+    return status;
+}
+
+static st_status check_chunks(const st_plugin_order_request *request, st_errors *errors)
+{
+    const st_plugin *shown = &request->instance->module->shown;
+    uint32_t chunks = request->shape->chunks;
+    if (chunks == 1 || (shown->schedules[request->schedule]->flags & ST_PLUGIN_CHUNKED) != 0) {
+        return ST_OK;
+    }
+    return tell(request,
+                &(st_error){.status = ST_ERR_VALUE,
+                            .message = "has one chunk a stage",
+                            .found = st_errors_text(errors, "%lu", (unsigned long)chunks),
+                            .expected = "1 (parallel.virtual_stages)"},
+                errors);
+}
+
+st_status st_plugin_order_make(const st_plugin_order_request *request, st_arena *arena,
+                               st_schedule_order *order, st_errors *errors)
+{
+    ordering own = {0};
+    st_plugin_pipeline pipeline;
+    const st_schedule_shape *shape = request->shape;
+    st_status status = st_schedule_check(shape, errors);
+    if (status == ST_OK) {
+        status = check_chunks(request, errors);
+    }
+    if (status != ST_OK) {
+        return status;
+    }
+    const st_slot **slots = st_arena_alloc(arena, shape->stages, sizeof(*slots));
+    size_t *counts = st_arena_alloc(arena, shape->stages, sizeof(*counts));
+    if (slots == NULL || counts == NULL || !make_lists(shape, arena, &own) ||
+        !fill_pipeline(shape, request->ticks_per_s, arena, &pipeline)) {
+        return st_out_of_memory(errors);
+    }
+    status = call(request, &pipeline, &own, arena, errors);
+    for (uint32_t i = 0; i < shape->stages; i++) {
+        slots[i] = own.lists[i].items;
+        counts[i] = own.lists[i].count;
+    }
+    *order = (st_schedule_order){.slots = slots, .counts = counts, .stages = shape->stages};
+    return status == ST_OK ? verify(request, order, errors) : status;
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading plugins from a command line; see words.h. */
+#include "plugin/words.h"
+
+#include "job/files.h"
+#include "job/loader.h"
+#include "plugin/module.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { MAX_TEXT = 65536, MAX_OPTIONS = 1000, MAX_COLUMNS = 8 };
+
+typedef struct reader {
+    const st_paths *paths;
+    st_arena *arena;
+    st_errors *errors;
+    const char *text; /* the whole, for messages */
+    st_refinement *list;
+    size_t count;
+} reader;
+
+static st_place place_of(const reader *self, bool whole)
+{
+    const char *file = whole ? st_arena_printf(self->arena, "--refine %.200s", self->text) : NULL;
+    return (st_place){.file = file != NULL ? file : "--refine"};
+}
+
+static st_status refuse(const reader *self, const st_error *what)
+{
+    st_error fault = *what;
+    fault.status = ST_ERR_USAGE;
+    fault.place = place_of(self, true);
+    return st_errors_add(self->errors, &fault);
+}
+
+/* ---- pieces ---- */
+
+/* Where a piece ends: at one of `ends`, a plus sign only before a small letter. */
+static size_t piece_length(const char *text, const char *ends)
+{
+    size_t length = 0;
+    while (text[length] != '\0') {
+        char byte = text[length];
+        bool plus = byte == '+' && !islower((unsigned char)text[length + 1]);
+        if (strchr(ends, byte) != NULL && !plus) {
+            return length;
+        }
+        length += byte == '\\' && text[length + 1] != '\0' ? 2 : 1;
+    }
+    return length;
+}
+
+/* A copy without the blanks around it and without its backslashes; NULL when out of memory. */
+static const char *copy_piece(const reader *self, const char *text, size_t length)
+{
+    while (length > 0 && *text == ' ') {
+        text++;
+        length--;
+    }
+    while (length > 0 && text[length - 1] == ' ') {
+        length--;
+    }
+    char *copy = st_arena_copy(self->arena, text, length);
+    size_t kept = 0;
+    for (size_t i = 0; copy != NULL && i < length; i++) {
+        bool escape = copy[i] == '\\' && i + 1 < length && strchr(",+|:=\\", copy[i + 1]) != NULL;
+        i += escape ? 1 : 0;
+        copy[kept++] = copy[i];
+    }
+    if (copy != NULL) {
+        copy[kept] = '\0';
+    }
+    return copy;
+}
+
+/* ---- options ---- */
+
+static st_status set_fallback(const reader *self, const char *value, st_refinement *entry)
+{
+    entry->fallback = strcmp(value, "formula") == 0;
+    if (entry->fallback || strcmp(value, "error") == 0) {
+        return ST_OK;
+    }
+    return refuse(self, &(st_error){.message = "fallback",
+                                    .found = st_errors_text(self->errors, "'%.60s'", value),
+                                    .expected = "formula or error"});
+}
+
+static bool has_option(const st_refinement *entry, const char *name)
+{
+    for (size_t i = 0; i < entry->option_count; i++) {
+        if (strcmp(entry->options[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What has been seen of the two names that belong to no plugin. */
+typedef struct seen {
+    bool fallback;
+} seen;
+
+static st_status set_option(const reader *self, const char *name, const char *value,
+                            st_refinement *entry, seen *own, st_refinement_option *options)
+{
+    bool profile = strcmp(name, "profile") == 0;
+    bool fallback = strcmp(name, "fallback") == 0;
+    if ((profile && entry->profile != NULL) || (fallback && own->fallback) ||
+        has_option(entry, name)) {
+        return refuse(self, &(st_error){.message = st_errors_text(self->errors,
+                                                                  "'%.60s' is given twice", name)});
+    }
+    if (profile) {
+        entry->profile = value;
+        entry->profile_place = place_of(self, true);
+        return ST_OK;
+    }
+    if (fallback) {
+        own->fallback = true;
+        return set_fallback(self, value, entry);
+    }
+    if (entry->option_count == MAX_OPTIONS) {
+        return refuse(self, &(st_error){.message = "there are too many options"});
+    }
+    options[entry->option_count++] = (st_refinement_option){.name = name,
+                                                            .text = value,
+                                                            .name_place = place_of(self, true),
+                                                            .place = place_of(self, true)};
+    entry->options = options;
+    return ST_OK;
+}
+
+/* One NAME=VALUE. */
+static st_status read_option(const reader *self, const char *text, size_t length,
+                             st_refinement *entry, seen *own, st_refinement_option *options)
+{
+    const char *sign = memchr(text, '=', length);
+    size_t name_length = sign != NULL ? (size_t)(sign - text) : 0;
+    const char *name = copy_piece(self, text, name_length);
+    const char *value = sign != NULL ? copy_piece(self, sign + 1, length - name_length - 1) : "";
+    if (name == NULL || value == NULL) {
+        return st_out_of_memory(self->errors);
+    }
+    if (name[0] == '\0') {
+        return refuse(self,
+                      &(st_error){.message = "wrong option of a plugin",
+                                  .found = st_errors_text(self->errors, "'%.*s'",
+                                                          length < 60 ? (int)length : 60, text),
+                                  .expected = "NAME=VALUE, as in nccl-whitebox:fallback=formula"});
+    }
+    return set_option(self, name, value, entry, own, options);
+}
+
+/* NAME=VALUE,... up to the end or the next plugin; *rest is moved there. */
+static st_status read_options(const reader *self, const char **rest, st_refinement *entry)
+{
+    st_refinement_option *options = st_arena_alloc(self->arena, MAX_OPTIONS, sizeof *options);
+    seen own = {false};
+    st_status status = options != NULL ? ST_OK : st_out_of_memory(self->errors);
+    while (options != NULL) {
+        size_t length = piece_length(*rest, ",+");
+        st_status read = read_option(self, *rest, length, entry, &own, options);
+        status = status == ST_OK ? read : status;
+        *rest += length;
+        if (**rest != ',') {
+            break;
+        }
+        (*rest)++;
+    }
+    return status;
+}
+
+/* ---- plugins ---- */
+
+/* Short names count where no plugin on the search path is called so. */
+static const char *full_name(const reader *self, const char *name)
+{
+    static const char *const names[][2] = {{"constant", "overlap-constant"},
+                                           {"xgboost", "overlap-xgboost"}};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(name, names[i][0]) == 0 &&
+            st_plugin_find(self->paths, name, self->arena) == NULL) {
+            return names[i][1];
+        }
+    }
+    return name;
+}
+
+static st_status add(reader *self, const st_refinement *entry)
+{
+    for (size_t i = 0; i < self->count; i++) {
+        if (strcmp(self->list[i].plugin, entry->plugin) == 0) {
+            return st_errors_add(
+                self->errors,
+                &(st_error){.status = ST_ERR_USAGE,
+                            .place = {.file = "--refine"},
+                            .message = st_errors_text(self->errors, "plugin '%.80s' is named twice",
+                                                      entry->plugin)});
+        }
+    }
+    if (self->count == ST_MAX_REFINEMENTS) {
+        return refuse(self, &(st_error){.message = st_errors_text(self->errors,
+                                                                  "there are more than %d plugins",
+                                                                  ST_MAX_REFINEMENTS)});
+    }
+    self->list[self->count++] = *entry;
+    return ST_OK;
+}
+
+/* One plugin with its options; *rest is moved behind it. */
+static st_status read_plugin(reader *self, const char **rest)
+{
+    size_t length = piece_length(*rest, ":+");
+    const char *name = copy_piece(self, *rest, length);
+    if (name == NULL) {
+        return st_out_of_memory(self->errors);
+    }
+    *rest += length;
+    bool options = **rest == ':';
+    st_refinement entry = {.plugin = full_name(self, name), .place = place_of(self, options)};
+    st_status status = ST_OK;
+    if (name[0] == '\0') {
+        status = refuse(self, &(st_error){.message = "the name of a plugin is missing"});
+    } else if (strcmp(name, "none") == 0) {
+        status = refuse(self, &(st_error){.message = "'none' stands alone"});
+    }
+    if (options) {
+        (*rest)++;
+        st_status read = read_options(self, rest, &entry);
+        status = status == ST_OK ? read : status;
+    }
+    *rest += **rest == '+' ? 1 : 0;
+    return status == ST_OK ? add(self, &entry) : status;
+}
+
+static st_status read_text(reader *self)
+{
+    if (strlen(self->text) > MAX_TEXT) {
+        return refuse(self, &(st_error){.message = "the text is longer than 65536 bytes"});
+    }
+    st_status status = ST_OK;
+    const char *rest = self->text;
+    do {
+        st_status read = read_plugin(self, &rest);
+        status = status == ST_OK ? read : status;
+    } while (*rest != '\0' && !st_errors_full(self->errors));
+    return status;
+}
+
+st_status st_refine_words(const st_paths *paths, const char *const *texts, size_t text_count,
+                          st_arena *arena, const st_refinement **refinements, size_t *count,
+                          st_errors *errors)
+{
+    reader self = {.paths = paths, .arena = arena, .errors = errors, .text = ""};
+    self.list = st_arena_alloc(arena, ST_MAX_REFINEMENTS, sizeof *self.list);
+    *count = 0;
+    *refinements = self.list;
+    if (self.list == NULL) {
+        return st_out_of_memory(errors);
+    }
+    if (text_count == 1 && strcmp(texts[0], "none") == 0) {
+        return ST_OK;
+    }
+    st_status status = ST_OK;
+    for (size_t i = 0; i < text_count; i++) {
+        self.text = texts[i];
+        st_status read = read_text(&self);
+        status = status == ST_OK ? read : status;
+    }
+    *count = self.count;
+    return status;
+}
+
+/* ---- columns ---- */
+
+st_status st_refine_columns(const char *text, st_arena *arena, const char *const **columns,
+                            size_t *count, st_errors *errors)
+{
+    const reader self = {.arena = arena, .errors = errors, .text = text};
+    const char **list = st_arena_alloc(arena, MAX_COLUMNS, sizeof *list);
+    *count = 0;
+    *columns = list;
+    if (list == NULL) {
+        return st_out_of_memory(errors);
+    }
+    for (const char *rest = text;; rest++) {
+        size_t length = piece_length(rest, "|");
+        if (length == strspn(rest, " ") || *count == MAX_COLUMNS) {
+            return refuse(&self, &(st_error){.message = *count == MAX_COLUMNS
+                                                            ? "there are more than 8 columns"
+                                                            : "a column is empty",
+                                             .expected = "plugins or 'none', parted by '|'"});
+        }
+        size_t blanks = strspn(rest, " ");
+        size_t end = length;
+        while (rest[end - 1] == ' ') {
+            end--;
+        }
+        list[*count] = st_arena_copy(arena, rest + blanks, end - blanks);
+        if (list[(*count)++] == NULL) {
+            return st_out_of_memory(errors);
+        }
+        rest += length;
+        if (*rest == '\0') {
+            return ST_OK;
+        }
+    }
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Plugins on a command line:
+ *
+ *   PLUGIN[:NAME=VALUE,...][+PLUGIN...]
+ *
+ * NAME is an option of the plugin, or `profile` or `fallback` as in a job. A plus sign before a
+ * small letter parts plugins in order of preference, so that numbers keep theirs (1e+5); a
+ * backslash before ',', '+', '|', ':', '=' or '\' takes that as it stands. "none" stands alone.
+ */
+#ifndef STEPTIME_PLUGIN_WORDS_H
+#define STEPTIME_PLUGIN_WORDS_H
+
+#include "steptime/job.h"
+
+/* Several texts are one list. Faults are of the command line, at "--refine". */
+st_status st_refine_words(const st_paths *paths, const char *const *texts, size_t text_count,
+                          st_arena *arena, const st_refinement **refinements, size_t *count,
+                          st_errors *errors) ST_NODISCARD;
+
+/* A text with '|' as one per column, which st_refine_words reads. Empty columns are refused. */
+st_status st_refine_columns(const char *text, st_arena *arena, const char *const **columns,
+                            size_t *count, st_errors *errors) ST_NODISCARD;
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One job under several refinements, a column each. */
+#ifndef STEPTIME_REPORT_COLUMNS_H
+#define STEPTIME_REPORT_COLUMNS_H
+
+#include "report/report.h"
+
+enum { ST_COLUMNS_MAX = 8 };
+
+typedef struct st_columns {
+    const char *names[ST_COLUMNS_MAX];     /* the refinement as it was asked for */
+    st_estimate estimates[ST_COLUMNS_MAX]; /* of the same job and sheet; all have run */
+    size_t count;
+    bool all; /* also cells that are the same in all columns */
+} st_columns;
+
+/*
+ * Cells of the report that differ and those that say what hiding costs: value by value, with the
+ * change to the first column; then which plugin has a part in what.
+ */
+void st_columns_text(const st_columns *columns, const st_paint *paint, st_arena *arena,
+                     st_buffer *buffer);
+void st_columns_csv(const st_columns *columns, st_buffer *buffer);
+void st_columns_json(const st_columns *columns, st_buffer *buffer);
+
+#endif

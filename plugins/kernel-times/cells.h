@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The cells of the sheet megatron that measured times stand in for, what each reads, and the
+ * formula's own time, which is there beside the measured one.
+ */
+#ifndef KERNEL_TIMES_CELLS_H
+#define KERNEL_TIMES_CELLS_H
+
+#include "times.h"
+
+#include "steptime/plugin.h"
+
+enum {
+    ST_CELL_COMMON = 14, /* the GPU's two rates, then the features up to the width */
+    ST_CELL_COUNT_layer = ST_CELL_COMMON + 3,
+    ST_CELL_COUNT_forward = ST_CELL_COMMON + 4,
+    ST_CELL_COUNT_backward = ST_CELL_COMMON + 5,
+    ST_CELL_COUNT_logits = ST_CELL_COMMON + 3,
+    ST_CELL_COUNT_optimizer = ST_CELL_COMMON + 6
+};
+
+#define ST_CELL_NAME_layer     "t_layer"
+#define ST_CELL_NAME_forward   "t_forward"
+#define ST_CELL_NAME_backward  "t_backward"
+#define ST_CELL_NAME_logits    "t_logits"
+#define ST_CELL_NAME_optimizer "T_optimizer"
+
+#define ST_CELL_DOC_layer     "dense layer, all passes with tensor-parallel communication and launches"
+#define ST_CELL_DOC_forward   "dense layer, forward"
+#define ST_CELL_DOC_backward  "dense layer, backward"
+#define ST_CELL_DOC_logits    "output layer, forward and backward"
+#define ST_CELL_DOC_optimizer "optimizer step"
+
+extern const st_plugin_argument *const st_cell_layer_arguments[ST_CELL_COUNT_layer];
+extern const st_plugin_argument *const st_cell_forward_arguments[ST_CELL_COUNT_forward];
+extern const st_plugin_argument *const st_cell_backward_arguments[ST_CELL_COUNT_backward];
+extern const st_plugin_argument *const st_cell_logits_arguments[ST_CELL_COUNT_logits];
+extern const st_plugin_argument *const st_cell_optimizer_arguments[ST_CELL_COUNT_optimizer];
+
+/* What a row of arguments says; NaN where the sheet has nothing of the name. */
+typedef struct cell_row {
+    double peak;
+    double bandwidth;
+    st_times_shape shape; /* with the formula's own time */
+    double rest;          /* part of that which measured pieces do not contain */
+} cell_row;
+
+typedef struct st_cell {
+    const char *name;
+    const char *backward_of; /* the cell whose pieces can answer for it; NULL: none */
+    size_t argument_count;
+    void (*close)(const double *own, cell_row *row); /* `own`: the arguments behind the common ones */
+} st_cell;
+
+extern const st_cell st_cell_layer;
+extern const st_cell st_cell_forward;
+extern const st_cell st_cell_backward;
+extern const st_cell st_cell_logits;
+extern const st_cell st_cell_optimizer;
+
+bool st_cell_is_known(const char *name);
+void st_cell_read(const st_cell *cell, const double *const *columns, size_t row, cell_row *result);
+
+#endif

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Layer times that were measured, or predicted from measured ones, in place of the formulas of the
+ * sheet megatron. The times come as a text that `steptime fit kernels` has written, by a profile or
+ * as a file; see times.h for what is in it and cells.c for the cells.
+ */
+#include "cells.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "steptime/plugin.h"
+
+enum { TIMES, SHAPES, OTHER_GPU, BACKWARD, OPTIONS };
+
+enum { ANY, INSIDE, MEASURED }; /* choices of SHAPES */
+
+enum { LARGEST_TEXT = 4 * 1024 * 1024, REASON = 320 };
+
+typedef struct layer_times {
+    const st_plugin_host *host;
+    bool has_times;
+    st_times times;
+    int shapes;
+    bool other_gpu;
+    double backward;
+} layer_times;
+
+static const st_plugin_option options[OPTIONS] = {
+    [TIMES] = {.struct_size = sizeof(st_plugin_option),
+               .kind = ST_PLUGIN_TEXT,
+               .name = "times",
+               .unit = "",
+               .default_text = "",
+               .doc = "file of times that 'steptime fit kernels -o FILE' has written, or its text",
+               .cite = "steptime docs/kernel-times.md"},
+    [SHAPES] = {.struct_size = sizeof(st_plugin_option),
+                .kind = ST_PLUGIN_CHOICE,
+                .name = "shapes",
+                .unit = "",
+                .choices = "any inside measured",
+                .default_text = "any",
+                .doc = "shapes that are answered: any, those inside of the measured range, only "
+                       "measured ones",
+                .cite = "steptime docs/kernel-times.md"},
+    [OTHER_GPU] = {.struct_size = sizeof(st_plugin_option),
+                   .kind = ST_PLUGIN_CHOICE,
+                   .name = "other_gpu",
+                   .unit = "",
+                   .choices = "refuse allow",
+                   .default_text = "refuse",
+                   .doc = "times that were measured on another GPU than the job's",
+                   .cite = "steptime docs/kernel-times.md"},
+    [BACKWARD] = {.struct_size = sizeof(st_plugin_option),
+                  .kind = ST_PLUGIN_NUMBER,
+                  .flags = ST_PLUGIN_CALIBRATED,
+                  .name = "backward",
+                  .unit = "",
+                  .default_text = "2",
+                  .minimum = 0.1,
+                  .maximum = 10,
+                  .doc = "backward over forward time where only forward passes were measured; "
+                         "prior: log sd 0.1",
+                  .cite = "narayanan2021 appendix"},
+};
+static const st_plugin_option *const option_list[OPTIONS] = {
+    &options[TIMES], &options[SHAPES], &options[OTHER_GPU], &options[BACKWARD]};
+
+/* ---- one row ---- */
+
+typedef struct row_answer {
+    bool measured;   /* the times have a say */
+    bool is_forward; /* times of a forward pass answer for the backward pass */
+    double scale;
+    double rest; /* what the times do not contain */
+    st_times_answer answer;
+    double value;
+} row_answer;
+
+static bool is_near(double left, double right)
+{
+    return fabs(left - right) <= 0.02 * fabs(right);
+}
+
+/* The GPU is told by its rates, which are what the formulas know of it. */
+static bool is_other_gpu(const layer_times *own, const cell_row *row)
+{
+    return !own->other_gpu && ((row->peak > 0 && !is_near(row->peak, own->times.peak)) ||
+                               (row->bandwidth > 0 && !is_near(row->bandwidth, own->times.bandwidth)));
+}
+
+static const char *refuse_gpu(const layer_times *own, const cell_row *row, char *reason)
+{
+    (void)snprintf(reason, REASON,
+                   "the times were measured on %s, %.4g TFLOP/s and %.4g GB/s, and this GPU has "
+                   "%.4g TFLOP/s and %.4g GB/s; option other_gpu=allow takes them",
+                   own->times.gpu, own->times.peak / 1e12, own->times.bandwidth / 1e9,
+                   row->peak / 1e12, row->bandwidth / 1e9);
+    return reason;
+}
+
+static const char *refuse_shape(const layer_times *own, const cell_row *row,
+                                const st_times_answer *answer, char *reason)
+{
+    const st_times *times = &own->times;
+    for (size_t i = 0; i < times->shape_count; i++) {
+        double value = row->shape.features[times->shape[i]];
+        const char *name = st_times_feature_names[times->shape[i]];
+        if (isnan(value)) {
+            (void)snprintf(reason, REASON, "the times need '%s', which the sheet does not have",
+                           name);
+            return reason;
+        }
+        if (answer->outside == times->shape[i]) {
+            (void)snprintf(reason, REASON, "%s is %.10g, and times were measured from %.10g to "
+                           "%.10g", name, value, times->least[i], times->most[i]);
+            return reason;
+        }
+    }
+    return isnan(answer->sum) ? "nothing was measured for this shape, and the times have no model"
+                              : "nothing was measured for this shape";
+}
+
+/* NULL, or why the row is refused, in `reason`. */
+static const char *answer_row(const layer_times *own, const st_cell *cell, const cell_row *row,
+                              row_answer *result, char *reason)
+{
+    st_times_answer *answer = &result->answer;
+    const char *value = own->has_times ? own->times.value : "";
+    memset(result, 0, sizeof *result);
+    result->value = row->shape.features[ST_TIMES_CLOSED];
+    result->scale = 1;
+    result->is_forward =
+        cell->backward_of != NULL && strcmp(value, cell->backward_of) == 0;
+    result->measured = result->is_forward || strcmp(value, cell->name) == 0;
+    if (!result->measured) {
+        return NULL;
+    }
+    if (is_other_gpu(own, row)) {
+        return refuse_gpu(own, row, reason);
+    }
+    st_times_ask(&own->times, &row->shape, answer);
+    result->scale = result->is_forward ? own->backward : 1;
+    result->rest = st_times_is_whole(&own->times) ? 0 : row->rest;
+    result->value = result->scale * answer->sum + result->rest;
+    bool good = answer->origin <= ST_TIMES_BETWEEN ||
+                (own->shapes == INSIDE && answer->origin == ST_TIMES_PREDICTED) ||
+                own->shapes == ANY;
+    return good && isfinite(result->value) && result->value > 0
+               ? NULL
+               : refuse_shape(own, row, answer, reason);
+}
+
+static int evaluate(void *instance, const st_cell *cell, size_t rows,
+                    const double *const *columns, double *values)
+{
+    const layer_times *own = instance;
+    char reason[REASON];
+    for (size_t i = 0; i < rows; i++) {
+        cell_row row;
+        row_answer result;
+        st_cell_read(cell, columns, i, &row);
+        values[i] = answer_row(own, cell, &row, &result, reason) == NULL ? result.value
+                                                                         : (double)NAN;
+        if (!(values[i] >= 0) || isinf(values[i])) {
+            values[i] = (double)NAN;
+        }
+    }
+    return ST_PLUGIN_OK;
+}
+
+/* ---- explanations ---- */
+
+static void tell(const st_plugin_sink *sink, const char *name, double value, const char *doc)
+{
+    st_plugin_term term = {.struct_size = sizeof term,
+                           .flags = ST_PLUGIN_PART,
+                           .name = name,
+                           .unit = "us",
+                           .value = value,
+                           .doc = doc};
+    sink->term(sink->context, &term);
+}
+
+static void tell_origin(const layer_times *own, const row_answer *result,
+                        const st_plugin_sink *sink)
+{
+    static const char *const texts[] = {
+        [ST_TIMES_MEASURED] = "measured",
+        [ST_TIMES_BETWEEN] = "between two measured numbers of tokens",
+        [ST_TIMES_PREDICTED] = "predicted, inside of the measured range",
+        [ST_TIMES_OUTSIDE] = "predicted, outside of the measured range"};
+    char text[160];
+    st_times_origin origin = result->answer.origin;
+    (void)snprintf(text, sizeof text, "%s%s%s", texts[origin],
+                   origin == ST_TIMES_OUTSIDE ? " of " : "",
+                   origin == ST_TIMES_OUTSIDE ? st_times_feature_names[result->answer.outside]
+                                              : "");
+    st_plugin_term term = {.struct_size = sizeof term,
+                           .name = "origin",
+                           .unit = "",
+                           .text = text,
+                           .doc = "of the time of this shape"};
+    sink->term(sink->context, &term);
+    term.name = "gpu";
+    term.text = own->times.gpu;
+    term.doc = "on which it was measured";
+    sink->term(sink->context, &term);
+}
+
+static int explain(void *instance, const st_cell *cell, const double *const *columns,
+                   const st_plugin_sink *sink)
+{
+    const layer_times *own = instance;
+    char reason[REASON];
+    cell_row row;
+    row_answer result;
+    st_cell_read(cell, columns, 0, &row);
+    const char *refusal = answer_row(own, cell, &row, &result, reason);
+    if (refusal == NULL && !(result.value >= 0 && isfinite(result.value))) {
+        refusal = "the formula's own time is no finite one";
+    }
+    if (refusal != NULL) {
+        own->host->error(own->host->context, refusal);
+        return ST_PLUGIN_FAILED;
+    }
+    if (!result.measured) {
+        tell(sink, "formula", result.value, "nothing was measured for this cell");
+        return ST_PLUGIN_OK;
+    }
+    for (size_t i = 0; i < own->times.piece_count; i++) {
+        tell(sink, st_times_piece_names[own->times.pieces[i]],
+             result.scale * result.answer.pieces[i],
+             result.is_forward ? "its forward time, times the option backward" : "");
+    }
+    if (result.rest > 0) {
+        tell(sink, "formula", result.rest, "what was not measured, as the sheet has it");
+    }
+    tell_origin(own, &result, sink);
+    return ST_PLUGIN_OK;
+}
+
+/* ---- opening ---- */
+
+/* The text of a file; NULL where it cannot be read. */
+static char *read_file(const char *path, size_t *length)
+{
+    FILE *file = fopen(path, "rb");
+    char *text = file != NULL ? malloc(LARGEST_TEXT + 1) : NULL;
+    *length = text != NULL ? fread(text, 1, LARGEST_TEXT + 1, file) : 0;
+    if (text != NULL && (*length > LARGEST_TEXT || ferror(file))) {
+        free(text);
+        text = NULL;
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return text;
+}
+
+static const char *read_times(layer_times *own, const char *given, char *reason)
+{
+    if (strncmp(given, "steptime-kernel-times ", 22) == 0) {
+        return st_times_read(&own->times, given, strlen(given), reason, REASON);
+    }
+    size_t length = 0;
+    char *text = read_file(given, &length);
+    if (text == NULL) {
+        (void)snprintf(reason, REASON, "the times '%.200s' cannot be read", given);
+        return reason;
+    }
+    const char *fault = st_times_read(&own->times, text, length, reason, REASON);
+    free(text);
+    return fault;
+}
+
+static int open_times(const st_plugin_host *host, void **instance)
+{
+    char reason[REASON];
+    const char *given = host->settings[TIMES]->text;
+    layer_times *own = host->allocate(host->context, sizeof *own);
+    if (own == NULL) {
+        host->error(host->context, "out of memory");
+        return ST_PLUGIN_FAILED;
+    }
+    memset(own, 0, sizeof *own);
+    own->host = host;
+    own->shapes = (int)host->settings[SHAPES]->number;
+    own->other_gpu = host->settings[OTHER_GPU]->number > 0;
+    own->backward = host->settings[BACKWARD]->number;
+    own->has_times = given[0] != '\0';
+    const char *fault = own->has_times ? read_times(own, given, reason) : NULL;
+    if (fault == NULL && own->has_times && !st_cell_is_known(own->times.value)) {
+        st_times_free(&own->times);
+        fault = "the times are for a cell that this plugin does not know";
+    }
+    if (fault != NULL) {
+        host->error(host->context, fault);
+        host->release(host->context, own);
+        return ST_PLUGIN_FAILED;
+    }
+    if (!own->has_times) {
+        host->log(host->context, ST_PLUGIN_LOG_WARNING,
+                  "no times are given, so that all values are the formulas' own; a profile of "
+                  "'steptime fit kernels' has some");
+    }
+    *instance = own;
+    return ST_PLUGIN_OK;
+}
+
+static void close_times(void *instance)
+{
+    layer_times *own = instance;
+    st_times_free(&own->times);
+    own->host->release(own->host->context, own);
+}
+
+/* ---- providers ---- */
+
+/* The host calls without the provider's name: one pair of functions for each cell. */
+#define CALLS(cell)                                                                                \
+    static int evaluate_##cell(void *instance, size_t rows, const double *const *columns,          \
+                               double *values)                                                     \
+    {                                                                                              \
+        return evaluate(instance, &st_cell_##cell, rows, columns, values);                         \
+    }                                                                                              \
+    static int explain_##cell(void *instance, const double *const *columns,                        \
+                              const st_plugin_sink *sink)                                          \
+    {                                                                                              \
+        return explain(instance, &st_cell_##cell, columns, sink);                                  \
+    }                                                                                              \
+    static const st_plugin_provider provider_##cell = {.struct_size = sizeof(st_plugin_provider),  \
+                                                       .name = ST_CELL_NAME_##cell,                \
+                                                       .unit = "us",                               \
+                                                       .doc = ST_CELL_DOC_##cell,                  \
+                                                       .cite = "steptime docs/kernel-times.md",    \
+                                                       .arguments = st_cell_##cell##_arguments,    \
+                                                       .argument_count = ST_CELL_COUNT_##cell,     \
+                                                       .evaluate = evaluate_##cell,                \
+                                                       .explain = explain_##cell}
+
+CALLS(layer);
+CALLS(forward);
+CALLS(backward);
+CALLS(logits);
+CALLS(optimizer);
+
+static const st_plugin_provider *const providers[] = {
+    &provider_layer, &provider_forward, &provider_backward, &provider_logits, &provider_optimizer};
+
+const st_plugin *st_plugin_describe(void)
+{
+    static const st_plugin plugin = {
+        .struct_size = sizeof(plugin),
+        .abi = ST_PLUGIN_ABI,
+        .id = "kernel-times",
+        .version = "1.0.0",
+        .licence = "Apache-2.0",
+        .summary = "layer times that were measured, or predicted from measured ones",
+        .options = option_list,
+        .option_count = OPTIONS,
+        .providers = providers,
+        .provider_count = sizeof(providers) / sizeof(providers[0]),
+        .open = open_times,
+        .close = close_times,
+    };
+    return &plugin;
+}
