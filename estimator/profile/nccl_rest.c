@@ -153,17 +153,17 @@ static double curve_at(const curve *own, const gsl_vector *duals, double octave)
 static void write_curve(const st_nccl_rest *group, const curve *own, const gsl_vector *duals,
                         st_buffer *buffer)
 {
-    double first = fmax(0, floor(own->octaves[0]) - FADING);
-    double last = fmin(MOST_OCTAVE, ceil(own->octaves[own->count - 1]) + FADING);
+    int first = (int)fmax(0, floor(own->octaves[0]) - FADING);
+    int last = (int)fmin(MOST_OCTAVE, ceil(own->octaves[own->count - 1]) + FADING);
     st_buffer_printf(buffer, "%s%zu/%zu", buffer->length > 0 ? "; " : "", group->ranks,
                      group->nodes);
-    for (double octave = first; octave <= last; octave++) {
+    for (int octave = first; octave <= last; octave++) {
         char size[32];
         char factor[32];
-        st_number_significant(ldexp(1, (int)octave), 17, size, sizeof size);
+        st_number_significant(ldexp(1, octave), 17, size, sizeof size);
         /* One at both ends, from where on the plugin has no rest to follow. */
-        double rest =
-            (octave == first && first > 0) || octave == last ? 0 : curve_at(own, duals, octave);
+        bool is_end = (octave == first && first > 0) || octave == last;
+        double rest = is_end ? 0 : curve_at(own, duals, octave);
         st_number_print('f', 4, exp(fmin(fmax(rest, -5), 5)), factor, sizeof factor);
         st_buffer_printf(buffer, " %s=%s", size, factor);
     }
