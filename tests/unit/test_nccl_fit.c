@@ -213,7 +213,7 @@ static void ranks_left_out_are_not_seen(void **state)
     for (size_t i = 0; i < SIZES; i++)
         tables.rows[1][i].time_s[0] *= 1.7 + 0.03 * (double)i;
     run_well(*state, &tables, "nccl-whitebox", NULL, &other);
-    for (size_t i = SIZES; i < 2 * SIZES; i++)
+    for (size_t i = SIZES; i < (size_t)2 * SIZES; i++)
         assert_true(fit.times_s[ST_NCCL_NO_RANKS][i] == other.times_s[ST_NCCL_NO_RANKS][i]);
     assert_true(fit.times_s[ST_NCCL_FITTED][SIZES] != other.times_s[ST_NCCL_FITTED][SIZES]);
 }
