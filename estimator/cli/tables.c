@@ -2,8 +2,6 @@
 /* Tables on the command line; see tables.h. */
 #include "cli/tables.h"
 
-#include "plugin/words.h"
-
 #include <string.h>
 
 /* Two --rows behind one table are one filter. */
@@ -35,17 +33,6 @@ st_status cli_tables(cli_run *run, const cli_table **tables, size_t *count)
     return status;
 }
 
-/* Jobs read --refine in place of their own plugins, rows of tables have no others. */
-static st_status read_refine(cli_run *run, const st_paths *paths, st_measured_request *request)
-{
-    st_status status = cli_values(run, CLI_REFINE, &request->refine, &request->refine_count);
-    const st_words words = {request->refine, request->refine_count};
-    if (status != ST_OK || words.count == 0)
-        return status;
-    return st_refine_words(paths, &words, run->arena, &request->refinements,
-                           &request->refinement_count, run->errors);
-}
-
 st_status cli_table_request(cli_run *run, const st_paths *paths, st_measured_request *request)
 {
     *request = (st_measured_request){.paths = paths,
@@ -53,7 +40,7 @@ st_status cli_table_request(cli_run *run, const st_paths *paths, st_measured_req
                                      .constants = cli_value(run, CLI_CONSTANTS)};
     st_status status = cli_values(run, CLI_SET, &request->sets, &request->set_count);
     if (status == ST_OK)
-        status = read_refine(run, paths, request);
+        status = cli_values(run, CLI_REFINE, &request->refine, &request->refine_count);
     if (status != ST_OK)
         return status;
     return st_table_sources_load(paths, run->arena, &request->sources, &request->source_count,

@@ -2,6 +2,7 @@
 /* steptime fit nccl */
 #include "cli/nccl.h"
 
+#include "profile/database.h"
 #include "report/json.h"
 #include "steptime/profile.h"
 
@@ -173,6 +174,9 @@ static st_status save(const cli_nccl *own)
     st_status status = entries != NULL ? ST_OK : ST_ERR_MEMORY;
     for (size_t i = 0; i < own->fit_count && status == ST_OK; i++)
         status = make_entry(own, &own->fits[i], &entries[i]);
+    /* Before a database is made for entries that it cannot take. */
+    for (size_t i = 0; i < own->fit_count && status == ST_OK; i++)
+        status = st_profile_check(&entries[i], (st_place){.file = "--save"}, run->errors);
     if (status == ST_OK)
         status = check_twice(own, entries);
     if (status == ST_OK)

@@ -12,9 +12,9 @@
 #include <string.h>
 
 /*
- * The process: chosen once by the median errors at left-out sizes over all published tables that
- * the project has, where 1.5 to 3 octaves, a noise of 0.05 to 0.1 and a cut of 3 to 5 differ by
- * less than 0.2 percentage points (docs/decisions/0017-nccl-correction.md).
+ * The process: one choice for all tables, by the median errors at left-out sizes over the published
+ * ones; 1.5 to 3 octaves, a noise of 0.03 to 0.1 and a cut of 4 to 6 differ by less than one
+ * percentage point (docs/decisions/0023-nccl-correction.md).
  */
 static const double length_octaves = 2;
 static const double noise_share = 0.05;  /* variance of a row's own noise over that of the curve */
@@ -153,17 +153,17 @@ static double curve_at(const curve *own, const gsl_vector *duals, double octave)
 static void write_curve(const st_nccl_rest *group, const curve *own, const gsl_vector *duals,
                         st_buffer *buffer)
 {
-    double first = fmax(0, floor(own->octaves[0]) - FADING);
-    double last = fmin(MOST_OCTAVE, ceil(own->octaves[own->count - 1]) + FADING);
+    int first = (int)fmax(0, floor(own->octaves[0]) - FADING);
+    int last = (int)fmin(MOST_OCTAVE, ceil(own->octaves[own->count - 1]) + FADING);
     st_buffer_printf(buffer, "%s%zu/%zu", buffer->length > 0 ? "; " : "", group->ranks,
                      group->nodes);
-    for (double octave = first; octave <= last; octave++) {
+    for (int octave = first; octave <= last; octave++) {
         char size[32];
         char factor[32];
-        st_number_significant(ldexp(1, (int)octave), 17, size, sizeof size);
+        st_number_significant(ldexp(1, octave), 17, size, sizeof size);
         /* One at both ends, from where on the plugin has no rest to follow. */
-        double rest =
-            (octave == first && first > 0) || octave == last ? 0 : curve_at(own, duals, octave);
+        bool is_end = (octave == first && first > 0) || octave == last;
+        double rest = is_end ? 0 : curve_at(own, duals, octave);
         st_number_print('f', 4, exp(fmin(fmax(rest, -5), 5)), factor, sizeof factor);
         st_buffer_printf(buffer, " %s=%s", size, factor);
     }

@@ -109,8 +109,8 @@ static void groups_are_apart_and_in_order(void **state)
     st_nccl_rest rows[3 * SIZES];
     fill(rows, 64, 8, 0.3);
     fill(rows + SIZES, 8, 1, -0.2);
-    fill(rows + 2 * SIZES, 64, 16, 0.1);
-    const char *text = st_nccl_rest_text(rows, 3 * SIZES, arena);
+    fill(&rows[(size_t)2 * SIZES], 64, 16, 0.1);
+    const char *text = st_nccl_rest_text(rows, (size_t)3 * SIZES, arena);
     assert_int_equal(strncmp(text, "8/1 ", 4), 0);
     assert_non_null(strstr(text, "; 64/8 "));
     assert_true(strstr(text, "; 64/8 ") < strstr(text, "; 64/16 "));
@@ -128,7 +128,7 @@ static void repeated_sizes_are_averaged(void **state)
     st_nccl_rest rows[2 * SIZES];
     fill(rows, 8, 1, 0.05);
     fill(rows + SIZES, 8, 1, 0.13);
-    const char *text = st_nccl_rest_text(rows, 2 * SIZES, arena);
+    const char *text = st_nccl_rest_text(rows, (size_t)2 * SIZES, arena);
     assert_null(strchr(text, ';'));
     assert_about(log(factor_in(text, "8/1", 1 << 19)), 0.09, 0.003);
     st_arena_destroy(arena);

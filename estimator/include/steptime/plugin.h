@@ -80,7 +80,12 @@ typedef struct st_plugin_host {
 #define ST_PLUGIN_CHOICE 1u /* one of `choices` */
 #define ST_PLUGIN_TEXT   2u /* free text: a file in the plugin's folder, a table */
 
-#define ST_PLUGIN_CALIBRATED 1u /* a number that `steptime fit` may adjust to measurements */
+/*
+ * A number that `steptime fit` may adjust to measurements. "prior: log sd 0.4" or "prior: sd 0.1"
+ * in its line of documentation says how far from its default it is expected. A text: curves of the
+ * factors that the numbers leave, as `steptime fit nccl` writes them.
+ */
+#define ST_PLUGIN_CALIBRATED 1u
 
 typedef struct st_plugin_option {
     uint32_t struct_size;
