@@ -35,7 +35,7 @@ _steptime() {
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-            '=' | --sheet | --set | --refine | --xlsx | --path | --output | -o | --color | --depth | --format | --over | --cells | --where | --sample | --seed | --plot | --threads | --gpus | --vary | --minimise | --top | --pareto | --method | --prune | --bound | --trials | --schedule | --ranks | --detail | --perfetto | --svg | --limit | --dir | --by | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --layers | --have | --job | --table | --rows | --constants | --nccl | --profile | --db | --option | --collective | --nodes | --loss | --scale | --group | --output | -o | --gpu | --form | --test | --save)
+            '=' | --sheet | --set | --refine | --xlsx | --path | --output | -o | --color | --depth | --format | --over | --cells | --where | --sample | --seed | --plot | --threads | --gpus | --vary | --minimise | --top | --pareto | --method | --prune | --bound | --trials | --schedule | --ranks | --detail | --perfetto | --svg | --limit | --dir | --by | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --layers | --have | --job | --table | --rows | --constants | --nccl | --profile | --db | --option | --collective | --nodes | --loss | --scale | --group | --output | -o | --gpu | --form | --test | --save | --counters | --unmatched)
                 ((i++))
                 if [[ ${COMP_WORDS[i]} == '=' ]]; then ((i++)); fi
                 ;;
@@ -796,6 +796,18 @@ _steptime() {
             _steptime_words 'auto always never' "$word"
             return
             ;;
+        'fit overlap:--counters')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'fit overlap:--unmatched')
+            :
+            return
+            ;;
+        'fit overlap:--write')
+            _steptime_files -f -- "$word"
+            return
+            ;;
         'fit overlap:--test')
             _steptime_files -f -- "$word"
             return
@@ -810,6 +822,18 @@ _steptime() {
             ;;
         'fit overlap:--output' | 'fit overlap:-o')
             _steptime_files -f -- "$word"
+            return
+            ;;
+        'fit overlap:--save')
+            :
+            return
+            ;;
+        'fit overlap:--db')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'fit overlap:--cluster')
+            :
             return
             ;;
         'import nccl-topo:--gpu')
@@ -956,7 +980,7 @@ _steptime() {
         'validate') _steptime_words '--help --table --rows --constants --sheet --set --nccl --profile --db --pairs --refine --option --cluster --collective --ranks --nodes --in-place --out-of-place --all --json --csv --path --output --color' "$word" ;;
         'fit') _steptime_words '--help --table --rows --vary --loss --scale --group --output --sheet --constants --set --json --path --color' "$word" ;;
         'fit kernels') _steptime_words '--help --table --rows --constants --sheet --set --gpu --job --layers --form --test --leave-one-out --save --db --output --json --path --color' "$word" ;;
-        'fit overlap') _steptime_words '--help --test --recipe --svg --output --json' "$word" ;;
+        'fit overlap') _steptime_words '--help --pairs --counters --unmatched --write --test --recipe --allow-faster --svg --output --save --db --cluster --json' "$word" ;;
         'import nccl-topo') _steptime_words '--help --gpu --nodes --output' "$word" ;;
         'fit nccl') _steptime_words '--help --refine --option --cluster --collective --ranks --nodes --in-place --out-of-place --each --save --db --all --set --json --csv --path --output --color' "$word" ;;
         'profile list') _steptime_words '--help --db --json --csv --output --color' "$word" ;;
@@ -1098,6 +1122,9 @@ _steptime() {
             _steptime_files -f -- "$word"
             ;;
         'fit overlap:1')
+            _steptime_files -f -- "$word"
+            ;;
+        'fit overlap:'*)
             _steptime_files -f -- "$word"
             ;;
         'import nccl-topo:1')
