@@ -50,8 +50,7 @@ static st_status read_counters(cli_run *run, st_counters *counters, st_pairs_opt
 }
 
 /* All faults of all pairs at once. */
-static st_status append_pairs(cli_run *run, const st_pairs_options *options, st_buffer *table,
-                              st_pairs_tally *tally)
+static st_status append_pairs(cli_run *run, const st_pairs_options *options, st_pairs_made *made)
 {
     st_status status = ST_OK;
     for (size_t i = 0; i + 1 < run->argument_count; i += 2) {
@@ -61,7 +60,7 @@ static st_status append_pairs(cli_run *run, const st_pairs_options *options, st_
         st_status other = st_recorded_read(run->arguments[i + 1], run->arena, &with, run->errors);
         read = read == ST_OK ? other : read;
         if (read == ST_OK)
-            read = st_pairs_append(&without, &with, options, run->arena, table, tally, run->errors);
+            read = st_pairs_append(&without, &with, options, run->arena, made, run->errors);
         status = status == ST_OK ? read : status;
     }
     return status;
@@ -86,7 +85,7 @@ st_status cli_overlap_pairs(cli_run *run, st_kernels *kernels, st_pairs_tally *t
 {
     st_pairs_options options = {.unmatched_frac = 0};
     st_counters counters = {0};
-    st_buffer table = {0};
+    st_pairs_made made = {0};
     if (run->argument_count % 2 != 0)
         return cli_wrong_use(run, "--pairs takes two recordings for each pair",
                              "name the one without overlap, then the one with it");
@@ -94,11 +93,12 @@ st_status cli_overlap_pairs(cli_run *run, st_kernels *kernels, st_pairs_tally *t
     if (status == ST_OK)
         status = read_counters(run, &counters, &options);
     if (status == ST_OK) {
-        st_pairs_head(options.counters != NULL, &table);
-        status = append_pairs(run, &options, &table, tally);
+        st_pairs_head(options.counters != NULL, &made.table);
+        status = append_pairs(run, &options, &made);
+        *tally = made.tally;
     }
     if (status == ST_OK)
-        status = use_table(run, &table, kernels);
-    st_buffer_free(&table);
+        status = use_table(run, &made.table, kernels);
+    st_buffer_free(&made.table);
     return status;
 }

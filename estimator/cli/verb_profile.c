@@ -234,7 +234,7 @@ static const char *shown(cli_run *run, const st_yaml_node *value)
     if (value->kind != ST_YAML_SCALAR)
         return "...";
     size_t line = strcspn(value->text, "\n");
-    if (value->text[line] == '\0' && line <= LONGEST)
+    if (line <= LONGEST && value->text[line] == '\0')
         return value->text;
     int length = (int)(line < LONGEST ? line : LONGEST);
     const char *text = st_arena_printf(run->arena, "%.*s ... (%zu bytes)", length, value->text,

@@ -315,10 +315,10 @@ static void check_whole(reader *own)
 st_status st_counters_read(const char *file, const char *text, size_t length, st_arena *arena,
                            st_counters *counters, st_errors *errors)
 {
-    st_ragged table = {0};
+    st_ragged table = {.file = file};
     reader own = {.table = &table, .into = counters, .arena = arena, .errors = errors};
     *counters = (st_counters){.file = file};
-    st_status status = st_ragged_parse(file, text, length, "Kernel Name", arena, &table, errors);
+    st_status status = st_ragged_parse(&table, text, length, "Kernel Name", arena, errors);
     if (status != ST_OK) {
         return status;
     }

@@ -17,41 +17,51 @@ static size_t unnamed(const char *text)
     return 0;
 }
 
+typedef struct name_reader {
+    const char *at;
+    const char *start; /* of the last name outside of brackets */
+    const char *end;   /* where its arguments begin; NULL: they have not */
+    int depth;         /* of brackets */
+} name_reader;
+
 /*
- * Outside of all brackets, a blank or "::" begins a new name, '<' ends it (its arguments), and '('
- * ends all.
+ * Passes one character. Outside of all brackets, a blank or "::" begins a new name and '<' ends it
+ * (its arguments).
  */
+static void pass(name_reader *own)
+{
+    char c = *own->at;
+    if (c == '<' || c == '(') {
+        own->end = own->depth == 0 && own->end == NULL ? own->at : own->end;
+        own->depth++;
+    } else if (c == '>' || c == ')') {
+        own->depth -= own->depth > 0 ? 1 : 0;
+    } else if (own->depth == 0 && (c == ' ' || strncmp(own->at, "::", 2) == 0)) {
+        own->at += c == ':' ? 1 : 0;
+        own->start = own->at + 1;
+        own->end = NULL;
+    }
+    own->at++;
+}
+
 const char *st_function_name(const char *name, size_t *length)
 {
-    const char *start = name;
-    const char *end = NULL; /* of the name, where its arguments begin */
-    int depth = 0;
-    const char *at = name;
-    while (*at != '\0') {
-        size_t passed = unnamed(at);
+    name_reader own = {.at = name, .start = name};
+    while (*own.at != '\0') {
+        size_t passed = unnamed(own.at);
         if (passed > 0) {
-            at += passed;
-            continue;
+            own.at += passed;
+        } else if (*own.at == '(' && own.depth == 0) {
+            break; /* parameters */
+        } else {
+            pass(&own);
         }
-        if (*at == '(' && depth == 0) {
-            break;
-        }
-        if (*at == '<' || *at == '(') {
-            end = depth++ == 0 && end == NULL ? at : end;
-        } else if (*at == '>' || *at == ')') {
-            depth -= depth > 0 ? 1 : 0;
-        } else if (depth == 0 && (*at == ' ' || (at[0] == ':' && at[1] == ':'))) {
-            at += *at == ':' ? 1 : 0;
-            start = at + 1;
-            end = NULL;
-        }
-        at++;
     }
-    end = end != NULL ? end : at;
-    if (end <= start) { /* an operator, or nothing that is known */
+    const char *end = own.end != NULL ? own.end : own.at;
+    if (end <= own.start) { /* an operator, or nothing that is known */
         *length = strlen(name);
         return name;
     }
-    *length = (size_t)(end - start);
-    return start;
+    *length = (size_t)(end - own.start);
+    return own.start;
 }

@@ -327,15 +327,15 @@ static st_status tell(const pairing *own, st_status status)
 }
 
 st_status st_pairs_append(const st_recorded *without, const st_recorded *with,
-                          const st_pairs_options *options, st_arena *arena, st_buffer *table,
-                          st_pairs_tally *tally, st_errors *errors)
+                          const st_pairs_options *options, st_arena *arena, st_pairs_made *made,
+                          st_errors *errors)
 {
     pairing own = {.without = {.recorded = without},
                    .with = {.recorded = with},
                    .options = options,
                    .arena = arena,
-                   .table = table,
-                   .tally = tally,
+                   .table = &made->table,
+                   .tally = &made->tally,
                    .errors = errors};
     st_status status = st_names_init(&own.names);
     if (status == ST_OK && options->counters != NULL) {
@@ -357,7 +357,7 @@ st_status st_pairs_append(const st_recorded *without, const st_recorded *with,
         status = tell(&own, status);
     }
     if (status == ST_OK) {
-        tally->pairs++;
+        made->tally.pairs++;
         status = check_matched(&own);
     }
     st_names_free(&own.names);

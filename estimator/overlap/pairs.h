@@ -31,6 +31,12 @@ typedef struct st_pairs_tally {
     size_t unusable;  /* left out: no duration, or no counters where they were asked for */
 } st_pairs_tally;
 
+/* The table that pairs make, and how many kernels became what. */
+typedef struct st_pairs_made {
+    st_buffer table;
+    st_pairs_tally tally;
+} st_pairs_made;
+
 /* Appends the head line of a table of kernels. */
 void st_pairs_head(bool has_counters, st_buffer *table);
 
@@ -40,7 +46,7 @@ void st_pairs_head(bool has_counters, st_buffer *table);
  * a second recording in which nothing communicates.
  */
 st_status st_pairs_append(const st_recorded *without, const st_recorded *with,
-                          const st_pairs_options *options, st_arena *arena, st_buffer *table,
-                          st_pairs_tally *tally, st_errors *errors) ST_NODISCARD;
+                          const st_pairs_options *options, st_arena *arena, st_pairs_made *made,
+                          st_errors *errors) ST_NODISCARD;
 
 #endif

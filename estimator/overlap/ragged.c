@@ -169,8 +169,8 @@ static st_status check_text(const parser *own, const char *text, size_t length)
     return ST_OK;
 }
 
-st_status st_ragged_parse(const char *file, const char *text, size_t length, const char *mark,
-                          st_arena *arena, st_ragged *table, st_errors *errors)
+st_status st_ragged_parse(st_ragged *table, const char *text, size_t length, const char *mark,
+                          st_arena *arena, st_errors *errors)
 {
     parser own = {.table = table,
                   .arena = arena,
@@ -179,7 +179,7 @@ st_status st_ragged_parse(const char *file, const char *text, size_t length, con
                   .at = text,
                   .end = text + length,
                   .line = 1};
-    *table = (st_ragged){.file = file};
+    *table = (st_ragged){.file = table->file};
     st_status status = check_text(&own, text, length);
     if (status != ST_OK) {
         return status;

@@ -21,12 +21,13 @@ typedef struct st_ragged {
 } st_ragged;
 
 /*
- * Everything before the first row that has a field `mark`, and rows that are one field alone, such
- * as "==PROF== Disconnected", are passed over. Refused: a text without such a row, a quote that is
- * not closed, a row with more fields than the heading, other bytes than UTF-8. Lives in `arena`.
+ * Fills a table whose `file` is set. Everything before the first row that has a field `mark`, and
+ * rows that are one field alone, such as "==PROF== Disconnected", are passed over. Refused: a text
+ * without such a row, a quote that is not closed, a row with more fields than the heading, other
+ * bytes than UTF-8. Lives in `arena`.
  */
-st_status st_ragged_parse(const char *file, const char *text, size_t length, const char *mark,
-                          st_arena *arena, st_ragged *table, st_errors *errors) ST_NODISCARD;
+st_status st_ragged_parse(st_ragged *table, const char *text, size_t length, const char *mark,
+                          st_arena *arena, st_errors *errors) ST_NODISCARD;
 
 /* SIZE_MAX where there is none of that name. */
 size_t st_ragged_column(const st_ragged *table, const char *name);

@@ -37,7 +37,7 @@ typedef struct st_draft {
     int64_t out_elements;
     int64_t group_size;
     int64_t sequence;
-    int64_t blocks; /* of the grid's first dimension */
+    int64_t blocks;     /* of the grid's first dimension */
     st_span collective; /* of length 0 where it is not given, as below */
     st_span dtype;
     st_span group;

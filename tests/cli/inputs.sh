@@ -411,10 +411,10 @@ recorded() {
     printf '{"deviceProperties":[{"id":0,"name":"NVIDIA A100-SXM4-80GB"}],"traceEvents":[\n'
     awk -v beside="$1" -v sum="$2" -v skip="${3:-0}" '
     function kernel(name, stream, start, length_us, more) {
-        printf "%s{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"%s\",\"pid\":0,\"tid\":%d,", first, name,
-               stream
-        printf "\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"device\":0,\"stream\":%d,\"correlation\":%d%s}}",
-               start, length_us, stream, ++correlation, more
+        printf "%s{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"%s\",", first, name
+        printf "\"pid\":0,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,", stream, start, length_us
+        printf "\"args\":{\"device\":0,\"stream\":%d,", stream
+        printf "\"correlation\":%d%s}}", ++correlation, more
         first = ",\n"
     }
     BEGIN {

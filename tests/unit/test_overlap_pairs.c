@@ -213,30 +213,28 @@ static void shares_and_slowdowns_are_those_of_the_definition(void **state)
     st_recorded left = {"alone", "", alone, COUNT(alone)};
     st_recorded right = {"beside", "NVIDIA H100 80GB HBM3", with, COUNT(with)};
     st_pairs_options options = {.unmatched_frac = 0.25};
-    st_pairs_tally tally = {0};
-    st_buffer table = {0};
-    st_pairs_head(false, &table);
-    assert_int_equal(
-        st_pairs_append(&left, &right, &options, own->arena, &table, &tally, own->errors), ST_OK);
+    st_pairs_made made = {0};
+    st_pairs_head(false, &made.table);
+    assert_int_equal(st_pairs_append(&left, &right, &options, own->arena, &made, own->errors),
+                     ST_OK);
     /* sgemm ran 1000 ns alone and 250 more beside: nothing of its 1000 ns was left for these */
-    assert_string_equal(table.data,
+    assert_string_equal(made.table.data,
                         "kernel,isolated_ns,overlapped_ns,overlap_ratio,collective,protocol,"
                         "algorithm,bytes,channels,gpu\n"
                         "sgemm,1000,1250,0,all_reduce,LL128,tree,26214400,24,h100\n"
                         "fill,400,700,1,all_gather,Simple,ring,,,h100\n"
                         "norm,800,810,0,,,,,,h100\n");
-    assert_int_equal(tally.matched, 3);
-    assert_int_equal(tally.without, 1);
-    assert_int_equal(tally.with, 1);
-    assert_int_equal(tally.beside, 2);
+    assert_int_equal(made.tally.matched, 3);
+    assert_int_equal(made.tally.without, 1);
+    assert_int_equal(made.tally.with, 1);
+    assert_int_equal(made.tally.beside, 2);
     options.unmatched_frac = 0.24;
-    assert_int_equal(
-        st_pairs_append(&left, &right, &options, own->arena, &table, &tally, own->errors),
-        ST_ERR_VALUE);
+    assert_int_equal(st_pairs_append(&left, &right, &options, own->arena, &made, own->errors),
+                     ST_ERR_VALUE);
     const char *message = said(own->errors);
     assert_non_null(strstr(message, "2 of 8 kernels have no counterpart"));
     assert_non_null(strstr(message, "25.0 %, the first 'added' of beside"));
-    st_buffer_free(&table);
+    st_buffer_free(&made.table);
 }
 
 static void kernels_that_are_slowed_in_both_are_left_out(void **state)
@@ -247,15 +245,14 @@ static void kernels_that_are_slowed_in_both_are_left_out(void **state)
     alone[2].collective = &reduced;
     st_recorded left = {"alone", "", alone, COUNT(alone)};
     st_pairs_options options = {.unmatched_frac = 0};
-    st_pairs_tally tally = {0};
-    st_buffer table = {0};
-    assert_int_equal(
-        st_pairs_append(&left, &left, &options, own->arena, &table, &tally, own->errors), ST_OK);
-    assert_string_equal(table.data, "fill,400,400,0,,,,,,\n");
-    assert_int_equal(tally.disturbed, 1);
-    assert_int_equal(tally.unusable, 1);
-    assert_int_equal(tally.rows, 1);
-    st_buffer_free(&table);
+    st_pairs_made made = {0};
+    assert_int_equal(st_pairs_append(&left, &left, &options, own->arena, &made, own->errors),
+                     ST_OK);
+    assert_string_equal(made.table.data, "fill,400,400,0,,,,,,\n");
+    assert_int_equal(made.tally.disturbed, 1);
+    assert_int_equal(made.tally.unusable, 1);
+    assert_int_equal(made.tally.rows, 1);
+    st_buffer_free(&made.table);
 }
 
 /* ---- counters ---- */
