@@ -5,6 +5,7 @@
  */
 #include "base/number.h"
 
+#include "base/number_shortest.h"
 #include "base/utf8.h"
 
 #include <errno.h>
@@ -202,9 +203,35 @@ static bool reads_back(const char *text, double value)
     return to_double(text, strlen(text)) == value;
 }
 
+/* Whole numbers without an exponent, which most tables are full of. */
+static bool is_short_integer(double value)
+{
+    return fabs(value) < 1e15 && value == trunc(value) && !(value == 0.0 && signbit(value));
+}
+
+static const char *copy_text(const char *full, char *text, size_t size)
+{
+    size_t length = strlen(full);
+    if (size > 0) {
+        length = length < size ? length : size - 1;
+        memcpy(text, full, length);
+        text[length] = '\0';
+    }
+    return text;
+}
+
 const char *st_number_format(double value, char *text, size_t size)
 {
     char full[PRINTED_BYTES];
+    st_digits digits;
+    if (is_short_integer(value)) {
+        (void)snprintf(text, size, "%lld", (long long)value);
+        return text;
+    }
+    if (st_digits_shortest(fabs(value), &digits)) {
+        st_digits_write(&digits, value < 0, full);
+        return copy_text(full, text, size);
+    }
     if (!isfinite(value)) {
         (void)snprintf(text, size, "%s", isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
         return text;

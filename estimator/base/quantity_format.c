@@ -132,13 +132,6 @@ static const char *format_scaled(double base_value, const st_unit *unit, char *t
     return format_in_unit(base_value, is_built ? &scaled : unit, SCALED_DIGITS, text, size);
 }
 
-static bool reads_back(const char *number, const st_unit *unit, double base_value)
-{
-    double value;
-    return st_number_parse(number, strlen(number), (st_place){0}, &value, NULL) == ST_OK &&
-           st_unit_to_base(unit, value) == base_value;
-}
-
 /*
  * The shortest decimal whose conversion gives exactly `base_value`. Rounding in the conversion may
  * have moved it a little away from the nearest one; a few values no decimal in the unit reaches.
@@ -154,13 +147,14 @@ static bool find_exact(double base_value, const st_unit *unit, char *best, size_
     for (int i = 0; i < NEIGHBOURS; i++)
         candidate = nextafter(candidate, -HUGE_VAL);
     for (int i = -NEIGHBOURS; i <= NEIGHBOURS; i++) {
-        char number[NUMBER_BYTES];
-        (void)st_number_format(candidate, number, sizeof number);
-        size_t length = strlen(number);
-        bool is_better = best_length == 0 || length < best_length;
-        if (is_better && reads_back(number, unit, base_value)) {
-            best_length = length;
-            (void)snprintf(best, size, "%s", number);
+        /* A number's text reads back as the number: no need to read it. */
+        if (st_unit_to_base(unit, candidate) == base_value) {
+            char number[NUMBER_BYTES];
+            size_t length = strlen(st_number_format(candidate, number, sizeof number));
+            if (best_length == 0 || length < best_length) {
+                best_length = length;
+                (void)snprintf(best, size, "%s", number);
+            }
         }
         candidate = nextafter(candidate, HUGE_VAL);
     }

@@ -120,6 +120,10 @@ st_status cli_schedule_of_plugin(cli_run *run, const st_paths *paths, const char
     plan->closed_same_schedule = false;
     plan->order = order;
     plan->order_name = st_plugin_descriptor(module)->schedules[schedule]->name;
-    return st_plugin_order_make(instance, schedule, shape, ST_TICKS_PER_S, option_place, run->arena,
-                                order, run->errors);
+    const st_plugin_order_request request = {.instance = instance,
+                                             .schedule = schedule,
+                                             .shape = shape,
+                                             .ticks_per_s = ST_TICKS_PER_S,
+                                             .place = option_place};
+    return st_plugin_order_make(&request, run->arena, order, run->errors);
 }

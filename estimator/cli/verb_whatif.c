@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime trace whatif */
 #include "cli/cli.h"
+#include "plugin/collectives.h"
 #include "report/trace_replay.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const cli_option options[] = {
     {CLI_SET, CLI_MANY, CLI_WORD_KEY, 0, "set", "KEY=VALUE", NULL,
@@ -12,12 +14,17 @@ static const cli_option options[] = {
      "pipeline.transfer_us; may be repeated"},
     {CLI_HAVE, CLI_MANY, CLI_WORD_KEY, 0, "have", "KEY=VALUE", NULL,
      "what the recorded job had, where the trace does not tell; may be repeated"},
+    {CLI_JOB, CLI_ONE, CLI_WORD_JOB, 0, "job", "JOB", NULL,
+     "the recorded job: its sizes and its cluster; --have wins"},
+    {CLI_REFINE, CLI_MANY, CLI_WORD_NONE, 0, "refine", "PLUGIN", NULL,
+     "new times of collectives from this plugin, in place of rings; may be repeated"},
     {CLI_APPROXIMATE, CLI_FLAG, CLI_WORD_NONE, 0, "approximate", NULL, NULL,
      "allow another parallel.tp: times divided by the number of shards"},
     {CLI_PARTIAL, CLI_FLAG, CLI_WORD_NONE, 0, "partial", NULL, NULL,
      "use what could be read of faulty files, and of jobs of which ranks are missing"},
     CLI_ROW_JSON,
     CLI_ROW_CSV,
+    CLI_ROW_PATH,
     CLI_ROW_OUTPUT,
     CLI_ROW_END,
 };
@@ -28,28 +35,119 @@ static const cli_example examples[] = {
                                                             "found"},
     {"steptime trace whatif traces/ --have parallel.dp=4 --set parallel.dp=16",
      "gradients over more ranks"},
+    {"steptime trace whatif traces/ --job gpt3-175b-64xa100 --refine nccl-whitebox --set "
+     "parallel.dp=8",
+     "the same with times of NCCL's algorithms and protocols"},
     {"steptime trace whatif traces/ --have batch.micro_batches=8 --set parallel.pp=4",
      "a pipeline of four stages, its schedule built anew"},
     {NULL, NULL},
 };
 
+/* ---- the recorded job ---- */
+
+/* What is asked, and what it needs. */
+typedef struct whatif {
+    cli_run *run;
+    st_paths *paths;
+    const st_job *job; /* NULL: not needed */
+    st_trace_change change;
+    st_trace_collective_model model;
+} whatif;
+
+/* "cluster=selene-a100", "cluster.nic_bandwidth=25 GB/s" */
+static bool is_of_cluster(const char *text)
+{
+    return strncmp(text, "cluster", 7) == 0 && (text[7] == '=' || text[7] == '.');
+}
+
+/* A size of the job as "key=value", behind what the user has given, which wins. */
+static st_status add_size(whatif *own, const char *key, const char **have, size_t *count)
+{
+    const st_job_value *value = st_job_value_of(own->job, key);
+    size_t length = strlen(key);
+    if (value == NULL || value->origin == ST_ORIGIN_NONE || !(value->number >= 1))
+        return ST_OK;
+    for (size_t i = 0; i < *count; i++)
+        if (strncmp(have[i], key, length) == 0 && have[i][length] == '=')
+            return ST_OK;
+    have[*count] = st_arena_printf(own->run->arena, "%s=%.0f", key, value->number);
+    return have[(*count)++] != NULL ? ST_OK : ST_ERR_MEMORY;
+}
+
+/* Parts --have into sizes and what the cluster is, loads the job, and takes its sizes. */
+static st_status take_job(whatif *own)
+{
+    static const char *const sizes[] = {"parallel.tp", "parallel.dp", "parallel.pp", "model.hidden",
+                                        "model.ffn"};
+    enum { SIZES = sizeof sizes / sizeof sizes[0] };
+    cli_run *run = own->run;
+    const char *name = cli_value(run, CLI_JOB);
+    const char *const *given = NULL;
+    size_t given_count = 0;
+    st_status status = cli_values(run, CLI_HAVE, &given, &given_count);
+    const char **have = st_arena_alloc(run->arena, given_count + SIZES, sizeof *have);
+    const char **sets = st_arena_alloc(run->arena, given_count + 1, sizeof *sets);
+    size_t set_count = 0;
+    if (status != ST_OK || have == NULL || sets == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < given_count; i++) {
+        if (is_of_cluster(given[i]))
+            sets[set_count++] = given[i];
+        else
+            have[own->change.have_count++] = given[i];
+    }
+    if (name != NULL || set_count > 0 || cli_is_given(run, CLI_REFINE))
+        status = st_job_load(own->paths, name, sets, set_count, run->arena, &own->job, run->errors);
+    for (size_t i = 0; i < SIZES && name != NULL && status == ST_OK; i++)
+        status = add_size(own, sizes[i], have, &own->change.have_count);
+    own->change.have = have;
+    return status;
+}
+
+static st_status take_model(whatif *own)
+{
+    cli_run *run = own->run;
+    st_plugin_collectives_request request = {
+        .paths = own->paths, .job = own->job, .place = {.file = "--refine"}};
+    st_plugin_collectives *opened = NULL;
+    st_status status = cli_values(run, CLI_REFINE, &request.plugins, &request.count);
+    if (status != ST_OK || request.count == 0)
+        return status;
+    status = st_plugin_collectives_open(&request, run->arena, &opened, run->errors);
+    if (status == ST_OK) {
+        own->model = st_plugin_collectives_model(opened);
+        own->change.model = &own->model;
+    }
+    return status;
+}
+
+static st_status take_change(whatif *own)
+{
+    cli_run *run = own->run;
+    own->change.approximate = cli_is_given(run, CLI_APPROXIMATE);
+    st_status status = cli_values(run, CLI_SET, &own->change.sets, &own->change.set_count);
+    if (status == ST_OK)
+        status = cli_paths(run, &own->paths);
+    if (status == ST_OK)
+        status = take_job(own);
+    return status == ST_OK ? take_model(own) : status;
+}
+
 static int run_whatif(cli_run *run)
 {
+    whatif own = {.run = run};
     st_trace_set *set = NULL;
     st_trace_graph *graph = NULL;
     st_trace_outcome outcome = {0};
-    st_trace_change change = {.approximate = cli_is_given(run, CLI_APPROXIMATE)};
     st_trace_options reading = {.partial = cli_is_given(run, CLI_PARTIAL)};
-    st_status status = cli_values(run, CLI_SET, &change.sets, &change.set_count);
-    if (status == ST_OK)
-        status = cli_values(run, CLI_HAVE, &change.have, &change.have_count);
+    st_status status = take_change(&own);
     if (status == ST_OK)
         status =
             st_trace_set_read(run->arguments, run->argument_count, &reading, &set, run->errors);
     if (status == ST_OK)
         status = st_trace_graph_make(set, &graph, run->errors);
     if (status == ST_OK)
-        status = st_trace_whatif(graph, &change, run->arena, &outcome, run->errors);
+        status = st_trace_whatif(graph, &own.change, run->arena, &outcome, run->errors);
     if (status == ST_OK && cli_is_given(run, CLI_JSON))
         st_trace_whatif_json(set, &outcome, &run->result);
     else if (status == ST_OK && cli_is_given(run, CLI_CSV))
@@ -58,6 +156,7 @@ static int run_whatif(cli_run *run)
         st_trace_whatif_text(set, &outcome, run->arena, &run->result);
     st_trace_graph_destroy(graph);
     st_trace_set_destroy(set);
+    st_paths_destroy(own.paths);
     return cli_exit_code(run, status);
 }
 
@@ -68,11 +167,14 @@ const cli_verb cli_verb_trace_whatif = {
     .maximum = SIZE_MAX,
     .words = {CLI_WORD_FILE, CLI_WORD_FILE},
     .summary = "replay a recorded step as it would be in another job",
-    .doc = "Changes the times of tasks in the graph of a recorded step and replays it: another "
-           "data-parallel size, more or fewer layers, another width, faster kernels or links. For "
-           "another pipeline or number of micro-batches the schedule is built anew from the passes "
-           "of the replay. What was assumed is printed. docs/traces.md lists the keys. speed.CLASS "
-           "is one of gemm, attention, norm, elementwise, optimizer, memory, communication, other.",
+    .doc =
+        "Changes the times of tasks in the graph of a recorded step and replays it: another "
+        "data-parallel size, more or fewer layers, another width, faster kernels or links. For "
+        "another pipeline or number of micro-batches the schedule is built anew from the passes "
+        "of the replay. With --refine, collectives of which the trace tells the message change as "
+        "the plugin's times do, on the cluster of --job or of --have cluster=NAME; otherwise as "
+        "rings do. What was assumed is printed. docs/traces.md lists the keys. speed.CLASS "
+        "is one of gemm, attention, norm, elementwise, optimizer, memory, communication, other.",
     .examples = examples,
     .options = options,
     .run = run_whatif,

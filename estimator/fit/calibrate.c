@@ -2,6 +2,8 @@
 /* The fit, and fits without a row or a group; see calibrate.h. */
 #include "fit/calibrate.h"
 
+#include "sheet/paced.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,7 @@ typedef struct fit_block {
     st_column *columns;
     size_t first; /* of its rows among all */
     size_t row_count;
+    bool laid_out; /* the workspace has run: from then on only what varied constants change runs */
 } fit_block;
 
 typedef struct fitter {
@@ -116,6 +119,15 @@ static double *gather(fitter *own, const fit_block *block, size_t input)
     return values;
 }
 
+/* What is the same in all rows is computed once. */
+static size_t stride_of(const double *values, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (memcmp(&values[i], &values[0], sizeof *values) != 0)
+            return 1;
+    return 0;
+}
+
 static st_status fill_columns(fitter *own, fit_block *block)
 {
     size_t count = 0;
@@ -128,13 +140,28 @@ static st_status fill_columns(fitter *own, fit_block *block)
         size_t varied = varied_index(own, &inputs[i]);
         if (values == NULL)
             return ST_ERR_MEMORY;
-        block->columns[i] = (st_column){values, 1};
+        block->columns[i] = (st_column){values, stride_of(values, block->row_count)};
         if (varied == SIZE_MAX)
             continue;
         block->columns[i] = (st_column){&own->values[varied], 0};
         if (block->row_count > 0 && !isfinite(own->parameters[varied].start))
             own->parameters[varied].start = values[0];
     }
+    return ST_OK;
+}
+
+/* Varied constants move with every run, all other inputs never. */
+static st_status begin_runs(fitter *own, fit_block *block)
+{
+    size_t count = 0;
+    const st_sheet_input *inputs = st_sheet_inputs(block->set->sheet, &count);
+    uint8_t *levels = st_arena_alloc(own->arena, count + 1, sizeof *levels);
+    block->workspace = levels != NULL ? st_workspace_create(block->program) : NULL;
+    if (block->workspace == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        levels[i] = varied_index(own, &inputs[i]) != SIZE_MAX ? 1 : 0;
+    st_paced_begin(block->workspace, levels);
     return ST_OK;
 }
 
@@ -150,10 +177,7 @@ static st_status prepare_block(fitter *own, fit_block *block)
         st_program_compile(set->sheet, &options, own->arena, &block->program, own->errors);
     if (status == ST_OK)
         status = fill_columns(own, block);
-    if (status != ST_OK)
-        return status;
-    block->workspace = st_workspace_create(block->program);
-    return block->workspace != NULL ? ST_OK : ST_ERR_MEMORY;
+    return status == ST_OK ? begin_runs(own, block) : status;
 }
 
 static st_status prepare(fitter *own)
@@ -177,15 +201,18 @@ static st_status prepare(fitter *own)
 static st_status evaluate(void *self, const double *values, double *estimates)
 {
     fitter *own = self;
-    st_status status = ST_OK;
     memcpy(own->values, values, own->calibration->varied_count * sizeof *values);
-    for (size_t i = 0; i < own->block_count && status == ST_OK; i++) {
-        const fit_block *block = &own->blocks[i];
+    for (size_t i = 0; i < own->block_count; i++) {
+        fit_block *block = &own->blocks[i];
         double *const outputs[] = {estimates + block->first};
-        status = st_program_run(block->program, block->workspace, block->columns, block->row_count,
-                                outputs, NULL);
+        const st_paced run = {.inputs = block->columns,
+                              .level = block->laid_out ? 1 : 0,
+                              .rows = block->row_count,
+                              .outputs = outputs};
+        st_paced_run(block->workspace, &run);
+        block->laid_out = true;
     }
-    return status;
+    return ST_OK;
 }
 
 /* ---- what cannot be fitted ---- */

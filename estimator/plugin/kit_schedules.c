@@ -61,14 +61,15 @@ static st_finding_kind try_shape(const st_plugin_instance *instance, size_t sche
                                  const st_schedule_shape *shape, size_t *known, st_errors *errors,
                                  st_buffer *text)
 {
+    const st_plugin_order_request request = {
+        .instance = instance, .schedule = schedule, .shape = shape, .ticks_per_s = 1e9};
     st_schedule_order orders[2];
     st_finding_kind kind = ST_FINDING_PASS;
     st_arena *arena = st_arena_create();
     st_status status = arena == NULL ? ST_ERR_MEMORY : ST_OK;
     st_errors_clear(errors);
     for (int turn = 0; turn < 2 && status == ST_OK; turn++) {
-        status = st_plugin_order_make(instance, schedule, shape, 1e9, (st_place){0}, arena,
-                                      &orders[turn], errors);
+        status = st_plugin_order_make(&request, arena, &orders[turn], errors);
     }
     const char *error = status == ST_OK ? "" : first_error(errors);
     bool refused = status == ST_ERR_PROVIDER && strstr(error, "' refuses ") != NULL;

@@ -135,30 +135,31 @@ static st_status try_order(const st_schedule_shape *shape, const st_schedule_ord
 }
 
 /* A fault with the plugin and its schedule before it. */
-static st_status tell(const st_plugin_instance *instance, size_t schedule, st_place place,
-                      const st_error *error, st_errors *errors)
+static st_status tell(const st_plugin_order_request *request, const st_error *error,
+                      st_errors *errors)
 {
-    const st_plugin *shown = &instance->module->shown;
+    const st_plugin *shown = &request->instance->module->shown;
     st_error told = *error;
-    told.place = place;
-    told.message = st_errors_text(errors, "schedule '%s' of plugin '%s' %s",
-                                  shown->schedules[schedule]->name, shown->id, error->message);
+    told.place = request->place;
+    told.message =
+        st_errors_text(errors, "schedule '%s' of plugin '%s' %s",
+                       shown->schedules[request->schedule]->name, shown->id, error->message);
     return st_errors_add(errors, &told);
 }
 
-static st_status call(const st_plugin_instance *instance, size_t schedule,
-                      const st_plugin_pipeline *pipeline, ordering *own, st_place place,
-                      st_arena *arena, st_errors *errors)
+static st_status call(const st_plugin_order_request *request, const st_plugin_pipeline *pipeline,
+                      ordering *own, st_arena *arena, st_errors *errors)
 {
+    const st_plugin_instance *instance = request->instance;
     const st_plugin_order sink = {.struct_size = sizeof(sink), .context = own, .pass = take_pass};
     st_error error = {.status = ST_ERR_PROVIDER};
     st_instance_clear_error(instance);
-    int result =
-        instance->module->shown.schedules[schedule]->order(instance->instance, pipeline, &sink);
-    st_plugin_take_warnings(instance, place, errors);
+    int result = instance->module->shown.schedules[request->schedule]->order(instance->instance,
+                                                                             pipeline, &sink);
+    st_plugin_take_warnings(instance, request->place, errors);
     if (own->fault[0] != '\0') {
         error.message = own->fault;
-        return tell(instance, schedule, place, &error, errors);
+        return tell(request, &error, errors);
     }
     if (result != ST_PLUGIN_OK) {
         const char *why = st_instance_error(instance, arena);
@@ -166,61 +167,69 @@ static st_status call(const st_plugin_instance *instance, size_t schedule,
             errors, "refuses a pipeline (stages %lu, micro-batches %lu, chunks %lu): %s",
             (unsigned long)pipeline->stages, (unsigned long)pipeline->micro_batches,
             (unsigned long)pipeline->chunks, why != NULL ? why : "it gives no reason");
-        return tell(instance, schedule, place, &error, errors);
+        return tell(request, &error, errors);
     }
     return ST_OK;
 }
 
 /* Tries the order, with faults told as the plugin's. */
-static st_status verify(const st_plugin_instance *instance, size_t schedule,
-                        const st_schedule_shape *shape, const st_schedule_order *order,
-                        st_place place, st_errors *errors)
+static st_status verify(const st_plugin_order_request *request, const st_schedule_order *order,
+                        st_errors *errors)
 {
     st_errors *own = st_errors_create();
     if (own == NULL) {
         return st_out_of_memory(errors);
     }
-    st_status status = try_order(shape, order, own);
+    st_status status = try_order(request->shape, order, own);
     for (size_t i = 0; i < st_errors_size(own); i++) {
         st_error error = *st_errors_at(own, i);
         const char *word = error.status == ST_ERR_CYCLE ? "waits on itself" : "is no step";
         error.message = st_errors_text(errors, "%s: %s", word, error.message);
-        (void)tell(instance, schedule, place, &error, errors);
+        (void)tell(request, &error, errors);
     }
     st_errors_destroy(own);
     return status;
 }
 
-st_status st_plugin_order_make(const st_plugin_instance *instance, size_t schedule,
-                               const st_schedule_shape *shape, double ticks_per_s, st_place place,
-                               st_arena *arena, st_schedule_order *order, st_errors *errors)
+static st_status check_chunks(const st_plugin_order_request *request, st_errors *errors)
+{
+    const st_plugin *shown = &request->instance->module->shown;
+    uint32_t chunks = request->shape->chunks;
+    if (chunks == 1 || (shown->schedules[request->schedule]->flags & ST_PLUGIN_CHUNKED) != 0) {
+        return ST_OK;
+    }
+    return tell(request,
+                &(st_error){.status = ST_ERR_VALUE,
+                            .message = "has one chunk a stage",
+                            .found = st_errors_text(errors, "%lu", (unsigned long)chunks),
+                            .expected = "1 (parallel.virtual_stages)"},
+                errors);
+}
+
+st_status st_plugin_order_make(const st_plugin_order_request *request, st_arena *arena,
+                               st_schedule_order *order, st_errors *errors)
 {
     ordering own = {0};
     st_plugin_pipeline pipeline;
-    const st_plugin_schedule *shown = instance->module->shown.schedules[schedule];
+    const st_schedule_shape *shape = request->shape;
     st_status status = st_schedule_check(shape, errors);
+    if (status == ST_OK) {
+        status = check_chunks(request, errors);
+    }
     if (status != ST_OK) {
         return status;
-    }
-    if (shape->chunks > 1 && (shown->flags & ST_PLUGIN_CHUNKED) == 0) {
-        const st_error error = {.status = ST_ERR_VALUE,
-                                .message = "has one chunk a stage",
-                                .found =
-                                    st_errors_text(errors, "%lu", (unsigned long)shape->chunks),
-                                .expected = "1 (parallel.virtual_stages)"};
-        return tell(instance, schedule, place, &error, errors);
     }
     const st_slot **slots = st_arena_alloc(arena, shape->stages, sizeof(*slots));
     size_t *counts = st_arena_alloc(arena, shape->stages, sizeof(*counts));
     if (slots == NULL || counts == NULL || !make_lists(shape, arena, &own) ||
-        !fill_pipeline(shape, ticks_per_s, arena, &pipeline)) {
+        !fill_pipeline(shape, request->ticks_per_s, arena, &pipeline)) {
         return st_out_of_memory(errors);
     }
-    status = call(instance, schedule, &pipeline, &own, place, arena, errors);
+    status = call(request, &pipeline, &own, arena, errors);
     for (uint32_t i = 0; i < shape->stages; i++) {
         slots[i] = own.lists[i].items;
         counts[i] = own.lists[i].count;
     }
     *order = (st_schedule_order){.slots = slots, .counts = counts, .stages = shape->stages};
-    return status == ST_OK ? verify(instance, schedule, shape, order, place, errors) : status;
+    return status == ST_OK ? verify(request, order, errors) : status;
 }

@@ -333,6 +333,11 @@ static void read_values(const walk *at, double values[ST_KNOBS])
     }
 }
 
+const st_shape *st_plan_shape(const st_plans *plans, uint64_t plan)
+{
+    return find_shape(plans, plan);
+}
+
 void st_plan_at(const st_plans *plans, uint64_t plan, double values[ST_KNOBS])
 {
     walk at = start_walk(plans, plan);

@@ -69,6 +69,8 @@ typedef struct st_plans {
 st_status st_plans_make(const st_plan_request *request, st_arena *arena, st_plans *plans,
                         st_errors *errors) ST_NODISCARD;
 
+/* The shape of one plan. */
+const st_shape *st_plan_shape(const st_plans *plans, uint64_t plan);
 /* The values of one plan. */
 void st_plan_at(const st_plans *plans, uint64_t plan, double values[ST_KNOBS]);
 

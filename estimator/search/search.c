@@ -2,6 +2,7 @@
 /* What a search looks for and where; see search.h. */
 #include "search/search.h"
 
+#include "search/guided.h"
 #include "search/space_bind.h"
 
 #include <inttypes.h>
@@ -124,7 +125,7 @@ static st_status choose_cells(st_search *search, const st_sheet *sheet, st_arena
                               st_errors *errors)
 {
     const st_search_request *request = &search->request;
-    const char **cells = st_arena_alloc(arena, 4, sizeof *cells);
+    const char **cells = st_arena_alloc(arena, 5, sizeof *cells);
     size_t count = 0;
     if (cells == NULL) {
         return out_of_memory(errors);
@@ -137,6 +138,10 @@ static st_status choose_cells(st_search *search, const st_sheet *sheet, st_arena
     if (st_sheet_find_cell(sheet, "memory") != NULL) {
         search->near = count;
         cells[count++] = "memory";
+    }
+    if (request->guide.floor != NULL) {
+        search->floor = count;
+        cells[count++] = request->guide.floor;
     }
     search->request.space.cells = cells;
     search->request.space.cell_count = count;
@@ -486,12 +491,16 @@ st_status st_search_create(const st_paths *paths, const st_search_request *reque
         status = find_cells(made, paths, arena, errors);
     }
     st_space_request whole = made->request.space;
+    whole.uncounted = whole.sample > 0;
     whole.sample = 0; /* plans are sampled, not the axes */
     if (status == ST_OK) {
         status = st_space_create(paths, &whole, arena, &made->space, errors);
     }
     if (status == ST_OK) {
         status = make_plans(made, varies, errors);
+    }
+    if (status == ST_OK) {
+        status = st_guide_check(made, errors);
     }
     if (status == ST_OK) {
         *search = made;

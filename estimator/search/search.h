@@ -3,12 +3,13 @@
  * Searching: every plan of a job for a number of GPUs, those that pass the sheet's checks ranked by
  * a cell.
  *
- * The search is exhaustive. Its result does not depend on how many threads or processes take part:
- * plans are compared by the cell and then by their number.
+ * The search is exhaustive unless another method is asked for. Its result does not depend on how
+ * many threads or processes take part: plans are compared by the cell and then by their number.
  */
 #ifndef STEPTIME_SEARCH_SEARCH_H
 #define STEPTIME_SEARCH_SEARCH_H
 
+#include "search/guide.h"
 #include "search/plans.h"
 #include "search/ranks.h"
 
@@ -26,6 +27,7 @@ typedef struct st_search_request {
     const char *also;          /* a further cell to be shown where the sheet has it; NULL: none */
     size_t top;
     int threads;
+    st_guide guide;
 } st_search_request;
 
 typedef struct st_search {
@@ -37,6 +39,7 @@ typedef struct st_search {
     uint64_t rows;         /* of which so many are computed */
     bool varies[ST_KNOBS]; /* has more than one value somewhere */
     const char *goal;      /* the first cell of the space; the front's follow, then what is near */
+    size_t floor;          /* the cell that is declared to be a bound; 0: none */
     size_t near;           /* the cell by which a plan that fails is near to one that does not */
 } st_search;
 
@@ -59,6 +62,7 @@ typedef struct st_search_result {
     st_found nearest;  /* where none was kept: the plan that fails least */
     bool has_nearest;
     bool interrupted;
+    st_guided guided;
     uint64_t own_done; /* rows that this process computed */
     int threads;       /* of this process */
 } st_search_result;
@@ -107,5 +111,11 @@ st_status st_search_view_make(const st_paths *paths, const st_search *search,
 void st_search_write_text(const st_search_view *view, st_buffer *buffer);
 void st_search_write_json(const st_search_view *view, st_buffer *buffer);
 void st_search_write_csv(const st_search_view *view, st_buffer *buffer);
+
+/* search_method.c: "bound", and what is said of the plans that were not computed. */
+const char *st_method_name(st_method method);
+void st_search_write_method(const st_search_view *view, st_buffer *buffer);
+struct st_json;
+void st_search_write_json_method(const st_search_view *view, struct st_json *json);
 
 #endif

@@ -158,6 +158,7 @@ st_status st_search_view_make(const st_paths *paths, const st_search *search,
     const char **cells = NULL;
     *view = (st_search_view){.search = search, .result = result, .detail = *search};
     st_space_request request = search->request.space;
+    request.uncounted = request.sample > 0;
     request.sample = 0;
     st_status status = list_cells(view, &cells, &count);
     if (status == ST_OK) {
@@ -317,7 +318,7 @@ static void write_gap(const st_search_view *view, size_t cell, st_buffer *buffer
     const st_space *space = view->detail.space;
     double gap = view->ranking[space->cell_count + cell] - view->ranking[cell];
     st_buffer_printf(
-        buffer, "%s %s%s", space->cells[cell], gap > 0 ? "+" : "-",
+        buffer, "%s %s%s", space->cells[cell], gap < 0 ? "-" : "+",
         st_type_format(space->types[cell], fabs(gap), ST_STYLE_SCALED, text, sizeof text));
 }
 
@@ -388,8 +389,12 @@ static void write_head(const st_search_view *view, st_buffer *buffer)
         st_buffer_printf(buffer, "%s%s", i == 0 ? "" : ", ",
                          st_number_format(search->wanted.gpus[i], number, sizeof number));
     }
-    st_buffer_printf(buffer, "\nplans     %" PRIu64 ", of which %" PRIu64 " pass all checks",
-                     result->done, result->kept);
+    uint64_t plans = result->guided.used ? search->rows : result->done;
+    st_buffer_printf(buffer, "\nplans     %" PRIu64 ", of which %" PRIu64 " pass all checks", plans,
+                     result->kept);
+    if (result->guided.used) {
+        st_buffer_printf(buffer, " among the %" PRIu64 " computed", result->guided.computed);
+    }
     if (search->rows < search->total) {
         st_buffer_printf(buffer, "; drawn from %" PRIu64, search->total);
     }
@@ -397,23 +402,27 @@ static void write_head(const st_search_view *view, st_buffer *buffer)
         st_buffer_printf(buffer, "; interrupted, %" PRIu64 " were not looked at",
                          search->rows - result->done);
     }
+    const char *method = st_method_name(search->request.guide.method);
     st_buffer_printf(buffer, "\nminimise  %s, %s\n", search->goal,
-                     search->rows < search->total ? "a sample" : "exhaustive");
+                     search->rows < search->total ? "a sample" : method);
 }
 
 void st_search_write_text(const st_search_view *view, st_buffer *buffer)
 {
     const st_search_result *result = view->result;
-    st_sweep_result counts = {
-        .done = result->done, .kept = result->kept, .reasons = result->reasons};
+    const st_guided *guided = &result->guided;
+    st_sweep_result counts = {.done = guided->used ? guided->computed + guided->told : result->done,
+                              .kept = result->kept,
+                              .reasons = result->reasons};
     write_head(view, buffer);
     if (result->ranking_count > 0) {
         write_ranking(view, buffer);
         write_runner_up(view, buffer);
         write_front(view, buffer);
     }
+    st_search_write_method(view, buffer);
     write_nearest(view, buffer);
-    if (result->done > result->kept) {
+    if (counts.done > counts.kept) {
         st_buffer_text(buffer, "\n");
         st_sweep_write_reasons(view->search->space, &counts, buffer);
     }
@@ -481,7 +490,9 @@ static void write_json_head(const st_search_view *view, st_json *json)
     st_json_text(json, "job", st_job_name(search->space->base.job));
     st_json_text(json, "sheet", st_sheet_name(search->space->base.sheet));
     st_json_text(json, "minimise", search->goal);
-    st_json_bool(json, "exhaustive", search->rows == search->total && !result->interrupted);
+    st_json_bool(json, "exhaustive",
+                 search->rows == search->total && !result->interrupted && !result->guided.used);
+    st_search_write_json_method(view, json);
     st_json_count(json, "plans", (size_t)result->done);
     st_json_count(json, "kept", (size_t)result->kept);
     st_json_open(json, "units", '{');

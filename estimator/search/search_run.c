@@ -6,6 +6,7 @@
  */
 #include "search/search.h"
 
+#include "search/guided.h"
 #include "search/threads.h"
 
 #include <inttypes.h>
@@ -36,7 +37,7 @@ typedef struct alias {
     st_knob knob;
 } alias;
 
-typedef struct hunter {
+struct st_hunter {
     const st_search *search;
     st_space_worker *worker;
     double *columns[ST_KNOBS];
@@ -44,7 +45,8 @@ typedef struct hunter {
     size_t alias_count;
     uint64_t *picks;
     finds found;
-} hunter;
+};
+typedef struct st_hunter hunter;
 
 typedef struct hunt {
     const st_search *search;
@@ -65,19 +67,23 @@ static bool is_before(const st_found *a, const st_found *b)
     return a->goal < b->goal || (a->goal == b->goal && a->row < b->row);
 }
 
-static void rank(finds *into, const st_found *one, size_t top)
+size_t st_ranking_add(st_found *ranking, size_t count, const st_found *one, size_t top)
 {
-    size_t count = into->ranking_count;
-    if (top == 0 || (count == top && !is_before(one, &into->ranking[count - 1]))) {
-        return;
+    if (top == 0 || (count == top && !is_before(one, &ranking[count - 1]))) {
+        return count;
     }
     size_t at = count < top ? count : count - 1;
-    while (at > 0 && is_before(one, &into->ranking[at - 1])) {
-        into->ranking[at] = into->ranking[at - 1];
+    while (at > 0 && is_before(one, &ranking[at - 1])) {
+        ranking[at] = ranking[at - 1];
         at--;
     }
-    into->ranking[at] = *one;
-    into->ranking_count = count < top ? count + 1 : count;
+    ranking[at] = *one;
+    return count < top ? count + 1 : count;
+}
+
+static void rank(finds *into, const st_found *one, size_t top)
+{
+    into->ranking_count = st_ranking_add(into->ranking, into->ranking_count, one, top);
 }
 
 /* --- fronts ---------------------------------------------------------------------------------- */
@@ -568,6 +574,9 @@ st_status st_search_run(const st_search *search, const st_ranks *ranks,
     hunt self = {.search = search, .ranks = ranks, .watch = watch};
     finds found = {0};
     *result = (st_search_result){0};
+    if (st_guided_wanted(search)) {
+        return st_guided_search(search, watch, result, errors);
+    }
     st_status status = ST_ERR_MEMORY;
     if (!make_hunters(&self) || !make_finds(search, &found)) {
         goto cleanup;
@@ -618,4 +627,39 @@ st_status st_search_values(const st_search *search, const uint64_t *picks, size_
     free(one.picks);
     free_finds(&one.found);
     return status;
+}
+
+/* --- plans one by one ------------------------------------------------------------------------- */
+
+st_hunter *st_hunter_create(const st_search *search)
+{
+    hunter *made = malloc(sizeof *made);
+    if (made != NULL && !make_hunter(search, made)) {
+        st_hunter_destroy(made);
+        made = NULL;
+    }
+    return made;
+}
+
+void st_hunter_destroy(st_hunter *self)
+{
+    if (self == NULL) {
+        return;
+    }
+    st_space_worker_destroy(self->worker);
+    free(self->picks);
+    free_finds(&self->found);
+    free(self);
+}
+
+st_space_worker *st_hunter_fill(st_hunter *self, const uint64_t *picks, uint64_t first, size_t rows)
+{
+    if (picks == NULL) {
+        fill(self, first, rows);
+    } else {
+        memcpy(self->picks, picks, rows * sizeof *picks);
+        fill_picks(self, rows);
+        fill_aliases(self, rows);
+    }
+    return self->worker;
 }

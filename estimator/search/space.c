@@ -141,7 +141,8 @@ static st_status count_cross(st_space *space, st_errors *errors)
         rows *= (double)space->axes[i].axis.count;
         space->total = rows < (double)most_total ? space->total * space->axes[i].axis.count : 0;
     }
-    if (space->total == 0 || (space->request.sample == 0 && space->total > st_space_most_rows)) {
+    if (space->total == 0 || (space->request.sample == 0 && !space->request.uncounted &&
+                              space->total > st_space_most_rows)) {
         return refuse_count(space, rows, errors);
     }
     return ST_OK;
@@ -164,7 +165,8 @@ static st_status count_zip(st_space *space, st_errors *errors)
                             .expected = "as many values on every axis"});
         }
     }
-    if (space->request.sample == 0 && space->total > st_space_most_rows) {
+    if (space->request.sample == 0 && !space->request.uncounted &&
+        space->total > st_space_most_rows) {
         return refuse_count(space, (double)space->total, errors);
     }
     return ST_OK;
@@ -265,6 +267,18 @@ static st_status find_types(st_space *space, st_errors *errors)
     return status;
 }
 
+static st_type type_of_axis(const st_space_axis *axis)
+{
+    st_type type = {.kind = ST_TYPE_NUMBER, .unit = st_unit_one()};
+    const st_key *key = axis->axis.key;
+    if (key != NULL && key->unit != NULL) {
+        (void)!st_unit_parse(key->unit, strlen(key->unit), (st_place){0}, &type.unit, NULL);
+    } else if (axis->type != NULL) {
+        type = *axis->type;
+    }
+    return type;
+}
+
 /* --- the whole ------------------------------------------------------------------------------- */
 
 /* The sheet with the conditions, the inputs by axis and the programs. */
@@ -290,6 +304,9 @@ static st_status prepare(st_space *space, st_errors *errors)
     }
     if (status == ST_OK) {
         status = st_space_bind_axes(space, errors);
+    }
+    for (size_t i = 0; i < space->axis_count && status == ST_OK; i++) {
+        space->axes[i].shown = type_of_axis(&space->axes[i]);
     }
     return status == ST_OK ? st_space_make_variants(space, errors) : status;
 }
@@ -325,18 +342,6 @@ st_status st_space_create(const st_paths *paths, const st_space_request *request
 
 /* --- texts ----------------------------------------------------------------------------------- */
 
-static st_type type_of_axis(const st_space_axis *axis)
-{
-    st_type type = {.kind = ST_TYPE_NUMBER, .unit = st_unit_one()};
-    const st_key *key = axis->axis.key;
-    if (key != NULL && key->unit != NULL) {
-        (void)!st_unit_parse(key->unit, strlen(key->unit), (st_place){0}, &type.unit, NULL);
-    } else if (axis->type != NULL) {
-        type = *axis->type;
-    }
-    return type;
-}
-
 static bool is_number(const st_space_axis *axis)
 {
     const st_key *key = axis->axis.key;
@@ -350,7 +355,7 @@ const st_type *st_space_axis_type(const st_space *space, size_t axis)
     const st_space_axis *own = &space->axes[axis];
     st_type *type = is_number(own) ? st_arena_alloc(space->arena, 1, sizeof *type) : NULL;
     if (type != NULL) {
-        *type = type_of_axis(own);
+        *type = own->shown;
     }
     return type;
 }
@@ -371,8 +376,7 @@ const char *st_space_value_text(const st_space *space, size_t axis, uint64_t dig
         (void)snprintf(text, size, "%s", st_axis_text(&own->axis, digit, storage));
         return text;
     }
-    st_type type = type_of_axis(own);
-    st_exact_text(&type, st_space_axis_number(space, axis, digit), text, size);
+    st_exact_text(&own->shown, st_space_axis_number(space, axis, digit), text, size);
     return text;
 }
 

@@ -13,6 +13,7 @@
 
 #include "report/estimate.h"
 #include "search/axis.h"
+#include "sheet/kernels.h"
 
 enum {
     ST_SPACE_ORDER_GROUPS = 4, /* of an order of ranks: tp, cp, dp, pp */
@@ -36,12 +37,14 @@ typedef struct st_space_request {
     size_t cell_count;        /* 0: the cells that one asks for first */
     bool zip;
     uint64_t sample; /* 0: every row */
+    bool uncounted;  /* who asks draws its own sample of them: their number is no concern */
     uint64_t seed;
 } st_space_request;
 
 /* The programs of one combination of values that no column can hold. */
 typedef struct st_variant {
     const st_program *program;
+    size_t plugin_count;               /* of the program's providers: the first ones are plugins' */
     const char *order;                 /* of ranks; NULL: none */
     bool named[ST_SPACE_ORDER_GROUPS]; /* groups that the order has */
 } st_variant;
@@ -52,6 +55,7 @@ typedef struct st_space_axis {
     const double *numbers; /* per value, base units; NULL: axis.start, ... or no numbers */
     size_t variant_stride; /* 0: it changes no program */
     const st_type *type;   /* of an input that reads it; NULL: shown as text */
+    st_type shown;         /* of its numbers, in the unit in which they are shown */
     bool has_numbers;
 } st_space_axis;
 
@@ -89,7 +93,7 @@ typedef struct st_space {
     size_t plugin_count;
     const char **refusals; /* per such provider: what its refusal is called */
     st_refine_keys plugin_keys;
-    uint64_t total;        /* rows, before sampling */
+    uint64_t total; /* rows, before sampling */
     uint64_t rows;
 } st_space;
 
@@ -132,11 +136,14 @@ typedef struct st_space_worker {
     uint64_t **digits;                                /* per axis */
     double **outputs;                                 /* per cell */
     double **checks;                                  /* per check */
-    double **spare;                /* outputs and checks of one variant among several */
-    double **spare_inputs;         /* its inputs */
-    uint32_t *variants;            /* per row */
-    uint32_t *picked;              /* rows of one variant */
-    uint32_t *reasons;             /* per row */
+    double **spare;        /* outputs and checks of one variant among several */
+    double **spare_inputs; /* its inputs */
+    uint32_t *variants;    /* per row */
+    uint32_t *picked;      /* rows of one variant */
+    uint32_t *reasons;     /* per row */
+    st_ruling *judges;     /* per check */
+    double *verdicts;      /* per row: its reason, infinity for none */
+    double *spare_verdicts;
     uint32_t *refused;             /* per row, see st_paced; NULL: there are no plugins */
     uint32_t *spare_refused;       /* of one variant among several */
     double *base;                  /* values of inputs that are the same in a whole piece */
@@ -145,7 +152,10 @@ typedef struct st_space_worker {
     uint64_t current[ST_AXES_MAX]; /* digits of those axes in the last piece */
     bool *laid_out;                /* per variant: its workspace has run before */
     double **outputs_at;           /* outputs and checks of the current piece */
-    bool all_checks;               /* also those that are the same in all rows are wanted per row */
+    bool scattered;                /* the rows were picked: axes may move from each to the next */
+    bool all_checks; /* also wanted: a column per check, also of those that are the same in all rows
+                      */
+    bool checks_laid_out; /* as all_checks in the last run */
     size_t rows;
     uint64_t first;
 } st_space_worker;
@@ -168,6 +178,10 @@ void st_space_run(st_space_worker *worker, uint64_t first, size_t rows);
 void st_space_fill(st_space_worker *worker, uint64_t first, size_t rows);
 void st_space_fill_rows(st_space_worker *worker, const uint64_t *picks, size_t rows);
 void st_space_compute(st_space_worker *worker, size_t rows);
+/* Whether the order of ranks that a variant has lacks a group that a filled row needs. */
+bool st_space_order_lacks(const st_space_worker *worker, size_t variant, size_t row);
+/* The sheet's inputs in a row that was filled and not computed yet; returns its variant. */
+size_t st_space_row_inputs(const st_space_worker *worker, size_t row, double *inputs);
 
 /* The number of a row in the whole space: another than its own in a sample. */
 uint64_t st_space_pick(const st_space *space, uint64_t row);

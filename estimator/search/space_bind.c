@@ -428,6 +428,7 @@ static st_status make_variant(st_space *space, const size_t *digits, st_variant 
         return status;
     }
     read_order(text_of(estimate.job, "parallel.order"), variant);
+    variant->plugin_count = estimate.plugin_count;
     st_program_options options = {.outputs = space->cells,
                                   .output_count = space->cell_count,
                                   .providers = estimate.providers,

@@ -145,6 +145,9 @@ static bool make_rows(st_space_worker *worker)
     worker->outputs = make_columns(space->cell_count);
     worker->checks = make_columns(space->check_count);
     worker->spare = make_columns(space->cell_count + space->check_count);
+    worker->judges = calloc(space->check_count + 1, sizeof *worker->judges);
+    worker->verdicts = calloc(ST_SPACE_BLOCK, sizeof *worker->verdicts);
+    worker->spare_verdicts = calloc(ST_SPACE_BLOCK, sizeof *worker->spare_verdicts);
     worker->variants = calloc(ST_SPACE_BLOCK, sizeof *worker->variants);
     worker->picked = calloc(ST_SPACE_BLOCK, sizeof *worker->picked);
     worker->reasons = calloc(ST_SPACE_BLOCK, sizeof *worker->reasons);
@@ -156,7 +159,8 @@ static bool make_rows(st_space_worker *worker)
         }
     }
     return worker->digits != NULL && worker->outputs != NULL && worker->checks != NULL &&
-           worker->spare != NULL && worker->variants != NULL && worker->picked != NULL &&
+           worker->spare != NULL && worker->judges != NULL && worker->verdicts != NULL &&
+           worker->spare_verdicts != NULL && worker->variants != NULL && worker->picked != NULL &&
            worker->reasons != NULL;
 }
 
@@ -178,6 +182,23 @@ static bool make_lists(st_space_worker *worker)
            worker->outputs_at != NULL;
 }
 
+/*
+ * The verdict of a row is the number of its reason, as a double, or infinity: the least of what its
+ * checks and cells say. A row is so rejected for the first check that fails; where none does, for
+ * a value that is none. Warnings reject nothing, but a check without a value does.
+ */
+static void make_judges(st_space_worker *worker)
+{
+    size_t count = 0;
+    const st_sheet_check *checks = st_sheet_checks(worker->space->sheet, &count);
+    for (size_t i = 0; i < count; i++) {
+        worker->judges[i] = (st_ruling){
+            .failed = checks[i].warning ? (double)INFINITY : (double)(i + 1),
+            .missing = (double)st_reason_no_value(worker->space),
+        };
+    }
+}
+
 st_space_worker *st_space_worker_create(const st_space *space)
 {
     st_space_worker *worker = calloc(1, sizeof *worker);
@@ -191,6 +212,7 @@ st_space_worker *st_space_worker_create(const st_space *space)
         return NULL;
     }
     fill_columns(worker);
+    make_judges(worker);
     if (!add_driven(worker)) {
         st_space_worker_destroy(worker);
         return NULL;
@@ -222,6 +244,9 @@ void st_space_worker_destroy(st_space_worker *worker)
     free(worker->outputs_at);
     free(worker->columns);
     free(worker->base);
+    free(worker->judges);
+    free(worker->verdicts);
+    free(worker->spare_verdicts);
     free(worker->variants);
     free(worker->picked);
     free(worker->reasons);
@@ -359,101 +384,58 @@ static void run_picked(st_space_worker *worker, size_t variant, size_t rows)
                     .level = worker->laid_out[variant] ? UNCHANGED : 0,
                     .rows = rows,
                     .outputs = outputs,
-                    .checks = checks,
+                    .checks = worker->all_checks ? checks : NULL,
+                    .judges = worker->judges,
+                    .verdicts = worker->spare_verdicts,
                     .refused = worker->spare_refused};
     st_paced_run(worker->workspaces[variant], &run);
     worker->laid_out[variant] = true;
-    fill_checks(worker, variant, rows, checks);
     for (size_t i = 0; i < worker->varying_count; i++) {
         worker->columns[worker->varying[i]].values = worker->inputs[i];
     }
     scatter(worker, outputs, worker->outputs, space->cell_count, rows);
-    scatter(worker, checks, worker->checks, space->check_count, rows);
     for (size_t row = 0; row < rows && worker->refused != NULL; row++) {
         worker->refused[worker->picked[row]] = worker->spare_refused[row];
+    }
+    scatter(worker, &worker->spare_verdicts, &worker->verdicts, 1, rows);
+    if (worker->all_checks) {
+        fill_checks(worker, variant, rows, checks);
+        scatter(worker, checks, worker->checks, space->check_count, rows);
     }
 }
 
 /* --- verdicts -------------------------------------------------------------------------------- */
 
-/* A row is rejected for the first check that fails; where none does, for a value that is none. */
-static void judge(const st_space *space, const double *values, uint32_t reason, size_t rows,
-                  uint32_t *reasons)
-{
-    uint32_t no_value = (uint32_t)st_reason_no_value(space);
-    for (size_t row = 0; row < rows; row++) {
-        if (values[row] == 0.0) {
-            reasons[row] = reason;
-        } else if (values[row] != 1.0 && reasons[row] == ST_REASON_NONE) {
-            reasons[row] = no_value;
-        }
-    }
-}
-
-static bool all_hold(const double *values, size_t rows)
-{
-    bool hold = true;
-    for (size_t row = 0; row < rows; row++) {
-        hold &= values[row] == 1.0;
-    }
-    return hold;
-}
-
-/* The same verdict for every row of a piece. */
-static void judge_scalar(const st_space *space, double value, uint32_t reason, size_t rows,
-                         uint32_t *reasons)
-{
-    for (size_t row = 0; row < rows && value != 1.0; row++) {
-        judge(space, &value, reason, 1, &reasons[row]);
-    }
-}
-
-/* Warnings reject nothing, but a check without a value does. */
-static void judge_warning(const st_space *space, const double *values, size_t rows,
-                          uint32_t *reasons)
-{
-    for (size_t row = 0; row < rows; row++) {
-        if (!isfinite(values[row]) && reasons[row] == ST_REASON_NONE) {
-            reasons[row] = (uint32_t)st_reason_no_value(space);
-        }
-    }
-}
-
-static void judge_checks(st_space_worker *worker, const st_workspace *workspace, size_t first,
-                         size_t rows)
+static void judge_cells(st_space_worker *worker, size_t rows)
 {
     const st_space *space = worker->space;
-    uint32_t *reasons = worker->reasons + first;
-    size_t count = 0;
-    const st_sheet_check *checks = st_sheet_checks(space->sheet, &count);
-    for (size_t i = count; i-- > 0;) {
-        const double *values = worker->checks[i] + first;
-        double value = 1;
-        bool scalar = workspace != NULL && st_paced_scalar_check(workspace, i, &value);
-        if (checks[i].warning) {
-            judge_warning(space, scalar ? &value : values, scalar ? 1 : rows, reasons);
-        } else if (scalar) {
-            judge_scalar(space, value, (uint32_t)i + 1, rows, reasons);
-        } else if (!all_hold(values, rows)) {
-            judge(space, values, (uint32_t)i + 1, rows, reasons);
-        }
-    }
-}
-
-static void judge_cells(st_space_worker *worker, size_t first, size_t rows)
-{
-    const st_space *space = worker->space;
+    double no_value = (double)st_reason_no_value(space);
+    double *restrict verdicts = worker->verdicts;
     for (size_t i = 0; i < space->cell_count; i++) {
-        judge_warning(space, worker->outputs[i] + first, rows, worker->reasons + first);
+        const double *restrict values = worker->outputs[i];
+        for (size_t row = 0; row < rows; row++) {
+            /* 0 for what is finite */
+            double found = values[row] - values[row] == 0.0 ? (double)INFINITY : no_value;
+            verdicts[row] = found < verdicts[row] ? found : verdicts[row];
+        }
+    }
+}
+
+static void give_reasons(st_space_worker *worker, size_t rows)
+{
+    double most = (double)st_reason_no_value(worker->space);
+    for (size_t row = 0; row < rows; row++) {
+        double verdict = worker->verdicts[row];
+        worker->reasons[row] = verdict > most ? ST_REASON_NONE : (uint32_t)verdict;
     }
 }
 
 /* What has no value for want of a plugin's is its refusal. */
-static void judge_refusals(st_space_worker *worker, size_t first, size_t rows)
+static void judge_refusals(st_space_worker *worker, size_t rows)
 {
     const st_space *space = worker->space;
     uint32_t no_value = (uint32_t)st_reason_no_value(space);
-    for (size_t row = first; row < first + rows && worker->refused != NULL; row++) {
+    for (size_t row = 0; row < rows && worker->refused != NULL; row++) {
         uint32_t provider = worker->refused[row];
         if (worker->reasons[row] == no_value && provider > 0 && provider <= space->plugin_count) {
             worker->reasons[row] = (uint32_t)st_reason_refused(space, provider - 1);
@@ -492,7 +474,9 @@ static void run_piece(st_space_worker *worker, size_t first, size_t rows)
                     .level = move_outer_axes(worker, first),
                     .rows = rows,
                     .outputs = worker->outputs_at,
-                    .checks = worker->outputs_at + space->cell_count,
+                    .checks = worker->all_checks ? worker->outputs_at + space->cell_count : NULL,
+                    .judges = worker->judges,
+                    .verdicts = worker->verdicts + first,
                     .refused = worker->refused != NULL ? worker->refused + first : NULL};
     for (size_t i = 0; i < space->cell_count; i++) {
         worker->outputs_at[i] = worker->outputs[i] + first;
@@ -508,19 +492,18 @@ static void run_piece(st_space_worker *worker, size_t first, size_t rows)
     if (worker->all_checks) {
         fill_checks(worker, 0, rows, worker->outputs_at + space->cell_count);
     }
-    judge_cells(worker, first, rows);
-    judge_checks(worker, worker->workspaces[0], first, rows);
-    judge_refusals(worker, first, rows);
 }
 
 static void run_pieces(st_space_worker *worker, size_t rows)
 {
-    uint64_t left = worker->piece_rows - worker->first % worker->piece_rows;
+    bool alone = worker->scattered && worker->inner > 0;
+    uint64_t piece = alone ? 1 : worker->piece_rows;
+    uint64_t left = piece - worker->first % piece;
     for (size_t row = 0; row < rows;) {
         size_t count = left < rows - row ? (size_t)left : rows - row;
         run_piece(worker, row, count);
         row += count;
-        left = worker->piece_rows;
+        left = piece;
     }
 }
 
@@ -534,9 +517,6 @@ static void run_variants(st_space_worker *worker, size_t rows)
             run_picked(worker, i, picked);
         }
     }
-    judge_cells(worker, 0, rows);
-    judge_checks(worker, NULL, 0, rows);
-    judge_refusals(worker, 0, rows);
 }
 
 static bool order_lacks(const st_space_worker *worker, const st_variant *variant, size_t row)
@@ -558,6 +538,12 @@ static bool order_lacks(const st_space_worker *worker, const st_variant *variant
         }
     }
     return false;
+}
+
+bool st_space_order_lacks(const st_space_worker *worker, size_t variant, size_t row)
+{
+    const st_variant *one = &worker->space->variants[variant];
+    return one->order != NULL && order_lacks(worker, one, row);
 }
 
 static void judge_orders(st_space_worker *worker, size_t rows)
@@ -586,6 +572,7 @@ void st_space_fill(st_space_worker *worker, uint64_t first, size_t rows)
 {
     worker->rows = rows;
     worker->first = first;
+    worker->scattered = false;
     find_digits(worker, first, rows);
     fill_inputs(worker, rows);
 }
@@ -594,6 +581,7 @@ void st_space_fill_rows(st_space_worker *worker, const uint64_t *picks, size_t r
 {
     worker->rows = rows;
     worker->first = 0;
+    worker->scattered = true;
     for (size_t axis = 0; axis < worker->space->axis_count; axis++) {
         for (size_t row = 0; row < rows; row++) {
             worker->digits[axis][row] = st_space_digit(worker->space, axis, picks[row]);
@@ -602,15 +590,45 @@ void st_space_fill_rows(st_space_worker *worker, const uint64_t *picks, size_t r
     fill_inputs(worker, rows);
 }
 
+/* Whether checks are wanted in columns of their own is laid out in the workspaces. */
+static void begin_layout(st_space_worker *worker)
+{
+    if (worker->checks_laid_out != worker->all_checks) {
+        memset(worker->laid_out, 0, worker->space->variant_count * sizeof *worker->laid_out);
+        worker->checks_laid_out = worker->all_checks;
+    }
+}
+
+size_t st_space_row_inputs(const st_space_worker *worker, size_t row, double *inputs)
+{
+    const st_space *space = worker->space;
+    size_t variant = 0;
+    memcpy(inputs, space->base.input_values, space->base.input_count * sizeof *inputs);
+    for (size_t i = 0; i < space->driven_count; i++) {
+        const st_driven *driven = &space->driven[i];
+        inputs[driven->input] = value_at(space, driven, worker->digits[driven->axis][row]);
+    }
+    for (size_t i = 0; i < worker->varying_count; i++) {
+        inputs[worker->varying[i]] = worker->inputs[i][row];
+    }
+    for (size_t i = 0; i < space->axis_count; i++) {
+        variant += (size_t)worker->digits[i][row] * space->axes[i].variant_stride;
+    }
+    return variant;
+}
+
 void st_space_compute(st_space_worker *worker, size_t rows)
 {
     const st_space *space = worker->space;
-    memset(worker->reasons, 0, rows * sizeof *worker->reasons);
+    begin_layout(worker);
     if (space->variant_count > 1) {
         run_variants(worker, rows);
     } else {
         run_pieces(worker, rows);
     }
+    judge_cells(worker, rows);
+    give_reasons(worker, rows);
+    judge_refusals(worker, rows);
     if (has_orders(space)) {
         judge_orders(worker, rows);
     }

@@ -9,7 +9,7 @@
 
 /* Registers of a block should fit into the second-level cache with room for the caller's columns.
  */
-enum { BLOCK_BUDGET_BYTES = 96 * 1024, BLOCK_LEAST_ROWS = 64, BLOCK_MOST_ROWS = 512 };
+enum { BLOCK_BUDGET_BYTES = 192 * 1024, BLOCK_LEAST_ROWS = 64, BLOCK_MOST_ROWS = 512 };
 
 typedef struct st_emitter {
     const st_graph *graph;

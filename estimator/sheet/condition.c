@@ -49,13 +49,45 @@ static st_status check(st_sheet *sheet, st_formula *formula, st_errors *errors)
                                                                : out_of_memory(errors);
 }
 
+/* The side of a comparison that a reader wants to know, mostly a cell; NULL: there is none. */
+static st_expr *compared_side(const st_expr *expr)
+{
+    bool compares = expr->kind == ST_EXPR_BINARY && expr->op >= ST_OPERATOR_EQUAL &&
+                    expr->op <= ST_OPERATOR_GREATER_EQUAL;
+    for (size_t i = 0; compares && i < expr->child_count; i++) {
+        st_expr *side = expr->children[i];
+        if (side->type.kind == ST_TYPE_NUMBER && side->kind != ST_EXPR_NUMBER) {
+            return side;
+        }
+    }
+    return NULL;
+}
+
+/* "'memory < 1[GiB]' does not hold: memory is 2.385 GiB"; NULL when out of memory. */
+static st_message_part *write_message(const st_formula *formula, const char *plain, st_arena *arena)
+{
+    st_expr *side = compared_side(formula->expr);
+    st_message_part *part = st_arena_alloc(arena, 1, sizeof *part);
+    if (part == NULL) {
+        return NULL;
+    }
+    part->text = plain;
+    if (side == NULL) {
+        return part;
+    }
+    part->text = st_arena_printf(arena, "%s: %.*s is ", plain, (int)side->length,
+                                 formula->text + side->offset);
+    part->formula = *formula;
+    part->formula.expr = side;
+    return part->text != NULL ? part : NULL;
+}
+
 static st_status add_condition(st_sheet *sheet, const char *option, const char *text,
                                st_arena *arena, st_errors *errors)
 {
     char *copy = st_arena_copy(arena, text, strlen(text));
     const char *file = st_arena_printf(arena, "%s '%s'", option, text);
-    st_message_part *part = st_arena_alloc(arena, 1, sizeof *part);
-    if (copy == NULL || file == NULL || part == NULL) {
+    if (copy == NULL || file == NULL) {
         return out_of_memory(errors);
     }
     st_formula formula = {.text = copy, .length = strlen(copy), .place = {.file = file}};
@@ -66,13 +98,16 @@ static st_status add_condition(st_sheet *sheet, const char *option, const char *
     if (status != ST_OK) {
         return status;
     }
-    part->text = st_arena_printf(arena, "'%s' does not hold", copy);
-    if (part->text == NULL) {
+    const char *plain = st_arena_printf(arena, "'%s' does not hold", copy);
+    st_message_part *part = plain != NULL ? write_message(&formula, plain, arena) : NULL;
+    if (part == NULL) {
         return out_of_memory(errors);
     }
     size_t index = sheet->check_count++;
-    sheet->checks[index] = (st_sheet_check){
-        .formula = copy, .message = part->text, .expr = formula.expr, .place = formula.place};
+    sheet->checks[index] = (st_sheet_check){.formula = copy,
+                                            .message = plain,
+                                            .expr = formula.expr,
+                                            .place = formula.place};
     sheet->check_formulas[index] = formula;
     sheet->messages[index] = (st_message){.parts = part, .count = 1};
     return ST_OK;

@@ -44,6 +44,25 @@
 ST_UNARY_OPS(UNARY)
 ST_BINARY_OPS(BINARY)
 
+#define SHORT(exponent, value)                                                                     \
+    if (scalar == (exponent)) {                                                                    \
+        LOOP(a[i], 0.0, (value) + st_taint(x))                                                     \
+        return true;                                                                               \
+    }
+
+/* A power whose exponent all rows share, and which is a product or a root. */
+static bool run_short_power(const st_step *step, size_t rows)
+{
+    const double *restrict a = step->a;
+    double *restrict out = step->out;
+    if (step->op != ST_OP_POWER || (step->scalars & ST_SCALAR_B) == 0) {
+        return false;
+    }
+    const double scalar = *step->b;
+    ST_SHORT_POWERS(SHORT)
+    return false;
+}
+
 #define SELECT_LOOP(a_value, b_value, c_value)                                                     \
     for (size_t i = 0; i < rows; i++) {                                                            \
         out[i] = st_select((a_value), (b_value), (c_value));                                       \
@@ -84,10 +103,23 @@ static void run_select(const st_step *step, size_t rows)
     }
 }
 
+static void run_judge(const st_step *step, size_t rows)
+{
+    const double *restrict a = step->a;
+    double *restrict out = step->out;
+    const st_ruling judge = *step->judge;
+    for (size_t i = 0; i < rows; i++) {
+        out[i] = st_judge(out[i], a[i], &judge);
+    }
+}
+
 void ST_KERNELS_NAME(const st_step *steps, size_t count, size_t rows)
 {
     for (size_t i = 0; i < count; i++) {
         const st_step *step = &steps[i];
+        if (run_short_power(step, rows)) {
+            continue;
+        }
         switch (step->op) {
 #define RUN(name, symbol, value)                                                                   \
     case ST_OP_##name:                                                                             \
@@ -98,12 +130,14 @@ void ST_KERNELS_NAME(const st_step *steps, size_t count, size_t rows)
         case ST_OP_SELECT:
             run_select(step, rows);
             break;
-        case ST_OP_CONSTANT: /* a copy of a result to its output */
+        case ST_STEP_COPY:
             for (size_t row = 0; row < rows; row++) {
                 step->out[row] = st_output(step->a[row]);
             }
             break;
-        case ST_OP_INPUT:
+        case ST_STEP_JUDGE:
+            run_judge(step, rows);
+            break;
         case ST_OP_CALL:
             break;
         }

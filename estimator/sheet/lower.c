@@ -115,9 +115,19 @@ static uint32_t lower_builtin(st_lowering *lowering, const st_expr *expr, st_sco
     return first;
 }
 
+static uint32_t lower_product(st_graph *graph, uint32_t base, double factors)
+{
+    uint32_t square = st_graph_binary(graph, ST_OP_MULTIPLY, base, base);
+    if (factors == 2) {
+        return square;
+    }
+    return st_graph_binary(graph, ST_OP_MULTIPLY, square, factors == 3 ? base : square);
+}
+
 /*
  * Powers: small whole exponents are products, which are exact in the way a reader expects (x^2 is
- * x*x) and much faster than the library's pow.
+ * x*x), halves and quarters are roots; all are much faster than the library's pow. What is known
+ * only when the program runs gets the same values from ST_SHORT_POWERS.
  */
 static uint32_t lower_power(st_lowering *lowering, uint32_t base, uint32_t exponent)
 {
@@ -126,21 +136,19 @@ static uint32_t lower_power(st_lowering *lowering, uint32_t base, uint32_t expon
         return ST_NO_VALUE;
     }
     const st_value *value = &graph->values[exponent];
-    double power = value->op == ST_OP_CONSTANT ? value->constant : 0.5;
-    if (power != floor(power) || fabs(power) > 4 || power == 0) {
+    double power = value->op == ST_OP_CONSTANT ? value->constant : 0;
+    double size = fabs(power);
+    uint32_t result = base;
+    if (size == 2 || size == 3 || size == 4) {
+        result = lower_product(graph, base, size);
+    } else if (size == 0.5 || power == 0.25) {
+        result = st_graph_unary(graph, ST_OP_SQRT, base);
+        result = power == 0.25 ? st_graph_unary(graph, ST_OP_SQRT, result) : result;
+    } else if (size != 1) {
         return st_graph_binary(graph, ST_OP_POWER, base, exponent);
     }
-    uint32_t square = st_graph_binary(graph, ST_OP_MULTIPLY, base, base);
-    uint32_t product = base;
-    if (fabs(power) == 2) {
-        product = square;
-    } else if (fabs(power) == 3) {
-        product = st_graph_binary(graph, ST_OP_MULTIPLY, square, base);
-    } else if (fabs(power) == 4) {
-        product = st_graph_binary(graph, ST_OP_MULTIPLY, square, square);
-    }
-    return power > 0 ? product
-                     : st_graph_binary(graph, ST_OP_DIVIDE, st_graph_constant(graph, 1), product);
+    return power > 0 ? result
+                     : st_graph_binary(graph, ST_OP_DIVIDE, st_graph_constant(graph, 1), result);
 }
 
 static uint32_t lower_binary(st_lowering *lowering, const st_expr *expr, st_scope scope)

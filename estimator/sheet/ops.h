@@ -32,7 +32,7 @@
     X(SUBTRACT, "-", x - y)                                                                        \
     X(MULTIPLY, "*", (x) * (y))                                                                    \
     X(DIVIDE, "/", x / y + st_taint(y))                                                            \
-    X(POWER, "^", pow(x, y) + (st_taint(x) + st_taint(y)))                                         \
+    X(POWER, "^", st_power(x, y) + (st_taint(x) + st_taint(y)))                                    \
     X(MIN, "min", (x < y ? x : y) + (st_taint(x) + st_taint(y)))                                   \
     X(MAX, "max", (x > y ? x : y) + (st_taint(x) + st_taint(y)))                                   \
     X(LESS, "<", (x < y ? 1.0 : 0.0) + (st_taint(x) + st_taint(y)))                                \
@@ -42,6 +42,23 @@
     X(AND, "and", x == 0.0 || y == 0.0 ? 0.0 : (x) * (y))                                          \
     X(OR, "or", x == 1.0 || y == 1.0 ? 1.0 : x + y)                                                \
     X(OTHERWISE, "otherwise", isfinite(x) ? x : y) /* y where a provider refuses */
+
+/*
+ * X(exponent, value): powers that are products, quotients and roots wherever they come from, a
+ * formula or an input, so that they cost no call of the library and give one value in all places.
+ */
+#define ST_SHORT_POWERS(X)                                                                         \
+    X(1.0, x)                                                                                      \
+    X(2.0, (x) * (x))                                                                              \
+    X(3.0, (x) * (x) * (x))                                                                        \
+    X(4.0, ((x) * (x)) * ((x) * (x)))                                                              \
+    X(0.5, sqrt(x))                                                                                \
+    X(0.25, sqrt(sqrt(x)))                                                                         \
+    X(-1.0, st_inverse(x))                                                                         \
+    X(-2.0, st_inverse((x) * (x)))                                                                 \
+    X(-3.0, st_inverse((x) * (x) * (x)))                                                           \
+    X(-4.0, st_inverse(((x) * (x)) * ((x) * (x))))                                                 \
+    X(-0.5, st_inverse(sqrt(x)))
 
 typedef enum st_op {
     ST_OP_CONSTANT,
@@ -56,6 +73,23 @@ typedef enum st_op {
 static inline double st_taint(double x)
 {
     return x - x;
+}
+
+/* 1/x as the formula gives it. */
+static inline double st_inverse(double x)
+{
+    return 1.0 / x + st_taint(x);
+}
+
+static inline double st_power(double x, double y)
+{
+#define ST_SHORT(exponent, value)                                                                  \
+    if (y == (exponent)) {                                                                         \
+        return value;                                                                              \
+    }
+    ST_SHORT_POWERS(ST_SHORT)
+#undef ST_SHORT
+    return pow(x, y);
 }
 
 /* Halves away from zero, without the library call that compilers cannot vectorise. */

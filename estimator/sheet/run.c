@@ -20,15 +20,18 @@ typedef struct st_fetch {
     double *target;
 } st_fetch;
 
-/* A step that writes an output: its array moves along with the block. */
+/* A step that writes an output or lowers the verdicts: its array moves along with the block. */
 typedef struct st_copy {
     size_t step;
-    size_t output;
+    size_t output; /* ST_VERDICTS: those */
 } st_copy;
+
+#define ST_VERDICTS SIZE_MAX
 
 /* An output that is the same in all rows, or a column of the inputs. */
 typedef struct st_fill {
     size_t output;
+    bool judged; /* a check of which the verdicts learn, instead of a column of its own */
     uint32_t slot;
     const st_column *column; /* NULL: the slot's scalar */
 } st_fill;
@@ -58,7 +61,7 @@ struct st_workspace {
     size_t turn_count;
     st_fill *fills;
     size_t fill_count;
-    uint32_t *scalar_list; /* instructions that are the same for all rows */
+    uint32_t *scalar_list; /* instructions that are the same for all rows, and may change */
     size_t scalar_count;
     uint8_t *levels;       /* per slot, when the inputs have levels */
     bool *needed;          /* per slot, in the current layout */
@@ -131,11 +134,11 @@ st_workspace *st_workspace_create(const st_program *program)
     workspace->registers = allocate_blocks(program->register_count, program->block_rows);
     workspace->broadcast = allocate_blocks(program->argument_count, program->block_rows);
     workspace->arguments = calloc(program->argument_count + 1, sizeof(const double *));
-    workspace->steps = calloc(steps + 1, sizeof(st_step));
+    workspace->steps = calloc(steps + program->check_count + 1, sizeof(st_step));
     workspace->fetches = calloc(program->sheet->input_count + 1, sizeof(st_fetch));
-    workspace->copies = calloc(outputs + 1, sizeof(st_copy));
+    workspace->copies = calloc(outputs + program->check_count + 1, sizeof(st_copy));
     workspace->turns = calloc(program->instruction_count + 1, sizeof(st_turn));
-    workspace->fills = calloc(outputs + 1, sizeof(st_fill));
+    workspace->fills = calloc(outputs + program->check_count + 1, sizeof(st_fill));
     workspace->scalar_list = calloc(program->instruction_count + 1, sizeof(uint32_t));
     workspace->levels = calloc(program->slot_count + 1, sizeof(uint8_t));
     workspace->needed = calloc(program->slot_count + 1, sizeof(bool));
@@ -201,7 +204,9 @@ typedef struct st_targets {
     double *const *checks;
     size_t rows;
     bool without_scalars; /* checks that are the same in all rows are not written */
-    uint32_t *refused;    /* see st_paced */
+    const st_ruling *judges;
+    double *verdicts;  /* NULL: none are wanted */
+    uint32_t *refused; /* see st_paced */
 } st_targets;
 
 static double *target_of(const st_workspace *workspace, const st_targets *targets, size_t output)
@@ -236,7 +241,31 @@ static void add_copy(st_workspace *workspace, uint32_t slot, size_t output)
     workspace->copies[workspace->copy_count++] =
         (st_copy){.step = workspace->step_count, .output = output};
     workspace->steps[workspace->step_count++] =
-        (st_step){.op = ST_OP_CONSTANT, .a = register_of(workspace, slot)};
+        (st_step){.op = ST_STEP_COPY, .a = register_of(workspace, slot)};
+}
+
+static void add_judge(st_workspace *workspace, uint32_t slot, const st_ruling *judge)
+{
+    workspace->copies[workspace->copy_count++] =
+        (st_copy){.step = workspace->step_count, .output = ST_VERDICTS};
+    workspace->steps[workspace->step_count++] =
+        (st_step){.op = ST_STEP_JUDGE, .a = register_of(workspace, slot), .judge = judge};
+}
+
+/* What the verdicts learn of a check, from its block or once and for all. */
+static void judge_output(st_workspace *workspace, uint32_t slot, size_t output,
+                         const st_column *column, const st_targets *targets)
+{
+    size_t count = workspace->program->output_count;
+    if (output < count || targets->verdicts == NULL) {
+        return;
+    }
+    if (column == NULL && workspace->varies[slot]) {
+        add_judge(workspace, slot, &targets->judges[output - count]);
+        return;
+    }
+    workspace->fills[workspace->fill_count++] =
+        (st_fill){.output = output, .judged = true, .slot = slot, .column = column};
 }
 
 /* What outputs show of a slot: a column of the inputs, its block as it is computed, or its scalar
@@ -246,6 +275,7 @@ static void write_outputs(st_workspace *workspace, uint32_t slot, const st_colum
 {
     for (uint32_t next = workspace->first_output[slot]; next != 0;
          next = workspace->next_output[next - 1]) {
+        judge_output(workspace, slot, next - 1, column, targets);
         if (target_of(workspace, targets, next - 1) == NULL) {
             continue;
         }
@@ -258,11 +288,40 @@ static void write_outputs(st_workspace *workspace, uint32_t slot, const st_colum
     }
 }
 
+/* What the verdicts of rows are before any step: what the checks say that need none. */
+static void fill_verdicts(const st_workspace *workspace, const st_targets *targets)
+{
+    size_t outputs = workspace->program->output_count;
+    double least = (double)INFINITY;
+    for (size_t i = 0; i < workspace->fill_count; i++) {
+        const st_fill *fill = &workspace->fills[i];
+        if (fill->judged && fill->column == NULL) {
+            double value = st_output(workspace->scalars[fill->slot]);
+            least = st_judge(least, value, &targets->judges[fill->output - outputs]);
+        }
+    }
+    for (size_t row = 0; row < targets->rows; row++) {
+        targets->verdicts[row] = least;
+    }
+    for (size_t i = 0; i < workspace->fill_count; i++) {
+        const st_fill *fill = &workspace->fills[i];
+        const st_column *column = fill->column;
+        for (size_t row = 0; fill->judged && column != NULL && row < targets->rows; row++) {
+            targets->verdicts[row] =
+                st_judge(targets->verdicts[row], column->values[row * column->stride],
+                         &targets->judges[fill->output - outputs]);
+        }
+    }
+}
+
 /* Writes the outputs that need no steps. */
 static void fill_outputs(const st_workspace *workspace, const st_targets *targets)
 {
     for (size_t i = 0; i < workspace->fill_count; i++) {
         const st_fill *fill = &workspace->fills[i];
+        if (fill->judged) {
+            continue;
+        }
         double *target = target_of(workspace, targets, fill->output);
         bool check = fill->output >= workspace->program->output_count;
         if (fill->column != NULL) {
@@ -385,7 +444,7 @@ static void add_step(st_workspace *workspace, const st_instruction *instruction)
     const uint32_t *branch = branch_of(workspace, instruction);
     if (branch != NULL) { /* the other branch was not even computed */
         workspace->steps[workspace->step_count++] =
-            (st_step){.op = ST_OP_CONSTANT, .a = register_of(workspace, *branch), .out = out};
+            (st_step){.op = ST_STEP_COPY, .a = register_of(workspace, *branch), .out = out};
         return;
     }
     st_step step = {.op = instruction->op, .out = out};
@@ -427,7 +486,8 @@ static void need_operands(st_workspace *workspace, const st_instruction *instruc
     }
 }
 
-/* Marks what the outputs hang on once the settled conditions have chosen. */
+/* Marks what the outputs hang on once the settled conditions have chosen: steps, and scalars that
+ * change with the inputs of some level. */
 static void mark_needed(st_workspace *workspace)
 {
     const st_program *program = workspace->program;
@@ -436,7 +496,7 @@ static void mark_needed(st_workspace *workspace)
     }
     for (size_t i = program->instruction_count; i-- > 0;) {
         const st_instruction *instruction = &program->instructions[i];
-        if (workspace->needed[instruction->target] && workspace->varies[instruction->target]) {
+        if (workspace->needed[instruction->target] && !is_settled(workspace, instruction->target)) {
             need_operands(workspace, instruction);
         }
     }
@@ -461,14 +521,16 @@ static void prepare(st_workspace *workspace, const st_column *inputs, const st_t
         workspace->varies[instruction->target] = result_varies(workspace, instruction);
         if (!workspace->varies[instruction->target]) {
             settle(workspace, instruction);
-            workspace->scalar_list[workspace->scalar_count++] = (uint32_t)i;
         }
     }
     mark_needed(workspace);
     for (size_t i = 0; i < program->instruction_count; i++) {
         const st_instruction *instruction = &program->instructions[i];
-        if (workspace->varies[instruction->target] && workspace->needed[instruction->target]) {
+        bool needed = workspace->needed[instruction->target];
+        if (needed && workspace->varies[instruction->target]) {
             add_step(workspace, instruction);
+        } else if (needed && !is_settled(workspace, instruction->target)) {
+            workspace->scalar_list[workspace->scalar_count++] = (uint32_t)i;
         }
         write_outputs(workspace, instruction->target, NULL, targets);
     }
@@ -548,7 +610,9 @@ static void run_block(st_workspace *workspace, const st_targets *targets, size_t
     }
     for (size_t i = 0; i < workspace->copy_count; i++) {
         const st_copy *copy = &workspace->copies[i];
-        workspace->steps[copy->step].out = target_of(workspace, targets, copy->output) + first_row;
+        double *target = copy->output == ST_VERDICTS ? targets->verdicts
+                                                     : target_of(workspace, targets, copy->output);
+        workspace->steps[copy->step].out = target + first_row;
     }
     size_t done = 0;
     for (size_t i = 0; i < workspace->turn_count; i++) {
@@ -568,6 +632,9 @@ static void run_rows(st_workspace *workspace, const st_targets *targets)
 {
     size_t block_rows = workspace->program->block_rows;
     fill_outputs(workspace, targets);
+    if (targets->verdicts != NULL) {
+        fill_verdicts(workspace, targets);
+    }
     for (size_t row = 0; row < targets->rows; row += block_rows) {
         size_t left = targets->rows - row;
         run_block(workspace, targets, row, left < block_rows ? left : block_rows);
@@ -645,6 +712,8 @@ void st_paced_run(st_workspace *workspace, const st_paced *run)
                           .checks = run->checks,
                           .rows = run->rows,
                           .without_scalars = true,
+                          .judges = run->judges,
+                          .verdicts = run->verdicts,
                           .refused = run->refused};
     if (run->rows == 0) {
         return;

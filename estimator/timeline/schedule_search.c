@@ -4,8 +4,10 @@
  *
  * Qi et al. 2024 (section 3.1) search with a heuristic that prefers backward passes, then forward
  * ones as far as memory allows, and fills gaps with weights' gradients, under a few choices on a
- * grid. So does this: a simulation of all stages in the order of time, run once per choice, of
- * which the one with the least busy span is kept.
+ * grid: how many forward passes come first, whether forward passes take turns with backward ones,
+ * and whether a gap that is too small for weights' gradients is filled all the same where the stage
+ * has been idle the longest. So does this: a simulation of all stages in the order of time, run
+ * once per choice, of which the one with the least busy span is kept.
  */
 #include "timeline/schedule_internal.h"
 
@@ -13,11 +15,20 @@
 /* Memory is counted in whole parts of what a micro-batch's activations take. */
 enum { MEMORY_PARTS = 1000 };
 
+/* How many forward passes a stage runs before its first backward one. */
+typedef enum st_warm_up {
+    WARM_UP_PLAIN,     /* two more than the next stage, the last one has one */
+    WARM_UP_EAGER,     /* as long as nothing else is ready */
+    WARM_UP_UNDELAYED, /* as many as end before the backward pass can begin */
+    WARM_UPS
+} st_warm_up;
+
 /* One choice of the grid. */
 typedef struct st_search_rule {
     int64_t gap_percent; /* weights' gradients go into gaps of at least so much of their time */
+    bool balanced;       /* and into smaller ones of a stage that would be idle the longest */
     bool alternate;      /* forward after every backward pass where both are ready */
-    bool eager;          /* forward passes before the first backward one go up to the limit */
+    st_warm_up warm_up;
 } st_search_rule;
 
 typedef struct st_search_stage {
@@ -27,6 +38,7 @@ typedef struct st_search_stage {
     bool last_was_backward;
     bool asleep; /* until a neighbour hands something over */
     int64_t first;
+    int64_t idle; /* since then */
 } st_search_stage;
 
 typedef struct st_search {
@@ -35,10 +47,12 @@ typedef struct st_search {
     int64_t limit;
     int64_t weights_part;
     st_search_stage *stages;
+    int64_t *soonest;  /* by stage: when its first backward pass can begin at best */
     int64_t *ready[2]; /* by pass, stage and micro-batch; NEVER: not yet known */
     st_slots *lists;   /* NULL: only the span counts */
     uint32_t *awake;   /* a heap: stages that may do something, furthest behind first */
     size_t awake_count;
+    int64_t most_idle; /* of a stage so far */
 } st_search;
 
 static int64_t pass_time(const st_search *search, uint32_t stage, st_pass pass)
@@ -146,38 +160,80 @@ static bool may_forward(const st_search *search, uint32_t stage)
     if (self->held + MEMORY_PARTS > search->limit) {
         return false;
     }
-    uint32_t enough = 2 * (search->shape->stages - stage) - 1;
-    return search->rule.eager || self->done[ST_PASS_BACKWARD] > 0 ||
-           self->done[ST_PASS_FORWARD] < enough;
+    if (self->done[ST_PASS_BACKWARD] > 0 || self->done[ST_PASS_FORWARD] == 0) {
+        return true;
+    }
+    switch (search->rule.warm_up) {
+    case WARM_UP_PLAIN:
+        return self->done[ST_PASS_FORWARD] < 2 * (search->shape->stages - stage) - 1;
+    case WARM_UP_UNDELAYED:
+        return self->now + pass_time(search, stage, ST_PASS_FORWARD) <= search->soonest[stage];
+    default:
+        return true;
+    }
 }
 
-/* What the stage does next, at its time; false where it sleeps or waits till a later time. */
-static bool decide(st_search *search, uint32_t stage, st_pass *pass)
+/* The first micro-batch goes straight forward and back. */
+static void find_soonest(st_search *search)
+{
+    uint32_t stages = search->shape->stages;
+    int64_t time = 0;
+    for (uint32_t i = 0; i < stages; i++) {
+        time += pass_time(search, i, ST_PASS_FORWARD) + (i > 0 ? search->shape->transfer : 0);
+    }
+    for (uint32_t i = stages; i-- > 0;) {
+        search->soonest[i] = time;
+        time += pass_time(search, i, ST_PASS_BACKWARD) + search->shape->transfer;
+    }
+}
+
+/* Whether weights' gradients go into the gap before `next`. */
+static bool fills_gap(const st_search *search, uint32_t stage, int64_t next)
+{
+    const st_search_stage *self = &search->stages[stage];
+    if (self->done[ST_PASS_WEIGHTS] == self->done[ST_PASS_BACKWARD]) {
+        return false;
+    }
+    if (next == NEVER) {
+        return true;
+    }
+    int64_t gap = next - self->now;
+    int64_t wanted = pass_time(search, stage, ST_PASS_WEIGHTS) / 100 * search->rule.gap_percent;
+    return gap >= wanted || (search->rule.balanced && self->idle + gap > search->most_idle);
+}
+
+/* Sleeps, or waits till a later time. */
+static void wait_until(st_search *search, uint32_t stage, int64_t next)
 {
     st_search_stage *self = &search->stages[stage];
+    self->asleep = next == NEVER;
+    if (next != NEVER) {
+        self->idle += self->first == NEVER ? 0 : next - self->now;
+        search->most_idle = self->idle > search->most_idle ? self->idle : search->most_idle;
+        self->now = next;
+    }
+}
+
+/* What the stage does next, at its time; false where it sleeps or waits. */
+static bool decide(st_search *search, uint32_t stage, st_pass *pass)
+{
+    const st_search_stage *self = &search->stages[stage];
     int64_t backward = next_ready(search, ST_PASS_BACKWARD, stage);
     int64_t forward =
         may_forward(search, stage) ? next_ready(search, ST_PASS_FORWARD, stage) : NEVER;
+    int64_t next = forward < backward ? forward : backward;
     bool forward_first = search->rule.alternate && self->last_was_backward && forward <= self->now;
     if (backward <= self->now && !forward_first) {
         *pass = ST_PASS_BACKWARD;
-        return true;
-    }
-    if (forward <= self->now) {
+    } else if (forward <= self->now) {
         *pass = ST_PASS_FORWARD;
-        return true;
+    } else if (fills_gap(search, stage, next)) {
+        *pass = ST_PASS_WEIGHTS;
+    } else {
+        wait_until(search, stage, next);
+        return false;
     }
-    int64_t next = forward < backward ? forward : backward;
-    if (self->done[ST_PASS_WEIGHTS] < self->done[ST_PASS_BACKWARD]) {
-        int64_t wanted = pass_time(search, stage, ST_PASS_WEIGHTS) / 100 * search->rule.gap_percent;
-        if (next == NEVER || next - self->now >= wanted) {
-            *pass = ST_PASS_WEIGHTS;
-            return true;
-        }
-    }
-    self->asleep = next == NEVER;
-    self->now = next == NEVER ? self->now : next;
-    return false;
+    return true;
 }
 
 /* The longest span from a stage's first to its last task; NEVER where the rule gets stuck. */
@@ -190,6 +246,7 @@ static int64_t simulate(st_search *search)
         search->ready[ST_PASS_FORWARD][i] = i < shape->micros ? 0 : NEVER;
         search->ready[ST_PASS_BACKWARD][i] = NEVER;
     }
+    search->most_idle = 0;
     for (uint32_t i = 0; i < shape->stages; i++) {
         search->stages[i] = (st_search_stage){.first = NEVER};
         wake(search, i);
@@ -268,14 +325,17 @@ st_status st_schedule_search(const st_schedule_shape *shape, st_arena *arena, st
                         .weights_part = (int64_t)(share * MEMORY_PARTS + 0.5),
                         .stages = st_arena_alloc(arena, shape->stages, sizeof(st_search_stage)),
                         .awake = st_arena_alloc(arena, shape->stages, sizeof(uint32_t)),
+                        .soonest = st_arena_alloc(arena, shape->stages, sizeof(int64_t)),
                         .ready = {st_arena_alloc(arena, passes, sizeof(int64_t)),
                                   st_arena_alloc(arena, passes, sizeof(int64_t))}};
-    if (search.stages == NULL || search.awake == NULL || search.ready[0] == NULL ||
-        search.ready[1] == NULL) {
+    if (search.stages == NULL || search.awake == NULL || search.soonest == NULL ||
+        search.ready[0] == NULL || search.ready[1] == NULL) {
         return st_graph_no_memory(errors);
     }
-    for (int i = 0; i < 12; i++) {
-        search.rule = (st_search_rule){gaps[i % 3], (i / 3) % 2 != 0, i / 6 != 0};
+    find_soonest(&search);
+    for (int i = 0; i < 12 * WARM_UPS; i++) {
+        search.rule =
+            (st_search_rule){gaps[i % 3], (i / 6) % 2 != 0, (i / 3) % 2 != 0, (st_warm_up)(i / 12)};
         int64_t span = simulate(&search);
         if (span < least) {
             least = span;

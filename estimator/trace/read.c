@@ -37,6 +37,9 @@ static const category_kind kinds[] = {
     {"user_annotation", ST_TRACE_STEP},
 };
 
+static const char too_many_tasks[] = "the trace has too many calls and kernels";
+static const char most_tasks[] = "at most 2^28";
+
 static bool is_gpu(st_trace_kind kind)
 {
     return kind == ST_TRACE_KERNEL || kind == ST_TRACE_MEMCPY || kind == ST_TRACE_MEMSET;
@@ -51,15 +54,13 @@ static st_trace_kind kind_of(const char *text, size_t length)
     return ST_TRACE_KINDS;
 }
 
-/* Reports a failure of the store, if it is one. */
-static bool stored(reader *r, st_status status)
+/* Reports a failure of the store, if it is one: that there is too much of something. */
+static bool stored(reader *r, st_status status, const char *too_many, const char *limit)
 {
     if (status == ST_OK)
         return true;
     if (status == ST_ERR_LIMIT)
-        (void)st_scan_fail(&r->scan, ST_ERR_LIMIT, "the trace is too large",
-                           "at most 2^28 calls and kernels, 2^20 names, 4096 streams and 65536 "
-                           "threads");
+        (void)st_scan_fail(&r->scan, ST_ERR_LIMIT, too_many, limit);
     else
         r->scan.status = status;
     return false;
@@ -67,8 +68,10 @@ static bool stored(reader *r, st_status status)
 
 static bool intern(reader *r, st_span span, uint32_t *name)
 {
-    return stored(r, st_names_add(&r->store->names, st_span_text(&r->scan, span), span.length,
-                                  span.escaped, name));
+    return stored(r,
+                  st_names_add(&r->store->names, st_span_text(&r->scan, span), span.length,
+                               span.escaped, name),
+                  "the trace has too many names", "at most 2^20 in 1 GiB");
 }
 
 /* A text that may be missing. */
@@ -122,7 +125,10 @@ static bool find_track(reader *r, const st_draft *draft, bool is_stream, uint32_
         key.number = draft->stream;
     else if (!mark_number(r, &draft->thread, &key.is_text, &key.number))
         return false;
-    return stored(r, st_store_track(r->store, &key, track));
+    return stored(r, st_store_track(r->store, &key, track),
+                  key.is_stream ? "the trace has too many streams"
+                                : "the trace has too many threads",
+                  key.is_stream ? "at most 4096, of all devices" : "at most 65536");
 }
 
 static bool keep_collective(reader *r, const st_draft *draft, uint32_t *detail)
@@ -135,7 +141,7 @@ static bool keep_collective(reader *r, const st_draft *draft, uint32_t *detail)
            intern_given(r, draft->dtype, &made.dtype) &&
            intern_given(r, draft->group, &made.group) &&
            intern_given(r, draft->ranks, &made.ranks) &&
-           stored(r, st_store_collective(r->store, &made, detail));
+           stored(r, st_store_collective(r->store, &made, detail), too_many_tasks, most_tasks);
 }
 
 static bool keep_wait(reader *r, const st_draft *draft, uint32_t *detail)
@@ -143,20 +149,22 @@ static bool keep_wait(reader *r, const st_draft *draft, uint32_t *detail)
     st_trace_wait made = {.stream = draft->stream,
                           .on_stream = draft->wait_stream,
                           .record_correlation = draft->record_correlation};
-    return stored(r, st_store_wait(r->store, &made, detail));
+    return stored(r, st_store_wait(r->store, &made, detail), too_many_tasks, most_tasks);
 }
 
 /* What belongs to some kinds of events only. */
 static bool keep_detail(reader *r, const st_draft *draft, st_trace_event *event)
 {
     if (event->kind == ST_TRACE_CALL)
-        return stored(r, st_store_call(r->store, event->name, &event->class_));
+        return stored(r, st_store_call(r->store, event->name, &event->class_), too_many_tasks,
+                      most_tasks);
     if (event->kind == ST_TRACE_SYNC)
         return keep_wait(r, draft, &event->detail);
     event->class_ = ST_TRACE_MEMORY;
     if (event->kind != ST_TRACE_KERNEL)
         return true;
-    return stored(r, st_store_class(r->store, event->name, &event->class_)) &&
+    return stored(r, st_store_class(r->store, event->name, &event->class_), too_many_tasks,
+                  most_tasks) &&
            (draft->collective.length == 0 || keep_collective(r, draft, &event->detail));
 }
 
@@ -171,7 +179,7 @@ static bool keep_event(reader *r, const st_draft *draft, st_trace_kind kind)
     r->store->trace.has_decimals = r->store->trace.has_decimals || draft->has_decimals;
     return intern(r, draft->name, &event.name) &&
            find_track(r, draft, is_gpu(kind), &event.track) && keep_detail(r, draft, &event) &&
-           stored(r, st_store_event(r->store, &event));
+           stored(r, st_store_event(r->store, &event), too_many_tasks, most_tasks);
 }
 
 static bool refuse_negative(reader *r, const st_draft *draft)

@@ -120,60 +120,107 @@ static traffic traffic_of(const scaling *s, size_t event)
     return dp > 1 ? TRAFFIC_DP : TRAFFIC_OTHER;
 }
 
-static double communication_growth(scaling *s, size_t event)
+/* How a collective changes: its message, its group, its links. */
+typedef struct message_change {
+    traffic traffic;
+    double size;
+    double ranks;
+    double bandwidth;
+} message_change;
+
+static message_change change_of(scaling *s, size_t event)
 {
     const st_whatif *w = s->w;
-    double growth = is_set(w, ST_KEY_BANDWIDTH) ? 1 / w->values.set[ST_KEY_BANDWIDTH] : 1;
-    switch (traffic_of(s, event)) {
+    const double *set = w->values.set;
+    message_change c = {.traffic = traffic_of(s, event), .size = 1, .ranks = 1, .bandwidth = 1};
+    c.bandwidth = is_set(w, ST_KEY_BANDWIDTH) ? set[ST_KEY_BANDWIDTH] : 1;
+    switch (c.traffic) {
     case TRAFFIC_TP:
         s->tp_count++;
-        growth *= ratio(w, ST_KEY_HIDDEN) * ring_growth(w, ST_KEY_TP);
-        return is_set(w, ST_KEY_BANDWIDTH_TP) ? growth / w->values.set[ST_KEY_BANDWIDTH_TP]
-                                              : growth;
+        c.size = ratio(w, ST_KEY_HIDDEN);
+        c.ranks = ratio(w, ST_KEY_TP);
+        c.bandwidth *= is_set(w, ST_KEY_BANDWIDTH_TP) ? set[ST_KEY_BANDWIDTH_TP] : 1;
+        break;
     case TRAFFIC_DP:
         s->dp_count++;
-        growth *= layer_growth(w) * ring_growth(w, ST_KEY_DP);
-        if (!s->in_layer[event]) /* gradients of all layers at once */
-            growth *=
-                is_set(w, ST_KEY_LAYERS) ? w->values.set[ST_KEY_LAYERS] / w->repeats[0].layers : 1;
-        return is_set(w, ST_KEY_BANDWIDTH_DP) ? growth / w->values.set[ST_KEY_BANDWIDTH_DP]
-                                              : growth;
+        c.size = layer_growth(w);
+        if (!s->in_layer[event] && is_set(w, ST_KEY_LAYERS)) /* gradients of all layers at once */
+            c.size *= set[ST_KEY_LAYERS] / w->repeats[0].layers;
+        c.ranks = ratio(w, ST_KEY_DP);
+        c.bandwidth *= is_set(w, ST_KEY_BANDWIDTH_DP) ? set[ST_KEY_BANDWIDTH_DP] : 1;
+        break;
     default:
-        return growth * ratio(w, ST_KEY_HIDDEN);
+        c.size = ratio(w, ST_KEY_HIDDEN);
+        break;
     }
+    return c;
+}
+
+/* On a ring; the model's, where there is one and the trace tells the message. */
+static st_status communication_growth(scaling *s, size_t event, double *growth)
+{
+    st_whatif *w = s->w;
+    message_change c = change_of(s, event);
+    st_trace_transfer before;
+    double by_model = 0;
+    st_status status = ST_OK;
+    *growth = c.size / c.bandwidth;
+    if (c.traffic == TRAFFIC_TP)
+        *growth *= ring_growth(w, ST_KEY_TP);
+    else if (c.traffic == TRAFFIC_DP)
+        *growth *= ring_growth(w, ST_KEY_DP);
+    if (w->model != NULL && st_whatif_transfer(s->trace, &s->trace->events[event], &before)) {
+        double tp = w->values.have[ST_KEY_TP];
+        before.stride = c.traffic == TRAFFIC_DP && tp > 1 ? tp : 1;
+        st_trace_transfer after = before;
+        after.size_bytes *= c.size;
+        after.ranks *= c.ranks;
+        after.stride *= c.traffic == TRAFFIC_DP ? ratio(w, ST_KEY_TP) : 1;
+        after.bandwidth_factor = c.bandwidth;
+        status = st_whatif_ratio(w, &before, &after, &by_model);
+    }
+    w->modelled += by_model > 0;
+    w->by_ring += by_model <= 0 && *growth != 1;
+    *growth = by_model > 0 ? by_model : *growth;
+    return status;
 }
 
 /* Without what all tasks of a layer have in common. */
-static double class_growth(scaling *s, size_t event)
+static st_status class_growth(scaling *s, size_t event, double *growth)
 {
     const st_whatif *w = s->w;
     double width = ratio(w, ST_KEY_HIDDEN);
     double shards = 1 / ratio(w, ST_KEY_TP);
     switch ((st_trace_class)s->trace->events[event].class_) {
     case ST_TRACE_GEMM:
-        return (s->in_layer[event] ? layer_growth(w) : width) * shards;
+        *growth = (s->in_layer[event] ? layer_growth(w) : width) * shards;
+        return ST_OK;
     case ST_TRACE_ATTENTION:
-        return width * shards;
+        *growth = width * shards;
+        return ST_OK;
     case ST_TRACE_OPTIMIZER:
-        return layer_growth(w) * shards *
-               (is_set(w, ST_KEY_LAYERS) && !s->in_layer[event]
-                    ? w->values.set[ST_KEY_LAYERS] / w->repeats[0].layers
-                    : 1);
+        *growth = layer_growth(w) * shards *
+                  (is_set(w, ST_KEY_LAYERS) && !s->in_layer[event]
+                       ? w->values.set[ST_KEY_LAYERS] / w->repeats[0].layers
+                       : 1);
+        return ST_OK;
     case ST_TRACE_COMMUNICATION:
-        return communication_growth(s, event);
+        return communication_growth(s, event, growth);
     default:
-        return width;
+        *growth = width;
+        return ST_OK;
     }
 }
 
-static double growth(scaling *s, size_t event)
+static st_status task_growth(scaling *s, size_t event, double *factor)
 {
     const st_whatif *w = s->w;
     st_whatif_key speed = (st_whatif_key)(ST_KEY_SPEED + s->trace->events[event].class_);
-    double factor = class_growth(s, event);
+    st_status status = class_growth(s, event, factor);
     if (s->in_layer[event] && is_set(w, ST_KEY_LAYERS))
-        factor *= w->values.set[ST_KEY_LAYERS] / w->repeats[0].layers;
-    return is_set(w, speed) ? factor / w->values.set[speed] : factor;
+        *factor *= w->values.set[ST_KEY_LAYERS] / w->repeats[0].layers;
+    *factor /= is_set(w, speed) ? w->values.set[speed] : 1;
+    return status;
 }
 
 /* --- the graph
@@ -216,9 +263,10 @@ static st_status scale_rank(scaling *s)
     for (size_t i = 0; i < s->trace->event_count && status == ST_OK; i++) {
         if (s->rank->tasks[i] == ST_TASK_NONE)
             continue;
-        double factor = growth(s, i);
+        double factor = 1;
+        status = task_growth(s, i, &factor);
         s->w->outcome->scaled += factor != 1;
-        if (factor != 1)
+        if (status == ST_OK && factor != 1)
             status = scale_task(s, s->rank->tasks[i], factor);
         if (status == ST_OK)
             status = scale_host(s, i);
@@ -330,6 +378,20 @@ static st_status note_record(st_whatif *w)
     return status;
 }
 
+/* Which collectives a model has changed. */
+static st_status note_model(st_whatif *w)
+{
+    if (w->model == NULL || w->modelled + w->by_ring == 0)
+        return ST_OK;
+    if (w->by_ring == 0)
+        return st_whatif_note(w, "%zu collectives take the model's ratio of times", w->modelled);
+    return st_whatif_note(w,
+                          "%zu collectives take the model's ratio of times, %zu as rings "
+                          "do: the trace does not tell their messages, or the model does not "
+                          "know them",
+                          w->modelled, w->by_ring);
+}
+
 static st_status note_assumptions(st_whatif *w)
 {
     st_status status = note_record(w);
@@ -337,7 +399,7 @@ static st_status note_assumptions(st_whatif *w)
         status = st_whatif_note(w, "the MLP grows with the model");
     if (status == ST_OK && is_set(w, ST_KEY_HIDDEN))
         status = st_whatif_note(w, "kernels of another shape are as efficient as recorded");
-    if (status == ST_OK && (is_set(w, ST_KEY_DP) || is_set(w, ST_KEY_TP)))
+    if (status == ST_OK && w->model == NULL && (is_set(w, ST_KEY_DP) || is_set(w, ST_KEY_TP)))
         status = st_whatif_note(w, "collectives of another size are rings on links of the same "
                                    "bandwidth");
     if (status == ST_OK && is_set(w, ST_KEY_TP))
@@ -411,6 +473,8 @@ static st_status run(st_whatif *w, const st_trace_change *change)
     if (status == ST_OK)
         status = scale_graph(w);
     if (status == ST_OK)
+        status = note_model(w);
+    if (status == ST_OK)
         status = measure(w, &w->outcome->after, &w->outcome->after_ns);
     if (status == ST_OK && (is_set(w, ST_KEY_PP) || is_set(w, ST_KEY_MICROS)))
         status = st_whatif_pipeline(w);
@@ -425,7 +489,8 @@ st_status st_trace_whatif(st_trace_graph *graph, const st_trace_change *change, 
                    .replay = st_replay_create(graph->graph),
                    .arena = arena,
                    .errors = errors,
-                   .outcome = outcome};
+                   .outcome = outcome,
+                   .model = change->model};
     st_status status = w.replay != NULL ? run(&w, change) : ST_ERR_MEMORY;
     st_replay_destroy(w.replay);
     return status;

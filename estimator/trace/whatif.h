@@ -43,11 +43,21 @@ typedef struct st_whatif {
     st_errors *errors;
     st_trace_outcome *outcome;
     size_t note_capacity;
+    const st_trace_collective_model *model; /* NULL: rings */
+    size_t modelled;                        /* collectives whose time changed by the model */
+    size_t by_ring;                         /* and by the formula of rings */
 } st_whatif;
 
 /* Adds a sentence to the outcome; keeps the first of several equal ones. */
 st_status st_whatif_note(st_whatif *w, const char *format, ...) ST_PRINTF(2, 3) ST_NODISCARD;
 st_status st_whatif_refuse(st_whatif *w, const char *message, const char *expected);
+
+/* What the trace tells of a collective's message; false where it does not. */
+bool st_whatif_transfer(const st_trace *trace, const st_trace_event *event,
+                        st_trace_transfer *transfer);
+/* The model's time after over before; 0 where it has none or nothing changes. */
+st_status st_whatif_ratio(st_whatif *w, const st_trace_transfer *before,
+                          const st_trace_transfer *after, double *ratio) ST_NODISCARD;
 
 /* The schedule of a pipeline with the times of the replay that ran. */
 st_status st_whatif_pipeline(st_whatif *w) ST_NODISCARD;

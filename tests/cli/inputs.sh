@@ -230,9 +230,18 @@ trace 0 2 5 | sed 's/"correlation":32/"correlation":31/' >trace-twice.json
 trace 0 2 5 | sed 's/"ts":5000018/"ts":4000018/' >trace-jump.json
 echo '{"traceEvents":[]}' >trace-empty.json
 echo '{"schema":"1.0.1","nodes":[]}' >execution.json
+{
+    echo '{"traceEvents":['
+    seq 5000 | sed 's/.*/{"ph":"X","cat":"kernel","name":"k","ts":&,"dur":1,"args":{"stream":&}},/'
+    echo '{}]}'
+} >trace-streams.json
+{ head -c 9000 trace-streams.json && tail -c 20 trace-streams.json; } | gzip >trace-broken.json.gz
+printf 'broken' | dd of=trace-broken.json.gz bs=1 seek=200 conv=notrunc 2>/dev/null
 mkdir ranks jobs four two none
 for i in 0 1; do trace "$i" 2 5 >"ranks/r$i.json"; done
 cp execution.json ranks
+described='"Collective name":"allreduce","dtype":"Half","In msg nelems":238500,"Group size":2'
+trace 0 2 5 | sed "s/\"stream\":20,/&$described,/" >trace-described.json
 trace 0 2 5 >jobs/r0.json
 trace 1 2 500 >jobs/r1.json
 trace 1 8 5 >jobs/other.json

@@ -78,7 +78,8 @@ static const char *text_of(choices *from, const char *usual)
 
 static double number_of(choices *from, double usual)
 {
-    static const double odd[] = {NAN, INFINITY, -INFINITY, 0.0, -2.385, 1e308};
+    static const double odd[] = {(double)NAN, (double)INFINITY, -(double)INFINITY,
+                                 0.0,         -2.385,           1e308};
     uint8_t pick = byte_of(from);
     return pick >= 1 && pick <= sizeof odd / sizeof odd[0] ? odd[pick - 1] : usual;
 }

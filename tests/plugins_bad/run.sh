@@ -60,6 +60,36 @@ check bad-block 'all_reduce: a row alone differs from the same row in a block'
 check bad-evaluate 'all_reduce: evaluate fails for a block of ordinary rows'
 check bad-sum 'all_reduce: the parts do not sum to the value'
 
+expect 0 '0 options, 0 providers, 1 schedule' plugin check bad-schedule-none --path tree
+check bad-schedule-waits "schedule 'all_then_all' of plugin 'bad-schedule-waits' waits on itself"
+check bad-schedule-lacks 'lacks the weights pass of micro-batch 1'
+check bad-schedule-doubles 'has the backward pass of micro-batch 1 twice'
+check bad-schedule-beyond 'a forward pass of micro-batch 8, of 1 from 0, and chunk 0, of 1'
+check bad-schedule-stage 'gives a pass of stage 23, of 1 from 0'
+check bad-schedule-kind 'gives stage 0 a pass of kind 2385'
+check bad-schedule-flood 'gives stage 0 more than 3 passes'
+check bad-schedule-moody 'all_then_all: gives two orders for the same pipeline'
+check bad-schedule-mute 'a pipeline (stages 1, micro-batches 1, chunks 1): it gives no reason'
+check bad-schedule-small 'has a schedule of 8 bytes, at least'
+check bad-schedule-empty "schedule 'all_then_all' has no function that orders"
+check bad-schedule-same "has schedule 'all_then_all' twice"
+check bad-schedule-nothing 'has 0 providers, 1 to 256 are possible'
+check bad-schedule-many 'has 2385 schedules, at most 64 are possible'
+
+line=(timeline gpt-3b-32x3090 --path tree --schedule)
+expect 0 'schedule   all_then_all, ' "${line[@]}" bad-schedule-none
+expect 2 "plugin 'bad-schedule-waits' waits on itself: tasks wait for each other: task " \
+    "${line[@]}" bad-schedule-waits
+expect 2 "'B 1' of rank 1 (compute)" "${line[@]}" bad-schedule-waits:all_then_all
+expect 2 "has no schedule 'all_than_all': expected bad-schedule-none:all_then_all" "${line[@]}" \
+    bad-schedule-none:all_than_all
+expect 2 "plugin 'bad-good' has no schedules" "${line[@]}" bad-good
+expect 2 "there is no schedule 'bad-schedule-nine'" "${line[@]}" bad-schedule-nine
+expect 1 'cannot be used: it is made for plugin ABI 2385' "${line[@]}" bad-abi
+expect 2 "schedule 'all_then_all' of plugin 'bad-schedule-none' has one chunk a stage: found 3" \
+    timeline gpt3-175b-64xa100 --path tree --schedule bad-schedule-none
+expect 0 '"schedules": "all_then_all"' plugin list --json --path tree
+expect 0 'all_then_all' plugin info bad-schedule-none --path tree
 for name in load describe; do
     check "bad-$name" 'it crashes: signal 6'
     expect 1 "plugin bad-$name cannot be used: it crashes: signal 6" plugin info "bad-$name" --path tree
@@ -70,37 +100,6 @@ expect 0 'all-reduce with a fault' plugin info bad-crash --path tree
 expect 1 "./tree/plugins/bad-unit/bad-unit.so cannot be used: provider 'all_reduce' has an unknown" \
     plugin info ./tree/plugins/bad-unit/bad-unit.so
 expect 2 "did you mean 'bad-nan'?" plugin info bad-man --path tree
-expect 0 '0 options, 0 providers, 1 schedule' plugin check bad-schedule-none --path tree
-check bad-schedule-waits "schedule 'all_then_all' of plugin 'bad-schedule-waits' waits on itself"
-check bad-schedule-lacks 'lacks the weights pass of micro-batch 1'
-check bad-schedule-doubles 'has the backward pass of micro-batch 1 twice'
-check bad-schedule-beyond 'a forward pass of micro-batch 8, of 1 from 0, and chunk 0, of 1'
-check bad-schedule-stage 'gives a pass of stage 23, of 1 from 0'
-check bad-schedule-kind 'gives stage 0 a pass of kind 2385'
-check bad-schedule-flood 'gives stage 0 more than 3 passes'
-check bad-schedule-moody 'all_then_all: gives two orders for the same pipeline'
-check bad-schedule-mute 'refuses a pipeline (stages 1, micro-batches 1, chunks 1): it gives no reason'
-check bad-schedule-small 'has a schedule of 8 bytes, at least'
-check bad-schedule-empty "schedule 'all_then_all' has no function that orders"
-check bad-schedule-same "has schedule 'all_then_all' twice"
-check bad-schedule-nothing 'has 0 providers, 1 to 256 are possible'
-check bad-schedule-many 'has 2385 schedules, at most 64 are possible'
-
-line=(timeline gpt-3b-32x3090 --path tree --schedule)
-expect 0 'schedule   all_then_all, ' "${line[@]}" bad-schedule-none
-expect 2 "--schedule: error: schedule 'all_then_all' of plugin 'bad-schedule-waits' waits on itself: tasks \
-wait for each other: task " "${line[@]}" bad-schedule-waits
-expect 2 "'B 1' of rank 1 (compute)" "${line[@]}" bad-schedule-waits:all_then_all
-expect 2 "plugin 'bad-schedule-none' has no schedule 'all_than_all': expected \
-bad-schedule-none:all_then_all; did you mean 'all_then_all'?" "${line[@]}" \
-    bad-schedule-none:all_than_all
-expect 2 "plugin 'bad-good' has no schedules" "${line[@]}" bad-good
-expect 2 "there is no schedule 'bad-schedule-nine'" "${line[@]}" bad-schedule-nine
-expect 1 'cannot be used: it is made for plugin ABI 2385' "${line[@]}" bad-abi
-expect 2 "schedule 'all_then_all' of plugin 'bad-schedule-none' has one chunk a stage: found 3" \
-    timeline gpt3-175b-64xa100 --path tree --schedule bad-schedule-none
-expect 0 '"schedules": "all_then_all"' plugin list --json --path tree
-expect 0 'all_then_all' plugin info bad-schedule-none --path tree
 
 for line in "bad-abi it is made for plugin ABI 2385" 'bad-text it is no shared object' \
     "bad-name it calls itself 'bad-good'" 'bad-symbol it does not export'; do

@@ -6,6 +6,7 @@
 #include "../support/programs.h"
 #include "../support/trees.h"
 
+#include "sheet/bounds.h"
 #include "sheet/expr.h"
 
 enum { SHEETS = 250, CELLS = 12, INPUTS = 7, FUNCTIONS = 4, ROWS = 90, DEPTH = 5 };
@@ -243,6 +244,69 @@ static void explanations_and_faults_agree_with_the_program(void **state)
     with_shelf(state, explain_rows);
 }
 
+/* --- ranges ---------------------------------------------------------------------------------- */
+
+/* Any answer that a provider may give: nothing, zero, or a time of any size. */
+static st_status evaluate_anything(void *self, size_t rows, const double *const *arguments,
+                                   double *values)
+{
+    property_random *random = self;
+    (void)arguments;
+    for (size_t i = 0; i < rows; i++) {
+        size_t pick = random_below(random, 5);
+        values[i] = pick == 0 ? (double)NAN : pick == 1 ? 0 : fabs(random_magnitude(random, 9));
+    }
+    return ST_OK;
+}
+
+static void check_range(const world *w, size_t cell, double value, st_range range, bool open)
+{
+    bool inside = value >= range.low && value <= range.high;
+    if (isfinite(value) && !inside)
+        fail_msg("c%zu is %.17g, beyond %.17g to %.17g, in\n%s", cell, value, range.low, range.high,
+                 w->text);
+    bool same =
+        isfinite(value) ? range.low == value && range.high == value : range.low != range.low;
+    if (!open && !same)
+        fail_msg("c%zu hangs on no provider: %.17g is not %.17g in\n%s", cell, range.low, value,
+                 w->text);
+}
+
+static void bound_rows(shelf *own, property_random *random)
+{
+    world w;
+    const st_provider *unknown = &given;
+    st_range ranges[CELLS];
+    make_world(&w, own, random);
+    st_bounds *bounds = st_bounds_create(w.program, &unknown, 1);
+    assert_non_null(bounds);
+    given.evaluate = evaluate_anything;
+    given.self = random;
+    for (size_t row = 0; row < ROWS; row++) {
+        double inputs[INPUTS];
+        for (size_t i = 0; i < INPUTS; i++)
+            inputs[i] = random_input(random, input_types[i]);
+        st_bounds_run(bounds, inputs, ranges, NULL);
+        const double *outputs = run_row(own, w.program, inputs);
+        for (size_t i = 0; i < CELLS; i++)
+            check_range(&w, i, outputs[i], ranges[i], st_bounds_output_is_open(bounds, i));
+        for (size_t i = 0; i < CELLS; i++) {
+            double least = st_bounds_least(bounds, i);
+            if (isfinite(outputs[i]) && outputs[i] < least)
+                fail_msg("c%zu is %.17g, and was not to be below %.17g, in\n%s", i, outputs[i],
+                         least, w.text);
+        }
+    }
+    given.evaluate = evaluate_given;
+    given.self = NULL;
+    st_bounds_destroy(bounds);
+}
+
+static void no_provider_leads_out_of_a_range(void **state)
+{
+    with_shelf(state, bound_rows);
+}
+
 /* --- the parser ------------------------------------------------------------------------------ */
 
 static void print_tree(const tree *node, st_buffer *buffer)
@@ -365,6 +429,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(programs_give_what_the_trees_give),
         cmocka_unit_test(blocks_give_the_bits_of_rows),
+        cmocka_unit_test(no_provider_leads_out_of_a_range),
         cmocka_unit_test(explanations_and_faults_agree_with_the_program),
         cmocka_unit_test(formulas_are_read_as_they_were_meant),
         cmocka_unit_test(mangled_formulas_are_read_or_refused),

@@ -331,17 +331,20 @@ static inline double tree_exists(double value)
     return isfinite(value) ? value : (double)NAN;
 }
 
-/* Whole exponents up to four are products where they are constants, below zero under a one. */
-static inline double tree_raise(double base, double exponent, bool is_constant)
+/* Whole exponents up to four are products, halves and quarters roots, below zero under a one. */
+static inline double tree_raise(double base, double exponent)
 {
     double size = fabs(exponent);
-    if (!is_constant || (size != 1 && size != 2 && size != 3 && size != 4))
+    double value = base;
+    if (size == 2 || size == 3)
+        value = size == 2 ? base * base : base * base * base;
+    else if (size == 4)
+        value = (base * base) * (base * base);
+    else if (size == 0.5 || exponent == 0.25)
+        value = size == 0.5 ? sqrt(base) : sqrt(sqrt(base));
+    else if (size != 1)
         return pow(base, exponent);
-    double product = size == 1   ? base
-                     : size == 2 ? base * base
-                     : size == 3 ? base * base * base
-                                 : (base * base) * (base * base);
-    return exponent > 0 ? product : 1 / tree_exists(product);
+    return exponent > 0 ? value : 1 / tree_exists(value);
 }
 
 static inline double tree_function_of(tree_op op, double x)
@@ -436,15 +439,12 @@ static inline double tree_logic_value(tree_op op, double x, double y)
 /* Of two operands, or of more from the left, all of which must have values. */
 static inline double tree_operation_value(const tree *node, const double *operands)
 {
-    const tree *exponent = node->operands[1];
-    exponent = exponent->op == TREE_MINUS ? exponent->operands[0] : exponent;
     double x = operands[0];
     for (size_t i = 1; i < node->count; i++) {
         double y = operands[i];
         if (isnan(x) || isnan(y))
             return (double)NAN;
-        x = tree_exists(node->op == TREE_POWER ? tree_raise(x, y, exponent->op == TREE_LITERAL)
-                                               : tree_operation(node->op, x, y));
+        x = tree_exists(node->op == TREE_POWER ? tree_raise(x, y) : tree_operation(node->op, x, y));
     }
     return x;
 }

@@ -239,12 +239,12 @@ static void a_trace_without_events_is_still_json(void **state)
     st_replay *replay = st_replay_create(graph);
     assert_int_equal(st_replay_run(replay, NULL), ST_OK);
     assert_int_equal(st_perfetto_write(replay, 1, &trace, self->errors), ST_OK);
-    assert_string_equal(
-        trace.data, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
-                    "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":0,\"args\":{\"name\":\"rank "
-                    "0\"}},\n"
-                    "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":0,\"tid\":0,\"args\":{"
-                    "\"name\":\"a \\\"b\\\"\"}}\n]}\n");
+    assert_string_equal(trace.data,
+                        "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
+                        "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":0,\"tid\":0,\"args\":{"
+                        "\"name\":\"rank 0\"}},\n"
+                        "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":0,\"tid\":0,\"args\":{"
+                        "\"name\":\"a \\\"b\\\"\"}}\n]}\n");
     st_buffer_free(&trace);
     st_replay_destroy(replay);
     st_graph_destroy(graph);

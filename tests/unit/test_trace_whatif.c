@@ -247,6 +247,133 @@ static void test_notes(void **state)
     st_arena_destroy(arena);
 }
 
+/* ---- collectives by a model ---- */
+
+/* A step of two messages that the profiler describes and one that it does not. */
+static const char described[] =
+    "{\"distributedInfo\":{\"rank\":0,\"world_size\":1},\"traceEvents\":["
+    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,\"tid\":1,"
+    "\"ts\":1,\"dur\":1,\"args\":{\"correlation\":1}},\n"
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclDevKernel_AllReduce_Sum_f32_RING_LL\",\"pid\":"
+    "0,"
+    "\"tid\":7,\"ts\":10,\"dur\":240.75,\"args\":{\"device\":0,\"stream\":7,\"correlation\":1,"
+    "\"Collective name\":\"allreduce\",\"dtype\":\"BFloat16\",\"In msg nelems\":2385000,"
+    "\"Out msg nelems\":2385000,\"Group size\":4}},\n"
+    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,\"tid\":1,"
+    "\"ts\":3,\"dur\":1,\"args\":{\"correlation\":2}},\n"
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclDevKernel_AllGather_RING_LL\",\"pid\":0,"
+    "\"tid\":7,\"ts\":250.75,\"dur\":85.5,\"args\":{\"device\":0,\"stream\":7,\"correlation\":2,"
+    "\"Collective name\":\"_allgather_base\",\"dtype\":\"Float\",\"In msg nelems\":1000,"
+    "\"Out msg nelems\":4000,\"Group size\":4}},\n"
+    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,\"tid\":1,"
+    "\"ts\":5,\"dur\":1,\"args\":{\"correlation\":3}},\n"
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclDevKernel_AllReduce_Sum_f32_RING_LL\",\"pid\":"
+    "0,"
+    "\"tid\":7,\"ts\":336.25,\"dur\":61.5,\"args\":{\"device\":0,\"stream\":7,"
+    "\"correlation\":3}}]}";
+
+typedef struct model {
+    size_t questions;
+    double most_ranks;
+    double gathered_bytes;
+    bool knows_gathering;
+    bool refuses;
+} model;
+
+/* 17 us and a microsecond for 20 kB, times the ranks, by the bandwidth. */
+static double model_s(const st_trace_transfer *transfer)
+{
+    return 17e-6 + transfer->size_bytes / 2e4 * 1e-6 * transfer->ranks / transfer->bandwidth_factor;
+}
+
+static st_status ask_model(void *context, const st_trace_transfer *transfer, double *seconds,
+                           st_errors *errors)
+{
+    model *own = context;
+    own->questions++;
+    own->most_ranks = transfer->ranks > own->most_ranks ? transfer->ranks : own->most_ranks;
+    if (own->refuses)
+        return st_errors_add(errors, &(st_error){.status = ST_ERR_PROVIDER, .message = "not so"});
+    if (strcmp(transfer->collective, "all_gather") == 0) {
+        own->gathered_bytes = transfer->size_bytes;
+        *seconds = own->knows_gathering ? model_s(transfer) : 0;
+        return ST_OK;
+    }
+    assert_string_equal(transfer->collective, "all_reduce");
+    *seconds = model_s(transfer);
+    return ST_OK;
+}
+
+static st_status ask_described(model *own, const char *const *sets, size_t count, st_arena *arena,
+                               st_trace_outcome *outcome, st_errors *errors)
+{
+    static const char *const have[] = {"parallel.dp=4"};
+    const st_trace_collective_model times = {.context = own, .time = ask_model};
+    st_trace *trace = trace_of(described, false, errors);
+    assert_non_null(trace);
+    st_trace_set set = {.ranks = &trace, .count = 1, .world_size = 1};
+    st_trace_graph *graph = NULL;
+    assert_int_equal(st_trace_graph_make(&set, &graph, errors), ST_OK);
+    const st_trace_change change = {
+        .have = have, .have_count = 1, .sets = sets, .set_count = count, .model = &times};
+    st_status status = st_trace_whatif(graph, &change, arena, outcome, errors);
+    st_trace_graph_destroy(graph);
+    st_trace_destroy(trace);
+    return status;
+}
+
+static void test_model(void **state)
+{
+    static const char *const sets[] = {"parallel.dp=16", "bandwidth=2.5"};
+    st_arena *arena = st_arena_create();
+    st_trace_outcome outcome;
+    model own = {.knows_gathering = true};
+    assert_int_equal(ask_described(&own, sets, 2, arena, &outcome, *state), ST_OK);
+    assert_int_equal(own.questions, 4);
+    assert_true(own.most_ranks == 16);
+    assert_true(own.gathered_bytes == 16000);
+    const st_trace_transfer message = {"all_reduce", 2385000 * 2, 4, 1, 1};
+    const st_trace_transfer later = {"all_reduce", 2385000 * 2, 16, 1, 2.5};
+    const st_trace_transfer gathered = {"all_gather", 16000, 4, 1, 1};
+    const st_trace_transfer gathered_later = {"all_gather", 16000, 16, 1, 2.5};
+    double ring = 61.5 * (15.0 / 16) / (3.0 / 4) / 2.5; /* without a description */
+    double expected_us = 240.75 * (model_s(&later) / model_s(&message) - 1) +
+                         85.5 * (model_s(&gathered_later) / model_s(&gathered) - 1) + ring - 61.5;
+    double found_us = (double)(outcome.after_ns - outcome.before_ns) / 1e3;
+    assert_true(fabs(found_us - expected_us) < 0.01);
+    bool told = false;
+    for (size_t i = 0; i < outcome.note_count; i++)
+        told = told || strncmp(outcome.notes[i],
+                               "2 collectives take the model's ratio of times, 1 "
+                               "as rings do",
+                               60) == 0;
+    assert_true(told);
+    st_arena_destroy(arena);
+}
+
+/* What the model does not know is a ring; what it refuses ends all; what stays is not asked. */
+static void test_model_limits(void **state)
+{
+    static const char *const sets[] = {"parallel.dp=16"};
+    static const char *const faster[] = {"speed.gemm=2"};
+    st_arena *arena = st_arena_create();
+    st_trace_outcome outcome;
+    model own = {0};
+    assert_int_equal(ask_described(&own, sets, 1, arena, &outcome, *state), ST_OK);
+    const st_trace_transfer message = {"all_reduce", 2385000 * 2, 4, 1, 1};
+    const st_trace_transfer later = {"all_reduce", 2385000 * 2, 16, 1, 1};
+    double expected_us = 240.75 * (model_s(&later) / model_s(&message) - 1) +
+                         (85.5 + 61.5) * ((15.0 / 16) / (3.0 / 4) - 1);
+    assert_true(fabs((double)(outcome.after_ns - outcome.before_ns) / 1e3 - expected_us) < 0.01);
+    own = (model){.refuses = true};
+    assert_int_equal(ask_described(&own, sets, 1, arena, &outcome, *state), ST_ERR_PROVIDER);
+    assert_non_null(strstr(said(*state), "not so"));
+    own = (model){.refuses = true};
+    assert_int_equal(ask_described(&own, faster, 1, arena, &outcome, *state), ST_OK);
+    assert_int_equal(own.questions, 0);
+    st_arena_destroy(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,6 +384,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_pipeline, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_refused, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_notes, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_model, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_model_limits, make_errors, drop_errors),
     };
     return cmocka_run_group_tests_name("trace_whatif", tests, NULL, NULL);
 }

@@ -90,17 +90,24 @@ ST_API st_status st_plugin_explain(const st_plugin_instance *instance, size_t pr
                                    const double *const *columns, st_arena *arena,
                                    st_provider_account *account) ST_NODISCARD;
 
+/* What an order is asked for. */
+typedef struct st_plugin_order_request {
+    const st_plugin_instance *instance;
+    size_t schedule; /* index */
+    /* Its kind is 1F1B, or interleaved where there are several chunks; with times, in ticks. */
+    const st_schedule_shape *shape;
+    double ticks_per_s;
+    st_place place; /* of errors */
+} st_plugin_order_request;
+
 /*
- * The order of a plugin's schedule for a shape, whose times are in ticks; lives in `arena`. The
- * shape's kind is 1F1B, or interleaved where there are several chunks. Reported at `place`, with
- * the plugin and the schedule before it: a shape that the plugin refuses, several chunks where it
- * knows one, passes that are missing, doubled or on a wrong stage, and an order that waits on
- * itself, as the cycle of tasks and ranks.
+ * The order of a plugin's schedule for a shape; lives in `arena`. Reported with the plugin and the
+ * schedule before it: a shape that the plugin refuses, several chunks where it knows one, passes
+ * that are missing, doubled or on a wrong stage, and an order that waits on itself, as the cycle of
+ * tasks and ranks.
  */
-ST_API st_status st_plugin_order_make(const st_plugin_instance *instance, size_t schedule,
-                                      const st_schedule_shape *shape, double ticks_per_s,
-                                      st_place place, st_arena *arena, st_schedule_order *order,
-                                      st_errors *errors) ST_NODISCARD;
+ST_API st_status st_plugin_order_make(const st_plugin_order_request *request, st_arena *arena,
+                                      st_schedule_order *order, st_errors *errors) ST_NODISCARD;
 
 /* What the plugin logged as warnings since it was last asked becomes warnings at `place`. */
 ST_API void st_plugin_take_warnings(const st_plugin_instance *instance, st_place place,

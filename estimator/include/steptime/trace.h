@@ -321,6 +321,23 @@ ST_API st_status st_trace_replay_rank(const st_trace_graph *graph, const st_repl
 /* --- what if ------------------------------------------------------------------------------------
  */
 
+/* A collective that a model is asked about. */
+typedef struct st_trace_transfer {
+    const char *collective;  /* "all_reduce", "all_gather", "reduce_scatter", "all_to_all", ... */
+    double size_bytes;       /* of the message; of all ranks together in a gathering */
+    double ranks;            /* of the group, at least 2 */
+    double stride;           /* how far apart its ranks are */
+    double bandwidth_factor; /* links so many times as fast as they are */
+} st_trace_transfer;
+
+/* Times of collectives from elsewhere. */
+typedef struct st_trace_collective_model {
+    void *context;
+    /* Sets seconds, to 0 where the model does not know the collective; reports what it refuses. */
+    st_status (*time)(void *context, const st_trace_transfer *transfer, double *seconds,
+                      st_errors *errors);
+} st_trace_collective_model;
+
 /* What the recorded job was, and what it shall be: texts "key=value"; docs/traces.md lists the
  * keys. */
 typedef struct st_trace_change {
@@ -329,6 +346,7 @@ typedef struct st_trace_change {
     const char *const *sets;
     size_t set_count;
     bool approximate; /* allow what cannot be told from a trace: another tensor-parallel size */
+    const st_trace_collective_model *model; /* NULL: collectives grow as rings do */
 } st_trace_change;
 
 typedef struct st_trace_outcome {

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Searches that do not compute every plan, from the inside; see guide.h. */
+#ifndef STEPTIME_SEARCH_GUIDED_H
+#define STEPTIME_SEARCH_GUIDED_H
+
+#include "search/hunter.h"
+#include "search/ledger.h"
+#include "sheet/bounds.h"
+
+enum { ST_GUIDED_BATCH = 64 };
+
+/* A plan that was computed. */
+typedef struct st_trial {
+    uint64_t row;
+    uint32_t reason;
+    double goal;
+    double faults; /* checks that fail */
+    double near;   /* how far from fitting */
+} st_trial;
+
+typedef struct st_guided_run {
+    const st_search *search;
+    const st_search_watch *watch;
+    st_search_result *result;
+    st_hunter **hunters; /* one per thread */
+    int threads;
+    st_ledger ledger;
+    st_found *ranking;
+    size_t ranking_count;
+    st_trial trials[ST_GUIDED_BATCH];
+    size_t trial_count;
+    bool interrupted;
+} st_guided_run;
+
+bool st_guided_wanted(const st_search *search);
+/* Refuses what the chosen method cannot do. */
+st_status st_guide_check(const st_search *search, st_errors *errors) ST_NODISCARD;
+/* The whole, in place of an exhaustive search. Every process does all of it. */
+st_status st_guided_search(const st_search *search, const st_search_watch *watch,
+                           st_search_result *result, st_errors *errors) ST_NODISCARD;
+
+/* guided_scan.c: bounds and verdicts of all rows. */
+st_status st_guided_scan(st_guided_run *run) ST_NODISCARD;
+/* guided_cmaes.c */
+st_status st_guided_cmaes(st_guided_run *run) ST_NODISCARD;
+
+/* Adds a row to the batch; computes the batch when it is full. */
+st_status st_guided_try(st_guided_run *run, uint64_t row) ST_NODISCARD;
+/* Computes what is in the batch; the trials stay until the next one is added. */
+st_status st_guided_compute(st_guided_run *run) ST_NODISCARD;
+/* The last of the plans that are kept; NULL while there is room for more. */
+const st_found *st_guided_worst(const st_guided_run *run);
+/* Whether a rule tells that the row need not be computed; notes it. */
+bool st_guided_skip(st_guided_run *run, uint64_t row);
+/* Remembers the plan that is nearest to fitting. */
+void st_guided_near(st_search_result *result, uint64_t row, double faults, double near);
+bool st_guided_stop(st_guided_run *run);
+
+#endif

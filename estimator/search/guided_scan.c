@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What can be said of every plan without asking the plugins. */
+#include "search/guided.h"
+
+#include "search/threads.h"
+#include "sheet/program.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/* One thread. */
+typedef struct scanner {
+    const st_search *search;
+    st_hunter *hunter;
+    st_bounds **bounds; /* per variant */
+    double *inputs;
+    st_range *outputs;
+    st_range *checks;
+    st_search_result found; /* reasons and the nearest plan */
+    uint64_t told;
+} scanner;
+
+static bool make_scanner(const st_search *search, st_hunter *hunter, scanner *made)
+{
+    const st_space *space = search->space;
+    *made = (scanner){.search = search, .hunter = hunter};
+    made->bounds = calloc(space->variant_count + 1, sizeof *made->bounds);
+    made->inputs = calloc(space->base.input_count + 1, sizeof *made->inputs);
+    made->outputs = calloc(space->cell_count + 1, sizeof *made->outputs);
+    made->checks = calloc(space->check_count + 1, sizeof *made->checks);
+    made->found.reasons = calloc(st_reason_count(space), sizeof *made->found.reasons);
+    bool good = made->bounds != NULL && made->inputs != NULL && made->outputs != NULL &&
+                made->checks != NULL && made->found.reasons != NULL;
+    for (size_t i = 0; good && i < space->variant_count; i++) {
+        const st_program *program = space->variants[i].program;
+        made->bounds[i] =
+            st_bounds_create(program, program->options.providers, space->variants[i].plugin_count);
+        good = made->bounds[i] != NULL;
+    }
+    return good;
+}
+
+static void free_scanner(scanner *self)
+{
+    for (size_t i = 0; self->bounds != NULL && i < self->search->space->variant_count; i++) {
+        st_bounds_destroy(self->bounds[i]);
+    }
+    free(self->bounds);
+    free(self->inputs);
+    free(self->outputs);
+    free(self->checks);
+    free(self->found.reasons);
+}
+
+static bool is_none(st_range range)
+{
+    return range.low != range.low;
+}
+
+static bool is_certain(const st_bounds *bounds, size_t check, st_range range, double value)
+{
+    return range.low == value && range.high == value && !st_bounds_check_is_open(bounds, check);
+}
+
+/* Why a row fails for certain, whatever providers say; ST_REASON_NONE: it does not. */
+static uint32_t find_fault(const scanner *self, double *faults)
+{
+    const st_space *space = self->search->space;
+    size_t count = 0;
+    const st_sheet_check *checks = st_sheet_checks(space->sheet, &count);
+    uint32_t reason = ST_REASON_NONE;
+    bool missing = false;
+    *faults = 0;
+    for (size_t i = count; i-- > 0;) {
+        missing = missing || is_none(self->checks[i]);
+        if (!checks[i].warning && self->checks[i].high == 0) {
+            reason = (uint32_t)i + 1;
+            *faults += 1;
+        }
+    }
+    for (size_t i = 0; i < space->cell_count; i++) {
+        missing = missing || is_none(self->outputs[i]);
+    }
+    return reason == ST_REASON_NONE && missing ? (uint32_t)st_reason_no_value(space) : reason;
+}
+
+/* Whether nothing can reject the row any more. */
+static bool is_safe(const scanner *self, const st_bounds *bounds)
+{
+    const st_space *space = self->search->space;
+    size_t count = 0;
+    const st_sheet_check *checks = st_sheet_checks(space->sheet, &count);
+    for (size_t i = 0; i < count; i++) {
+        bool holds = checks[i].warning ? !st_bounds_check_is_open(bounds, i)
+                                       : is_certain(bounds, i, self->checks[i], 1);
+        if (!holds) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < space->cell_count; i++) {
+        if (st_bounds_output_is_open(bounds, i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void scan_row(scanner *self, st_ledger *ledger, const st_space_worker *worker,
+                     uint64_t first, size_t row)
+{
+    const st_search *search = self->search;
+    double faults = 0;
+    size_t variant = st_space_row_inputs(worker, row, self->inputs);
+    bool lacks = st_space_order_lacks(worker, variant, row);
+    const st_bounds *bounds = self->bounds[variant];
+    st_bounds_run(self->bounds[variant], self->inputs, self->outputs, self->checks);
+    uint32_t reason = lacks ? (uint32_t)st_reason_order(search->space) : find_fault(self, &faults);
+    uint64_t at = first + row;
+    if (reason != ST_REASON_NONE) {
+        double near = self->outputs[search->near].low;
+        ledger->states[at] = ST_VERDICT_FAILS;
+        self->found.reasons[reason]++;
+        self->told++;
+        st_guided_near(&self->found, at, lacks ? faults + 1 : faults, near);
+        return;
+    }
+    ledger->states[at] = is_safe(self, bounds) ? ST_VERDICT_PASSES : ST_VERDICT_OPEN;
+    double floor = search->floor > 0 ? self->outputs[search->floor].low : -HUGE_VAL;
+    double least = st_bounds_least(self->bounds[variant], 0);
+    double low = fmax(floor, fmax(least, self->outputs[0].low));
+    ledger->low[at] = low;
+    ledger->high[at] = self->outputs[0].high;
+}
+
+static void scan_blocks(st_guided_run *run, scanner *scanners)
+{
+    const st_search *search = run->search;
+    int64_t blocks = (int64_t)((search->rows + ST_SPACE_BLOCK - 1) / ST_SPACE_BLOCK);
+    atomic_bool stop = false;
+#ifdef STEPTIME_HAVE_OPENMP
+#pragma omp parallel for schedule(dynamic, 4) num_threads(run->threads)
+#endif
+    for (int64_t block = 0; block < blocks; block++) {
+        if (atomic_load(&stop)) {
+            continue;
+        }
+        scanner *one = &scanners[st_thread_number()];
+        uint64_t first = (uint64_t)block * ST_SPACE_BLOCK;
+        uint64_t left = search->rows - first;
+        size_t rows = left < ST_SPACE_BLOCK ? (size_t)left : ST_SPACE_BLOCK;
+        const st_space_worker *worker = st_hunter_fill(one->hunter, NULL, first, rows);
+        for (size_t row = 0; row < rows; row++) {
+            scan_row(one, &run->ledger, worker, first, row);
+        }
+        if (run->watch->interrupted != NULL && *run->watch->interrupted != 0) {
+            atomic_store(&stop, true);
+        }
+    }
+    run->interrupted = atomic_load(&stop);
+}
+
+static void merge(st_guided_run *run, const scanner *from)
+{
+    st_search_result *result = run->result;
+    for (size_t i = 0; i < st_reason_count(run->search->space); i++) {
+        result->reasons[i] += from->found.reasons[i];
+    }
+    result->guided.told += from->told;
+    if (from->found.has_nearest) {
+        const st_found *near = &from->found.nearest;
+        st_guided_near(result, near->row, near->goal, near->front[0]);
+    }
+}
+
+st_status st_guided_scan(st_guided_run *run)
+{
+    scanner *scanners = calloc((size_t)run->threads, sizeof *scanners);
+    st_status status = scanners != NULL ? ST_OK : ST_ERR_MEMORY;
+    int made = 0;
+    while (status == ST_OK && made < run->threads) {
+        bool good = make_scanner(run->search, run->hunters[made], &scanners[made]);
+        status = good ? ST_OK : ST_ERR_MEMORY;
+        made++;
+    }
+    if (status == ST_OK) {
+        scan_blocks(run, scanners);
+        run->result->guided.scanned = true;
+        run->result->guided.declared = run->search->floor > 0;
+    }
+    for (int i = 0; i < made; i++) {
+        if (status == ST_OK) {
+            merge(run, &scanners[i]);
+        }
+        free_scanner(&scanners[i]);
+    }
+    free(scanners);
+    return status;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rules by which one plan's result tells that another need not be computed: a search that follows
+ * them finds the same plans. They are Maya's four for Megatron-LM (Yarlagadda et al. 2026, appendix
+ * "Fidelity-preserving tactics"), each as a statement on one key: along its values, all else being
+ * equal, a plan that fails is followed by plans that fail, or a plan that passes by plans that are
+ * not better.
+ *
+ * Maya takes them for granted. Here each is checked for the sheet at hand, over every pair of plans
+ * that differ by that key alone, before it is followed.
+ */
+#include "search/ledger.h"
+
+#include <string.h>
+
+typedef struct statement {
+    const char *name;
+    const char *doc;
+    st_knob knob;
+    bool falling;      /* along falling values of the key */
+    bool rejects;      /* what fails stays failing; else: what passes gets no better */
+    bool single_stage; /* speaks of plans of one pipeline stage alone */
+} statement;
+
+static const statement rules_of_maya[ST_RULES] = {
+    {"recomputation", "what fails a check fails it with less recomputation, too", ST_KNOB_RECOMPUTE,
+     true, true, false},
+    {"sequence", "what fails a check fails it without sequence parallelism, too", ST_KNOB_SEQUENCE,
+     true, true, false},
+    {"optimizer", "what passes without a distributed optimizer gets no better by it", ST_KNOB_ZERO,
+     false, false, false},
+    {"microbatches", "what passes in one pipeline stage gets no better by smaller micro-batches",
+     ST_KNOB_MICRO, true, false, true},
+};
+
+const char *st_rule_name(size_t rule)
+{
+    return rules_of_maya[rule].name;
+}
+
+const char *st_rule_doc(size_t rule)
+{
+    return rules_of_maya[rule].doc;
+}
+
+bool st_rule_rejects(size_t rule)
+{
+    return rules_of_maya[rule].rejects;
+}
+
+/* A unit of what is paid for a step: time, money, energy. Less memory is bought with time. */
+bool st_rules_suit(size_t rule, const st_type *goal)
+{
+    static const char *const units[] = {"s", "$", "J"};
+    bool suits = rules_of_maya[rule].rejects;
+    for (size_t i = 0; i < sizeof units / sizeof units[0] && goal->kind == ST_TYPE_NUMBER; i++) {
+        st_unit unit;
+        suits = suits ||
+                (st_unit_parse(units[i], strlen(units[i]), (st_place){0}, &unit, NULL) == ST_OK &&
+                 st_dimension_equal(unit.dimension, goal->unit.dimension));
+    }
+    return suits;
+}
+
+/* --- plans that differ by one key ------------------------------------------------------------- */
+
+/* The values that a rule's key takes with all else as in a row. */
+typedef struct key_line {
+    uint64_t first; /* the row with the first value of the list */
+    uint64_t stride;
+    const double *values;
+    size_t count; /* 0: the rule does not speak of the row */
+    size_t digit; /* of the row */
+    bool falling;
+} key_line;
+
+static key_line line_of(const st_search *search, const statement *one, uint64_t row)
+{
+    const st_shape *shape = st_plan_shape(&search->plans, row / search->space->total);
+    size_t list = (size_t)one->knob - ST_KNOB_VIRTUAL;
+    key_line made = {.stride = search->space->total, .falling = one->falling};
+    if (one->single_stage && shape->sizes[ST_KNOB_PP] != 1) {
+        return made;
+    }
+    for (size_t i = list + 1; i < ST_SHAPE_LISTS; i++) {
+        made.stride *= shape->counts[i];
+    }
+    made.values = shape->lists[list];
+    made.count = shape->counts[list];
+    made.digit = (size_t)((row - shape->first * search->space->total) / made.stride % made.count);
+    made.first = row - made.digit * made.stride;
+    return made;
+}
+
+/* Whether the row with another value of the key comes earlier along the rule. */
+static bool is_earlier(const key_line *line, size_t digit)
+{
+    double other = line->values[digit];
+    double own = line->values[line->digit];
+    return line->falling ? other > own : other < own;
+}
+
+/* --- checking -------------------------------------------------------------------------------- */
+
+typedef enum holding { HOLDS, MAY_HOLD, IS_BROKEN } holding;
+
+/* A plan that is known to fail is followed by those that fail. */
+static holding check_failing(const st_ledger *ledger, uint64_t before, uint64_t after)
+{
+    st_verdict second = st_ledger_verdict(ledger, after);
+    if (st_ledger_verdict(ledger, before) != ST_VERDICT_FAILS || second == ST_VERDICT_FAILS) {
+        return HOLDS;
+    }
+    return second == ST_VERDICT_PASSES ? IS_BROKEN : MAY_HOLD;
+}
+
+/* A plan that passes is followed by those that are not better. */
+static holding check_worse(const st_ledger *ledger, uint64_t before, uint64_t after)
+{
+    st_verdict first = st_ledger_verdict(ledger, before);
+    st_verdict second = st_ledger_verdict(ledger, after);
+    bool not_better = ledger->high[before] <= ledger->low[after];
+    if (first == ST_VERDICT_FAILS || second == ST_VERDICT_FAILS || not_better) {
+        return HOLDS;
+    }
+    bool better = ledger->low[before] > ledger->high[after];
+    return first == ST_VERDICT_PASSES && second == ST_VERDICT_PASSES && better ? IS_BROKEN
+                                                                               : MAY_HOLD;
+}
+
+/* Every row with those that stand before it along the rule. */
+static void check_rule(const st_search *search, const st_ledger *ledger, const statement *one,
+                       st_rule_result *result)
+{
+    bool open = false;
+    for (uint64_t row = 0; row < ledger->rows; row++) {
+        key_line line = line_of(search, one, row);
+        for (size_t digit = 0; digit < line.count; digit++) {
+            if (!is_earlier(&line, digit)) {
+                continue;
+            }
+            uint64_t before = line.first + digit * line.stride;
+            holding held = one->rejects ? check_failing(ledger, before, row)
+                                        : check_worse(ledger, before, row);
+            result->pairs++;
+            result->broken += held == IS_BROKEN ? 1 : 0;
+            open = open || held == MAY_HOLD;
+        }
+    }
+    if (result->pairs > 0) {
+        result->state = result->broken > 0 ? ST_RULE_BROKEN : open ? ST_RULE_OPEN : ST_RULE_PROVEN;
+    }
+}
+
+void st_rules_check(const st_search *search, const st_ledger *ledger, st_rule_result *rules)
+{
+    const st_type *goal = search->space->types[0];
+    for (size_t i = 0; i < ST_RULES; i++) {
+        rules[i] = (st_rule_result){.state = ST_RULE_IDLE};
+        check_rule(search, ledger, &rules_of_maya[i], &rules[i]);
+        bool declared = search->request.guide.pruning == ST_PRUNING_DECLARED &&
+                        rules[i].state == ST_RULE_OPEN && st_rules_suit(i, goal);
+        rules[i].applied = rules[i].state == ST_RULE_PROVEN || declared;
+    }
+}
+
+/* --- skipping -------------------------------------------------------------------------------- */
+
+/* What the first plan's result tells of the second one. A proven rule goes by the checks that were
+ * known to fail: a plan may also fail because a provider refuses it. */
+static bool tells(const st_ledger *ledger, size_t rule, st_rule_state state, uint64_t before,
+                  uint64_t row, const st_found *worst)
+{
+    unsigned known = ledger->states[before];
+    if (rules_of_maya[rule].rejects) {
+        bool fails = (known & ST_STATE_FAILED) != 0;
+        return fails &&
+               (state != ST_RULE_PROVEN || st_ledger_verdict(ledger, before) == ST_VERDICT_FAILS);
+    }
+    double goal = ledger->low[before];
+    return (known & ST_STATE_PASSED) != 0 && worst != NULL &&
+           (goal > worst->goal || (goal == worst->goal && row > worst->row));
+}
+
+size_t st_rules_skip(const st_search *search, const st_ledger *ledger, const st_rule_result *rules,
+                     uint64_t row, const st_found *worst)
+{
+    for (size_t i = 0; i < ST_RULES; i++) {
+        if (!rules[i].applied) {
+            continue;
+        }
+        key_line line = line_of(search, &rules_of_maya[i], row);
+        for (size_t digit = 0; digit < line.count; digit++) {
+            uint64_t before = line.first + digit * line.stride;
+            if (is_earlier(&line, digit) && tells(ledger, i, rules[i].state, before, row, worst)) {
+                return i;
+            }
+        }
+    }
+    return ST_RULES;
+}
+
+unsigned st_rules_rank(const st_search *search, const st_rule_result *rules, uint64_t row)
+{
+    unsigned rank = 0;
+    for (size_t i = 0; i < ST_RULES; i++) {
+        key_line line = line_of(search, &rules_of_maya[i], row);
+        for (size_t digit = 0; digit < line.count && rules[i].applied; digit++) {
+            rank += is_earlier(&line, digit) ? 1 : 0;
+        }
+    }
+    return rank;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Collectives by a model: what the profiler wrote about a kernel's message and group is enough to
+ * ask a model for its time before and after the change. The recorded transfer is scaled by the
+ * ratio of the two, so that a model need not hit the recorded time.
+ */
+#include "trace/whatif.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* Names of PyTorch's collectives, without '_' and in small letters, and whose bytes count: those
+ * of the input, or of the output where that is larger. */
+static const struct {
+    const char *recorded;
+    const char *collective;
+    bool output;
+} names[] = {
+    {"allreduce", "all_reduce", false},
+    {"allreducecoalesced", "all_reduce", false},
+    {"allgather", "all_gather", true},
+    {"allgatherbase", "all_gather", true},
+    {"allgatherintotensor", "all_gather", true},
+    {"allgatherintotensorcoalesced", "all_gather", true},
+    {"reducescatter", "reduce_scatter", false},
+    {"reducescatterbase", "reduce_scatter", false},
+    {"reducescattertensor", "reduce_scatter", false},
+    {"reducescattertensorcoalesced", "reduce_scatter", false},
+    {"alltoall", "all_to_all", false},
+    {"alltoallbase", "all_to_all", false},
+    {"alltoallv", "all_to_all", false},
+    {"broadcast", "broadcast", false},
+};
+
+static double element_bytes(const char *dtype)
+{
+    static const struct {
+        const char *name;
+        double bytes;
+    } types[] = {{"Double", 8}, {"Long", 8},     {"Float", 4},         {"Int", 4},
+                 {"Half", 2},   {"BFloat16", 2}, {"Short", 2},         {"Byte", 1},
+                 {"Char", 1},   {"Bool", 1},     {"Float8_e4m3fn", 1}, {"Float8_e5m2", 1}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (strcmp(dtype, types[i].name) == 0)
+            return types[i].bytes;
+    }
+    return 0;
+}
+
+static void simplify(const char *name, char *text, size_t size)
+{
+    size_t length = 0;
+    for (const char *c = name; *c != '\0' && length + 1 < size; c++) {
+        if (*c != '_')
+            text[length++] = (char)tolower((unsigned char)*c);
+    }
+    text[length] = '\0';
+}
+
+bool st_whatif_transfer(const st_trace *trace, const st_trace_event *event,
+                        st_trace_transfer *transfer)
+{
+    char name[64];
+    if (event->detail == ST_TRACE_NONE)
+        return false;
+    const st_trace_collective *own = &trace->collectives[event->detail];
+    if (own->name == ST_TRACE_NONE || own->dtype == ST_TRACE_NONE || own->group_size < 2)
+        return false;
+    simplify(trace->names[own->name], name, sizeof name);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(name, names[i].recorded) != 0)
+            continue;
+        int64_t elements = names[i].output ? own->out_elements : own->in_elements;
+        *transfer = (st_trace_transfer){.collective = names[i].collective,
+                                        .size_bytes = (double)elements *
+                                                      element_bytes(trace->names[own->dtype]),
+                                        .ranks = (double)own->group_size,
+                                        .stride = 1,
+                                        .bandwidth_factor = 1};
+        return transfer->size_bytes > 0;
+    }
+    return false;
+}
+
+st_status st_whatif_ratio(st_whatif *w, const st_trace_transfer *before,
+                          const st_trace_transfer *after, double *ratio)
+{
+    const st_trace_collective_model *model = w->model;
+    double before_s = 0;
+    double after_s = 0;
+    *ratio = 0;
+    if (model == NULL || memcmp(before, after, sizeof *before) == 0)
+        return ST_OK;
+    st_status status = model->time(model->context, before, &before_s, w->errors);
+    if (status == ST_OK)
+        status = model->time(model->context, after, &after_s, w->errors);
+    if (status == ST_OK && before_s > 0 && after_s > 0)
+        *ratio = after_s / before_s;
+    return status;
+}

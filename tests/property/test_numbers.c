@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Numbers as texts: what st_number_format gives is what printf gives with the fewest digits, from
+ * 15 on, that read back as the number. Numbers of all sizes, short decimals, neighbours of powers
+ * of ten and of two, and results as they stand in tables.
+ */
+#include "property.h"
+
+#include "base/number_shortest.h"
+#include "steptime/quantity.h"
+
+#include <float.h>
+
+enum { NUMBERS = 1000000, FEW = 200000 };
+
+/* The slow way, with the exponent as people write it. */
+static void expect_text(double value, char *text, size_t size)
+{
+    int digits = value != 0.0 && fabs(value) < DBL_MIN ? 1 : 15;
+    do
+        (void)snprintf(text, size, "%.*g", digits, value);
+    while (strtod(text, NULL) != value && digits++ < 17);
+    char *mark = strchr(text, 'e');
+    if (mark != NULL) {
+        long exponent = strtol(mark + 1, NULL, 10);
+        (void)snprintf(mark + 1, size - (size_t)(mark + 1 - text), "%ld", exponent);
+    }
+}
+
+static void check(double value)
+{
+    char text[64];
+    char expected[64];
+    expect_text(value, expected, sizeof expected);
+    if (strcmp(st_number_format(value, text, sizeof text), expected) != 0)
+        fail_msg("%a is written %s and not %s", value, text, expected);
+}
+
+static double any_double(property_random *random)
+{
+    for (;;) {
+        uint64_t bits = random_bits(random);
+        double value = 0;
+        memcpy(&value, &bits, sizeof value);
+        if (isfinite(value))
+            return value;
+    }
+}
+
+/* Of the sizes that tables have. */
+static double table_double(property_random *random)
+{
+    double value = ldexp((double)(random_bits(random) >> 11), random_between(random, -100, 70));
+    return random_below(random, 5) == 0 ? -value : value;
+}
+
+static void any_numbers_are_written_in_full(void **state)
+{
+    for (size_t i = 0; i < FEW; i++)
+        check(any_double(*state));
+}
+
+static void numbers_of_tables_are_written_in_full(void **state)
+{
+    size_t fast = 0;
+    for (size_t i = 0; i < NUMBERS; i++) {
+        st_digits digits;
+        double value = table_double(*state);
+        check(value);
+        fast += st_digits_shortest(fabs(value), &digits) ? 1 : 0;
+    }
+    assert_true(fast > NUMBERS / 2);
+}
+
+static void short_decimals_stay_short(void **state)
+{
+    property_random *random = *state;
+    for (size_t i = 0; i < NUMBERS; i++) {
+        char text[64];
+        double digits = (double)(random_bits(random) >> random_between(random, 14, 60));
+        (void)snprintf(text, sizeof text, "%.0fe%d", digits, random_between(random, -24, 20));
+        check(strtod(text, NULL));
+    }
+}
+
+static void neighbours_of_powers_are_no_exception(void **state)
+{
+    (void)state;
+    for (int exponent = -320; exponent <= 308; exponent++) {
+        char text[16];
+        (void)snprintf(text, sizeof text, "1e%d", exponent);
+        double value = strtod(text, NULL);
+        for (int step = 0; step < 40; step++) {
+            check(value);
+            value = nextafter(value, step < 20 ? HUGE_VAL : 0);
+        }
+    }
+    for (int exponent = -1074; exponent <= 1023; exponent++) {
+        double value = ldexp(1, exponent);
+        check(value);
+        check(-nextafter(value, 0));
+        check(nextafter(value, HUGE_VAL));
+    }
+}
+
+/* Halfway between two decimals printf takes the even digit. */
+static void halves_go_to_even_digits(void **state)
+{
+    property_random *random = *state;
+    for (size_t i = 0; i < FEW; i++) {
+        double whole = (double)(random_bits(random) >> random_between(random, 11, 20));
+        check(whole / 2);
+        check(whole / 4);
+        check(whole / 1024);
+    }
+    check(0.0);
+    check(-0.0);
+    check(9007199254740993.0);
+    check(999999999999999.9);
+    check(0.99999999999999989);
+    check(2.385);
+}
+
+static void short_room_cuts_the_text(void **state)
+{
+    char text[8] = "unknown";
+    (void)state;
+    (void)st_number_format(0.23850000000000002, text, 5);
+    assert_string_equal(text, "0.23");
+    (void)st_number_format(-4096, text, 3);
+    assert_string_equal(text, "-4");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_numbers_are_written_in_full),
+        cmocka_unit_test(numbers_of_tables_are_written_in_full),
+        cmocka_unit_test(short_decimals_stay_short),
+        cmocka_unit_test(neighbours_of_powers_are_no_exception),
+        cmocka_unit_test(halves_go_to_even_digits),
+        cmocka_unit_test(short_room_cuts_the_text),
+    };
+    return cmocka_run_group_tests(tests, property_setup, NULL);
+}
