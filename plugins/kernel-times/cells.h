@@ -27,7 +27,7 @@ enum {
 #define ST_CELL_NAME_logits    "t_logits"
 #define ST_CELL_NAME_optimizer "T_optimizer"
 
-#define ST_CELL_DOC_layer     "dense layer, all passes with tensor-parallel communication and launches"
+#define ST_CELL_DOC_layer     "dense layer, all passes with communication and launches"
 #define ST_CELL_DOC_forward   "dense layer, forward"
 #define ST_CELL_DOC_backward  "dense layer, backward"
 #define ST_CELL_DOC_wgrad     "weight gradients of a dense layer"
