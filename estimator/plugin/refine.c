@@ -381,11 +381,11 @@ static st_status open_for(refining *own, const char *provider, size_t *calibrate
     if (refinement->profile == NULL) {
         return own->instance != NULL ? ST_OK : open_with(own, &found);
     }
-    own->instance = NULL;
     if (note_key(own, "cluster.nodes") != ST_OK ||
         note_key(own, "cluster.gpus_per_node") != ST_OK) {
         return ST_ERR_MEMORY;
     }
+    own->instance = NULL;
     st_status status = st_profile_has(NULL, &filter, own->arena, &is_there, own->errors);
     if (status == ST_OK && !is_there && has_times(own)) {
         return ST_OK;
@@ -421,6 +421,24 @@ static st_status no_profile(const refining *own)
                                               st_sheet_name(own->sheet))});
 }
 
+static st_status fits_nothing(const refining *own)
+{
+    const st_plugin *shown = &own->module->shown;
+    const char *why =
+        shown->provider_count == 0
+            ? "it provides schedules alone, for 'timeline --schedule'"
+            : st_errors_text(own->errors,
+                             "it provides %s%s, and the sheet has no open function or cell of that "
+                             "name",
+                             shown->providers[0]->name, shown->provider_count > 1 ? ", ..." : "");
+    return st_errors_add(own->errors,
+                         &(st_error){.status = ST_ERR_PROVIDER,
+                                     .place = own->refinement->place,
+                                     .message = st_errors_text(
+                                         own->errors, "plugin '%s' fits nothing in sheet %s: %s",
+                                         shown->id, st_sheet_name(own->sheet), why)});
+}
+
 static st_status bind_all(refining *own)
 {
     const st_plugin_module *module = own->module;
@@ -446,20 +464,7 @@ static st_status bind_all(refining *own)
     if (status == ST_OK && fits && own->refinement->profile != NULL && calibrated == 0) {
         status = no_profile(own);
     }
-    if (!fits) {
-        status = st_errors_add(own->errors,
-                               &(st_error){.status = ST_ERR_PROVIDER,
-                                           .place = own->refinement->place,
-                                           .message = st_errors_text(
-                                               own->errors,
-                                               "plugin '%s' fits nothing in sheet %s: it "
-                                               "provides %s%s, and the sheet has no open "
-                                               "function or cell of that name",
-                                               module->shown.id, st_sheet_name(own->sheet),
-                                               module->shown.providers[0]->name,
-                                               module->shown.provider_count > 1 ? ", ..." : "")});
-    }
-    return status;
+    return fits ? status : fits_nothing(own);
 }
 
 static st_status load_plugin(refining *own)
