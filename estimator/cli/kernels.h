@@ -12,6 +12,7 @@ typedef struct cli_kernel_test {
     const char *name; /* of the file, or of the model that was left out */
     const st_time_models *models;
     st_error_summary errors[ST_TIMES_PIECES][ST_TIMES_FORMS];
+    st_error_summary sums[ST_TIMES_FORMS]; /* of all pieces, each as often as a layer has it */
 } cli_kernel_test;
 
 typedef struct cli_kernels {

@@ -116,11 +116,20 @@ static st_status remove_old(st_profiles *profiles, const char *name, cli_run *ru
                                         : status;
 }
 
+/* Whether forward times have pieces, of which the products tell the weight gradients. */
+static bool has_products(const st_time_set *set)
+{
+    bool found = false;
+    for (size_t i = 0; i < set->piece_count; i++)
+        found = found || st_times_is_product(set->pieces[i]);
+    return found;
+}
+
 /* One entry for each cell; forward times answer for the backward pass where it has none. */
 static st_status save(const cli_kernels *own)
 {
     cli_run *run = own->run;
-    st_profile entries[ST_TIME_SETS + 1];
+    st_profile entries[ST_TIME_SETS + 2];
     st_profiles *profiles = NULL;
     size_t count = 0;
     st_status status = ST_OK;
@@ -129,6 +138,9 @@ static st_status save(const cli_kernels *own)
         status = make_entry(own, i, value, &entries[count++]);
         if (status == ST_OK && strcmp(value, "t_forward") == 0 && !has_set(own, "t_backward"))
             status = make_entry(own, i, "t_backward", &entries[count++]);
+        if (status == ST_OK && strcmp(value, "t_forward") == 0 && !has_set(own, "t_wgrad") &&
+            has_products(&own->sets->sets[i]))
+            status = make_entry(own, i, "t_wgrad", &entries[count++]);
     }
     if (status == ST_OK)
         status =

@@ -82,25 +82,70 @@ static cli_kernel_test *add_test(cli_kernels *own, const char *name, const st_ti
     return &tests[own->test_count++];
 }
 
+/* Errors of the samples that do not count, and the sums of their pieces. */
+typedef struct held_out {
+    double *errors_of[ST_TIMES_FORMS];
+    double *sums[ST_TIMES_FORMS]; /* estimates */
+    double *measured;             /* sums, too */
+    double *scratch;
+    size_t count;
+} held_out;
+
+static bool make_room(held_out *own, size_t count, st_arena *arena)
+{
+    own->measured = st_arena_alloc(arena, count + 1, sizeof *own->measured);
+    own->scratch = st_arena_alloc(arena, count + 1, sizeof *own->scratch);
+    bool good = own->measured != NULL && own->scratch != NULL;
+    for (size_t i = 0; i < ST_TIMES_FORMS; i++) {
+        own->errors_of[i] = st_arena_alloc(arena, count + 1, sizeof **own->errors_of);
+        own->sums[i] = st_arena_alloc(arena, count + 1, sizeof **own->sums);
+        good = good && own->errors_of[i] != NULL && own->sums[i] != NULL;
+    }
+    return good;
+}
+
+static void add_piece(held_out *own, const st_time_set *set, const bool *counts, size_t piece)
+{
+    double repeats = st_times_repeats(set->pieces[piece]);
+    size_t index = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        double measured = repeats * set->samples[i].times[piece];
+        if (counts[i])
+            continue;
+        own->measured[index] += measured;
+        for (size_t form = 0; form < ST_TIMES_FORMS; form++)
+            own->sums[form][index] += measured * (1 + own->errors_of[form][index]);
+        index++;
+    }
+}
+
+static void sum_up(held_out *own, cli_kernel_test *test)
+{
+    for (size_t form = 0; form < ST_TIMES_FORMS; form++) {
+        for (size_t i = 0; i < own->count; i++)
+            own->errors_of[form][i] = own->sums[form][i] / own->measured[i] - 1;
+        st_summarize_errors(own->errors_of[form], own->count, own->scratch, &test->sums[form]);
+    }
+}
+
 /* Trains with the samples that count and tries the others. */
 static st_status hold_out(cli_kernels *own, const st_time_set *set, const bool *counts,
                           cli_kernel_test *test)
 {
     cli_run *run = own->run;
-    double *errors_of[ST_TIMES_FORMS];
-    double *scratch = st_arena_alloc(run->arena, set->count + 1, sizeof *scratch);
-    st_status status = scratch != NULL ? ST_OK : ST_ERR_MEMORY;
-    for (size_t i = 0; i < ST_TIMES_FORMS && status == ST_OK; i++) {
-        errors_of[i] = st_arena_alloc(run->arena, set->count + 1, sizeof **errors_of);
-        status = errors_of[i] != NULL ? ST_OK : ST_ERR_MEMORY;
-    }
+    held_out left = {.count = 0};
+    st_status status = make_room(&left, set->count, run->arena) ? ST_OK : ST_ERR_MEMORY;
     for (size_t piece = 0; piece < set->piece_count && status == ST_OK; piece++) {
-        size_t count = 0;
-        status = st_times_hold_out(set, counts, own->library, piece, run->arena, errors_of, &count,
-                                   run->errors);
+        const st_hold_out asked = {set, counts, piece, own->library, left.errors_of};
+        status = st_times_hold_out(&asked, run->arena, &left.count, run->errors);
+        if (status == ST_OK)
+            add_piece(&left, set, counts, piece);
         for (size_t i = 0; i < ST_TIMES_FORMS && status == ST_OK; i++)
-            st_summarize_errors(errors_of[i], count, scratch, &test->errors[piece][i]);
+            st_summarize_errors(left.errors_of[i], left.count, left.scratch,
+                                &test->errors[piece][i]);
     }
+    if (status == ST_OK)
+        sum_up(&left, test);
     return status;
 }
 

@@ -25,7 +25,9 @@ static const char *percent(double share, st_arena *arena)
 
 static const char *mean_text(const st_error_summary *summary, st_arena *arena)
 {
-    return summary->count > 0 ? percent(summary->mean_absolute, arena) : "-";
+    return summary->count > 0 && isfinite(summary->mean_absolute)
+               ? percent(summary->mean_absolute, arena)
+               : "-";
 }
 
 /* ---- text ---- */
@@ -96,6 +98,16 @@ static void write_forms(const cli_kernels *own, const cli_kernel_test *test)
             st_times_form_names[test->models->times.models[i].form]};
         st_table_row(table, fields);
     }
+    if (test->models->set->piece_count > 1 && test->sums[ST_TIMES_ROOFLINE].count > 0) {
+        const char *const fields[] = {
+            "sum of all",
+            st_arena_printf(run->arena, "%zu", test->sums[ST_TIMES_ROOFLINE].count),
+            mean_text(&test->sums[ST_TIMES_ROOFLINE], run->arena),
+            mean_text(&test->sums[ST_TIMES_TREES], run->arena),
+            mean_text(&test->sums[ST_TIMES_BOTH], run->arena),
+            ""};
+        st_table_row(table, fields);
+    }
     st_table_write(table, &paint, 2, &run->result);
 }
 
@@ -149,7 +161,7 @@ static void json_forms(const st_time_set *set, const st_error_summary (*errors)[
         st_json_text(json, "piece", st_times_piece_names[set->pieces[i]]);
         st_json_text(json, "taken", st_times_form_names[times->models[i].form]);
         for (size_t form = 0; form < ST_TIMES_FORMS; form++)
-            if (errors[i][form].count > 0)
+            if (isfinite(errors[i][form].mean_absolute))
                 st_error_summary_write(json, st_times_form_names[form], &errors[i][form]);
         st_json_close(json, '}');
     }
@@ -202,6 +214,11 @@ static void write_json(const cli_kernels *own)
         st_json_text(&json, "name", test->name);
         st_json_text(&json, "cell", test->models->set->value);
         json_forms(test->models->set, test->errors, &test->models->times, &json);
+        st_json_open(&json, "sum", '{');
+        for (size_t form = 0; form < ST_TIMES_FORMS; form++)
+            if (isfinite(test->sums[form].mean_absolute))
+                st_error_summary_write(&json, st_times_form_names[form], &test->sums[form]);
+        st_json_close(&json, '}');
         st_json_close(&json, '}');
     }
     st_json_close(&json, ']');

@@ -262,6 +262,31 @@ static void show_members(cli_run *run, const char *title, const char *text, size
     run->result.failed = run->result.failed || table == NULL;
 }
 
+/* What comes from others may hold anything, which a terminal would obey. */
+static bool is_plain(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if ((text[i] < ' ' && text[i] != '\n') || text[i] > '~')
+            return false;
+    return true;
+}
+
+/* The head of a text of times: its cell, its GPU, what tells shapes apart, how many there are. */
+static void show_times(cli_run *run, const char *text, size_t length)
+{
+    const char *end = text + length;
+    st_buffer_text(&run->result, "  Times\n");
+    for (bool last = false; text < end && !last;) {
+        const char *line_end = memchr(text, '\n', (size_t)(end - text));
+        size_t line = (size_t)((line_end != NULL ? line_end : end) - text);
+        last = line > 5 && strncmp(text, "rows ", 5) == 0;
+        st_buffer_text(&run->result, "    ");
+        st_buffer_append(&run->result, text, line);
+        st_buffer_text(&run->result, "\n");
+        text += line + 1;
+    }
+}
+
 static void show_entry(cli_run *run, const st_profile *entry)
 {
     st_paint paint = cli_paint(run);
@@ -275,8 +300,12 @@ static void show_entry(cli_run *run, const st_profile *entry)
         st_paint_text(&paint, ST_INK_PLAIN, row.fields[i], &run->result);
     }
     st_buffer_text(&run->result, "\n");
-    show_members(run, strcmp(entry->kind, ST_PROFILE_OPTIONS) == 0 ? "Options" : "Payload",
-                 entry->payload, entry->payload_bytes);
+    const char *payload = entry->payload;
+    if (strcmp(entry->kind, ST_PROFILE_TIMES) == 0 && is_plain(payload, entry->payload_bytes))
+        show_times(run, payload, entry->payload_bytes);
+    else
+        show_members(run, strcmp(entry->kind, ST_PROFILE_OPTIONS) == 0 ? "Options" : "Payload",
+                     payload, entry->payload_bytes);
     show_members(run, "Where it comes from", entry->provenance, strlen(entry->provenance));
 }
 

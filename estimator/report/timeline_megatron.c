@@ -22,7 +22,7 @@
                                                             "L_moe_middle") cell(CELL_L_MOE_LAST,  \
                                                                                  "L_moe_last")     \
             cell(CELL_T_FORWARD, "t_forward") cell(CELL_T_BACKWARD, "t_backward") cell(            \
-                CELL_T_AGAIN, "t_again") cell(CELL_T_GEMM, "t_gemm") cell(CELL_T_GPU, "t_gpu")     \
+                CELL_T_AGAIN, "t_again") cell(CELL_T_WGRAD, "t_wgrad") cell(CELL_T_GPU, "t_gpu")   \
                 cell(CELL_T_LAYER, "t_layer") cell(CELL_T_FORWARD_MOE, "t_forward_moe") cell(      \
                     CELL_T_BACKWARD_MOE,                                                           \
                     "t_backward_moe") cell(CELL_T_AGAIN_MOE, "t_again_moe") cell(CELL_T_GEMM_MOE,  \
@@ -109,7 +109,7 @@ static st_pass_seconds layer_seconds(const double *cell, bool moe)
     double forward = cell[moe ? CELL_T_FORWARD_MOE : CELL_T_FORWARD];
     double backward = cell[moe ? CELL_T_BACKWARD_MOE : CELL_T_BACKWARD];
     double again = cell[moe ? CELL_T_AGAIN_MOE : CELL_T_AGAIN];
-    double weights = cell[moe ? CELL_T_GEMM_MOE : CELL_T_GEMM]; /* a third of their products */
+    double weights = cell[moe ? CELL_T_GEMM_MOE : CELL_T_WGRAD]; /* a third of their products */
     double ring =
         fmax(cell[CELL_T_RING] - cell[CELL_SLOW_CP] * cell[CELL_HIDE_CP] * cell[CELL_T_CORE], 0);
     double experts = moe ? cell[CELL_T_EP] / (cell[CELL_PASSES] + 1) : 0;

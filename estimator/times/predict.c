@@ -81,33 +81,38 @@ static st_status fit_form(const learner *own, size_t piece, st_times_form form, 
     return form == ST_TIMES_ROOFLINE ? ST_OK : st_times_train(times, piece, &data);
 }
 
-st_status st_times_hold_out(const st_time_set *set, const bool *counts, st_trees_library *library,
-                            size_t piece, st_arena *arena, double *const *errors_of, size_t *count,
+/* Errors of a form on the samples that do not count; NaN where it cannot be trained. */
+static st_status try_form(const st_hold_out *asked, st_times *times, st_times_form form,
+                          const learner *own, size_t *count)
+{
+    const st_time_set *set = asked->set;
+    bool possible = is_possible(own, form, times->row_count);
+    st_status status = possible ? fit_form(own, asked->piece, form, times) : ST_OK;
+    *count = 0;
+    for (size_t i = 0; i < set->count && status == ST_OK; i++) {
+        if (!asked->counts[i]) {
+            const st_time_sample *sample = &set->samples[i];
+            double estimate =
+                possible ? st_times_predict(times, asked->piece, &sample->shape) : (double)NAN;
+            asked->errors_of[form][(*count)++] = estimate / sample->times[asked->piece] - 1;
+        }
+    }
+    return status;
+}
+
+st_status st_times_hold_out(const st_hold_out *asked, st_arena *arena, size_t *count,
                             st_errors *errors)
 {
-    learner own = {set, counts, library, arena, errors};
+    learner own = {asked->set, asked->counts, asked->library, arena, errors};
     st_times times;
-    size_t tried = 0;
-    st_status status = build(set, counts, arena, &times, errors);
+    st_status status = build(asked->set, asked->counts, arena, &times, errors);
     if (status == ST_OK) {
-        status =
-            st_times_fit_roofline(set, piece, counts, arena, &times.models[piece].roofline, errors);
+        status = st_times_fit_roofline(asked->set, asked->piece, asked->counts, arena,
+                                       &times.models[asked->piece].roofline, errors);
     }
     for (st_times_form form = 0; form < ST_TIMES_FORMS && status == ST_OK; form++) {
-        bool possible = is_possible(&own, form, times.row_count);
-        if (possible) {
-            status = fit_form(&own, piece, form, &times);
-        }
-        tried = 0;
-        for (size_t i = 0; i < set->count && status == ST_OK; i++) {
-            if (!counts[i]) {
-                double estimate = possible ? st_times_predict(&times, piece, &set->samples[i].shape)
-                                           : (double)NAN;
-                errors_of[form][tried++] = estimate / set->samples[i].times[piece] - 1;
-            }
-        }
+        status = try_form(asked, &times, form, &own, count);
     }
-    *count = tried;
     return status;
 }
 
@@ -174,8 +179,8 @@ static st_status try_forms(const learner *own, size_t piece, const size_t *folds
         for (size_t i = 0; i < ST_TIMES_FORMS; i++) {
             next[i] = errors_of[i] + total;
         }
-        status = st_times_hold_out(own->set, counts, own->library, piece, own->arena, next, &count,
-                                   own->errors);
+        const st_hold_out asked = {own->set, counts, piece, own->library, next};
+        status = st_times_hold_out(&asked, own->arena, &count, own->errors);
         total += count;
     }
     for (size_t i = 0; i < ST_TIMES_FORMS && status == ST_OK; i++) {

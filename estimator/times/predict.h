@@ -34,12 +34,16 @@ typedef struct st_time_models {
 st_status st_times_learn(const st_time_set *set, st_trees_library *library, st_times_form only,
                          st_arena *arena, st_time_models *models, st_errors *errors) ST_NODISCARD;
 
-/*
- * Errors of each form, trained with those samples that `counts` says, on the others; relative, by
- * piece and form. errors_of[piece][form] has room for every sample, and gets *count.
- */
-st_status st_times_hold_out(const st_time_set *set, const bool *counts, st_trees_library *library,
-                            size_t piece, st_arena *arena, double *const *errors_of, size_t *count,
+typedef struct st_hold_out {
+    const st_time_set *set;
+    const bool *counts; /* which samples train; the others are held out */
+    size_t piece;
+    st_trees_library *library; /* NULL: no trees */
+    double *const *errors_of;  /* by form, with room for every sample; relative, NaN: not tried */
+} st_hold_out;
+
+/* Trains each form of a piece and fills in its errors, of *count samples. */
+st_status st_times_hold_out(const st_hold_out *asked, st_arena *arena, size_t *count,
                             st_errors *errors) ST_NODISCARD;
 
 /* The text that the plugin reads; see times.h. */

@@ -29,7 +29,7 @@ typedef struct st_time_set {
     size_t capacity;
 } st_time_set;
 
-enum { ST_TIME_SETS = 5, ST_TIME_GROUPS = 1000 };
+enum { ST_TIME_SETS = 6, ST_TIME_GROUPS = 1000 };
 
 /* All that some tables say. */
 typedef struct st_time_sets {
@@ -64,10 +64,10 @@ st_status st_time_csv_read(const char *path, st_arena *arena, const st_csv **csv
  * Reads a table of layer times into `sets`, in which tables before it may stand. Shapes: columns
  * tokens (or micro_batch, seq and cp), hidden, and where the table has them seq, ffn, heads,
  * kv_heads, tp, gated, cp, recompute, vocab, parameters, gpu, model. Times: layer, forward,
- * backward, logits, optimizer, or the pieces of a layer, with _us, _ms or _s behind the name; or
- * the columns of Vidur's profiles (num_tokens, time_stats.mlp_up_proj.median, ...). Refused, all
- * faults at once: a missing column, a field that is no number, a time that is not above 0, two
- * GPUs.
+ * backward, wgrad, logits, optimizer, or the pieces of a layer, with _us, _ms or _s behind the
+ * name; or the columns of Vidur's profiles (num_tokens, time_stats.mlp_up_proj.median, ...).
+ * Refused, all faults at once: a missing column, a field that is no number, a time that is not
+ * above 0, two GPUs.
  */
 st_status st_time_table_read(const st_csv *csv, const st_paths *paths, const char *gpu,
                              st_arena *arena, st_time_sets *sets, st_errors *errors) ST_NODISCARD;

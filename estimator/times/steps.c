@@ -188,23 +188,19 @@ static bool is_usable(const st_row *row, size_t index, double *const *values, st
     return true;
 }
 
-static st_status add_row(const st_measured *measured, size_t row, double *const *values,
-                         st_time_set *set, st_step_rows *rows, st_arena *arena, st_errors *errors)
+/* The time of a row's layers; false where nothing is left for them. */
+static bool take_layer(const st_measured *measured, size_t row, double *const *values,
+                       st_time_sample *sample)
 {
     double layers = values[FACTOR][row] * values[DENSE][row];
     double off = (measured->rows[row].measured - values[STEP][row]) / layers;
-    st_time_sample sample = {.repeats = 1};
+    *sample = (st_time_sample){.repeats = 1};
     for (size_t i = 0; i < ST_TIMES_FEATURES; i++) {
-        sample.shape.features[i] = i < STEP ? values[i][row] : (double)NAN;
+        sample->shape.features[i] = i < STEP ? values[i][row] : (double)NAN;
     }
-    sample.shape.features[ST_TIMES_CLOSED] = values[LAYER][row];
-    sample.times[0] = values[LAYER][row] + off;
-    if (!(sample.times[0] > 1e-9)) {
-        rows->shorter++;
-        return ST_OK;
-    }
-    rows->used++;
-    return st_time_add(set, &sample, arena, errors);
+    sample->shape.features[ST_TIMES_CLOSED] = values[LAYER][row];
+    sample->times[0] = values[LAYER][row] + off;
+    return sample->times[0] > 1e-9;
 }
 
 st_status st_time_steps(const st_measured *measured, st_arena *arena, st_time_sets *sets,
@@ -233,9 +229,13 @@ st_status st_time_steps(const st_measured *measured, st_arena *arena, st_time_se
         if (!is_usable(&measured->rows[row], row, values, rows)) {
             continue;
         }
+        st_time_sample sample;
         status = take_gpu(measured, row, values, sets, errors);
-        if (status == ST_OK) {
-            status = add_row(measured, row, values, set, rows, arena, errors);
+        if (!take_layer(measured, row, values, &sample)) {
+            rows->shorter++;
+        } else if (status == ST_OK) {
+            rows->used++;
+            status = st_time_add(set, &sample, arena, errors);
         }
     }
     return status;

@@ -46,6 +46,7 @@ static const time_column time_columns[] = {
     {"layer", NULL, "t_layer", ST_TIMES_LAYER},
     {"forward", NULL, "t_forward", ST_TIMES_LAYER},
     {"backward", NULL, "t_backward", ST_TIMES_LAYER},
+    {"wgrad", NULL, "t_wgrad", ST_TIMES_LAYER},
     {"logits", NULL, "t_logits", ST_TIMES_LOGITS},
     {"optimizer", NULL, "T_optimizer", ST_TIMES_OPTIMIZER},
     {"norm_1", "input_layernorm", "t_forward", ST_TIMES_NORM_1},
@@ -221,7 +222,8 @@ static void check_columns(table_reader *own)
     }
     if (own->found_count == 0) {
         missing(own, "with a time",
-                "name one layer_us, forward_us, backward_us, logits_us, optimizer_us or after a "
+                "name one layer_us, forward_us, backward_us, wgrad_us, logits_us, optimizer_us or "
+                "after a "
                 "piece of a layer, such as mlp_up_us; _ms and _s are other units");
     }
     static const st_times_feature needed[] = {ST_TIMES_INNER, ST_TIMES_HEADS, ST_TIMES_TENSOR};

@@ -36,6 +36,7 @@ ARGUMENT(core_backward, "t_core_backward", "us", "attention between the projecti
 ARGUMENT(elementwise, "t_elementwise", "us", "element-wise kernels, forward");
 ARGUMENT(cast, "t_cast", "us", "casts to FP8, in each pass");
 ARGUMENT(accumulate, "t_accumulate", "us", "gradient accumulation");
+ARGUMENT(backward, "t_backward", "us", "dense layer, backward");
 ARGUMENT(vocabulary, "V", "", "vocabulary after padding");
 ARGUMENT(rate, "rate_16", "TFLOP/s", "rate of large products");
 ARGUMENT(memory, "bw_memory", "GB/s", "memory bandwidth of kernels");
@@ -57,6 +58,7 @@ const st_plugin_argument *const st_cell_forward_arguments[] = {COMMON, &products
                                                                &elementwise, &cast};
 const st_plugin_argument *const st_cell_backward_arguments[] = {
     COMMON, &products, &core_backward, &elementwise, &cast, &accumulate};
+const st_plugin_argument *const st_cell_wgrad_arguments[] = {COMMON, &products, &backward};
 const st_plugin_argument *const st_cell_logits_arguments[] = {COMMON, &vocabulary, &rate, &memory};
 const st_plugin_argument *const st_cell_optimizer_arguments[] = {
     COMMON, &parameters, &ranks, &experts, &expert_ranks, &traffic, &stream};
@@ -83,6 +85,11 @@ static void close_backward(const double *own, cell_row *row)
     row->rest = own[1] + own[3] + own[4];
 }
 
+static void close_wgrad(const double *own, cell_row *row)
+{
+    row->shape.features[ST_TIMES_CLOSED] = fmin(own[0], own[1] / 2);
+}
+
 static void close_logits(const double *own, cell_row *row)
 {
     const double *x = row->shape.features;
@@ -102,18 +109,24 @@ static void close_optimizer(const double *own, cell_row *row)
         own[4] * row->shape.features[ST_TIMES_PARAMETERS] / own[5];
 }
 
-const st_cell st_cell_layer = {ST_CELL_NAME_layer, NULL, ST_CELL_COUNT_layer, close_layer};
-const st_cell st_cell_forward = {ST_CELL_NAME_forward, NULL, ST_CELL_COUNT_forward, close_forward};
-const st_cell st_cell_backward = {ST_CELL_NAME_backward, ST_CELL_NAME_forward,
-                                  ST_CELL_COUNT_backward, close_backward};
-const st_cell st_cell_logits = {ST_CELL_NAME_logits, NULL, ST_CELL_COUNT_logits, close_logits};
-const st_cell st_cell_optimizer = {ST_CELL_NAME_optimizer, NULL, ST_CELL_COUNT_optimizer,
-                                   close_optimizer};
+#define CELL(which, from, products)                                                                \
+    const st_cell st_cell_##which = {.name = ST_CELL_NAME_##which,                                 \
+                                     .backward_of = (from),                                        \
+                                     .products_only = (products),                                  \
+                                     .argument_count = ST_CELL_COUNT_##which,                      \
+                                     .close = close_##which}
+
+CELL(layer, NULL, false);
+CELL(forward, NULL, false);
+CELL(backward, ST_CELL_NAME_forward, false);
+CELL(wgrad, ST_CELL_NAME_forward, true);
+CELL(logits, NULL, false);
+CELL(optimizer, NULL, false);
 
 bool st_cell_is_known(const char *name)
 {
     const st_cell *const cells[] = {&st_cell_layer, &st_cell_forward, &st_cell_backward,
-                                    &st_cell_logits, &st_cell_optimizer};
+                                    &st_cell_wgrad, &st_cell_logits,  &st_cell_optimizer};
     for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
         if (strcmp(cells[i]->name, name) == 0) {
             return true;

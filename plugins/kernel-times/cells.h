@@ -15,6 +15,7 @@ enum {
     ST_CELL_COUNT_layer = ST_CELL_COMMON + 3,
     ST_CELL_COUNT_forward = ST_CELL_COMMON + 4,
     ST_CELL_COUNT_backward = ST_CELL_COMMON + 5,
+    ST_CELL_COUNT_wgrad = ST_CELL_COMMON + 2,
     ST_CELL_COUNT_logits = ST_CELL_COMMON + 3,
     ST_CELL_COUNT_optimizer = ST_CELL_COMMON + 6
 };
@@ -22,18 +23,21 @@ enum {
 #define ST_CELL_NAME_layer     "t_layer"
 #define ST_CELL_NAME_forward   "t_forward"
 #define ST_CELL_NAME_backward  "t_backward"
+#define ST_CELL_NAME_wgrad     "t_wgrad"
 #define ST_CELL_NAME_logits    "t_logits"
 #define ST_CELL_NAME_optimizer "T_optimizer"
 
-#define ST_CELL_DOC_layer     "dense layer, all passes with tensor-parallel communication and launches"
+#define ST_CELL_DOC_layer     "dense layer, all passes with communication and launches"
 #define ST_CELL_DOC_forward   "dense layer, forward"
 #define ST_CELL_DOC_backward  "dense layer, backward"
+#define ST_CELL_DOC_wgrad     "weight gradients of a dense layer"
 #define ST_CELL_DOC_logits    "output layer, forward and backward"
 #define ST_CELL_DOC_optimizer "optimizer step"
 
 extern const st_plugin_argument *const st_cell_layer_arguments[ST_CELL_COUNT_layer];
 extern const st_plugin_argument *const st_cell_forward_arguments[ST_CELL_COUNT_forward];
 extern const st_plugin_argument *const st_cell_backward_arguments[ST_CELL_COUNT_backward];
+extern const st_plugin_argument *const st_cell_wgrad_arguments[ST_CELL_COUNT_wgrad];
 extern const st_plugin_argument *const st_cell_logits_arguments[ST_CELL_COUNT_logits];
 extern const st_plugin_argument *const st_cell_optimizer_arguments[ST_CELL_COUNT_optimizer];
 
@@ -48,6 +52,7 @@ typedef struct cell_row {
 typedef struct st_cell {
     const char *name;
     const char *backward_of; /* the cell whose pieces can answer for it; NULL: none */
+    bool products_only;      /* its matrix products once, and not all pieces */
     size_t argument_count;
     void (*close)(const double *own,
                   cell_row *row); /* `own`: the arguments behind the common ones */
@@ -56,6 +61,7 @@ typedef struct st_cell {
 extern const st_cell st_cell_layer;
 extern const st_cell st_cell_forward;
 extern const st_cell st_cell_backward;
+extern const st_cell st_cell_wgrad;
 extern const st_cell st_cell_logits;
 extern const st_cell st_cell_optimizer;
 

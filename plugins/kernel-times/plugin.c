@@ -126,17 +126,34 @@ static const char *refuse_shape(const layer_times *own, const cell_row *row,
                               : "nothing was measured for this shape";
 }
 
+/* Whether a piece is part of what a cell is about. */
+static bool counts(const layer_times *own, const st_cell *cell, const row_answer *result,
+                   size_t piece)
+{
+    return !(result->is_forward && cell->products_only) ||
+           st_times_is_product(own->times.pieces[piece]);
+}
+
+/* Whether the times are those of the cell, or of the forward pass that it goes back over. */
+static void find_times(const layer_times *own, const st_cell *cell, row_answer *result)
+{
+    const char *value = own->has_times ? own->times.value : "";
+    result->is_forward = cell->backward_of != NULL && strcmp(value, cell->backward_of) == 0;
+    result->measured = strcmp(value, cell->name) == 0;
+    for (size_t i = 0; result->is_forward && i < own->times.piece_count; i++) {
+        result->measured = result->measured || counts(own, cell, result, i);
+    }
+}
+
 /* NULL, or why the row is refused, in `reason`. */
 static const char *answer_row(const layer_times *own, const st_cell *cell, const cell_row *row,
                               row_answer *result, char *reason)
 {
     st_times_answer *answer = &result->answer;
-    const char *value = own->has_times ? own->times.value : "";
     memset(result, 0, sizeof *result);
     result->value = row->shape.features[ST_TIMES_CLOSED];
     result->scale = 1;
-    result->is_forward = cell->backward_of != NULL && strcmp(value, cell->backward_of) == 0;
-    result->measured = result->is_forward || strcmp(value, cell->name) == 0;
+    find_times(own, cell, result);
     if (!result->measured) {
         return NULL;
     }
@@ -144,9 +161,14 @@ static const char *answer_row(const layer_times *own, const st_cell *cell, const
         return refuse_gpu(own, row, reason);
     }
     st_times_ask(&own->times, &row->shape, answer);
-    result->scale = result->is_forward ? own->backward : 1;
+    result->scale = result->is_forward && !cell->products_only ? own->backward : 1;
     result->rest = st_times_is_whole(&own->times) ? 0 : row->rest;
-    result->value = result->scale * answer->sum + result->rest;
+    result->value = result->rest;
+    for (size_t i = 0; i < own->times.piece_count; i++) {
+        if (counts(own, cell, result, i)) {
+            result->value += result->scale * answer->pieces[i];
+        }
+    }
     bool good = answer->origin <= ST_TIMES_BETWEEN ||
                 (own->shapes == INSIDE && answer->origin == ST_TIMES_PREDICTED) ||
                 own->shapes == ANY;
@@ -232,9 +254,14 @@ static int explain(void *instance, const st_cell *cell, const double *const *col
         return ST_PLUGIN_OK;
     }
     for (size_t i = 0; i < own->times.piece_count; i++) {
+        if (!counts(own, cell, &result, i)) {
+            continue;
+        }
         tell(sink, st_times_piece_names[own->times.pieces[i]],
              result.scale * result.answer.pieces[i],
-             result.is_forward ? "its forward time, times the option backward" : "");
+             !result.is_forward    ? ""
+             : cell->products_only ? "its forward time"
+                                   : "its forward time, times the option backward");
     }
     if (result.rest > 0) {
         tell(sink, "formula", result.rest, "what was not measured, as the sheet has it");
@@ -345,11 +372,13 @@ static void close_times(void *instance)
 CALLS(layer);
 CALLS(forward);
 CALLS(backward);
+CALLS(wgrad);
 CALLS(logits);
 CALLS(optimizer);
 
-static const st_plugin_provider *const providers[] = {
-    &provider_layer, &provider_forward, &provider_backward, &provider_logits, &provider_optimizer};
+static const st_plugin_provider *const providers[] = {&provider_layer,    &provider_forward,
+                                                      &provider_backward, &provider_wgrad,
+                                                      &provider_logits,   &provider_optimizer};
 
 const st_plugin *st_plugin_describe(void)
 {

@@ -151,6 +151,12 @@ bool st_times_is_whole(const st_times *times)
     return times->pieces[0] <= ST_TIMES_OPTIMIZER;
 }
 
+bool st_times_is_product(st_times_piece piece)
+{
+    return piece == ST_TIMES_QKV || piece == ST_TIMES_PROJECTION || piece == ST_TIMES_MLP_UP ||
+           piece == ST_TIMES_MLP_DOWN;
+}
+
 double st_times_repeats(st_times_piece piece)
 {
     return piece == ST_TIMES_ADD ? 2 : 1; /* behind attention and behind the MLP */

@@ -168,8 +168,6 @@ static const char *read_names(text_reader *own, const char *const *names, size_t
 
 static const char *read_head(text_reader *own, st_times *times)
 {
-    size_t found[ST_TIMES_FEATURES];
-    const char *fault = NULL;
     char word[ST_TIMES_NAME];
     if (!next_key(own, "steptime-kernel-times") || !next_word(own, word, sizeof word) ||
         strcmp(word, "1") != 0) {
@@ -183,6 +181,14 @@ static const char *read_head(text_reader *own, st_times *times)
         !next_word(own, times->gpu, sizeof times->gpu)) {
         return refuse(own, "no 'gpu' with its peak rate, its bandwidth and its name");
     }
+    return NULL;
+}
+
+/* What tells shapes apart, and what their times are made of. */
+static const char *read_lists(text_reader *own, st_times *times)
+{
+    size_t found[ST_TIMES_FEATURES];
+    const char *fault = NULL;
     if (!next_key(own, "shape")) {
         return refuse(own, "no 'shape' with names of cells");
     }
@@ -284,14 +290,19 @@ static const char *read_node(text_reader *own, st_times_node *node, size_t index
     return NULL;
 }
 
+static bool read_sizes(text_reader *own, st_times_model *model)
+{
+    return next_number(own, -1e6, 1e6, &model->base) &&
+           next_count(own, ST_TIMES_MAX_TREES, &model->tree_count) &&
+           next_count(own, ST_TIMES_MAX_NODES, &model->node_count) && model->tree_count > 0 &&
+           model->node_count >= model->tree_count &&
+           model->node_count <= (size_t)(own->end - own->at) / 4;
+}
+
 static const char *read_trees(text_reader *own, st_times_model *model)
 {
     const char *fault = NULL;
-    if (!next_number(own, -1e6, 1e6, &model->base) ||
-        !next_count(own, ST_TIMES_MAX_TREES, &model->tree_count) ||
-        !next_count(own, ST_TIMES_MAX_NODES, &model->node_count) || model->tree_count == 0 ||
-        model->node_count < model->tree_count ||
-        model->node_count > (size_t)(own->end - own->at) / 4) {
+    if (!read_sizes(own, model)) {
         return refuse(own, "trees need a base, their number and that of their nodes");
     }
     model->starts = calloc(model->tree_count, sizeof *model->starts);
@@ -369,6 +380,9 @@ const char *st_times_read(st_times *times, const char *text, size_t length, char
         .at = text, .end = text + length, .reason = reason, .reason_bytes = reason_bytes};
     memset(times, 0, sizeof *times);
     const char *fault = read_head(&own, times);
+    if (fault == NULL) {
+        fault = read_lists(&own, times);
+    }
     if (fault == NULL) {
         fault = read_rows(&own, times);
     }

@@ -541,9 +541,11 @@ refine: {plugin: kernel-times, options: {times: forward.times}}
 END
 sed 's/forward.times}/forward.times, shapes: inside}/' layers-job.yaml >layers-inside.yaml
 sed 's/}}$/}, fallback: formula}/' layers-inside.yaml >layers-fallback.yaml
-sed 's/forward.times}/forward.times, other_gpu: allow}/; s/dgx-a100/dgx-h100/' layers-job.yaml >layers-allow.yaml
-cat >steps.csv <<'END'
-id,layers,hidden,heads,seq,vocab,gpu,gpus,gpus_per_node,tp,pp,dp,micro_batch,global_batch,recompute,dtype,step_time_s
+sed 's/forward.times}/forward.times, other_gpu: allow}/; s/dgx-a100/dgx-h100/' \
+    layers-job.yaml >layers-allow.yaml
+printf 'id,layers,hidden,heads,seq,vocab,gpu,gpus,gpus_per_node,tp,pp,dp,micro_batch,' >steps.csv
+cat >>steps.csv <<'END'
+global_batch,recompute,dtype,step_time_s
 a,16,2048,16,1024,50257,A100-80GB-SXM,2,8,2,1,1,4,16,full,fp16,0.4813
 b,20,2048,16,1024,50257,A100-80GB-SXM,2,8,2,1,1,4,32,full,fp16,1.1715
 c,16,2048,16,1024,50257,A100-80GB-SXM,4,8,4,1,1,4,16,full,fp16,0.3891
@@ -568,13 +570,13 @@ END
     for step in 1 2; do
         printf '{"ph":"X","cat":"user_annotation","name":"ProfilerStep#%d","pid":1,"tid":1,' "$step"
         printf '"ts":%d,"dur":1000},' "$((at - 1))"
-        for layer in 1 2 3 4 5 6; do
+        for _ in 1 2 3 4 5 6; do
             kernel gemm_first 21
             kernel layer_norm 5
             kernel ncclDevKernel_AllReduce 9
             kernel "gemm_last" 17
         done
-        for layer in 1 2 3 4 5 6; do
+        for _ in 1 2 3 4 5 6; do
             kernel gemm_last_wgrad 19
             kernel gemm_last_dgrad 18
             kernel layer_norm_grad 7

@@ -365,13 +365,20 @@ static const char steps_head[] =
     "id,layers,hidden,heads,seq,vocab,gpu,gpus,gpus_per_node,tp,pp,dp,micro_batch,global_batch,"
     "recompute,dtype,step_time_s\n";
 
-static const char *step_row(fixture *own, const char *text, int layers, int tp, int pp, int batch,
-                            double time_s)
+typedef struct step_plan {
+    int layers;
+    int tp;
+    int pp;
+    int batch;
+} step_plan;
+
+static const char *step_row(fixture *own, const char *text, step_plan plan, double time_s)
 {
-    return st_arena_printf(own->arena,
-                           "%sr-%d-%d-%d-%d,%d,2048,16,1024,50257,A100-80GB-SXM,%d,8,%d,%d,1,2,%d,"
-                           "full,fp16,%.17g\n",
-                           text, layers, tp, pp, batch, layers, tp * pp, tp, pp, batch, time_s);
+    return st_arena_printf(
+        own->arena,
+        "%sr-%d-%d-%d-%d,%d,2048,16,1024,50257,A100-80GB-SXM,%d,8,%d,%d,1,2,%d,full,fp16,%.17g\n",
+        text, plan.layers, plan.tp, plan.pp, plan.batch, plan.layers, plan.tp * plan.pp, plan.tp,
+        plan.pp, plan.batch, time_s);
 }
 
 static void read_steps(fixture *own, const char *text, st_measured **sets, size_t *count)
@@ -400,15 +407,15 @@ static const char *slow_steps(fixture *own, const char *rows, double factor)
     assert_int_equal(st_step_cells(sets, &request, own->arena, values, own->errors), ST_OK);
     const char *text = steps_head;
     for (size_t i = 0; i < sets->row_count; i++) {
-        int numbers[4];
-        assert_int_equal(sscanf(sets->rows[i].id, "r-%d-%d-%d-%d", &numbers[0], &numbers[1],
-                                &numbers[2], &numbers[3]),
+        step_plan plan;
+        assert_int_equal(sscanf(sets->rows[i].id, "r-%d-%d-%d-%d", &plan.layers, &plan.tp, &plan.pp,
+                                &plan.batch),
                          4);
         if (sets->rows[i].left_out != NULL) {
             fail_msg("%s", sets->rows[i].left_out);
         }
         double time_s = values[0][i] + (factor - 1) * values[1][i] * values[2][i];
-        text = step_row(own, text, numbers[0], numbers[1], numbers[2], numbers[3], time_s);
+        text = step_row(own, text, plan, time_s);
     }
     return text;
 }
@@ -420,10 +427,10 @@ static void layer_times_from_steps_give_other_steps(void **state)
     size_t count = 0;
     st_time_sets times = {.count = 0};
     st_step_rows rows = {0};
-    const char *text = step_row(own, steps_head, 12, 2, 1, 16, 1);
-    text = step_row(own, text, 16, 2, 1, 8, 1);
-    text = step_row(own, text, 16, 4, 1, 24, 1);
-    text = step_row(own, text, 16, 2, 2, 16, 1);
+    const char *text = step_row(own, steps_head, (step_plan){12, 2, 1, 16}, 1);
+    text = step_row(own, text, (step_plan){16, 2, 1, 8}, 1);
+    text = step_row(own, text, (step_plan){16, 4, 1, 24}, 1);
+    text = step_row(own, text, (step_plan){16, 2, 2, 16}, 1);
     text = slow_steps(own, text, 1.3);
     read_steps(own, text, &sets, &count);
     assert_int_equal(st_time_steps(sets, own->arena, &times, &rows, own->errors), ST_OK);
@@ -460,8 +467,9 @@ static void steps_that_tell_no_layer_time(void **state)
     size_t count = 0;
     st_time_sets times = {.count = 0};
     st_step_rows rows = {0};
-    const char *text = step_row(own, steps_head, 16, 2, 1, 16, 1e-6); /* faster than its ends */
-    text = step_row(own, text, 16, 2, 4, 16, 1.75);
+    const char *text =
+        step_row(own, steps_head, (step_plan){16, 2, 1, 16}, 1e-6); /* faster than its ends */
+    text = step_row(own, text, (step_plan){16, 2, 4, 16}, 1.75);
     read_steps(own, text, &sets, &count);
     assert_int_equal(st_time_steps(sets, own->arena, &times, &rows, own->errors), ST_OK);
     assert_int_equal(rows.used, 0);
@@ -584,9 +592,8 @@ static void two_models_predict_the_mlp_of_a_third(void **state)
         errors_of[i] = st_arena_alloc(own->arena, set->count, sizeof *errors_of[i]);
         assert_non_null(errors_of[i]);
     }
-    assert_int_equal(
-        st_times_hold_out(set, counts, library, piece, own->arena, errors_of, &count, own->errors),
-        ST_OK);
+    const st_hold_out asked = {set, counts, piece, library, errors_of};
+    assert_int_equal(st_times_hold_out(&asked, own->arena, &count, own->errors), ST_OK);
     double line = mean_error(errors_of[ST_TIMES_ROOFLINE], count);
     double both = mean_error(errors_of[ST_TIMES_BOTH], count);
     print_message("%zu shapes: roofline %.1f %%, trees on it %.1f %%\n", count, 100 * line,

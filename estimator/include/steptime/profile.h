@@ -5,10 +5,10 @@
  *
  * A profile is one or more entries. An entry belongs to a plugin and a kind ("options": values for
  * the plugin's own options; "times": measured times of the cell that stands as collective, a text
- * for the plugin's option of that name; other kinds are the plugin's to define), says for which cluster,
- * fabric, version of NCCL, collective, ranks and nodes it holds, carries a payload, and says where
- * that comes from. Entries are told apart by all of these; a second one with the same key replaces
- * the first.
+ * for the plugin's option of that name; other kinds are the plugin's to define), says for which
+ * cluster, fabric, version of NCCL, collective, ranks and nodes it holds, carries a payload, and
+ * says where that comes from. Entries are told apart by all of these; a second one with the same
+ * key replaces the first.
  *
  * The database is one SQLite file: $XDG_DATA_HOME/steptime/profiles.db, or
  * ~/.local/share/steptime/profiles.db where that variable is not set. Every change is one

@@ -311,7 +311,7 @@ static void start(test_host *own, const char *times, int shapes, int other_gpu)
                                  .setting_count = 4};
 }
 
-enum { LAYER, FORWARD, BACKWARD, LOGITS, OPTIMIZER };
+enum { LAYER, FORWARD, BACKWARD, WGRAD, LOGITS, OPTIMIZER };
 
 /* The common arguments of a row, then the cell's own. */
 static const double common[ST_CELL_COMMON] = {312e12, 2039e9, 4096, 2048, 5120, 20480, 40,
@@ -382,6 +382,9 @@ static void the_plugin_answers_for_its_cell_only(void **state)
     memcpy(row + ST_CELL_COMMON, forward, sizeof forward);
     assert_near(ask(instance, FORWARD, row, &own), 0.00282, 1e-12);
     assert_string_equal(own.origin, "");
+    const double wgrad[] = {0.0041, 0.0071};
+    memcpy(row + ST_CELL_COMMON, wgrad, sizeof wgrad);
+    assert_near(ask(instance, WGRAD, row, &own), 0.00355, 1e-12);
     close_with(&own, instance);
 }
 
@@ -456,6 +459,10 @@ static void pieces_of_a_forward_pass_answer_for_both_passes(void **state)
     memcpy(row + ST_CELL_COMMON, backward, sizeof backward);
     assert_near(ask(instance, BACKWARD, row, &own), 1.875 * sum + 0.00091 + 0.00002 + 0.00027,
                 1e-12);
+    const double wgrad[] = {0.0041, 0.0087};
+    memcpy(row + ST_CELL_COMMON, wgrad, sizeof wgrad);
+    assert_near(ask(instance, WGRAD, row, &own), 1.1e-3 + 4.3e-4 + 1.7e-3 + 1.6e-3, 1e-12);
+    assert_string_equal(own.origin, "measured");
     row[2] = 1024; /* not measured, and no models */
     assert_true(isnan(ask(instance, BACKWARD, row, &own)));
     close_with(&own, instance);
