@@ -129,7 +129,7 @@ static bool has_products(const st_time_set *set)
 static st_status save(const cli_kernels *own)
 {
     cli_run *run = own->run;
-    st_profile entries[ST_TIME_SETS + 2];
+    st_profile entries[ST_TIME_SETS + 2] = {{0}};
     st_profiles *profiles = NULL;
     size_t count = 0;
     st_status status = ST_OK;

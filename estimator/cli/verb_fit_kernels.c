@@ -166,7 +166,7 @@ static void write_layers_json(const st_trace_layers *layers, st_buffer *buffer)
 static int run_trace_layers(cli_run *run)
 {
     st_trace_set *set = NULL;
-    st_trace_layers found;
+    st_trace_layers found = {0};
     uint32_t layers = 0;
     st_trace_options read = {.partial = cli_is_given(run, CLI_PARTIAL)};
     st_status status = cli_kernels_layers(run, &layers);

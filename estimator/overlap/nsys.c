@@ -12,6 +12,7 @@
 #ifdef STEPTIME_HAVE_SQLITE
 
 #include <sqlite3.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct nsys {
@@ -179,8 +180,9 @@ static st_status read_kernels(nsys *own)
         if (status != ST_OK) {
             return status;
         }
-        (void)strcat(sizes_sql, has ? ", k." : ", 0 AS ");
-        (void)strcat(sizes_sql, sizes[i]);
+        size_t length = strlen(sizes_sql);
+        (void)snprintf(sizes_sql + length, sizeof sizes_sql - length, "%s%s",
+                       has ? ", k." : ", 0 AS ", sizes[i]);
     }
     (void)sqlite3_snprintf(sizeof sql, sql,
                            "SELECT k.start, k.\"end\", k.deviceId, k.streamId, s.value%s FROM "

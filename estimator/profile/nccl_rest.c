@@ -111,7 +111,7 @@ static int invert(const curve *own, gsl_matrix *matrix)
 /* How far each row is from what the others say (5.12), and from that its weight. */
 static void weigh(curve *own, const gsl_matrix *inverse, const gsl_vector *duals)
 {
-    double away[MOST_BINS];
+    double away[MOST_BINS] = {0};
     double sorted[MOST_BINS];
     for (size_t i = 0; i < own->count; i++) {
         away[i] = gsl_vector_get(duals, i) / gsl_matrix_get(inverse, i, i);

@@ -215,7 +215,8 @@ static int compare_places(const void *a, const void *b)
 static st_status list_places(const st_guided_run *run, bool by_bound, place **list, size_t *count)
 {
     place *made = malloc(((size_t)run->search->rows + 1) * sizeof *made);
-    if (made == NULL) {
+    if (made == NULL || (by_bound && run->ledger.states == NULL)) {
+        free(made);
         return ST_ERR_MEMORY;
     }
     *count = 0;

@@ -48,7 +48,7 @@ static int compare_members(const void *a, const void *b)
 static bool make_room(swarm *self)
 {
     size_t count = st_cmaes_count(self->cmaes);
-    if (count <= self->capacity) {
+    if (count <= self->capacity && self->members != NULL) {
         return true;
     }
     free(self->members);

@@ -223,7 +223,7 @@ st_status st_guided_scan(st_guided_run *run)
         status = good ? ST_OK : ST_ERR_MEMORY;
         made++;
     }
-    if (status == ST_OK) {
+    if (status == ST_OK && made > 0) {
         scan_blocks(run, scanners);
         run->result->guided.scanned = true;
         run->result->guided.declared = run->search->floor > 0 && has_plugins(run->search->space);

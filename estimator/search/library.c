@@ -241,7 +241,10 @@ static st_status fill_plans(finding *self, st_best *best)
     const st_search_result *result = &self->result;
     size_t count = result->ranking_count + (result->has_nearest ? 1 : 0);
     st_best_plan *plans = st_arena_alloc(self->arena, count + 1, sizeof *plans);
-    st_status status = plans != NULL ? ST_OK : out_of_memory(self->errors);
+    st_status status = ST_OK;
+    if (plans == NULL) {
+        return out_of_memory(self->errors);
+    }
     for (size_t i = 0; i < count && status == ST_OK; i++) {
         bool ranked = i < result->ranking_count;
         status = fill_plan(self, ranked ? &result->ranking[i] : &result->nearest, &plans[i]);

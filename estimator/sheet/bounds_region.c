@@ -34,7 +34,7 @@ static uint32_t entry_of(const st_bounds *self, const st_instruction *i)
     const uint32_t slots[3] = {i->a, i->b, i->c};
     uint32_t entry = ST_NO_ENTRY;
     bool seen = false;
-    for (size_t k = 0; k < st_operand_count(i->op); k++) {
+    for (size_t k = 0; k < st_operand_count(i->op) && k < 3; k++) {
         if (self->open[slots[k]]) {
             entry = seen ? meet(self->entries, entry, slots[k]) : slots[k];
             seen = true;

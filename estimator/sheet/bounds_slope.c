@@ -196,7 +196,7 @@ static void find_least(st_bounds *self)
         }
         double operands[3] = {0, 0, 0};
         const uint32_t slots[3] = {each->a, each->b, each->c};
-        for (size_t k = 0; !is_leaf(each) && k < st_operand_count(each->op); k++) {
+        for (size_t k = 0; !is_leaf(each) && k < st_operand_count(each->op) && k < 3; k++) {
             operands[k] = self->open[slots[k]] ? self->least[slots[k]] : self->values[slots[k]];
         }
         self->least[each->target] =

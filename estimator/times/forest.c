@@ -161,7 +161,8 @@ static st_status fill(const st_times *times, size_t piece, const st_forest_data 
         st_arena_alloc(arena, (times->row_count + 1) * ST_TIMES_INPUTS, sizeof *features);
     float *targets = st_arena_alloc(arena, times->row_count + 1, sizeof *targets);
     if (features == NULL || targets == NULL) {
-        return st_out_of_memory(data->errors);
+        (void)st_out_of_memory(data->errors);
+        return ST_ERR_MEMORY;
     }
     size_t count = 0;
     *mean = 0;
@@ -187,7 +188,7 @@ static st_status fill(const st_times *times, size_t piece, const st_forest_data 
 st_status st_times_train(st_times *times, size_t piece, const st_forest_data *data)
 {
     st_times_model *model = &times->models[piece];
-    st_samples samples;
+    st_samples samples = {0};
     st_trees *trees = NULL;
     st_status status = fill(times, piece, data, data->arena, &samples, &model->base);
     if (status != ST_OK) {

@@ -88,7 +88,8 @@ st_status st_step_cells(const st_measured *measured, const st_step_request *requ
     for (size_t i = 0; i < request->count; i++) {
         values[i] = st_arena_alloc(arena, measured->row_count + 1, sizeof **values);
         if (values[i] == NULL) {
-            return st_out_of_memory(errors);
+            (void)st_out_of_memory(errors);
+            return ST_ERR_MEMORY;
         }
     }
     size_t variants = measured->variant_count > 0 ? measured->variant_count : 1;

@@ -67,7 +67,7 @@ static void write_model(st_times_piece piece, const st_times_model *model, st_bu
 /* A name as one word. */
 static void write_word(const char *name, st_buffer *buffer)
 {
-    for (size_t i = 0; name[i] != '\0' && i < ST_TIMES_NAME - 1; i++) {
+    for (size_t i = 0; i < ST_TIMES_NAME - 1 && name[i] != '\0'; i++) {
         bool plain = name[i] > ' ' && name[i] < 127;
         st_buffer_append(buffer, plain ? &name[i] : "-", 1);
     }
