@@ -149,7 +149,7 @@ static void write_layers_json(const st_trace_layers *layers, st_buffer *buffer)
     st_json_text(&json, "steptime", STEPTIME_VERSION);
     st_json_count(&json, "layers", layers->layers);
     st_json_count(&json, "ranks", layers->ranks);
-    for (size_t i = 0; i < layers->pass_count; i++) {
+    for (size_t i = 0; i < layers->pass_count && i < ST_LAYER_PASSES; i++) {
         st_json_open(&json, names[i], '{');
         st_json_count(&json, "runs", layers->passes[i].runs);
         st_json_number(&json, "tasks", layers->passes[i].tasks);

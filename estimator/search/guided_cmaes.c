@@ -53,8 +53,8 @@ static bool make_room(swarm *self)
     }
     free(self->members);
     free(self->order);
-    self->members = calloc(count, sizeof *self->members);
-    self->order = calloc(count, sizeof *self->order);
+    self->members = calloc(count + 1, sizeof *self->members);
+    self->order = calloc(count + 1, sizeof *self->order);
     self->capacity = count;
     return self->members != NULL && self->order != NULL;
 }
