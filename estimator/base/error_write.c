@@ -127,13 +127,41 @@ static void write_rest(size_t count, const char *noun, FILE *stream)
         fprintf(stream, "%zu more %s%s not shown\n", count, noun, count == 1 ? "" : "s");
 }
 
+static bool is_same_text(const char *left, const char *right)
+{
+    return left == right || (left != NULL && right != NULL && strcmp(left, right) == 0);
+}
+
+static bool is_same(const st_error *left, const st_error *right)
+{
+    return left->severity == right->severity && left->place.line == right->place.line &&
+           left->place.column == right->place.column &&
+           is_same_text(left->place.file, right->place.file) &&
+           is_same_text(left->message, right->message) && is_same_text(left->found, right->found) &&
+           is_same_text(left->expected, right->expected) &&
+           is_same_text(left->suggestion, right->suggestion);
+}
+
+/* A fault that several values or jobs run into is one line to its reader. */
+static bool is_told(const st_errors *errors, size_t index)
+{
+    for (size_t i = 0; i < index; i++) {
+        if (is_same(st_errors_at(errors, i), st_errors_at(errors, index))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void st_errors_write(const st_errors *errors, FILE *stream)
 {
     size_t shown[2] = {0, 0};
     for (size_t i = 0; i < st_errors_size(errors); i++) {
         const st_error *error = st_errors_at(errors, i);
         shown[error->severity == ST_SEVERITY_WARNING ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR]++;
-        st_error_write(error, stream);
+        if (!is_told(errors, i)) {
+            st_error_write(error, stream);
+        }
     }
     write_rest(st_errors_count(errors, ST_SEVERITY_ERROR) - shown[ST_SEVERITY_ERROR], "error",
                stream);

@@ -168,6 +168,16 @@ static st_status read_step(const reader *self, rest *from, range *into)
     return status;
 }
 
+static size_t find_dots(const char *item, size_t length)
+{
+    for (size_t i = 0; i + 1 < length; i++) {
+        if (item[i] == '.' && item[i + 1] == '.') {
+            return i;
+        }
+    }
+    return length;
+}
+
 /* "100..400*2 Gbit/s": `dots` is where ".." stands. */
 static st_status read_range(const reader *self, const char *item, size_t length, size_t dots,
                             range *into)
@@ -177,6 +187,12 @@ static st_status read_range(const reader *self, const char *item, size_t length,
     rest right = {item + dots + 2, length - dots - 2};
     trim(&left.text, &left.length);
     trim(&right.text, &right.length);
+    if (find_dots(right.text, right.length) < right.length) {
+        return refuse(self, ST_ERR_VALUE,
+                      st_errors_text(self->errors, "the range '%.*s' of %s has two '..'",
+                                     (int)(length < 80 ? length : 80), item, self->axis->path),
+                      "a start and an end, as in 1..64*2");
+    }
     st_status status = read_number(self, &left, left.length, &into->start);
     if (status == ST_OK) {
         status = take_unit(self, left.text, left.length, into);
@@ -253,16 +269,6 @@ static bool is_numeric(const st_axis *axis)
                axis->key->kind == ST_KEY_QUANTITY;
     }
     return axis->section == NULL;
-}
-
-static size_t find_dots(const char *item, size_t length)
-{
-    for (size_t i = 0; i + 1 < length; i++) {
-        if (item[i] == '.' && item[i + 1] == '.') {
-            return i;
-        }
-    }
-    return length;
 }
 
 /* The only item of an axis, and whole numbers: computed when asked for, however many. */

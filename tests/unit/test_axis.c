@@ -70,6 +70,7 @@ static void faults_are_told(void **state)
         {"parallel.tp=3..9*1", ST_ERR_VALUE, "the factor of a range leads nowhere"},
         {"parallel.tp=3..9+0", ST_ERR_VALUE, "the step of a range leads nowhere"},
         {"parallel.tp=0..9*2", ST_ERR_VALUE, "does not start above 0"},
+        {"cluster.nic_bandwidth=3..9..12 GB/s", ST_ERR_VALUE, "has two '..'"},
         {"cluster.nic_bandwidth=3 GB/s..9 MB/s", ST_ERR_UNIT, "two units: 'GB/s' and 'MB/s'"},
         {"overlap.tp=0..1+0.0000001", ST_ERR_LIMIT, "overlap.tp has too many values"},
         {"parallel.tp=x..9", ST_ERR_SYNTAX, "'x'"},

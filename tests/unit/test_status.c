@@ -325,6 +325,22 @@ static void a_longer_name_may_differ_more(void **state)
     assert_null(st_nearest("axxxxxghijkl", names + 2, 1));
 }
 
+static void a_fault_met_twice_is_one_line(void **state)
+{
+    st_errors *errors = *state;
+    st_error fault = {.status = ST_ERR_UNIT,
+                      .place = {.file = "--over", .line = 3, .column = 7},
+                      .message = "unknown unit",
+                      .found = "'GB/z'"};
+    (void)st_errors_add(errors, &fault);
+    (void)st_errors_add(errors, &fault);
+    fault.found = "'GB/y'";
+    (void)st_errors_add(errors, &fault);
+    assert_int_equal(st_errors_count(errors, ST_SEVERITY_ERROR), 3);
+    assert_string_equal(said(errors), "--over:3:7: error: unknown unit: found 'GB/z'\n"
+                                      "--over:3:7: error: unknown unit: found 'GB/y'\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -333,6 +349,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(entries_own_their_texts, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(the_first_error_gives_the_status, make_errors, drop_errors),
         cmocka_unit_test(a_missing_list_still_passes_the_status),
+        cmocka_unit_test_setup_teardown(a_fault_met_twice_is_one_line, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(the_list_keeps_fifty_and_counts_the_rest, make_errors,
                                         drop_errors),
         cmocka_unit_test_setup_teardown(warnings_give_way_to_errors, make_errors, drop_errors),

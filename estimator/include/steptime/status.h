@@ -107,7 +107,7 @@ ST_API void st_errors_clear(st_errors *errors);
  * as it is: "...; write it without the comma". Controls are escaped and long texts shortened.
  */
 ST_API void st_error_write(const st_error *error, FILE *stream);
-/* Every kept entry on a line, then how many more there were. */
+/* Every kept entry on a line, equal ones on one, then how many more there were. */
 ST_API void st_errors_write(const st_errors *errors, FILE *stream);
 
 /*
