@@ -658,7 +658,7 @@ static void note_unused(megatron_run *run)
     list_names(run, true, &skipped_count, &skipped);
     list_names(run, false, &unknown_count, &unknown);
     if (skipped.failed || unknown.failed)
-        st_draft_fail(run->draft, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        st_draft_out_of_memory(run->draft);
     if (skipped_count > 0 && !skipped.failed)
         st_draft_note(run->draft, "Skipped, no part in an estimate (%zu): %s.", skipped_count,
                       skipped.data);

@@ -6,6 +6,7 @@
 #ifndef STEPTIME_JOB_FILES_H
 #define STEPTIME_JOB_FILES_H
 
+#include "base/memory.h"
 #include "steptime/sheet.h"
 
 #define ST_EMBEDDED_ROOT  "<embedded>"
@@ -45,8 +46,5 @@ const char *st_path_resolve(st_arena *arena, st_place place, const char *name);
 
 /* `name` is a path and no name to look for: it has a '/' or ends in ".yaml". */
 bool st_name_is_path(const char *name);
-
-/* Adds "out of memory" and returns its status. */
-st_status st_out_of_memory(st_errors *errors);
 
 #endif

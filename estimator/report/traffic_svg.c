@@ -2,6 +2,8 @@
 /* The heat map of a job's traffic: senders down, receivers across, one colour per volume. */
 #include "report/traffic.h"
 
+#include "base/memory.h"
+
 enum {
     MOST_RANKS_DRAWN = 256,
     MOST_BLOCKS = 256,
@@ -207,8 +209,7 @@ st_status st_traffic_report_svg(const st_traffic_report *report, st_arena *arena
     map.blocks = (report->placement.ranks + map.ranks_per_block - 1) / map.ranks_per_block;
     map.bytes = st_arena_alloc(arena, map.blocks * map.blocks, sizeof(double));
     if (map.bytes == NULL) {
-        return st_errors_add(errors,
-                             &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        return st_out_of_memory(errors);
     }
     st_traffic_visit(&report->placement, &report->traffic, add_flow, &map);
     st_buffer_printf(buffer,
