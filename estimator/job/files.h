@@ -7,7 +7,8 @@
 #define STEPTIME_JOB_FILES_H
 
 #include "base/memory.h"
-#include "steptime/sheet.h"
+#include "base/yaml.h"
+#include "steptime/paths.h"
 
 #define ST_EMBEDDED_ROOT  "<embedded>"
 #define ST_STANDARD_INPUT "<stdin>"
@@ -34,6 +35,14 @@ st_status st_file_read_stdin(st_place place, st_arena *arena, st_source *source,
 
 /* One of the library's own files, by its path in the project; false where there is none. */
 bool st_file_embedded(const char *path, st_arena *arena, st_source *source);
+
+/*
+ * The tree of a YAML file that the command line names, as st_paths_read finds it. The root's place
+ * has the file's path. The tree lives in `arena`.
+ */
+st_status st_paths_read_yaml(const st_paths *paths, st_folder folder, const char *name,
+                             st_arena *arena, const st_yaml_node **root,
+                             st_errors *errors) ST_NODISCARD;
 
 /* The place stands inside a file, so that relative paths are relative to that file. */
 bool st_place_in_file(st_place place);

@@ -67,29 +67,6 @@ static void write_tenths(double pixels, st_buffer *buffer)
     st_buffer_printf(buffer, "%ld.%ld", tenths / 10, tenths % 10);
 }
 
-static void write_xml(const char *text, st_buffer *buffer)
-{
-    for (const char *c = text; *c != '\0'; c++) {
-        switch (*c) {
-        case '<':
-            st_buffer_text(buffer, "&lt;");
-            break;
-        case '>':
-            st_buffer_text(buffer, "&gt;");
-            break;
-        case '&':
-            st_buffer_text(buffer, "&amp;");
-            break;
-        case '"':
-            st_buffer_text(buffer, "&quot;");
-            break;
-        default:
-            st_buffer_append(buffer, c, 1);
-            break;
-        }
-    }
-}
-
 static void write_rectangles(const st_heat_map *map, st_buffer *buffer)
 {
     double side = (double)SIDE / (double)map->blocks;
@@ -181,10 +158,10 @@ static void write_titles(const st_heat_map *map, st_buffer *buffer)
 {
     const st_traffic_report *report = map->report;
     st_buffer_printf(buffer, "<text x=\"%d\" y=\"24\" font-size=\"16\">Traffic of ", LEFT);
-    write_xml(st_job_name(report->estimate->job), buffer);
+    st_text_xml(st_job_name(report->estimate->job), buffer);
     st_buffer_printf(buffer, " in one step</text>\n<text x=\"%d\" y=\"44\" fill=\"#555\">order ",
                      LEFT);
-    write_xml(report->order, buffer);
+    st_text_xml(report->order, buffer);
     st_buffer_text(buffer, ", kinds");
     for (st_group group = ST_GROUP_TP; group < ST_GROUPS; group++) {
         if (report->wanted[group] && report->traffic.sent_bytes[group] > 0) {
