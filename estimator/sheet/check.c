@@ -25,7 +25,7 @@ static st_type truth_type(void)
     return (st_type){.kind = ST_TYPE_BOOL, .unit = st_unit_one()};
 }
 
-const char *st_checker_describe_type(st_checker *checker, const st_type *type)
+static const char *describe_type(st_checker *checker, const st_type *type)
 {
     char text[DIMENSION_TEXT];
     switch (type->kind) {
@@ -52,7 +52,7 @@ static const char *describe(st_checker *checker, const st_expr *expr)
     int length = expr->length > 60 ? 60 : (int)expr->length;
     return st_errors_text(checker->errors, "'%.*s%s' (%s)", length,
                           checker->formula->text + expr->offset, expr->length > 60 ? "..." : "",
-                          st_checker_describe_type(checker, &expr->type));
+                          describe_type(checker, &expr->type));
 }
 
 /* Finding a place takes a walk through the text: not for an error that nobody will see. */
@@ -637,7 +637,7 @@ bool st_checker_expect(st_checker *checker, st_expr *expr, const st_type *type, 
         return true;
     }
     bool numbers = expr->type.kind == ST_TYPE_NUMBER && type->kind == ST_TYPE_NUMBER;
-    const char *wanted = st_checker_describe_type(checker, type);
+    const char *wanted = describe_type(checker, type);
     (void)st_errors_add(
         checker->errors,
         &(st_error){.status = numbers ? ST_ERR_UNIT : ST_ERR_VALUE,

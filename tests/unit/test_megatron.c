@@ -216,6 +216,19 @@ static void experts_are_visited_and_returned_from(void **state)
                 "a capped message");
 }
 
+/* Ranks that share an expert gather the tokens of all of them first. */
+static void shared_experts_gather_their_tokens(void **state)
+{
+    fixture *own = *state;
+    st_estimate estimate = estimate_of(own, "mixtral-8x7b-64xh100",
+                                       "parallel.tp=4 parallel.dp=4 parallel.expert_tp=4 "
+                                       "parallel.ep=4");
+    double others = 3 * cell(&estimate, "ep_message");
+    assert_near(cell(&estimate, "t_expert_tp"),
+                cell(&estimate, "start_tp") + others / cell(&estimate, "bw_tp"), 1e-12,
+                "gathered tokens");
+}
+
 static void rings_of_keys_and_values_go_round(void **state)
 {
     fixture *own = *state;
@@ -750,6 +763,7 @@ int main(void)
         WITH_FILES(traffic_is_table_3),
         WITH_FILES(splitting_states_changes_the_traffic),
         WITH_FILES(experts_are_visited_and_returned_from),
+        WITH_FILES(shared_experts_gather_their_tokens),
         WITH_FILES(rings_of_keys_and_values_go_round),
         WITH_FILES(work_is_equation_3),
         WITH_FILES(printed_rates_belong_to_printed_times),

@@ -161,12 +161,13 @@ static st_status validation(const fixture *own, st_arena *arena, st_errors *erro
                             st_buffer *buffer)
 {
     st_case_source source;
+    st_json json = {.buffer = buffer};
     st_status status = st_cases_load(own->paths, "book", arena, &source, errors);
     if (status == ST_OK)
         status = st_cases_run(own->paths, arena, &source, errors);
     if (status == ST_OK) {
         st_cases_write_text(&source, 1, &plain, arena, buffer);
-        st_cases_write_json(&source, 1, buffer);
+        st_cases_write_sources(&source, 1, &json);
         st_cases_write_csv(&source, 1, buffer);
     }
     return status;

@@ -69,8 +69,8 @@ ST_API size_t st_placement_group_count(const st_placement *placement, st_group g
 /* True when every group of the kind has the same shape up to its first rank. */
 ST_API bool st_placement_is_even(const st_placement *placement, st_group group);
 /*
- * Groups of the kind that leave a full node together and share its network cards; 0 when none
- * leaves it.
+ * Groups of the kind that leave a full node together and share its network cards; 0 when the first
+ * group does not leave its node.
  */
 ST_API size_t st_placement_sharing(const st_placement *placement, st_group group);
 
