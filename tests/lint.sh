@@ -92,6 +92,15 @@ headers_alone() {
     done
 }
 
+# A room knows the rooms before it, in the order of estimator/meson.build, and none behind it.
+rooms() {
+    awk -F "[/:\"']" '
+        FNR == NR { if ($1 == "subdir(") place[$2] = ++rooms; next }
+        $6 in place && place[$6] > place[$2] {
+            print $1 "/" $2 "/" $3 ":" $4 ": " $2 " includes a header of " $6 }
+    ' estimator/meson.build <(grep -Hno '^#include "[a-z]*/' estimator/*/*.[ch])
+}
+
 # Every source belongs to some target, or it is dead; tests build two projects of their own.
 unbuilt() {
     local file
@@ -133,6 +142,7 @@ rule scripts shellcheck "${scripts[@]}"
 rule spelling spelling
 rule exports exports "$build"
 rule 'public headers' headers_alone
+rule rooms rooms
 rule 'files in use' unbuilt "$build"
 rule cppcheck cpp_check
 rule clang-tidy tidy "$build"

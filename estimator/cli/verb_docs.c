@@ -2,7 +2,7 @@
 /* steptime docs: the pages that are written from tables and sheets. */
 #include "cli/cli.h"
 
-#include "base/yaml.h"
+#include "job/files.h"
 
 #include <string.h>
 
@@ -30,13 +30,9 @@ static void mark(sheet_list *list, const char *name)
  */
 static st_status mark_included(cli_run *run, const st_paths *paths, sheet_list *list, size_t index)
 {
-    st_source source = {0};
     const st_yaml_node *root = NULL;
-    st_status status = st_paths_read(paths, ST_FOLDER_SHEETS, list->entries[index].name,
-                                     (st_place){0}, run->arena, &source, run->errors);
-    if (status == ST_OK)
-        status =
-            st_yaml_parse(source.file, source.text, source.length, run->arena, &root, run->errors);
+    st_status status = st_paths_read_yaml(paths, ST_FOLDER_SHEETS, list->entries[index].name,
+                                          run->arena, &root, run->errors);
     const st_yaml_node *include = status == ST_OK ? st_yaml_get(root, "include") : NULL;
     if (include != NULL && include->kind == ST_YAML_SCALAR)
         mark(list, include->text);

@@ -2,7 +2,7 @@
 /* steptime list */
 #include "cli/listing.h"
 
-#include "base/yaml.h"
+#include "job/files.h"
 #include "report/csv.h"
 #include "report/json.h"
 
@@ -50,14 +50,8 @@ static const st_yaml_node *file_of(const st_yaml_node *root, const char *section
 /* A file's title, what a job combines, or a name that is not the file's; "" where there is none. */
 static const char *title_of(cli_run *run, const st_paths *paths, st_folder folder, const char *name)
 {
-    st_source source = {0};
     const st_yaml_node *root = NULL;
-    st_status status =
-        st_paths_read(paths, folder, name, (st_place){0}, run->arena, &source, run->errors);
-    if (status == ST_OK)
-        status =
-            st_yaml_parse(source.file, source.text, source.length, run->arena, &root, run->errors);
-    if (status != ST_OK)
+    if (st_paths_read_yaml(paths, folder, name, run->arena, &root, run->errors) != ST_OK)
         return "(cannot be read)";
     const st_yaml_node *model = file_of(root, "model");
     const st_yaml_node *cluster = file_of(root, "cluster");

@@ -99,13 +99,9 @@ static bool has_tables(const validation *own, const char *name)
 /* A job and a file of cases are both YAML; a file that has cases is one of cases. */
 static bool is_job(const validation *own, const char *name)
 {
-    st_source text = {0};
     const st_yaml_node *root = NULL;
-    st_arena *arena = own->run->arena;
     st_status status =
-        st_paths_read(own->paths, ST_FOLDER_JOBS, name, (st_place){0}, arena, &text, NULL);
-    if (status == ST_OK)
-        status = st_yaml_parse(text.file, text.text, text.length, arena, &root, NULL);
+        st_paths_read_yaml(own->paths, ST_FOLDER_JOBS, name, own->run->arena, &root, NULL);
     return status == ST_OK && root->kind == ST_YAML_MAP && st_yaml_get(root, "cases") == NULL &&
            st_yaml_get(root, "match") == NULL;
 }

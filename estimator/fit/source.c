@@ -2,6 +2,7 @@
 /* Reads validation/SOURCE/table.yaml; see source.h. */
 #include "fit/source.h"
 
+#include "job/files.h"
 #include "job/keys.h"
 
 #include <string.h>
@@ -335,16 +336,13 @@ static void read_source(st_yaml_reader *reader, const st_yaml_node *root, st_tab
 st_status st_table_source_load(const st_paths *paths, const char *name, st_arena *arena,
                                st_table_source *source, st_errors *errors)
 {
-    st_source text = {0};
     const st_yaml_node *root = NULL;
-    st_status status =
-        st_paths_read(paths, ST_FOLDER_TABLES, name, (st_place){0}, arena, &text, errors);
-    if (status == ST_OK)
-        status = st_yaml_parse(text.file, text.text, text.length, arena, &root, errors);
+    st_status status = st_paths_read_yaml(paths, ST_FOLDER_TABLES, name, arena, &root, errors);
     if (status != ST_OK)
         return status;
-    st_yaml_reader reader = {.arena = arena, .errors = errors, .file = text.file};
-    *source = (st_table_source){.name = name, .file = text.file};
+    const char *file = root->place.file;
+    st_yaml_reader reader = {.arena = arena, .errors = errors, .file = file};
+    *source = (st_table_source){.name = name, .file = file};
     read_source(&reader, root, source);
     return reader.status;
 }

@@ -16,7 +16,7 @@ void st_draft_fail(st_draft *draft, const st_error *error)
         draft->status = status;
 }
 
-static void out_of_memory(st_draft *draft)
+void st_draft_out_of_memory(st_draft *draft)
 {
     if (draft->status != ST_ERR_MEMORY)
         (void)st_out_of_memory(draft->errors);
@@ -32,7 +32,7 @@ const char *st_draft_text(st_draft *draft, const char *format, ...)
     va_end(arguments);
     char *copy = st_arena_copy(draft->arena, text, strlen(text));
     if (copy == NULL)
-        out_of_memory(draft);
+        st_draft_out_of_memory(draft);
     return copy != NULL ? copy : "";
 }
 
@@ -47,7 +47,7 @@ void st_draft_note(st_draft *draft, const char *format, ...)
         return;
     char *copy = st_arena_copy(draft->arena, text, strlen(text));
     if (copy == NULL)
-        out_of_memory(draft);
+        st_draft_out_of_memory(draft);
     else
         draft->notes[draft->note_count++] = copy;
 }
@@ -86,7 +86,7 @@ static st_status load_given(st_draft *draft)
     const char **sets = st_arena_alloc(draft->arena, request->set_count + 1, sizeof *sets);
     size_t count = 0;
     if (sets == NULL) {
-        out_of_memory(draft);
+        st_draft_out_of_memory(draft);
         return draft->status;
     }
     if (request->cluster != NULL)
@@ -120,7 +120,7 @@ st_status st_draft_start(st_draft *draft, const st_import_request *request, st_a
     *draft = (st_draft){.request = request, .arena = arena, .errors = errors};
     draft->values = st_arena_alloc(arena, count, sizeof *draft->values);
     if (draft->values == NULL)
-        out_of_memory(draft);
+        st_draft_out_of_memory(draft);
     else if (load_given(draft) == ST_OK)
         take_given(draft);
     return draft->status;

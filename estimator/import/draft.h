@@ -33,6 +33,9 @@ st_status st_draft_start(st_draft *draft, const st_import_request *request, st_a
 /* Adds a fault; the import goes on to find more. */
 void st_draft_fail(st_draft *draft, const st_error *error);
 
+/* Adds that an allocation failed, once for a draft. */
+void st_draft_out_of_memory(st_draft *draft);
+
 /* Gives a key its value, which must be one that a job accepts; `line` is that of the source. */
 void st_draft_put(st_draft *draft, const char *path, int line, const char *text,
                   const char *origin);

@@ -55,6 +55,22 @@ typedef struct hf_reader {
     const char *name; /* of the architecture, as the file has it */
 } hf_reader;
 
+/* Fields that tell a language model from what stands around it. */
+#define HF_LAYERS "num_hidden_layers n_layer n_layers num_layers"
+#define HF_HIDDEN "hidden_size n_embd d_model dim"
+
+/* hf.c: every key of the model, from the fields of the language model. */
+void hf_read_fields(hf_reader *reader);
+
+/* hf_architecture.c */
+/* Steps into the map of the language model; false where something there is no map. */
+bool hf_find_language_model(hf_reader *reader);
+/* Names the parts beside the language model, which an estimate then lacks. */
+void hf_note_other_parts(hf_reader *reader);
+/* The architecture's line of the table; false where it has none or is refused. */
+bool hf_find_family(hf_reader *reader);
+
+/* hf_fields.c */
 void hf_fail(hf_reader *reader, const st_json *node, const st_error *error);
 
 /*

@@ -72,4 +72,31 @@ bool megatron_is_skipped(const char *name);
 /* The argument's value; NULL where it is absent or None. Marks it as used. */
 const megatron_argument *megatron_get(megatron_run *run, const char *name);
 
+/* megatron_values.c; every look at an argument marks it as used */
+/* Adds a fault where the argument stands; NULL: of the file as a whole. */
+void megatron_fail(megatron_run *run, const megatron_argument *argument, const st_error *error);
+/* False, with a fault, where the argument's value is no number. */
+bool megatron_read_number(megatron_run *run, const megatron_argument *argument, double *value);
+/* A count that is given; false where it is absent or faulty. */
+bool megatron_read_count(megatron_run *run, const char *name, uint64_t *value);
+uint64_t megatron_count_or(megatron_run *run, const char *name, uint64_t missing);
+bool megatron_is_true(megatron_run *run, const char *name, bool missing);
+/* "" where it is absent. */
+const char *megatron_text(megatron_run *run, const char *name);
+bool megatron_is_given(megatron_run *run, const char *name);
+/* The argument is known and changes nothing here. */
+void megatron_pass_over(megatron_run *run, const char *name);
+/* 0 where it is absent. */
+int megatron_line_of(megatron_run *run, const char *name);
+/* Writes a key of the job, with the argument or its default as the source. */
+void megatron_put(megatron_run *run, const char *path, const char *name, uint64_t value);
+void megatron_put_bool(megatron_run *run, const char *path, const char *name, bool value);
+/* A count that the run must have; 0 and a fault where it has none. */
+uint64_t megatron_put_needed(megatron_run *run, const char *path, const char *name);
+
+/* megatron_model.c and megatron_plan.c: every key of the job but the measured time */
+void megatron_put_model(megatron_run *run);
+/* After the model, whose experts it looks at. */
+void megatron_put_plan(megatron_run *run);
+
 #endif

@@ -57,11 +57,6 @@ bool megatron_is_log(const st_import_request *request)
 
 /* ---- the list ---- */
 
-static void no_memory(megatron_run *run)
-{
-    st_draft_fail(run->draft, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
-}
-
 static megatron_argument *find(megatron_run *run, const char *name)
 {
     for (size_t i = 0; i < run->count; i++)
@@ -97,7 +92,7 @@ void megatron_set(megatron_run *run, const char *name, const char *value, int li
                                                 run->count + 1, &run->capacity);
         const char *own = st_arena_copy(draft->arena, name, strlen(name));
         if (list == NULL || own == NULL) {
-            no_memory(run);
+            st_draft_out_of_memory(run->draft);
             return;
         }
         run->arguments = list;
@@ -105,7 +100,7 @@ void megatron_set(megatron_run *run, const char *name, const char *value, int li
         *argument = (megatron_argument){.name = own};
     }
     if (copy == NULL)
-        no_memory(run);
+        st_draft_out_of_memory(run->draft);
     argument->value = copy != NULL ? copy : "";
     argument->line = line;
     argument->used = false;
@@ -304,7 +299,7 @@ void megatron_read_command(megatron_run *run)
     const st_import_request *request = run->draft->request;
     shell_reader *reader = st_arena_alloc(run->draft->arena, 1, sizeof *reader);
     if (reader == NULL) {
-        no_memory(run);
+        st_draft_out_of_memory(run->draft);
         return;
     }
     *reader =

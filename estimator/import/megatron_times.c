@@ -101,7 +101,7 @@ static void read_time(megatron_run *run, const megatron_line *line)
     double *times = st_arena_grow(run->draft->arena, run->times_ms, sizeof *times,
                                   run->time_count + 1, &run->time_capacity);
     if (times == NULL) {
-        st_draft_fail(run->draft, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        st_draft_out_of_memory(run->draft);
         return;
     }
     run->times_ms = times;

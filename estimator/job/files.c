@@ -18,14 +18,6 @@
 
 enum { CHUNK_BYTES = 16384, REASON_BYTES = 160 };
 
-st_status st_out_of_memory(st_errors *errors)
-{
-    return st_errors_add(errors, &(st_error){
-                                     .status = ST_ERR_MEMORY,
-                                     .message = st_status_text(ST_ERR_MEMORY),
-                                 });
-}
-
 bool st_place_in_file(st_place place)
 {
     return place.file != NULL && place.line > 0;

@@ -6,7 +6,9 @@
 #ifndef STEPTIME_JOB_FILES_H
 #define STEPTIME_JOB_FILES_H
 
-#include "steptime/sheet.h"
+#include "base/memory.h"
+#include "base/yaml.h"
+#include "steptime/paths.h"
 
 #define ST_EMBEDDED_ROOT  "<embedded>"
 #define ST_STANDARD_INPUT "<stdin>"
@@ -34,6 +36,14 @@ st_status st_file_read_stdin(st_place place, st_arena *arena, st_source *source,
 /* One of the library's own files, by its path in the project; false where there is none. */
 bool st_file_embedded(const char *path, st_arena *arena, st_source *source);
 
+/*
+ * The tree of a YAML file that the command line names, as st_paths_read finds it. The root's place
+ * has the file's path. The tree lives in `arena`.
+ */
+st_status st_paths_read_yaml(const st_paths *paths, st_folder folder, const char *name,
+                             st_arena *arena, const st_yaml_node **root,
+                             st_errors *errors) ST_NODISCARD;
+
 /* The place stands inside a file, so that relative paths are relative to that file. */
 bool st_place_in_file(st_place place);
 
@@ -45,8 +55,5 @@ const char *st_path_resolve(st_arena *arena, st_place place, const char *name);
 
 /* `name` is a path and no name to look for: it has a '/' or ends in ".yaml". */
 bool st_name_is_path(const char *name);
-
-/* Adds "out of memory" and returns its status. */
-st_status st_out_of_memory(st_errors *errors);
 
 #endif

@@ -366,6 +366,16 @@ st_status st_paths_read(const st_paths *paths, st_folder folder, const char *nam
     return st_name_is_path(name) ? read_path(&request, source) : read_name(&request, source);
 }
 
+st_status st_paths_read_yaml(const st_paths *paths, st_folder folder, const char *name,
+                             st_arena *arena, const st_yaml_node **root, st_errors *errors)
+{
+    st_source source = {0};
+    st_status status = st_paths_read(paths, folder, name, (st_place){0}, arena, &source, errors);
+    return status != ST_OK
+               ? status
+               : st_yaml_parse(source.file, source.text, source.length, arena, root, errors);
+}
+
 static st_status read_sheet(void *context, const char *name, st_place place, st_arena *arena,
                             st_source *source, st_errors *errors)
 {

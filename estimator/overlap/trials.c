@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "overlap/trials.h"
 
+#include "base/memory.h"
 #include "overlap/shuffle.h"
 
 #include <string.h>
@@ -156,8 +157,7 @@ st_status st_slowdown_try(st_trees_library *library, const st_kernels *kernels,
     size_t *places = st_arena_alloc(arena, 4 * kernels->count, sizeof *places);
     double *values = st_arena_alloc(arena, (ST_MAX_RECIPES + 3) * kernels->count, sizeof *values);
     if (places == NULL || values == NULL) {
-        return st_errors_add(errors,
-                             &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        return st_out_of_memory(errors);
     }
     own.fold = places;
     own.learn = places + kernels->count;

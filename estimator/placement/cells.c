@@ -6,6 +6,7 @@
  */
 #include "placement/cells.h"
 
+#include "base/memory.h"
 #include "steptime/placement.h"
 
 #include <math.h>
@@ -197,8 +198,7 @@ static st_status make_providers(const st_sheet *sheet, const st_job_value *order
     st_unit *units = st_arena_alloc(arena, ARGUMENTS, sizeof *units);
     const char *source = st_arena_printf(arena, "rank order %s", order->text);
     if (read == NULL || selves == NULL || made == NULL || units == NULL || source == NULL)
-        return st_errors_add(errors,
-                             &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        return st_out_of_memory(errors);
     *read = read_order(order->text);
     for (size_t i = 0; i < ARGUMENTS; i++)
         units[i] = st_unit_one();

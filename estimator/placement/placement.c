@@ -202,7 +202,5 @@ size_t st_placement_sharing(const st_placement *placement, st_group group)
     if (shape.nodes == 1) {
         return 0;
     }
-    size_t per_node =
-        placement->gpus_per_node < placement->ranks ? placement->gpus_per_node : placement->ranks;
-    return per_node / shape.most_per_node;
+    return placement->gpus_per_node / shape.most_per_node;
 }

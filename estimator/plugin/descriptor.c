@@ -5,6 +5,7 @@
  */
 #include "plugin/module.h"
 
+#include "base/memory.h"
 #include "base/utf8.h"
 
 #include <ctype.h>
@@ -44,8 +45,7 @@ static void fault(describing *own, const char *message)
 
 static void fault_memory(describing *own)
 {
-    st_status status = st_errors_add(
-        own->errors, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+    st_status status = st_out_of_memory(own->errors);
     own->status = own->status == ST_OK ? status : own->status;
 }
 

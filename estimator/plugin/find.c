@@ -5,6 +5,7 @@
  */
 #include "plugin/module.h"
 
+#include "base/memory.h"
 #include "base/utf8.h"
 #include "job/roots.h"
 #include "plugin/installed.h"
@@ -141,8 +142,7 @@ st_status st_plugins_list(const st_paths *paths, st_arena *arena, const st_plugi
         good = list_root(list.items[i], arena, found, count);
     }
     if (!good) {
-        return st_errors_add(errors,
-                             &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        return st_out_of_memory(errors);
     }
     for (size_t i = 0; i < *count; i++) {
         for (size_t j = 0; j < i; j++) {

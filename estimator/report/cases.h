@@ -69,7 +69,6 @@ st_status st_cases_run(const st_paths *paths, st_arena *arena, st_case_source *s
 
 void st_cases_write_text(const st_case_source *sources, size_t count, const st_paint *paint,
                          st_arena *arena, st_buffer *buffer);
-void st_cases_write_json(const st_case_source *sources, size_t count, st_buffer *buffer);
 /* Their list alone, as the member "sources" of an object that is open. */
 void st_cases_write_sources(const st_case_source *sources, size_t count, st_json *json);
 void st_cases_write_csv(const st_case_source *sources, size_t count, st_buffer *buffer);

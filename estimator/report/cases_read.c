@@ -131,15 +131,11 @@ static void read_source(st_yaml_reader *reader, const st_yaml_node *root, const 
 st_status st_cases_load(const st_paths *paths, const char *name, st_arena *arena,
                         st_case_source *source, st_errors *errors)
 {
-    st_source text = {0};
     const st_yaml_node *root = NULL;
-    st_status status =
-        st_paths_read(paths, ST_FOLDER_VALIDATION, name, (st_place){0}, arena, &text, errors);
-    if (status == ST_OK)
-        status = st_yaml_parse(text.file, text.text, text.length, arena, &root, errors);
+    st_status status = st_paths_read_yaml(paths, ST_FOLDER_VALIDATION, name, arena, &root, errors);
     if (status != ST_OK)
         return status;
-    st_yaml_reader reader = {.arena = arena, .errors = errors, .file = text.file};
+    st_yaml_reader reader = {.arena = arena, .errors = errors, .file = root->place.file};
     read_source(&reader, root, name, source);
     return reader.status;
 }

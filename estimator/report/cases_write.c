@@ -196,16 +196,6 @@ void st_cases_write_sources(const st_case_source *sources, size_t count, st_json
     st_json_close(json, ']');
 }
 
-void st_cases_write_json(const st_case_source *sources, size_t count, st_buffer *buffer)
-{
-    st_json json = {.buffer = buffer};
-    st_json_open(&json, NULL, '{');
-    st_json_count(&json, "schema_version", ST_SCHEMA_VERSION);
-    st_json_text(&json, "steptime", STEPTIME_VERSION);
-    st_cases_write_sources(sources, count, &json);
-    st_json_close(&json, '}');
-}
-
 static void write_value_csv(const st_case_source *source, const st_case *item,
                             const st_case_value *value, st_buffer *buffer)
 {

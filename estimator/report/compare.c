@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/compare.h"
 
+#include "base/memory.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -109,8 +111,7 @@ st_status st_comparison_make(const st_estimate *a, const st_estimate *b, bool al
     *comparison = (st_comparison){.a = a, .b = b};
     comparison->rows = st_arena_alloc(arena, most + 1, sizeof(*comparison->rows));
     if (comparison->rows == NULL) {
-        return st_errors_add(errors,
-                             &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        return st_out_of_memory(errors);
     }
     compare_inputs(comparison, a, b, all);
     compare_inputs(comparison, b, a, all);

@@ -85,3 +85,18 @@ void st_split_unit(char *text, const char **number, const char **unit)
         *unit = blank + 1;
     }
 }
+
+void st_text_xml(const char *text, st_buffer *buffer)
+{
+    for (const char *next = text; *next != '\0'; next++) {
+        const char *named = *next == '<'   ? "&lt;"
+                            : *next == '>' ? "&gt;"
+                            : *next == '&' ? "&amp;"
+                            : *next == '"' ? "&quot;"
+                                           : NULL;
+        if (named != NULL)
+            st_buffer_text(buffer, named);
+        else
+            st_buffer_append(buffer, next, 1);
+    }
+}

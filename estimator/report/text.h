@@ -34,6 +34,9 @@ void st_paint_span(const st_paint *paint, st_ink ink, const char *text, size_t l
 void st_paint_wrapped(const st_paint *paint, const char *text, size_t column, size_t indent,
                       st_buffer *buffer);
 
+/* Appends a text as XML and SVG may hold it, between tags and in attributes. */
+void st_text_xml(const char *text, st_buffer *buffer);
+
 enum { ST_TABLE_COLUMNS = 20 };
 
 typedef struct st_table_column {

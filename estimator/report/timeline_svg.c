@@ -52,22 +52,6 @@ static void write_pixels(double pixels, st_buffer *buffer)
     st_buffer_printf(buffer, "%ld.%02ld", hundredths / 100, hundredths % 100);
 }
 
-static void write_xml(const char *text, st_buffer *buffer)
-{
-    for (const char *next = text; *next != '\0'; next++) {
-        const char *named = *next == '<'   ? "&lt;"
-                            : *next == '>' ? "&gt;"
-                            : *next == '&' ? "&amp;"
-                            : *next == '"' ? "&quot;"
-                                           : NULL;
-        if (named != NULL) {
-            st_buffer_text(buffer, named);
-        } else {
-            st_buffer_append(buffer, next, 1);
-        }
-    }
-}
-
 static int strip_height(const st_timeline *timeline)
 {
     return timeline->plan.schedule.pieces != NULL ? BOX : STRIP;
@@ -211,7 +195,7 @@ static void write_titles(const st_timeline *timeline, st_buffer *buffer)
     const st_schedule_shape *shape = &timeline->plan.schedule.shape;
     char bubble[ST_QUANTITY_TEXT];
     st_buffer_printf(buffer, "<text x=\"%d\" y=\"26\" font-size=\"16\">One step of ", LEFT);
-    write_xml(timeline->plan.job, buffer);
+    st_text_xml(timeline->plan.job, buffer);
     st_buffer_printf(buffer,
                      "</text>\n<text x=\"%d\" y=\"48\" fill=\"#555\">%s, %lu stage%s, %lu "
                      "micro-batch%s, bubble %s %%",

@@ -2,6 +2,8 @@
 /* The heat map of a job's traffic: senders down, receivers across, one colour per volume. */
 #include "report/traffic.h"
 
+#include "base/memory.h"
+
 enum {
     MOST_RANKS_DRAWN = 256,
     MOST_BLOCKS = 256,
@@ -63,29 +65,6 @@ static void write_tenths(double pixels, st_buffer *buffer)
 {
     long tenths = (long)(pixels * 10 + 0.5);
     st_buffer_printf(buffer, "%ld.%ld", tenths / 10, tenths % 10);
-}
-
-static void write_xml(const char *text, st_buffer *buffer)
-{
-    for (const char *c = text; *c != '\0'; c++) {
-        switch (*c) {
-        case '<':
-            st_buffer_text(buffer, "&lt;");
-            break;
-        case '>':
-            st_buffer_text(buffer, "&gt;");
-            break;
-        case '&':
-            st_buffer_text(buffer, "&amp;");
-            break;
-        case '"':
-            st_buffer_text(buffer, "&quot;");
-            break;
-        default:
-            st_buffer_append(buffer, c, 1);
-            break;
-        }
-    }
 }
 
 static void write_rectangles(const st_heat_map *map, st_buffer *buffer)
@@ -179,10 +158,10 @@ static void write_titles(const st_heat_map *map, st_buffer *buffer)
 {
     const st_traffic_report *report = map->report;
     st_buffer_printf(buffer, "<text x=\"%d\" y=\"24\" font-size=\"16\">Traffic of ", LEFT);
-    write_xml(st_job_name(report->estimate->job), buffer);
+    st_text_xml(st_job_name(report->estimate->job), buffer);
     st_buffer_printf(buffer, " in one step</text>\n<text x=\"%d\" y=\"44\" fill=\"#555\">order ",
                      LEFT);
-    write_xml(report->order, buffer);
+    st_text_xml(report->order, buffer);
     st_buffer_text(buffer, ", kinds");
     for (st_group group = ST_GROUP_TP; group < ST_GROUPS; group++) {
         if (report->wanted[group] && report->traffic.sent_bytes[group] > 0) {
@@ -207,8 +186,7 @@ st_status st_traffic_report_svg(const st_traffic_report *report, st_arena *arena
     map.blocks = (report->placement.ranks + map.ranks_per_block - 1) / map.ranks_per_block;
     map.bytes = st_arena_alloc(arena, map.blocks * map.blocks, sizeof(double));
     if (map.bytes == NULL) {
-        return st_errors_add(errors,
-                             &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        return st_out_of_memory(errors);
     }
     st_traffic_visit(&report->placement, &report->traffic, add_flow, &map);
     st_buffer_printf(buffer,

@@ -2,6 +2,7 @@
 /* The workbook of an estimate; see xlsx.h. */
 #include "report/xlsx.h"
 
+#include "base/memory.h"
 #include "report/xlsx_book.h"
 
 #include <math.h>
@@ -76,11 +77,6 @@ static void write_sheets(st_book *book)
         writers[i](book);
 }
 
-static st_status no_memory(st_errors *errors)
-{
-    return st_errors_add(errors, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
-}
-
 /* A workbook with all its sheets, ready to be written. */
 static st_status fill(st_book *book, const char *target, st_arena *arena, st_errors *errors)
 {
@@ -90,7 +86,7 @@ static st_status fill(st_book *book, const char *target, st_arena *arena, st_err
     book->input_rows = st_arena_alloc(arena, estimate->input_count + 1, sizeof *book->input_rows);
     book->cell_rows = st_arena_alloc(arena, cell_count + 1, sizeof *book->cell_rows);
     if (book->input_rows == NULL || book->cell_rows == NULL)
-        return no_memory(errors);
+        return st_out_of_memory(errors);
     st_status status =
         st_live_translate(estimate->program, estimate->input_values, arena, &book->live, errors);
     if (status == ST_OK)
@@ -122,7 +118,7 @@ static st_status make_template(const st_sheet *sheet, st_arena *arena, st_estima
     st_bound_input *bound = st_arena_alloc(arena, estimate->input_count + 1, sizeof *bound);
     double *values = st_arena_alloc(arena, estimate->input_count + 1, sizeof *values);
     if (bound == NULL || values == NULL)
-        return no_memory(errors);
+        return st_out_of_memory(errors);
     for (size_t i = 0; i < estimate->input_count; i++) {
         values[i] = inputs[i].has_default ? inputs[i].default_value : (double)NAN;
         bound[i] = (st_bound_input){.input = &inputs[i], .value = values[i]};

@@ -4,6 +4,7 @@
 
 #include "report/xlsx_file.h"
 
+#include "base/memory.h"
 #include "base/output.h"
 #include "base/utf8.h"
 #include "report/xlsx_whole.h"
@@ -29,11 +30,6 @@ static st_status cannot(const st_xlsx *file, const char *reason, st_errors *erro
                     .message = st_errors_text(
                         errors, "cannot make the workbook in the folder %s: %s",
                         file->folder != NULL ? file->folder : "for temporary files", reason)});
-}
-
-static st_status no_memory(st_errors *errors)
-{
-    return st_errors_add(errors, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
 }
 
 void st_xlsx_enter(st_xlsx *file)
@@ -64,7 +60,7 @@ static st_status make_folder(st_xlsx *file, st_errors *errors)
     char *folder = st_arena_printf(file->arena, "%s/steptime-XXXXXX",
                                    parent != NULL && parent[0] != '\0' ? parent : "/tmp");
     if (folder == NULL)
-        return no_memory(errors);
+        return st_out_of_memory(errors);
     if (mkdtemp(folder) == NULL) {
         int fault = errno;
         file->folder = parent != NULL && parent[0] != '\0' ? parent : "/tmp";
@@ -74,22 +70,23 @@ static st_status make_folder(st_xlsx *file, st_errors *errors)
     }
     file->folder = folder;
     file->scratch = st_arena_printf(file->arena, "%s/workbook.xlsx", folder);
-    return file->scratch != NULL ? ST_OK : no_memory(errors);
+    return file->scratch != NULL ? ST_OK : st_out_of_memory(errors);
 }
 
 static st_status make_workbook(st_xlsx *file, bool streaming, st_errors *errors)
 {
     char *folder = st_arena_printf(file->arena, "%s", file->folder);
     if (folder == NULL)
-        return no_memory(errors);
+        return st_out_of_memory(errors);
     lxw_workbook_options options = {.constant_memory = streaming ? LXW_TRUE : LXW_FALSE,
                                     .tmpdir = folder};
     file->workbook = workbook_new_opt(file->scratch, &options);
     if (file->workbook == NULL)
-        return no_memory(errors);
+        return st_out_of_memory(errors);
     lxw_doc_properties properties = {.created = time_of_creation()};
-    return workbook_set_properties(file->workbook, &properties) == LXW_NO_ERROR ? ST_OK
-                                                                                : no_memory(errors);
+    return workbook_set_properties(file->workbook, &properties) == LXW_NO_ERROR
+               ? ST_OK
+               : st_out_of_memory(errors);
 }
 
 st_status st_xlsx_begin(st_xlsx *file, const char *target, bool streaming, st_arena *arena,
@@ -98,7 +95,7 @@ st_status st_xlsx_begin(st_xlsx *file, const char *target, bool streaming, st_ar
     *file = (st_xlsx){.arena = arena, .target = target};
     file->c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (file->c_locale == (locale_t)0)
-        return no_memory(errors);
+        return st_out_of_memory(errors);
     st_xlsx_enter(file);
     st_status status = make_folder(file, errors);
     if (status == ST_OK)
@@ -132,7 +129,7 @@ static st_status close_workbook(st_xlsx *file, st_errors *errors)
     file->workbook = NULL;
     if (file->failed) {
         lxw_workbook_free(workbook);
-        return no_memory(errors);
+        return st_out_of_memory(errors);
     }
     errno = 0;
     lxw_error fault = workbook_close(workbook);
@@ -151,7 +148,7 @@ st_status st_xlsx_pack(st_xlsx *file, st_buffer *bytes, st_errors *errors)
         if (fault != 0)
             status = cannot(file, strerror(fault), errors);
         else if (bytes->failed)
-            status = no_memory(errors);
+            status = st_out_of_memory(errors);
         else if (!st_xlsx_is_whole(bytes->data + before, bytes->length - before))
             status = cannot(file, "it is not whole; is the disk full?", errors);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables as workbooks, row by row, with a chart of some columns; see xlsx.h. */
 #include "report/json.h"
+#include "base/memory.h"
 #include "report/xlsx.h"
 #include "report/xlsx_file.h"
 
@@ -63,8 +64,7 @@ st_status st_xlsx_table_begin(const char *path, const st_xlsx_layout *layout, st
                       "at most 16,384 columns", errors);
     st_xlsx_table *made = st_arena_alloc(arena, 1, sizeof *made);
     if (made == NULL)
-        return st_errors_add(errors,
-                             &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        return st_out_of_memory(errors);
     made->layout = *layout;
     st_status status = st_xlsx_begin(&made->file, path, true, arena, errors);
     if (status != ST_OK)
@@ -106,8 +106,7 @@ st_status st_xlsx_table_row(st_xlsx_table *table, const st_xlsx_field *fields, s
     st_xlsx_leave(&table->file);
     table->rows++;
     if (table->file.failed)
-        return st_errors_add(errors,
-                             &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        return st_out_of_memory(errors);
     return ST_OK;
 }
 

@@ -2,6 +2,7 @@
 /* Reading axes; see axis.h. */
 #include "search/axis.h"
 
+#include "base/memory.h"
 #include "base/number.h"
 #include "base/utf8.h"
 #include "job/keys.h"
@@ -32,8 +33,7 @@ static st_status refuse(const reader *self, st_status status, const char *messag
 
 static st_status out_of_memory(const reader *self)
 {
-    (void)st_errors_add(self->errors,
-                        &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+    (void)st_out_of_memory(self->errors);
     return ST_ERR_MEMORY;
 }
 

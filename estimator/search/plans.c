@@ -2,6 +2,8 @@
 /* Enumerating plans; see plans.h. */
 #include "search/plans.h"
 
+#include "base/memory.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -41,8 +43,7 @@ typedef struct maker {
 
 static st_status out_of_memory(const maker *self)
 {
-    (void)st_errors_add(self->errors,
-                        &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+    (void)st_out_of_memory(self->errors);
     return ST_ERR_MEMORY;
 }
 

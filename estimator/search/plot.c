@@ -2,6 +2,8 @@
 /* What a picture of a sweep shows; see plot.h. */
 #include "search/plot.h"
 
+#include "base/memory.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -33,8 +35,7 @@ static st_status read_parts(reader *self, const char *text)
         }
         self->parts[part] = st_arena_copy(self->space->arena, text + 2, length - 2);
         if (self->parts[part] == NULL) {
-            (void)st_errors_add(self->errors,
-                                &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+            (void)st_out_of_memory(self->errors);
             return ST_ERR_MEMORY;
         }
         text += length + (text[length] == ',' ? 1 : 0);

@@ -3,6 +3,7 @@
 #include "search/plot.h"
 
 #include "base/number.h"
+#include "report/text.h"
 
 #include <math.h>
 #include <string.h>
@@ -39,26 +40,6 @@ static void number(st_buffer *buffer, double value)
     st_buffer_text(buffer, st_number_print('f', 1, value, text, sizeof text));
 }
 
-/* Text between tags: a name may hold what SVG would read. */
-static void escaped(st_buffer *buffer, const char *text)
-{
-    for (; *text != '\0'; text++) {
-        switch (*text) {
-        case '&':
-            st_buffer_text(buffer, "&amp;");
-            break;
-        case '<':
-            st_buffer_text(buffer, "&lt;");
-            break;
-        case '>':
-            st_buffer_text(buffer, "&gt;");
-            break;
-        default:
-            st_buffer_append(buffer, text, 1);
-        }
-    }
-}
-
 static void label(const drawing *self, double x, double y, const char *anchor, const char *text)
 {
     st_buffer_text(self->buffer, "<text x=\"");
@@ -66,7 +47,7 @@ static void label(const drawing *self, double x, double y, const char *anchor, c
     st_buffer_text(self->buffer, "\" y=\"");
     number(self->buffer, y);
     st_buffer_printf(self->buffer, "\" text-anchor=\"%s\">", anchor);
-    escaped(self->buffer, text);
+    st_text_xml(text, self->buffer);
     st_buffer_text(self->buffer, "</text>\n");
 }
 
@@ -318,9 +299,9 @@ void st_plot_write(const st_plot *plot, st_buffer *buffer)
                      "viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"12\">\n",
                      WIDTH, HEIGHT, WIDTH, HEIGHT);
     st_buffer_text(buffer, "<title>");
-    escaped(buffer, plot->space->cells[plot->cell]);
+    st_text_xml(plot->space->cells[plot->cell], buffer);
     st_buffer_text(buffer, " of ");
-    escaped(buffer, st_job_name(plot->space->base.job));
+    st_text_xml(st_job_name(plot->space->base.job), buffer);
     st_buffer_text(buffer, "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n");
     find_range(&self);
     if (plot->y == SIZE_MAX) {

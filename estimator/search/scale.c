@@ -2,6 +2,8 @@
 /* One search per number of GPUs; see scale.h. */
 #include "search/scale.h"
 
+#include "base/memory.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -24,8 +26,7 @@ typedef struct study {
 
 static st_status out_of_memory(const study *self)
 {
-    (void)st_errors_add(self->errors,
-                        &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+    (void)st_out_of_memory(self->errors);
     return ST_ERR_MEMORY;
 }
 

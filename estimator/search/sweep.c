@@ -2,6 +2,7 @@
 /* Running through a space; see sweep.h. */
 #include "search/sweep.h"
 
+#include "base/memory.h"
 #include "search/threads.h"
 
 #include <inttypes.h>
@@ -157,8 +158,7 @@ cleanup:
     st_buffer_free(&head);
     free_workers(&self);
     if (self.status == ST_ERR_MEMORY) {
-        (void)st_errors_add(errors,
-                            &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        (void)st_out_of_memory(errors);
     }
     return self.status;
 }

@@ -2,6 +2,8 @@
 /* See binding.h. */
 #include "sheet/binding.h"
 
+#include "base/memory.h"
+
 #include <string.h>
 
 typedef struct st_binder {
@@ -212,8 +214,7 @@ st_status st_bind_providers(const st_sheet *sheet, const st_program_options *opt
     bindings->functions =
         st_arena_alloc(arena, sheet->function_count + 1, sizeof(*bindings->functions));
     if (bindings->cells == NULL || bindings->functions == NULL) {
-        return st_errors_add(errors,
-                             &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        return st_out_of_memory(errors);
     }
     st_status status = ST_OK;
     for (size_t i = 0; i < options->provider_count; i++) {

@@ -16,6 +16,5 @@ typedef struct st_checker {
 bool st_checker_expr(st_checker *checker, st_expr *expr) ST_NODISCARD;
 /* Demands a type of an already typed tree; `what` begins the message, e.g. "cell 'T'". */
 bool st_checker_expect(st_checker *checker, st_expr *expr, const st_type *type, const char *what);
-const char *st_checker_describe_type(st_checker *checker, const st_type *type);
 
 #endif

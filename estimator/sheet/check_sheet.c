@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The checker of a whole sheet: every formula, then who needs whom. */
 #include "sheet/check.h"
+#include "base/memory.h"
 #include "sheet/order.h"
 
 /* Types a formula and demands its declared type; faults are reported, nothing else is to be done.
@@ -91,8 +92,7 @@ static void check_heights(st_checker *checker, const size_t *order, st_arena *ar
     st_sheet *sheet = checker->sheet;
     size_t *heights = st_arena_alloc(arena, sheet->function_count + 1, sizeof(*heights));
     if (heights == NULL) {
-        (void)st_errors_add(checker->errors,
-                            &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        (void)st_out_of_memory(checker->errors);
         return;
     }
     for (size_t i = 0; i < sheet->function_count; i++) {

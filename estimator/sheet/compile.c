@@ -5,6 +5,8 @@
  */
 #include "sheet/program.h"
 
+#include "base/memory.h"
+
 #include <string.h>
 
 /* Registers of a block should fit into the second-level cache with room for the caller's columns.
@@ -18,11 +20,6 @@ typedef struct st_emitter {
     bool *live;      /* per value: something needs it */
     uint32_t *slots; /* per value */
 } st_emitter;
-
-static st_status out_of_memory(st_errors *errors)
-{
-    return st_errors_add(errors, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
-}
 
 /* --- which values are needed ----------------------------------------------------------------- */
 
@@ -255,7 +252,7 @@ static st_status keep_options(st_program *program, const st_program_options *opt
         st_arena_alloc(arena, options->provider_count + 1, sizeof(*providers));
     program->outputs = st_arena_alloc(arena, count + 1, sizeof(*program->outputs));
     if (names == NULL || providers == NULL || program->outputs == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     for (size_t i = 0; i < options->provider_count; i++) {
         providers[i] = options->providers[i];
@@ -264,7 +261,7 @@ static st_status keep_options(st_program *program, const st_program_options *opt
         const char *name = every ? sheet->cells[i].name : options->outputs[i];
         names[i] = every ? name : st_arena_copy(arena, name, strlen(name));
         if (names[i] == NULL) {
-            return out_of_memory(errors);
+            return st_out_of_memory(errors);
         }
     }
     program->output_count = count;
@@ -329,7 +326,7 @@ static st_status lower_roots(st_program *program, st_lowering *lowering, uint32_
     uint32_t *cells = st_arena_alloc(arena, count + 1, sizeof(*cells));
     uint32_t *inputs = st_arena_alloc(arena, count + 1, sizeof(*inputs));
     if (needed == NULL || cells == NULL || inputs == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     st_status status = find_outputs(program, cells, inputs, errors);
     if (status != ST_OK) {
@@ -362,12 +359,12 @@ static st_status emit(st_program *program, const st_lowering *lowering, const ui
     program->checks =
         st_arena_alloc(graph->arena, program->check_count + 1, sizeof(*program->checks));
     if (emitter.live == NULL || emitter.slots == NULL || program->checks == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     mark_all_live(&emitter, roots, root_count);
     if (!emit_constants(&emitter) || !emit_instructions(&emitter) || !emit_calls(&emitter) ||
         !allocate_registers(&emitter) || !st_program_group(program, graph->arena)) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     for (size_t i = 0; i < root_count; i++) {
         st_program_output *output = i < program->output_count
@@ -387,7 +384,7 @@ st_status st_program_compile(const st_sheet *sheet, const st_program_options *op
     st_program *compiled = st_arena_alloc(arena, 1, sizeof(*compiled));
     st_lowering lowering;
     if (compiled == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     compiled->sheet = sheet;
     compiled->check_count = wanted->without_checks ? 0 : sheet->check_count;
@@ -401,7 +398,7 @@ st_status st_program_compile(const st_sheet *sheet, const st_program_options *op
     size_t root_count = compiled->output_count + compiled->check_count;
     uint32_t *roots = st_arena_alloc(arena, root_count + 1, sizeof(*roots));
     if (roots == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     status = lower_roots(compiled, &lowering, roots, errors);
     if (status == ST_OK) {

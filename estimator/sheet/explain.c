@@ -8,6 +8,8 @@
  */
 #include "sheet/show.h"
 
+#include "base/memory.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -361,16 +363,14 @@ st_status st_program_explain_view(const st_program *program, const double *input
     }
     explainer.seen = st_arena_alloc(arena, program->sheet->cell_count + 1, sizeof(bool));
     if (explainer.seen == NULL) {
-        return st_errors_add(errors,
-                             &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        return st_out_of_memory(errors);
     }
     explainer.session.style = view->style;
     int depth = view->depth < 0 || view->depth > MAX_DEPTH ? MAX_DEPTH : view->depth;
     st_explanation *result = cell_index != SIZE_MAX ? explain_cell(&explainer, cell_index, depth)
                                                     : explain_input(&explainer, input_index);
     if (explainer.out_of_memory || explainer.session.failed) {
-        return st_errors_add(errors,
-                             &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        return st_out_of_memory(errors);
     }
     if (explainer.failed || result == NULL) {
         return st_errors_add(errors, &(st_error){.status = ST_ERR_LIMIT,

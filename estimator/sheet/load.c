@@ -6,6 +6,8 @@
  */
 #include "sheet/loader.h"
 
+#include "base/memory.h"
+
 #include <string.h>
 
 static void read_file(st_loader *loader, const char *name, st_place place);
@@ -223,8 +225,7 @@ st_status st_sheet_load(const st_sheet_reader *reader, const char *name, st_aren
     st_errors *unseen = errors == NULL ? st_errors_create() : NULL;
     st_status status = ST_ERR_MEMORY;
     if (loaded == NULL || (errors == NULL && unseen == NULL)) {
-        (void)st_errors_add(errors,
-                            &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        (void)st_out_of_memory(errors);
         goto cleanup;
     }
     *loaded = (st_sheet){.name = name, .title = "", .doc = "", .file = name};

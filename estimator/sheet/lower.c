@@ -5,6 +5,7 @@
  * the checker has bounded both.
  */
 #include "sheet/lower.h"
+#include "base/memory.h"
 #include "sheet/order.h"
 
 #include <assert.h>
@@ -24,8 +25,7 @@ st_status st_lowering_begin(st_lowering *lowering, const st_sheet *sheet,
         st_arena_alloc(arena, sheet->function_count + 1, sizeof(*lowering->searched));
     lowering->marked = st_arena_alloc(arena, sheet->function_count + 1, sizeof(*lowering->marked));
     if (lowering->cells == NULL || lowering->searched == NULL || lowering->marked == NULL) {
-        return st_errors_add(errors,
-                             &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        return st_out_of_memory(errors);
     }
     for (size_t i = 0; i < sheet->cell_count; i++) {
         lowering->cells[i] = ST_NO_VALUE;
@@ -317,8 +317,7 @@ st_status st_lowering_status(const st_lowering *lowering, st_errors *errors)
                                                             "functions are put in place"});
     }
     if (lowering->graph.failed) {
-        return st_errors_add(errors,
-                             &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        return st_out_of_memory(errors);
     }
     return ST_OK;
 }

@@ -6,6 +6,8 @@
  */
 #include "sheet/order.h"
 
+#include "base/memory.h"
+
 enum { UNSEEN, OPEN, DONE };
 
 /* A cell (or function) that a formula names, and where; a provider of a cell names without a
@@ -50,8 +52,7 @@ static bool is_reference(const st_walk *walk, const st_expr *expr)
 
 static void out_of_memory(st_walk *walk)
 {
-    st_status status = st_errors_add(
-        walk->errors, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+    st_status status = st_out_of_memory(walk->errors);
     walk->status = walk->status == ST_OK ? status : walk->status;
 }
 
@@ -216,8 +217,7 @@ static st_status sort_nodes(st_walk *walk, size_t count, size_t **order)
         st_arena_alloc(walk->arena, walk->sheet->function_count + 1, sizeof(*walk->walked));
     if (walk->states == NULL || walk->frames == NULL || walk->order == NULL ||
         walk->walked == NULL) {
-        return st_errors_add(walk->errors,
-                             &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        return st_out_of_memory(walk->errors);
     }
     for (size_t i = 0; i < count; i++) {
         visit(walk, i);

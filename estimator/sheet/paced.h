@@ -35,7 +35,5 @@ void st_paced_begin(st_workspace *workspace, const uint8_t *input_levels);
 void st_paced_run(st_workspace *workspace, const st_paced *run);
 /* A check that is the same in all rows of the last run, and its value there. */
 bool st_paced_scalar_check(const st_workspace *workspace, size_t check, double *value);
-/* Operations that run whenever an input of that level, but none of an inner one, changes. */
-size_t st_paced_operations(const st_workspace *workspace, unsigned level);
 
 #endif

@@ -2,6 +2,8 @@
 /* Where providers have their say in one row: the cells, as their formulas take their branches. */
 #include "sheet/refined.h"
 
+#include "base/memory.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -126,8 +128,7 @@ st_status st_program_refined(const st_program *program, const double *inputs, st
     }
     st_status status = st_session_begin(&session, program, inputs, arena, errors);
     if (status == ST_OK && st_session_refined(&session, arena, list, count) != ST_OK) {
-        status =
-            st_errors_add(errors, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        status = st_out_of_memory(errors);
     }
     return status;
 }

@@ -415,13 +415,3 @@ bool st_paced_scalar_check(const st_workspace *workspace, size_t check, double *
     *value = st_output(workspace->scalars[slot]);
     return !workspace->varies[slot];
 }
-
-size_t st_paced_operations(const st_workspace *workspace, unsigned level)
-{
-    const st_program *program = workspace->program;
-    size_t count = 0;
-    for (size_t i = 0; i < program->instruction_count; i++) {
-        count += workspace->levels[program->instructions[i].target] == level ? 1 : 0;
-    }
-    return count;
-}

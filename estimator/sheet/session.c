@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sheet/session.h"
+#include "base/memory.h"
 #include "sheet/scalar.h"
 
 #include <math.h>
@@ -50,8 +51,7 @@ st_status st_session_begin(st_session *session, const st_program *program, const
     }
     bool *needed = st_arena_alloc(arena, sheet->cell_count + 1, sizeof(*needed));
     if (needed == NULL) {
-        return st_errors_add(errors,
-                             &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        return st_out_of_memory(errors);
     }
     for (size_t i = 0; i < program->output_count; i++) {
         size_t cell = 0;
@@ -75,8 +75,7 @@ st_status st_session_begin(st_session *session, const st_program *program, const
         st_lowering_rest(&session->lowering);
     }
     if (status == ST_OK && !catch_up(session)) {
-        status =
-            st_errors_add(errors, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        status = st_out_of_memory(errors);
     }
     return status;
 }

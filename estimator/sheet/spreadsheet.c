@@ -2,6 +2,8 @@
 /* A sheet as spreadsheet formulas: names, cells, checks; see spreadsheet.h. */
 #include "sheet/spreadsheet_piece.h"
 
+#include "base/memory.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -138,8 +140,7 @@ static st_status outcome(const st_translator *own, st_errors *errors)
                                                             "functions are put in place"});
     }
     if (own->failed || own->session.failed) {
-        return st_errors_add(errors,
-                             &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        return st_out_of_memory(errors);
     }
     return ST_OK;
 }

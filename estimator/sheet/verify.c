@@ -6,6 +6,7 @@
  * are finite, and inside that cell's formula to the first such operation.
  */
 #include "sheet/refined.h"
+#include "base/memory.h"
 #include "sheet/show.h"
 
 #include <assert.h>
@@ -411,8 +412,7 @@ st_status st_program_verify(const st_program *program, const double *inputs, st_
     st_arena *arena = st_arena_create();
     st_status status = ST_ERR_MEMORY;
     if (arena == NULL) {
-        return st_errors_add(errors,
-                             &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        return st_out_of_memory(errors);
     }
     status = st_session_begin(&verifier.session, program, inputs, arena, errors);
     if (status != ST_OK) {
@@ -420,8 +420,7 @@ st_status st_program_verify(const st_program *program, const double *inputs, st_
     }
     verifier.told = st_arena_alloc(arena, program->sheet->cell_count + 1, sizeof(bool));
     if (verifier.told == NULL) {
-        status =
-            st_errors_add(errors, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        status = st_out_of_memory(errors);
         goto cleanup;
     }
     status = verify_checks(&verifier);
@@ -430,8 +429,7 @@ st_status st_program_verify(const st_program *program, const double *inputs, st_
     /* That the configuration makes no sense says more than what follows from it. */
     status = status == ST_OK ? verifier.value_status : status;
     if (verifier.session.failed) {
-        status =
-            st_errors_add(errors, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        status = st_out_of_memory(errors);
     }
 cleanup:
     st_arena_destroy(arena);

@@ -2,6 +2,7 @@
 /* A table of providers over a layer list; one function here, one line in the table. */
 #include "timeline/builtin.h"
 
+#include "base/memory.h"
 #include "placement/cells.h"
 #include "timeline/buckets.h"
 
@@ -187,8 +188,7 @@ static st_status make_provider(const st_builtin_entry *entry, const st_layers *l
     st_unit *units = st_arena_alloc(arena, MOST_ARGUMENTS, sizeof(*units));
     const char *source = st_arena_printf(arena, "layer list %s", layers->name);
     if (self == NULL || units == NULL || source == NULL) {
-        return st_errors_add(errors,
-                             &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        return st_out_of_memory(errors);
     }
     *self = (st_builtin_self){.layers = layers, .entry = entry};
     *provider = (st_provider){.name = entry->name,
@@ -214,8 +214,7 @@ static st_status add_layer_providers(const st_layers *layers, const st_sheet *sh
 {
     st_provider *made = st_arena_alloc(arena, ENTRIES, sizeof(*made));
     if (made == NULL) {
-        return st_errors_add(errors,
-                             &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        return st_out_of_memory(errors);
     }
     st_status status = ST_OK;
     for (size_t i = 0; i < ENTRIES && status == ST_OK; i++) {
@@ -261,8 +260,7 @@ st_status st_builtin_providers(const st_paths *paths, const st_job *job, const s
     }
     const st_provider **pointers = st_arena_alloc(arena, ENTRIES + placed.count, sizeof(*pointers));
     if (pointers == NULL) {
-        return st_errors_add(errors,
-                             &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        return st_out_of_memory(errors);
     }
     if (layers != NULL) {
         status = add_layer_providers(layers, sheet, arena, pointers, &providers->count, errors);

@@ -2,6 +2,7 @@
 /* Reading layer lists. Repeats are unrolled; their depth and the number of tensors are bounded. */
 #include "timeline/layers.h"
 
+#include "base/memory.h"
 #include "base/yaml.h"
 
 #include <string.h>
@@ -195,8 +196,7 @@ st_status st_layers_load(const st_paths *paths, const char *name, st_place place
     }
     st_layers *read = st_arena_alloc(arena, 1, sizeof(*read));
     if (read == NULL) {
-        return st_errors_add(errors,
-                             &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        return st_out_of_memory(errors);
     }
     st_layers_reader reader = {.layers = read, .arena = arena, .errors = errors};
     if (root->kind != ST_YAML_MAP) {

@@ -11,7 +11,7 @@
 
 #define UNKNOWN ((double)NAN) /* the macro is a float */
 
-enum { NAMES = 3, UNITS = 3, TIMES_MAX = 24 };
+enum { NAMES = 3, UNITS = 3 };
 
 #define MOST_TIME    1e6 /* seconds */
 #define MOST_FEATURE 1e11

@@ -83,22 +83,8 @@ static int compare_members(const void *left, const void *right)
     return (a->event > b->event) - (a->event < b->event);
 }
 
-typedef struct launch_key {
-    int64_t launch_ns;
-    uint32_t event;
-} launch_key;
-
-static int compare_launches(const void *left, const void *right)
-{
-    const launch_key *a = left;
-    const launch_key *b = right;
-    if (a->launch_ns != b->launch_ns)
-        return a->launch_ns < b->launch_ns ? -1 : 1;
-    return (a->event > b->event) - (a->event < b->event);
-}
-
 /* The communication kernels of a rank as they were launched, which no other rank can delay. */
-static st_status list_kernels(const st_order *order, launch_key **kernels, size_t *count)
+static st_status list_kernels(const st_order *order, st_launch **kernels, size_t *count)
 {
     *kernels = malloc((order->gpu_count + 1) * sizeof **kernels);
     *count = 0;
@@ -107,16 +93,16 @@ static st_status list_kernels(const st_order *order, launch_key **kernels, size_
     for (uint32_t i = 0; i < order->trace->event_count; i++) {
         const st_trace_event *event = &order->trace->events[i];
         if (event->kind == ST_TRACE_KERNEL && event->class_ == ST_TRACE_COMMUNICATION)
-            (*kernels)[(*count)++] = (launch_key){order->launch_ns[i], i};
+            (*kernels)[(*count)++] = (st_launch){order->launch_ns[i], i};
     }
-    qsort(*kernels, *count, sizeof **kernels, compare_launches);
+    qsort(*kernels, *count, sizeof **kernels, st_launch_compare);
     return ST_OK;
 }
 
 static st_status add_rank(collator *c, uint32_t rank)
 {
     const st_trace *trace = c->orders[rank].trace;
-    launch_key *kernels = NULL;
+    st_launch *kernels = NULL;
     size_t count = 0;
     st_status status = list_kernels(&c->orders[rank], &kernels, &count);
     for (size_t i = 0; i < count && status == ST_OK; i++) {

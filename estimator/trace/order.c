@@ -51,15 +51,10 @@ static st_status make_lists(const st_order *order, size_t count, list_of *which,
     return ST_OK;
 }
 
-typedef struct launch_key {
-    int64_t launch_ns;
-    uint32_t event;
-} launch_key;
-
-static int compare_launches(const void *left, const void *right)
+int st_launch_compare(const void *left, const void *right)
 {
-    const launch_key *a = left;
-    const launch_key *b = right;
+    const st_launch *a = left;
+    const st_launch *b = right;
     if (a->launch_ns != b->launch_ns)
         return a->launch_ns < b->launch_ns ? -1 : 1;
     return (a->event > b->event) - (a->event < b->event);
@@ -69,7 +64,7 @@ static int compare_launches(const void *left, const void *right)
 static st_status sort_by_launch(st_order *order)
 {
     size_t tracks = order->trace->track_count;
-    launch_key *keys = malloc((order->gpu_count + 1) * sizeof *keys);
+    st_launch *keys = malloc((order->gpu_count + 1) * sizeof *keys);
     order->by_launch.starts = order->by_start.starts;
     order->by_launch.items =
         st_arena_alloc(order->arena, order->gpu_count + 1, sizeof *order->by_launch.items);
@@ -82,8 +77,8 @@ static st_status sort_by_launch(st_order *order)
         uint32_t end = order->by_start.starts[t + 1];
         for (uint32_t i = first; i < end; i++)
             keys[i - first] =
-                (launch_key){order->launch_ns[order->by_start.items[i]], order->by_start.items[i]};
-        qsort(keys, end - first, sizeof *keys, compare_launches);
+                (st_launch){order->launch_ns[order->by_start.items[i]], order->by_start.items[i]};
+        qsort(keys, end - first, sizeof *keys, st_launch_compare);
         for (uint32_t i = first; i < end; i++)
             order->by_launch.items[i] = keys[i - first].event;
     }

@@ -11,6 +11,15 @@ typedef struct st_lists {
     uint32_t *items; /* events */
 } st_lists;
 
+/* An event beside the time by which it is sorted. */
+typedef struct st_launch {
+    int64_t launch_ns;
+    uint32_t event;
+} st_launch;
+
+/* For qsort: by launch, then in the order of the events. */
+int st_launch_compare(const void *left, const void *right);
+
 typedef struct st_order {
     const st_trace *trace;
     st_arena *arena;

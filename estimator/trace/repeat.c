@@ -155,20 +155,6 @@ static choice choose_layers(finder *f, bool *taken)
     return f->wanted != 0 || best.covered_ns >= all_ns(f) / 10 ? best : (choice){0};
 }
 
-typedef struct launch_key {
-    int64_t launch_ns;
-    uint32_t event;
-} launch_key;
-
-static int compare_launches(const void *left, const void *right)
-{
-    const launch_key *a = left;
-    const launch_key *b = right;
-    if (a->launch_ns != b->launch_ns)
-        return a->launch_ns < b->launch_ns ? -1 : 1;
-    return (a->event > b->event) - (a->event < b->event);
-}
-
 static uint32_t steps_before(const st_trace *trace, int64_t time_ns)
 {
     uint32_t count = 0;
@@ -182,7 +168,7 @@ static st_status list_tasks(finder *f, st_arena *arena)
     const st_trace *trace = f->trace;
     st_order order;
     st_status status = st_order_make(trace, arena, &order);
-    launch_key *keys = malloc((trace->event_count + 1) * sizeof *keys);
+    st_launch *keys = malloc((trace->event_count + 1) * sizeof *keys);
     if (status != ST_OK || keys == NULL) {
         free(keys);
         st_order_free(&order);
@@ -190,9 +176,9 @@ static st_status list_tasks(finder *f, st_arena *arena)
     }
     for (uint32_t i = 0; i < trace->event_count; i++) {
         if (st_trace_is_gpu(&trace->events[i]))
-            keys[f->count++] = (launch_key){order.launch_ns[i], i};
+            keys[f->count++] = (st_launch){order.launch_ns[i], i};
     }
-    qsort(keys, f->count, sizeof *keys, compare_launches);
+    qsort(keys, f->count, sizeof *keys, st_launch_compare);
     int64_t next_step_ns = INT64_MIN;
     for (size_t i = 0; i < f->count; i++) {
         f->tasks[i] = keys[i].event;

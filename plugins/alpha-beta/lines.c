@@ -10,9 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define MOST_RANKS   16777216.0
-#define MOST_BYTES   9223372036854775808.0 /* 2^63 */
+#define MOST_RANKS 16777216.0
+#define MOST_BYTES 9223372036854775808.0 /* 2^63 */
 
 typedef struct lines {
     const st_plugin_host *host;

@@ -174,7 +174,5 @@ static inline void assert_double(double value, double expected, const char *what
     "  w: {from: constants.w, unit: bool, doc: switch}\n"                                          \
     "  m: {from: constants.m, unit: mode, doc: mode}\n"                                            \
     "  k: {from: constants.k, unit: link, doc: link}\n"
-/* Their number of lines, so that places can be counted from the first line behind them. */
-enum { SHEET_INPUT_LINES = 12 };
 
 #endif

@@ -44,7 +44,7 @@ typedef enum tree_op {
     TREE_OPS
 } tree_op;
 
-enum { TREE_MOST_OPERANDS = 4, TREE_MOST_NAMES = 64, TREE_MOST_FUNCTIONS = 8 };
+enum { TREE_MOST_OPERANDS = 4, TREE_MOST_NAMES = 64 };
 
 typedef struct tree {
     tree_op op;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layer lists, gradient buckets and what of their all-reduces stays exposed. */
+#include "report/estimate.h"
 #include "timeline/buckets.h"
 
 #include <math.h>
@@ -187,6 +188,69 @@ static void slower_passes_end_later(void **state)
     }
 }
 
+/* --- what the sheet counts ---------------------------------------------------------------------
+ */
+
+/* Bounds of the sheet's ranges in MiB; the last has no end. */
+static const double bounds[] = {0, 1, 10, 25, 50, 100, HUGE_VAL};
+enum { RANGES = sizeof(bounds) / sizeof(bounds[0]) - 1 };
+
+typedef struct tally {
+    double counts[RANGES];
+} tally;
+
+static bool count_range(void *context, const st_bucket *bucket)
+{
+    tally *own = context;
+    for (size_t i = 0; i < RANGES; i++) {
+        double mib = bucket->bytes / (1024 * 1024);
+        own->counts[i] += mib >= bounds[i] && mib < bounds[i + 1] ? 1 : 0;
+    }
+    return true;
+}
+
+/* Buckets of all sizes: their ranges have no gap and do not overlap. */
+static void every_bucket_is_in_one_range(void **state)
+{
+    static const char *const cells[RANGES] = {"messages_to_1MiB",   "messages_to_10MiB",
+                                              "messages_to_25MiB",  "messages_to_50MiB",
+                                              "messages_to_100MiB", "messages_above_100MiB"};
+    static const struct {
+        const char *set;
+        double bytes;
+    } caps[] = {{"constants.bucket=0.31 MiB", 0.31},
+                {"constants.bucket=7.3 MiB", 7.3},
+                {"constants.bucket=23.85 MiB", 23.85},
+                {"constants.bucket=52 MiB", 52}};
+    fixture *self = *state;
+    const st_layers *layers = NULL;
+    bool seen[RANGES] = {false};
+    assert_int_equal(
+        st_layers_load(self->paths, "vgg16", (st_place){0}, self->arena, &layers, self->errors),
+        ST_OK);
+    for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++) {
+        tally expected = {0};
+        st_bucket_caps cap = {
+            .first_bytes = 1024 * 1024, .cap_bytes = caps[i].bytes * 1024 * 1024, .width_bytes = 4};
+        st_request request = {.job = "vgg16-32x3090", .sets = &caps[i].set, .set_count = 1};
+        st_estimate estimate;
+        (void)st_buckets_visit(layers, &cap, count_range, &expected);
+        assert_int_equal(
+            st_estimate_load(self->paths, &request, self->arena, &estimate, self->errors), ST_OK);
+        assert_int_equal(st_estimate_show_names(&estimate, cells, RANGES, (st_place){0},
+                                                self->arena, self->errors),
+                         ST_OK);
+        assert_int_equal(st_estimate_run(&estimate, self->arena, self->errors), ST_OK);
+        for (size_t k = 0; k < RANGES; k++) {
+            assert_true(estimate.shown[k].value == expected.counts[k]);
+            seen[k] = seen[k] || expected.counts[k] > 0;
+        }
+    }
+    for (size_t k = 0; k < RANGES; k++) {
+        assert_true(seen[k]);
+    }
+}
+
 /* --- faulty lists ---------------------------------------------------------------------------- */
 
 static void expect_fault(fixture *self, const char *text, const char *message)
@@ -265,6 +329,7 @@ int main(void)
         cmocka_unit_test(exposed_time_follows_the_clock),
         cmocka_unit_test(hiding_has_a_price),
         cmocka_unit_test(slower_passes_end_later),
+        cmocka_unit_test_setup_teardown(every_bucket_is_in_one_range, setup, teardown),
         cmocka_unit_test_setup_teardown(faulty_lists_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(an_unknown_list_is_named, setup, teardown),
     };

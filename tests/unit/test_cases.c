@@ -270,7 +270,10 @@ static void json_and_csv_have_every_digit(void **state)
               "  - {name: two, job: station, values: [{cell: TT, published: 1 s,"
               " tolerance: 0.25}]}\n",
               &source);
-    st_cases_write_json(&source, 1, &buffer);
+    st_json json = {.buffer = &buffer};
+    st_json_open(&json, NULL, '{');
+    st_cases_write_sources(&source, 1, &json);
+    st_json_close(&json, '}');
     assert_contains(buffer.data, "\"compared\": 2,\n      \"failed\": 1,\n      \"missed\": 1,\n");
     assert_contains(buffer.data,
                     "{\"cell\": \"V\", \"published\": 571.4, \"value\": 571.3, \"unit\": \"MB\", "

@@ -3,52 +3,9 @@
  * What task graphs, schedules and replays do when memory runs out: every allocation fails once,
  * then all from one on. Each run either ends as one in which nothing fails, or with ST_ERR_MEMORY.
  */
+#include "../support/faults.h"
 #include "base_support.h"
 #include "schedule_support.h"
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-/* Allocations until the first failure, and whether all later ones fail too. */
-static struct {
-    bool is_armed;
-    bool is_lasting;
-    int left;
-    int failed;
-} fault;
-
-static bool must_fail(void)
-{
-    if (!fault.is_armed) {
-        return false;
-    }
-    if (fault.left > 0) {
-        fault.left--;
-        return false;
-    }
-    fault.failed++;
-    fault.is_armed = fault.is_lasting;
-    return true;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return must_fail() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return must_fail() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    return must_fail() ? NULL : __real_realloc(old, size);
-}
 
 typedef st_status scenario(st_arena *arena, st_graph *graph, st_errors *errors, int64_t *end);
 
@@ -63,13 +20,11 @@ static void fail_each(scenario *run, st_status whole, int64_t whole_end)
             int64_t end = 0;
             st_arena *arena = st_arena_create();
             st_errors *errors = st_errors_create();
-            memset(&fault, 0, sizeof fault);
-            fault.left = at;
-            fault.is_lasting = lasting != 0;
-            fault.is_armed = true;
+            set_fault(at, lasting != 0);
+            arm();
             st_graph *graph = st_graph_create(NULL);
             st_status status = graph == NULL ? ST_ERR_MEMORY : run(arena, graph, errors, &end);
-            fault.is_armed = false;
+            disarm();
             failed = fault.failed > 0;
             failures += failed;
             assert_true(status == whole || status == ST_ERR_MEMORY);
@@ -79,7 +34,7 @@ static void fail_each(scenario *run, st_status whole, int64_t whole_end)
             st_graph_destroy(graph);
             st_errors_destroy(errors);
             st_arena_destroy(arena);
-            assert_true(at < 10000);
+            assert_true(at < MOST_ALLOCATIONS);
         }
     }
     assert_true(failures > 20);

@@ -1,59 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What estimator/base does when memory runs out: every allocation fails once, then all from one on.
- * The program is linked so that malloc, calloc and realloc of the library come here first.
  */
+#include "../support/faults.h"
 #include "base_support.h"
 
 #include "base/output.h"
 #include "base/yaml.h"
 
 #include <unistd.h>
-
-/* NOLINTBEGIN(bugprone-reserved-identifier): the linker wants these names */
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-/* NOLINTEND(bugprone-reserved-identifier) */
-
-/* Allocations until the first failure, and whether all later ones fail too. */
-static struct {
-    bool is_armed;
-    bool is_lasting;
-    int left;
-    int failed;
-} fault;
-
-static bool must_fail(void)
-{
-    if (!fault.is_armed)
-        return false;
-    if (fault.left > 0) {
-        fault.left--;
-        return false;
-    }
-    fault.failed++;
-    fault.is_armed = fault.is_lasting;
-    return true;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return must_fail() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return must_fail() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    return must_fail() ? NULL : __real_realloc(old, size);
-}
 
 typedef void scenario(void);
 
@@ -65,26 +20,14 @@ static void fail_each(scenario *run)
     for (int lasting = 0; lasting < 2; lasting++) {
         int at = 0;
         do {
-            memset(&fault, 0, sizeof fault);
-            fault.left = at++;
-            fault.is_lasting = lasting != 0;
+            set_fault(at++, lasting != 0);
             run();
-            fault.is_armed = false;
+            disarm();
             failures += fault.failed > 0;
-        } while (fault.failed > 0 && at < 10000);
-        assert_true(at < 10000);
+        } while (fault.failed > 0 && at < MOST_ALLOCATIONS);
+        assert_true(at < MOST_ALLOCATIONS);
     }
     assert_true(failures > 2);
-}
-
-static void arm(void)
-{
-    fault.is_armed = true;
-}
-
-static void disarm(void)
-{
-    fault.is_armed = false;
 }
 
 static void use_lists(void)

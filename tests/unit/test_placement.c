@@ -47,6 +47,19 @@ static void customised_map_keeps_tp_and_pp_inside_machines(void **state)
     assert_int_equal(st_placement_sharing(&placement, ST_GROUP_DP), 8);
 }
 
+/* Groups of a machine that leave it share its NICs: as many as there are members of one of them. */
+static void groups_that_leave_a_machine_share_its_nics(void **state)
+{
+    (void)state;
+    st_placement placement = make(2, 1, 12, 2, 8, "tp-dp-pp"); /* four data ranks a machine */
+    assert_int_equal(st_placement_sharing(&placement, ST_GROUP_TP), 0);
+    assert_int_equal(st_placement_sharing(&placement, ST_GROUP_DP), 2);
+    assert_int_equal(st_placement_sharing(&placement, ST_GROUP_PP), 8);
+    placement = make(1, 1, 2, 6, 8, "dp-pp"); /* 8 ranks on a machine, 4 on the other */
+    assert_int_equal(st_placement_sharing(&placement, ST_GROUP_PP), 2);
+    assert_int_equal(st_placement_sharing(&placement, ST_GROUP_DP), 0);
+}
+
 /* --- shapes against counting ----------------------------------------------------------------- */
 
 static uint64_t next_random(uint64_t *seed)
@@ -227,6 +240,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(default_map_keeps_tp_and_dp_inside_machines),
         cmocka_unit_test(customised_map_keeps_tp_and_pp_inside_machines),
+        cmocka_unit_test(groups_that_leave_a_machine_share_its_nics),
         cmocka_unit_test(shapes_agree_with_counting),
         cmocka_unit_test(flows_sum_up_to_the_closed_form),
         cmocka_unit_test(a_walk_may_stop),

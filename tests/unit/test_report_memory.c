@@ -3,53 +3,11 @@
  * What estimator/report does when memory runs out: every allocation fails once, then all from one
  * on. A writer either has the whole text or says that it failed; nothing crashes or leaks.
  */
+#include "../support/faults.h"
 #include "report_support.h"
 
 #include "report/cases.h"
 #include "report/xlsx.h"
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-/* Allocations until the first failure, and whether all later ones fail too. */
-static struct {
-    bool is_armed;
-    bool is_lasting;
-    int left;
-    int failed;
-} fault;
-
-static bool must_fail(void)
-{
-    if (!fault.is_armed)
-        return false;
-    if (fault.left > 0) {
-        fault.left--;
-        return false;
-    }
-    fault.failed++;
-    fault.is_armed = fault.is_lasting;
-    return true;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return must_fail() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return must_fail() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    return must_fail() ? NULL : __real_realloc(old, size);
-}
 
 typedef st_status scenario(const fixture *own, st_arena *arena, st_errors *errors,
                            st_buffer *buffer);
@@ -88,25 +46,23 @@ static void assert_same(const char *text, const char *whole)
 
 static void fail_each(scenario *run, const fixture *own)
 {
-    memset(&fault, 0, sizeof fault);
+    set_fault(0, false);
     char *whole = run_scenario(run, own);
     assert_non_null(whole);
     int failures = 0;
     for (int lasting = 0; lasting < 2; lasting++) {
         int at = 0;
         do {
-            memset(&fault, 0, sizeof fault);
-            fault.left = at++;
-            fault.is_lasting = lasting != 0;
-            fault.is_armed = true;
+            set_fault(at++, lasting != 0);
+            arm();
             char *text = run_scenario(run, own);
-            fault.is_armed = false;
+            disarm();
             failures += fault.failed > 0;
             if (text != NULL)
                 assert_same(text, whole);
             free(text);
-        } while (fault.failed > 0 && at < 10000);
-        assert_true(at < 10000);
+        } while (fault.failed > 0 && at < MOST_ALLOCATIONS);
+        assert_true(at < MOST_ALLOCATIONS);
     }
     assert_true(failures > 10);
     free(whole);
@@ -205,12 +161,13 @@ static st_status validation(const fixture *own, st_arena *arena, st_errors *erro
                             st_buffer *buffer)
 {
     st_case_source source;
+    st_json json = {.buffer = buffer};
     st_status status = st_cases_load(own->paths, "book", arena, &source, errors);
     if (status == ST_OK)
         status = st_cases_run(own->paths, arena, &source, errors);
     if (status == ST_OK) {
         st_cases_write_text(&source, 1, &plain, arena, buffer);
-        st_cases_write_json(&source, 1, buffer);
+        st_cases_write_sources(&source, 1, &json);
         st_cases_write_csv(&source, 1, buffer);
     }
     return status;

@@ -4,65 +4,24 @@
  * fails once, then all from one on. Either all results are right or the status says that they are
  * not; nothing crashes or leaks.
  */
+#include "../support/faults.h"
 #include "../support/programs.h"
 
 #include "sheet/spreadsheet.h"
 #include "steptime/arena.h"
 
 /* NOLINTBEGIN(bugprone-reserved-identifier): the linker wants these names */
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
 void *__real_aligned_alloc(size_t alignment, size_t size);
 void *__real_st_arena_alloc(st_arena *arena, size_t count, size_t size_bytes);
 char *__real_st_arena_copy(st_arena *arena, const char *text, size_t length);
 void *__real_st_arena_grow(st_arena *arena, void *items, size_t size_bytes, size_t needed,
                            size_t *capacity);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
 void *__wrap_aligned_alloc(size_t alignment, size_t size);
 void *__wrap_st_arena_alloc(st_arena *arena, size_t count, size_t size_bytes);
 char *__wrap_st_arena_copy(st_arena *arena, const char *text, size_t length);
 void *__wrap_st_arena_grow(st_arena *arena, void *items, size_t size_bytes, size_t needed,
                            size_t *capacity);
 /* NOLINTEND(bugprone-reserved-identifier) */
-
-/* Allocations until the first failure, and whether all later ones fail too. */
-static struct {
-    bool is_armed;
-    bool is_lasting;
-    int left;
-    int failed;
-} fault;
-
-static bool must_fail(void)
-{
-    if (!fault.is_armed)
-        return false;
-    if (fault.left > 0) {
-        fault.left--;
-        return false;
-    }
-    fault.failed++;
-    fault.is_armed = fault.is_lasting;
-    return true;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return must_fail() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return must_fail() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    return must_fail() ? NULL : __real_realloc(old, size);
-}
 
 void *__wrap_aligned_alloc(size_t alignment, size_t size)
 {
@@ -344,16 +303,15 @@ static void check_outcome(const outcome *found, const outcome *whole)
 
 static int fail_each(scenario *run, bool is_lasting)
 {
-    memset(&fault, 0, sizeof fault);
+    set_fault(0, false);
     outcome whole = run_scenario(run);
     int at = 0;
     for (bool reached = true; reached; at++) {
-        fault.is_armed = true;
-        fault.is_lasting = is_lasting;
-        fault.left = at;
-        fault.failed = 0;
+        assert_true(at < MOST_ALLOCATIONS);
+        set_fault(at, is_lasting);
+        arm();
         outcome found = run_scenario(run);
-        fault.is_armed = false;
+        disarm();
         reached = fault.failed > 0;
         check_outcome(&found, &whole);
         free(found.text);

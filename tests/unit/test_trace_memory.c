@@ -1,47 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What reading, replaying and changing a trace does when memory runs out: every allocation fails
- * once, and each failure is told as one, without a leak or a half-made result.
+ * once, then all from one on, and each failure is told as one, without a leak or a half-made
+ * result.
  */
+#include "../support/faults.h"
 #include "trace_support.h"
 
 #include "report/trace_replay.h"
-
-/* NOLINTBEGIN(bugprone-reserved-identifier): the linker wants these names */
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-/* NOLINTEND(bugprone-reserved-identifier) */
-
-/* Allocations until the one that fails; negative: none does. */
-static int left = -1;
-static int failed;
-
-static bool must_fail(void)
-{
-    if (left < 0 || left-- > 0)
-        return false;
-    failed++;
-    return true;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return must_fail() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return must_fail() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    return must_fail() ? NULL : __real_realloc(old, size);
-}
 
 /* Two ranks that meet, an exact and an inferred wait, a sync and a step. */
 static char *make_trace(int rank)
@@ -131,22 +97,28 @@ static st_status run_all(const char *const *texts)
     return status;
 }
 
+static void fail_each(const char *const *texts, bool is_lasting)
+{
+    int at = 0;
+    do {
+        set_fault(at++, is_lasting);
+        arm();
+        st_status status = run_all(texts);
+        disarm();
+        if (status != (fault.failed > 0 ? ST_ERR_MEMORY : ST_OK))
+            fail_msg("allocation %d: status %d", at - 1, (int)status);
+    } while (fault.failed > 0 && at < MOST_ALLOCATIONS);
+    assert_true(at > 50 && at < MOST_ALLOCATIONS);
+}
+
 static void test_every_allocation(void **state)
 {
     char *texts[2] = {make_trace(0), make_trace(1)};
     const char *const given[2] = {texts[0], texts[1]};
-    int at = 0;
     (void)state;
     assert_int_equal(run_all(given), ST_OK);
-    do {
-        failed = 0;
-        left = at++;
-        st_status status = run_all(given);
-        left = -1;
-        if (status != (failed > 0 ? ST_ERR_MEMORY : ST_OK))
-            fail_msg("allocation %d: status %d", at - 1, (int)status);
-    } while (failed > 0 && at < 10000);
-    assert_true(at > 50 && at < 10000);
+    fail_each(given, false);
+    fail_each(given, true);
     free(texts[0]);
     free(texts[1]);
 }

@@ -18,8 +18,8 @@ extern "C" {
 
 typedef struct st_arena st_arena;
 
-ST_API st_arena *st_arena_create(void); /* NULL when out of memory */
-ST_API void st_arena_destroy(st_arena *arena);
+ST_API st_arena *st_arena_create(void);        /* NULL when out of memory */
+ST_API void st_arena_destroy(st_arena *arena); /* NULL is fine */
 /*
  * Calls `release` with `context` when the arena is destroyed, the latest first, before any memory
  * is freed: for what lives as long as the arena but is no memory. False when out of memory; then
@@ -30,7 +30,8 @@ ST_API bool st_arena_defer(st_arena *arena, void (*release)(void *context),
 /* Zeroed memory for `count` objects of `size_bytes`, aligned for any type; NULL when out of memory
  * or when the product overflows. */
 ST_API void *st_arena_alloc(st_arena *arena, size_t count, size_t size_bytes);
-ST_API char *st_arena_copy(st_arena *arena, const char *text, size_t length); /* NUL-terminated */
+/* Copies of texts, NUL-terminated, in the arena; NULL when out of memory. */
+ST_API char *st_arena_copy(st_arena *arena, const char *text, size_t length);
 ST_API char *st_arena_printf(st_arena *arena, const char *format, ...) ST_PRINTF(2, 3);
 /*
  * Grows an array that was allocated from the arena: returns room for at least `needed` items and
@@ -47,12 +48,13 @@ typedef struct st_buffer {
     bool failed;
 } st_buffer;
 
+/* Append `length` bytes, a text, a formatted text. */
 ST_API void st_buffer_append(st_buffer *buffer, const char *text, size_t length);
 ST_API void st_buffer_text(st_buffer *buffer, const char *text);
 ST_API void st_buffer_printf(st_buffer *buffer, const char *format, ...) ST_PRINTF(2, 3);
 ST_API void st_buffer_json_string(st_buffer *buffer, const char *text); /* with quotes, escaped */
 ST_API void st_buffer_csv_field(st_buffer *buffer, const char *text);   /* quoted where needed */
-ST_API void st_buffer_free(st_buffer *buffer);
+ST_API void st_buffer_free(st_buffer *buffer);                          /* all zero afterwards */
 
 #ifdef __cplusplus
 }

@@ -153,6 +153,7 @@ ST_API const st_task_id *st_graph_cycle(const st_graph *graph, size_t *count);
 
 /* --- looking at it --------------------------------------------------------------------------- */
 
+/* How many there are; meetings of keys count once the graph is sealed. */
 ST_API size_t st_graph_task_count(const st_graph *graph);
 ST_API size_t st_graph_edge_count(const st_graph *graph); /* added edges, without program order */
 ST_API size_t st_graph_resource_count(const st_graph *graph);
@@ -177,7 +178,7 @@ typedef struct st_task_view {
 
 /* `task` must exist; texts live as long as the graph. */
 ST_API st_task_view st_graph_task(const st_graph *graph, st_task_id task);
-/* Name and rank of a resource that exists. */
+/* Name, rank and kind of a resource, and the name of a category; each must exist. */
 ST_API const char *st_graph_resource_name(const st_graph *graph, uint32_t resource);
 ST_API uint32_t st_graph_resource_rank(const st_graph *graph, uint32_t resource);
 ST_API st_resource_kind st_graph_resource_kind(const st_graph *graph, uint32_t resource);
@@ -259,6 +260,7 @@ typedef struct st_task_time {
     int64_t end_ns;
 } st_task_time;
 
+/* After a run: the times of a task, which must exist. */
 ST_API st_task_time st_replay_task(const st_replay *replay, st_task_id task);
 
 /*

@@ -43,6 +43,7 @@ typedef struct st_key_section {
     const char *doc;
 } st_key_section;
 
+/* The tables of keys and sections, constant; the key of a path, NULL where there is none. */
 ST_API const st_key *st_keys(size_t *count);
 ST_API const st_key_section *st_key_sections(size_t *count);
 ST_API const st_key *st_key_find(const char *path);

@@ -32,7 +32,10 @@ typedef enum st_folder {
     ST_FOLDERS
 } st_folder;
 
-/* `folders` are --path arguments; a folder that does not exist is an error. */
+/*
+ * `folders` are --path arguments; a folder that does not exist is an error. `paths` is set on
+ * success, for st_paths_destroy, to which NULL is fine.
+ */
 ST_API st_status st_paths_create(const char *const *folders, size_t count, st_paths **paths,
                                  st_errors *errors) ST_NODISCARD;
 ST_API void st_paths_destroy(st_paths *paths);

@@ -62,6 +62,7 @@ typedef struct st_group_shape {
     size_t most_per_node; /* ranks on the node that holds most of it */
 } st_group_shape;
 
+/* The group of a kind that a rank is in; a rank that has no part in one is a group alone. */
 ST_API st_group_shape st_placement_shape(const st_placement *placement, st_group group,
                                          size_t rank);
 /* Groups of a kind; embedding groups exist only for ranks of the first and the last stage. */
@@ -69,8 +70,8 @@ ST_API size_t st_placement_group_count(const st_placement *placement, st_group g
 /* True when every group of the kind has the same shape up to its first rank. */
 ST_API bool st_placement_is_even(const st_placement *placement, st_group group);
 /*
- * Groups of the kind that leave a full node together and share its network cards; 0 when none
- * leaves it.
+ * Groups of the kind that leave a full node together and share its network cards; 0 when the first
+ * group does not leave its node.
  */
 ST_API size_t st_placement_sharing(const st_placement *placement, st_group group);
 
@@ -94,7 +95,7 @@ typedef struct st_flow {
 ST_API void st_traffic_visit(const st_placement *placement, const st_traffic *traffic,
                              bool (*visit)(void *context, const st_flow *flow), void *context);
 
-/* What the flows of a kind sum up to, in closed form; and how much of it crosses nodes, counted. */
+/* What the flows of a kind sum up to over all ranks, in bytes, in closed form. */
 ST_API uint64_t st_traffic_total_bytes(const st_placement *placement, const st_traffic *traffic,
                                        st_group group);
 

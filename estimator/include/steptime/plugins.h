@@ -56,6 +56,7 @@ ST_API st_status st_plugin_load(const st_paths *paths, const char *name, st_plac
 
 /* The verified descriptor, with all that lies behind its own size as zero. */
 ST_API const st_plugin *st_plugin_descriptor(const st_plugin_module *module);
+/* The path that it was loaded from. */
 ST_API const char *st_plugin_file(const st_plugin_module *module);
 /* Index of the provider (option) of that name, SIZE_MAX where there is none. */
 ST_API size_t st_plugin_find_provider(const st_plugin_module *module, const char *name);

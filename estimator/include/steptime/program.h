@@ -75,11 +75,15 @@ ST_API st_status st_program_compile(const st_sheet *sheet, const st_program_opti
                                     st_arena *arena, const st_program **program,
                                     st_errors *errors) ST_NODISCARD;
 
+/* The sheet, and the outputs in the order of st_program_options; `index` is below the count. */
 ST_API const st_sheet *st_program_sheet(const st_program *program);
 ST_API size_t st_program_output_count(const st_program *program);
 ST_API const char *st_program_output_name(const st_program *program, size_t index);
 ST_API const st_type *st_program_output_type(const st_program *program, size_t index);
-/* Operations run per row, after folding and sharing (inputs and constants are not operations). */
+/*
+ * Operations run per row, after folding and sharing (inputs and constants are not operations), and
+ * the values that are held at a time, of a row each.
+ */
 ST_API size_t st_program_operation_count(const st_program *program);
 ST_API size_t st_program_register_count(const st_program *program);
 /* One line per operation, for `sheet show --program` and tests. */
@@ -87,7 +91,7 @@ ST_API void st_program_print(const st_program *program, st_buffer *buffer);
 
 /* Scratch memory for one thread; NULL when out of memory. */
 ST_API st_workspace *st_workspace_create(const st_program *program);
-ST_API void st_workspace_destroy(st_workspace *workspace);
+ST_API void st_workspace_destroy(st_workspace *workspace); /* NULL is fine */
 
 /* The values of one input over the rows: values[row * stride]; stride 0 is one value for all. */
 typedef struct st_column {

@@ -37,6 +37,7 @@ typedef struct st_unit {
     char text[40]; /* as written, e.g. "GB/s"; "1" for a pure number */
 } st_unit;
 
+/* A number has no dimension at all. */
 ST_API bool st_dimension_equal(st_dimension a, st_dimension b);
 ST_API bool st_dimension_is_number(st_dimension dimension);
 /* Exponents that would leave int16 stay at its ends. */
@@ -57,6 +58,7 @@ ST_API st_unit st_unit_one(void);
 ST_API st_status st_unit_parse(const char *text, size_t length, st_place place, st_unit *unit,
                                st_errors *errors) ST_NODISCARD;
 
+/* Between a value in the unit and one in base units; one rounding where the scale allows it. */
 ST_API double st_unit_to_base(const st_unit *unit, double value);
 ST_API double st_unit_from_base(const st_unit *unit, double base_value);
 

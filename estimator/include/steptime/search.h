@@ -54,6 +54,7 @@ ST_API st_status st_grid_open(const st_paths *paths, const st_grid_request *requ
                               st_arena *arena, const st_grid **grid,
                               st_errors *errors) ST_NODISCARD;
 
+/* Rows, and cells and axes in the order of the request; indices are below the counts. */
 ST_API uint64_t st_grid_row_count(const st_grid *grid);
 ST_API size_t st_grid_cell_count(const st_grid *grid);
 ST_API const char *st_grid_cell_name(const st_grid *grid, size_t cell);

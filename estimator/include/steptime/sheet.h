@@ -119,8 +119,9 @@ ST_API const char *st_sheet_title(const st_sheet *sheet); /* never NULL, may be 
 ST_API const char *st_sheet_doc(const st_sheet *sheet);   /* never NULL, may be "" */
 ST_API const char *st_sheet_file(const st_sheet *sheet);
 
+/* What the sheet and its includes declare, in the order of the files; *count is set, never NULL. */
 ST_API const st_sheet_input *st_sheet_inputs(const st_sheet *sheet, size_t *count);
-ST_API const st_sheet_cell *st_sheet_cells(const st_sheet *sheet, size_t *count); /* file order */
+ST_API const st_sheet_cell *st_sheet_cells(const st_sheet *sheet, size_t *count);
 ST_API const st_sheet_function *st_sheet_functions(const st_sheet *sheet, size_t *count);
 ST_API const st_sheet_check *st_sheet_checks(const st_sheet *sheet, size_t *count);
 ST_API const st_sheet_section *st_sheet_sections(const st_sheet *sheet, size_t *count);

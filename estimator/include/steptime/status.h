@@ -94,12 +94,13 @@ ST_API const char *st_errors_text(st_errors *errors, const char *format, ...) ST
 /* No further error would be kept: costly suggestions may be left out. True for NULL. */
 ST_API bool st_errors_full(const st_errors *errors);
 
+/* All that were added, kept or not. */
 ST_API size_t st_errors_count(const st_errors *errors, st_severity severity);
 ST_API size_t st_errors_size(const st_errors *errors); /* kept entries of any severity */
 ST_API const st_error *st_errors_at(const st_errors *errors, size_t index);
 /* Status of the first error, ST_OK when there are only warnings or nothing. */
 ST_API st_status st_errors_status(const st_errors *errors);
-ST_API void st_errors_clear(st_errors *errors);
+ST_API void st_errors_clear(st_errors *errors); /* as new; texts of entries are gone */
 
 /*
  * One line, "file:line:column: error: message: found F, expected E; did you mean 'S'?"; "A or

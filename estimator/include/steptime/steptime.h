@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Everything at once. The order of the headers is the order of the rooms: each knows only those
- * above it.
- */
+/* Everything at once, in the order of the rooms: each header includes only those above it. */
 #ifndef STEPTIME_H
 #define STEPTIME_H
 
@@ -14,12 +11,12 @@
 #include "steptime/paths.h"
 #include "steptime/job.h"
 #include "steptime/placement.h"
-#include "steptime/plugins.h"
-#include "steptime/import.h"
-#include "steptime/profile.h"
 #include "steptime/graph.h"
 #include "steptime/schedule.h"
-#include "steptime/search.h"
 #include "steptime/trace.h"
+#include "steptime/import.h"
+#include "steptime/plugins.h"
+#include "steptime/profile.h"
+#include "steptime/search.h"
 
 #endif

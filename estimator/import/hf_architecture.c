@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a config.json describes its language model, and which architecture that is. */
+#include "import/hf.h"
+
+#include <string.h>
+
+#define LANGUAGE                                                                                   \
+    "text_config language_config llm_config thinker_config language_model text_model_config"
+
+static const char *text_of(const st_json *map, const char *name)
+{
+    for (const st_json *node = map->first; node != NULL; node = node->next)
+        if (strcmp(node->name, name) == 0 && node->kind == ST_JSON_STRING)
+            return node->text;
+    return NULL;
+}
+
+static bool refuse_name(hf_reader *reader, const char *name)
+{
+    const char *reason = name != NULL ? hf_refusal(name) : NULL;
+    if (reason != NULL)
+        hf_fail(reader, NULL,
+                &(st_error){.status = ST_ERR_VALUE,
+                            .message = st_errors_text(reader->draft->errors,
+                                                      "architecture '%.60s' is %s", name, reason),
+                            .expected = "a decoder-only language model"});
+    return reason != NULL;
+}
+
+/* Steps into the map of the language model; false where something there is no map. */
+bool hf_find_language_model(hf_reader *reader)
+{
+    hf_reader quiet = *reader;
+    reader->config = reader->top;
+    for (int level = 0; level < 4; level++) {
+        if (refuse_name(reader, text_of(reader->config, "model_type")))
+            return false;
+        st_json *inner = hf_find(reader, LANGUAGE);
+        quiet.config = reader->config;
+        if (inner == NULL ||
+            (hf_find(&quiet, HF_LAYERS) != NULL && hf_find(&quiet, HF_HIDDEN) != NULL))
+            return true;
+        if (inner->kind != ST_JSON_MAP) {
+            hf_fail(reader, inner,
+                    &(st_error){.status = ST_ERR_VALUE,
+                                .message = st_errors_text(reader->draft->errors,
+                                                          "'%s' cannot be used", inner->name),
+                                .found = st_json_describe(inner, reader->draft->errors),
+                                .expected = "a map"});
+            return false;
+        }
+        reader->config = inner;
+    }
+    return true;
+}
+
+/* Names the parts beside the language model, which an estimate then lacks. */
+void hf_note_other_parts(hf_reader *reader)
+{
+    for (const st_json *node = reader->top->first; node != NULL; node = node->next) {
+        bool is_part =
+            node->kind == ST_JSON_MAP && strstr(node->name, "_config") != NULL &&
+            (strncmp(node->name, "vision", 6) == 0 || strncmp(node->name, "audio", 5) == 0 ||
+             strncmp(node->name, "talker", 6) == 0);
+        if (is_part)
+            st_draft_note(reader->draft,
+                          "Left out: %.40s. Only the language model was read, which is not the "
+                          "whole model.",
+                          node->name);
+    }
+}
+
+/* What a reader of the nearest kind would have left over helps to judge an unknown architecture. */
+static void refuse_unknown(hf_reader *reader)
+{
+    st_errors *errors = reader->draft->errors;
+    const char *names[256];
+    size_t count = 0;
+    size_t keys = 0;
+    st_buffer unknown = {0};
+    (void)st_keys(&keys);
+    while (count < sizeof names / sizeof names[0] && st_import_hf_architecture(count) != NULL) {
+        names[count] = st_import_hf_architecture(count);
+        count++;
+    }
+    st_draft scratch = *reader->draft;
+    hf_reader trial = *reader;
+    scratch.errors = NULL;
+    scratch.values = st_arena_alloc(scratch.arena, keys, sizeof *scratch.values);
+    trial.draft = &scratch;
+    trial.family = hf_family_find("llama");
+    if (scratch.values != NULL)
+        hf_read_fields(&trial);
+    hf_list_unknown(&trial, &unknown);
+    const char *nearest = st_nearest(reader->name, names, count);
+    hf_fail(reader, NULL,
+            &(st_error){
+                .status = ST_ERR_NAME,
+                .message = st_errors_text(errors,
+                                          "unknown architecture '%.60s'; fields not "
+                                          "understood: %s",
+                                          reader->name, unknown.length > 0 ? unknown.data : "none"),
+                .suggestion = nearest != NULL ? nearest
+                                              : "name a known one that it is built like, as in "
+                                                "--assume llama"});
+    st_buffer_free(&unknown);
+}
+
+/* Models of images that no list names show themselves by their fields: patches and no words. */
+static bool is_vision(const hf_reader *reader)
+{
+    bool image = false;
+    bool patch = false;
+    for (const st_json *node = reader->top->first; node != NULL; node = node->next) {
+        if (strcmp(node->name, "vocab_size") == 0)
+            return false;
+        image = image || strcmp(node->name, "image_size") == 0;
+        patch = patch || strcmp(node->name, "patch_size") == 0 ||
+                strcmp(node->name, "num_channels") == 0;
+    }
+    return image && patch;
+}
+
+static void refuse_vision(hf_reader *reader, const char *name)
+{
+    st_errors *errors = reader->draft->errors;
+    hf_fail(reader, NULL,
+            &(st_error){.status = ST_ERR_VALUE,
+                        .message = st_errors_text(errors,
+                                                  "architecture '%.60s' is a vision model: it has "
+                                                  "image_size and no vocab_size",
+                                                  name),
+                        .expected = "a decoder-only language model"});
+}
+
+/* The first class under 'architectures', such as LlamaForCausalLM; NULL where there is none. */
+static const char *class_of(const hf_reader *reader)
+{
+    for (const st_json *node = reader->top->first; node != NULL; node = node->next)
+        if (strcmp(node->name, "architectures") == 0 && node->kind == ST_JSON_LIST &&
+            node->first != NULL && node->first->kind == ST_JSON_STRING)
+            return node->first->text;
+    return NULL;
+}
+
+/* LlamaForCausalLM is named after llama, GPTNeoXForCausalLM after gpt_neox. */
+static bool is_named_after(const char *class, const char *name)
+{
+    for (; *name != '\0'; name++) {
+        if (*name == '_')
+            continue;
+        if ((*class | 0x20) != *name)
+            return false;
+        class ++;
+    }
+    return true;
+}
+
+static const char *family_of_class(const char *class)
+{
+    const char *best = NULL;
+    for (size_t i = 0; st_import_hf_architecture(i) != NULL; i++) {
+        const char *name = st_import_hf_architecture(i);
+        if (is_named_after(class, name) && (best == NULL || strlen(name) > strlen(best)))
+            best = name;
+    }
+    return best;
+}
+
+static void refuse_nameless(hf_reader *reader)
+{
+    st_errors *errors = reader->draft->errors;
+    const char *diffusers = text_of(reader->top, "_class_name");
+    const char *class = class_of(reader);
+    const char *family = class != NULL ? family_of_class(class) : NULL;
+    st_error error = {.status = ST_ERR_NAME,
+                      .message = "the file does not say its architecture",
+                      .expected = "a field 'model_type'",
+                      .suggestion = st_errors_text(errors, "name it, as in --assume %s",
+                                                   family != NULL ? family : "llama")};
+    if (diffusers != NULL) {
+        error.message = st_errors_text(
+            errors, "a file of diffusers (%.60s), which is no language model", diffusers);
+        error.suggestion = NULL;
+    } else if (class != NULL) {
+        error.message = st_errors_text(
+            errors, "the file does not say its architecture, only its class '%.60s'", class);
+    }
+    hf_fail(reader, NULL, &error);
+}
+
+bool hf_find_family(hf_reader *reader)
+{
+    st_draft *draft = reader->draft;
+    const char *own = text_of(reader->config, "model_type");
+    const char *assume = draft->request->assume;
+    reader->name = own != NULL ? own : text_of(reader->top, "model_type");
+    if (assume != NULL) {
+        reader->family = hf_family_find(assume);
+        if (reader->family == NULL)
+            st_draft_fail(draft,
+                          &(st_error){.status = ST_ERR_USAGE,
+                                      .place = {.file = "--assume"},
+                                      .message = st_errors_text(
+                                          draft->errors, "unknown architecture '%.60s'", assume),
+                                      .expected = "one that 'steptime help import hf' "
+                                                  "lists"});
+        else if (reader->name == NULL || strcmp(reader->name, assume) != 0)
+            st_draft_note(draft, "Read as architecture %s, by --assume; the file says %.60s.",
+                          assume, reader->name != NULL ? reader->name : "nothing");
+        reader->name = reader->name != NULL ? reader->name : assume;
+        return reader->family != NULL;
+    }
+    const char *class = class_of(reader);
+    const char *shown = reader->name != NULL ? reader->name
+                        : class != NULL      ? class
+                                             : "without name";
+    if (hf_family_find(shown) == NULL && is_vision(reader)) {
+        refuse_vision(reader, shown);
+        return false;
+    }
+    if (reader->name == NULL || reader->name[0] == '\0') {
+        refuse_nameless(reader);
+        return false;
+    }
+    reader->family = hf_family_find(reader->name);
+    if (reader->family == NULL)
+        refuse_unknown(reader);
+    return reader->family != NULL;
+}

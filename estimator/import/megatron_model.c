@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The model of a run of Megatron-LM: shapes, norms, vocabulary, experts. */
+#include "import/megatron.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- the model ---- */
+
+static void put_attention(megatron_run *run)
+{
+    uint64_t heads = megatron_put_needed(run, "model.heads", "num_attention_heads");
+    uint64_t groups = 0;
+    if (megatron_is_true(run, "multi_latent_attention", false)) {
+        if (megatron_is_given(run, "q_lora_rank"))
+            megatron_put(run, "model.q_lora", "q_lora_rank",
+                         megatron_count_or(run, "q_lora_rank", 0));
+        megatron_put(run, "model.kv_lora", "kv_lora_rank",
+                     megatron_count_or(run, "kv_lora_rank", 32));
+        megatron_put(run, "model.head_dim", "qk_head_dim",
+                     megatron_count_or(run, "qk_head_dim", 128));
+        megatron_put(run, "model.rope_dim", "qk_pos_emb_head_dim",
+                     megatron_count_or(run, "qk_pos_emb_head_dim", 64));
+        megatron_put(run, "model.v_dim", "v_head_dim", megatron_count_or(run, "v_head_dim", 128));
+        megatron_pass_over(run, "kv_channels"); /* Megatron does not look at it then */
+        megatron_pass_over(run, "num_query_groups");
+        return;
+    }
+    if (megatron_is_given(run, "kv_channels"))
+        megatron_put(run, "model.head_dim", "kv_channels",
+                     megatron_count_or(run, "kv_channels", 0));
+    bool grouped = megatron_is_true(run, "group_query_attention", false);
+    if (!grouped || !megatron_read_count(run, "num_query_groups", &groups)) {
+        megatron_pass_over(run, "num_query_groups");
+        return;
+    }
+    if (groups == 0 || heads % groups != 0)
+        megatron_fail(run, megatron_get(run, "num_query_groups"),
+                      &(st_error){.status = ST_ERR_VALUE,
+                                  .message = st_errors_text(run->draft->errors,
+                                                            "num_query_groups %" PRIu64
+                                                            " does not divide the %" PRIu64
+                                                            " attention heads",
+                                                            groups, heads)});
+    megatron_put(run, "model.kv_heads", "num_query_groups", groups);
+}
+
+/* SwiGLU without a width gets two thirds of 4h, in multiples of 64, as Megatron computes it. */
+static void put_mlp(megatron_run *run)
+{
+    uint64_t hidden = st_draft_count(run->draft, "model.hidden");
+    bool gated =
+        megatron_is_true(run, "swiglu", false) || megatron_is_true(run, "gated_linear_unit", false);
+    if (megatron_is_given(run, "ffn_hidden_size"))
+        megatron_put(run, "model.ffn", "ffn_hidden_size",
+                     megatron_count_or(run, "ffn_hidden_size", 0));
+    else if (gated)
+        st_draft_put_count(run->draft, "model.ffn", 0, 8 * hidden / 3 / 64 * 64,
+                           "8/3 of hidden_size in multiples of 64, default for swiglu");
+    megatron_put_bool(run, "model.gated", "swiglu", gated);
+}
+
+static void put_norms(megatron_run *run)
+{
+    const char *norm = megatron_text(run, "normalization");
+    double dropout = 0.1;
+    const megatron_argument *share = megatron_get(run, "hidden_dropout");
+    if (share != NULL && !megatron_read_number(run, share, &dropout))
+        dropout = 0;
+    megatron_put_bool(run, "model.bias", "add_bias_linear",
+                      megatron_is_true(run, "add_bias_linear", true));
+    st_draft_put(run->draft, "model.norm", megatron_line_of(run, "normalization"),
+                 strcmp(norm, "RMSNorm") == 0 ? "rms" : "layer",
+                 norm[0] != '\0' ? "normalization" : "default of normalization");
+    megatron_put_bool(run, "model.dropout", "hidden_dropout", dropout > 0);
+    megatron_pass_over(run, "attention_dropout");
+}
+
+static void put_positions(megatron_run *run)
+{
+    const char *type = megatron_text(run, "position_embedding_type");
+    bool learned = megatron_is_true(run, "add_position_embedding", true) &&
+                   (type[0] == '\0' || strstr(type, "learned") != NULL);
+    if (!learned)
+        st_draft_put_count(run->draft, "model.positions", 0, 0, "position_embedding_type");
+    else
+        megatron_put_needed(run, "model.positions", "max_position_embeddings");
+    megatron_pass_over(run, "max_position_embeddings");
+    (void)megatron_is_true(run, "use_rotary_position_embeddings", false);
+}
+
+/* Tokenizers whose size everybody knows; others have files that are not read. */
+static void put_vocabulary(megatron_run *run)
+{
+    const char *tokenizer = megatron_text(run, "tokenizer_type");
+    st_draft *draft = run->draft;
+    uint64_t size = 0;
+    megatron_put(run, "model.vocabulary_multiple", "make_vocab_size_divisible_by",
+                 megatron_count_or(run, "make_vocab_size_divisible_by", 128));
+    if (run->vocabulary > 0)
+        st_draft_put_count(draft, "model.vocabulary", 0, run->vocabulary,
+                           "the log, where it pads the vocabulary");
+    else if (megatron_read_count(run, "vocab_size", &size))
+        st_draft_put_count(draft, "model.vocabulary", megatron_line_of(run, "vocab_size"),
+                           size + (strcmp(tokenizer, "NullTokenizer") == 0 ? 1 : 0),
+                           strcmp(tokenizer, "NullTokenizer") == 0
+                               ? "vocab_size and one token of NullTokenizer"
+                               : "vocab_size");
+    else if (megatron_read_count(run, "padded_vocab_size", &size))
+        st_draft_put_count(draft, "model.vocabulary", megatron_line_of(run, "padded_vocab_size"),
+                           size, "padded_vocab_size");
+    else if (strcmp(tokenizer, "GPT2BPETokenizer") == 0)
+        st_draft_put_count(draft, "model.vocabulary", 0, 50257, "tokenizer_type GPT2BPETokenizer");
+    else if (!st_draft_is_given(draft, "model.vocabulary"))
+        st_draft_note(draft, "The size of the vocabulary is not among the arguments, it depends on "
+                             "the tokenizer's files: model.vocabulary is left out.");
+    megatron_pass_over(run, "vocab_size");
+    megatron_pass_over(run, "padded_vocab_size");
+}
+
+/* ---- experts ---- */
+
+/* What moe_layer_freq says of the layers: dense ones first, then one MoE layer in so many. */
+typedef struct layer_pattern {
+    uint64_t layers;
+    uint64_t moe;
+    uint64_t dense_first; /* before the first MoE layer */
+    bool mixed;           /* dense layers also behind it */
+} layer_pattern;
+
+static void add_layers(layer_pattern *pattern, char kind, uint64_t count)
+{
+    if (kind == '1') {
+        pattern->moe += count;
+    } else if (pattern->moe == 0) {
+        pattern->dense_first += count;
+    } else if (count > 0) {
+        pattern->mixed = true;
+    }
+    pattern->layers += count;
+}
+
+/* "[0, 1, 1]" or "([0]*3+[1]*58)": lists of 0 and 1, perhaps repeated, joined by '+'. */
+static bool read_pattern(const char *text, layer_pattern *pattern)
+{
+    char kinds[512];
+    size_t count = 0;
+    for (const char *c = text; *c != '\0'; c++) {
+        if (*c == '[') {
+            count = 0;
+        } else if (*c == '0' || *c == '1') {
+            if (count == sizeof kinds)
+                return false;
+            kinds[count++] = *c;
+        } else if (*c == ']') {
+            uint64_t times = 1;
+            const char *next = c + 1 + strspn(c + 1, " ");
+            if (*next == '*') {
+                next += 1 + strspn(next + 1, " ");
+                size_t digits = strspn(next, "0123456789");
+                if (digits == 0 || digits > 5)
+                    return false;
+                times = 0;
+                for (size_t i = 0; i < digits; i++)
+                    times = 10 * times + (uint64_t)(next[i] - '0');
+                c = next + digits - 1;
+            }
+            for (uint64_t i = 0; i < times; i++)
+                for (size_t j = 0; j < count; j++)
+                    add_layers(pattern, kinds[j], 1);
+        } else if (strchr(" ,+()", *c) == NULL) {
+            return false;
+        }
+    }
+    return pattern->layers > 0;
+}
+
+static void put_layer_frequency(megatron_run *run)
+{
+    const megatron_argument *argument = megatron_get(run, "moe_layer_freq");
+    layer_pattern pattern = {0};
+    if (argument == NULL)
+        return;
+    if (strspn(argument->value, "0123456789") == strlen(argument->value)) {
+        megatron_put(run, "model.moe_every", "moe_layer_freq",
+                     megatron_count_or(run, "moe_layer_freq", 1));
+        return;
+    }
+    bool understood = read_pattern(argument->value, &pattern) && pattern.moe > 0;
+    uint64_t layers = st_draft_count(run->draft, "model.layers");
+    if (!understood || (layers > 0 && pattern.layers != layers)) {
+        megatron_fail(
+            run, argument,
+            &(st_error){.status = ST_ERR_VALUE,
+                        .message = "argument 'moe_layer_freq' cannot be used",
+                        .found = st_errors_text(run->draft->errors, "'%.60s'", argument->value),
+                        .expected = "a whole number, or a 0 or 1 for each layer"});
+        return;
+    }
+    if (pattern.mixed)
+        st_draft_note(run->draft,
+                      "Dense layers stand between MoE layers (moe_layer_freq); they are "
+                      "taken as the first ones.");
+    st_draft_put_count(run->draft, "model.dense_layers", argument->line,
+                       pattern.layers - pattern.moe, argument->name);
+}
+
+static void put_experts(megatron_run *run)
+{
+    static const char *const others[] = {"moe_router_topk", "moe_ffn_hidden_size", "moe_layer_freq",
+                                         "moe_shared_expert_intermediate_size",
+                                         "moe_expert_capacity_factor"};
+    uint64_t experts = megatron_count_or(run, "num_experts", 0);
+    if (experts == 0) {
+        for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+            megatron_pass_over(run, others[i]); /* without experts they say nothing */
+        return;
+    }
+    megatron_put(run, "model.experts", "num_experts", experts);
+    megatron_put(run, "model.top_k", "moe_router_topk",
+                 megatron_count_or(run, "moe_router_topk", 2));
+    if (megatron_is_given(run, "moe_ffn_hidden_size"))
+        megatron_put(run, "model.expert_ffn", "moe_ffn_hidden_size",
+                     megatron_count_or(run, "moe_ffn_hidden_size", 0));
+    if (megatron_is_given(run, "moe_shared_expert_intermediate_size"))
+        megatron_put(run, "model.shared_ffn", "moe_shared_expert_intermediate_size",
+                     megatron_count_or(run, "moe_shared_expert_intermediate_size", 0));
+    const megatron_argument *capacity = megatron_get(run, "moe_expert_capacity_factor");
+    if (capacity != NULL)
+        st_draft_put(run->draft, "model.capacity_factor", capacity->line, capacity->value,
+                     capacity->name);
+    put_layer_frequency(run);
+}
+
+void megatron_put_model(megatron_run *run)
+{
+    megatron_put_needed(run, "model.layers", "num_layers");
+    megatron_put_needed(run, "model.hidden", "hidden_size");
+    put_attention(run);
+    put_mlp(run);
+    put_norms(run);
+    put_positions(run);
+    megatron_put_bool(run, "model.tied", "untie_embeddings_and_output_weights",
+                      !megatron_is_true(run, "untie_embeddings_and_output_weights", false));
+    put_vocabulary(run);
+    put_experts(run);
+    if (megatron_count_or(run, "mtp_num_layers", 0) > 0)
+        st_draft_note(run->draft, "Left out: layers of multi-token prediction (mtp_num_layers).");
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values of arguments, and keys of the job that are one argument each. */
+#include "import/megatron.h"
+
+#include "steptime/quantity.h"
+
+#include <math.h>
+#include <string.h>
+
+void megatron_fail(megatron_run *run, const megatron_argument *argument, const st_error *error)
+{
+    st_error whole = *error;
+    whole.place = (st_place){.file = run->draft->request->file,
+                             .line = argument != NULL ? argument->line : 0};
+    st_draft_fail(run->draft, &whole);
+}
+
+/* ---- values of arguments ---- */
+
+bool megatron_read_number(megatron_run *run, const megatron_argument *argument, double *value)
+{
+    const char *text = argument->value;
+    if (st_number_parse(text, strlen(text), (st_place){0}, value, NULL) == ST_OK)
+        return true;
+    megatron_fail(
+        run, argument,
+        &(st_error){.status = ST_ERR_VALUE,
+                    .message = st_errors_text(run->draft->errors, "argument '%.60s' cannot be used",
+                                              argument->name),
+                    .found = st_errors_text(run->draft->errors, "'%.60s'", text),
+                    .expected = "a number",
+                    .suggestion = text[0] == '$'
+                                      ? "a shell variable is not known here; put its value in"
+                                      : NULL});
+    return false;
+}
+
+/* A count that is given; false where it is absent or faulty. */
+bool megatron_read_count(megatron_run *run, const char *name, uint64_t *value)
+{
+    const megatron_argument *argument = megatron_get(run, name);
+    double number = 0;
+    if (argument == NULL || !megatron_read_number(run, argument, &number))
+        return false;
+    if (number == floor(number) && number >= 0 && number <= 1e12) {
+        *value = (uint64_t)number;
+        return true;
+    }
+    megatron_fail(
+        run, argument,
+        &(st_error){.status = ST_ERR_VALUE,
+                    .message = st_errors_text(run->draft->errors, "argument '%.60s' cannot be used",
+                                              argument->name),
+                    .found = st_errors_text(run->draft->errors, "'%.60s'", argument->value),
+                    .expected = "a whole number"});
+    return false;
+}
+
+uint64_t megatron_count_or(megatron_run *run, const char *name, uint64_t missing)
+{
+    uint64_t value = 0;
+    return megatron_read_count(run, name, &value) ? value : missing;
+}
+
+bool megatron_is_true(megatron_run *run, const char *name, bool missing)
+{
+    const megatron_argument *argument = megatron_get(run, name);
+    if (argument == NULL)
+        return missing;
+    return strcmp(argument->value, "True") == 0 || strcmp(argument->value, "true") == 0;
+}
+
+/* The text of an argument, "" where it is absent. */
+const char *megatron_text(megatron_run *run, const char *name)
+{
+    const megatron_argument *argument = megatron_get(run, name);
+    return argument != NULL ? argument->value : "";
+}
+
+bool megatron_is_given(megatron_run *run, const char *name)
+{
+    return megatron_get(run, name) != NULL;
+}
+
+void megatron_pass_over(megatron_run *run, const char *name)
+{
+    (void)megatron_get(run, name);
+}
+
+int megatron_line_of(megatron_run *run, const char *name)
+{
+    const megatron_argument *argument = megatron_get(run, name);
+    return argument != NULL ? argument->line : 0;
+}
+
+/* ---- writing keys ---- */
+
+void megatron_put(megatron_run *run, const char *path, const char *name, uint64_t value)
+{
+    st_draft_put_count(
+        run->draft, path, megatron_line_of(run, name), value,
+        megatron_is_given(run, name) ? name : st_draft_text(run->draft, "default of %s", name));
+}
+
+void megatron_put_bool(megatron_run *run, const char *path, const char *name, bool value)
+{
+    st_draft_put_bool(
+        run->draft, path, value,
+        megatron_is_given(run, name) ? name : st_draft_text(run->draft, "default of %s", name));
+}
+
+/* A count that the run must have. */
+uint64_t megatron_put_needed(megatron_run *run, const char *path, const char *name)
+{
+    uint64_t value = 0;
+    if (megatron_read_count(run, name, &value))
+        st_draft_put_count(run->draft, path, megatron_line_of(run, name), value, name);
+    else if (!megatron_is_given(run, name) && !st_draft_is_given(run->draft, path))
+        megatron_fail(run, NULL,
+                      &(st_error){.status = ST_ERR_NAME,
+                                  .message = st_errors_text(run->draft->errors,
+                                                            "argument '%s' is missing", name),
+                                  .suggestion = st_errors_text(run->draft->errors,
+                                                               "--set %s=... fills it in", path)});
+    return st_draft_count(run->draft, path);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls: built-in functions and those of the sheet. */
+#include "sheet/check_parts.h"
+
+#include <string.h>
+
+static bool check_count(st_checker *checker, const st_expr *expr, size_t least, size_t most)
+{
+    size_t count = expr->child_count;
+    if (count >= least && count <= most) {
+        return true;
+    }
+    (void)st_errors_add(
+        checker->errors,
+        &(st_error){.status = ST_ERR_VALUE,
+                    .place = st_checker_place(checker, expr->offset),
+                    .message = st_errors_text(checker->errors, "wrong number of arguments for '%s'",
+                                              expr->name),
+                    .found = st_errors_text(checker->errors, "%zu", count),
+                    .expected = st_errors_text(checker->errors,
+                                               least == most ? "%zu" : "%zu or more", least)});
+    return false;
+}
+
+static bool check_if(st_checker *checker, st_expr *expr)
+{
+    if (!check_count(checker, expr, 3, 3) ||
+        !st_checker_need_truth(checker, expr->children[0], "the condition of 'if'")) {
+        return false;
+    }
+    bool good = st_checker_need_same(checker, expr->children[2]->offset, expr->children[1],
+                                     expr->children[2], "choose between");
+    expr->type = expr->children[1]->type; /* now that one branch has settled the other */
+    return good;
+}
+
+static bool check_extreme(st_checker *checker, st_expr *expr)
+{
+    const char *what = st_errors_text(checker->errors, "'%s'", expr->name);
+    if (!check_count(checker, expr, 2, ST_EXPR_MAX_ARGUMENTS)) {
+        return false;
+    }
+    for (size_t i = 0; i < expr->child_count; i++) {
+        if (!st_checker_need_number(checker, expr->children[i], what) ||
+            !st_checker_need_same(
+                checker, expr->children[i]->offset, expr->children[0], expr->children[i],
+                st_errors_text(checker->errors, "take the %s of",
+                               expr->builtin == ST_BUILTIN_MIN ? "smaller" : "larger"))) {
+            return false;
+        }
+    }
+    expr->type = st_checker_number(expr->children[0]->type.unit.dimension);
+    return true;
+}
+
+static bool check_one_argument(st_checker *checker, st_expr *expr)
+{
+    const char *what = st_errors_text(checker->errors, "'%s'", expr->name);
+    if (!check_count(checker, expr, 1, 1)) {
+        return false;
+    }
+    const st_expr *argument = expr->children[0];
+    st_dimension dimension = argument->type.unit.dimension;
+    if (expr->builtin == ST_BUILTIN_ABS) {
+        expr->type = st_checker_number(dimension);
+        return st_checker_need_number(checker, argument, what);
+    }
+    if (expr->builtin == ST_BUILTIN_SQRT) {
+        if (!st_checker_need_number(checker, argument, what)) {
+            return false;
+        }
+        if (st_dimension_power(argument->type.unit.dimension, 0.5, &dimension) != ST_OK) {
+            return st_checker_fault(checker, expr->offset, ST_ERR_UNIT,
+                                    st_errors_text(checker->errors, "%s has no square root",
+                                                   st_checker_describe(checker, argument)),
+                                    NULL);
+        }
+        expr->type = st_checker_number(dimension);
+        return true;
+    }
+    expr->type = st_checker_number(st_unit_one().dimension);
+    return st_checker_need_pure(checker, argument, what);
+}
+
+static const char *nearest_function(const st_checker *checker, const char *name)
+{
+    const st_sheet *sheet = checker->sheet;
+    size_t builtin_count = 0;
+    const char *const *builtins = st_builtin_names(&builtin_count);
+    const char *nearest = st_nearest(name, builtins, builtin_count);
+    for (size_t i = 0; i < sheet->function_count && !st_errors_full(checker->errors); i++) {
+        const char *pair[2] = {nearest, sheet->functions[i].name};
+        nearest = nearest == NULL ? st_nearest(name, pair + 1, 1) : st_nearest(name, pair, 2);
+    }
+    return nearest;
+}
+
+static bool unknown_function(st_checker *checker, const st_expr *expr)
+{
+    const st_sheet *sheet = checker->sheet;
+    bool cell = st_sheet_find_cell(sheet, expr->name) != NULL ||
+                st_sheet_find_input(sheet, expr->name) != NULL;
+    (void)st_errors_add(
+        checker->errors,
+        &(st_error){.status = ST_ERR_NAME,
+                    .place = st_checker_place(checker, expr->offset),
+                    .message = st_errors_text(
+                        checker->errors,
+                        cell ? "'%.60s' is no function" : "unknown function '%.60s'", expr->name),
+                    .expected = cell ? "'*' between a value and a parenthesis" : NULL,
+                    .suggestion = cell ? NULL : nearest_function(checker, expr->name)});
+    return false;
+}
+
+static bool check_sheet_call(st_checker *checker, st_expr *expr)
+{
+    size_t index = 0;
+    if (!st_names_get(&checker->sheet->function_names, expr->name, &index)) {
+        return unknown_function(checker, expr);
+    }
+    const st_sheet_function *function = &checker->sheet->functions[index];
+    expr->index = (uint32_t)index;
+    expr->name_kind = ST_NAME_FUNCTION;
+    expr->type = function->type;
+    if (!check_count(checker, expr, function->argument_count, function->argument_count)) {
+        return false;
+    }
+    bool good = true;
+    for (size_t i = 0; i < function->argument_count; i++) {
+        const char *what = st_errors_text(checker->errors, "argument '%s' of '%s'",
+                                          function->arguments[i].name, expr->name);
+        good = st_checker_expect(checker, expr->children[i], &function->arguments[i].type, what) &&
+               good;
+    }
+    return good;
+}
+
+bool st_checker_call(st_checker *checker, st_expr *expr)
+{
+    bool good = true;
+    for (size_t i = 0; i < expr->child_count; i++) {
+        good = st_checker_expr(checker, expr->children[i]) && good;
+    }
+    if (!good) {
+        return false;
+    }
+    switch (expr->builtin) {
+    case ST_BUILTIN_NONE:
+        return check_sheet_call(checker, expr);
+    case ST_BUILTIN_IF:
+        return check_if(checker, expr);
+    case ST_BUILTIN_MIN:
+    case ST_BUILTIN_MAX:
+        return check_extreme(checker, expr);
+    default:
+        return check_one_argument(checker, expr);
+    }
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the checker share: types, faults with their places, demands. */
+#ifndef STEPTIME_SHEET_CHECK_PARTS_H
+#define STEPTIME_SHEET_CHECK_PARTS_H
+
+#include "sheet/check.h"
+
+st_type st_checker_number(st_dimension dimension);
+st_type st_checker_truth(void);
+/* Values without a kind of their own count by their dimension. */
+bool st_checker_is_same(const st_type *a, const st_type *b);
+const char *st_checker_describe_type(st_checker *checker, const st_type *type);
+/* "'V' (B)": an operand as it is written, with what it is. */
+const char *st_checker_describe(st_checker *checker, const st_expr *expr);
+
+/* Finding a place takes a walk through the text: not for an error that nobody will see. */
+st_place st_checker_place(const st_checker *checker, size_t offset);
+/* Adds a fault; returns false. */
+bool st_checker_fault(st_checker *checker, size_t offset, st_status status, const char *message,
+                      const char *expected);
+
+/* True where the expression is a value (or a choice of values) of a not yet known enumeration. */
+bool st_checker_is_unsettled(const st_expr *expr);
+/* Gives an unsettled expression its enumeration. */
+bool st_checker_settle(st_checker *checker, st_expr *expr, const st_enum *enumeration);
+bool st_checker_refuse_unsettled(st_checker *checker, const st_expr *expr);
+
+/* Demands; `what` begins the message, e.g. "'+'". */
+bool st_checker_need_number(st_checker *checker, const st_expr *expr, const char *what);
+bool st_checker_need_truth(st_checker *checker, const st_expr *expr, const char *what);
+bool st_checker_need_pure(st_checker *checker, const st_expr *expr, const char *what);
+/* Both sides of `what` must have one type; an unsettled side takes the other's enumeration. */
+bool st_checker_need_same(st_checker *checker, size_t offset, st_expr *a, st_expr *b,
+                          const char *what);
+
+/* check_calls.c; the operands are typed on the way. */
+bool st_checker_call(st_checker *checker, st_expr *expr);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Types of expressions: what they are called, which are equal, which values are still open. */
+#include "sheet/check_parts.h"
+
+#include <string.h>
+
+enum { DIMENSION_TEXT = 64 };
+
+st_type st_checker_number(st_dimension dimension)
+{
+    st_type type = {.kind = ST_TYPE_NUMBER, .unit = st_unit_one()};
+    type.unit.dimension = dimension;
+    return type;
+}
+
+st_type st_checker_truth(void)
+{
+    return (st_type){.kind = ST_TYPE_BOOL, .unit = st_unit_one()};
+}
+
+const char *st_checker_describe_type(st_checker *checker, const st_type *type)
+{
+    char text[DIMENSION_TEXT];
+    switch (type->kind) {
+    case ST_TYPE_BOOL:
+        return "a truth value";
+    case ST_TYPE_ENUM:
+        return type->enumeration == NULL
+                   ? "a value of some enumeration"
+                   : st_errors_text(checker->errors, "a value of '%s'", type->enumeration->name);
+    case ST_TYPE_NUMBER:
+        break;
+    }
+    if (st_dimension_is_number(type->unit.dimension)) {
+        return "a pure number";
+    }
+    return st_dimension_text(type->unit.dimension, text, sizeof(text)) == NULL
+               ? ""
+               : st_errors_text(checker->errors, "%s", text);
+}
+
+/* "'V' in B": an operand as it is written, with what it is. */
+const char *st_checker_describe(st_checker *checker, const st_expr *expr)
+{
+    int length = expr->length > 60 ? 60 : (int)expr->length;
+    return st_errors_text(checker->errors, "'%.*s%s' (%s)", length,
+                          checker->formula->text + expr->offset, expr->length > 60 ? "..." : "",
+                          st_checker_describe_type(checker, &expr->type));
+}
+
+/* Finding a place takes a walk through the text: not for an error that nobody will see. */
+st_place st_checker_place(const st_checker *checker, size_t offset)
+{
+    return st_errors_full(checker->errors) ? (st_place){0}
+                                           : st_formula_place_at(checker->formula, offset);
+}
+
+bool st_checker_fault(st_checker *checker, size_t offset, st_status status, const char *message,
+                      const char *expected)
+{
+    (void)st_errors_add(checker->errors, &(st_error){.status = status,
+                                                     .place = st_checker_place(checker, offset),
+                                                     .message = message,
+                                                     .expected = expected});
+    return false;
+}
+
+bool st_checker_is_same(const st_type *a, const st_type *b)
+{
+    if (a->kind != b->kind) {
+        return false;
+    }
+    if (a->kind == ST_TYPE_ENUM) {
+        return a->enumeration == b->enumeration;
+    }
+    return a->kind == ST_TYPE_BOOL || st_dimension_equal(a->unit.dimension, b->unit.dimension);
+}
+
+/* True where the expression is a value (or a choice of values) of a not yet known enumeration. */
+bool st_checker_is_unsettled(const st_expr *expr)
+{
+    return expr->type.kind == ST_TYPE_ENUM && expr->type.enumeration == NULL;
+}
+
+/* Gives an unsettled expression its enumeration. */
+bool st_checker_settle(st_checker *checker, st_expr *expr, const st_enum *enumeration)
+{
+    if (!st_checker_is_unsettled(expr)) {
+        return true;
+    }
+    expr->type.enumeration = enumeration;
+    if (expr->kind == ST_EXPR_CALL) { /* if(c, a, b) */
+        bool good = st_checker_settle(checker, expr->children[1], enumeration);
+        return st_checker_settle(checker, expr->children[2], enumeration) && good;
+    }
+    for (size_t i = 0; i < enumeration->count; i++) {
+        if (strcmp(enumeration->values[i], expr->name) == 0) {
+            expr->index = (uint32_t)i;
+            expr->number = (double)i;
+            return true;
+        }
+    }
+    (void)st_errors_add(
+        checker->errors,
+        &(st_error){.status = ST_ERR_NAME,
+                    .place = st_checker_place(checker, expr->offset),
+                    .message = st_errors_text(checker->errors, "'%.60s' is no value of '%s'",
+                                              expr->name, enumeration->name),
+                    .suggestion = st_nearest(expr->name, enumeration->values, enumeration->count)});
+    return false;
+}
+
+bool st_checker_refuse_unsettled(st_checker *checker, const st_expr *expr)
+{
+    int length = expr->length > 60 ? 60 : (int)expr->length;
+    return st_checker_fault(checker, expr->offset, ST_ERR_VALUE,
+                            st_errors_text(checker->errors,
+                                           "nothing tells which enumeration '%.*s' is from", length,
+                                           checker->formula->text + expr->offset),
+                            "a comparison with an input or a cell of that enumeration");
+}
+
+bool st_checker_need_number(st_checker *checker, const st_expr *expr, const char *what)
+{
+    if (expr->type.kind == ST_TYPE_NUMBER) {
+        return true;
+    }
+    return st_checker_fault(checker, expr->offset, ST_ERR_VALUE,
+                            st_errors_text(checker->errors, "%s needs numbers, not %s", what,
+                                           st_checker_describe(checker, expr)),
+                            NULL);
+}
+
+bool st_checker_need_truth(st_checker *checker, const st_expr *expr, const char *what)
+{
+    if (expr->type.kind == ST_TYPE_BOOL) {
+        return true;
+    }
+    return st_checker_fault(checker, expr->offset, ST_ERR_VALUE,
+                            st_errors_text(checker->errors, "%s needs a truth value, not %s", what,
+                                           st_checker_describe(checker, expr)),
+                            "a comparison, or true or false");
+}
+
+bool st_checker_need_pure(st_checker *checker, const st_expr *expr, const char *what)
+{
+    if (!st_checker_need_number(checker, expr, what)) {
+        return false;
+    }
+    if (st_dimension_is_number(expr->type.unit.dimension)) {
+        return true;
+    }
+    return st_checker_fault(checker, expr->offset, ST_ERR_UNIT,
+                            st_errors_text(checker->errors, "%s needs a pure number, not %s", what,
+                                           st_checker_describe(checker, expr)),
+                            "a ratio, e.g. divided by a literal such as 1[B]");
+}
+
+/* Both sides of `what` must have one type; an unsettled side takes the other's enumeration. */
+bool st_checker_need_same(st_checker *checker, size_t offset, st_expr *a, st_expr *b,
+                          const char *what)
+{
+    if (st_checker_is_unsettled(a) && st_checker_is_unsettled(b)) {
+        return true;
+    }
+    if (a->type.kind == ST_TYPE_ENUM && b->type.kind == ST_TYPE_ENUM) {
+        const st_enum *known =
+            a->type.enumeration != NULL ? a->type.enumeration : b->type.enumeration;
+        if (!st_checker_settle(checker, a, known) || !st_checker_settle(checker, b, known)) {
+            return false;
+        }
+    }
+    if (st_checker_is_same(&a->type, &b->type)) {
+        return true;
+    }
+    bool numbers = a->type.kind == ST_TYPE_NUMBER && b->type.kind == ST_TYPE_NUMBER;
+    return st_checker_fault(
+        checker, offset, numbers ? ST_ERR_UNIT : ST_ERR_VALUE,
+        st_errors_text(checker->errors, "cannot %s %s and %s", what,
+                       st_checker_describe(checker, a), st_checker_describe(checker, b)),
+        numbers ? "the same dimension on both sides" : "the same type on both sides");
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Unions of intervals: what is exposed, what runs beside what, and how busy each period is. */
+#include "base_support.h"
+
+#include "trace/busy.h"
+
+static void assert_breakdown(const st_interval *intervals, size_t count, int64_t start_ns,
+                             int64_t end_ns, st_trace_breakdown expected)
+{
+    st_trace_breakdown time;
+    st_busy_breakdown(intervals, count, start_ns, end_ns, &time);
+    assert_int_equal(time.exposed_compute_ns, expected.exposed_compute_ns);
+    assert_int_equal(time.exposed_communication_ns, expected.exposed_communication_ns);
+    assert_int_equal(time.overlapped_ns, expected.overlapped_ns);
+    assert_int_equal(time.idle_ns, expected.idle_ns);
+    assert_int_equal(time.window_ns, end_ns - start_ns);
+}
+
+/*
+ *   compute        ..###########...######..      103-190, 230-297
+ *                  ....#####                     110-150, inside of the first
+ *   communication  .......########..####         160-211, 241-271
+ */
+static const st_interval mixed[] = {
+    {103, 190, false}, {110, 150, false}, {160, 211, true}, {230, 297, false}, {241, 271, true}};
+
+static void intervals_are_counted_once(void **state)
+{
+    (void)state;
+    assert_breakdown(mixed, COUNT(mixed), 100, 300,
+                     (st_trace_breakdown){.exposed_compute_ns = 57 + 37,
+                                          .exposed_communication_ns = 21,
+                                          .overlapped_ns = 30 + 30,
+                                          .idle_ns = 3 + 19 + 3});
+    assert_breakdown(NULL, 0, 100, 300, (st_trace_breakdown){.idle_ns = 200});
+}
+
+/* The window begins and ends in the middle of computation and of communication. */
+static void what_lies_outside_of_the_window_does_not_count(void **state)
+{
+    (void)state;
+    assert_breakdown(mixed, COUNT(mixed), 117, 253,
+                     (st_trace_breakdown){.exposed_compute_ns = 43 + 11,
+                                          .exposed_communication_ns = 21,
+                                          .overlapped_ns = 30 + 12,
+                                          .idle_ns = 19});
+    assert_breakdown(mixed, COUNT(mixed), 170, 205,
+                     (st_trace_breakdown){.exposed_communication_ns = 15, .overlapped_ns = 20});
+    assert_breakdown(mixed, COUNT(mixed), 211, 230, (st_trace_breakdown){.idle_ns = 19});
+}
+
+static void order_is_by_start(void **state)
+{
+    st_interval given[COUNT(mixed)];
+    (void)state;
+    for (size_t i = 0; i < COUNT(mixed); i++)
+        given[i] = mixed[COUNT(mixed) - 1 - i];
+    st_intervals_sort(given, COUNT(mixed));
+    for (size_t i = 0; i < COUNT(mixed); i++)
+        assert_int_equal(given[i].start_ns, mixed[i].start_ns);
+}
+
+static void periods_share_what_crosses_them(void **state)
+{
+    double busy_ns[4] = {0.5, 0, 0, 0}; /* what is there already stays */
+    (void)state;
+    st_busy_periods(mixed, COUNT(mixed), 100, 50, busy_ns, COUNT(busy_ns));
+    assert_same_double(busy_ns[0], 47.5);
+    assert_same_double(busy_ns[1], 50);
+    assert_same_double(busy_ns[2], 11 + 20);
+    assert_same_double(busy_ns[3], 47);
+}
+
+/* What begins before the first period and ends behind the last counts inside of them only. */
+static void periods_end_with_the_last(void **state)
+{
+    double busy_ns[2] = {0};
+    (void)state;
+    st_busy_periods(mixed, COUNT(mixed), 121, 70, busy_ns, COUNT(busy_ns));
+    assert_same_double(busy_ns[0], 70);
+    assert_same_double(busy_ns[1], 20 + 31);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(intervals_are_counted_once),
+        cmocka_unit_test(what_lies_outside_of_the_window_does_not_count),
+        cmocka_unit_test(order_is_by_start),
+        cmocka_unit_test(periods_share_what_crosses_them),
+        cmocka_unit_test(periods_end_with_the_last),
+    };
+    return cmocka_run_group_tests_name("busy", tests, NULL, NULL);
+}

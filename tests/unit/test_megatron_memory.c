@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory in the sheet megatron: the activations of Korthikanti et al. to the last digit, states by
+ * ZeRO, measured peaks, what splits memory, and what a plan that does not fit is told.
+ */
+#include "megatron_support.h"
+
+/* ---- Korthikanti et al.: activation memory ---- */
+
+typedef struct activation_case {
+    const char *job;
+    double whole_gib;   /* no recomputation, no sequence parallelism */
+    double reduced_gib; /* both */
+    double percent[3];  /* sequence parallelism, selective, full, as plotted */
+} activation_case;
+
+static double activations_gib(fixture *own, const char *job, const char *assignments)
+{
+    char text[256];
+    (void)snprintf(text, sizeof text,
+                   "%s sheet=megatron-memory constants.framework_memory=0~B "
+                   "cluster.gpu.memory=500~GiB",
+                   assignments);
+    st_estimate estimate = estimate_of(own, job, text);
+    return cell(&estimate, "M_layers_first") / GIB;
+}
+
+static void activation_memory_is_korthikantis_to_the_digit(void **state)
+{
+    fixture *own = *state;
+    static const activation_case cases[] = {
+        {"megatron-22b-8xa100", 59.25, 9.5625, {66.84, 49.42, 7.64}},
+        {"gpt3-175b-64xa100", 66.84375, 12.3515625, {62.04, 56.53, 8.71}},
+        {"megatron-530b-280xa100", 114.0234375, 23.076171875, {58.31, 62.04, 9.42}},
+        {"megatron-1t-512xa100", 131.25, 26.5625, {58.31, 62.04, 9.42}},
+    };
+    static const char *const modes[] = {"parallel.sequence_parallel=true recompute=none",
+                                        "parallel.sequence_parallel=false recompute=selective",
+                                        "parallel.sequence_parallel=false recompute=full"};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        double whole =
+            activations_gib(own, cases[i].job, "parallel.sequence_parallel=false recompute=none");
+        assert_true(whole == cases[i].whole_gib);
+        assert_true(activations_gib(own, cases[i].job, "") == cases[i].reduced_gib);
+        for (size_t k = 0; k < COUNT(modes); k++) {
+            double percent = 100 * activations_gib(own, cases[i].job, modes[k]) / whole;
+            if (fabs(percent - cases[i].percent[k]) > 0.21)
+                fail_msg("%s: %s keeps %.2f %%", cases[i].job, modes[k], percent);
+        }
+    }
+}
+
+/* 34 sbh/t and 5 a s^2 b/t per layer, or without tensor parallelism's split 10 sbh. */
+static void a_layers_activations_are_equations_1_to_6(void **state)
+{
+    fixture *own = *state;
+    double sbh = 2048.0 * 4 * 6144;
+    double scores = 5.0 * 64 * 2048 * 2048 * 4;
+    st_estimate with = estimate_of(own, "megatron-22b-8xa100", "");
+    assert_near(cell(&with, "A_dense_kept"), (34 * sbh + scores) / 8, 1e-15, "equation 4");
+    assert_near(cell(&with, "A_dense"), 34 * sbh / 8, 1e-15, "equation 6");
+    st_estimate without = estimate_of(own, "megatron-22b-8xa100",
+                                      "parallel.sequence_parallel=false recompute=none "
+                                      "cluster.gpu.memory=500~GiB");
+    assert_near(cell(&without, "A_dense"), 10 * sbh + (24 * sbh + scores) / 8, 1e-15, "equation 2");
+}
+
+static void memory_shrinks_with_what_splits_it(void **state)
+{
+    fixture *own = *state;
+    static const char *const less[] = {
+        "parallel.zero=1",
+        "parallel.zero=2",
+        "parallel.zero=3",
+        "recompute=full",
+        "precision.optimizer=bf16",
+        "parallel.tp=4 parallel.dp=4",
+        "batch.micro=1",
+        "precision.gradients=bf16",
+        "attention=flash",
+        "parallel.cp=2 parallel.dp=2",
+    };
+    const char *room =
+        "parallel.dp=4 batch.global=64 batch.micro=2 recompute=none attention=unfused "
+        "parallel.sequence_parallel=true parallel.tp=2 parallel.pp=1 "
+        "cluster.gpu.memory=9999~GiB precision.gradients=fp32";
+    st_estimate plain = estimate_of(own, "megatron-22b-8xa100", room);
+    for (size_t i = 0; i < COUNT(less); i++) {
+        st_estimate other = estimate_of(own, "megatron-22b-8xa100",
+                                        st_arena_printf(own->arena, "%s %s", room, less[i]));
+        if (cell(&other, "memory") >= cell(&plain, "memory"))
+            fail_msg("%s needs no less", less[i]);
+    }
+}
+
+/* ---- memory ---- */
+
+/* Qi et al., table 4: peak memory in GB, which no constant has seen. */
+static void measured_peaks_are_met(void **state)
+{
+    fixture *own = *state;
+    static const struct {
+        const char *plan;
+        double measured_gb;
+    } cases[] = {
+        {"model=zero-bubble-1.5b parallel.pp=8 batch.micro=6 batch.global=144 "
+         "parallel.first_stage_layers=2 parallel.last_stage_layers=2",
+         30},
+        {"model=zero-bubble-6.2b parallel.pp=8 batch.micro=3 batch.global=72 "
+         "parallel.first_stage_layers=3 parallel.last_stage_layers=3",
+         39},
+        {"model=zero-bubble-28.3b parallel.pp=32 batch.micro=1 batch.global=96 "
+         "parallel.first_stage_layers=1 parallel.last_stage_layers=1",
+         43},
+        {"model=zero-bubble-1.5b parallel.pp=8 batch.micro=6 batch.global=144 "
+         "parallel.first_stage_layers=2 parallel.last_stage_layers=2 parallel.virtual_stages=3",
+         40},
+        {"model=zero-bubble-6.2b parallel.pp=8 batch.micro=3 batch.global=72 "
+         "parallel.first_stage_layers=3 parallel.last_stage_layers=3 parallel.virtual_stages=4",
+         48},
+        {"model=zero-bubble-28.3b parallel.pp=32 batch.micro=1 batch.global=96 "
+         "parallel.first_stage_layers=1 parallel.last_stage_layers=1 parallel.virtual_stages=2",
+         58},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        st_estimate estimate =
+            estimate_of(own, "gpt3-175b-1024xa100",
+                        st_arena_printf(own->arena,
+                                        "parallel.tp=1 parallel.dp=1 batch.sequence=1024 "
+                                        "recompute=none precision.gradients=fp32 "
+                                        "precision.fused_wgrad=true %s",
+                                        cases[i].plan));
+        assert_near(cell(&estimate, "memory_allocated"), cases[i].measured_gb * 1e9, 0.06,
+                    cases[i].plan);
+        assert_string_equal(named(&estimate, "worst_stage"), "middle_stage");
+    }
+}
+
+static void states_are_split_by_zero(void **state)
+{
+    fixture *own = *state;
+    static const double bytes[] = {2 + 4 + 12.0, 2 + 4 + 12.0 / 8, 2 + 4 / 8.0 + 12.0 / 8,
+                                   (2 + 4 + 12) / 8.0};
+    for (int zero = 0; zero < 4; zero++) {
+        st_estimate estimate = estimate_of(
+            own, "llama3-8b-8xh100",
+            st_arena_printf(own->arena, "parallel.zero=%d cluster.gpu.memory=999~GiB", zero));
+        assert_near(cell(&estimate, "state_bytes"), bytes[zero], 1e-15, "bytes of a parameter");
+    }
+    st_estimate fp32 = estimate_of(own, "llama3-8b-8xh100",
+                                   "precision.weights=fp32 parallel.zero=0 "
+                                   "cluster.gpu.memory=999~GiB");
+    assert_near(cell(&fp32, "state_bytes"), 4 + 4 + 8, 1e-15, "bytes of an FP32 parameter");
+    st_estimate fsdp = estimate_of(
+        own, "llama3-8b-8xh100", "constants.weights_are_master=true constants.second_gradient=2~B");
+    assert_near(cell(&fsdp, "state_bytes"), (4 + 2 + 12) / 8.0, 1e-15, "bytes of FSDP");
+}
+
+typedef struct remedy_case {
+    const char *job;
+    const char *plan;
+    const char *says;
+} remedy_case;
+
+static void what_does_not_fit_is_told_how_to(void **state)
+{
+    fixture *own = *state;
+    static const remedy_case cases[] = {
+        {"megatron-22b-8xa100", "recompute=none parallel.sequence_parallel=false",
+         "What would help most: full recomputation"},
+        {"llama3-8b-8xh100", "parallel.zero=0", "What would help most: full sharding"},
+        {"megatron-22b-8xa100",
+         "parallel.dp=2 batch.global=8 cluster.gpu.memory=20~GiB recompute=full model.layers=1 "
+         "model.hidden=24576",
+         "What would help most: optimizer sharding"},
+        {"megatron-22b-8xa100", "model=megatron-1t", "which is not enough"},
+        {"llama3-8b-8xh100", "batch.micro=16", "micro batch of one"},
+        {"megatron-530b-280xa100",
+         "parallel.sequence_parallel=false recompute=full "
+         "cluster.gpu.memory=48~GiB",
+         "sequence parallelism, "},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        st_estimate estimate;
+        assert_int_equal(try_estimate(own, cases[i].job, cases[i].plan, &estimate), ST_ERR_CHECK);
+        const char *text = said(own);
+        if (strstr(text, "the plan does not fit; the ") == NULL ||
+            strstr(text, cases[i].says) == NULL)
+            fail_msg("%s %s: %s", cases[i].job, cases[i].plan, text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_FILES(activation_memory_is_korthikantis_to_the_digit),
+        WITH_FILES(a_layers_activations_are_equations_1_to_6),
+        WITH_FILES(memory_shrinks_with_what_splits_it),
+        WITH_FILES(measured_peaks_are_met),
+        WITH_FILES(states_are_split_by_zero),
+        WITH_FILES(what_does_not_fit_is_told_how_to),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
