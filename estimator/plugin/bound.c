@@ -142,8 +142,8 @@ st_status st_bound_explain(void *context, const double *const *arguments, st_are
     fill_columns(self, arguments, 0, columns);
     st_status status =
         st_plugin_explain(self->instances[entry], self->provider, columns, arena, account);
-    bool fitted = self->entries != NULL &&
-                  strcmp(self->entries[entry].entry->kind, ST_PROFILE_OPTIONS) == 0;
+    bool fitted =
+        self->entries != NULL && strcmp(self->entries[entry].entry->kind, ST_PROFILE_OPTIONS) == 0;
     return status == ST_OK && fitted && account->refusal == NULL
                ? add_entry(self, entry, arena, account)
                : status;

@@ -468,6 +468,20 @@ static st_status no_profile(const refining *own)
                                               st_sheet_name(own->sheet))});
 }
 
+/* "all_reduce, all_gather and 3 more" */
+static const char *list_providers(const refining *own, const st_plugin *shown)
+{
+    enum { MOST = 8 };
+    const char *text = "";
+    for (size_t i = 0; i < shown->provider_count && i < MOST; i++) {
+        text = st_errors_text(own->errors, "%s%s%s", text, i > 0 ? ", " : "",
+                              shown->providers[i]->name);
+    }
+    return shown->provider_count <= MOST
+               ? text
+               : st_errors_text(own->errors, "%s and %zu more", text, shown->provider_count - MOST);
+}
+
 static st_status fits_nothing(const refining *own)
 {
     const st_plugin *shown = &own->module->shown;
@@ -475,9 +489,10 @@ static st_status fits_nothing(const refining *own)
         shown->provider_count == 0
             ? "it provides schedules alone, for 'timeline --schedule'"
             : st_errors_text(own->errors,
-                             "it provides %s%s, and the sheet has no open function or cell of that "
+                             "it provides %s, and the sheet has no open function or cell of %s "
                              "name",
-                             shown->providers[0]->name, shown->provider_count > 1 ? ", ..." : "");
+                             list_providers(own, shown),
+                             shown->provider_count == 1 ? "that" : "such a");
     return st_errors_add(own->errors,
                          &(st_error){.status = ST_ERR_PROVIDER,
                                      .place = own->refinement->place,
