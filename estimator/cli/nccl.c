@@ -221,6 +221,14 @@ static st_status run_fit(cli_nccl *own, st_nccl_fit *fit)
     return status == ST_OK ? st_nccl_fit_run(fit, run->arena, run->errors) : status;
 }
 
+/* Tables that are looked at together: a profile has an entry for each group of ranks. */
+static bool goes_with(const cli_nccl *own, const st_nccl_table *table, const st_nccl_table *first)
+{
+    bool one_entry =
+        own->profile == NULL || (table->ranks == first->ranks && table->nodes == first->nodes);
+    return one_entry && strcmp(table->collective, first->collective) == 0;
+}
+
 /* Sorts tables by collective, in the order in which these came first; fits are pieces of that. */
 static st_status divide(cli_nccl *own, bool each)
 {
@@ -237,8 +245,7 @@ static st_status divide(cli_nccl *own, bool each)
         st_nccl_fit *fit = &own->fits[own->fit_count++];
         *fit = (st_nccl_fit){.tables = sorted + next, .plugin = own->plugin};
         for (size_t k = i; k < own->table_count; k++) {
-            bool same = k == i || (!each && strcmp(own->tables[k]->collective,
-                                                   own->tables[i]->collective) == 0);
+            bool same = k == i || (!each && goes_with(own, own->tables[k], own->tables[i]));
             if (done[k] || !same)
                 continue;
             done[k] = true;

@@ -6,6 +6,8 @@
 #include "report/compare.h"
 #include "report/timeline.h"
 
+#include <string.h>
+
 static const cli_option options[] = {
     {CLI_SHEET_A, CLI_ONE, CLI_WORD_SHEET, 0, "sheet-a", "SHEET", NULL,
      "the sheet for A in place of the job's own"},
@@ -134,10 +136,58 @@ static void write_columns(cli_run *run, const st_columns *columns)
     }
 }
 
+static bool is_told(const st_errors *errors, const st_error *fault)
+{
+    for (size_t i = 0; i < st_errors_size(errors); i++) {
+        const st_error *told = st_errors_at(errors, i);
+        if (told->severity == fault->severity && told->place.line == fault->place.line &&
+            strcmp(told->message, fault->message) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Why a column has failed, in words; every fault of it is told once, whatever columns share it. */
+static const char *tell_faults(cli_run *run, const st_errors *own)
+{
+    const char *why = NULL;
+    for (size_t i = 0; i < st_errors_size(own); i++) {
+        const st_error *fault = st_errors_at(own, i);
+        if (!is_told(run->errors, fault))
+            (void)st_errors_add(run->errors, fault);
+        if (fault->severity == ST_SEVERITY_ERROR && why == NULL)
+            why = st_arena_printf(run->arena, "%s%s%s", fault->message,
+                                  fault->found != NULL ? ": found " : "",
+                                  fault->found != NULL ? fault->found : "");
+    }
+    return why != NULL ? why : "it has no value";
+}
+
+/* Estimates one column; one that fails says why and leaves the others alone. */
+static st_status run_column(cli_run *run, const st_paths *paths, const char *refine,
+                            st_columns *columns, size_t index)
+{
+    st_errors *all = run->errors;
+    st_errors *own = st_errors_create();
+    if (own == NULL)
+        return ST_ERR_MEMORY;
+    run->errors = own;
+    st_status status = run_side(run, paths, false, refine, &columns->estimates[index]);
+    run->errors = all;
+    const char *why = tell_faults(run, own);
+    if (status != ST_OK) {
+        columns->estimates[index] = (st_estimate){0};
+        columns->faults[index] = why;
+    }
+    st_errors_destroy(own);
+    return status;
+}
+
 /* One job under several refinements. */
 static st_status compare_columns(cli_run *run, const st_paths *paths, st_columns *columns)
 {
     bool lone = columns->count == 1;
+    size_t good = 0;
     st_status status = ST_OK;
     if (cli_is_given(run, CLI_SET_B) || cli_is_given(run, CLI_SHEET_B) || run->argument_count > 1)
         return cli_wrong_use(run, "several refinements are compared for one job alone",
@@ -148,10 +198,14 @@ static st_status compare_columns(cli_run *run, const st_paths *paths, st_columns
         columns->count = 2;
     }
     columns->all = cli_is_given(run, CLI_ALL);
-    for (size_t i = 0; i < columns->count && status == ST_OK; i++)
-        status = run_side(run, paths, false, lone && i == 0 ? NULL : columns->names[i],
-                          &columns->estimates[i]);
-    if (status == ST_OK)
+    for (size_t i = 0; i < columns->count && status != ST_ERR_MEMORY; i++) {
+        const char *refine = lone && i == 0 ? NULL : columns->names[i];
+        st_status ran = run_column(run, paths, refine, columns, i);
+        good += ran == ST_OK ? 1 : 0;
+        status = ran == ST_OK ? status : ran;
+    }
+    /* A file changes only on success. */
+    if (status == ST_OK || (status != ST_ERR_MEMORY && good > 0 && !cli_is_given(run, CLI_OUTPUT)))
         write_columns(run, columns);
     return status;
 }

@@ -5,6 +5,7 @@
 #include "base/number.h"
 #include "plugin/aside.h"
 #include "plugin/kit.h"
+#include "plugin/module.h"
 #include "plugin/new.h"
 #include "report/csv.h"
 #include "report/json.h"
@@ -136,6 +137,7 @@ static st_status look_at_all(cli_run *run, const st_paths *paths, listed *list)
     if (list->states == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < list->count && status == ST_OK; i++) {
+        st_plugin_warn_if_open(list->entries[i].file, (st_place){0}, run->arena, run->errors);
         status =
             st_plugin_look(paths, &list->entries[i], run->arena, &list->states[i], run->errors);
     }
@@ -439,10 +441,16 @@ static int run_check(cli_run *run)
 {
     st_paths *paths = NULL;
     st_findings found = {0};
+    const char *file = NULL;
     unsigned limit_ms = 0;
     st_status status = read_limit(run, &limit_ms);
     if (status == ST_OK)
         status = cli_paths(run, &paths);
+    if (status == ST_OK)
+        status = st_plugin_locate(paths, run->arguments[0], (st_place){0}, run->arena, &file,
+                                  run->errors);
+    if (status == ST_OK)
+        st_plugin_warn_if_open(file, (st_place){0}, run->arena, run->errors);
     if (status == ST_OK)
         status =
             st_plugin_check(paths, run->arguments[0], limit_ms, run->arena, &found, run->errors);
@@ -466,13 +474,19 @@ static int run_new(cli_run *run)
     if (folder == NULL)
         folder = name;
     st_status status = st_plugin_new(name, folder, run->arena, run->errors);
+    /* A name without a slash would be looked for on the search path. */
+    const char *here = folder[0] == '/' || folder[0] == '.' ? "" : "./";
+    int length = (int)strlen(folder);
+    while (length > 1 && folder[length - 1] == '/')
+        length--;
     if (status == ST_OK)
         st_buffer_printf(&run->result,
-                         "%s: a plugin that is ready to build\n\n"
-                         "  meson setup %s/build %s\n"
-                         "  meson compile -C %s/build\n"
-                         "  steptime plugin check ./%s/build/plugins/%s/%s.so\n",
-                         folder, folder, folder, folder, folder, name, name);
+                         "%.*s: a plugin that is ready to build\n\n"
+                         "  meson setup %.*s/build %.*s\n"
+                         "  meson compile -C %.*s/build\n"
+                         "  steptime plugin check %s%.*s/build/plugins/%s/%s.so\n",
+                         length, folder, length, folder, length, folder, length, folder, here,
+                         length, folder, name, name);
     return cli_exit_code(run, status);
 }
 

@@ -94,6 +94,24 @@ static st_status check_wish(const st_refinement *wish, st_errors *errors)
                                                       "profile"});
 }
 
+/* Options of the job count here, its profile does not. */
+static void warn_of_profile(const st_plugin_collectives *own, const st_refinement *wish,
+                            const st_refinement *from, st_errors *errors)
+{
+    if (from == wish || from->profile == NULL) {
+        return;
+    }
+    (void)st_errors_add(
+        errors,
+        &(st_error){.status = ST_ERR_USAGE,
+                    .severity = ST_SEVERITY_WARNING,
+                    .place = own->place,
+                    .message = st_errors_text(errors,
+                                              "the job's profile '%s' of plugin '%s' is left out: "
+                                              "collectives of a trace take options and no profile",
+                                              from->profile, from->plugin)});
+}
+
 static st_status open_one(st_plugin_collectives *own, const st_paths *paths,
                           const st_refinement *wish, st_errors *errors)
 {
@@ -114,6 +132,7 @@ static st_status open_one(st_plugin_collectives *own, const st_paths *paths,
     }
     if (status == ST_OK) {
         from = options_of(own, wish, st_plugin_descriptor(module)->id);
+        warn_of_profile(own, wish, from, errors);
         status = give_options(own, from, &given, errors);
     }
     if (status == ST_OK) {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _XOPEN_SOURCE 700 /* S_ISVTX; NOLINT(bugprone-reserved-identifier) */
 /*
  * Loading. The file is looked at before the dynamic linker runs its code, and the descriptor's ABI
  * number and size before anything in it is called.
@@ -26,20 +27,48 @@ static st_status refuse(const loading *own, st_status status, const char *messag
     return st_module_fail(own->module, status, own->place, message, own->errors);
 }
 
-/* Who may write a plugin may run anything as whoever uses it. */
-static void warn_if_open_to_all(const loading *own, const char *path, const char *what)
+/*
+ * Who may write a plugin may run anything as whoever uses it; and so may who can put another folder
+ * in the place of its folder, which a sticky one above does not allow.
+ */
+static void warn_if_open_to_all(const char *path, const char *what, bool sticky_is_safe,
+                                st_place place, st_errors *errors)
 {
     struct stat status;
-    if (stat(path, &status) != 0 || (status.st_mode & S_IWOTH) == 0) {
+    if (path == NULL || stat(path, &status) != 0 || (status.st_mode & S_IWOTH) == 0 ||
+        (sticky_is_safe && (status.st_mode & S_ISVTX) != 0)) {
         return;
     }
-    (void)st_errors_add(
-        own->errors,
-        &(st_error){.status = ST_ERR_PROVIDER,
-                    .severity = ST_SEVERITY_WARNING,
-                    .place = own->place,
-                    .message = st_errors_text(
-                        own->errors, "everybody may write the %s %s of a plugin", what, path)});
+    const char *message =
+        st_errors_text(errors, "everybody may write the %s %s of a plugin", what, path);
+    for (size_t i = 0; i < st_errors_size(errors); i++) {
+        if (strcmp(st_errors_at(errors, i)->message, message) == 0) {
+            return; /* the folder of several plugins */
+        }
+    }
+    (void)st_errors_add(errors, &(st_error){.status = ST_ERR_PROVIDER,
+                                            .severity = ST_SEVERITY_WARNING,
+                                            .place = place,
+                                            .message = message});
+}
+
+/* "a/b" of "a/b/c.so" */
+static const char *folder_of(const char *file, st_arena *arena)
+{
+    const char *slash = strrchr(file, '/');
+    return slash == NULL   ? "."
+           : slash == file ? "/"
+                           : st_arena_copy(arena, file, (size_t)(slash - file));
+}
+
+void st_plugin_warn_if_open(const char *file, st_place place, st_arena *arena, st_errors *errors)
+{
+    const char *folder = folder_of(file, arena);
+    warn_if_open_to_all(file, "file", false, place, errors);
+    warn_if_open_to_all(folder, "folder", false, place, errors);
+    if (folder != NULL) {
+        warn_if_open_to_all(folder_of(folder, arena), "folder", true, place, errors);
+    }
 }
 
 static st_status check_file(const loading *own)
@@ -61,8 +90,6 @@ static st_status check_file(const loading *own)
     if (length != (ssize_t)sizeof(head) || memcmp(head, elf, sizeof(elf)) != 0) {
         return refuse(own, ST_ERR_PROVIDER, "it is no shared object (not ELF)");
     }
-    warn_if_open_to_all(own, file, "file");
-    warn_if_open_to_all(own, own->module->folder, "folder");
     return ST_OK;
 }
 
@@ -106,13 +133,6 @@ static st_status link_file(const loading *own)
     return st_module_describe(own->module, describe(), own->place, own->arena, own->errors);
 }
 
-/* "a/b" of "a/b/c.so" */
-static const char *folder_of(const char *file, st_arena *arena)
-{
-    const char *slash = strrchr(file, '/');
-    return slash == file ? "/" : st_arena_copy(arena, file, (size_t)(slash - file));
-}
-
 static st_status unknown(const st_paths *paths, const char *name, st_place place, st_arena *arena,
                          st_errors *errors)
 {
@@ -146,6 +166,19 @@ static st_status check_id(const loading *own, const char *name)
                         st_errors_text(own->errors, "it calls itself '%s', not '%s'", id, name));
 }
 
+st_status st_plugin_locate(const st_paths *paths, const char *name, st_place place, st_arena *arena,
+                           const char **file, st_errors *errors)
+{
+    bool by_path = strchr(name, '/') != NULL;
+    *file = by_path                 ? st_path_resolve(arena, place, name)
+            : st_plugin_is_id(name) ? st_plugin_find(paths, name, arena)
+                                    : NULL;
+    if (*file != NULL) {
+        return ST_OK;
+    }
+    return by_path ? st_out_of_memory(errors) : unknown(paths, name, place, arena, errors);
+}
+
 st_status st_plugin_load(const st_paths *paths, const char *name, st_place place, st_arena *arena,
                          const st_plugin_module **module, st_errors *errors)
 {
@@ -154,19 +187,18 @@ st_status st_plugin_load(const st_paths *paths, const char *name, st_place place
     if (loaded == NULL) {
         return st_out_of_memory(errors);
     }
-    loaded->file = by_path                 ? st_path_resolve(arena, place, name)
-                   : st_plugin_is_id(name) ? st_plugin_find(paths, name, arena)
-                                           : NULL;
-    if (loaded->file == NULL) {
-        return by_path ? st_out_of_memory(errors) : unknown(paths, name, place, arena, errors);
+    st_status status = st_plugin_locate(paths, name, place, arena, &loaded->file, errors);
+    if (status != ST_OK) {
+        return status;
     }
     loaded->folder = folder_of(loaded->file, arena);
     if (loaded->folder == NULL) {
         return st_out_of_memory(errors);
     }
     const loading own = {.module = loaded, .place = place, .arena = arena, .errors = errors};
-    st_status status = check_file(&own);
+    status = check_file(&own);
     if (status == ST_OK) {
+        st_plugin_warn_if_open(loaded->file, place, arena, errors);
         status = link_file(&own);
     }
     if (status == ST_OK && !by_path) {

@@ -125,6 +125,21 @@ static void remove_all(const project *own)
     (void)rmdir(own->work);
 }
 
+/* Targets of every project of meson; a plugin's module could not have such a name. */
+static bool is_taken_by_meson(const char *name)
+{
+    static const char *const names[] = {
+        "all",         "benchmark", "clean",      "clean-ctlist", "clean-gcda",    "clean-gcno",
+        "coverage",    "dist",      "distcheck",  "install",      "coverage-html", "coverage-text",
+        "reconfigure", "phony",     "scan-build", "test",         "coverage-xml",  "uninstall"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(name, names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static st_status check(const project *own)
 {
     struct stat status;
@@ -134,7 +149,17 @@ static st_status check(const project *own)
             &(st_error){.status = ST_ERR_USAGE,
                         .message = "wrong name of a plugin",
                         .found = st_errors_text(own->errors, "'%.80s'", own->name),
-                        .expected = "a small letter, then small letters, digits and '-'"});
+                        .expected = "a small letter, then small letters, digits and '-', at most "
+                                    "64"});
+    }
+    if (is_taken_by_meson(own->name)) {
+        return st_errors_add(own->errors,
+                             &(st_error){.status = ST_ERR_USAGE,
+                                         .message = st_errors_text(
+                                             own->errors,
+                                             "a plugin cannot be called '%s', as meson keeps that "
+                                             "name for itself",
+                                             own->name)});
     }
     if (lstat(own->folder, &status) == 0) {
         return st_errors_add(
@@ -148,26 +173,34 @@ static st_status check(const project *own)
 
 st_status st_plugin_new(const char *name, const char *folder, st_arena *arena, st_errors *errors)
 {
-    project own = {.name = name, .folder = folder, .arena = arena, .errors = errors};
+    size_t length = strlen(folder);
+    while (length > 1 && folder[length - 1] == '/') {
+        length--; /* as shells complete the name of a folder */
+    }
+    const char *trimmed = st_arena_copy(arena, folder, length);
+    if (trimmed == NULL) {
+        return st_out_of_memory(errors);
+    }
+    project own = {.name = name, .folder = trimmed, .arena = arena, .errors = errors};
     st_status status = check(&own);
     if (status != ST_OK) {
         return status;
     }
-    own.work = st_arena_printf(arena, "%s.XXXXXX", folder);
+    own.work = st_arena_printf(arena, "%s.XXXXXX", trimmed);
     if (own.work == NULL) {
         return st_out_of_memory(errors);
     }
     if (mkdtemp(own.work) == NULL) {
-        return cannot(&own, "make the folder", folder);
+        return cannot(&own, "make the folder", trimmed);
     }
     for (size_t i = 0; i < FILES && status == ST_OK; i++) {
         status = write_file(&own, i);
     }
     if (status == ST_OK && chmod(own.work, 0755) != 0) {
-        status = cannot(&own, "open to others", folder);
+        status = cannot(&own, "open to others", trimmed);
     }
-    if (status == ST_OK && rename(own.work, folder) != 0) {
-        status = cannot(&own, "make the folder", folder);
+    if (status == ST_OK && rename(own.work, trimmed) != 0) {
+        status = cannot(&own, "make the folder", trimmed);
     }
     if (status != ST_OK) {
         remove_all(&own);

@@ -4,26 +4,11 @@
  * their providers is tied to the open function or cell of the sheet that has its name. What a
  * provider reads and the sheet does not have comes from the job, as a constant, or not at all.
  */
-#include "plugin/module.h"
+#include "plugin/bound.h"
 
 #include "job/files.h"
-#include "steptime/profile.h"
 
-#include <math.h>
 #include <string.h>
-
-/* Where an argument of a plugin's provider comes from. */
-typedef struct tie {
-    size_t column;          /* of what the sheet hands over; SIZE_MAX: none */
-    const double *constant; /* ST_PLUGIN_BLOCK_ROWS times the job's number; NULL: none */
-} tie;
-
-typedef struct bound_provider {
-    const st_plugin_instance *instance;
-    size_t provider;
-    tie *ties; /* one per argument of the plugin's provider */
-    size_t argument_count;
-} bound_provider;
 
 typedef struct refining {
     const st_paths *paths;
@@ -31,7 +16,9 @@ typedef struct refining {
     const st_sheet *sheet;
     const st_refinement *refinement;
     const st_plugin_module *module;
-    const st_plugin_instance *instance;
+    const st_plugin_instance **instances; /* of the next provider: one, or one for each entry */
+    size_t instance_count;                /* 0: it keeps its formula */
+    const st_profile_found *entries;      /* of its profile; NULL: none */
     st_arena *arena;
     st_provider **providers;
     size_t count;
@@ -41,44 +28,6 @@ typedef struct refining {
     size_t key_capacity;
     st_errors *errors;
 } refining;
-
-/* ---- calls ----------------------------------------------------------------------------------- */
-
-static void fill_columns(const bound_provider *self, const double *const *arguments, size_t first,
-                         const double **columns)
-{
-    for (size_t i = 0; i < self->argument_count; i++) {
-        const tie *one = &self->ties[i];
-        columns[i] = one->column != SIZE_MAX ? arguments[one->column] + first : one->constant;
-    }
-}
-
-static st_status evaluate(void *context, size_t rows, const double *const *arguments,
-                          double *values)
-{
-    const bound_provider *self = context;
-    const double *columns[64];
-    for (size_t first = 0; first < rows; first += ST_PLUGIN_BLOCK_ROWS) {
-        size_t left = rows - first;
-        size_t count = left < ST_PLUGIN_BLOCK_ROWS ? left : ST_PLUGIN_BLOCK_ROWS;
-        fill_columns(self, arguments, first, columns);
-        st_status status =
-            st_plugin_evaluate(self->instance, self->provider, count, columns, values + first);
-        if (status != ST_OK) {
-            return status;
-        }
-    }
-    return ST_OK;
-}
-
-static st_status explain(void *context, const double *const *arguments, st_arena *arena,
-                         st_provider_account *account)
-{
-    const bound_provider *self = context;
-    const double *columns[64];
-    fill_columns(self, arguments, 0, columns);
-    return st_plugin_explain(self->instance, self->provider, columns, arena, account);
-}
 
 /* ---- ties ------------------------------------------------------------------------------------ */
 
@@ -176,7 +125,7 @@ static st_status note_key(refining *own, const char *key)
 
 /* The job's value of a key as a block of equal numbers. */
 static st_status tie_to_job(refining *own, const st_plugin_provider *provider, const char *name,
-                            const st_unit *unit, tie *result)
+                            const st_unit *unit, st_tie *result)
 {
     const st_job_value *value = strchr(name, '.') == NULL ? NULL : st_job_value_of(own->job, name);
     st_unit found;
@@ -204,11 +153,11 @@ static st_status tie_to_job(refining *own, const st_plugin_provider *provider, c
 }
 
 static st_status tie_argument(refining *own, const st_module_provider *from,
-                              const st_sheet_function *function, size_t index, tie *result,
+                              const st_sheet_function *function, size_t index, st_tie *result,
                               const char **name)
 {
     const st_plugin_argument *argument = &from->arguments[index];
-    *result = (tie){.column = SIZE_MAX};
+    *result = (st_tie){.column = SIZE_MAX};
     if (find_in_sheet(own, function, argument->name, name)) {
         return ST_OK;
     }
@@ -240,29 +189,102 @@ static st_status add_provider(refining *own, st_provider *provider)
     return ST_OK;
 }
 
+/* ---- the group of a row ---------------------------------------------------------------------- */
+
+/* A pure number of the function that is replaced. */
+static bool has_count(const st_sheet_function *function, const char *name)
+{
+    for (size_t i = 0; function != NULL && i < function->argument_count; i++) {
+        const st_sheet_argument *argument = &function->arguments[i];
+        if (strcmp(argument->name, name) == 0) {
+            return argument->type.kind == ST_TYPE_NUMBER &&
+                   st_dimension_equal(argument->type.unit.dimension, st_unit_one().dimension);
+        }
+    }
+    return false;
+}
+
+/* The column of what the sheet calls `name`, which is added where the plugin does not read it. */
+static st_tie tie_column(st_provider *provider, const char **names, st_unit *units,
+                         const char *name)
+{
+    for (size_t i = 0; i < provider->argument_count; i++) {
+        if (strcmp(names[i], name) == 0) {
+            return (st_tie){.column = i};
+        }
+    }
+    names[provider->argument_count] = name;
+    units[provider->argument_count] = st_unit_one();
+    return (st_tie){.column = provider->argument_count++};
+}
+
+/* A key of the job: the sheet's input of it, which rows may vary, else the job's number. */
+static st_status tie_key(refining *own, st_provider *provider, const char **names, st_unit *units,
+                         const char *key, st_tie *result)
+{
+    const char *name = NULL;
+    const st_unit one = st_unit_one();
+    const st_plugin_provider shown = {.name = provider->name};
+    *result = (st_tie){.column = SIZE_MAX};
+    if (find_in_sheet(own, NULL, key, &name)) {
+        *result = tie_column(provider, names, units, name);
+        return ST_OK;
+    }
+    return tie_to_job(own, &shown, key, &one, result);
+}
+
+/* Which entry of a profile a row means hangs on the group that communicates. */
+static st_status tie_group(refining *own, const st_sheet_function *function, st_provider *provider,
+                           const char **names, st_unit *units, st_group_ties *group)
+{
+    const st_tie nothing = {.column = SIZE_MAX};
+    st_status status = ST_OK;
+    *group = (st_group_ties){nothing, nothing, nothing};
+    if (own->instance_count < 2) {
+        return ST_OK;
+    }
+    if (has_count(function, "ranks")) {
+        group->ranks = tie_column(provider, names, units, "ranks");
+    } else {
+        status = tie_key(own, provider, names, units, "cluster.nodes", &group->nodes);
+    }
+    if (status == ST_OK && has_count(function, "per_node")) {
+        group->per_node = tie_column(provider, names, units, "per_node");
+    } else if (status == ST_OK) {
+        status = tie_key(own, provider, names, units, "cluster.gpus_per_node", &group->per_node);
+    }
+    return status;
+}
+
 static st_status bind(refining *own, size_t index, const st_sheet_function *function)
 {
-    const st_plugin_module *module = st_plugin_module_of(own->instance);
+    enum { OF_GROUP = 3 };
+    const st_plugin_module *module = own->module;
     const st_module_provider *from = &module->providers[index];
     size_t count = from->shown.argument_count;
     st_provider *provider = st_arena_alloc(own->arena, 1, sizeof(*provider));
-    bound_provider *self = st_arena_alloc(own->arena, 1, sizeof(*self));
-    const char **names = st_arena_alloc(own->arena, count + 1, sizeof(*names));
-    st_unit *units = st_arena_alloc(own->arena, count + 1, sizeof(*units));
-    tie *ties = st_arena_alloc(own->arena, count + 1, sizeof(*ties));
+    st_bound_provider *self = st_arena_alloc(own->arena, 1, sizeof(*self));
+    const char **names = st_arena_alloc(own->arena, count + OF_GROUP, sizeof(*names));
+    st_unit *units = st_arena_alloc(own->arena, count + OF_GROUP, sizeof(*units));
+    st_tie *ties = st_arena_alloc(own->arena, count + 1, sizeof(*ties));
     if (provider == NULL || self == NULL || names == NULL || units == NULL || ties == NULL) {
         return st_out_of_memory(own->errors);
     }
-    *self = (bound_provider){
-        .instance = own->instance, .provider = index, .ties = ties, .argument_count = count};
+    *self = (st_bound_provider){.provider = index,
+                                .ties = ties,
+                                .argument_count = count,
+                                .instances = own->instances,
+                                .count = own->instance_count,
+                                .profile = own->refinement->profile,
+                                .entries = own->entries};
     *provider = (st_provider){.name = from->shown.name,
                               .source = module->shown.id,
                               .argument_names = names,
                               .argument_units = units,
                               .unit = from->unit,
                               .fallback = own->refinement->fallback,
-                              .evaluate = evaluate,
-                              .explain = explain,
+                              .evaluate = st_bound_evaluate,
+                              .explain = st_bound_explain,
                               .self = self};
     st_status status = ST_OK;
     for (size_t i = 0; i < count; i++) {
@@ -274,6 +296,9 @@ static st_status bind(refining *own, size_t index, const st_sheet_function *func
             units[provider->argument_count] = from->argument_units[i];
             names[provider->argument_count++] = name;
         }
+    }
+    if (status == ST_OK) {
+        status = tie_group(own, function, provider, names, units, &self->group);
     }
     return status == ST_OK ? add_provider(own, provider) : status;
 }
@@ -304,7 +329,8 @@ static void close_instance(void *context)
 }
 
 /* Options of a profile, as far as it has some, then those of the job. */
-static st_status open_with(refining *own, const st_profile_found *found)
+static st_status open_with(refining *own, const st_profile_found *found,
+                           const st_plugin_instance **opened)
 {
     const st_refinement *refinement = own->refinement;
     st_plugin_instance *instance = NULL;
@@ -336,64 +362,85 @@ static st_status open_with(refining *own, const st_profile_found *found)
         st_plugin_close(instance);
         return st_out_of_memory(own->errors);
     }
-    own->instance = instance;
+    *opened = instance;
     return ST_OK;
 }
 
-static size_t count_of(const refining *own, const char *key)
+/* One instance, of the job's options alone, or one for each entry of the profile. */
+static st_status open_all(refining *own, const st_profile_found *found, size_t count)
 {
-    const st_job_value *value = st_job_value_of(own->job, key);
-    bool is_known = value != NULL && value->origin != ST_ORIGIN_NONE && value->number >= 1;
-    return is_known ? (size_t)value->number : 0;
+    static const st_profile_found nothing = {.entry = NULL};
+    size_t needed = count > 0 ? count : 1;
+    own->instance_count = 0;
+    own->entries = count > 0 ? found : NULL;
+    own->instances = st_arena_alloc(own->arena, needed, sizeof(*own->instances));
+    if (own->instances == NULL) {
+        return st_out_of_memory(own->errors);
+    }
+    for (size_t i = 0; i < needed; i++) {
+        st_status status = open_with(own, count > 0 ? &found[i] : &nothing, &own->instances[i]);
+        if (status != ST_OK) {
+            return status;
+        }
+    }
+    own->instance_count = needed;
+    return ST_OK;
 }
 
-/* What a profile is asked for; everything of the plugin where `collective` is NULL. */
-static st_profile_filter filter_of(const refining *own, const char *collective)
+/* What a profile has; of a profile that is not there the fault is where it is named. */
+static st_status read_profile(const refining *own, const char *collective, st_profile_found **found,
+                              size_t *count)
 {
-    size_t nodes = count_of(own, "cluster.nodes");
-    return (st_profile_filter){.name = own->refinement->profile,
-                               .plugin = own->refinement->plugin,
-                               .collective = collective,
-                               .nodes = nodes,
-                               .ranks = nodes * count_of(own, "cluster.gpus_per_node")};
+    const st_refinement *refinement = own->refinement;
+    const st_profile_filter filter = {
+        .name = refinement->profile, .plugin = refinement->plugin, .collective = collective};
+    st_errors *faults = st_errors_create();
+    if (faults == NULL) {
+        return st_out_of_memory(own->errors);
+    }
+    st_status status = st_profile_all(NULL, &filter, own->arena, found, count, faults);
+    for (size_t i = 0; i < st_errors_size(faults); i++) {
+        st_error fault = *st_errors_at(faults, i);
+        if (fault.status == ST_ERR_NAME) {
+            fault.place = refinement->profile_place;
+        }
+        (void)st_errors_add(own->errors, &fault);
+    }
+    st_errors_destroy(faults);
+    return status;
 }
 
 /* Whether a profile holds measured times, where what was not measured is the formula's to say. */
 static bool has_times(const refining *own)
 {
-    st_profile_filter filter = filter_of(own, NULL);
-    st_profile_found found = {.entry = NULL};
-    return st_profile_settings(NULL, &filter, own->arena, &found, own->errors) == ST_OK &&
-           found.entry != NULL && strcmp(found.entry->kind, ST_PROFILE_TIMES) == 0;
+    const st_profile_filter filter = {.name = own->refinement->profile,
+                                      .plugin = own->refinement->plugin};
+    st_profile_found *found = NULL;
+    size_t count = 0;
+    return st_profile_all(NULL, &filter, own->arena, &found, &count, NULL) == ST_OK && count > 0 &&
+           strcmp(found[0].entry->kind, ST_PROFILE_TIMES) == 0;
 }
 
 /*
- * An instance for one provider: with a profile, that has the options which were fitted to that very
+ * Instances for one provider: with a profile they have the options which were fitted to that very
  * collective. One that was not measured goes on with nominal options, which is warned about, or of
  * a profile of times gets no instance.
  */
 static st_status open_for(refining *own, const char *provider, size_t *calibrated)
 {
     const st_refinement *refinement = own->refinement;
-    st_profile_found found = {.entry = NULL};
-    st_profile_filter filter = filter_of(own, provider);
-    bool is_there = false;
+    st_profile_found *found = NULL;
+    size_t count = 0;
     if (refinement->profile == NULL) {
-        return own->instance != NULL ? ST_OK : open_with(own, &found);
+        return own->instance_count > 0 ? ST_OK : open_all(own, NULL, 0);
     }
-    if (note_key(own, "cluster.nodes") != ST_OK ||
-        note_key(own, "cluster.gpus_per_node") != ST_OK) {
-        return ST_ERR_MEMORY;
+    own->instance_count = 0;
+    st_status status = read_profile(own, provider, &found, &count);
+    if (status != ST_OK || (count == 0 && has_times(own))) {
+        return status;
     }
-    own->instance = NULL;
-    st_status status = st_profile_has(NULL, &filter, own->arena, &is_there, own->errors);
-    if (status == ST_OK && !is_there && has_times(own)) {
-        return ST_OK;
-    }
-    if (status == ST_OK && is_there) {
-        status = st_profile_settings(NULL, &filter, own->arena, &found, own->errors);
-        (*calibrated)++;
-    } else if (status == ST_OK) {
+    *calibrated += count > 0 ? 1 : 0;
+    if (count == 0) {
         (void)st_errors_add(own->errors,
                             &(st_error){.status = ST_ERR_NAME,
                                         .severity = ST_SEVERITY_WARNING,
@@ -404,7 +451,7 @@ static st_status open_for(refining *own, const char *provider, size_t *calibrate
                                             "keeps its nominal options",
                                             refinement->profile, refinement->plugin, provider)});
     }
-    return status == ST_OK ? open_with(own, &found) : status;
+    return open_all(own, found, count);
 }
 
 /* A profile that fits no provider of the sheet is the wrong one. */
@@ -421,6 +468,20 @@ static st_status no_profile(const refining *own)
                                               st_sheet_name(own->sheet))});
 }
 
+/* "all_reduce, all_gather and 3 more" */
+static const char *list_providers(const refining *own, const st_plugin *shown)
+{
+    enum { MOST = 8 };
+    const char *text = "";
+    for (size_t i = 0; i < shown->provider_count && i < MOST; i++) {
+        text = st_errors_text(own->errors, "%s%s%s", text, i > 0 ? ", " : "",
+                              shown->providers[i]->name);
+    }
+    return shown->provider_count <= MOST
+               ? text
+               : st_errors_text(own->errors, "%s and %zu more", text, shown->provider_count - MOST);
+}
+
 static st_status fits_nothing(const refining *own)
 {
     const st_plugin *shown = &own->module->shown;
@@ -428,9 +489,10 @@ static st_status fits_nothing(const refining *own)
         shown->provider_count == 0
             ? "it provides schedules alone, for 'timeline --schedule'"
             : st_errors_text(own->errors,
-                             "it provides %s%s, and the sheet has no open function or cell of that "
+                             "it provides %s, and the sheet has no open function or cell of %s "
                              "name",
-                             shown->providers[0]->name, shown->provider_count > 1 ? ", ..." : "");
+                             list_providers(own, shown),
+                             shown->provider_count == 1 ? "that" : "such a");
     return st_errors_add(own->errors,
                          &(st_error){.status = ST_ERR_PROVIDER,
                                      .place = own->refinement->place,
@@ -457,7 +519,7 @@ static st_status bind_all(refining *own)
             if (bound != ST_OK) {
                 return bound; /* the next one would say the same */
             }
-            bound = own->instance != NULL ? bind(own, i, function) : ST_OK;
+            bound = own->instance_count > 0 ? bind(own, i, function) : ST_OK;
             status = status == ST_OK ? bound : status;
         }
     }
@@ -469,7 +531,8 @@ static st_status bind_all(refining *own)
 
 static st_status load_plugin(refining *own)
 {
-    own->instance = NULL;
+    own->instance_count = 0;
+    own->entries = NULL;
     return st_plugin_load(own->paths, own->refinement->plugin, own->refinement->place, own->arena,
                           &own->module, own->errors);
 }

@@ -272,6 +272,46 @@ st_status st_refine_words(const st_paths *paths, const st_words *words, st_arena
     return status;
 }
 
+/* ---- words from a refinement ---- */
+
+/* With a backslash before what would end it; NULL when out of memory. */
+static const char *escape(const char *text, st_arena *arena)
+{
+    char *copy = st_arena_alloc(arena, 2 * strlen(text) + 1, 1);
+    size_t used = 0;
+    for (size_t i = 0; copy != NULL && text[i] != '\0'; i++) {
+        bool plus = text[i] == '+' && !islower((unsigned char)text[i + 1]);
+        if (strchr(",+|:=\\", text[i]) != NULL && !plus) {
+            copy[used++] = '\\';
+        }
+        copy[used++] = text[i];
+    }
+    return copy;
+}
+
+static const char *append(const char *text, size_t *count, const char *name, const char *value,
+                          st_arena *arena)
+{
+    const char *escaped = escape(value, arena);
+    return text == NULL || escaped == NULL
+               ? NULL
+               : st_arena_printf(arena, "%s%s%s=%s", text, (*count)++ == 0 ? ":" : ",", name,
+                                 escaped);
+}
+
+const char *st_refine_text(const st_refinement *entry, st_arena *arena)
+{
+    const char *text = entry->plugin;
+    size_t count = 0;
+    if (entry->profile != NULL) {
+        text = append(text, &count, "profile", entry->profile, arena);
+    }
+    for (size_t i = 0; i < entry->option_count; i++) {
+        text = append(text, &count, entry->options[i].name, entry->options[i].text, arena);
+    }
+    return entry->fallback ? append(text, &count, "fallback", "formula", arena) : text;
+}
+
 /* ---- columns ---- */
 
 st_status st_refine_columns(const char *text, st_arena *arena, const char *const **columns,

@@ -24,6 +24,9 @@ st_status st_refine_words(const st_paths *paths, const st_words *words, st_arena
                           const st_refinement **refinements, size_t *count,
                           st_errors *errors) ST_NODISCARD;
 
+/* A refinement as a command line would ask for it; NULL when out of memory. */
+const char *st_refine_text(const st_refinement *entry, st_arena *arena);
+
 /* A text with '|' as one per column, which st_refine_words reads. Empty columns are refused. */
 st_status st_refine_columns(const char *text, st_arena *arena, const char *const **columns,
                             size_t *count, st_errors *errors) ST_NODISCARD;

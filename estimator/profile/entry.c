@@ -171,22 +171,47 @@ static size_t distance(size_t have, size_t want)
     return doublings;
 }
 
-/* Nearer by nodes, then by ranks; the first of several. */
+/* Nodes count before ranks; what holds for any is further than what fits, nearer than the next. */
+static size_t apart(const st_profile *entry, const st_profile_filter *filter)
+{
+    bool for_any = entry->nodes == 0 && filter->nodes != 0;
+    bool of_any = filter->collective != NULL && entry->collective[0] == '\0';
+    return 1000 * distance(entry->nodes, filter->nodes) +
+           10 * distance(entry->ranks, filter->ranks) + (for_any ? 2 : 0) + (of_any ? 1 : 0);
+}
+
+static bool fits(const st_profile *entry, const st_profile_filter *filter)
+{
+    const char *own = entry->collective;
+    return filter->collective == NULL || own[0] == '\0' || strcmp(own, filter->collective) == 0;
+}
+
+/* The nearest; the first of several. */
 static const st_profile *nearest(const st_profile *entries, size_t count,
                                  const st_profile_filter *filter)
 {
     const st_profile *best = NULL;
     size_t least = SIZE_MAX;
     for (size_t i = 0; i < count; i++) {
-        const char *own = entries[i].collective;
-        bool fits =
-            filter->collective == NULL || own[0] == '\0' || strcmp(own, filter->collective) == 0;
-        size_t apart = 1000 * distance(entries[i].nodes, filter->nodes) +
-                       10 * distance(entries[i].ranks, filter->ranks) +
-                       (filter->collective != NULL && own[0] == '\0' ? 1 : 0);
-        if (fits && apart < least) {
+        size_t own = apart(&entries[i], filter);
+        if (fits(&entries[i], filter) && own < least) {
             best = &entries[i];
-            least = apart;
+            least = own;
+        }
+    }
+    return best;
+}
+
+size_t st_profile_nearest(const st_profile_found *found, size_t count,
+                          const st_profile_filter *filter)
+{
+    size_t best = 0;
+    size_t least = SIZE_MAX;
+    for (size_t i = 0; i < count; i++) {
+        size_t own = apart(found[i].entry, filter);
+        if (own < least) {
+            best = i;
+            least = own;
         }
     }
     return best;
@@ -222,32 +247,39 @@ static st_status find_entries(st_profiles *profiles, const st_profile_filter *fi
     return status;
 }
 
-/* Without `must`, NULL where the plugin's options are for other collectives. */
-static st_status choose(st_profiles *profiles, const st_profile_filter *filter, bool must,
-                        st_arena *arena, const st_profile **entry, st_errors *errors)
+/* Entries of the profile and plugin, of which there must be some. */
+static st_status must_find(st_profiles *profiles, const st_profile_filter *filter, st_arena *arena,
+                           const st_profile **entries, size_t *count, st_errors *errors)
+{
+    const st_profile *all = NULL;
+    size_t others = 0;
+    st_status status = find_entries(profiles, filter, arena, entries, count, errors);
+    if (status != ST_OK || *count > 0)
+        return status;
+    st_profile_filter named = {.name = filter->name};
+    status = st_profiles_find(profiles, &named, arena, &all, &others, errors);
+    if (status == ST_OK && others == 0)
+        return st_profiles_unknown(profiles, filter->name, errors);
+    if (status == ST_OK)
+        status = st_errors_add(
+            errors, &(st_error){.status = ST_ERR_NAME,
+                                .message = st_errors_text(
+                                    errors, "profile '%s' has no options for plugin '%s'",
+                                    filter->name, filter->plugin),
+                                .found = st_errors_text(errors, "'%s'", all[0].plugin)});
+    return status;
+}
+
+static st_status choose(st_profiles *profiles, const st_profile_filter *filter, st_arena *arena,
+                        const st_profile **entry, st_errors *errors)
 {
     const st_profile *entries = NULL;
     size_t count = 0;
-    size_t others = 0;
-    st_status status = find_entries(profiles, filter, arena, &entries, &count, errors);
+    st_status status = must_find(profiles, filter, arena, &entries, &count, errors);
     if (status != ST_OK)
         return status;
-    if (count == 0) {
-        st_profile_filter named = {.name = filter->name};
-        status = st_profiles_find(profiles, &named, arena, &entries, &others, errors);
-        if (status == ST_OK && others == 0)
-            return st_profiles_unknown(profiles, filter->name, errors);
-        if (status == ST_OK)
-            status = st_errors_add(
-                errors, &(st_error){.status = ST_ERR_NAME,
-                                    .message = st_errors_text(
-                                        errors, "profile '%s' has no options for plugin '%s'",
-                                        filter->name, filter->plugin),
-                                    .found = st_errors_text(errors, "'%s'", entries[0].plugin)});
-        return status;
-    }
     *entry = nearest(entries, count, filter);
-    return *entry != NULL || !must ? ST_OK : no_entry(entries, count, filter, errors);
+    return *entry != NULL ? ST_OK : no_entry(entries, count, filter, errors);
 }
 
 st_status st_profile_settings(const char *file, const st_profile_filter *filter, st_arena *arena,
@@ -258,7 +290,7 @@ st_status st_profile_settings(const char *file, const st_profile_filter *filter,
     st_status status = st_profiles_open(file, ST_PROFILES_READ, &profiles, errors);
     if (status != ST_OK)
         return status;
-    status = choose(profiles, filter, true, arena, &own.entry, errors);
+    status = choose(profiles, filter, arena, &own.entry, errors);
     if (status == ST_OK && own.entry != NULL)
         status = st_profile_options(own.entry, arena, &own.options, &own.count, errors);
     if (status == ST_OK)
@@ -267,16 +299,76 @@ st_status st_profile_settings(const char *file, const st_profile_filter *filter,
     return status;
 }
 
-st_status st_profile_has(const char *file, const st_profile_filter *filter, st_arena *arena,
-                         bool *has, st_errors *errors)
+/* The one of the same group that came before; NULL: none did. */
+static st_profile_found *same_group(st_profile_found *found, size_t count, const st_profile *entry)
+{
+    for (size_t i = 0; i < count; i++)
+        if (found[i].entry->nodes == entry->nodes && found[i].entry->ranks == entry->ranks)
+            return &found[i];
+    return NULL;
+}
+
+static void warn_of_twins(const st_profile *first, const st_profile *entry, st_errors *errors)
+{
+    (void)st_errors_add(
+        errors,
+        &(st_error){.status = ST_ERR_NAME,
+                    .severity = ST_SEVERITY_WARNING,
+                    .message = st_errors_text(
+                        errors,
+                        "profile '%s' has %s on %zu ranks and %zu node%s twice: that of cluster "
+                        "'%s', fabric '%s' and NCCL '%s' counts, that of '%s', '%s' and '%s' not",
+                        entry->name, entry->collective, entry->ranks, entry->nodes,
+                        entry->nodes == 1 ? "" : "s", first->cluster, first->fabric, first->nccl,
+                        entry->cluster, entry->fabric, entry->nccl)});
+}
+
+/* Those that fit, of each group the first; that of the collective before that of any. */
+static void keep_fitting(const st_profile *entries, size_t count, const st_profile_filter *filter,
+                         st_profile_found *found, size_t *kept, st_errors *errors)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!fits(&entries[i], filter))
+            continue;
+        st_profile_found *twin =
+            filter->collective != NULL ? same_group(found, *kept, &entries[i]) : NULL;
+        if (twin == NULL)
+            found[(*kept)++].entry = &entries[i];
+        else if (strcmp(twin->entry->collective, entries[i].collective) == 0)
+            warn_of_twins(twin->entry, &entries[i], errors);
+        else if (twin->entry->collective[0] == '\0')
+            twin->entry = &entries[i];
+    }
+}
+
+static st_status read_entries(const st_profile *entries, size_t count,
+                              const st_profile_filter *filter, st_arena *arena,
+                              st_profile_found *found, size_t *kept, st_errors *errors)
+{
+    keep_fitting(entries, count, filter, found, kept, errors);
+    for (size_t i = 0; i < *kept; i++) {
+        st_status status =
+            st_profile_options(found[i].entry, arena, &found[i].options, &found[i].count, errors);
+        if (status != ST_OK)
+            return status;
+    }
+    return ST_OK;
+}
+
+st_status st_profile_all(const char *file, const st_profile_filter *filter, st_arena *arena,
+                         st_profile_found **found, size_t *count, st_errors *errors)
 {
     st_profiles *profiles = NULL;
-    const st_profile *entry = NULL;
+    const st_profile *entries = NULL;
+    size_t all = 0;
+    *count = 0;
     st_status status = st_profiles_open(file, ST_PROFILES_READ, &profiles, errors);
     if (status == ST_OK)
-        status = choose(profiles, filter, false, arena, &entry, errors);
+        status = must_find(profiles, filter, arena, &entries, &all, errors);
+    *found = status == ST_OK ? st_arena_alloc(arena, all + 1, sizeof **found) : NULL;
     if (status == ST_OK)
-        *has = entry != NULL;
+        status = *found != NULL ? read_entries(entries, all, filter, arena, *found, count, errors)
+                                : ST_ERR_MEMORY;
     st_profiles_close(profiles);
     return status;
 }

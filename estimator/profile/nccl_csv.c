@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tables as CSV: lines "# key: value" that say what was measured, then a heading with size_bytes
- * (or size) and time_us (or time), perhaps algbw_GBps and in_place_time_us.
+ * (or size) and time_us (or time), perhaps algbw_GBps and in_place_time_us. Columns collective,
+ * ranks and nodes say of each row what the lines say of all; where they change, a table begins.
  */
 #include "profile/nccl_read.h"
 
@@ -11,10 +12,15 @@
 #include <math.h>
 #include <string.h>
 
+enum { KEYS = 3 }; /* collective, ranks and nodes */
+
+static const char *const key_names[KEYS] = {"collective", "ranks", "nodes"};
+
 typedef struct csv_columns {
     size_t size;
     size_t time[2];
     size_t bandwidth[2];
+    size_t keys[KEYS];
 } csv_columns;
 
 /* ---- the lines before the heading ---- */
@@ -81,6 +87,8 @@ static bool find_columns(st_nccl_reader *reader, const st_csv *csv, int heading,
     columns->time[1] = in_place ? time : find_column(csv, "in_place_time_us", "in_place_time");
     columns->bandwidth[0] = in_place ? SIZE_MAX : bandwidth;
     columns->bandwidth[1] = in_place ? bandwidth : st_csv_column(csv, "in_place_algbw_GBps");
+    for (size_t i = 0; i < KEYS; i++)
+        columns->keys[i] = st_csv_column(csv, key_names[i]);
     if (columns->size != SIZE_MAX && (columns->time[0] & columns->time[1]) != SIZE_MAX)
         return true;
     st_nccl_fail(reader, heading,
@@ -137,6 +145,41 @@ static void read_row(st_nccl_reader *reader, const st_csv *csv, const csv_column
         st_nccl_add_row(reader, &row);
 }
 
+/* Whether the row is of other ranks, nodes or another collective than the one before it. */
+static bool differs(const st_csv *csv, const csv_columns *columns, size_t row)
+{
+    for (size_t i = 0; i < KEYS; i++)
+        if (columns->keys[i] != SIZE_MAX &&
+            strcmp(st_csv_field(csv, row, columns->keys[i]),
+                   st_csv_field(csv, row - 1, columns->keys[i])) != 0)
+            return true;
+    return false;
+}
+
+static void read_rows(st_nccl_reader *reader, const st_csv *csv, const csv_columns *columns,
+                      int heading)
+{
+    for (size_t i = 0; i < csv->row_count && reader->status == ST_OK; i++) {
+        int line = heading + 1 + (int)i;
+        bool begins = i == 0 || differs(csv, columns, i);
+        for (size_t k = 0; begins && k < KEYS; k++)
+            if (columns->keys[k] != SIZE_MAX)
+                take_key(reader, line, key_names[k], st_csv_field(csv, i, columns->keys[k]));
+        if (begins && reader->status == ST_OK)
+            st_nccl_open_table(reader, i == 0 ? heading : line);
+        read_row(reader, csv, columns, i, line);
+    }
+}
+
+/* Digits that are missing at the end show where a bandwidth stands beside the time, else not. */
+static void warn_of_end(st_nccl_reader *reader, const csv_columns *columns, int line)
+{
+    const st_nccl_input *input = reader->input;
+    bool has_end = input->length > 0 && input->text[input->length - 1] == '\n';
+    if (!has_end && columns->bandwidth[0] == SIZE_MAX && columns->bandwidth[1] == SIZE_MAX)
+        st_nccl_warn(reader, line, "the file ends without a line break: its last row may be cut");
+}
+
 /* The table behind the remarks; faults keep the lines of the whole file. */
 static st_status parse(st_nccl_reader *reader, size_t at, int lines, const st_csv **csv)
 {
@@ -174,7 +217,7 @@ void st_nccl_read_csv(st_nccl_reader *reader)
     csv_columns columns;
     if (reader->status != ST_OK || !find_columns(reader, csv, line + 1, in_place, &columns))
         return;
-    st_nccl_open_table(reader, line + 1);
-    for (size_t i = 0; i < csv->row_count && reader->status == ST_OK; i++)
-        read_row(reader, csv, &columns, i, line + 2 + (int)i);
+    read_rows(reader, csv, &columns, line + 1);
+    if (reader->status == ST_OK)
+        warn_of_end(reader, &columns, line + 1 + (int)csv->row_count);
 }

@@ -97,6 +97,13 @@ static void read_results(st_nccl_reader *reader, const st_json *results)
     }
 }
 
+static void warn_of_wrong_results(st_nccl_reader *reader, const st_json *root)
+{
+    const st_json *okay = member(member(root, "out_of_bounds"), "okay");
+    if (okay != NULL && okay->kind == ST_JSON_BOOL && strcmp(okay->text, "false") == 0)
+        st_nccl_warn(reader, okay->line, "nccl-tests found wrong results in this run");
+}
+
 void st_nccl_read_json(st_nccl_reader *reader)
 {
     const st_nccl_input *input = reader->input;
@@ -116,4 +123,6 @@ void st_nccl_read_json(st_nccl_reader *reader)
     read_devices(reader, root);
     if (reader->status == ST_OK)
         read_results(reader, results);
+    if (reader->status == ST_OK)
+        warn_of_wrong_results(reader, root);
 }

@@ -87,7 +87,7 @@ const char *st_nccl_text(st_nccl_reader *reader, const char *text, size_t length
     return copy;
 }
 
-static void warn(st_nccl_reader *reader, int line, const char *message)
+void st_nccl_warn(st_nccl_reader *reader, int line, const char *message)
 {
     (void)st_errors_add(reader->errors,
                         &(st_error){.status = ST_ERR_VALUE,
@@ -176,10 +176,11 @@ static void count_devices(st_nccl_reader *reader, int line)
                        .suggestion = "give --ranks and --nodes"});
         return;
     }
-    reader->gpu = devices[0].gpu;
     qsort(devices, count, sizeof *devices, compare_hosts);
     reader->ranks = count;
     reader->nodes = 0;
+    if (devices[0].host[0] == '\0')
+        return; /* on how many nodes, nobody says */
     for (size_t i = 0; i < count;) {
         size_t end = i;
         while (end < count && strcmp(devices[end].host, devices[i].host) == 0)
@@ -201,8 +202,11 @@ void st_nccl_open_table(st_nccl_reader *reader, int line)
 {
     const st_nccl_request *request = reader->request;
     bool asks = request->ranks == 0 || request->nodes == 0;
-    if (reader->device_count > 0 && !reader->devices_counted && asks)
-        count_devices(reader, line);
+    if (reader->device_count > 0 && !reader->devices_counted) {
+        reader->gpu = reader->devices[0].gpu;
+        if (asks)
+            count_devices(reader, line);
+    }
     reader->devices_counted = true;
     st_nccl_table *tables = st_arena_grow(reader->arena, reader->tables, sizeof *tables,
                                           reader->table_count + 1, &reader->table_capacity);
@@ -245,6 +249,12 @@ static bool is_consistent(const st_nccl_row *row, int buffers)
         return true;
     double expected = row->size_bytes / row->time_s[buffers];
     return fabs(expected - printed) <= 0.05 * expected + 2 * row->slack[buffers];
+}
+
+bool st_nccl_is_plausible(const st_nccl_row *row)
+{
+    return !(row->time_s[0] <= 0) && !(row->time_s[1] <= 0) && is_consistent(row, 0) &&
+           is_consistent(row, 1);
 }
 
 static bool check_times(st_nccl_reader *reader, const st_nccl_row *row)
@@ -429,15 +439,35 @@ static void finish(st_nccl_reader *reader)
         check_ranks(reader, &reader->tables[i]);
     }
     if (reader->broken > 0 && reader->status == ST_OK)
-        warn(reader, reader->first_broken,
-             reader->broken == 1
-                 ? "a broken row is left out"
-                 : st_errors_text(reader->errors,
-                                  "%zu broken rows are left out, the first one here",
-                                  reader->broken));
+        st_nccl_warn(reader, reader->first_broken,
+                     reader->broken == 1
+                         ? "a broken row is left out"
+                         : st_errors_text(reader->errors,
+                                          "%zu broken rows are left out, the first one here",
+                                          reader->broken));
 }
 
-/* CSV has a heading that begins with a name of its first column. */
+/* A line of several fields, one of which is the size. */
+static bool is_heading(const char *at, const char *end)
+{
+    bool has_size = false;
+    size_t fields = 0;
+    while (at <= end) {
+        const char *stop = at < end ? memchr(at, ',', (size_t)(end - at)) : NULL;
+        stop = stop != NULL ? stop : end;
+        const char *last = stop;
+        while (at < last && strchr("\"\r", last[-1]) != NULL && last[-1] != '\0')
+            last--;
+        at += at < last && *at == '"' ? 1 : 0;
+        size_t length = (size_t)(last - at);
+        has_size = has_size || (length == 4 && memcmp(at, "size", 4) == 0) ||
+                   (length == 10 && memcmp(at, "size_bytes", 10) == 0);
+        fields++;
+        at = stop + 1;
+    }
+    return has_size && fields > 1;
+}
+
 static bool is_csv(const st_nccl_input *input)
 {
     const char *at = input->text;
@@ -446,8 +476,7 @@ static bool is_csv(const st_nccl_input *input)
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         stop = stop != NULL ? stop : end;
         if (at < stop && *at != '#' && *at != '\r')
-            return ((size_t)(stop - at) > 5 && strncmp(at, "size,", 5) == 0) ||
-                   ((size_t)(stop - at) > 11 && strncmp(at, "size_bytes,", 11) == 0);
+            return is_heading(at, stop);
         at = stop + 1;
     }
     return false;
@@ -464,16 +493,22 @@ static bool is_json(const st_nccl_input *input)
 st_status st_nccl_read(const st_nccl_request *request, const st_nccl_input *input, st_arena *arena,
                        st_nccl_table **tables, size_t *count, st_errors *errors)
 {
+    static const char mark[] = "\xEF\xBB\xBF"; /* of UTF-8, as some editors put it in front */
+    st_nccl_input own = *input;
+    if (own.length >= 3 && memcmp(own.text, mark, 3) == 0) {
+        own.text += 3;
+        own.length -= 3;
+    }
     st_nccl_reader reader = {.request = request,
-                             .input = input,
+                             .input = &own,
                              .arena = arena,
                              .errors = errors,
                              .version = "",
                              .gpu = "",
                              .fabric = ""};
-    if (is_json(input))
+    if (is_json(&own))
         st_nccl_read_json(&reader);
-    else if (is_csv(input))
+    else if (is_csv(&own))
         st_nccl_read_csv(&reader);
     else
         st_nccl_read_text(&reader);

@@ -42,6 +42,7 @@ typedef struct st_nccl_reader {
 } st_nccl_reader;
 
 void st_nccl_fail(st_nccl_reader *reader, int line, st_error error);
+void st_nccl_warn(st_nccl_reader *reader, int line, const char *message);
 void st_nccl_out_of_memory(st_nccl_reader *reader);
 /* A text of the arena without control characters; "" when out of memory, which fails the reader. */
 const char *st_nccl_text(st_nccl_reader *reader, const char *text, size_t length);
@@ -50,6 +51,8 @@ void st_nccl_add_device(st_nccl_reader *reader, const st_nccl_device *device, in
 /* Begins a table with what the file has said. */
 void st_nccl_open_table(st_nccl_reader *reader, int line);
 void st_nccl_add_row(st_nccl_reader *reader, const st_nccl_row *row);
+/* Its times are above zero, and bandwidths follow from them: not digits of two rows in one. */
+bool st_nccl_is_plausible(const st_nccl_row *row);
 /* Counts a row that is left out. */
 void st_nccl_skip_row(st_nccl_reader *reader, int line);
 /* "2.22.3" from 22203, as NCCL's header packs it. */

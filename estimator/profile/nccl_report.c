@@ -53,7 +53,8 @@ static void write_table_line(const st_nccl_table *table, const st_paint *paint, 
         st_paint_text(paint, ST_INK_PLAIN, table->version, buffer);
     }
     if (table->left_out > 0)
-        st_buffer_printf(buffer, "; %zu rows left out", table->left_out);
+        st_buffer_printf(buffer, "; %zu row%s left out", table->left_out,
+                         table->left_out == 1 ? "" : "s");
     st_buffer_text(buffer, "\n");
 }
 

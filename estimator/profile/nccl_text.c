@@ -27,6 +27,7 @@ typedef struct log_line {
     int number;
     token tokens[TOKENS];
     size_t count;
+    bool is_cut; /* the file ends in it */
 } log_line;
 
 typedef enum measure { TIME, ALGORITHM, OTHER } measure;
@@ -40,6 +41,7 @@ typedef struct text_reader {
     measure measures[MEASURES]; /* of a row, by the heading */
     size_t measure_count;
     bool in_place_only; /* one block of columns, and it is that of the results in place */
+    bool is_over;       /* the words below the table have come */
     /* the row that is not complete yet */
     bool is_open;
     st_nccl_row row;
@@ -58,9 +60,12 @@ static bool next_line(text_reader *reader, log_line *line)
     if (reader->at >= reader->end)
         return false;
     const char *stop = memchr(reader->at, '\n', (size_t)(reader->end - reader->at));
+    bool is_cut = stop == NULL;
     stop = stop != NULL ? stop : reader->end;
-    *line = (log_line){
-        .text = reader->at, .length = (size_t)(stop - reader->at), .number = ++reader->line};
+    *line = (log_line){.text = reader->at,
+                       .length = (size_t)(stop - reader->at),
+                       .number = ++reader->line,
+                       .is_cut = is_cut};
     reader->at = stop < reader->end ? stop + 1 : stop;
     for (size_t i = 0; i < line->length && line->count < TOKENS;) {
         size_t start = i;
@@ -234,7 +239,10 @@ static bool lacks_first_block(const text_reader *reader, const log_line *line, s
            line->tokens[next].text - (before->text + before->length) > BLANK_COLUMNS;
 }
 
-/* The rest of the open row behind somebody else's words; tokens before `from` are taken. */
+/*
+ * The rest of the open row behind somebody else's words; tokens before `from` are taken. Numbers
+ * that are no times, "Channel 00/24 : 0 1 2 3", are somebody else's, too.
+ */
 static void take_tail(text_reader *reader, const log_line *line, size_t from)
 {
     size_t missing = reader->measure_count - reader->filled;
@@ -242,8 +250,16 @@ static void take_tail(text_reader *reader, const log_line *line, size_t from)
     while (tail < line->count && line->count - tail > from &&
            is_measure(line->tokens[line->count - tail - 1]))
         tail++;
-    for (size_t i = line->count - tail; tail == missing && i < line->count; i++)
+    if (tail != missing || tail == 0)
+        return;
+    const st_nccl_row row = reader->row;
+    const size_t filled = reader->filled;
+    for (size_t i = line->count - tail; i < line->count; i++)
         take_measure(reader, line->tokens[i]);
+    if (!st_nccl_is_plausible(&reader->row)) {
+        reader->row = row;
+        reader->filled = filled;
+    }
 }
 
 /* Begins a row at a token that is a size; what follows on the line is taken as far as it fits. */
@@ -293,17 +309,60 @@ static void continue_row(text_reader *reader, const log_line *line)
         close_row(reader);
 }
 
-/* Where a row begins in the line: a size, a count and a type; line->count where none does. */
-static size_t find_row(const log_line *line)
+static bool is_count(token own)
 {
-    for (size_t i = 0; i + 2 < line->count; i++) {
-        token size = without_prefix(line->tokens[i]);
-        if (size.length > 0 && is_integer(size) && size.text[0] != '-' &&
-            is_integer(line->tokens[i + 1]) && line->tokens[i + 1].text[0] != '-' &&
-            is_type(line->tokens[i + 2]))
+    return own.length > 0 && is_integer(own) && own.text[0] != '-';
+}
+
+/* A type that is not known yet, before as many numbers as a row has. */
+static bool is_new_type(const text_reader *reader, const log_line *line, size_t at)
+{
+    token own = line->tokens[at];
+    size_t next = at + 1;
+    if (own.text[0] < 'a' || own.text[0] > 'z')
+        return false;
+    if (next < line->count && !is_measure(line->tokens[next]))
+        next++; /* the operation */
+    return count_measures(line, next) >= (reader->measure_count + 1) / 2;
+}
+
+/* Where a row begins in the line: a size, a count and a type; line->count where none does. */
+static size_t find_row(const text_reader *reader, const log_line *line, size_t from)
+{
+    for (size_t i = from; i + 2 < line->count; i++)
+        if (is_count(without_prefix(line->tokens[i])) && is_count(line->tokens[i + 1]) &&
+            (is_type(line->tokens[i + 2]) || is_new_type(reader, line, i + 2)))
             return i;
-    }
     return line->count;
+}
+
+/* Begins the rows of a line: several, where the line breaks between them were lost. */
+static void begin_rows(text_reader *reader, const log_line *line, size_t row)
+{
+    while (row < line->count) {
+        size_t next = row + 3 < line->count ? find_row(reader, line, row + 3) : line->count;
+        log_line part = *line;
+        part.count = next;
+        begin_row(reader, &part, row);
+        row = next;
+    }
+}
+
+/* The file ends in front of a row's type: a size, or size and count, and a piece of the type. */
+static bool ends_in_row(const text_reader *reader, const log_line *line)
+{
+    if (!line->is_cut || reader->measure_count == 0 || reader->is_over ||
+        memchr(line->text, '#', line->length) != NULL)
+        return false;
+    size_t counts = 0;
+    size_t at = line->count;
+    if (at > 2 && !is_count(line->tokens[at - 1]) && is_count(line->tokens[at - 2]))
+        at--; /* "floa" */
+    while (counts < 2 && at > 0 && is_count(without_prefix(line->tokens[at - 1]))) {
+        counts++;
+        at--;
+    }
+    return counts == 2 || (counts == 1 && at + 1 == line->count);
 }
 
 /* ---- what a log says of itself ---- */
@@ -404,6 +463,9 @@ static void read_remark(text_reader *reader, const log_line *line)
         reader->own->device_count = 0;
     } else if (contains(line, "Out of bounds values") || contains(line, "Avg bus bandwidth")) {
         close_row(reader);
+        reader->is_over = true;
+        if (contains(line, "FAILED"))
+            st_nccl_warn(reader->own, line->number, "nccl-tests found wrong results in this run");
     } else if (contains(line, "in-place") || contains(line, "out-of-place")) {
         reader->in_place_only = !contains(line, "out-of-place");
     } else if (!read_device(reader, line)) {
@@ -415,11 +477,12 @@ static void read_remark(text_reader *reader, const log_line *line)
 static void read_line(text_reader *reader, const log_line *line)
 {
     bool has_table = reader->measure_count > 0;
-    size_t row = has_table ? find_row(line) : line->count;
+    size_t row = has_table ? find_row(reader, line, 0) : line->count;
     if (row < line->count) {
-        begin_row(reader, line, row);
+        begin_rows(reader, line, row);
     } else if (read_heading(reader, line)) {
         close_row(reader);
+        reader->is_over = false;
         st_nccl_open_table(reader->own, line->number);
     } else if (reader->is_open && memchr(line->text, '#', line->length) == NULL) {
         continue_row(reader, line);
@@ -433,8 +496,15 @@ void st_nccl_read_text(st_nccl_reader *own)
     text_reader reader = {
         .own = own, .at = own->input->text, .end = own->input->text + own->input->length};
     log_line line;
-    while (own->status == ST_OK && next_line(&reader, &line))
+    while (own->status == ST_OK && next_line(&reader, &line)) {
         read_line(&reader, &line);
+        if (own->status == ST_OK && !reader.is_open && ends_in_row(&reader, &line))
+            st_nccl_fail(own, line.number,
+                         (st_error){.status = ST_ERR_SYNTAX,
+                                    .message = "the log ends inside of a row",
+                                    .found = "no time behind its size",
+                                    .suggestion = "take the whole log, or remove this row"});
+    }
     if (reader.is_open && own->status == ST_OK)
         st_nccl_fail(own, reader.row.line,
                      (st_error){.status = ST_ERR_SYNTAX,

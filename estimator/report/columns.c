@@ -9,6 +9,16 @@
 
 /* ---- which rows ---- */
 
+/* The first column that has run: all that have run have the same cells. */
+static const st_estimate *first_of(const st_columns *columns)
+{
+    size_t first = 0;
+    while (columns->faults[first] != NULL) {
+        first++;
+    }
+    return &columns->estimates[first];
+}
+
 /* What comes first, and what hiding communication is about. */
 static bool is_key(const char *name, size_t index)
 {
@@ -30,11 +40,12 @@ static bool same(double a, double b)
 
 static bool is_row(const st_columns *columns, size_t index)
 {
-    const st_estimate *first = &columns->estimates[0];
+    const st_estimate *first = first_of(columns);
     const st_shown *shown = &first->shown[index];
     bool differs = columns->all || is_key(shown->name, index);
     for (size_t i = 1; i < columns->count; i++) {
-        differs = differs || !same(shown->value, columns->estimates[i].shown[index].value);
+        differs = differs || (columns->faults[i] == NULL &&
+                              !same(shown->value, columns->estimates[i].shown[index].value));
     }
     for (size_t i = 0; i < index; i++) { /* a cell that two sections show */
         differs = differs && strcmp(first->shown[i].name, shown->name) != 0;
@@ -45,6 +56,9 @@ static bool is_row(const st_columns *columns, size_t index)
 /* The value over that of the first column, minus 1; NaN where a ratio says nothing. */
 static double change_of(const st_columns *columns, size_t column, size_t index)
 {
+    if (columns->faults[0] != NULL || columns->faults[column] != NULL) {
+        return (double)NAN;
+    }
     const st_shown *from = &columns->estimates[0].shown[index];
     double value = columns->estimates[column].shown[index].value;
     if (from->type->kind != ST_TYPE_NUMBER || from->value == 0) {
@@ -73,15 +87,17 @@ static const char *change_text(const st_columns *columns, size_t column, size_t 
 /* Name, the first value, then a value and its change for each further column, the meaning. */
 static void add_row(const st_columns *columns, size_t index, st_table *table)
 {
-    const st_shown *shown = &columns->estimates[0].shown[index];
+    const st_shown *shown = &first_of(columns)->shown[index];
     const char *fields[ST_TABLE_COLUMNS] = {shown->name};
     char values[ST_COLUMNS_MAX][ST_QUANTITY_TEXT];
     char changes[ST_COLUMNS_MAX][ST_QUANTITY_TEXT];
     size_t count = 1;
     for (size_t i = 0; i < columns->count; i++) {
         const st_shown *cell = &columns->estimates[i].shown[index];
-        fields[count++] =
-            st_type_format(cell->type, cell->value, ST_STYLE_SCALED, values[i], ST_QUANTITY_TEXT);
+        fields[count++] = columns->faults[i] != NULL
+                              ? "failed"
+                              : st_type_format(cell->type, cell->value, ST_STYLE_SCALED, values[i],
+                                               ST_QUANTITY_TEXT);
         if (i > 0) {
             fields[count++] = change_text(columns, i, index, changes[i]);
         }
@@ -129,12 +145,35 @@ static void write_refined(const st_columns *columns, const st_paint *paint, st_a
     }
 }
 
+static void write_faults(const st_columns *columns, const st_paint *paint, st_arena *arena,
+                         st_buffer *buffer)
+{
+    static const st_table_column layout[] = {{.ink = ST_INK_NAME}, {.elastic = true}};
+    st_table *table = st_table_create(arena, layout, sizeof layout / sizeof layout[0]);
+    size_t rows = 0;
+    if (table == NULL) {
+        buffer->failed = true;
+        return;
+    }
+    for (size_t i = 0; i < columns->count; i++) {
+        if (columns->faults[i] != NULL) {
+            const char *fields[] = {columns->names[i], columns->faults[i]};
+            st_table_row(table, fields);
+            rows++;
+        }
+    }
+    if (rows > 0) {
+        st_buffer_text(buffer, "\nFailed\n");
+        st_table_write(table, paint, 2, buffer);
+    }
+}
+
 void st_columns_text(const st_columns *columns, const st_paint *paint, st_arena *arena,
                      st_buffer *buffer)
 {
     st_table_column layout[ST_TABLE_COLUMNS] = {{.ink = ST_INK_NAME}};
     const char *heading[ST_TABLE_COLUMNS] = {""};
-    const st_estimate *first = &columns->estimates[0];
+    const st_estimate *first = first_of(columns);
     size_t count = 1;
     for (size_t i = 0; i < columns->count; i++) {
         layout[count].right = true;
@@ -166,13 +205,14 @@ void st_columns_text(const st_columns *columns, const st_paint *paint, st_arena 
     }
     st_table_write(table, paint, 2, buffer);
     write_refined(columns, paint, arena, buffer);
+    write_faults(columns, paint, arena, buffer);
 }
 
 /* ---- for programs ---- */
 
 void st_columns_csv(const st_columns *columns, st_buffer *buffer)
 {
-    const st_estimate *first = &columns->estimates[0];
+    const st_estimate *first = first_of(columns);
     st_buffer_text(buffer, "cell,unit");
     for (size_t i = 0; i < columns->count; i++) {
         st_buffer_text(buffer, ",");
@@ -187,8 +227,10 @@ void st_columns_csv(const st_columns *columns, st_buffer *buffer)
         st_buffer_printf(buffer, "%s,", shown->name);
         st_buffer_csv_field(buffer, st_type_unit_text(shown->type));
         for (size_t i = 0; i < columns->count; i++) {
-            char text[ST_QUANTITY_TEXT];
-            st_exact_text(shown->type, columns->estimates[i].shown[k].value, text, sizeof text);
+            char text[ST_QUANTITY_TEXT] = "";
+            if (columns->faults[i] == NULL) {
+                st_exact_text(shown->type, columns->estimates[i].shown[k].value, text, sizeof text);
+            }
             st_buffer_text(buffer, ",");
             st_buffer_csv_field(buffer, text);
         }
@@ -200,14 +242,17 @@ void st_columns_csv(const st_columns *columns, st_buffer *buffer)
 
 static void write_json_row(const st_columns *columns, size_t index, st_json *json)
 {
-    const st_shown *shown = &columns->estimates[0].shown[index];
+    const st_shown *shown = &first_of(columns)->shown[index];
     st_json_open_line(json, NULL, '{');
     st_json_text(json, "name", shown->name);
     st_json_unit(json, "unit", shown->type);
     st_json_open_line(json, "values", '[');
     for (size_t i = 0; i < columns->count; i++) {
-        const st_shown *cell = &columns->estimates[i].shown[index];
-        st_json_value(json, NULL, cell->type, cell->value);
+        if (columns->faults[i] != NULL) {
+            st_json_number(json, NULL, (double)NAN);
+        } else {
+            st_json_value(json, NULL, shown->type, columns->estimates[i].shown[index].value);
+        }
     }
     st_json_close(json, ']');
     st_json_open_line(json, "changes", '[');
@@ -223,6 +268,7 @@ static void write_json_column(const st_columns *columns, size_t column, st_json 
     const st_estimate *estimate = &columns->estimates[column];
     st_json_open(json, NULL, '{');
     st_json_text(json, "refine", columns->names[column]);
+    st_json_text_or_null(json, "fault", columns->faults[column]);
     st_json_open(json, "refined", '[');
     for (size_t i = 0; i < estimate->refined_count; i++) {
         const st_refined_cell *cell = &estimate->refined[i];
@@ -241,7 +287,7 @@ static void write_json_column(const st_columns *columns, size_t column, st_json 
 
 void st_columns_json(const st_columns *columns, st_buffer *buffer)
 {
-    const st_estimate *first = &columns->estimates[0];
+    const st_estimate *first = first_of(columns);
     st_json json = {.buffer = buffer};
     st_json_open(&json, NULL, '{');
     st_json_count(&json, "schema_version", ST_SCHEMA_VERSION);

@@ -78,6 +78,8 @@ static st_status gather_providers(const st_paths *paths, const st_request *reque
         request->refine_count == 0
             ? ST_OK
             : st_refine_words(paths, &words, arena, &wish.refinements, &wish.count, errors);
+    estimate->refinements = wish.refinements;
+    estimate->refinement_count = wish.count;
     if (status == ST_OK)
         status = st_plugins_refine(&wish, arena, &plugins, &estimate->plugin_count, errors);
     if (status != ST_OK)

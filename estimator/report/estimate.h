@@ -55,6 +55,8 @@ typedef struct st_estimate {
     size_t provider_count;
     size_t plugin_count; /* of the providers: the first ones are plugins' */
     st_refine_keys plugin_keys;
+    const st_refinement *refinements; /* that the plugins come from */
+    size_t refinement_count;
     const st_program *program;
     st_shown *shown; /* the program's outputs */
     size_t shown_count;

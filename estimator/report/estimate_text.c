@@ -5,6 +5,7 @@
  */
 #include "report/report.h"
 
+#include "plugin/words.h"
 #include "report/effects.h"
 #include "report/groups.h"
 #include "report/json.h"
@@ -156,7 +157,8 @@ static void write_left_out(size_t count, bool alone, const st_paint *paint, st_b
 static bool is_plan(const char *path)
 {
     if (strchr(path, '.') == NULL)
-        return strcmp(path, "name") != 0 && strcmp(path, "sheet") != 0;
+        return strcmp(path, "name") != 0 && strcmp(path, "sheet") != 0 &&
+               strcmp(path, "refine") != 0; /* the command line may say something else */
     return strncmp(path, "parallel.", 9) == 0 || strncmp(path, "batch.", 6) == 0;
 }
 
@@ -204,11 +206,24 @@ static void write_section(const st_job *job, const char *section, const char *na
     st_buffer_free(&text);
 }
 
-static void write_header(const st_estimate *estimate, const st_paint *paint, st_buffer *buffer)
+/* The plugins that are on, as the command line would ask for them. */
+static void describe_plugins(const st_estimate *estimate, st_arena *arena, st_buffer *text)
+{
+    for (size_t i = 0; i < estimate->refinement_count; i++) {
+        const char *words = st_refine_text(&estimate->refinements[i], arena);
+        text->failed = text->failed || words == NULL;
+        st_buffer_printf(text, "%s%s", i > 0 ? " + " : "", st_text_or_empty(words));
+    }
+}
+
+static void write_header(const st_estimate *estimate, const st_paint *paint, st_arena *arena,
+                         st_buffer *buffer)
 {
     st_buffer plan = {0};
     st_buffer sheet = {0};
+    st_buffer plugins = {0};
     describe_plan(estimate->job, &plan);
+    describe_plugins(estimate, arena, &plugins);
     const char *title = st_sheet_title(estimate->sheet);
     st_buffer_printf(&sheet, "%s%s%s", st_sheet_name(estimate->sheet), title[0] != '\0' ? ": " : "",
                      title);
@@ -217,8 +232,10 @@ static void write_header(const st_estimate *estimate, const st_paint *paint, st_
     write_section(estimate->job, "cluster", "cluster.name", paint, buffer);
     write_fact(paint, "plan", plan.data, buffer);
     write_fact(paint, "sheet", sheet.data, buffer);
-    buffer->failed = buffer->failed || plan.failed || sheet.failed;
+    write_fact(paint, "refine", plugins.data, buffer);
+    buffer->failed = buffer->failed || plan.failed || sheet.failed || plugins.failed;
     st_buffer_free(&plan);
+    st_buffer_free(&plugins);
     st_buffer_free(&sheet);
 }
 
@@ -265,7 +282,7 @@ void st_estimate_write_text(const st_estimate *estimate, const st_errors *errors
         buffer->failed = true;
         return;
     }
-    write_header(estimate, paint, buffer);
+    write_header(estimate, paint, arena, buffer);
     add_sections(estimate, sections);
     st_refined_add_rows(estimate, arena, sections);
     add_effects(estimate, sections, sorted);

@@ -84,6 +84,18 @@ void st_json_number(st_json *json, const char *key, double value)
                    isfinite(value) ? st_number_format(value, text, sizeof text) : "null");
 }
 
+void st_json_texts(st_json *json, const char *key, const char *const *texts, size_t count)
+{
+    if (count == 0) {
+        return;
+    }
+    st_json_open_line(json, key, '[');
+    for (size_t i = 0; i < count; i++) {
+        st_json_text(json, NULL, texts[i]);
+    }
+    st_json_close(json, ']');
+}
+
 void st_json_value(st_json *json, const char *key, const st_type *type, double value)
 {
     char text[ST_QUANTITY_TEXT];

@@ -27,6 +27,8 @@ void st_json_text_or_null(st_json *json, const char *key, const char *text); /* 
 void st_json_bool(st_json *json, const char *key, bool value);
 void st_json_count(st_json *json, const char *key, size_t value);
 void st_json_number(st_json *json, const char *key, double value);
+/* A list of texts; nothing where there are none. */
+void st_json_texts(st_json *json, const char *key, const char *const *texts, size_t count);
 /* A base value as its type shows it: a number in the declared unit, a name, true or false. */
 void st_json_value(st_json *json, const char *key, const st_type *type, double value);
 void st_json_unit(st_json *json, const char *key, const st_type *type);

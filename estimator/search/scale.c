@@ -132,6 +132,8 @@ static st_status run_row(study *self, st_scale_row *row)
         self->scale->goal = search->goal;
         self->scale->sheet = st_sheet_name(search->space->base.sheet);
         self->scale->job = st_job_name(search->space->base.job);
+        self->scale->refine = search->space->refine;
+        self->scale->refine_count = search->space->refine_count;
         status = take_values(self, search, &view, row);
     }
     return status;

@@ -39,6 +39,8 @@ typedef struct st_scale_row {
 typedef struct st_scale {
     const char *job;
     const char *sheet;
+    const char *const *refine; /* the plugins that are on, see st_space */
+    size_t refine_count;
     const char *goal;
     const st_type *time_type;
     const st_type *types[ST_SCALE_CELLS]; /* NULL: the sheet has no such cell */

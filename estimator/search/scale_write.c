@@ -93,11 +93,15 @@ static void add_row(const st_scale *scale, const st_scale_row *row, st_text_grid
 void st_scale_write_text(const st_scale *scale, st_arena *arena, st_buffer *buffer)
 {
     st_text_grid grid = {.arena = arena};
-    st_buffer_printf(
-        buffer, "job      %s\nsheet    %s\nscaling  %s, %s\n\n", scale->job, scale->sheet,
-        scale->weak ? "weak: the batch grows with the GPUs" : "strong: the batch stays",
-        scale->fixed ? "the job's plan with more data-parallel ranks"
-                     : "the best plan for every number of GPUs");
+    st_buffer_printf(buffer, "job      %s\nsheet    %s\n", scale->job, scale->sheet);
+    for (size_t i = 0; i < scale->refine_count; i++) {
+        st_buffer_printf(buffer, "%s   %s\n", i == 0 ? "refine" : "      ", scale->refine[i]);
+    }
+    st_buffer_printf(buffer, "scaling  %s, %s\n\n",
+                     scale->weak ? "weak: the batch grows with the GPUs"
+                                 : "strong: the batch stays",
+                     scale->fixed ? "the job's plan with more data-parallel ranks"
+                                  : "the best plan for every number of GPUs");
     if (scale->found > 0) {
         add_head(scale, &grid);
         for (size_t i = 0; i < scale->count; i++) {
@@ -195,6 +199,7 @@ void st_scale_write_json(const st_scale *scale, st_buffer *buffer)
     st_json_count(&json, "schema", ST_SCHEMA_VERSION);
     st_json_text(&json, "job", scale->job);
     st_json_text(&json, "sheet", scale->sheet);
+    st_json_texts(&json, "refine", scale->refine, scale->refine_count);
     st_json_text(&json, "scaling", scale->weak ? "weak" : "strong");
     st_json_bool(&json, "fixed", scale->fixed);
     st_json_text(&json, "minimise", scale->goal);

@@ -389,9 +389,13 @@ static void write_head(const st_search_view *view, st_buffer *buffer)
     const st_search *search = view->search;
     const st_search_result *result = view->result;
     char number[ST_QUANTITY_TEXT];
-    st_buffer_printf(buffer, "job       %s\nsheet     %s\nGPUs      ",
-                     st_job_name(search->space->base.job),
+    st_buffer_printf(buffer, "job       %s\nsheet     %s\n", st_job_name(search->space->base.job),
                      st_sheet_name(search->space->base.sheet));
+    for (size_t i = 0; i < search->space->refine_count; i++) {
+        st_buffer_printf(buffer, "%s    %s\n", i == 0 ? "refine" : "      ",
+                         search->space->refine[i]);
+    }
+    st_buffer_text(buffer, "GPUs      ");
     for (size_t i = 0; i < search->wanted.gpus_count; i++) {
         st_buffer_printf(buffer, "%s%s", i == 0 ? "" : ", ",
                          st_number_format(search->wanted.gpus[i], number, sizeof number));
@@ -496,6 +500,7 @@ static void write_json_head(const st_search_view *view, st_json *json)
     st_json_count(json, "schema", ST_SCHEMA_VERSION);
     st_json_text(json, "job", st_job_name(search->space->base.job));
     st_json_text(json, "sheet", st_sheet_name(search->space->base.sheet));
+    st_json_texts(json, "refine", search->space->refine, search->space->refine_count);
     st_json_text(json, "minimise", search->goal);
     st_json_bool(json, "exhaustive",
                  search->rows == search->total && !result->interrupted && !result->guided.used);

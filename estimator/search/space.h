@@ -102,6 +102,8 @@ typedef struct st_space {
     size_t plugin_count;
     const char **refusals; /* per such provider: what its refusal is called */
     st_refine_keys plugin_keys;
+    const char **refine; /* the plugins that are on, as a command line would ask for them */
+    size_t refine_count;
     uint64_t total; /* rows, before sampling */
     uint64_t rows;
 } st_space;

@@ -9,6 +9,7 @@
 
 #include "job/keys.h"
 #include "job/loader.h"
+#include "plugin/words.h"
 
 #include <string.h>
 
@@ -488,6 +489,24 @@ static bool is_key_of(const st_axis *axis, const char *key)
     return strcmp(axis->path, key) == 0 || (axis->section != NULL && is_below(key, axis->path));
 }
 
+/* In words, for whoever reads the result. */
+static st_status name_plugins(st_space *space, const st_estimate *estimate, st_errors *errors)
+{
+    space->refine =
+        st_arena_alloc(space->arena, estimate->refinement_count + 1, sizeof *space->refine);
+    if (space->refine == NULL) {
+        return out_of_memory(errors);
+    }
+    for (size_t i = 0; i < estimate->refinement_count; i++) {
+        space->refine[i] = st_refine_text(&estimate->refinements[i], space->arena);
+        if (space->refine[i] == NULL) {
+            return out_of_memory(errors);
+        }
+    }
+    space->refine_count = estimate->refinement_count;
+    return ST_OK;
+}
+
 /*
  * Plugins read once what the sheet does not: every value of an axis over such a key needs a program
  * of its own, and what a plan varies cannot be such a key.
@@ -533,6 +552,9 @@ static st_status find_plugins(st_space *space, st_errors *errors)
     }
     if (count > 0 && gather(space, NULL, &estimate, own) == ST_OK) {
         status = take_plugins(space, &estimate, errors);
+        if (status == ST_OK) {
+            status = name_plugins(space, &estimate, errors);
+        }
     }
     st_errors_destroy(own);
     return status;

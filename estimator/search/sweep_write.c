@@ -63,6 +63,14 @@ static void write_json_head(const st_space *space, st_buffer *buffer)
     st_buffer_json_string(buffer, st_job_name(space->base.job));
     st_buffer_text(buffer, ", \"sheet\": ");
     st_buffer_json_string(buffer, st_sheet_name(space->base.sheet));
+    if (space->refine_count > 0) {
+        st_buffer_text(buffer, ", \"refine\": [");
+        for (size_t i = 0; i < space->refine_count; i++) {
+            st_buffer_text(buffer, i == 0 ? "" : ", ");
+            st_buffer_json_string(buffer, space->refine[i]);
+        }
+        st_buffer_text(buffer, "]");
+    }
     st_buffer_text(buffer, ", \"axes\": [");
     write_json_names(space, true, buffer);
     st_buffer_text(buffer, "], \"cells\": [");
@@ -83,6 +91,10 @@ static void write_padded(const char *text, const char *name, bool first, st_buff
 
 static void write_text_head(const st_space *space, bool all, st_buffer *buffer)
 {
+    for (size_t i = 0; i < space->refine_count; i++) {
+        st_buffer_printf(buffer, "refine  %s\n", space->refine[i]);
+    }
+    st_buffer_text(buffer, space->refine_count > 0 ? "\n" : "");
     for (size_t i = 0; i < space->axis_count; i++) {
         const char *name = space->axes[i].axis.path;
         write_padded(name, name, i == 0, buffer);

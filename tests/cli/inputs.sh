@@ -604,6 +604,31 @@ refined() {
 }
 collective all_reduce >coll.yaml
 collective all_gather >coll-gather.yaml
+# A profile of three groups, told apart by their start-up times; and a sheet without groups.
+group() {
+    printf '  {"name": "groups", "kind": "options", "plugin": "alpha-beta", "nccl": "%s",\n' "$4"
+    printf '   "collective": "all_reduce", "ranks": %s, "nodes": %s, "provenance": "{}",\n' "$1" "$2"
+    printf '   "payload": "{\\"alpha\\": \\"%s us\\"}"}' "$3"
+}
+{
+    printf '{"format": "steptime profiles", "schema": 1, "profiles": [\n'
+    group 8 1 11.5 2.22.3
+    printf ',\n'
+    group 16 2 222.5 2.22.3
+    printf ',\n'
+    group 64 8 4444.5 2.22.3
+    printf ']}\n'
+} >groups.json
+sed 's/2.22.3/2.30.7/; s/222.5/777.5/' groups.json >groups-newer.json
+{
+    echo 'collective,ranks,nodes,size_bytes,time_us'
+    for size in 1024 65536 1048576 16777216 268435456; do
+        echo "all_reduce,8,1,$size,$((23 + size / 131000)).85"
+    done
+    for size in 1024 65536 1048576 16777216 268435456; do
+        echo "all_reduce,16,2,$size,$((71 + size / 43000)).35"
+    done
+} >groups.csv
 refined coll.yaml nccl-whitebox >coll-job.yaml
 refined coll-gather.yaml 'nccl-whitebox' >gather-job.yaml
 refined coll.yaml '[nccl-whitebox, alpha-beta, nccl-whitebox]' >twice-job.yaml

@@ -148,6 +148,20 @@ expect 0 'everybody may write the folder' "${job[@]}" --refine bad-good
 chmod o-w tree/plugins/bad-good
 chmod o+w tree/plugins/bad-good/bad-good.so
 expect 0 'everybody may write the file' "${job[@]}" --refine bad-good
+for verb in list 'info bad-good' 'check bad-good'; do
+    # shellcheck disable=SC2086
+    expect 0 'warning: everybody may write the file tree/plugins/bad-good/bad-good.so of a plugin' \
+        plugin $verb --path tree
+done
+chmod o-w tree/plugins/bad-good/bad-good.so
+chmod o+w tree/plugins
+expect 0 'everybody may write the folder tree/plugins of a plugin' "${job[@]}" --refine bad-good
+expect 0 'everybody may write the folder tree/plugins of a plugin' plugin list --path tree
+"$program" plugin list --path tree 2>&1 | grep -c 'everybody' >told
+[[ $(<told) == 1 ]] || { echo 'not ok - a folder of several plugins is told once' && failed=1; }
+chmod o+wt tree/plugins # others may not replace what lies in it
+"$program" "${job[@]}" --refine bad-good 2>&1 | grep -q 'everybody' &&
+    echo 'not ok - a sticky folder is safe' && failed=1
 
 echo "1..$count"
 ((failed == 0))

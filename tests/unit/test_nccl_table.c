@@ -233,6 +233,52 @@ static void broken_rows_are_left_out_with_a_warning(void **state)
     end(with);
 }
 
+/* A launcher that loses line breaks, and one that loses the end of a line, too. */
+static void rows_on_one_line_are_several(void **state)
+{
+    (void)state;
+    table_case *with =
+        read_good(START "  1024  256  float  sum  -1  18.25  0.06  0.08  0  18.31  0.06  0.08  0"
+                        "  1048576  262144  float  sum  -1  58.35  17.97  26.96  0  58.11  18.04  "
+                        "27.07  0\n" END);
+    assert_int_equal(with->tables[0].row_count, 2);
+    expect_row(&with->tables[0].rows[0], 1024, 18.25, 18.31);
+    expect_row(&with->tables[0].rows[1], 1048576, 58.35, 58.11);
+    end(with);
+    with = read_good(START "  1024  256  float  sum  -1  18.25  0.06  2097152  524288  float  sum  "
+                           "-1  88.35  23.74  35.61  0  88.11  23.80  35.70  0\n" END);
+    assert_int_equal(with->tables[0].row_count, 1);
+    expect_row(&with->tables[0].rows[0], 2097152, 88.35, 88.11);
+    assert_int_equal(with->tables[0].left_out, 1);
+    assert_contains(said(with->errors), "some.log:11: warning: a broken row is left out");
+    end(with);
+}
+
+/* Eight numbers of somebody else are not the eight values of a row. */
+static void numbers_of_others_are_no_times(void **state)
+{
+    (void)state;
+    table_case *with = read_good(
+        START "  1048576  262144  float  sum  -1 NCCL INFO Channel 00/24 : 0 1 2 3 4 5 6 7\n"
+              "  58.35  17.97  26.96  0  58.11  18.04  27.07  0\n" END);
+    assert_int_equal(with->tables[0].row_count, 1);
+    expect_row(&with->tables[0].rows[0], 1048576, 58.35, 58.11);
+    end(with);
+}
+
+static void types_of_tomorrow_are_types(void **state)
+{
+    (void)state;
+    table_case *with = read_good(
+        START "  1024  2048  f4e2m1  sum  -1  18.25  0.06  0.08  0  18.31  0.06  0.08  0\n"
+              "  1048576  2097152  f4e2m1        58.35  17.97  26.96  0  58.11  18.04  27.07  0\n"
+              "  17 23 ranks of job 2385 at 7\n" END);
+    assert_int_equal(with->tables[0].row_count, 2);
+    expect_row(&with->tables[0].rows[1], 1048576, 58.35, 58.11);
+    assert_int_equal(with->tables[0].left_out, 0);
+    end(with);
+}
+
 /* Half of a row in the middle of a log still has its times out of place. */
 static void half_a_row_counts(void **state)
 {
@@ -348,17 +394,49 @@ static void logs_that_are_none_are_refused(void **state)
 static void logs_that_end_inside_of_a_row_are_refused(void **state)
 {
     (void)state;
-    static const char text[] = START ROW ROW;
-    /* behind the type of the last row, and up to its last value */
-    for (size_t cut = 4; cut + 30 < sizeof ROW; cut++) {
-        char *copy = strdup(text);
-        copy[sizeof text - 1 - cut] = '\0';
-        table_case *with = read_as("some.log", copy, any);
-        assert_int_equal(with->status, ST_ERR_SYNTAX);
-        assert_contains(said(with->errors), "some.log:12: error: the log ends inside of a row");
-        end(with);
-        free(copy);
+    static const char *const texts[] = {
+        START ROW ROW, START "[1,0]<stdout>:" ROW "[1,0]<stdout>:" ROW,
+        START "11:22:33.456 INFO | " ROW "11:22:33.789 INFO | " ROW};
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        /* from the first digit of the last row's size up to its last value */
+        for (size_t cut = 4; cut + 3 < sizeof ROW; cut++) {
+            char *copy = strdup(texts[i]);
+            copy[strlen(texts[i]) - cut] = '\0';
+            table_case *with = read_as("some.log", copy, any);
+            if (with->status != ST_ERR_SYNTAX)
+                fail_msg("read although it ends in '%s'", copy + strlen(copy) - 30);
+            assert_contains(said(with->errors), "some.log:12: error: the log ends inside of a row");
+            end(with);
+            free(copy);
+        }
     }
+}
+
+static void logs_may_end_without_a_line_break(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"# Avg bus bandwidth    : 21.9",
+                                       "# Out of bounds values : 0",
+                                       "#\n# Collective test concluded: all_reduce_perf",
+                                       "# Avg bus bandwidth : 21.9\njob 2385 ended with code 7"};
+    for (size_t i = 0; i < COUNT(good); i++) {
+        char text[2000];
+        (void)snprintf(text, sizeof text, "%s%s", START ROW, good[i]);
+        table_case *with = read_good(text);
+        assert_int_equal(with->tables[0].row_count, 1);
+        end(with);
+    }
+}
+
+static void a_run_with_wrong_results_is_warned_about(void **state)
+{
+    (void)state;
+    table_case *with = read_good(START ROW "# Out of bounds values : 7 FAILED\n");
+    assert_contains(said(with->errors), "some.log:12: warning: nccl-tests found wrong results");
+    end(with);
+    with = read_good(START ROW END);
+    assert_int_equal(st_errors_size(with->errors), 0);
+    end(with);
 }
 
 static void impossible_rows_are_refused(void **state)
@@ -435,6 +513,57 @@ static void csv_of_results_in_place(void **state)
     end(with);
 }
 
+static void csv_may_name_its_columns_anywhere(void **state)
+{
+    (void)state;
+    static const char *const good[] = {
+        "op,size_bytes,time_us\nx,1048576,58.35\n", "\"time_us\",\"size\"\r\n58.35,1048576\r\n",
+        "\xEF\xBB\xBF# ranks: 16\nsize_bytes,time_us\n1048576,58.35\n"};
+    const st_nccl_request all = {
+        .collective = "all_gather", .ranks = 16, .nodes = 2, .buffers = ST_NCCL_ANY};
+    for (size_t i = 0; i < COUNT(good); i++) {
+        table_case *with = read_as("some.csv", good[i], all);
+        if (with->status != ST_OK)
+            fail_msg("%s", said(with->errors));
+        expect_row(&with->tables[0].rows[0], 1048576, 58.35, NOT_A_NUMBER);
+        assert_int_equal(st_errors_size(with->errors), 0);
+        end(with);
+    }
+}
+
+static void csv_of_several_clusters_is_several_tables(void **state)
+{
+    (void)state;
+    table_case *with = read_good("collective,ranks,nodes,size_bytes,time_us\n"
+                                 "all_gather,16,2,1048576,58.35\nall_gather,16,2,2097152,88.35\n"
+                                 "all_gather,32,4,1048576,97.25\n");
+    assert_int_equal(with->count, 2);
+    assert_int_equal(with->tables[0].row_count, 2);
+    assert_int_equal(with->tables[1].ranks, 32);
+    assert_int_equal(with->tables[1].nodes, 4);
+    assert_int_equal(with->tables[1].line, 4);
+    expect_row(&with->tables[1].rows[0], 1048576, 97.25, NOT_A_NUMBER);
+    end(with);
+    expect_refused("collective,ranks,nodes,size,time\nall_gather,16,2,1024,18.25\n"
+                   "broadcast,16,2,1024,17.25\n",
+                   any,
+                   "some.log:3: error: a table of broadcast behind one of all_gather (line 1)");
+    expect_refused("collective,ranks,nodes,size,time\nall_gather,16,2,1024,18.25\n"
+                   "all_gather,none,2,1024,17.25\n",
+                   any, "some.log:3: error: no number of ranks: found 'none'");
+}
+
+static void csv_that_may_be_cut_is_warned_about(void **state)
+{
+    (void)state;
+    table_case *with = read_good(CSV_START "size_bytes,time_us\n1024,18.25\n1048576,58.3");
+    assert_contains(said(with->errors), "some.log:9: warning: the file ends without a line break");
+    end(with);
+    with = read_good(CSV_START CSV_HEADING "1048576,1,float,none,58.35,17.97,16.85");
+    assert_int_equal(st_errors_size(with->errors), 0);
+    end(with);
+}
+
 static void bad_csv_is_refused(void **state)
 {
     (void)state;
@@ -483,6 +612,26 @@ static void json_is_read(void **state)
     end(with);
 }
 
+static void json_that_names_no_hosts_asks_for_nodes(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "\xEF\xBB\xBF{\"args\": [\"all_reduce_perf\"], \"config\": {\"devices\": [\n"
+        "{\"rank\": 0, \"device_info\": \"NVIDIA B200\"},\n"
+        "{\"rank\": 1, \"device_info\": \"NVIDIA B200\"}]},\n"
+        "\"results\": [{\"size\": 1048576, \"out_of_place\": {\"time\": 58.35}}],\n"
+        "\"out_of_bounds\": {\"count\": 7, \"okay\": false}}\n";
+    if (!st_json_available())
+        skip();
+    expect_refused(text, any, "how many ranks on how many nodes; give --ranks and --nodes");
+    table_case *with = read_as("some.json", text,
+                               (st_nccl_request){.ranks = 2, .nodes = 2, .buffers = ST_NCCL_ANY});
+    assert_int_equal(with->status, ST_OK);
+    assert_string_equal(with->tables[0].gpu, "NVIDIA B200");
+    assert_contains(said(with->errors), "some.json:5: warning: nccl-tests found wrong results");
+    end(with);
+}
+
 static void bad_json_is_refused(void **state)
 {
     (void)state;
@@ -527,6 +676,9 @@ int main(void)
         cmocka_unit_test(groups_are_communicators),
         cmocka_unit_test(rows_in_pieces_are_put_together),
         cmocka_unit_test(broken_rows_are_left_out_with_a_warning),
+        cmocka_unit_test(rows_on_one_line_are_several),
+        cmocka_unit_test(numbers_of_others_are_no_times),
+        cmocka_unit_test(types_of_tomorrow_are_types),
         cmocka_unit_test(half_a_row_counts),
         cmocka_unit_test(a_replay_has_only_the_second_block),
         cmocka_unit_test(buffers_are_chosen),
@@ -536,12 +688,18 @@ int main(void)
         cmocka_unit_test(one_of_several_collectives_is_chosen),
         cmocka_unit_test(logs_that_are_none_are_refused),
         cmocka_unit_test(logs_that_end_inside_of_a_row_are_refused),
+        cmocka_unit_test(logs_may_end_without_a_line_break),
+        cmocka_unit_test(a_run_with_wrong_results_is_warned_about),
         cmocka_unit_test(impossible_rows_are_refused),
         cmocka_unit_test(impossible_machines_are_refused),
         cmocka_unit_test(csv_is_read),
         cmocka_unit_test(csv_of_results_in_place),
+        cmocka_unit_test(csv_may_name_its_columns_anywhere),
+        cmocka_unit_test(csv_of_several_clusters_is_several_tables),
+        cmocka_unit_test(csv_that_may_be_cut_is_warned_about),
         cmocka_unit_test(bad_csv_is_refused),
         cmocka_unit_test(json_is_read),
+        cmocka_unit_test(json_that_names_no_hosts_asks_for_nodes),
         cmocka_unit_test(bad_json_is_refused),
         cmocka_unit_test(collectives_have_several_names),
     };

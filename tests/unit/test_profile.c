@@ -261,6 +261,51 @@ static void the_nearest_entry_is_taken(void **state)
     assert_contains(said(with->errors), "there is no profile 'fra'; did you mean 'far'?");
 }
 
+/* One for each group; what holds for any comes behind what fits, before the next. */
+static void groups_have_an_entry_each(void **state)
+{
+    profile_case *with = *state;
+    st_profile_filter filter = {.name = "far", .plugin = "alpha-beta", .collective = "all_reduce"};
+    st_profile_found *found = NULL;
+    size_t count = 0;
+    st_profile other = entry_of("far", "all_reduce", 64, 8);
+    other.nccl = "2.9.9";
+    open_for(with, ST_PROFILES_WRITE);
+    put(with, entry_of("far", "", 64, 8));
+    put(with, entry_of("far", "", 32, 4));
+    put(with, entry_of("far", "all_reduce", 64, 8));
+    put(with, other);
+    put(with, entry_of("far", "all_reduce", 0, 0));
+    put(with, entry_of("far", "all_reduce", 8, 1));
+    put(with, entry_of("far", "all_gather", 512, 64));
+    assert_int_equal(st_profile_all(with->file, &filter, with->arena, &found, &count, with->errors),
+                     ST_OK);
+    assert_int_equal(count, 4);
+    assert_int_equal(st_errors_size(with->errors), 1);
+    assert_contains(said(with->errors), "warning: profile 'far' has all_reduce on 64 ranks and 8 "
+                                        "nodes twice: that of cluster 'site-a', fabric 'HDR' and "
+                                        "NCCL '2.22.3' counts, that of 'site-a', 'HDR' and "
+                                        "'2.9.9' not");
+    static const size_t cases[][4] = {/* ranks, nodes, and those of the entry */
+                                      {64, 8, 64, 8}, {8, 1, 8, 1},  {4, 1, 0, 0},
+                                      {32, 4, 32, 4}, {16, 2, 0, 0}, {512, 64, 0, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        filter.ranks = cases[i][0];
+        filter.nodes = cases[i][1];
+        const st_profile *entry = found[st_profile_nearest(found, count, &filter)].entry;
+        assert_int_equal(entry->ranks, cases[i][2]);
+        assert_int_equal(entry->nodes, cases[i][3]);
+        assert_string_equal(entry->collective, entry->nodes == 4 ? "" : "all_reduce");
+    }
+    filter.collective = "broadcast"; /* which only the entries for any collective fit */
+    assert_int_equal(st_profile_all(with->file, &filter, with->arena, &found, &count, with->errors),
+                     ST_OK);
+    assert_int_equal(count, 2);
+    filter.name = "fra";
+    assert_int_equal(st_profile_all(with->file, &filter, with->arena, &found, &count, with->errors),
+                     ST_ERR_NAME);
+}
+
 static void options_survive_quotes(void **state)
 {
     profile_case *with = *state;
@@ -556,6 +601,7 @@ int main(void)
         TEST(profiles_are_removed),
         TEST(bad_entries_are_refused),
         TEST(the_nearest_entry_is_taken),
+        TEST(groups_have_an_entry_each),
         TEST(options_survive_quotes),
         TEST(exports_come_back),
         TEST(bad_exports_change_nothing),

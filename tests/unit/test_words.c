@@ -188,6 +188,28 @@ static void columns_are_split(void **state)
     assert_non_null(strstr(said(own), "there are more than 8 columns"));
 }
 
+/* What st_refine_words reads, st_refine_text says. */
+static void words_are_said_again(void **state)
+{
+    fixture *own = *state;
+    static const char *const texts[][2] = {
+        {"mine", "mine"},
+        {" mine : alpha = 2.385 us , x=1e+5", "mine:alpha=2.385 us,x=1e+5"},
+        {"mine:fallback=formula,profile=site-b,a=1", "mine:profile=site-b,a=1,fallback=formula"},
+        {"mine:fallback=error", "mine"},
+        {"mine:t=a\\|b\\,c\\:d\\=e\\\\f\\+g", "mine:t=a\\|b\\,c\\:d\\=e\\\\f\\+g"}};
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        size_t count = 0;
+        const char *first = texts[i][0];
+        const char *said_again = st_refine_text(read_all(own, &first, 1, &count), own->arena);
+        assert_int_equal(count, 1);
+        assert_string_equal(said_again, texts[i][1]);
+        const st_refinement *again = read_all(own, &said_again, 1, &count);
+        assert_int_equal(count, 1);
+        assert_string_equal(st_refine_text(again, own->arena), said_again);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +221,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(faults_are_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(there_are_limits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(columns_are_split, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(words_are_said_again, set_up, tear_down),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -139,10 +139,18 @@ ST_API st_status st_profile_settings(const char *file, const st_profile_filter *
                                      st_arena *arena, st_profile_found *found,
                                      st_errors *errors) ST_NODISCARD;
 
-/* Whether st_profile_settings would find options. A profile that does not exist, or has nothing for
- * the plugin, is a fault. */
-ST_API st_status st_profile_has(const char *file, const st_profile_filter *filter, st_arena *arena,
-                                bool *has, st_errors *errors) ST_NODISCARD;
+/*
+ * What a profile has of a plugin for a collective, or where `filter->collective` is NULL for all:
+ * one for each group of ranks and nodes; of several the first counts, which is warned about. None
+ * is no fault, but a profile that does not exist, or has nothing for the plugin, is.
+ */
+ST_API st_status st_profile_all(const char *file, const st_profile_filter *filter, st_arena *arena,
+                                st_profile_found **found, size_t *count,
+                                st_errors *errors) ST_NODISCARD;
+
+/* The index of the one whose nodes and then ranks are nearest to those of the filter. */
+ST_API size_t st_profile_nearest(const st_profile_found *found, size_t count,
+                                 const st_profile_filter *filter);
 
 /* Entries as a JSON text that st_profiles_import reads back. */
 ST_API void st_profiles_export(const st_profile *entries, size_t count, st_buffer *buffer);

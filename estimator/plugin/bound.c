@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plugin/bound.h"
+
+#include "job/files.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- which entry of the profile -------------------------------------------------------------- */
+
+/* The number of a tie in a row, 0 where it has none or makes no sense. */
+static double value_of(const st_tie *tie, const double *const *arguments, size_t row)
+{
+    const double most = 1073741824; /* as profiles count: 2^30 */
+    double value = tie->column != SIZE_MAX ? arguments[tie->column][row]
+                   : tie->constant != NULL ? tie->constant[0]
+                                           : 0;
+    return value >= 1 && value <= most ? value : 0;
+}
+
+/*
+ * The group that communicates: its ranks, and the machines over which these are spread. An entry of
+ * a profile is measured on such a group, whatever cluster there was around it.
+ */
+static st_profile_filter group_of(const st_bound_provider *self, const double *const *arguments,
+                                  size_t row)
+{
+    double ranks = value_of(&self->group.ranks, arguments, row);
+    double per_node = value_of(&self->group.per_node, arguments, row);
+    double nodes = value_of(&self->group.nodes, arguments, row);
+    if (ranks > 0) {
+        nodes = per_node > 0 ? ceil(ranks / fmin(per_node, ranks)) : 0;
+    } else {
+        ranks = nodes * per_node;
+    }
+    return (st_profile_filter){.ranks = (size_t)ranks, .nodes = (size_t)nodes};
+}
+
+static size_t entry_of(const st_bound_provider *self, const double *const *arguments, size_t row)
+{
+    if (self->count == 1) {
+        return 0;
+    }
+    const st_profile_filter filter = group_of(self, arguments, row);
+    return st_profile_nearest(self->entries, self->count, &filter);
+}
+
+static bool same_value(const st_tie *tie, const double *const *arguments, size_t row)
+{
+    return tie->column == SIZE_MAX ||
+           arguments[tie->column][row] == arguments[tie->column][row - 1];
+}
+
+/* How many rows from `first` on mean the same entry; plans that differ in nothing else are near. */
+static size_t run_of(const st_bound_provider *self, const double *const *arguments, size_t first,
+                     size_t end, size_t *entry)
+{
+    size_t row = first + 1;
+    *entry = entry_of(self, arguments, first);
+    if (self->count == 1) {
+        return end - first;
+    }
+    while (row < end && ((same_value(&self->group.ranks, arguments, row) &&
+                          same_value(&self->group.per_node, arguments, row) &&
+                          same_value(&self->group.nodes, arguments, row)) ||
+                         entry_of(self, arguments, row) == *entry)) {
+        row++;
+    }
+    return row - first;
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+static void fill_columns(const st_bound_provider *self, const double *const *arguments,
+                         size_t first, const double **columns)
+{
+    for (size_t i = 0; i < self->argument_count; i++) {
+        const st_tie *one = &self->ties[i];
+        columns[i] = one->column != SIZE_MAX ? arguments[one->column] + first : one->constant;
+    }
+}
+
+st_status st_bound_evaluate(void *context, size_t rows, const double *const *arguments,
+                            double *values)
+{
+    const st_bound_provider *self = context;
+    const double *columns[64];
+    size_t first = 0;
+    while (first < rows) {
+        size_t left = rows - first;
+        size_t most = left < ST_PLUGIN_BLOCK_ROWS ? left : ST_PLUGIN_BLOCK_ROWS;
+        size_t entry = 0;
+        size_t count = run_of(self, arguments, first, first + most, &entry);
+        fill_columns(self, arguments, first, columns);
+        st_status status = st_plugin_evaluate(self->instances[entry], self->provider, count,
+                                              columns, values + first);
+        if (status != ST_OK) {
+            return status;
+        }
+        first += count;
+    }
+    return ST_OK;
+}
+
+/* "site-b, of 16 ranks on 2 nodes"; NULL when out of memory. */
+static const char *name_entry(const st_bound_provider *self, size_t entry, st_arena *arena)
+{
+    const st_profile *own = self->entries[entry].entry;
+    if (own->ranks == 0 || own->nodes == 0) {
+        return st_arena_printf(arena, "%s, of any number of ranks", self->profile);
+    }
+    return st_arena_printf(arena, "%s, of %zu ranks on %zu node%s", self->profile, own->ranks,
+                           own->nodes, own->nodes == 1 ? "" : "s");
+}
+
+/* Which entry it was is a term of its own, behind those of the plugin. */
+static st_status add_entry(const st_bound_provider *self, size_t entry, st_arena *arena,
+                           st_provider_account *account)
+{
+    st_provider_term *terms = st_arena_alloc(arena, account->count + 1, sizeof *terms);
+    const char *text = name_entry(self, entry, arena);
+    if (terms == NULL || text == NULL) {
+        return ST_ERR_MEMORY;
+    }
+    if (account->count > 0) {
+        memcpy(terms, account->terms, account->count * sizeof *terms);
+    }
+    terms[account->count++] = (st_provider_term){.name = "profile",
+                                                 .doc = "the entry that is nearest to the group",
+                                                 .text = text,
+                                                 .unit = st_unit_one()};
+    account->terms = terms;
+    return ST_OK;
+}
+
+st_status st_bound_explain(void *context, const double *const *arguments, st_arena *arena,
+                           st_provider_account *account)
+{
+    const st_bound_provider *self = context;
+    const double *columns[64];
+    size_t entry = entry_of(self, arguments, 0);
+    fill_columns(self, arguments, 0, columns);
+    st_status status =
+        st_plugin_explain(self->instances[entry], self->provider, columns, arena, account);
+    bool fitted =
+        self->entries != NULL && strcmp(self->entries[entry].entry->kind, ST_PROFILE_OPTIONS) == 0;
+    return status == ST_OK && fitted && account->refusal == NULL
+               ? add_entry(self, entry, arena, account)
+               : status;
+}
