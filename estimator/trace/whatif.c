@@ -385,8 +385,16 @@ static st_status note_record(st_whatif *w)
                                 "others included",
                                 (long long)w->graph->set->world_size);
     int64_t late_ns = 0;
-    for (size_t i = 0; i < w->graph->set->count; i++)
+    int64_t graphs_ns = 0;
+    for (size_t i = 0; i < w->graph->set->count; i++) {
         late_ns = st_add_ns(late_ns, w->graph->ranks[i].unexplained_ns);
+        graphs_ns = st_add_ns(graphs_ns, w->graph->ranks[i].graphs_ns);
+    }
+    if (status == ST_OK && graphs_ns > 0)
+        status = st_whatif_note(w,
+                                "nodes of CUDA graphs that the profiler did not record, %.3f ms "
+                                "over all ranks, stay",
+                                (double)graphs_ns / 1e6);
     if (status == ST_OK && late_ns > 0)
         status = st_whatif_note(w,
                                 "what tasks were late for no known reason, %.3f ms over all "
