@@ -5,7 +5,11 @@
 
 #include <string.h>
 
-static const st_place option_place = {.file = "--schedule"};
+/* A plugin's schedule as it was asked for. */
+typedef struct wanted_schedule {
+    const char *name;
+    st_place place;
+} wanted_schedule;
 
 bool cli_schedule_is_built_in(const char *name)
 {
@@ -18,8 +22,9 @@ bool cli_schedule_is_built_in(const char *name)
 }
 
 /* No plugin has that name: the nearest of all that could have been meant. */
-static st_status refuse_name(cli_run *run, const st_paths *paths, const char *name)
+static st_status refuse_name(cli_run *run, const st_paths *paths, const wanted_schedule *wanted)
 {
+    const char *name = wanted->name;
     const st_plugin_entry *entries = NULL;
     size_t count = 0;
     st_status status = st_plugins_list(paths, run->arena, &entries, &count, run->errors);
@@ -36,7 +41,7 @@ static st_status refuse_name(cli_run *run, const st_paths *paths, const char *na
     return st_errors_add(
         run->errors,
         &(st_error){.status = ST_ERR_USAGE,
-                    .place = option_place,
+                    .place = wanted->place,
                     .message = st_errors_text(run->errors, "there is no schedule '%.80s'", name),
                     .expected = "gpipe, 1f1b, interleaved, zero_bubble, zero_bubble_2, dualpipe, "
                                 "or PLUGIN:NAME",
@@ -44,7 +49,8 @@ static st_status refuse_name(cli_run *run, const st_paths *paths, const char *na
 }
 
 /* The plugin has no such schedule, or several and none was named. */
-static st_status refuse_schedule(cli_run *run, const st_plugin *shown, const char *name)
+static st_status refuse_schedule(cli_run *run, const st_plugin *shown, const char *name,
+                                 st_place place)
 {
     const char *names[ST_PLUGIN_MAX_SCHEDULES];
     st_buffer list = {0};
@@ -61,7 +67,7 @@ static st_status refuse_schedule(cli_run *run, const st_plugin *shown, const cha
     st_status status = st_errors_add(
         run->errors,
         &(st_error){.status = ST_ERR_USAGE,
-                    .place = option_place,
+                    .place = place,
                     .message = message,
                     .expected =
                         list.data != NULL ? st_errors_text(run->errors, "%s", list.data) : NULL,
@@ -102,18 +108,21 @@ static void close_instance(void *context)
     st_plugin_close(context);
 }
 
-static st_status open_schedule(cli_run *run, const st_plugin_module *module, const char *name,
-                               st_plugin_instance **instance, size_t *schedule)
+static st_status open_schedule(cli_run *run, const st_plugin_module *module,
+                               const wanted_schedule *wanted, st_plugin_instance **instance,
+                               size_t *schedule)
 {
+    const char *colon = strrchr(wanted->name, ':');
+    const char *name = colon == NULL ? "" : colon + 1;
     *schedule = st_plugin_find_schedule(module, name);
     if (*schedule == SIZE_MAX) {
-        return refuse_schedule(run, st_plugin_descriptor(module), name);
+        return refuse_schedule(run, st_plugin_descriptor(module), name, wanted->place);
     }
     st_plugin_given *given = NULL;
     size_t count = 0;
     st_status status = read_options(run, &given, &count);
     if (status == ST_OK) {
-        status = st_plugin_open(module, given, count, option_place, instance, run->errors);
+        status = st_plugin_open(module, given, count, wanted->place, instance, run->errors);
     }
     if (status == ST_OK && !st_arena_defer(run->arena, close_instance, *instance)) {
         st_plugin_close(*instance);
@@ -122,9 +131,10 @@ static st_status open_schedule(cli_run *run, const st_plugin_module *module, con
     return status;
 }
 
-static st_status order_of_plugin(cli_run *run, const st_paths *paths, const char *name,
+static st_status order_of_plugin(cli_run *run, const st_paths *paths, const wanted_schedule *wanted,
                                  st_timeline_plan *plan)
 {
+    const char *name = wanted->name;
     const char *colon = strrchr(name, ':');
     size_t length = colon == NULL ? strlen(name) : (size_t)(colon - name);
     const char *id = st_arena_copy(run->arena, name, length);
@@ -138,11 +148,11 @@ static st_status order_of_plugin(cli_run *run, const st_paths *paths, const char
     }
     if (strchr(id, '/') == NULL &&
         (!st_plugin_is_id(id) || st_plugin_find(paths, id, run->arena) == NULL)) {
-        return refuse_name(run, paths, name);
+        return refuse_name(run, paths, wanted);
     }
-    st_status status = st_plugin_load(paths, id, option_place, run->arena, &module, run->errors);
+    st_status status = st_plugin_load(paths, id, wanted->place, run->arena, &module, run->errors);
     if (status == ST_OK) {
-        status = open_schedule(run, module, colon == NULL ? "" : colon + 1, &instance, &schedule);
+        status = open_schedule(run, module, wanted, &instance, &schedule);
     }
     if (status != ST_OK) {
         return status;
@@ -158,15 +168,41 @@ static st_status order_of_plugin(cli_run *run, const st_paths *paths, const char
                                              .schedule = schedule,
                                              .shape = shape,
                                              .ticks_per_s = ST_TICKS_PER_S,
-                                             .place = option_place};
+                                             .place = wanted->place};
     return st_plugin_order_make(&request, run->arena, order, run->errors);
 }
 
-st_status cli_schedule_choose(cli_run *run, const st_paths *paths, st_timeline_plan *plan)
+bool cli_schedule_is_dualpipe(const cli_run *run, const st_job *job)
 {
     const char *name = cli_value(run, CLI_SCHEDULE);
-    if (name != NULL && !cli_schedule_is_built_in(name)) {
-        return order_of_plugin(run, paths, name, plan);
+    const st_job_value *own = st_job_value_of(job, "parallel.schedule");
+    if (name == NULL && own != NULL) {
+        name = own->text;
+    }
+    return name != NULL && strcmp(name, "dualpipe") == 0;
+}
+
+/* --schedule, or else what the job says in the same way; no name for those that are built in. */
+static wanted_schedule find_wanted(const cli_run *run, const st_job *job)
+{
+    const char *name = cli_value(run, CLI_SCHEDULE);
+    const st_job_value *own = st_job_value_of(job, "parallel.schedule");
+    if (name != NULL) {
+        return (wanted_schedule){.name = cli_schedule_is_built_in(name) ? NULL : name,
+                                 .place = {.file = "--schedule"}};
+    }
+    if (own == NULL || own->text == NULL || strchr(own->text, ':') == NULL) {
+        return (wanted_schedule){0};
+    }
+    return (wanted_schedule){.name = own->text, .place = own->place};
+}
+
+st_status cli_schedule_choose(cli_run *run, const st_paths *paths, const st_job *job,
+                              st_timeline_plan *plan)
+{
+    const wanted_schedule wanted = find_wanted(run, job);
+    if (wanted.name != NULL) {
+        return order_of_plugin(run, paths, &wanted, plan);
     }
     return cli_is_given(run, CLI_OPTION)
                ? cli_wrong_use(run, "--option is for the plugin of a --schedule", NULL)

@@ -7,13 +7,16 @@
 #include "report/timeline.h"
 
 bool cli_schedule_is_built_in(const char *name);
+/* By --schedule, or else by the job. */
+bool cli_schedule_is_dualpipe(const cli_run *run, const st_job *job);
 
 /*
  * Gives a plan the order of the plugin's schedule that --schedule names: "PLUGIN" where it has one,
- * else "PLUGIN:NAME", with what --option says. The plan's own schedule tells how many chunks a
- * stage has; a schedule that is built in leaves the plan as it is.
+ * else "PLUGIN:NAME", with what --option says; without --schedule that which the job's
+ * parallel.schedule names. The plan's own schedule tells how many chunks a stage has; a schedule
+ * that is built in leaves the plan as it is.
  */
-st_status cli_schedule_choose(cli_run *run, const st_paths *paths,
+st_status cli_schedule_choose(cli_run *run, const st_paths *paths, const st_job *job,
                               st_timeline_plan *plan) ST_NODISCARD;
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime compare */
 #include "cli/cli.h"
+#include "cli/schedules.h"
 #include "plugin/words.h"
 #include "report/columns.h"
 #include "report/compare.h"
@@ -230,7 +231,10 @@ static int compare_timeline(cli_run *run)
     if (status == ST_OK)
         status = st_estimate_load(paths, &request, run->arena, &estimate, run->errors);
     if (status == ST_OK)
-        status = st_timeline_plan_make(&estimate, false, run->arena, &plan, run->errors);
+        status = st_timeline_plan_make(&estimate, cli_schedule_is_dualpipe(run, estimate.job),
+                                       run->arena, &plan, run->errors);
+    if (status == ST_OK)
+        status = cli_schedule_choose(run, paths, estimate.job, &plan);
     if (status == ST_OK)
         status = st_timeline_make(&plan, false, run->arena, &timeline, run->errors);
     if (status == ST_OK)

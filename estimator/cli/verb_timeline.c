@@ -118,7 +118,6 @@ static int run_timeline(cli_run *run)
     st_estimate estimate = {0};
     st_timeline timeline = {0};
     st_timeline_plan plan = {0};
-    const char *schedule = cli_value(run, CLI_SCHEDULE);
     const char *ranks = cli_value(run, CLI_RANKS);
     const char *detail = cli_value(run, CLI_DETAIL);
     st_status status = cli_paths(run, &paths);
@@ -126,11 +125,11 @@ static int run_timeline(cli_run *run)
         status = load(run, paths, &estimate);
     }
     if (status == ST_OK) {
-        bool dualpipe = schedule != NULL && strcmp(schedule, "dualpipe") == 0;
+        bool dualpipe = cli_schedule_is_dualpipe(run, estimate.job);
         status = st_timeline_plan_make(&estimate, dualpipe, run->arena, &plan, run->errors);
     }
     if (status == ST_OK) {
-        status = cli_schedule_choose(run, paths, &plan);
+        status = cli_schedule_choose(run, paths, estimate.job, &plan);
     }
     if (status == ST_OK && detail != NULL && strcmp(detail, "layers") == 0) {
         plan.schedule.layers = plan.layers;

@@ -193,12 +193,30 @@ static bool check_type(binding *binder, const st_sheet_input *input, const st_ke
     return fits;
 }
 
+/* No formula knows DualPipe and the schedules of plugins. */
+static void warn_laid_out(binding *binder, const st_job_value *value)
+{
+    fail(binder,
+         &(st_error){.status = ST_ERR_VALUE,
+                     .severity = ST_SEVERITY_WARNING,
+                     .place = value->place,
+                     .message = st_errors_text(
+                         binder->errors,
+                         "no sheet models %s '%s': formulas take %s; 'timeline' lays it out",
+                         value->path, value->text, value->key->default_text)});
+}
+
 /* An enumeration's value goes by name: the sheet's list may differ from the table's. */
 static void bind_name(binding *binder, const st_sheet_input *input, const st_job_value *value,
                       double *number)
 {
-    const st_value_text text = {
+    st_value_text text = {
         .text = value->text, .length = strlen(value->text), .place = value->place};
+    if (st_value_is_laid_out(value->key, &text)) {
+        text.text = value->key->default_text;
+        text.length = strlen(text.text);
+        warn_laid_out(binder, value);
+    }
     const st_enum *enumeration = input->type.enumeration;
     st_status status = st_value_parse_name(value->path, &text, enumeration->values,
                                            enumeration->count, number, binder->errors);

@@ -108,8 +108,8 @@ static const st_key keys[] = {
     {"parallel.schedule", ST_KEY_ENUM, NULL, "gpipe 1f1b interleaved zero_bubble zero_bubble_2", 0,
      0, "1f1b",
      "pipeline schedule; zero_bubble keeps the memory of 1f1b (ZB-H1), zero_bubble_2 takes twice "
-     "as "
-     "much (ZB-H2)"},
+     "as much (ZB-H2); `dualpipe` and `PLUGIN:NAME`, that of a plugin, are laid out by `timeline`, "
+     "and formulas take 1f1b for them"},
     {"parallel.first_stage_layers", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",
      "layers of the first stage; 0: as the others"},
     {"parallel.last_stage_layers", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",

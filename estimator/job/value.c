@@ -224,6 +224,50 @@ st_status st_value_parse_name(const char *name, const st_value_text *value,
                   st_nearest(value->text, values, count), errors);
 }
 
+/* "PLUGIN:NAME", which only a plugin can tell the meaning of; a path may stand for the plugin. */
+static bool names_plugin(const st_value_text *value)
+{
+    const char *colon = NULL;
+    for (size_t i = 0; i < value->length; i++) {
+        char c = value->text[i];
+        bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                    strchr("-_./:", c) != NULL;
+        if (!word || (colon != NULL && c == ':'))
+            return false;
+        colon = c == ':' ? &value->text[i] : colon;
+    }
+    return colon != NULL && colon > value->text && colon + 1 < value->text + value->length;
+}
+
+bool st_value_is_laid_out(const st_key *key, const st_value_text *value)
+{
+    return strcmp(key->path, "parallel.schedule") == 0 &&
+           (names_plugin(value) || is_word(value, "dualpipe"));
+}
+
+/* A schedule that no formula knows counts as the default one wherever a sheet wants a number. */
+static st_status parse_enum(const st_key *key, const st_value_text *value, double *number,
+                            st_errors *errors)
+{
+    char storage[ST_VALUES_TEXT];
+    char expected[ST_EXPECTATION_TEXT];
+    const char *names[ST_VALUES_MAX];
+    size_t count = st_key_values(key, storage, names);
+    if (st_value_is_laid_out(key, value)) {
+        const st_value_text standard = {
+            .text = key->default_text, .length = strlen(key->default_text), .place = value->place};
+        return st_value_parse_name(key->path, &standard, names, count, number, errors);
+    }
+    if (strcmp(key->path, "parallel.schedule") != 0)
+        return st_value_parse_name(key->path, value, names, count, number, errors);
+    if (st_value_parse_name(key->path, value, names, count, number, NULL) == ST_OK)
+        return ST_OK;
+    names[count++] = "dualpipe";
+    names[count++] = "PLUGIN:NAME";
+    return refuse(key->path, value, join_names(names, count, expected, sizeof expected),
+                  st_nearest(value->text, names, count - 1), errors);
+}
+
 /* ---- texts ---- */
 
 static st_status refuse_order(const st_value_text *value, const char *message, const char *found,
@@ -299,8 +343,6 @@ static st_status parse_text(const st_key *key, const st_value_text *value, doubl
 st_status st_value_parse(const st_key *key, const st_value_text *value, double *number,
                          st_errors *errors)
 {
-    char storage[ST_VALUES_TEXT];
-    const char *names[ST_VALUES_MAX];
     switch (key->kind) {
     case ST_KEY_COUNT:
         return parse_count(key, value, number, errors);
@@ -310,8 +352,7 @@ st_status st_value_parse(const st_key *key, const st_value_text *value, double *
     case ST_KEY_BOOL:
         return st_value_parse_bool(key->path, value, number, errors);
     case ST_KEY_ENUM:
-        return st_value_parse_name(key->path, value, names, st_key_values(key, storage, names),
-                                   number, errors);
+        return parse_enum(key, value, number, errors);
     case ST_KEY_TEXT:
         return parse_text(key, value, number, errors);
     }

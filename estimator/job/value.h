@@ -32,6 +32,10 @@ st_status st_value_parse_name(const char *name, const st_value_text *value,
                               const char *const *values, size_t count, double *number,
                               st_errors *errors) ST_NODISCARD;
 
+/* The value names a schedule that timelines lay out and no formula knows: "dualpipe", or that of a
+ * plugin, "PLUGIN:NAME". Its number is that of the default. */
+bool st_value_is_laid_out(const st_key *key, const st_value_text *value);
+
 /* What a key accepts: "a whole number from 1 to 1000000", "a quantity above 0 GB/s, ..."; returns
  * `text`. Used in messages and in docs/configuration.md. */
 enum { ST_EXPECTATION_TEXT = 160 };

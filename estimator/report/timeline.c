@@ -48,6 +48,20 @@ const char *st_hiding_name(st_hiding hiding)
     return (unsigned)hiding < ST_HIDINGS ? names[hiding] : "";
 }
 
+const char *st_hiding_reason(st_hiding hiding)
+{
+    static const char *const reasons[ST_HIDINGS] = {
+        "the sheet hides what there is computation for and counts what holds up the step; the "
+        "replay counts messages of the slowest stage that nothing runs beside, and what that stage "
+        "waits for as idle",
+        "the sheet hides as much as there is computation to hide it, the replay what meets "
+        "computation on the slowest stage",
+        "the replay slows down the computation that a message meets on the slowest stage, the "
+        "sheet as much as lasts like the message",
+    };
+    return (unsigned)hiding < ST_HIDINGS ? reasons[hiding] : "";
+}
+
 /* --- replays ------------------------------------------------------------------------------------
  */
 

@@ -40,6 +40,8 @@ typedef enum st_hiding {
 
 /* "exposed communication", ... */
 const char *st_hiding_name(st_hiding hiding);
+/* Why closed form and replay may differ in it. */
+const char *st_hiding_reason(st_hiding hiding);
 
 /* A job as a plan, and what the closed form says of it. */
 typedef struct st_timeline_plan {

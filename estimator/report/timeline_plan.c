@@ -86,9 +86,10 @@ static st_status fill_groups(st_planner *planner)
     st_schedule_groups *groups = &planner->plan->schedule.groups;
     const st_job_value *order = st_job_value_of(planner->estimate->job, "parallel.order");
     st_placement placement;
-    st_placement_plan plan = {.size = {groups->tp, groups->cp, groups->ep, groups->dp,
-                                       planner->plan->schedule.shape.stages, 0},
-                              .gpus_per_node = 1};
+    /* Expert groups lie across the others and have no stride that matters here. */
+    st_placement_plan plan = {
+        .size = {groups->tp, groups->cp, 1, groups->dp, planner->plan->schedule.shape.stages, 0},
+        .gpus_per_node = 1};
     if (order != NULL && order->origin != ST_ORIGIN_NONE) {
         plan.order = order->text;
         plan.place = order->place;

@@ -180,6 +180,12 @@ static void write_hiding(const st_timeline *timeline, st_arena *arena, st_buffer
     }
     st_buffer_text(buffer, "\nCommunication of the slowest stage\n");
     st_table_write(table, &paint, 2, buffer);
+    for (int i = 0; i < ST_HIDINGS; i++) {
+        if (!agrees(timeline, timeline->hiding_s[i], plan->hiding_s[i])) {
+            st_buffer_printf(buffer, "  %s: %s\n", st_hiding_name((st_hiding)i),
+                             st_hiding_reason((st_hiding)i));
+        }
+    }
 }
 
 static void write_terms(const st_timeline *timeline, st_arena *arena, st_buffer *buffer)
@@ -270,11 +276,13 @@ static void write_terms_json(const st_timeline *timeline, st_json *json)
     st_json_open(json, "communication", '[');
     for (int i = 0; i < ST_HIDINGS; i++) {
         double own = timeline->hiding_s[i];
+        bool same = agrees(timeline, own, timeline->plan.hiding_s[i]);
         st_json_open_line(json, NULL, '{');
         st_json_text(json, "name", st_hiding_name((st_hiding)i));
         st_json_number(json, "closed_form_s", timeline->plan.hiding_s[i]);
         st_json_number(json, "replay_s", own);
-        st_json_bool(json, "agrees", agrees(timeline, own, timeline->plan.hiding_s[i]));
+        st_json_bool(json, "agrees", same);
+        st_json_text(json, "why", same ? NULL : st_hiding_reason((st_hiding)i));
         st_json_close(json, '}');
     }
     st_json_close(json, ']');
@@ -384,10 +392,11 @@ void st_timeline_write_terms_csv(const st_timeline *timeline, st_buffer *buffer)
         char texts[2][ST_QUANTITY_TEXT];
         double own = timeline->hiding_s[i];
         double closed = timeline->plan.hiding_s[i];
-        const char *const fields[] = {st_hiding_name((st_hiding)i),
-                                      st_number_format(closed, texts[0], ST_QUANTITY_TEXT),
-                                      st_number_format(own, texts[1], ST_QUANTITY_TEXT),
-                                      agrees(timeline, own, closed) ? "true" : "false", NULL};
+        bool same = agrees(timeline, own, closed);
+        const char *const fields[] = {
+            st_hiding_name((st_hiding)i), st_number_format(closed, texts[0], ST_QUANTITY_TEXT),
+            st_number_format(own, texts[1], ST_QUANTITY_TEXT), same ? "true" : "false",
+            same ? NULL : st_hiding_reason((st_hiding)i)};
         st_csv_row(fields, 5, buffer);
     }
 }

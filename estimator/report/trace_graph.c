@@ -67,6 +67,9 @@ static void write_rank(const st_trace_rank *rank, st_buffer *buffer)
         st_number_print('f', 2, (double)rank->queue_gap_ns / 1e3, texts[1], TEXT), rank->pinned,
         rank->unexplained, st_ms_text(rank->unexplained_ns, texts[2], TEXT),
         st_number_print('f', 3, (double)rank->clock_ns / 1e3, texts[3], TEXT));
+    if (rank->graphs_ns > 0)
+        st_buffer_printf(buffer, "  nodes of CUDA graphs without a record: %s\n",
+                         st_ms_text(rank->graphs_ns, texts[0], TEXT));
 }
 
 void st_trace_graph_text(const st_trace_graph *graph, st_arena *arena, st_buffer *buffer)
@@ -109,6 +112,7 @@ static void write_rank_json(st_json *json, const st_trace_rank *rank)
     st_json_count(json, "without_launch", rank->pinned);
     st_json_count(json, "unexplained", rank->unexplained);
     st_json_number(json, "unexplained_ns", (double)rank->unexplained_ns);
+    st_json_number(json, "graphs_ns", (double)rank->graphs_ns);
     st_json_close(json, '}');
 }
 

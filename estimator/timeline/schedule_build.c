@@ -556,7 +556,7 @@ static void place_rank(st_rank *rank, uint32_t pipeline)
                    rank->stage * groups->pp_stride;
     rank->group[CIRCLE_TP] = pipeline / groups->tp;
     rank->group[CIRCLE_CP] = tp + groups->tp * dp;
-    rank->group[CIRCLE_EP] = tp + groups->tp * ((dp + groups->dp * cp) / groups->ep);
+    rank->group[CIRCLE_EP] = (dp + groups->dp * (cp + groups->cp * tp)) / groups->ep;
     rank->group[CIRCLE_DP] = tp;
     rank->group[CIRCLE_TIED] = pipeline;
 }

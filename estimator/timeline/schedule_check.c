@@ -120,14 +120,14 @@ st_status st_schedule_check_groups(const st_schedule_groups *groups, st_errors *
     uint64_t ranks = (uint64_t)groups->tp * groups->cp * groups->dp;
     if (groups->tp > 0 && groups->cp > 0 && groups->dp > 0 && groups->ep > 0 &&
         groups->tp <= 1U << 20 && groups->cp <= 1U << 20 && groups->dp <= 1U << 20 &&
-        ranks <= 1U << 24 && (groups->cp * groups->dp) % groups->ep == 0) {
+        ranks <= 1U << 24 && ranks % groups->ep == 0) {
         return ST_OK;
     }
     return st_errors_add(
         errors, &(st_error){.status = ST_ERR_VALUE,
                             .message = "the groups of a schedule do not fit each other",
                             .expected = "sizes of at least 1, at most 2^24 pipelines, and expert "
-                                        "groups that divide the data-parallel ones"});
+                                        "groups that divide the ranks of a stage"});
 }
 
 /* What is wrong with the pieces of a pass; NULL: nothing. */

@@ -32,19 +32,6 @@ typedef struct layer_finder {
     size_t optimizer_ranks;
 } layer_finder;
 
-/* A sum of scattered names is the same wherever in a layer a run begins. */
-static uint64_t mark_of(const st_trace *trace, const st_repeats *repeats, const st_repeat *run)
-{
-    uint64_t sum = 0;
-    for (uint32_t i = run->first; i < run->first + run->period; i++) {
-        uint64_t mixed = trace->events[repeats->tasks[i]].name + 1;
-        mixed *= 0x9e3779b97f4a7c15u;
-        mixed ^= mixed >> 29;
-        sum += mixed * 0xbf58476d1ce4e5b9u;
-    }
-    return sum;
-}
-
 static pattern *find_pattern(layer_finder *own, uint64_t mark, const st_repeat *run)
 {
     for (size_t i = 0; i < own->pattern_count; i++) {
@@ -63,7 +50,7 @@ static pattern *find_pattern(layer_finder *own, uint64_t mark, const st_repeat *
 static void add_run(layer_finder *own, const st_trace *trace, const st_repeats *repeats,
                     const st_repeat *run)
 {
-    pattern *into = find_pattern(own, mark_of(trace, repeats, run), run);
+    pattern *into = find_pattern(own, st_repeat_mark(trace, repeats, run), run);
     int64_t start_ns = INT64_MAX;
     int64_t end_ns = INT64_MIN;
     if (into == NULL) {

@@ -9,6 +9,7 @@
 #include "trace/build.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* --- times
  * ---------------------------------------------------------------------------------------- */
@@ -131,8 +132,30 @@ static int64_t ready_ns(const st_rank_build *r, uint32_t task, int64_t stream_en
     return ready;
 }
 
+/*
+ * When the task's graph had come to it: the end of what it follows of the same launch. What passes
+ * from then on is the graph's own time, in which nodes run that profilers do not record; a graph
+ * keeps it. INT64_MIN for a task that begins a launch.
+ */
+static int64_t graph_ns(const st_rank_build *r, uint32_t task, uint32_t before)
+{
+    const st_order *order = r->order;
+    uint32_t call = order->call_of[task];
+    int64_t reached = INT64_MIN;
+    if (call == ST_TRACE_NONE)
+        return reached;
+    if (before != ST_TRACE_NONE && order->call_of[before] == call)
+        reached = st_trace_end_ns(&order->trace->events[before]);
+    for (uint32_t i = r->waits_first[task]; i < r->waits_first[task + 1]; i++) {
+        int64_t end = st_trace_end_ns(&order->trace->events[r->waits[i]]);
+        if (order->call_of[r->waits[i]] == call && end > reached)
+            reached = end;
+    }
+    return reached;
+}
+
 static st_status add_delay(st_build *b, st_rank_build *r, uint32_t resource, int64_t delay_ns,
-                           bool queued, st_task_id *task)
+                           int64_t usual_ns, st_task_id *task)
 {
     st_trace_graph *out = b->out;
     st_task_spec spec = {.resource = resource,
@@ -144,10 +167,11 @@ static st_status add_delay(st_build *b, st_rank_build *r, uint32_t resource, int
                                      &b->delay_capacity);
     if (status != ST_OK || delays == NULL)
         return status != ST_OK ? status : ST_ERR_MEMORY;
-    int64_t usual = queued ? r->out->queue_gap_ns : 0;
-    int64_t explained = delay_ns < usual ? delay_ns : usual;
+    int64_t explained = delay_ns < usual_ns ? delay_ns : usual_ns;
     out->delays = delays;
     delays[out->delay_count++] = (st_delay){*task, delay_ns, explained};
+    if (usual_ns == INT64_MAX)
+        r->out->graphs_ns = st_add_ns(r->out->graphs_ns, delay_ns);
     r->out->unexplained += delay_ns > explained;
     r->out->unexplained_ns = st_add_ns(r->out->unexplained_ns, delay_ns - explained);
     return ST_OK;
@@ -164,8 +188,28 @@ static st_status add_waits(st_build *b, st_rank_build *r, uint32_t event, st_tas
     return status;
 }
 
+static bool is_of_graph(const st_rank_build *r, uint32_t task)
+{
+    const st_trace *trace = r->order->trace;
+    uint32_t call = task == ST_TRACE_NONE ? ST_TRACE_NONE : r->order->call_of[task];
+    return call != ST_TRACE_NONE &&
+           strstr(trace->names[trace->events[call].name], "GraphLaunch") != NULL;
+}
+
+/* What of a delay is no surprise: the time of a graph's nodes, and the usual gap in a queue. */
+static int64_t usual_delay(const st_rank_build *r, uint32_t task, uint32_t before, int64_t ready_ns,
+                           int64_t stream_end_ns)
+{
+    bool queued = ready_ns == stream_end_ns;
+    bool graphs = is_of_graph(r, task) || is_of_graph(r, before);
+    if (graph_ns(r, task, before) >= ready_ns || (queued && graphs))
+        return INT64_MAX;
+    return queued ? r->out->queue_gap_ns : 0;
+}
+
+/* `before`: the one before it on its stream, or ST_TRACE_NONE. */
 static st_status add_gpu_task(st_build *b, st_rank_build *r, uint32_t resource, uint32_t event,
-                              int64_t *stream_end_ns)
+                              uint32_t before, int64_t *stream_end_ns)
 {
     const st_trace_event *e = &r->order->trace->events[event];
     bool launched = r->order->call_of[event] != ST_TRACE_NONE;
@@ -186,7 +230,8 @@ static st_status add_gpu_task(st_build *b, st_rank_build *r, uint32_t resource, 
     st_status status =
         st_graph_name(b->graph, r->order->trace->names[e->name], &spec.name, b->errors);
     if (status == ST_OK && delay > 0)
-        status = add_delay(b, r, resource, delay, ready == *stream_end_ns, &first);
+        status = add_delay(b, r, resource, delay,
+                           usual_delay(r, event, before, ready, *stream_end_ns), &first);
     if (status == ST_OK)
         status = add_task(b, &spec, &r->out->tasks[event]);
     *stream_end_ns = end;
@@ -217,8 +262,10 @@ static st_status add_stream(st_build *b, st_rank_build *r, uint32_t track)
                    (long long)r->order->trace->tracks[track].number);
     st_status status =
         st_graph_resource(b->graph, r->rank, stream_kind(r, track), name, &resource, b->errors);
-    for (uint32_t i = tasks->starts[track]; i < tasks->starts[track + 1] && status == ST_OK; i++)
-        status = add_gpu_task(b, r, resource, tasks->items[i], &stream_end_ns);
+    for (uint32_t i = tasks->starts[track]; i < tasks->starts[track + 1] && status == ST_OK; i++) {
+        uint32_t before = i > tasks->starts[track] ? tasks->items[i - 1] : ST_TRACE_NONE;
+        status = add_gpu_task(b, r, resource, tasks->items[i], before, &stream_end_ns);
+    }
     return status;
 }
 

@@ -315,6 +315,8 @@ st_status st_depend_find(const st_order *order, st_arena *arena, st_dependencies
     for (uint32_t t = 0; t < f.trace->track_count && status == ST_OK; t++)
         status = see_thread(&f, t);
     if (status == ST_OK)
+        status = st_depend_graphs(order, arena, dependencies);
+    if (status == ST_OK)
         status = st_depend_pauses(order, arena, dependencies);
     return status == ST_OK ? st_depend_threads(order, arena, dependencies) : status;
 }

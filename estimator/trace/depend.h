@@ -36,6 +36,8 @@ st_status st_depend_find(const st_order *order, st_arena *arena,
 st_status st_depend_threads(const st_order *order, st_arena *arena,
                             st_dependencies *dependencies) ST_NODISCARD;
 /* Pauses of streams that nothing found so far explains; called by st_depend_find. */
+st_status st_depend_graphs(const st_order *order, st_arena *arena,
+                           st_dependencies *dependencies) ST_NODISCARD;
 st_status st_depend_pauses(const st_order *order, st_arena *arena,
                            st_dependencies *dependencies) ST_NODISCARD;
 st_status st_depend_add(st_arena *arena, const st_dependency *item,

@@ -86,6 +86,16 @@ static bool key_is(const char *key, size_t length, const char *name)
     return strlen(name) == length && memcmp(key, name, length) == 0;
 }
 
+/* A whole number, which some tools that rewrite traces spell with a fraction of zeros. */
+bool st_whole_value(const char *text, size_t length, int64_t *value)
+{
+    size_t end = length;
+    while (end > 1 && text[end - 1] == '0')
+        end--;
+    bool has_zeros = end > 1 && end < length && text[end - 1] == '.';
+    return st_whole(text, has_zeros ? end - 1 : length, value);
+}
+
 /* A value that is a whole number or a text that spells one; others leave *value as it is. */
 static bool read_whole(st_scan *scan, int64_t *value)
 {
@@ -95,7 +105,7 @@ static bool read_whole(st_scan *scan, int64_t *value)
         : c != '-' && (c < '0' || c > '9') ? true
                                            : !st_scan_number(scan, &text))
         return st_scan_ok(scan) && st_scan_skip(scan);
-    (void)st_whole(st_span_text(scan, text), text.length, value);
+    (void)st_whole_value(st_span_text(scan, text), text.length, value);
     return true;
 }
 
@@ -120,12 +130,23 @@ static bool read_text(st_scan *scan, st_span *text)
     return st_scan_peek(scan) == '"' ? st_scan_string(scan, text) : st_scan_skip(scan);
 }
 
-static bool read_time(st_scan *scan, const char *what, int64_t *time_ns, st_draft *draft)
+/* Microseconds, also as a text; null is none. */
+static bool read_time(st_scan *scan, const char *what, int64_t *time_ns, st_draft *draft,
+                      bool *given)
 {
     st_span text;
-    if (!st_scan_number(scan, &text))
+    char c = st_scan_peek(scan);
+    if (c == 'n')
+        return st_scan_skip(scan);
+    if (c == '"' ? !st_scan_string(scan, &text) : !st_scan_number(scan, &text))
         return false;
-    if (st_time_ns(st_span_text(scan, text), text.length, time_ns, &draft->has_decimals))
+    const char *number = st_span_text(scan, text);
+    if (text.length == 0 || st_scan_number_length(number) != text.length) {
+        (void)st_scan_fail(scan, ST_ERR_VALUE, "a time that is no number", "microseconds");
+        return false;
+    }
+    *given = true;
+    if (st_time_ns(number, text.length, time_ns, &draft->has_decimals))
         return true;
     (void)st_scan_fail(scan, ST_ERR_VALUE, what, "less than 97 years of microseconds");
     return false;
@@ -247,13 +268,11 @@ static bool read_member(st_scan *scan, st_draft *draft, st_span key)
         return read_args(scan, draft);
     if (key_is(name, key.length, "ph"))
         return read_phase(scan, draft);
-    if (key_is(name, key.length, "ts")) {
-        draft->has_start = true;
-        return read_time(scan, "a time is too large", &draft->start_ns, draft);
-    }
+    if (key_is(name, key.length, "ts"))
+        return read_time(scan, "a time is too large", &draft->start_ns, draft, &draft->has_start);
     if (key_is(name, key.length, "dur")) {
-        draft->has_duration = true;
-        if (!read_time(scan, "a duration is too large", &draft->duration_ns, draft))
+        if (!read_time(scan, "a duration is too large", &draft->duration_ns, draft,
+                       &draft->has_duration))
             return false;
         if (draft->duration_ns <= LONGEST_NS)
             return true;

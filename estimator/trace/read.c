@@ -15,7 +15,9 @@ typedef struct reader {
     bool partial;
     bool has_events;
     bool is_execution_trace;
-    st_status status; /* of faults that did not stop the reading */
+    st_status status;  /* of faults that did not stop the reading */
+    uint64_t negative; /* events left out, as below */
+    uint64_t incomplete;
 } reader;
 
 typedef struct category_kind {
@@ -183,37 +185,69 @@ static bool keep_event(reader *r, const st_draft *draft, st_trace_kind kind)
            stored(r, st_store_event(r->store, &event), too_many_tasks, most_tasks);
 }
 
-static bool refuse_negative(reader *r, const st_draft *draft)
+/* An event that cannot be used; with --partial it is left out. */
+static bool refuse_event(reader *r, const char *message, const char *found, const char *expected)
 {
     r->store->trace.left_out++;
     if (r->partial)
         return true;
-    const char *name = st_span_text(&r->scan, draft->name);
-    int length = draft->name.length < 100 ? (int)draft->name.length : 100;
-    r->status = st_errors_add(
-        r->errors,
-        &(st_error){.status = ST_ERR_VALUE,
-                    .place = st_scan_place(&r->scan),
-                    .message = st_errors_text(r->errors, "the event '%.*s' has a negative duration",
-                                              length, name),
-                    .found = st_errors_text(r->errors, "%.3f us", (double)draft->duration_ns / 1e3),
-                    .expected = "at least 0",
-                    .suggestion = "--partial leaves such events out"});
+    r->status = st_errors_add(r->errors, &(st_error){.status = ST_ERR_VALUE,
+                                                     .place = st_scan_place(&r->scan),
+                                                     .message = message,
+                                                     .found = found,
+                                                     .expected = expected,
+                                                     .suggestion = "--partial leaves such events "
+                                                                   "out"});
     return !st_errors_full(r->errors);
 }
 
+static bool refuse_negative(reader *r, const st_draft *draft)
+{
+    const char *name = st_span_text(&r->scan, draft->name);
+    int length = draft->name.length < 100 ? (int)draft->name.length : 100;
+    r->negative++;
+    return refuse_event(
+        r, st_errors_text(r->errors, "the event '%.*s' has a negative duration", length, name),
+        st_errors_text(r->errors, "%.3f us", (double)draft->duration_ns / 1e3), "at least 0");
+}
+
+static bool refuse_incomplete(reader *r, const st_draft *draft)
+{
+    const char *category = st_span_text(&r->scan, draft->category);
+    r->incomplete++;
+    return refuse_event(r,
+                        st_errors_text(r->errors, "an event of category '%.*s' has no '%s'",
+                                       (int)draft->category.length, category,
+                                       !draft->has_name    ? "name"
+                                       : !draft->has_start ? "ts"
+                                                           : "dur"),
+                        NULL, "a name, a time and a duration");
+}
+
+static bool is_complete(const st_draft *draft)
+{
+    return draft->has_name && draft->has_start && draft->has_duration;
+}
+
+/* What a complete event is kept as, ST_TRACE_KINDS for those of no use. */
 static st_trace_kind kept_kind(const reader *r, const st_draft *draft)
 {
     static const char step[] = "ProfilerStep";
-    st_trace_kind kind = ST_TRACE_KINDS;
-    if (draft->phase != 'X' || !draft->has_category || !draft->has_name || !draft->has_start)
-        return kind;
-    kind = kind_of(st_span_text(&r->scan, draft->category), draft->category.length);
+    if (draft->phase != 'X' || !draft->has_category)
+        return ST_TRACE_KINDS;
+    st_trace_kind kind = kind_of(st_span_text(&r->scan, draft->category), draft->category.length);
     bool is_step = draft->name.length >= sizeof step - 1 &&
                    memcmp(st_span_text(&r->scan, draft->name), step, sizeof step - 1) == 0;
     if (kind == ST_TRACE_OPERATOR && is_step)
         return ST_TRACE_STEP;
     return kind == ST_TRACE_STEP && !is_step ? ST_TRACE_KINDS : kind;
+}
+
+static bool take_event(reader *r, const st_draft *draft, st_trace_kind kind)
+{
+    if (!is_complete(draft))
+        return refuse_incomplete(r, draft);
+    return draft->duration_ns < 0 ? refuse_negative(r, draft) : keep_event(r, draft, kind);
 }
 
 static bool read_event(reader *r)
@@ -228,7 +262,7 @@ static bool read_event(reader *r)
     st_trace_kind kind = kept_kind(r, &draft);
     bool ok = count_category(r, &draft);
     if (ok && kind != ST_TRACE_KINDS)
-        ok = draft.duration_ns < 0 ? refuse_negative(r, &draft) : keep_event(r, &draft, kind);
+        ok = take_event(r, &draft, kind);
     st_scan_release(&r->scan);
     return ok;
 }
@@ -267,8 +301,12 @@ static bool read_wanted(reader *r, const wanted *found)
         return st_scan_skip(&r->scan);
     if (!(c == '"' ? st_scan_string(&r->scan, &text) : st_scan_number(&r->scan, &text)))
         return false;
-    (void)st_whole(st_span_text(&r->scan, text), text.length, found->number);
-    return true;
+    if (st_whole_value(st_span_text(&r->scan, text), text.length, found->number))
+        return true;
+    (void)st_scan_fail(&r->scan, ST_ERR_VALUE,
+                       st_errors_text(r->errors, "'%s' is no whole number that fits", found->key),
+                       "a whole number of 64 bits");
+    return false;
 }
 
 static bool read_object(reader *r, const wanted *list, size_t count)
@@ -337,11 +375,11 @@ static bool read_top_member(reader *r, st_span key)
     if (strcmp(name, "deviceProperties") == 0)
         return read_devices(r);
     r->is_execution_trace = r->is_execution_trace || strcmp(name, "nodes") == 0;
-    const wanted base = {"", &trace->base_ns, NULL};
-    const wanted unit = {"", NULL, &trace->unit};
-    const wanted *found = strcmp(name, "baseTimeNanoseconds") == 0 ? &base
-                          : strcmp(name, "displayTimeUnit") == 0   ? &unit
-                                                                   : NULL;
+    const wanted base = {"baseTimeNanoseconds", &trace->base_ns, NULL};
+    const wanted unit = {"displayTimeUnit", NULL, &trace->unit};
+    const wanted *found = strcmp(name, base.key) == 0   ? &base
+                          : strcmp(name, unit.key) == 0 ? &unit
+                                                        : NULL;
     if (found == NULL)
         return st_scan_skip(&r->scan);
     st_scan_hold(&r->scan);
@@ -411,11 +449,12 @@ static st_status judge_end(reader *r)
                   PARTIAL_REMEDY);
 }
 
-/* A job has as many ranks as it says. */
+/* A job has as many ranks as it says; -1 is what a process that is not part of one writes. */
 static st_status judge_rank(reader *r)
 {
     st_trace *trace = &r->store->trace;
-    if (trace->world_size < 1 || trace->rank < trace->world_size)
+    bool rank_fits = trace->world_size == -1 || trace->rank < trace->world_size;
+    if (trace->rank >= -1 && trace->world_size != 0 && trace->world_size >= -1 && rank_fits)
         return ST_OK;
     const char *message = st_errors_text(r->errors, "rank %lld of a job of %lld ranks",
                                          (long long)trace->rank, (long long)trace->world_size);
@@ -430,6 +469,18 @@ static st_status judge_rank(reader *r)
     trace->rank = -1;
     trace->world_size = -1;
     return ST_OK;
+}
+
+static void tell_left_out(reader *r)
+{
+    r->store->trace.partial = r->store->trace.partial || r->store->trace.left_out > 0;
+    if (r->negative > 0)
+        warn(r, st_errors_text(r->errors, "%llu events of negative duration are left out",
+                               (unsigned long long)r->negative));
+    if (r->incomplete > 0)
+        warn(r,
+             st_errors_text(r->errors, "%llu events without a name, time or duration are left out",
+                            (unsigned long long)r->incomplete));
 }
 
 static st_status judge(reader *r, bool whole)
@@ -450,16 +501,15 @@ static st_status judge(reader *r, bool whole)
                       r->is_execution_trace ? "give the file that the profiler wrote" : NULL);
     if (r->store->trace.base_ns > INT64_MAX / 4)
         return report(r, ST_ERR_VALUE, "'baseTimeNanoseconds' is too large", NULL);
+    if (r->store->trace.base_ns < -1)
+        return report(r, ST_ERR_VALUE, "'baseTimeNanoseconds' is negative", NULL);
     st_status status = judge_end(r);
     if (status == ST_OK)
         status = r->status;
     if (status == ST_OK)
         status = judge_rank(r);
-    if (r->store->trace.left_out > 0 && status == ST_OK) {
-        r->store->trace.partial = true;
-        warn(r, st_errors_text(r->errors, "%llu events of negative duration are left out",
-                               (unsigned long long)r->store->trace.left_out));
-    }
+    if (status == ST_OK)
+        tell_left_out(r);
     return status;
 }
 

@@ -43,7 +43,10 @@ static void keep_run(finder *f, size_t end, size_t length, uint32_t period)
         f->run_count == MOST_RUNS)
         return;
     st_repeat *run = &f->runs[f->run_count++];
-    *run = (st_repeat){.first = (uint32_t)(end - length), .period = period, .layers = layers};
+    *run = (st_repeat){.first = (uint32_t)(end - length),
+                       .period = period,
+                       .layers = layers,
+                       .slack = (uint32_t)(length + period - (size_t)layers * period)};
     run->duration_ns = span_ns(f, run);
 }
 
@@ -89,12 +92,33 @@ typedef struct choice {
     int64_t covered_ns;
 } choice;
 
-static bool is_free(const st_repeat *run, const bool *taken)
+/* True where no task of the run is taken. */
+static bool is_free(const st_repeat *run, const bool *taken, uint32_t *last_taken)
 {
     bool is_taken = false;
-    for (uint32_t k = run->first; k < run->first + run->period * run->layers && !is_taken; k++)
-        is_taken = taken[k];
+    for (uint32_t k = run->first + run->period * run->layers; k > run->first && !is_taken; k--) {
+        is_taken = taken[k - 1];
+        *last_taken = k - 1;
+    }
     return !is_taken;
+}
+
+/*
+ * Layers often end in what layers of the other pass end in, too, such as a collective: the run of
+ * the second pass then begins inside of the first one's. It is moved behind that, as far as it may.
+ */
+static bool find_place(const finder *f, st_repeat *run, const bool *taken)
+{
+    uint32_t last = 0;
+    if (is_free(run, taken, &last))
+        return true;
+    uint32_t shift = last + 1 - run->first;
+    if (shift > run->slack)
+        return false;
+    run->first += shift;
+    run->slack -= shift;
+    run->duration_ns = span_ns(f, run);
+    return is_free(run, taken, &last);
 }
 
 static void take(const st_repeat *run, bool *taken, bool value)
@@ -109,7 +133,7 @@ static choice choose_runs(finder *f, size_t first, size_t end, bool *taken)
     choice made = {.first = first, .period = f->runs[first].period};
     for (size_t i = first; i < end; i++) {
         st_repeat run = f->runs[i];
-        if (!is_free(&run, taken))
+        if (!find_place(f, &run, taken))
             continue;
         take(&run, taken, true);
         f->runs[first + made.count++] = run;
@@ -199,6 +223,19 @@ static st_status list_tasks(finder *f, st_arena *arena)
     free(keys);
     st_order_free(&order);
     return ST_OK;
+}
+
+/* A sum of scattered names. */
+uint64_t st_repeat_mark(const st_trace *trace, const st_repeats *repeats, const st_repeat *run)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = run->first; i < run->first + run->period; i++) {
+        uint64_t mixed = trace->events[repeats->tasks[i]].name + 1;
+        mixed *= UINT64_C(0x9E3779B97F4A7C15);
+        mixed ^= mixed >> 29;
+        sum += mixed * UINT64_C(0xBF58476D1CE4E5B9);
+    }
+    return sum;
 }
 
 static st_status find(finder *f, bool *taken, st_arena *arena, st_repeats *repeats)

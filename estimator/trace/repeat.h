@@ -13,6 +13,7 @@ typedef struct st_repeat {
     uint32_t first;
     uint32_t period;
     uint32_t layers;
+    uint32_t slack;      /* it might as well begin so many tasks later */
     int64_t duration_ns; /* of its tasks, in sum */
 } st_repeat;
 
@@ -23,6 +24,9 @@ typedef struct st_repeats {
     size_t count;
     uint32_t layers; /* 0: nothing repeats */
 } st_repeats;
+
+/* The same number for runs of the same kernels, wherever in a layer they begin. */
+uint64_t st_repeat_mark(const st_trace *trace, const st_repeats *repeats, const st_repeat *run);
 
 /*
  * Finds runs of `layers` repetitions, or, where that is 0, of the number that covers most time.

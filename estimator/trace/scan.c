@@ -54,7 +54,7 @@ st_status st_scan_fail(st_scan *scan, st_status status, const char *message, con
     return scan->status;
 }
 
-static bool fail_found(st_scan *scan, const char *expected)
+static bool fail_as(st_scan *scan, const char *message, const char *expected)
 {
     char c = scan->data[scan->at];
     if (scan->status != ST_OK)
@@ -64,10 +64,25 @@ static bool fail_found(st_scan *scan, const char *expected)
                             : st_errors_text(scan->errors, "'%c'", c);
     scan->status = st_errors_add(scan->errors, &(st_error){.status = ST_ERR_SYNTAX,
                                                            .place = st_scan_place(scan),
-                                                           .message = "this is not JSON",
+                                                           .message = message,
                                                            .found = found,
                                                            .expected = expected});
     return false;
+}
+
+static bool fail_found(st_scan *scan, const char *expected)
+{
+    return fail_as(scan, "this is not JSON", expected);
+}
+
+/* What stands here may be JSON, but not what belongs here. */
+static bool fail_kind(st_scan *scan, const char *expected)
+{
+    const char *text = scan->data + scan->at; /* zeros stand behind the window */
+    bool is_value = (*text != '\0' && strchr("\"{[-0123456789", *text) != NULL) ||
+                    strncmp(text, "true", 4) == 0 || strncmp(text, "false", 5) == 0 ||
+                    strncmp(text, "null", 4) == 0;
+    return fail_as(scan, is_value ? "a value of the wrong kind" : "this is not JSON", expected);
 }
 
 static bool grow(st_scan *scan)
@@ -174,7 +189,7 @@ static char peek_inside(st_scan *scan)
 bool st_scan_enter(st_scan *scan, char bracket)
 {
     if (peek_inside(scan) != bracket)
-        return st_scan_ok(scan) && fail_found(scan, bracket == '{' ? "'{'" : "'['");
+        return st_scan_ok(scan) && fail_kind(scan, bracket == '{' ? "'{'" : "'['");
     scan->at++;
     return true;
 }
@@ -206,7 +221,11 @@ bool st_scan_item(st_scan *scan, bool *started)
 
 bool st_scan_key(st_scan *scan, bool *started, st_span *key)
 {
-    if (!next_member(scan, started, '}', "',' or '}'") || !st_scan_string(scan, key))
+    if (!next_member(scan, started, '}', "',' or '}'"))
+        return false;
+    if (peek_inside(scan) != '"')
+        return st_scan_ok(scan) && fail_found(scan, "a string");
+    if (!st_scan_string(scan, key))
         return false;
     if (peek_inside(scan) != ':')
         return st_scan_ok(scan) && fail_found(scan, "':'");
@@ -274,7 +293,7 @@ static bool control_inside(st_scan *scan, size_t next)
 bool st_scan_string(st_scan *scan, st_span *text)
 {
     if (peek_inside(scan) != '"')
-        return st_scan_ok(scan) && fail_found(scan, "a string");
+        return st_scan_ok(scan) && fail_kind(scan, "a string");
     uint64_t start = scan->base + scan->at + 1;
     size_t next = scan->at + 1;
     bool escaped = false;
@@ -307,8 +326,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Bytes of a number as JSON spells it, 0 for none. */
-static size_t number_length(const char *text)
+size_t st_scan_number_length(const char *text)
 {
     const char *next = text + (*text == '-');
     if (!is_digit(*next))
@@ -363,14 +381,14 @@ bool st_scan_number(st_scan *scan, st_span *text)
     char c = peek_inside(scan);
     size_t end = 0;
     if (c != '-' && !is_digit(c))
-        return st_scan_ok(scan) && fail_found(scan, "a number");
+        return st_scan_ok(scan) && fail_kind(scan, "a number");
     if (!pass_word(scan, &end))
         return false;
     if (end == scan->used && scan->ended) { /* a number may go on behind a cut */
         scan->cut = true;
         return false;
     }
-    size_t length = number_length(scan->data + scan->at);
+    size_t length = st_scan_number_length(scan->data + scan->at);
     if (length != end - scan->at)
         return fail_found(scan, "a number");
     *text = (st_span){.start = scan->base + scan->at, .length = (uint32_t)length};

@@ -64,6 +64,8 @@ bool st_scan_item(st_scan *scan, bool *started);
 
 bool st_scan_string(st_scan *scan, st_span *text);
 bool st_scan_number(st_scan *scan, st_span *text);
+/* Bytes of a number as JSON spells it, 0 for none; something that is no digit stands behind it. */
+size_t st_scan_number_length(const char *text);
 /* Any value, checked against the grammar. */
 bool st_scan_skip(st_scan *scan);
 /* Nothing but blanks may follow. */

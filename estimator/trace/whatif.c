@@ -150,6 +150,7 @@ static message_change change_of(scaling *s, size_t event)
         c.bandwidth *= is_set(w, ST_KEY_BANDWIDTH_DP) ? set[ST_KEY_BANDWIDTH_DP] : 1;
         break;
     default:
+        s->w->unknown += !s->in_layer[event] && is_set(w, ST_KEY_LAYERS);
         c.size = ratio(w, ST_KEY_HIDDEN);
         break;
     }
@@ -385,8 +386,16 @@ static st_status note_record(st_whatif *w)
                                 "others included",
                                 (long long)w->graph->set->world_size);
     int64_t late_ns = 0;
-    for (size_t i = 0; i < w->graph->set->count; i++)
+    int64_t graphs_ns = 0;
+    for (size_t i = 0; i < w->graph->set->count; i++) {
         late_ns = st_add_ns(late_ns, w->graph->ranks[i].unexplained_ns);
+        graphs_ns = st_add_ns(graphs_ns, w->graph->ranks[i].graphs_ns);
+    }
+    if (status == ST_OK && graphs_ns > 0)
+        status = st_whatif_note(w,
+                                "nodes of CUDA graphs that the profiler did not record, %.3f ms "
+                                "over all ranks, stay",
+                                (double)graphs_ns / 1e6);
     if (status == ST_OK && late_ns > 0)
         status = st_whatif_note(w,
                                 "what tasks were late for no known reason, %.3f ms over all "
@@ -395,11 +404,17 @@ static st_status note_record(st_whatif *w)
     return status;
 }
 
-/* Which collectives a model has changed. */
-static st_status note_model(st_whatif *w)
+/* Which collectives have changed, and how. */
+static st_status note_collectives(st_whatif *w)
 {
-    if (w->model == NULL || w->modelled + w->by_ring == 0)
-        return ST_OK;
+    st_status status = ST_OK;
+    if (w->unknown > 0)
+        status = st_whatif_note(w,
+                                "%zu collectives outside of layers last as before; --have "
+                                "parallel.dp and parallel.tp tell which of them are gradients",
+                                w->unknown);
+    if (status != ST_OK || w->model == NULL || w->modelled + w->by_ring == 0)
+        return status;
     if (w->by_ring == 0)
         return st_whatif_note(w, "%zu collectives take the model's ratio of times", w->modelled);
     return st_whatif_note(w,
@@ -488,6 +503,10 @@ static st_status run(st_whatif *w, const st_trace_change *change)
         status = check_values(w, change->approximate);
     if (status == ST_OK)
         status = find_layers(w);
+    if (status == ST_OK &&
+        (is_set(w, ST_KEY_LAYERS) || is_set(w, ST_KEY_TP) || is_set(w, ST_KEY_DP) ||
+         is_set(w, ST_KEY_BANDWIDTH_TP) || is_set(w, ST_KEY_BANDWIDTH_DP)))
+        status = st_whatif_check_groups(w);
     if (status == ST_OK)
         status = note_assumptions(w);
     if (status == ST_OK)
@@ -499,7 +518,7 @@ static st_status run(st_whatif *w, const st_trace_change *change)
     if (status == ST_OK)
         status = scale_graph(w);
     if (status == ST_OK)
-        status = note_model(w);
+        status = note_collectives(w);
     if (status == ST_OK)
         status = measure(w, st_whatif_replay, &w->outcome->after, &w->outcome->after_ns);
     if (status == ST_OK && (is_set(w, ST_KEY_PP) || is_set(w, ST_KEY_MICROS)))

@@ -27,6 +27,7 @@ typedef struct st_whatif_values {
     double have[ST_KEYS]; /* 0: not given */
     double set[ST_KEYS];
     st_schedule_kind schedule;
+    bool has_schedule; /* was given */
 } st_whatif_values;
 
 /* Reports every faulty key and value. */
@@ -47,12 +48,17 @@ typedef struct st_whatif {
     const st_trace_collective_model *model; /* NULL: rings */
     size_t modelled;                        /* collectives whose time changed by the model */
     size_t by_ring;                         /* and by the formula of rings */
+    size_t unknown;                         /* outside of layers, of no known group */
     size_t relieved;                        /* tasks whose time alone is shorter than recorded */
 } st_whatif;
 
 /* Adds a sentence to the outcome; keeps the first of several equal ones. */
 st_status st_whatif_note(st_whatif *w, const char *format, ...) ST_PRINTF(2, 3) ST_NODISCARD;
 st_status st_whatif_refuse(st_whatif *w, const char *message, const char *expected);
+
+/* Refuses where only one of two parallel sizes is known and groups of that size differ in their
+ * ranks. */
+st_status st_whatif_check_groups(st_whatif *w);
 
 /* What the trace tells of a collective's message; false where it does not. */
 bool st_whatif_transfer(const st_trace *trace, const st_trace_event *event,

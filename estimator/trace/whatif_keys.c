@@ -88,6 +88,7 @@ static st_status parse_schedule(parser *p, const char *value)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (strcmp(value, st_schedule_name(known[i])) == 0) {
             p->values->schedule = known[i];
+            p->values->has_schedule = true;
             return ST_OK;
         }
     }
@@ -147,5 +148,13 @@ st_status st_whatif_parse(const st_trace_change *change, st_whatif_values *value
     }
     if (status == ST_OK && change->set_count == 0)
         status = fault(&set, "nothing to change", NULL, "--set KEY=VALUE", NULL);
+    bool new_pipeline = values->set[ST_KEY_PP] > 0 || values->set[ST_KEY_MICROS] > 0;
+    if (status == ST_OK && !new_pipeline &&
+        (values->has_schedule || values->set[ST_KEY_TRANSFER] > 0))
+        status =
+            fault(&set,
+                  st_errors_text(errors, "%s says how a new pipeline runs, and none is asked for",
+                                 values->has_schedule ? SCHEDULE_KEY : rows[ST_KEY_TRANSFER].name),
+                  NULL, "parallel.pp or batch.micro_batches beside it", NULL);
     return status;
 }

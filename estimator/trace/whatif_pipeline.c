@@ -35,13 +35,22 @@ static int64_t end_of(const st_whatif *w, const st_repeat *run)
 }
 
 /* The first run is a forward pass; the other kind is the backward pass. */
+static bool is_forward_pass(const st_whatif *w, const st_repeat *run)
+{
+    const st_repeats *repeats = &w->repeats[0];
+    const st_trace *trace = w->graph->set->ranks[0];
+    return run->period == repeats->items[0].period &&
+           st_repeat_mark(trace, repeats, run) ==
+               st_repeat_mark(trace, repeats, &repeats->items[0]);
+}
+
 static st_status tell_apart(st_whatif *w, size_t *forward, size_t *backward)
 {
     const st_repeats *repeats = &w->repeats[0];
     *forward = 0;
     *backward = 0;
     for (size_t i = 0; i < repeats->count; i++) {
-        if (repeats->items[i].period == repeats->items[0].period)
+        if (is_forward_pass(w, &repeats->items[i]))
             ++*forward;
         else
             ++*backward;
@@ -74,7 +83,7 @@ static st_status measure(st_whatif *w, passes *p)
         return status;
     for (size_t i = 0; i < repeats->count; i++) {
         const st_repeat *one = &repeats->items[i];
-        bool is_forward = one->period == repeats->items[0].period;
+        bool is_forward = is_forward_pass(w, one);
         int64_t length = end_of(w, one) - start_of(w, one);
         int64_t gap = start_of(w, one) - previous_end;
         *(is_forward ? &p->forward_ns : &p->backward_ns) += length;

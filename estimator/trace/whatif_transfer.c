@@ -4,6 +4,7 @@
  * ask a model for its time before and after the change. The recorded transfer is scaled by the
  * ratio of the two, so that a model need not hit the recorded time.
  */
+#include "trace/link.h"
 #include "trace/whatif.h"
 
 #include <ctype.h>
@@ -97,4 +98,39 @@ st_status st_whatif_ratio(st_whatif *w, const st_trace_transfer *before,
     if (status == ST_OK && before_s > 0 && after_s > 0)
         *ratio = after_s / before_s;
     return status;
+}
+
+/* The ranks of a collective that has as many as `size`; ST_TRACE_NONE for others. */
+static uint32_t ranks_of(const st_trace *trace, size_t event, double size)
+{
+    const st_trace_event *e = &trace->events[event];
+    if (!st_trace_is_gpu(e) || e->class_ != ST_TRACE_COMMUNICATION || e->detail == ST_TRACE_NONE)
+        return ST_TRACE_NONE;
+    const st_trace_collective *meta = &trace->collectives[e->detail];
+    return (double)meta->group_size == size ? meta->ranks : ST_TRACE_NONE;
+}
+
+st_status st_whatif_check_groups(st_whatif *w)
+{
+    double tp = w->values.have[ST_KEY_TP];
+    double dp = w->values.have[ST_KEY_DP];
+    double size = tp > 0 ? tp : dp;
+    if ((tp > 0) == (dp > 0) || size < 2)
+        return ST_OK;
+    for (size_t i = 0; i < w->graph->set->count; i++) {
+        const st_trace *trace = w->graph->set->ranks[i];
+        uint32_t first = ST_TRACE_NONE;
+        for (size_t k = 0; k < trace->event_count; k++) {
+            uint32_t ranks = ranks_of(trace, k, size);
+            if (ranks != ST_TRACE_NONE && first != ST_TRACE_NONE && ranks != first)
+                return st_whatif_refuse(
+                    w,
+                    st_errors_text(w->errors,
+                                   "%s: its groups of %.0f ranks are of two kinds, %s and %s",
+                                   trace->file, size, trace->names[first], trace->names[ranks]),
+                    tp > 0 ? "--have parallel.dp, too" : "--have parallel.tp, too");
+            first = first == ST_TRACE_NONE ? ranks : first;
+        }
+    }
+    return ST_OK;
 }

@@ -243,7 +243,11 @@ static void every_rank_takes_as_long_as_one_of_each_stage(void **state)
     assert_int_equal(all.step, folded.step);
     plan.layers = 5;
     assert_int_equal(replay_plan(&plan, NULL).step, folded.step);
-    plan.groups.ep = 4;
+    plan.groups.ep = 4; /* across tp, too */
+    assert_int_equal(replay_plan(&plan, NULL).step, folded.step);
+    plan.groups.ep = 12;
+    assert_int_equal(replay_plan(&plan, NULL).step, folded.step);
+    plan.groups.ep = 5;
     assert_int_equal(replay_plan(&plan, NULL).status, ST_ERR_VALUE);
 }
 

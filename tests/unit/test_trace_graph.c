@@ -239,6 +239,67 @@ static void test_contradicted_wait(void **state)
     stop(&p);
 }
 
+/* Without what is late for no reason, the recording's own starts. */
+static void check_start(const played *p, const char *name, int64_t start_ns)
+{
+    st_task_time time = st_replay_task(p->replay, task_of(p, 0, name));
+    if (time.start_ns != start_ns)
+        fail_msg("%s starts at %lld, not %lld", name, (long long)time.start_ns,
+                 (long long)start_ns);
+}
+
+/* Inside of a graph b follows a, d runs beside b, and c follows what ended last, which is d. What
+ * passes in between is the graph's, also in the queue before e; f is late for no reason. */
+static void test_graph(void **state)
+{
+    recording r;
+    played p = {0};
+    begin(&r, 0, 1);
+    call(&r, "cudaGraphLaunch", 1, 10, 4, 9);
+    kernel(&r, "a", 7, 20, 30, 9);
+    kernel(&r, "b", 8, 51.5, 30, 9);
+    kernel(&r, "d", 9, 60, 100, 9);
+    kernel(&r, "c", 7, 200, 30, 9);
+    call(&r, "cudaLaunchKernel", 1, 100, 4, 10);
+    kernel(&r, "e", 7, 400, 11, 10);
+    call(&r, "cudaLaunchKernel", 1, 110, 4, 11);
+    kernel(&r, "f", 10, 711, 11, 11);
+    p.ranks[0] = end(&r, *state);
+    play(&p, *state);
+    assert_int_equal(p.graph->ranks[0].edges[ST_TRACE_EDGE_STREAMS].inferred, 3);
+    assert_int_equal(p.graph->ranks[0].edges[ST_TRACE_EDGE_STREAMS].contradicted, 0);
+    assert_int_equal(moved_by(&p, "a", "b"), 1500000);
+    assert_int_equal(moved_by(&p, "a", "d"), 1500000);
+    assert_int_equal(moved_by(&p, "b", "d"), 0);
+    assert_int_equal(moved_by(&p, "b", "c"), 0);
+    assert_int_equal(moved_by(&p, "d", "c"), 1500000);
+    assert_int_equal(p.graph->ranks[0].graphs_ns, 1500 + 10000 + 40000 + 170000);
+    assert_int_equal(p.graph->ranks[0].unexplained, 1);
+    assert_int_equal(st_trace_graph_delays(p.graph, false, *state), ST_OK);
+    assert_int_equal(st_replay_run(p.replay, *state), ST_OK);
+    check_start(&p, "c", 190000);
+    check_start(&p, "e", 390000);
+    check_start(&p, "f", 100000 + p.graph->ranks[0].launch_lag_ns);
+    stop(&p);
+}
+
+/* Nodes of no length at one time, on two streams: none waits for the other in a circle. */
+static void test_graph_of_nothing(void **state)
+{
+    recording r;
+    played p = {0};
+    begin(&r, 0, 1);
+    call(&r, "cudaGraphLaunch", 1, 10, 4, 9);
+    kernel(&r, "a", 7, 20, 0, 9);
+    kernel(&r, "b", 8, 20, 0, 9);
+    kernel(&r, "c", 7, 20, 0, 9);
+    kernel(&r, "d", 8, 20, 0, 9);
+    p.ranks[0] = end(&r, *state);
+    play(&p, *state);
+    check_start(&p, "d", 10000);
+    stop(&p);
+}
+
 /* No call says that c waits, but it pauses and goes on 2 us after b has ended; d has no reason. */
 static void test_paused_streams(void **state)
 {
@@ -602,6 +663,12 @@ static void test_published_rank(void **state)
     check_set("07_hta_a100_rank3of8_2022/control.json.gz", 4, 2, *state);
 }
 
+/* The profiler left most nodes of its CUDA graphs out. */
+static void test_published_graphs(void **state)
+{
+    check_set("13_a100_cudagraph_rank0of16/rank0.json.gz", 0.3, 0.2, *state);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -609,6 +676,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_exact_wait, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_inferred_wait, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_contradicted_wait, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_graph, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_graph_of_nothing, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_paused_streams, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_pauses_without_a_reason, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_pauses_beside_records, make_errors, drop_errors),
@@ -624,6 +693,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_gpu_work, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_published_sets, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_published_rank, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_published_graphs, make_errors, drop_errors),
     };
     return cmocka_run_group_tests_name("trace_graph", tests, NULL, NULL);
 }

@@ -146,7 +146,7 @@ static void test_not_a_trace(void **state)
                   *state);
     check_refused("{\"traceEvents\":{}}", "expected '['", *state);
     check_refused("[1]", "expected '{'", *state);
-    check_refused(with_event("\"ts\":\"now\""), "expected a number", *state);
+    check_refused(with_event("\"ts\":\"now\""), "a time that is no number", *state);
     check_refused(with_event("\"ts\":1e40"), "a time is too large", *state);
     check_refused(with_event("\"dur\":1e40"), "a duration is too large", *state);
     check_refused(with_event("\"dur\":1152921504606847"), "a duration is too large", *state);
@@ -214,20 +214,108 @@ static void test_depth(void **state)
     st_trace_destroy(trace);
 }
 
+/* Values of the right kind spelled in other ways are taken, others are told with their place. */
+static void test_spelling(void **state)
+{
+    st_trace *trace =
+        trace_of(with_event("\"cat\":\"kernel\",\"name\":\"k\",\"ts\":\"4212936054935.31\","
+                            "\"dur\":\"2.385\",\"args\":{\"correlation\":31.0,\"stream\":7.00,"
+                            "\"device\":1.5}"),
+                 false, *state);
+    assert_non_null(trace);
+    assert_int_equal(trace->events[0].start_ns, 4212936054935310);
+    assert_int_equal(trace->events[0].duration_ns, 2385);
+    assert_int_equal(trace->events[0].correlation, 31);
+    assert_int_equal(trace->tracks[trace->events[0].track].number, 7);
+    st_trace_destroy(trace);
+    check_refused(with_event("\"ts\":\"soon\""),
+                  "t.json:1:38: error: a time that is no number: expected microseconds", *state);
+    check_refused(with_event("\"ts\":\"\""), "a time that is no number", *state);
+    check_refused(with_event("\"dur\":\"2.\""), "a time that is no number", *state);
+    check_refused("{\"traceEvents\":[[3]]}",
+                  "t.json:1:17: error: a value of the wrong kind: found '[', expected '{'", *state);
+    check_refused("{\"traceEvents\":null}", "a value of the wrong kind: found 'n', expected '['",
+                  *state);
+    check_refused("nul", "t.json:1:1: error: this is not JSON: found 'n'", *state);
+    check_refused("{3:4}", "t.json:1:2: error: this is not JSON: found '3'", *state);
+}
+
+/* Nothing is made up for an event without name, time or duration. */
+static void test_incomplete(void **state)
+{
+    static const struct {
+        const char *members;
+        const char *lacks;
+    } cases[] = {
+        {"\"cat\":\"kernel\",\"name\":\"k\",\"ts\":2.5", "has no 'dur'"},
+        {"\"cat\":\"kernel\",\"name\":\"k\",\"ts\":2.5,\"dur\":null", "has no 'dur'"},
+        {"\"cat\":\"cuda_runtime\",\"name\":\"k\",\"dur\":2.5", "has no 'ts'"},
+        {"\"cat\":\"gpu_memcpy\",\"ts\":1.5,\"dur\":2.5", "'gpu_memcpy' has no 'name'"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *text = with_event(cases[i].members);
+        check_refused(text, cases[i].lacks, *state);
+        st_trace *trace = trace_of(text, true, *state);
+        assert_non_null(trace);
+        assert_true(trace->partial);
+        assert_int_equal(trace->left_out, 1);
+        assert_int_equal(trace->event_count, 0);
+        assert_non_null(strstr(said(*state), "without a name, time or duration are left out"));
+        st_trace_destroy(trace);
+    }
+    /* what is of no use may lack what it likes */
+    st_trace *trace = trace_of(with_event("\"cat\":\"overhead\",\"name\":\"k\""), false, *state);
+    assert_non_null(trace);
+    st_trace_destroy(trace);
+}
+
+/* Who and when the file says it is: nothing that cannot be read is taken as not given. */
+static void test_identity(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *message;
+    } cases[] = {
+        {"{\"baseTimeNanoseconds\":1.5,\"traceEvents\":[]}",
+         "'baseTimeNanoseconds' is no whole number"},
+        {"{\"baseTimeNanoseconds\":99999999999999999999,\"traceEvents\":[]}",
+         "'baseTimeNanoseconds' is no whole number"},
+        {"{\"baseTimeNanoseconds\":-2385,\"traceEvents\":[]}", "'baseTimeNanoseconds' is negative"},
+        {"{\"distributedInfo\":{\"rank\":\"two\"},\"traceEvents\":[]}",
+         "t.json:1:33: error: 'rank' is no whole number"},
+        {"{\"distributedInfo\":{\"rank\":0.5},\"traceEvents\":[]}", "'rank' is no whole number"},
+        {"{\"distributedInfo\":{\"rank\":-7,\"world_size\":3},\"traceEvents\":[]}",
+         "rank -7 of a job of 3 ranks"},
+        {"{\"distributedInfo\":{\"rank\":0,\"world_size\":0},\"traceEvents\":[]}",
+         "rank 0 of a job of 0 ranks"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        check_refused(cases[i].text, cases[i].message, *state);
+    st_trace *trace = trace_of("{\"distributedInfo\":{\"rank\":-1,\"world_size\":-1},"
+                               "\"baseTimeNanoseconds\":\"2385\",\"traceEvents\":[]}",
+                               false, *state);
+    assert_non_null(trace);
+    assert_int_equal(trace->rank, -1);
+    assert_int_equal(trace->base_ns, 2385);
+    st_trace_destroy(trace);
+}
+
 static void test_unknown_values(void **state)
 {
     st_trace *trace = trace_of(
         with_event("\"cat\":\"kernel\",\"name\":\"a\\u00e9\\\"\\n\\ud800z\",\"pid\":null,\"tid\":1."
-                   "5,\"ts\":1.5,\"args\":[{\"correlation\":3}],\"x\":{\"y\":[true,false,null]}"),
+                   "5,\"ts\":1.5,\"dur\":0,\"args\":[{\"correlation\":3}],\"x\":{\"y\":[true,false,"
+                   "null]}"),
         false, *state);
     assert_non_null(trace);
     assert_string_equal(trace_text(trace, trace->events[0].name), "a\xC3\xA9\" ?z");
     assert_int_equal(trace->events[0].correlation, -1);
     assert_int_equal(trace->events[0].duration_ns, 0);
     st_trace_destroy(trace);
-    trace = trace_of(with_event("\"cat\":\"kernel\",\"name\":\"\xFFz\",\"ts\":1,\"args\":{"
-                                "\"correlation\":\"x\",\"dtype\":7,\"stream\":true}"),
-                     false, *state);
+    trace =
+        trace_of(with_event("\"cat\":\"kernel\",\"name\":\"\xFFz\",\"ts\":1,\"dur\":0,\"args\":{"
+                            "\"correlation\":\"x\",\"dtype\":7,\"stream\":true}"),
+                 false, *state);
     assert_non_null(trace);
     assert_string_equal(trace_text(trace, trace->events[0].name), "?z");
     st_trace_destroy(trace);
@@ -429,8 +517,9 @@ static void test_large(void **state)
     name[size] = '\0';
     st_buffer_text(&text, "[");
     for (int i = 0; i < 3; i++)
-        st_buffer_printf(&text, "%s{\"name\":\"%d%s\",\"ph\":\"X\",\"cat\":\"kernel\",\"ts\":%d}",
-                         i > 0 ? "," : "", i, name, 3 - i);
+        st_buffer_printf(
+            &text, "%s{\"name\":\"%d%s\",\"ph\":\"X\",\"cat\":\"kernel\",\"ts\":%d,\"dur\":2}",
+            i > 0 ? "," : "", i, name, 3 - i);
     st_buffer_text(&text, "]");
     assert_false(text.failed);
     st_trace *trace = trace_of(text.data, false, *state);
@@ -453,7 +542,8 @@ static void test_sorted(void **state)
     st_buffer_text(&text, "[");
     for (int i = 0; i < 1000; i++) {
         random = random * 1664525 + 1013904223;
-        st_buffer_printf(&text, "%s{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"%d\",\"ts\":%u}",
+        st_buffer_printf(&text,
+                         "%s{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"%d\",\"ts\":%u,\"dur\":2}",
                          i > 0 ? "," : "", i, random >> 24);
     }
     st_buffer_text(&text, "]");
@@ -479,6 +569,9 @@ int main(void)
         cmocka_unit_test(test_classes),
         cmocka_unit_test_setup_teardown(test_span, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_depth, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_spelling, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_incomplete, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_identity, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_unknown_values, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_cut, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_gzip, make_errors, drop_errors),

@@ -109,7 +109,8 @@ typedef struct st_schedule_groups {
     uint32_t cp, cp_stride;
     uint32_t dp, dp_stride;
     uint32_t pp_stride;
-    uint32_t ep; /* neighbours in dp, then in cp, that exchange tokens; divides dp * cp */
+    /* Neighbours in dp, then in cp, then in tp, that exchange tokens; divides tp * cp * dp. */
+    uint32_t ep;
 } st_schedule_groups;
 
 /* Data parallelism and the end of a step, the same on every stage. */

@@ -136,7 +136,7 @@ typedef struct st_trace {
     bool is_array;            /* the file is a bare list of events */
     bool has_decimals;        /* some times are no whole microseconds */
     bool partial;             /* the file ended too soon, or events had to be left out */
-    uint64_t left_out;        /* events with a negative duration */
+    uint64_t left_out;        /* events of a negative duration, or without one, name or time */
     int64_t base_ns;          /* add it to times to compare files; -1: the file has none */
     int64_t rank;             /* -1: the file does not say, as below */
     int64_t world_size;
@@ -280,6 +280,9 @@ typedef struct st_trace_rank {
     int64_t queue_gap_ns;  /* between tasks of a queue, median */
     size_t unexplained;    /* GPU tasks that began later than all that they are known to wait for */
     int64_t unexplained_ns; /* by how much, in sum */
+    /* Between tasks of a CUDA graph, and in a queue before and behind one, where nothing is known to
+     * be waited for: nodes that the profiler did not record. */
+    int64_t graphs_ns;
 } st_trace_rank;
 
 /* A graph of all ranks, sealed, with the recorded durations. */
