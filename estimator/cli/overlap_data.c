@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-st_status cli_overlap_table(cli_run *run, const char *file, st_kernels *kernels)
+st_status cli_overlap_table(cli_run *run, const char *file, bool to_learn, st_kernels *kernels)
 {
     st_source source = {0};
     const st_csv *csv = NULL;
@@ -16,6 +16,8 @@ st_status cli_overlap_table(cli_run *run, const char *file, st_kernels *kernels)
             st_csv_parse(source.file, source.text, source.length, run->arena, &csv, run->errors);
     if (status == ST_OK)
         status = st_kernels_read(csv, run->arena, kernels, run->errors);
+    if (status == ST_OK && to_learn)
+        status = st_kernels_check(kernels, run->errors);
     return status;
 }
 
@@ -78,6 +80,8 @@ static st_status use_table(cli_run *run, const st_buffer *table, st_kernels *ker
                               table->length, run->arena, &csv, run->errors);
     if (status == ST_OK)
         status = st_kernels_read(csv, run->arena, kernels, run->errors);
+    if (status == ST_OK)
+        status = st_kernels_check(kernels, run->errors);
     return status;
 }
 

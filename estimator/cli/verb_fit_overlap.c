@@ -86,10 +86,12 @@ static st_status read_tables(overlap_run *own)
     if (status == ST_OK)
         status = cli_is_given(own->run, CLI_PAIRS)
                      ? cli_overlap_pairs(own->run, &own->kernels, &own->tally)
-                     : cli_overlap_table(own->run, own->run->arguments[0], &own->kernels);
+                     : cli_overlap_table(own->run, own->run->arguments[0], true, &own->kernels);
     if (test != NULL && status != ST_ERR_USAGE) {
-        st_status read = cli_overlap_table(own->run, test, &own->test);
+        st_status read = cli_overlap_table(own->run, test, false, &own->test);
         status = status == ST_OK ? read : status;
+        if (status == ST_OK)
+            status = st_kernels_check_like(&own->test, &own->kernels, own->run->errors);
     }
     if (status != ST_OK)
         return status;

@@ -69,7 +69,8 @@ static st_status write_member(const unsigned char *bytes, size_t size_bytes, st_
 
 st_status st_slowdown_write(const st_slowdown_model *model, st_buffer *buffer, st_errors *errors)
 {
-    st_buffer_text(buffer, "steptime-slowdown 2\n");
+    size_t start = buffer->length;
+    st_buffer_text(buffer, "steptime-slowdown 3\n");
     st_buffer_printf(buffer, "recipe %s\n", model->recipe->name);
     st_buffer_printf(buffer, "target %s\n", model->recipe->logarithm ? "logarithm" : "factor");
     st_buffer_printf(buffer, "quantile %.9g\n", model->recipe->quantile);
@@ -94,6 +95,10 @@ st_status st_slowdown_write(const st_slowdown_model *model, st_buffer *buffer, s
             return status;
         }
     }
-    st_buffer_text(buffer, "end\n");
+    if (!buffer->failed) {
+        const unsigned char *text = (const unsigned char *)buffer->data + start;
+        st_buffer_printf(buffer, "end %08lx\n",
+                         crc32_z(crc32(0, NULL, 0), text, buffer->length - start));
+    }
     return buffer->failed ? ST_ERR_MEMORY : ST_OK;
 }
