@@ -19,6 +19,8 @@ static const cli_option options[] = {
      "write the kernels of the pairs to FILE, as a table, also where they are too few"},
     {CLI_TEST, CLI_ONE, CLI_WORD_FILE, 0, "test", "FILE", NULL,
      "also predict the kernels of this table, which the model has not seen"},
+    {CLI_GPU, CLI_ONE, CLI_WORD_NONE, 0, "gpu", "NAME", NULL,
+     "the GPU of the kernels whose table does not say it; a job on another one refuses the model"},
     {CLI_RECIPE, CLI_ONE, CLI_WORD_CHOICE, 0, "recipe", "RECIPE", "echo bag-40 bag-25",
      "train this one instead of the best of all on held-out kernels"},
     {CLI_ALLOW_FASTER, CLI_FLAG, CLI_WORD_NONE, 0, "allow-faster", NULL, NULL,

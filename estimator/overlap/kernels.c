@@ -432,6 +432,25 @@ st_status st_kernels_read(const st_csv *csv, st_arena *arena, st_kernels *kernel
     return own.status;
 }
 
+st_status st_kernels_name_gpu(st_kernels *kernels, const char *gpu, st_errors *errors)
+{
+    size_t index = st_column_word(gpu, ST_KERNEL_GPUS, true);
+    if (index == SIZE_MAX) {
+        return st_errors_add(errors,
+                             &(st_error){.status = ST_ERR_USAGE,
+                                         .message = "option --gpu",
+                                         .found = st_errors_text(errors, "'%s'", gpu),
+                                         .expected = st_errors_text(errors, "one of %.*s",
+                                                                    (int)strlen(ST_KERNEL_GPUS) - 2,
+                                                                    &ST_KERNEL_GPUS[1])});
+    }
+    for (size_t i = 0; i < kernels->count; i++) {
+        float *own = &kernels->rows[i].features[ST_FEATURE_GPU];
+        *own = isnan(*own) ? (float)index : *own;
+    }
+    return ST_OK;
+}
+
 /* ---- what two tables have ---- */
 
 bool st_kernels_have(const st_kernels *kernels, st_feature feature, bool all)

@@ -28,6 +28,8 @@ typedef enum st_kernel_class {
     " v100 a100 a800 h100 h800 h200 b200 rtx3090 rtx4090 l40s a10 a40 l40 h20 gh200 gb200 "        \
     "mi250x mi300x "
 
+enum { ST_MOST_GPUS = 32 }; /* that a model may have */
+
 /* "gemm", "attention", ... */
 const char *st_kernel_class_name(st_kernel_class class);
 /* The class that a kernel's function name gives away. */
@@ -90,6 +92,10 @@ typedef struct st_kernels {
  */
 st_status st_kernels_read(const st_csv *csv, st_arena *arena, st_kernels *kernels,
                           st_errors *errors) ST_NODISCARD;
+
+/* Says the GPU of the kernels whose row does not say it; ST_ERR_USAGE for a name that is not known.
+ */
+st_status st_kernels_name_gpu(st_kernels *kernels, const char *gpu, st_errors *errors) ST_NODISCARD;
 
 /* Refuses what nothing can be learnt from: fewer than ST_LEAST_KERNELS kernels, kernels of one
  * class only, or too few beside communication. */

@@ -227,6 +227,22 @@ static const char *read_features(line_reader *own, model *into)
     return NULL;
 }
 
+static const char *read_gpus(line_reader *own, model *into)
+{
+    double count = 0;
+    if (!next_key(own, "gpus") || !next_number(own, &count) || count < 0 || count > MODEL_GPUS) {
+        return refuse(own, "no GPUs of the kernels");
+    }
+    for (; into->gpu_count < (size_t)count; into->gpu_count++) {
+        double gpu = 0;
+        if (!next_number(own, &gpu) || gpu < 0 || gpu >= MODEL_GPUS) {
+            return refuse(own, "no GPU where one is announced");
+        }
+        into->gpus[into->gpu_count] = (size_t)gpu;
+    }
+    return NULL;
+}
+
 static const char *read_classes(line_reader *own, model *into)
 {
     double count = 0;
@@ -315,6 +331,7 @@ const char *model_read(model *own, const char *text, size_t length, char *reason
     *own = (model){0};
     const char *fault = read_head(&reader, own);
     fault = fault != NULL ? fault : read_features(&reader, own);
+    fault = fault != NULL ? fault : read_gpus(&reader, own);
     fault = fault != NULL ? fault : read_classes(&reader, own);
     fault = fault != NULL ? fault : read_members(&reader, own);
     if (fault != NULL) {

@@ -2,8 +2,11 @@
 /* Tables of kernels beside communication, boosted trees, and how good their predictions are. */
 #include "base_support.h"
 
+#include "overlap/columns.h"
 #include "overlap/overlap_report.h"
 #include "overlap/shuffle.h"
+
+#include "../../plugins/gpus.h"
 
 #include <stdio.h>
 
@@ -227,6 +230,36 @@ static void tests_lack_nothing_that_was_learnt_from(void **state)
     st_buffer_free(&text);
 }
 
+/* Plugins find the GPU of a job by its rates and compare it with those of stored models. */
+static void plugins_number_gpus_as_tables_do(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double rates[3];
+    } jobs[] = {{"a100", {312e12, 1555e9, 300e9}},
+                {"a100", {312e12, 2039e9, (double)NAN}},
+                {"a800", {312e12, 2039e9, 200e9}},
+                {"h800", {989.4e12, 3350e9, 200e9}},
+                {"h100", {989.4e12, (double)NAN, (double)NAN}},
+                {"rtx3090", {71e12, 936e9, 31.5e9}},
+                {"gh200", {989.4e12, 4000e9, 450e9}}};
+    for (size_t i = 0; i < GPU_COUNT; i++) {
+        assert_int_equal(st_column_word(gpu_names[i], ST_KERNEL_GPUS, false), i);
+    }
+    for (size_t i = 0; i < COUNT(jobs); i++) {
+        int gpu = gpu_of_rates(jobs[i].rates[0], jobs[i].rates[1], jobs[i].rates[2]);
+        assert_true(gpu >= 0);
+        assert_string_equal(gpu_names[gpu], jobs[i].name);
+    }
+    assert_int_equal(gpu_of_rates(238.5e12, 2039e9, 300e9), GPU_UNKNOWN);
+    assert_int_equal(gpu_of_rates(312e12, 2385e9, 300e9), GPU_UNKNOWN);
+    assert_int_equal(gpu_of_rates((double)NAN, 2039e9, 300e9), GPU_UNKNOWN);
+    assert_int_equal(st_column_word("NVIDIA GeForce RTX 3090", ST_KERNEL_GPUS, true), 7);
+    assert_int_equal(st_column_word("NVIDIA GH200 480GB", ST_KERNEL_GPUS, true), 14);
+    assert_int_equal(st_column_word("Quadro", ST_KERNEL_GPUS, true), SIZE_MAX);
+}
+
 typedef struct table_fault {
     size_t rows; /* good ones in front */
     const char *line;
@@ -390,7 +423,7 @@ static void models_say_what_they_are(void **state)
     assert_int_equal(st_slowdown_write(&model, &file, own->errors), ST_OK);
     assert_int_equal(strncmp(file.data, "steptime-slowdown 3\nrecipe bag-25\n", 34), 0);
     assert_non_null(strstr(file.data, "\nfeature 10 unknown\n"));
-    assert_string_equal(file.data + file.length - 5, "\nend\n");
+    assert_int_equal(strncmp(file.data + file.length - 14, "\nend ", 5), 0);
     st_slowdown_destroy(&model);
     st_buffer_free(&text);
     st_buffer_free(&file);
@@ -442,6 +475,7 @@ int main(void)
         WITH(collectives_are_features_where_the_table_has_them),
         WITH(headings_are_read_as_people_spell_them),
         WITH(units_that_are_not_known_are_no_times),
+        cmocka_unit_test(plugins_number_gpus_as_tables_do),
         WITH(tests_lack_nothing_that_was_learnt_from),
         WITH(faulty_tables_are_refused),
         WITH(missing_columns_and_lone_classes_are_refused),
