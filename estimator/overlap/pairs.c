@@ -295,6 +295,20 @@ static st_status check_matched(const pairing *own)
                                  100 * own->options->unmatched_frac));
 }
 
+/* Two GPUs differ by more than what runs beside a kernel. */
+static st_status check_gpus(const pairing *own)
+{
+    const char *without = own->without.recorded->gpu;
+    const char *with = own->with.recorded->gpu;
+    if (without[0] == '\0' || with[0] == '\0' || strcmp(without, with) == 0) {
+        return ST_OK;
+    }
+    return refuse(
+        own, st_errors_text(own->errors, "the GPU is not that of %s", own->without.recorded->file),
+        st_errors_text(own->errors, "'%.*s'", 80, with),
+        st_errors_text(own->errors, "'%.*s' in both recordings", 80, without));
+}
+
 static st_status prepare(pairing *own, side *of)
 {
     st_status status = count_streams(of, own->arena);
@@ -345,6 +359,9 @@ st_status st_pairs_append(const st_recorded *without, const st_recorded *with,
     }
     if (status == ST_OK) {
         status = prepare(&own, &own.with);
+    }
+    if (status == ST_OK) {
+        status = check_gpus(&own);
     }
     if (status == ST_OK && own.with.beside.count == 0) {
         status = refuse(&own, "no collective runs in the recording with overlap", NULL,
