@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The four functions of sheets that the plugins for overlap provide. A plugin defines SLOWDOWN_CITE
- * and slowdown_values, and, where it takes the message's size and explains what it says,
- * SLOWDOWN_BY_SIZE and slowdown_explain; then provider_list is what its descriptor names.
+ * The four functions of sheets that the plugins for overlap provide. A plugin defines
+ * SLOWDOWN_CITE, slowdown_values and slowdown_explain; then provider_list is what its descriptor
+ * names. Rows come with the message's size and with the rates that tell the job's GPU.
  */
 #ifndef STEPTIME_PLUGINS_SLOWDOWNS_H
 #define STEPTIME_PLUGINS_SLOWDOWNS_H
+
+#include "gpus.h"
 
 #include "steptime/plugin.h"
 
@@ -32,8 +34,6 @@ SLOWDOWN_VALUES(slowdown_attention, SLOWDOWN_ATTENTION)
 SLOWDOWN_VALUES(slowdown_elementwise, SLOWDOWN_ELEMENTWISE)
 SLOWDOWN_VALUES(slowdown_step, SLOWDOWN_STEP)
 
-#ifdef SLOWDOWN_BY_SIZE
-
 static int slowdown_explain(void *instance, slowdown_kind kind, const double *const *columns,
                             const st_plugin_sink *sink);
 
@@ -48,24 +48,71 @@ SLOWDOWN_EXPLAIN(explain_attention, SLOWDOWN_ATTENTION)
 SLOWDOWN_EXPLAIN(explain_elementwise, SLOWDOWN_ELEMENTWISE)
 SLOWDOWN_EXPLAIN(explain_step, SLOWDOWN_STEP)
 
-static const st_plugin_argument size_argument = {.struct_size = sizeof(st_plugin_argument),
-                                                 .flags = ST_PLUGIN_OPTIONAL,
-                                                 .name = "size",
-                                                 .unit = "B",
-                                                 .doc = "bytes of the message"};
-static const st_plugin_argument *const argument_list[] = {&size_argument};
+/* ---- what a row is told ---- */
 
-#define SLOWDOWN_REST(kind)                                                                        \
-    .arguments = argument_list, .argument_count = 1, .explain = explain_##kind
+enum { COLUMN_SIZE, COLUMN_PEAK, COLUMN_MEMORY, COLUMN_LINKS, COLUMNS };
 
-#else
-#define SLOWDOWN_REST(kind) .argument_count = 0
-#endif
+#define SLOWDOWN_ARGUMENT(of, in, text)                                                            \
+    {                                                                                              \
+        .struct_size = sizeof(st_plugin_argument), .flags = ST_PLUGIN_OPTIONAL, .name = of,        \
+        .unit = in, .doc = text                                                                    \
+    }
+
+static const st_plugin_argument arguments[COLUMNS] = {
+    [COLUMN_SIZE] = SLOWDOWN_ARGUMENT("size", "B", "bytes of the message"),
+    [COLUMN_PEAK] =
+        SLOWDOWN_ARGUMENT("cluster.gpu.peak_fp16", "TFLOP/s", "peak rate, which tells the GPU"),
+    [COLUMN_MEMORY] = SLOWDOWN_ARGUMENT("cluster.gpu.memory_bandwidth", "GB/s",
+                                        "memory bandwidth, which tells it"),
+    [COLUMN_LINKS] =
+        SLOWDOWN_ARGUMENT("cluster.gpu.link_bandwidth", "GB/s", "links, which tell A800 and H800"),
+};
+static const st_plugin_argument *const argument_list[COLUMNS] = {
+    &arguments[COLUMN_SIZE], &arguments[COLUMN_PEAK], &arguments[COLUMN_MEMORY],
+    &arguments[COLUMN_LINKS]};
+
+static int slowdown_gpu(const double *const *columns, size_t row)
+{
+    double rates[COLUMNS];
+    for (size_t i = COLUMN_PEAK; i < COLUMNS; i++) {
+        rates[i] = columns[i] != NULL ? columns[i][row] : (double)NAN;
+    }
+    return gpu_of_rates(rates[COLUMN_PEAK], rates[COLUMN_MEMORY], rates[COLUMN_LINKS]);
+}
+
+static void slowdown_tell(const st_plugin_sink *sink, double factor, const char *origin)
+{
+    st_plugin_term terms[] = {
+        {.struct_size = sizeof terms[0],
+         .flags = ST_PLUGIN_PART,
+         .name = "undisturbed",
+         .unit = "",
+         .value = 1,
+         .doc = "the computation alone"},
+        {.struct_size = sizeof terms[0],
+         .flags = ST_PLUGIN_PART,
+         .name = "disturbed",
+         .unit = "",
+         .value = factor - 1,
+         .doc = "what the message beside it adds"},
+        {.struct_size = sizeof terms[0],
+         .name = "origin",
+         .unit = "",
+         .text = origin,
+         .doc = "of the factor"},
+    };
+    for (size_t i = 0; i < sizeof terms / sizeof *terms; i++) {
+        sink->term(sink->context, &terms[i]);
+    }
+}
+
+/* ---- providers ---- */
 
 #define SLOWDOWN_PROVIDER(kind, text)                                                              \
     {                                                                                              \
         .struct_size = sizeof(st_plugin_provider), .name = "slowdown_" #kind, .unit = "",          \
-        .doc = text, .cite = SLOWDOWN_CITE, .evaluate = slowdown_##kind, SLOWDOWN_REST(kind)       \
+        .doc = text, .cite = SLOWDOWN_CITE, .evaluate = slowdown_##kind,                           \
+        .arguments = argument_list, .argument_count = COLUMNS, .explain = explain_##kind           \
     }
 
 static const st_plugin_provider providers[SLOWDOWN_KINDS] = {

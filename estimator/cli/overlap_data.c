@@ -6,7 +6,14 @@
 
 #include <string.h>
 
-st_status cli_overlap_table(cli_run *run, const char *file, st_kernels *kernels)
+/* What --gpu says of kernels whose rows do not. */
+static st_status name_gpu(cli_run *run, st_kernels *kernels)
+{
+    const char *gpu = cli_value(run, CLI_GPU);
+    return gpu != NULL ? st_kernels_name_gpu(kernels, gpu, run->errors) : ST_OK;
+}
+
+st_status cli_overlap_table(cli_run *run, const char *file, bool to_learn, st_kernels *kernels)
 {
     st_source source = {0};
     const st_csv *csv = NULL;
@@ -16,6 +23,10 @@ st_status cli_overlap_table(cli_run *run, const char *file, st_kernels *kernels)
             st_csv_parse(source.file, source.text, source.length, run->arena, &csv, run->errors);
     if (status == ST_OK)
         status = st_kernels_read(csv, run->arena, kernels, run->errors);
+    if (status == ST_OK && to_learn)
+        status = st_kernels_check(kernels, run->errors);
+    if (status == ST_OK)
+        status = name_gpu(run, kernels);
     return status;
 }
 
@@ -78,6 +89,10 @@ static st_status use_table(cli_run *run, const st_buffer *table, st_kernels *ker
                               table->length, run->arena, &csv, run->errors);
     if (status == ST_OK)
         status = st_kernels_read(csv, run->arena, kernels, run->errors);
+    if (status == ST_OK)
+        status = st_kernels_check(kernels, run->errors);
+    if (status == ST_OK)
+        status = name_gpu(run, kernels);
     return status;
 }
 

@@ -6,8 +6,9 @@
 #include "cli/cli.h"
 #include "overlap/overlap_report.h"
 
-/* Reads a table of kernels. */
-st_status cli_overlap_table(cli_run *run, const char *file, st_kernels *kernels) ST_NODISCARD;
+/* Reads a table of kernels, to learn from them or only to be predicted. */
+st_status cli_overlap_table(cli_run *run, const char *file, bool to_learn,
+                            st_kernels *kernels) ST_NODISCARD;
 
 /*
  * Reads the pairs of recordings that the arguments of the command line name, and the counters of

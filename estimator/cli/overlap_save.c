@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A model of slowdowns as a profile: options of the plugin overlap-xgboost, and where it is from.
- */
+/* A model of slowdowns as a profile of the plugin overlap-xgboost, and where it is from. */
 #include "cli/overlap_data.h"
 
 #include "job/files.h"
@@ -54,31 +53,50 @@ static const char *keep(cli_run *run, st_buffer *buffer)
     return text;
 }
 
+/* A job names a profile, not the cluster of one: two models of a name would be one too many. */
+static st_status check_others(st_profiles *profiles, const st_profile *entry, cli_run *run)
+{
+    const st_profile *found = NULL;
+    size_t count = 0;
+    st_profile_filter filter = {.name = entry->name, .plugin = entry->plugin};
+    st_status status = st_profiles_find(profiles, &filter, run->arena, &found, &count, run->errors);
+    for (size_t i = 0; i < count && status == ST_OK; i++)
+        if (strcmp(found[i].kind, entry->kind) != 0 ||
+            strcmp(found[i].cluster, entry->cluster) != 0)
+            status = st_errors_add(
+                run->errors,
+                &(st_error){.status = ST_ERR_NAME,
+                            .place = {.file = "--save"},
+                            .message = st_errors_text(
+                                run->errors, "profile '%s' has another model, of cluster '%s'",
+                                entry->name, found[i].cluster),
+                            .suggestion = "take another name, or remove it first"});
+    return status;
+}
+
 st_status cli_overlap_save(cli_run *run, const st_overlap_report *report, const char *model)
 {
     const char *cluster = cli_value(run, CLI_CLUSTER);
-    const st_profile_option option = {"model", model};
     st_profiles *profiles = NULL;
-    st_buffer payload = {0};
     st_buffer provenance = {0};
-    st_profile_write_options(&option, 1, &payload);
     write_provenance(report, &provenance);
-    const char *payload_text = keep(run, &payload);
     const char *provenance_text = keep(run, &provenance);
-    if (payload_text == NULL || provenance_text == NULL)
+    if (provenance_text == NULL)
         return st_out_of_memory(run->errors);
     st_profile entry = {.name = cli_value(run, CLI_SAVE),
-                        .kind = ST_PROFILE_OPTIONS,
+                        .kind = ST_PROFILE_MODEL,
                         .plugin = "overlap-xgboost",
                         .cluster = cluster != NULL ? cluster : "",
                         .fabric = "",
                         .nccl = "",
                         .collective = "",
-                        .payload = payload_text,
-                        .payload_bytes = strlen(payload_text),
+                        .payload = model,
+                        .payload_bytes = strlen(model),
                         .provenance = provenance_text};
     st_status status =
         st_profiles_open(cli_value(run, CLI_DB), ST_PROFILES_WRITE, &profiles, run->errors);
+    if (status == ST_OK)
+        status = check_others(profiles, &entry, run);
     if (status == ST_OK)
         status = st_profiles_put(profiles, &entry, 1, true, run->errors);
     st_profiles_close(profiles);

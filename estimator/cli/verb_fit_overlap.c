@@ -19,6 +19,8 @@ static const cli_option options[] = {
      "write the kernels of the pairs to FILE, as a table, also where they are too few"},
     {CLI_TEST, CLI_ONE, CLI_WORD_FILE, 0, "test", "FILE", NULL,
      "also predict the kernels of this table, which the model has not seen"},
+    {CLI_GPU, CLI_ONE, CLI_WORD_NONE, 0, "gpu", "NAME", NULL,
+     "the GPU of the kernels whose table does not say it; a job on another one refuses the model"},
     {CLI_RECIPE, CLI_ONE, CLI_WORD_CHOICE, 0, "recipe", "RECIPE", "echo bag-40 bag-25",
      "train this one instead of the best of all on held-out kernels"},
     {CLI_ALLOW_FASTER, CLI_FLAG, CLI_WORD_NONE, 0, "allow-faster", NULL, NULL,
@@ -86,10 +88,12 @@ static st_status read_tables(overlap_run *own)
     if (status == ST_OK)
         status = cli_is_given(own->run, CLI_PAIRS)
                      ? cli_overlap_pairs(own->run, &own->kernels, &own->tally)
-                     : cli_overlap_table(own->run, own->run->arguments[0], &own->kernels);
+                     : cli_overlap_table(own->run, own->run->arguments[0], true, &own->kernels);
     if (test != NULL && status != ST_ERR_USAGE) {
-        st_status read = cli_overlap_table(own->run, test, &own->test);
+        st_status read = cli_overlap_table(own->run, test, false, &own->test);
         status = status == ST_OK ? read : status;
+        if (status == ST_OK)
+            status = st_kernels_check_like(&own->test, &own->kernels, own->run->errors);
     }
     if (status != ST_OK)
         return status;

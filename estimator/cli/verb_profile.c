@@ -287,6 +287,15 @@ static void show_times(cli_run *run, const char *text, size_t length)
     }
 }
 
+/* A model is for a plugin to read: what it says it is, and its size. */
+static void show_model(cli_run *run, const char *text, size_t length)
+{
+    enum { LONGEST = 80 };
+    size_t line = strcspn(text, "\n");
+    st_buffer_printf(&run->result, "  Model\n    %.*s ... (%zu bytes)\n",
+                     (int)(line < LONGEST ? line : LONGEST), text, length);
+}
+
 static void show_entry(cli_run *run, const st_profile *entry)
 {
     st_paint paint = cli_paint(run);
@@ -303,6 +312,8 @@ static void show_entry(cli_run *run, const st_profile *entry)
     const char *payload = entry->payload;
     if (strcmp(entry->kind, ST_PROFILE_TIMES) == 0 && is_plain(payload, entry->payload_bytes))
         show_times(run, payload, entry->payload_bytes);
+    else if (strcmp(entry->kind, ST_PROFILE_MODEL) == 0 && is_plain(payload, entry->payload_bytes))
+        show_model(run, payload, entry->payload_bytes);
     else
         show_members(run, strcmp(entry->kind, ST_PROFILE_OPTIONS) == 0 ? "Options" : "Payload",
                      payload, entry->payload_bytes);

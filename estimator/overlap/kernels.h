@@ -23,6 +23,13 @@ typedef enum st_kernel_class {
     ST_KERNEL_CLASSES
 } st_kernel_class;
 
+/* The GPUs that models tell apart, by name. Stored models count on the order: add at the end. */
+#define ST_KERNEL_GPUS                                                                             \
+    " v100 a100 a800 h100 h800 h200 b200 rtx3090 rtx4090 l40s a10 a40 l40 h20 gh200 gb200 "        \
+    "mi250x mi300x "
+
+enum { ST_MOST_GPUS = 32 }; /* that a model may have */
+
 /* "gemm", "attention", ... */
 const char *st_kernel_class_name(st_kernel_class class);
 /* The class that a kernel's function name gives away. */
@@ -66,22 +73,40 @@ typedef struct st_kernels {
     const char *file;
     st_kernel *rows;
     size_t count;
-    double least; /* slowdown to be predicted: 1, unless the user allows less */
-    size_t
-        faster; /* kernels that ran at most at 0.95 of their isolated time beside communication */
+    double least;        /* slowdown to be predicted: 1, unless the user allows less */
+    size_t faster;       /* kernels that were faster beside communication than alone */
+    size_t much_faster;  /* of these: at most 0.95 times as long */
+    const char **unused; /* columns of the table that nothing was read from */
+    size_t unused_count;
 } st_kernels;
 
 /*
- * Reads a table of kernels. Columns, in any order, others are ignored: the name (kernel, or
- * kDemangledName, kShortName, "Kernel Name"), isolated_ns (or ground_truth), overlapped_ns (or
- * duration), overlap_ratio, "Compute throughput", "Memory throughput", "DRAM throughput",
- * "Achieved occupancy", "L1 hit rate", "L2 hit rate" (these six all or none, as in tables from
- * traces); and where the table has them class, protocol, algorithm, collective, bytes, channels,
- * gpu. Refused, all faults at once: a column that is
- * missing, a field that is not a number, a time that is not above 0, a share that is not between 0
- * and 1, fewer than ST_LEAST_KERNELS kernels, kernels of one class only. Lives in `arena`.
+ * Reads a table of kernels. Columns, in any order and spelling as columns.h has it, others are
+ * noted as unused: the name (kernel, or kDemangledName, kShortName, "Kernel Name"), isolated_ns (or
+ * ground_truth, "Running time"), overlapped_ns (or duration), overlap_ratio, "Compute throughput",
+ * "Memory throughput", "DRAM throughput", "Achieved occupancy", "L1 hit rate", "L2 hit rate" (these
+ * six all or none, as in tables from traces); and where the table has them class, protocol,
+ * algorithm, collective, bytes (or "Bucket size"), channels (or "Channel number"), gpu. Refused,
+ * all faults at once: a column that is missing, a field that is not a number, a time that is not
+ * above 0, a share that is not between 0 and 1. Lives in `arena`.
  */
 st_status st_kernels_read(const st_csv *csv, st_arena *arena, st_kernels *kernels,
                           st_errors *errors) ST_NODISCARD;
+
+/* Says the GPU of the kernels whose row does not say it; ST_ERR_USAGE for a name that is not known.
+ */
+st_status st_kernels_name_gpu(st_kernels *kernels, const char *gpu, st_errors *errors) ST_NODISCARD;
+
+/* Refuses what nothing can be learnt from: fewer than ST_LEAST_KERNELS kernels, kernels of one
+ * class only, or too few beside communication. */
+st_status st_kernels_check(const st_kernels *kernels, st_errors *errors) ST_NODISCARD;
+
+/* Whether a feature is known of all kernels, or of at least one. */
+bool st_kernels_have(const st_kernels *kernels, st_feature feature, bool all);
+
+/* Refuses kernels to test that lack a feature which all of those learnt from have: trees would take
+ * a branch that no kernel has ever shown them. */
+st_status st_kernels_check_like(const st_kernels *test, const st_kernels *learnt,
+                                st_errors *errors) ST_NODISCARD;
 
 #endif

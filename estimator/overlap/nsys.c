@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { MOST_PROCESSES = 256, DEVICES_OF_PROCESS = 1024 };
+
 typedef struct nsys {
     sqlite3 *database;
     const char *file;
@@ -22,6 +24,9 @@ typedef struct nsys {
     st_recorded *recorded;
     st_errors *errors;
     size_t capacity;
+    int64_t *processes; /* that ran kernels, in order */
+    size_t process_count;
+    size_t process_capacity;
 } nsys;
 
 static st_status fail(const nsys *own, const char *message, const char *expected)
@@ -107,6 +112,36 @@ static st_status keep_collective(nsys *own, st_recorded_kernel *kernel)
     return ST_OK;
 }
 
+static st_status take_process(nsys *own, sqlite3_stmt *row)
+{
+    if (own->process_count == MOST_PROCESSES) {
+        return fail(own, "the kernels are of too many processes", "at most 256");
+    }
+    own->processes = st_arena_grow(own->arena, own->processes, sizeof *own->processes,
+                                   own->process_count + 1, &own->process_capacity);
+    if (own->processes == NULL) {
+        return st_out_of_memory(own->errors);
+    }
+    own->processes[own->process_count++] = sqlite3_column_int64(row, 0);
+    return ST_OK;
+}
+
+/*
+ * Each process counts its devices from 0, so that the ranks of a machine may all run on "device 0".
+ * A device is told by the process as well, by its place among the others: numbers of processes
+ * differ from recording to recording.
+ */
+static int64_t device_of(const nsys *own, int64_t device, int64_t process)
+{
+    size_t place = 0;
+    while (place < own->process_count && own->processes[place] < process) {
+        place++;
+    }
+    return own->process_count > 1 && device >= 0 && device < DEVICES_OF_PROCESS
+               ? (int64_t)place * DEVICES_OF_PROCESS + device
+               : device;
+}
+
 /* The columns of the SELECT in read_kernels. */
 static st_status take_kernel(nsys *own, sqlite3_stmt *row)
 {
@@ -124,10 +159,11 @@ static st_status take_kernel(nsys *own, sqlite3_stmt *row)
         return st_out_of_memory(own->errors);
     }
     st_recorded_kernel *kernel = &recorded->kernels[recorded->count++];
-    *kernel = (st_recorded_kernel){.start_ns = sqlite3_column_int64(row, 0),
-                                   .end_ns = sqlite3_column_int64(row, 1),
-                                   .device = sqlite3_column_int64(row, 2),
-                                   .stream = sqlite3_column_int64(row, 3)};
+    *kernel = (st_recorded_kernel){
+        .start_ns = sqlite3_column_int64(row, 0),
+        .end_ns = sqlite3_column_int64(row, 1),
+        .device = device_of(own, sqlite3_column_int64(row, 2), sqlite3_column_int64(row, 11)),
+        .stream = sqlite3_column_int64(row, 3)};
     if (kernel->start_ns < 0 || kernel->end_ns < kernel->start_ns) {
         return fail(own, "a kernel ends before it starts", NULL);
     }
@@ -141,16 +177,22 @@ static st_status take_kernel(nsys *own, sqlite3_stmt *row)
     return kernel->name != NULL ? keep_collective(own, kernel) : st_out_of_memory(own->errors);
 }
 
-static st_status read_kernels(nsys *own)
+static st_status read_processes(nsys *own, bool *has)
+{
+    size_t rows = 0;
+    st_status status = has_column(own, "globalPid", has);
+    return status == ST_OK && *has ? query(own,
+                                           "SELECT DISTINCT globalPid FROM "
+                                           "CUPTI_ACTIVITY_KIND_KERNEL ORDER BY globalPid",
+                                           take_process, &rows)
+                                   : status;
+}
+
+static st_status check_columns(nsys *own)
 {
     static const char *const needed[] = {"start", "end", "deviceId", "streamId"};
-    static const char *const sizes[] = {"gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ"};
-    const char *name = NULL;
-    char sizes_sql[128] = "";
-    char sql[512];
-    size_t rows = 0;
-    bool has = false;
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+        bool has = false;
         st_status status = has_column(own, needed[i], &has);
         if (status != ST_OK || !has) {
             return status != ST_OK
@@ -163,32 +205,54 @@ static st_status read_kernels(nsys *own)
                               NULL);
         }
     }
+    return ST_OK;
+}
+
+/* The column with the numbers of names. */
+static st_status find_name(nsys *own, const char **name)
+{
     static const char *const names[] = {"demangledName", "shortName"};
-    for (size_t i = 0; i < 2 && name == NULL; i++) {
+    for (size_t i = 0; i < 2; i++) {
+        bool has = false;
         st_status status = has_column(own, names[i], &has);
-        if (status != ST_OK) {
+        if (status != ST_OK || has) {
+            *name = names[i];
             return status;
         }
-        name = has ? names[i] : NULL;
     }
-    if (name == NULL) {
-        return fail(own, "the table CUPTI_ACTIVITY_KIND_KERNEL has no names of kernels",
-                    "a column 'demangledName' or 'shortName'");
+    return fail(own, "the table CUPTI_ACTIVITY_KIND_KERNEL has no names of kernels",
+                "a column 'demangledName' or 'shortName'");
+}
+
+static st_status read_kernels(nsys *own)
+{
+    static const char *const sizes[] = {"gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ"};
+    const char *name = NULL;
+    char sizes_sql[128] = "";
+    char sql[512];
+    size_t rows = 0;
+    bool has = false;
+    st_status status = check_columns(own);
+    if (status == ST_OK) {
+        status = find_name(own, &name);
     }
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        st_status status = has_column(own, sizes[i], &has);
-        if (status != ST_OK) {
-            return status;
-        }
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && status == ST_OK; i++) {
+        status = has_column(own, sizes[i], &has);
         size_t length = strlen(sizes_sql);
         (void)snprintf(sizes_sql + length, sizeof sizes_sql - length, "%s%s",
                        has ? ", k." : ", 0 AS ", sizes[i]);
     }
+    if (status == ST_OK) {
+        status = read_processes(own, &has);
+    }
+    if (status != ST_OK) {
+        return status;
+    }
     (void)sqlite3_snprintf(sizeof sql, sql,
-                           "SELECT k.start, k.\"end\", k.deviceId, k.streamId, s.value%s FROM "
+                           "SELECT k.start, k.\"end\", k.deviceId, k.streamId, s.value%s, %s FROM "
                            "CUPTI_ACTIVITY_KIND_KERNEL AS k LEFT JOIN StringIds AS s "
                            "ON s.id = k.%s ORDER BY k.start, k.rowid",
-                           sizes_sql, name);
+                           sizes_sql, has ? "k.globalPid" : "0", name);
     return query(own, sql, take_kernel, &rows);
 }
 

@@ -23,8 +23,13 @@ static void write_errors(const char *name, const char *mark, const st_slowdown_e
     write_share(buffer, errors->within_5, " ");
     write_share(buffer, errors->within_10, " ");
     write_share(buffer, errors->within_15, " ");
-    st_buffer_printf(buffer, "%8.3f %8.3f %8.3f ", errors->rmse, errors->rmse_10us,
-                     errors->rmse_weighted);
+    st_buffer_printf(buffer, "%8.3f ", errors->rmse);
+    if (isnan(errors->rmse_10us)) { /* no kernel takes as long */
+        st_buffer_printf(buffer, "%8s ", "-");
+    } else {
+        st_buffer_printf(buffer, "%8.3f ", errors->rmse_10us);
+    }
+    st_buffer_printf(buffer, "%8.3f ", errors->rmse_weighted);
     st_buffer_printf(buffer, "%+7.2f %%%s\n", 100 * errors->bias, mark);
 }
 
@@ -60,6 +65,23 @@ static void write_pairs(const st_pairs_tally *pairs, st_buffer *buffer)
                      pairs->rows, pairs->beside, pairs->disturbed, pairs->unusable);
 }
 
+/* What was in the table and was not read, and what could have been there. */
+static void write_columns(const st_kernels *kernels, st_buffer *buffer)
+{
+    size_t absent = 0;
+    for (size_t i = 0; i < kernels->unused_count; i++) {
+        st_buffer_printf(buffer, "%s%s", i == 0 ? "columns not used: " : ", ", kernels->unused[i]);
+    }
+    st_buffer_text(buffer, kernels->unused_count > 0 ? "\n" : "");
+    for (int i = 0; i < ST_FEATURE_CLASS; i++) {
+        if (!st_kernels_have(kernels, (st_feature)i, false)) {
+            st_buffer_printf(buffer, "%s%s", absent++ == 0 ? "features not known: " : ", ",
+                             st_feature_name((st_feature)i));
+        }
+    }
+    st_buffer_text(buffer, absent > 0 ? "\n" : "");
+}
+
 void st_overlap_write_text(const st_overlap_report *report, st_buffer *buffer)
 {
     const st_trials *trials = report->trials;
@@ -70,9 +92,11 @@ void st_overlap_write_text(const st_overlap_report *report, st_buffer *buffer)
         write_pairs(report->pairs, buffer);
     }
     st_buffer_printf(buffer,
-                     "%s: %zu kernels, %zu of them at most 0.95 times as long beside "
-                     "communication\n",
-                     report->kernels->file, report->kernels->count, report->kernels->faster);
+                     "%s: %zu kernels, %zu of them faster beside communication than alone, %zu at "
+                     "most 0.95 times as long\n",
+                     report->kernels->file, report->kernels->count, report->kernels->faster,
+                     report->kernels->much_faster);
+    write_columns(report->kernels, buffer);
     st_buffer_printf(buffer, "recipe %s: %s\n", report->recipe->name, report->recipe->doc);
     st_buffer_printf(buffer, "one slowdown for all kernels: %.4g\n", report->constant);
     for (int split = 0; split < ST_SPLITS; split++) {
@@ -116,6 +140,24 @@ static void put_errors(st_json *json, const char *key, const st_slowdown_errors 
     st_json_close(json, '}');
 }
 
+static void put_columns(st_json *json, const st_kernels *kernels)
+{
+    st_json_count(json, "faster_beside_communication", kernels->faster);
+    st_json_count(json, "much_faster_beside_communication", kernels->much_faster);
+    st_json_open(json, "columns_not_used", '[');
+    for (size_t i = 0; i < kernels->unused_count; i++) {
+        st_json_text(json, NULL, kernels->unused[i]);
+    }
+    st_json_close(json, ']');
+    st_json_open(json, "features_not_known", '[');
+    for (int i = 0; i < ST_FEATURE_CLASS; i++) {
+        if (!st_kernels_have(kernels, (st_feature)i, false)) {
+            st_json_text(json, NULL, st_feature_name((st_feature)i));
+        }
+    }
+    st_json_close(json, ']');
+}
+
 static void put_pairs(st_json *json, const st_pairs_tally *pairs)
 {
     st_json_open(json, "pairs", '{');
@@ -138,7 +180,7 @@ void st_overlap_write_json(const st_overlap_report *report, st_buffer *buffer)
         put_pairs(&json, report->pairs);
     }
     st_json_count(&json, "kernels", report->kernels->count);
-    st_json_count(&json, "faster_beside_communication", report->kernels->faster);
+    put_columns(&json, report->kernels);
     st_json_text(&json, "recipe", report->recipe->name);
     st_json_number(&json, "constant", report->constant);
     st_json_open(&json, "trials", '[');

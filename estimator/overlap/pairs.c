@@ -3,7 +3,9 @@
 
 #include "job/files.h"
 #include "overlap/beside.h"
+#include "overlap/columns.h"
 #include "overlap/join.h"
+#include "overlap/kernels.h"
 #include "overlap/matching.h"
 #include "trace/names.h"
 
@@ -138,19 +140,16 @@ static void write_collective(const st_recorded_collective *collective, st_buffer
     }
 }
 
-/* The name of the GPU as a table of kernels has it: "a100" of "NVIDIA A100-SXM4-80GB". */
-static const char *gpu_of(const char *given)
+/* As models know it: "a100" of "NVIDIA A100-SXM4-80GB". */
+static void write_gpu(const char *given, st_buffer *table)
 {
-    static const char *const names[] = {"V100", "A100", "A800", "H100",     "H800",
-                                        "H200", "B200", "L40S", "RTX 3090", "RTX 4090"};
-    static const char *const columns[] = {"v100", "a100", "a800", "h100",    "h800",
-                                          "h200", "b200", "l40s", "rtx3090", "rtx4090"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strstr(given, names[i]) != NULL) {
-            return columns[i];
-        }
+    size_t index = st_column_word(given, ST_KERNEL_GPUS, true);
+    const char *word = ST_KERNEL_GPUS + 1;
+    for (size_t i = 0; i < index && index != SIZE_MAX; i++) {
+        word += strcspn(word, " ") + 1;
     }
-    return "";
+    int length = index != SIZE_MAX ? (int)strcspn(word, " ") : 0;
+    st_buffer_printf(table, ",%.*s\n", length, word);
 }
 
 static void write_row(pairing *own, const st_recorded_kernel *alone,
@@ -177,7 +176,7 @@ static void write_row(pairing *own, const st_recorded_kernel *alone,
         st_buffer_printf(own->table, ",%.9g", counted->values[i]);
     }
     write_collective(collective, own->table);
-    st_buffer_printf(own->table, ",%s\n", gpu_of(own->with.recorded->gpu));
+    write_gpu(own->with.recorded->gpu, own->table);
     own->tally->rows++;
     own->tally->beside += beside_ns > 0 ? 1 : 0;
 }
@@ -296,6 +295,20 @@ static st_status check_matched(const pairing *own)
                                  100 * own->options->unmatched_frac));
 }
 
+/* Two GPUs differ by more than what runs beside a kernel. */
+static st_status check_gpus(const pairing *own)
+{
+    const char *without = own->without.recorded->gpu;
+    const char *with = own->with.recorded->gpu;
+    if (without[0] == '\0' || with[0] == '\0' || strcmp(without, with) == 0) {
+        return ST_OK;
+    }
+    return refuse(
+        own, st_errors_text(own->errors, "the GPU is not that of %s", own->without.recorded->file),
+        st_errors_text(own->errors, "'%.*s'", 80, with),
+        st_errors_text(own->errors, "'%.*s' in both recordings", 80, without));
+}
+
 static st_status prepare(pairing *own, side *of)
 {
     st_status status = count_streams(of, own->arena);
@@ -346,6 +359,9 @@ st_status st_pairs_append(const st_recorded *without, const st_recorded *with,
     }
     if (status == ST_OK) {
         status = prepare(&own, &own.with);
+    }
+    if (status == ST_OK) {
+        status = check_gpus(&own);
     }
     if (status == ST_OK && own.with.beside.count == 0) {
         status = refuse(&own, "no collective runs in the recording with overlap", NULL,

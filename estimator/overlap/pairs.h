@@ -43,7 +43,7 @@ void st_pairs_head(bool has_counters, st_buffer *table);
 /*
  * Appends a row for each kernel of both recordings and adds to the tally. Refused: recordings in
  * which more than the given share of kernels has no counterpart, told with how many and the first;
- * a second recording in which nothing communicates.
+ * a second recording in which nothing communicates, or of another GPU.
  */
 st_status st_pairs_append(const st_recorded *without, const st_recorded *with,
                           const st_pairs_options *options, st_arena *arena, st_pairs_made *made,

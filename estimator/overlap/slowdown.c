@@ -287,6 +287,12 @@ static void note_usual(const st_kernels *kernels, const training *own, float *va
 
 static void note_ranges(const st_kernel_rows *rows, st_slowdown_model *model)
 {
+    for (size_t i = 0; i < rows->count; i++) {
+        float gpu = rows->kernels->rows[rows->items[i]].features[ST_FEATURE_GPU];
+        if (gpu >= 0 && gpu < ST_MOST_GPUS) {
+            model->has_gpu[(size_t)gpu] = true;
+        }
+    }
     for (size_t j = 0; j < ST_FEATURES; j++) {
         model->least[j] = model->most[j] = NAN;
         for (size_t i = 0; i < rows->count; i++) {

@@ -41,6 +41,7 @@ typedef struct st_slowdown_model {
     size_t member_count;
     float least[ST_FEATURES]; /* of what it was trained on; NaN: not known there */
     float most[ST_FEATURES];
+    bool has_gpu[ST_MOST_GPUS]; /* kernels of it were among them */
     st_usual_kernel usual[ST_KERNEL_CLASSES];
     size_t trained_on;     /* kernels */
     double least_slowdown; /* that is predicted */

@@ -32,6 +32,22 @@ static void write_ranges(const st_slowdown_model *model, st_buffer *buffer)
     }
 }
 
+/* Those that the kernels ran on, by their numbers among ST_KERNEL_GPUS; none: nobody said. */
+static void write_gpus(const st_slowdown_model *model, st_buffer *buffer)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < ST_MOST_GPUS; i++) {
+        count += model->has_gpu[i] ? 1 : 0;
+    }
+    st_buffer_printf(buffer, "gpus %zu", count);
+    for (size_t i = 0; i < ST_MOST_GPUS; i++) {
+        if (model->has_gpu[i]) {
+            st_buffer_printf(buffer, " %zu", i);
+        }
+    }
+    st_buffer_text(buffer, "\n");
+}
+
 static void write_usual(const st_slowdown_model *model, st_buffer *buffer)
 {
     for (int k = 0; k < ST_KERNEL_CLASSES; k++) {
@@ -69,7 +85,8 @@ static st_status write_member(const unsigned char *bytes, size_t size_bytes, st_
 
 st_status st_slowdown_write(const st_slowdown_model *model, st_buffer *buffer, st_errors *errors)
 {
-    st_buffer_text(buffer, "steptime-slowdown 2\n");
+    size_t start = buffer->length;
+    st_buffer_text(buffer, "steptime-slowdown 3\n");
     st_buffer_printf(buffer, "recipe %s\n", model->recipe->name);
     st_buffer_printf(buffer, "target %s\n", model->recipe->logarithm ? "logarithm" : "factor");
     st_buffer_printf(buffer, "quantile %.9g\n", model->recipe->quantile);
@@ -79,6 +96,7 @@ st_status st_slowdown_write(const st_slowdown_model *model, st_buffer *buffer, s
     st_buffer_printf(buffer, "kernels %zu\n", model->trained_on);
     st_buffer_printf(buffer, "features %d\n", (int)ST_FEATURES);
     write_ranges(model, buffer);
+    write_gpus(model, buffer);
     st_buffer_printf(buffer, "classes %d\n", (int)ST_KERNEL_CLASSES);
     write_usual(model, buffer);
     st_buffer_printf(buffer, "members %zu\n", model->member_count);
@@ -94,6 +112,10 @@ st_status st_slowdown_write(const st_slowdown_model *model, st_buffer *buffer, s
             return status;
         }
     }
-    st_buffer_text(buffer, "end\n");
+    if (!buffer->failed) {
+        const unsigned char *text = (const unsigned char *)buffer->data + start;
+        st_buffer_printf(buffer, "end %08lx\n",
+                         crc32_z(crc32(0, NULL, 0), text, buffer->length - start));
+    }
     return buffer->failed ? ST_ERR_MEMORY : ST_OK;
 }

@@ -146,7 +146,7 @@ static void distrust(sqlite3 *database)
     (void)sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
     (void)sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
     (void)sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-    (void)sqlite3_limit(database, SQLITE_LIMIT_LENGTH, 16 * ST_PROFILE_MAX_BYTES);
+    (void)sqlite3_limit(database, SQLITE_LIMIT_LENGTH, 2 * ST_PROFILE_MAX_BYTES);
     (void)sqlite3_busy_timeout(database, BUSY_MS);
 }
 

@@ -89,7 +89,7 @@ st_status st_profile_check(const st_profile *entry, st_place place, st_errors *e
                     st_errors_text(errors, "%zu ranks on %zu nodes", entry->ranks, entry->nodes),
                     NULL, errors);
     if (entry->payload_bytes > ST_PROFILE_MAX_BYTES)
-        return fail(place, "the payload of a profile is too large", NULL, "at most 1 MiB", errors);
+        return fail(place, "the payload of a profile is too large", NULL, "at most 16 MiB", errors);
     if (strnlen(entry->provenance, PROVENANCE_BYTES + 1) > PROVENANCE_BYTES)
         return fail(place, "the provenance of a profile is too long", NULL, "at most 64 KiB",
                     errors);
@@ -121,7 +121,7 @@ static st_status whole_option(const st_profile *entry, st_arena *arena,
     if (strlen(text) != entry->payload_bytes)
         return fail((st_place){.file = st_errors_text(errors, "profile '%s'", entry->name)},
                     "the payload of the profile is no text", NULL, NULL, errors);
-    *whole = (st_profile_option){ST_PROFILE_TIMES, text};
+    *whole = (st_profile_option){entry->kind, text};
     *options = whole;
     *count = 1;
     return ST_OK;
@@ -132,7 +132,7 @@ st_status st_profile_options(const st_profile *entry, st_arena *arena,
 {
     const char *file = st_errors_text(errors, "profile '%s'", entry->name);
     const st_yaml_node *root = NULL;
-    if (strcmp(entry->kind, ST_PROFILE_TIMES) == 0)
+    if (strcmp(entry->kind, ST_PROFILE_TIMES) == 0 || strcmp(entry->kind, ST_PROFILE_MODEL) == 0)
         return whole_option(entry, arena, options, count, errors);
     st_status status =
         st_yaml_parse(file, entry->payload, entry->payload_bytes, arena, &root, errors);
@@ -232,15 +232,15 @@ static st_status no_entry(const st_profile *entries, size_t count, const st_prof
                                              .found = has});
 }
 
-/* Entries of a plugin: its options, or where there are none its times. */
+/* Entries of a plugin: its options, or where there are none its times, or its model. */
 static st_status find_entries(st_profiles *profiles, const st_profile_filter *filter,
                               st_arena *arena, const st_profile **entries, size_t *count,
                               st_errors *errors)
 {
-    static const char *const kinds[] = {ST_PROFILE_OPTIONS, ST_PROFILE_TIMES};
+    static const char *const kinds[] = {ST_PROFILE_OPTIONS, ST_PROFILE_TIMES, ST_PROFILE_MODEL};
     st_status status = ST_OK;
     *count = 0;
-    for (size_t i = 0; i < 2 && *count == 0 && status == ST_OK; i++) {
+    for (size_t i = 0; i < 3 && *count == 0 && status == ST_OK; i++) {
         st_profile_filter all = {.name = filter->name, .kind = kinds[i], .plugin = filter->plugin};
         status = st_profiles_find(profiles, &all, arena, entries, count, errors);
     }

@@ -7,15 +7,23 @@
 #define SLOWDOWN_CITE "echo tables 2 and 3"
 #include "../slowdowns.h"
 
+#include <stdio.h>
+#include <string.h>
+
 /* The options, in the order of the descriptor. */
 enum { GPU, CUDA, NETWORK, GEMM, ATTENTION, ELEMENTWISE, STEP, OPTIONS };
 
-typedef enum overlap_gpu { A100, A800, RTX3090, GPUS } overlap_gpu;
+/* Of the option, and of the factors but for the first one. */
+typedef enum overlap_gpu { JOB, A100, A800, RTX3090, GPUS } overlap_gpu;
 
 typedef struct overlap_factors {
     const st_plugin_host *host;
-    double factors[SLOWDOWN_KINDS];
+    overlap_gpu gpu;
+    double factors[GPUS][SLOWDOWN_KINDS];
+    int is_given[SLOWDOWN_KINDS]; /* by the user */
 } overlap_factors;
+
+static const char *const gpu_words[GPUS] = {"job", "a100", "a800", "rtx3090"};
 
 /* CUDA 11.8 and 12.1; Table 2 does not print the version of A100. */
 static const double gemm_factors[GPUS][2] = {
@@ -38,9 +46,10 @@ static const st_plugin_option options[OPTIONS] = {
              .kind = ST_PLUGIN_CHOICE,
              .name = "gpu",
              .unit = "",
-             .choices = "a100 a800 rtx3090",
-             .default_text = "a100",
-             .doc = "the GPU whose published factors are taken",
+             .choices = "job a100 a800 rtx3090",
+             .default_text = "job",
+             .doc = "the GPU whose published factors are taken; job: its own, the A100's where "
+                    "none are published",
              .cite = "echo tables 2 and 3"},
     [CUDA] = {.struct_size = sizeof(st_plugin_option),
               .kind = ST_PLUGIN_CHOICE,
@@ -71,23 +80,67 @@ static const st_plugin_option *const option_list[OPTIONS] = {
 
 /* ---- providers ---- */
 
+/* The job's own GPU as far as it is published, which `published` tells. */
+static overlap_gpu gpu_of_job(const double *const *columns, size_t row, int *published)
+{
+    int found = slowdown_gpu(columns, row);
+    const char *name = found != GPU_UNKNOWN ? gpu_names[found] : "";
+    *published = 1;
+    for (size_t i = A100; i < GPUS; i++) {
+        if (strcmp(gpu_words[i], name) == 0) {
+            return (overlap_gpu)i;
+        }
+    }
+    *published = 0;
+    return A100;
+}
+
 static int slowdown_values(void *instance, slowdown_kind kind, size_t rows,
                            const double *const *columns, double *values)
 {
     const overlap_factors *own = instance;
-    (void)columns;
+    int published = 1;
     for (size_t i = 0; i < rows; i++) {
-        values[i] = own->factors[kind];
+        overlap_gpu gpu = own->gpu != JOB ? own->gpu : gpu_of_job(columns, i, &published);
+        values[i] = own->factors[gpu][kind];
     }
+    return ST_PLUGIN_OK;
+}
+
+static int slowdown_explain(void *instance, slowdown_kind kind, const double *const *columns,
+                            const st_plugin_sink *sink)
+{
+    const overlap_factors *own = instance;
+    char origin[96];
+    int published = 1;
+    overlap_gpu gpu = own->gpu != JOB ? own->gpu : gpu_of_job(columns, 0, &published);
+    (void)snprintf(origin, sizeof origin, "%s%s%s",
+                   own->is_given[kind] ? "an option" : "published for ",
+                   own->is_given[kind] ? "" : gpu_words[gpu],
+                   own->is_given[kind] || published ? "" : ", nothing is for this GPU");
+    slowdown_tell(sink, own->factors[gpu][kind], origin);
     return ST_PLUGIN_OK;
 }
 
 /* ---- the plugin ---- */
 
-static double published_step(overlap_gpu gpu, const overlap_factors *own, size_t network)
+static double published_step(overlap_gpu gpu, const double *factors, size_t network)
 {
     return gpu == A100 ? step_factors[network]
-                       : (own->factors[SLOWDOWN_GEMM] + own->factors[SLOWDOWN_ELEMENTWISE]) / 2;
+                       : (factors[SLOWDOWN_GEMM] + factors[SLOWDOWN_ELEMENTWISE]) / 2;
+}
+
+/* The factors of one GPU, with the user's own in place of published ones. */
+static void fill_factors(overlap_factors *own, overlap_gpu gpu, const double given[OPTIONS])
+{
+    size_t cuda = (size_t)own->host->settings[CUDA]->number;
+    size_t network = (size_t)own->host->settings[NETWORK]->number;
+    double *factors = own->factors[gpu];
+    factors[SLOWDOWN_GEMM] = given[GEMM] > 0 ? given[GEMM] : gemm_factors[gpu][cuda];
+    factors[SLOWDOWN_ATTENTION] = given[ATTENTION] > 0 ? given[ATTENTION] : factors[SLOWDOWN_GEMM];
+    factors[SLOWDOWN_ELEMENTWISE] =
+        given[ELEMENTWISE] > 0 ? given[ELEMENTWISE] : memory_factors[gpu][cuda];
+    factors[SLOWDOWN_STEP] = given[STEP] > 0 ? given[STEP] : published_step(gpu, factors, network);
 }
 
 static int open_overlap(const st_plugin_host *host, void **instance)
@@ -97,8 +150,6 @@ static int open_overlap(const st_plugin_host *host, void **instance)
         host->error(host->context, "out of memory");
         return ST_PLUGIN_FAILED;
     }
-    overlap_gpu gpu = (overlap_gpu)host->settings[GPU]->number;
-    size_t cuda = (size_t)host->settings[CUDA]->number;
     double given[OPTIONS];
     for (size_t i = GEMM; i < OPTIONS; i++) {
         given[i] = host->settings[i]->number;
@@ -108,15 +159,14 @@ static int open_overlap(const st_plugin_host *host, void **instance)
             return ST_PLUGIN_FAILED;
         }
     }
-    own->factors[SLOWDOWN_GEMM] = given[GEMM] > 0 ? given[GEMM] : gemm_factors[gpu][cuda];
-    own->factors[SLOWDOWN_ATTENTION] =
-        given[ATTENTION] > 0 ? given[ATTENTION] : own->factors[SLOWDOWN_GEMM];
-    own->factors[SLOWDOWN_ELEMENTWISE] =
-        given[ELEMENTWISE] > 0 ? given[ELEMENTWISE] : memory_factors[gpu][cuda];
-    own->factors[SLOWDOWN_STEP] =
-        given[STEP] > 0 ? given[STEP]
-                        : published_step(gpu, own, (size_t)host->settings[NETWORK]->number);
-    own->host = host;
+    *own = (overlap_factors){.host = host, .gpu = (overlap_gpu)host->settings[GPU]->number};
+    for (size_t gpu = A100; gpu < GPUS; gpu++) {
+        fill_factors(own, (overlap_gpu)gpu, given);
+    }
+    own->is_given[SLOWDOWN_GEMM] = given[GEMM] > 0;
+    own->is_given[SLOWDOWN_ATTENTION] = given[ATTENTION] > 0 || given[GEMM] > 0;
+    own->is_given[SLOWDOWN_ELEMENTWISE] = given[ELEMENTWISE] > 0;
+    own->is_given[SLOWDOWN_STEP] = given[STEP] > 0;
     *instance = own;
     return ST_PLUGIN_OK;
 }

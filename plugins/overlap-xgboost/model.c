@@ -7,13 +7,14 @@
 #include <string.h>
 #include <zlib.h>
 
-static const char format_line[] = "steptime-slowdown 2";
+static const char format_line[] = "steptime-slowdown 3";
 static const char *const class_names[MODEL_CLASSES] = {
     "gemm", "attention", "norm", "elementwise", "reduction", "copy", "other"};
 
 /* ---- lines and words ---- */
 
 typedef struct line_reader {
+    const char *text;
     const char *at;
     const char *end; /* of the text */
     const char *line;
@@ -226,6 +227,22 @@ static const char *read_features(line_reader *own, model *into)
     return NULL;
 }
 
+static const char *read_gpus(line_reader *own, model *into)
+{
+    double count = 0;
+    if (!next_key(own, "gpus") || !next_number(own, &count) || count < 0 || count > MODEL_GPUS) {
+        return refuse(own, "no GPUs of the kernels");
+    }
+    for (; into->gpu_count < (size_t)count; into->gpu_count++) {
+        double gpu = 0;
+        if (!next_number(own, &gpu) || gpu < 0 || gpu >= MODEL_GPUS) {
+            return refuse(own, "no GPU where one is announced");
+        }
+        into->gpus[into->gpu_count] = (size_t)gpu;
+    }
+    return NULL;
+}
+
 static const char *read_classes(line_reader *own, model *into)
 {
     double count = 0;
@@ -258,7 +275,7 @@ static const char *read_head(line_reader *own, model *into)
     if (!next_line(own) || (size_t)(own->line_end - own->line) != sizeof format_line - 1 ||
         memcmp(own->line, format_line, sizeof format_line - 1) != 0) {
         return refuse(own, "not a model of 'steptime fit overlap', or one of another version; the "
-                           "first line must be 'steptime-slowdown 2'");
+                           "first line must be 'steptime-slowdown 3'");
     }
     if (!next_key(own, "recipe") || !next_key(own, "target") ||
         !next_word(own, target, sizeof target) ||
@@ -273,6 +290,23 @@ static const char *read_head(line_reader *own, model *into)
     return NULL;
 }
 
+/* The last line has a checksum of all before it. */
+static const char *read_end(line_reader *own)
+{
+    char checksum[16];
+    char *end = NULL;
+    size_t length = (size_t)(own->at - own->text);
+    if (!next_key(own, "end") || !next_word(own, checksum, sizeof checksum)) {
+        return refuse(own, "the model is cut");
+    }
+    unsigned long given = strtoul(checksum, &end, 16);
+    if (*end != '\0' || own->line != own->line_end || own->at != own->end ||
+        given != crc32_z(crc32(0, NULL, 0), (const unsigned char *)own->text, length)) {
+        return refuse(own, "the model is damaged, its checksum is another one");
+    }
+    return NULL;
+}
+
 static const char *read_members(line_reader *own, model *into)
 {
     double count = 0;
@@ -283,20 +317,21 @@ static const char *read_members(line_reader *own, model *into)
     for (size_t i = 0; i < (size_t)count && reason == NULL; i++) {
         reason = read_member(own, into);
     }
-    if (reason == NULL && !next_key(own, "end")) {
-        reason = refuse(own, "the model is cut");
-    }
-    return reason;
+    return reason != NULL ? reason : read_end(own);
 }
 
 const char *model_read(model *own, const char *text, size_t length, char *reason,
                        size_t reason_bytes)
 {
-    line_reader reader = {
-        .at = text, .end = text + length, .reason = reason, .reason_bytes = reason_bytes};
+    line_reader reader = {.text = text,
+                          .at = text,
+                          .end = text + length,
+                          .reason = reason,
+                          .reason_bytes = reason_bytes};
     *own = (model){0};
     const char *fault = read_head(&reader, own);
     fault = fault != NULL ? fault : read_features(&reader, own);
+    fault = fault != NULL ? fault : read_gpus(&reader, own);
     fault = fault != NULL ? fault : read_classes(&reader, own);
     fault = fault != NULL ? fault : read_members(&reader, own);
     if (fault != NULL) {

@@ -15,7 +15,9 @@ enum {
     MODEL_FEATURES = 20,
     MODEL_CLASSES = 7,
     MODEL_MEMBERS = 32,
-    MODEL_BYTES_FEATURE = 10 /* logarithm of the message's bytes */
+    MODEL_GPUS = 32,
+    MODEL_BYTES_FEATURE = 10, /* logarithm of the message's bytes */
+    MODEL_GPU_FEATURE = 12    /* its number in plugins/gpus.h */
 };
 
 typedef struct model_class {
@@ -32,6 +34,8 @@ typedef struct model {
     double scale;
     float least[MODEL_FEATURES]; /* NaN: the feature was not known */
     float most[MODEL_FEATURES];
+    size_t gpus[MODEL_GPUS]; /* that the kernels ran on; none: nobody said */
+    size_t gpu_count;
     model_class classes[MODEL_CLASSES]; /* gemm attention norm elementwise reduction copy other */
     BoosterHandle members[MODEL_MEMBERS];
     size_t member_count;

@@ -10,7 +10,6 @@
 #include "model.h"
 
 #define SLOWDOWN_CITE "echo sec. 6"
-#define SLOWDOWN_BY_SIZE
 #include "../slowdowns.h"
 
 #include <math.h>
@@ -18,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MODEL, CHANNELS, OPTIONS };
+enum { MODEL, CHANNELS, OTHER_GPU, OPTIONS };
 enum { STEP = MODEL_CLASSES, KINDS }; /* of the table of factors: classes, and a step */
 enum { GRID = 65, CHANNELS_FEATURE = 11, LARGEST_MODEL = 256 * 1024 * 1024 };
 
@@ -31,7 +30,12 @@ typedef struct overlap {
     bool by_size; /* the trees know message sizes */
     double least_bytes;
     double most_bytes;
-    double factors[KINDS][GRID]; /* by the logarithm of the size; NaN: the class was not seen */
+    bool other_gpu; /* a job may have one that the kernels did not run on */
+    size_t gpus[MODEL_GPUS];
+    size_t gpu_count; /* 0: nobody said */
+    /* by GPU, the first where none is known, and by the logarithm of the size; NaN: the class was
+     * not seen */
+    double factors[MODEL_GPUS][KINDS][GRID];
 } overlap;
 
 static const st_plugin_option options[OPTIONS] = {
@@ -51,9 +55,18 @@ static const st_plugin_option options[OPTIONS] = {
                   .maximum = 1024,
                   .doc = "channels of the collective; 0: as in the training data",
                   .cite = "echo table 4"},
+    [OTHER_GPU] = {.struct_size = sizeof(st_plugin_option),
+                   .kind = ST_PLUGIN_CHOICE,
+                   .name = "other_gpu",
+                   .unit = "",
+                   .choices = "refuse allow",
+                   .default_text = "refuse",
+                   .doc = "a job on another GPU than the kernels ran on",
+                   .cite = "echo table 4"},
 };
 
-static const st_plugin_option *const option_list[OPTIONS] = {&options[MODEL], &options[CHANNELS]};
+static const st_plugin_option *const option_list[OPTIONS] = {&options[MODEL], &options[CHANNELS],
+                                                             &options[OTHER_GPU]};
 
 /* ---- providers ---- */
 
@@ -83,58 +96,114 @@ static double look_up(const overlap *own, const double factors[GRID], double siz
     return (1 - weight) * factors[below] + weight * factors[above];
 }
 
+/* Whether the job says anything of its GPU. */
+static bool has_gpu(const double *const *columns, size_t row)
+{
+    return columns[COLUMN_PEAK] != NULL && columns[COLUMN_PEAK][row] > 0;
+}
+
+/* The place of a job's GPU among those of the kernels; SIZE_MAX: it is another one. */
+static size_t place_of_gpu(const overlap *own, const double *const *columns, size_t row)
+{
+    int gpu = slowdown_gpu(columns, row);
+    for (size_t i = 0; i < own->gpu_count; i++) {
+        if (gpu != GPU_UNKNOWN && own->gpus[i] == (size_t)gpu) {
+            return i;
+        }
+    }
+    bool unknown = own->gpu_count == 0 || !has_gpu(columns, row);
+    return unknown || own->other_gpu ? 0 : SIZE_MAX;
+}
+
+static double answer(const overlap *own, slowdown_kind kind, const double *const *columns,
+                     size_t row)
+{
+    size_t gpu = place_of_gpu(own, columns, row);
+    double size_bytes = columns[COLUMN_SIZE] != NULL ? columns[COLUMN_SIZE][row] : 25e6;
+    return gpu == SIZE_MAX ? (double)NAN
+                           : look_up(own, own->factors[gpu][rows_of[kind]], size_bytes);
+}
+
 static int slowdown_values(void *instance, slowdown_kind kind, size_t rows,
                            const double *const *columns, double *values)
 {
     const overlap *own = instance;
     for (size_t i = 0; i < rows; i++) {
-        double size_bytes = columns[0] != NULL ? columns[0][i] : 25e6;
-        values[i] = look_up(own, own->factors[rows_of[kind]], size_bytes);
+        values[i] = answer(own, kind, columns, i);
     }
     return ST_PLUGIN_OK;
+}
+
+static const char *name_of_gpu(int gpu)
+{
+    return gpu >= 0 && gpu < GPU_COUNT ? gpu_names[gpu] : "another";
+}
+
+/* Why a row is refused. */
+static void refuse_row(const overlap *own, slowdown_kind kind, const double *const *columns)
+{
+    char reason[200];
+    size_t gpu = place_of_gpu(own, columns, 0);
+    double size_bytes = columns[COLUMN_SIZE] != NULL ? columns[COLUMN_SIZE][0] : 25e6;
+    if (gpu == SIZE_MAX) {
+        (void)snprintf(reason, sizeof reason,
+                       "the model was trained on kernels of %s%s, and this GPU is %s; option "
+                       "other_gpu=allow takes it",
+                       name_of_gpu((int)own->gpus[0]), own->gpu_count > 1 ? " and others" : "",
+                       name_of_gpu(slowdown_gpu(columns, 0)));
+    } else if (isnan(own->factors[gpu][rows_of[kind]][0])) {
+        (void)snprintf(reason, sizeof reason, "the model was trained on no kernel of this class");
+    } else {
+        (void)snprintf(reason, sizeof reason,
+                       "a message of %.4g bytes lies outside of what the model was trained on, "
+                       "%.4g to %.4g bytes",
+                       size_bytes, own->least_bytes, own->most_bytes);
+    }
+    own->host->error(own->host->context, reason);
 }
 
 static int slowdown_explain(void *instance, slowdown_kind kind, const double *const *columns,
                             const st_plugin_sink *sink)
 {
     const overlap *own = instance;
-    double size_bytes = columns[0] != NULL ? columns[0][0] : 25e6;
-    double factor = look_up(own, own->factors[rows_of[kind]], size_bytes);
+    char origin[96];
+    double factor = answer(own, kind, columns, 0);
     if (isnan(factor)) {
-        own->host->error(own->host->context,
-                         own->by_size ? "the class of kernels or the size of the message lies "
-                                        "outside of what the model was trained on"
-                                      : "the model was trained on no kernel of this class");
+        refuse_row(own, kind, columns);
         return ST_PLUGIN_FAILED;
     }
-    st_plugin_term undisturbed = {.struct_size = sizeof undisturbed,
-                                  .flags = ST_PLUGIN_PART,
-                                  .name = "undisturbed",
-                                  .unit = "",
-                                  .value = 1,
-                                  .doc = "the computation alone"};
-    st_plugin_term disturbed = {.struct_size = sizeof disturbed,
-                                .flags = ST_PLUGIN_PART,
-                                .name = "disturbed",
-                                .unit = "",
-                                .value = factor - 1,
-                                .doc = "what the message beside it adds"};
-    sink->term(sink->context, &undisturbed);
-    sink->term(sink->context, &disturbed);
+    size_t gpu = place_of_gpu(own, columns, 0);
+    int found = slowdown_gpu(columns, 0);
+    bool same = own->gpu_count > 0 && found != GPU_UNKNOWN && own->gpus[gpu] == (size_t)found;
+    (void)snprintf(origin, sizeof origin, "trained on %s%s",
+                   own->gpu_count > 0 ? name_of_gpu((int)own->gpus[gpu]) : "a GPU without a name",
+                   own->gpu_count == 0 || same ? "" : ", which this GPU is not");
+    slowdown_tell(sink, factor, origin);
     return ST_PLUGIN_OK;
 }
 
 /* ---- opening ---- */
 
-static bool fill_class(overlap *own, const model *trees, size_t class)
+/* What the trees are asked about a class on a GPU: its usual kernel. */
+static void usual_kernel(const overlap *own, const model *trees, size_t slot, size_t class,
+                         float features[MODEL_FEATURES])
 {
-    float features[MODEL_FEATURES];
-    memcpy(features, trees->classes[class].features, sizeof features);
+    memcpy(features, trees->classes[class].features, sizeof trees->classes[class].features);
     double channels = own->host->settings[CHANNELS]->number;
     if (channels > 0 && !isnan(trees->least[CHANNELS_FEATURE])) {
         features[CHANNELS_FEATURE] = fminf(fmaxf((float)channels, trees->least[CHANNELS_FEATURE]),
                                            trees->most[CHANNELS_FEATURE]);
     }
+    if (slot < own->gpu_count) {
+        features[MODEL_GPU_FEATURE] = (float)own->gpus[slot];
+    }
+}
+
+static bool fill_class(overlap *own, const model *trees, size_t slot, size_t class)
+{
+    float features[MODEL_FEATURES];
+    double *factors = own->factors[slot][class];
+    usual_kernel(own, trees, slot, class, features);
     for (size_t i = 0; i < GRID; i++) {
         if (own->by_size) {
             double size = GRID_LEAST + (GRID_MOST - GRID_LEAST) * (double)i / (GRID - 1);
@@ -142,31 +211,45 @@ static bool fill_class(overlap *own, const model *trees, size_t class)
                 fminf(fmaxf((float)size, trees->least[MODEL_BYTES_FEATURE]),
                       trees->most[MODEL_BYTES_FEATURE]);
         }
-        own->factors[class][i] = trees->classes[class].count == 0
-                                     ? (double)NAN
-                                     : (own->by_size || i == 0 ? model_slowdown(trees, features)
-                                                               : own->factors[class][0]);
-        if (trees->classes[class].count > 0 && isnan(own->factors[class][i])) {
-            return false;
+        if (trees->classes[class].count == 0) {
+            factors[i] = (double)NAN;
+        } else {
+            factors[i] = own->by_size || i == 0 ? model_slowdown(trees, features) : factors[0];
+            if (isnan(factors[i])) {
+                return false;
+            }
         }
     }
     return true;
 }
 
 /* The kernels of a step: all classes, weighted by their time beside communication. */
-static void fill_step(overlap *own, const model *trees)
+static void fill_step(overlap *own, const model *trees, size_t slot)
 {
     for (size_t i = 0; i < GRID; i++) {
         double sum = 0;
         double weights = 0;
         for (size_t k = 0; k < MODEL_CLASSES; k++) {
             if (trees->classes[k].count > 0) {
-                sum += trees->classes[k].weight * own->factors[k][i];
+                sum += trees->classes[k].weight * own->factors[slot][k][i];
                 weights += trees->classes[k].weight;
             }
         }
-        own->factors[STEP][i] = sum / weights;
+        own->factors[slot][STEP][i] = sum / weights;
     }
+}
+
+static bool fill_factors(overlap *own, const model *trees)
+{
+    size_t slots = own->gpu_count > 0 ? own->gpu_count : 1;
+    bool filled = true;
+    for (size_t slot = 0; slot < slots && filled; slot++) {
+        for (size_t k = 0; k < MODEL_CLASSES && filled; k++) {
+            filled = fill_class(own, trees, slot, k);
+        }
+        fill_step(own, trees, slot);
+    }
+    return filled;
 }
 
 /* The text of a file; NULL with the reason where it cannot be read. */
@@ -229,13 +312,14 @@ static int open_overlap(const st_plugin_host *host, void **instance)
     overlap *own = host->allocate(host->context, sizeof *own);
     bool filled = own != NULL;
     if (own != NULL) {
-        *own = (overlap){.host = host, .by_size = !isnan(trees.least[MODEL_BYTES_FEATURE])};
+        *own = (overlap){.host = host,
+                         .by_size = !isnan(trees.least[MODEL_BYTES_FEATURE]),
+                         .other_gpu = host->settings[OTHER_GPU]->number > 0,
+                         .gpu_count = trees.gpu_count};
+        memcpy(own->gpus, trees.gpus, sizeof own->gpus);
         own->least_bytes = exp((double)trees.least[MODEL_BYTES_FEATURE]);
         own->most_bytes = exp((double)trees.most[MODEL_BYTES_FEATURE]);
-        for (size_t k = 0; k < MODEL_CLASSES && filled; k++) {
-            filled = fill_class(own, &trees, k);
-        }
-        fill_step(own, &trees);
+        filled = fill_factors(own, &trees);
     }
     model_free(&trees);
     if (!filled) {

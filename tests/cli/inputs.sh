@@ -439,6 +439,7 @@ recorded 1 1.5 >beside.json
 recorded 1 1.5 17 >beside-less.json
 recorded 1 0.9 >beside-faster.json
 sed 's/sgemm/dgemm/' beside.json >beside-other.json
+sed 's/A100-SXM4-80GB/H100 80GB HBM3/' beside.json >beside-h100.json
 
 # ---- the same as Nsight Systems and Nsight Compute write it
 python3 - <<'END'
@@ -472,6 +473,27 @@ def database(trace, name, drop=""):
 
 database("alone.json", "alone.sqlite")
 database("beside.json", "beside.sqlite")
+
+def two_processes(first, second, number, name):
+    """Two ranks of a machine, each of which calls its device 0."""
+    base = sqlite3.connect(name)
+    base.execute("ATTACH ? AS one", (first,))
+    base.execute("ATTACH ? AS two", (second,))
+    base.execute("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL)")
+    base.execute("INSERT INTO StringIds SELECT id, value FROM one.StringIds")
+    base.execute("INSERT INTO StringIds SELECT id + 100, value FROM two.StringIds")
+    base.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL AS SELECT *, ? AS globalPid "
+                 "FROM one.CUPTI_ACTIVITY_KIND_KERNEL", (number,))
+    base.execute("UPDATE two.CUPTI_ACTIVITY_KIND_KERNEL SET demangledName = demangledName + 100")
+    base.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT *, ? "
+                 "FROM two.CUPTI_ACTIVITY_KIND_KERNEL", (number + 2385,))
+    base.execute("UPDATE two.CUPTI_ACTIVITY_KIND_KERNEL SET demangledName = demangledName - 100")
+    base.commit()
+    base.close()
+
+database("alone.json", "alone-too.sqlite")
+two_processes("alone.sqlite", "alone-too.sqlite", 1 << 48, "alone-two.sqlite")
+two_processes("beside.sqlite", "alone-too.sqlite", 3 << 48, "beside-two.sqlite")
 database("beside.json", "beside-tableless.sqlite", "DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL")
 database("beside.json", "beside-nameless.sqlite", "DELETE FROM StringIds WHERE id = 1")
 database("beside.json", "beside-streamless.sqlite",

@@ -2,8 +2,11 @@
 /* Tables of kernels beside communication, boosted trees, and how good their predictions are. */
 #include "base_support.h"
 
+#include "overlap/columns.h"
 #include "overlap/overlap_report.h"
 #include "overlap/shuffle.h"
+
+#include "../../plugins/gpus.h"
 
 #include <stdio.h>
 
@@ -75,7 +78,8 @@ static st_status read_text(fixture *own, const char *text, st_kernels *kernels)
     const st_csv *csv = NULL;
     st_status status =
         st_csv_parse("kernels.csv", text, strlen(text), own->arena, &csv, own->errors);
-    return status == ST_OK ? st_kernels_read(csv, own->arena, kernels, own->errors) : status;
+    status = status == ST_OK ? st_kernels_read(csv, own->arena, kernels, own->errors) : status;
+    return status == ST_OK ? st_kernels_check(kernels, own->errors) : status;
 }
 
 /* ---- tables ---- */
@@ -144,6 +148,116 @@ static void collectives_are_features_where_the_table_has_them(void **state)
     assert_true(kernels.rows[1].features[ST_FEATURE_GPU] == 1);
     assert_int_equal(kernels.rows[1].class, ST_KERNEL_GEMM);
     st_buffer_free(&text);
+}
+
+/* Echo's Table 4, Nsight's details page and units in headings. */
+static void headings_are_read_as_people_spell_them(void **state)
+{
+    fixture *own = *state;
+    st_kernels kernels = {0};
+    st_buffer text = {0};
+    st_buffer_text(&text,
+                   "Kernel Type,L2 Hit Rate [%],Protocol,Algorithm,Collective,Bucket size,"
+                   "Channel number,Running time (us),Compute (SM) Throughput,MEMORY_THROUGHPUT,"
+                   "DRAM throughput,Achieved Occupancy,L1/TEX Hit Rate,overlapped_ms,"
+                   "Overlap Ratio,Kernel Name,GPU type,Notes\n");
+    for (int i = 0; i < 24; i++) {
+        st_buffer_printf(&text,
+                         "%s,63.85,Simple,RING,ncclDevKernel_AllReduce_Sum_f32,26214400,24,23.85,"
+                         "1.5,2.5,3.5,4.5,5.5,0.03385,0.9,k%d,NVIDIA A100-SXM4-80GB,x\n",
+                         i % 2 ? "gemm" : "norm", i);
+    }
+    assert_int_equal(read_text(own, text.data, &kernels), ST_OK);
+    const st_kernel *row = &kernels.rows[5];
+    assert_true(fabs(row->isolated_ns - 23850) < 1e-9);
+    assert_true(fabs(row->overlapped_ns - 33850) < 1e-9);
+    assert_int_equal(row->class, ST_KERNEL_GEMM);
+    static const struct {
+        st_feature feature;
+        float value;
+    } known[] = {
+        {ST_FEATURE_COMPUTE, 1.5f},   {ST_FEATURE_MEMORY, 2.5f}, {ST_FEATURE_DRAM, 3.5f},
+        {ST_FEATURE_OCCUPANCY, 4.5f}, {ST_FEATURE_L1, 5.5f},     {ST_FEATURE_L2, 63.85f},
+        {ST_FEATURE_PROTOCOL, 2},     {ST_FEATURE_ALGORITHM, 0}, {ST_FEATURE_COLLECTIVE, 0},
+        {ST_FEATURE_CHANNELS, 24},    {ST_FEATURE_GPU, 1}};
+    for (size_t i = 0; i < COUNT(known); i++) {
+        assert_true(row->features[known[i].feature] == known[i].value);
+    }
+    assert_true(fabs((double)row->features[ST_FEATURE_BYTES] - log(26214400)) < 1e-5);
+    assert_int_equal(kernels.unused_count, 1);
+    assert_string_equal(kernels.unused[0], "Notes");
+    st_buffer_free(&text);
+}
+
+static void units_that_are_not_known_are_no_times(void **state)
+{
+    static const char *const headings[] = {"isolated_min", "Running time [GB]",
+                                           "isolated_\xd0\xbcs"};
+    fixture *own = *state;
+    for (size_t i = 0; i < COUNT(headings); i++) {
+        st_kernels kernels = {0};
+        st_buffer text = {0};
+        st_buffer_printf(&text, "kernel,%s,overlapped_ns,overlap_ratio\nk,2385,2500,0.5\n",
+                         headings[i]);
+        assert_int_not_equal(read_text(own, text.data, &kernels), ST_OK);
+        assert_non_null(strstr(said(own->errors), "no column 'isolated_ns'"));
+        st_errors_clear(own->errors);
+        st_buffer_free(&text);
+    }
+}
+
+static void tests_lack_nothing_that_was_learnt_from(void **state)
+{
+    fixture *own = *state;
+    st_kernels learnt = {0};
+    st_kernels test = {0};
+    const st_csv *csv = NULL;
+    st_buffer text = {0};
+    make_table(&text, 30, 0);
+    assert_int_equal(read_text(own, text.data, &learnt), ST_OK);
+    static const char few[] =
+        "kernel,isolated_ns,overlapped_ns,overlap_ratio\ngemm,2385,2500,0.9\n";
+    assert_int_equal(st_csv_parse("few.csv", few, strlen(few), own->arena, &csv, own->errors),
+                     ST_OK);
+    assert_int_equal(st_kernels_read(csv, own->arena, &test, own->errors), ST_OK);
+    assert_int_equal(test.count, 1);
+    assert_int_not_equal(st_kernels_check_like(&test, &learnt, own->errors), ST_OK);
+    assert_non_null(strstr(said(own->errors),
+                           "few.csv: error: no kernel has a 'L2 hit rate', which all kernels of "
+                           "kernels.csv have"));
+    assert_int_equal(st_kernels_check_like(&learnt, &test, own->errors), ST_OK);
+    st_errors_clear(own->errors);
+    st_buffer_free(&text);
+}
+
+/* Plugins find the GPU of a job by its rates and compare it with those of stored models. */
+static void plugins_number_gpus_as_tables_do(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double rates[3];
+    } jobs[] = {{"a100", {312e12, 1555e9, 300e9}},
+                {"a100", {312e12, 2039e9, (double)NAN}},
+                {"a800", {312e12, 2039e9, 200e9}},
+                {"h800", {989.4e12, 3350e9, 200e9}},
+                {"h100", {989.4e12, (double)NAN, (double)NAN}},
+                {"rtx3090", {71e12, 936e9, 31.5e9}},
+                {"gh200", {989.4e12, 4000e9, 450e9}}};
+    for (size_t i = 0; i < GPU_COUNT; i++) {
+        assert_int_equal(st_column_word(gpu_names[i], ST_KERNEL_GPUS, false), i);
+    }
+    for (size_t i = 0; i < COUNT(jobs); i++) {
+        int gpu = gpu_of_rates(jobs[i].rates[0], jobs[i].rates[1], jobs[i].rates[2]);
+        assert_true(gpu >= 0);
+        assert_string_equal(gpu_names[gpu], jobs[i].name);
+    }
+    assert_int_equal(gpu_of_rates(238.5e12, 2039e9, 300e9), GPU_UNKNOWN);
+    assert_int_equal(gpu_of_rates(312e12, 2385e9, 300e9), GPU_UNKNOWN);
+    assert_int_equal(gpu_of_rates((double)NAN, 2039e9, 300e9), GPU_UNKNOWN);
+    assert_int_equal(st_column_word("NVIDIA GeForce RTX 3090", ST_KERNEL_GPUS, true), 7);
+    assert_int_equal(st_column_word("NVIDIA GH200 480GB", ST_KERNEL_GPUS, true), 14);
+    assert_int_equal(st_column_word("Quadro", ST_KERNEL_GPUS, true), SIZE_MAX);
 }
 
 typedef struct table_fault {
@@ -307,9 +421,9 @@ static void models_say_what_they_are(void **state)
     assert_true(shares[ST_FEATURE_MEMORY] + shares[ST_FEATURE_COMPUTE] + shares[ST_FEATURE_DRAM] >
                 0.5);
     assert_int_equal(st_slowdown_write(&model, &file, own->errors), ST_OK);
-    assert_int_equal(strncmp(file.data, "steptime-slowdown 2\nrecipe bag-25\n", 34), 0);
+    assert_int_equal(strncmp(file.data, "steptime-slowdown 3\nrecipe bag-25\n", 34), 0);
     assert_non_null(strstr(file.data, "\nfeature 10 unknown\n"));
-    assert_string_equal(file.data + file.length - 5, "\nend\n");
+    assert_int_equal(strncmp(file.data + file.length - 14, "\nend ", 5), 0);
     st_slowdown_destroy(&model);
     st_buffer_free(&text);
     st_buffer_free(&file);
@@ -359,6 +473,10 @@ int main(void)
         WITH(names_tell_the_class),
         WITH(rows_are_read),
         WITH(collectives_are_features_where_the_table_has_them),
+        WITH(headings_are_read_as_people_spell_them),
+        WITH(units_that_are_not_known_are_no_times),
+        cmocka_unit_test(plugins_number_gpus_as_tables_do),
+        WITH(tests_lack_nothing_that_was_learnt_from),
         WITH(faulty_tables_are_refused),
         WITH(missing_columns_and_lone_classes_are_refused),
         WITH(errors_are_those_of_the_definition),

@@ -218,6 +218,31 @@ static void bad_entries_are_refused(void **state)
     free(large);
 }
 
+/* As large as a model that some ten thousand kernels taught. */
+static void large_models_are_kept(void **state)
+{
+    profile_case *with = *state;
+    enum { LARGE = 9 * 1024 * 1024 };
+    char *text = calloc(1, LARGE + 1);
+    assert_non_null(text);
+    for (size_t i = 0; i < LARGE; i++)
+        text[i] = (char)('a' + i % 23);
+    st_profile entry = entry_of("large", "", 0, 0);
+    entry.kind = ST_PROFILE_MODEL;
+    entry.payload = text;
+    entry.payload_bytes = LARGE;
+    open_for(with, ST_PROFILES_WRITE);
+    assert_int_equal(st_profiles_put(with->profiles, &entry, 1, true, with->errors), ST_OK);
+    st_profile_filter filter = {.name = "large", .plugin = "alpha-beta"};
+    st_profile_found found = {0};
+    assert_int_equal(st_profile_settings(with->file, &filter, with->arena, &found, with->errors),
+                     ST_OK);
+    assert_int_equal(found.count, 1);
+    assert_string_equal(found.options[0].name, "model");
+    assert_string_equal(found.options[0].text, text);
+    free(text);
+}
+
 /* ---- the entry that a job means ---- */
 
 static const st_profile *settings(profile_case *with, st_profile_filter filter)
@@ -599,6 +624,7 @@ int main(void)
         TEST(keys_are_unique),
         TEST(bytes_come_back),
         TEST(profiles_are_removed),
+        TEST(large_models_are_kept),
         TEST(bad_entries_are_refused),
         TEST(the_nearest_entry_is_taken),
         TEST(groups_have_an_entry_each),

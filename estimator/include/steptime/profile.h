@@ -25,13 +25,15 @@ extern "C" {
 #endif
 
 enum {
-    ST_PROFILE_MAX_BYTES = 1024 * 1024, /* of a payload */
-    ST_PROFILE_MAX_ENTRIES = 100000,    /* that one call reads */
-    ST_PROFILE_SCHEMA = 1               /* of the database that this library writes */
+    /* of a payload: a model of slowdowns that thousands of kernels taught takes some of them */
+    ST_PROFILE_MAX_BYTES = 16 * 1024 * 1024,
+    ST_PROFILE_MAX_ENTRIES = 100000, /* that one call reads */
+    ST_PROFILE_SCHEMA = 1            /* of the database that this library writes */
 };
 
 #define ST_PROFILE_OPTIONS "options"
 #define ST_PROFILE_TIMES   "times" /* a text for the plugin's option of that name */
+#define ST_PROFILE_MODEL   "model" /* the same */
 
 /* An entry. Texts are never NULL; "" and 0: any, or not known. */
 typedef struct st_profile {
