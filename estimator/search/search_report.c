@@ -146,6 +146,9 @@ static st_status explain_miss(const st_paths *paths, st_search_view *view)
             st_buffer_printf(&text, "%s%s", text.length > 0 ? "; " : "", error->message);
         }
     }
+    if (text.length == 0) {
+        st_buffer_text(&text, st_reason_text(search->space, st_reason_stray(search->space)));
+    }
     view->miss = st_arena_copy(arena, text.data != NULL ? text.data : "", text.length);
     st_buffer_free(&text);
     st_errors_destroy(faults);

@@ -444,6 +444,9 @@ const char *st_reason_text(const st_space *space, size_t reason)
     if (reason >= st_reason_refused(space, 0)) {
         return space->refusals[reason - st_reason_refused(space, 0)];
     }
+    if (reason == st_reason_stray(space)) {
+        return "sizes, layers and batch do not divide";
+    }
     return reason == st_reason_no_value(space) ? "a cell or check has no finite value"
                                                : "the order of ranks lacks a group";
 }

@@ -123,14 +123,19 @@ static inline size_t st_reason_order(const st_space *space)
 {
     return space->check_count + 2;
 }
+/* The row is a plan for other values of what plans hang on, not for its own. */
+static inline size_t st_reason_stray(const st_space *space)
+{
+    return space->check_count + 3;
+}
 /* A plugin's provider without a fallback refuses. */
 static inline size_t st_reason_refused(const st_space *space, size_t provider)
 {
-    return space->check_count + 3 + provider;
+    return space->check_count + 4 + provider;
 }
 static inline size_t st_reason_count(const st_space *space)
 {
-    return space->check_count + 3 + space->plugin_count;
+    return space->check_count + 4 + space->plugin_count;
 }
 
 /* Scratch memory of one thread, and the rows that it computed last. */
@@ -142,9 +147,10 @@ typedef struct st_space_worker {
     size_t *varying;           /* which inputs they are */
     size_t varying_count;
     const double *group_sizes[ST_SPACE_ORDER_GROUPS]; /* per row; NULL: as the space says */
-    uint64_t **digits;                                /* per axis */
-    double **outputs;                                 /* per cell */
-    double **checks;                                  /* per check */
+    const bool *strays;    /* per row: it is no plan, see st_reason_stray; NULL: all are */
+    uint64_t **digits;     /* per axis */
+    double **outputs;      /* per cell */
+    double **checks;       /* per check */
     double **spare;        /* outputs and checks of one variant among several */
     double **spare_inputs; /* its inputs */
     uint32_t *variants;    /* per row */
