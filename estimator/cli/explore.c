@@ -25,14 +25,17 @@ st_status cli_explore_count(cli_run *run, cli_option_id id, uint64_t least, uint
     bool good = digits > 0 && text[digits] == '\0' && digits <= 18;
     for (size_t i = 0; i < digits && good; i++)
         value = 10 * value + (uint64_t)(text[i] - '0');
+    bool huge = digits > 18 && text[digits] == '\0';
     if (!good || value < least)
         return st_errors_add(
             run->errors,
             &(st_error){.status = ST_ERR_USAGE,
                         .message = st_errors_text(run->errors, "option --%s", name_of(run, id)),
                         .found = st_errors_text(run->errors, "'%.60s'", text),
-                        .expected = st_errors_text(run->errors, "a whole number of at least %llu",
-                                                   (unsigned long long)least)});
+                        .expected =
+                            huge ? "a whole number of at most 18 digits"
+                                 : st_errors_text(run->errors, "a whole number of at least %llu",
+                                                  (unsigned long long)least)});
     *count = value;
     return ST_OK;
 }
@@ -104,5 +107,9 @@ st_status cli_explore_request(cli_run *run, cli_option_id axes, st_space_request
         status = cli_explore_count(run, CLI_SAMPLE, 1, &request->sample);
     if (status == ST_OK)
         status = cli_explore_count(run, CLI_SEED, 0, &request->seed);
+    if (status == ST_OK && cli_is_given(run, CLI_SEED) && !cli_is_given(run, CLI_SAMPLE) &&
+        !cli_is_given(run, CLI_METHOD))
+        return cli_wrong_use(run, "option --seed says which sample is drawn, and there is none",
+                             "draw one with --sample N");
     return status;
 }

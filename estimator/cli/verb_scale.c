@@ -9,7 +9,8 @@ static const cli_option options[] = {
     {CLI_WEAK, CLI_FLAG, CLI_WORD_NONE, 0, "weak", NULL, NULL,
      "the batch grows with the GPUs, from that of the job's own plan"},
     {CLI_STRONG, CLI_FLAG, CLI_WORD_NONE, 0, "strong", NULL, NULL,
-     "the batch stays what it is (so it is without this option)"},
+     "the batch stays what it is (so it is without this option, where the job has a global "
+     "batch)"},
     {CLI_FIXED, CLI_FLAG, CLI_WORD_NONE, 0, "fixed", NULL, NULL,
      "keep the job's plan and add data-parallel ranks, instead of the best plan for every number"},
     CLI_ROW_WHERE,
@@ -35,6 +36,7 @@ static const cli_example examples[] = {
 static st_status read_request(cli_run *run, st_scale_request *request)
 {
     *request = (st_scale_request){.weak = cli_is_given(run, CLI_WEAK),
+                                  .strong = cli_is_given(run, CLI_STRONG),
                                   .fixed = cli_is_given(run, CLI_FIXED)};
     request->search.gpus = cli_value(run, CLI_GPUS);
     request->search.top = 1;

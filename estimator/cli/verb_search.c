@@ -139,7 +139,8 @@ static st_status read_request(cli_run *run, st_search_request *request)
 }
 
 /* What a search that found nothing, or was cut short, ends with. */
-static st_status conclude(cli_run *run, const st_search *search, const st_search_result *result)
+static st_status conclude(cli_run *run, const st_search *search, const st_search_result *result,
+                          const st_search_view *view)
 {
     if (result->interrupted)
         return st_errors_add(
@@ -150,12 +151,16 @@ static st_status conclude(cli_run *run, const st_search *search, const st_search
                             (unsigned long long)result->done, (unsigned long long)search->rows)});
     if (result->kept > 0)
         return ST_OK;
+    const char *miss = view->miss != NULL
+                           ? st_errors_text(run->errors, "the nearest lacks: %s", view->miss)
+                           : NULL;
     return st_errors_add(run->errors,
                          &(st_error){.status = ST_ERR_CHECK,
                                      .message = search->rows == 0
                                                     ? "there is no plan for that many GPUs: sizes, "
                                                       "layers and batch do not divide"
-                                                    : "no plan passes all checks"});
+                                                    : "no plan passes all checks",
+                                     .suggestion = cli_is_given(run, CLI_CSV) ? miss : NULL});
 }
 
 static st_status show(cli_run *run, cli_explorer *explorer, const st_search *search,
@@ -171,7 +176,7 @@ static st_status show(cli_run *run, cli_explorer *explorer, const st_search *sea
         st_search_write_csv(&view, &run->result);
     else
         st_search_write_text(&view, &run->result);
-    return conclude(run, search, result);
+    return conclude(run, search, result, &view);
 }
 
 /* What one process tells the first one. */

@@ -60,6 +60,7 @@ typedef struct maker {
     size_t capacity;
     list candidates[ST_SHAPE_LISTS]; /* of free knobs, before a shape has its say */
     double most_layers;              /* 0: unknown */
+    double gpus;
     double sizes[ST_KNOB_VIRTUAL];
 } maker;
 
@@ -332,6 +333,24 @@ static list values_of(const maker *self, st_knob knob)
     return values;
 }
 
+/* How far a factorization comes before it fails: sizes are chosen in this order. */
+static int stage_of(st_knob knob)
+{
+    static const int stages[ST_KNOB_VIRTUAL] = {
+        [ST_KNOB_TP] = 1, [ST_KNOB_PP] = 2, [ST_KNOB_CP] = 3, [ST_KNOB_DP] = 4};
+    return knob < ST_KNOB_VIRTUAL ? stages[knob] : (int)knob;
+}
+
+static void note_miss(maker *self, st_knob knob, double left)
+{
+    st_plan_miss *miss = &self->plans->miss;
+    if (miss->given && stage_of(miss->knob) >= stage_of(knob)) {
+        return;
+    }
+    *miss = (st_plan_miss){.given = true, .knob = knob, .gpus = self->gpus, .left = left};
+    memcpy(miss->sizes, self->sizes, sizeof miss->sizes);
+}
+
 static st_status add_shape(maker *self)
 {
     st_plans *plans = self->plans;
@@ -346,6 +365,10 @@ static st_status add_shape(maker *self)
         shape.lists[i] = values.values;
         shape.counts[i] = values.count;
         rows *= values.count;
+        if (rows == 0) {
+            note_miss(self, (st_knob)(ST_KNOB_VIRTUAL + i), 1);
+            break;
+        }
     }
     if (rows == 0) {
         return ST_OK;
@@ -378,7 +401,11 @@ static st_status close_shape(maker *self, double left)
         wanted = choice->values[i] == left;
     }
     self->sizes[ST_KNOB_DP] = left;
-    return wanted ? add_shape(self) : ST_OK;
+    if (!wanted) {
+        note_miss(self, ST_KNOB_DP, left);
+        return ST_OK;
+    }
+    return add_shape(self);
 }
 
 static st_status split(maker *self, size_t depth, double left)
@@ -389,11 +416,16 @@ static st_status split(maker *self, size_t depth, double left)
     }
     list sizes = sizes_of(self, groups[depth], left);
     st_status status = sizes.failed ? out_of_memory(self) : ST_OK;
+    if (sizes.count == 0) {
+        note_miss(self, groups[depth], left);
+    }
     for (size_t i = 0; i < sizes.count && status == ST_OK; i++) {
         self->sizes[groups[depth]] = sizes.values[i];
         bool stages = groups[depth] == ST_KNOB_PP && self->most_layers > 0;
         if (!stages || sizes.values[i] <= self->most_layers) {
             status = split(self, depth + 1, left / sizes.values[i]);
+        } else {
+            note_miss(self, ST_KNOB_PP, left);
         }
     }
     return status;
@@ -412,6 +444,7 @@ st_status st_plans_make(const st_plan_request *request, st_arena *arena, st_plan
     for (size_t i = 0; i < request->gpus_count && status == ST_OK; i++) {
         double gpus = request->gpus[i];
         double node = request->gpus_per_node;
+        self.gpus = gpus;
         self.sizes[ST_KNOB_NODES] = request->nodes_differ ? gpus : node > 0 ? ceil(gpus / node) : 1;
         status = split(&self, 0, gpus);
     }
@@ -435,6 +468,59 @@ bool st_plan_divides(const double bases[ST_PLAN_BASES], const double values[ST_K
         }
     }
     return true;
+}
+
+/* --- what came near -------------------------------------------------------------------------- */
+
+static double greatest(const st_plan_numbers *numbers)
+{
+    return numbers->count > 0 ? numbers->values[numbers->count - 1] : 0;
+}
+
+const char *st_plan_miss_text(const st_plan_request *request, const st_plan_miss *miss,
+                              st_arena *arena)
+{
+    const st_plan_numbers *bases = request->bases;
+    const double *sizes = miss->sizes;
+    switch (miss->knob) {
+    case ST_KNOB_DP:
+        return st_arena_printf(arena,
+                               "%.10g data-parallel ranks are left of %.10g GPUs (tp %.10g, cp "
+                               "%.10g, pp %.10g), and parallel.dp is to be another",
+                               miss->left, miss->gpus, sizes[ST_KNOB_TP], sizes[ST_KNOB_CP],
+                               sizes[ST_KNOB_PP]);
+    case ST_KNOB_MICRO:
+        return st_arena_printf(arena,
+                               "no value of batch.micro times %.10g data-parallel ranks divides "
+                               "the %.10g sequences of a step",
+                               sizes[ST_KNOB_DP], greatest(&bases[ST_PLAN_BATCH]));
+    case ST_KNOB_VIRTUAL:
+        return st_arena_printf(arena,
+                               "no value of parallel.virtual_stages divides the layers of a stage "
+                               "(%.10g layers, %.10g stages)",
+                               greatest(&bases[ST_PLAN_LAYERS]), sizes[ST_KNOB_PP]);
+    case ST_KNOB_EP:
+        return st_arena_printf(arena,
+                               "no value of parallel.ep divides the %.10g experts and the %.10g "
+                               "ranks of a stage",
+                               greatest(&bases[ST_PLAN_EXPERTS]),
+                               sizes[ST_KNOB_TP] * sizes[ST_KNOB_CP] * sizes[ST_KNOB_DP]);
+    case ST_KNOB_SEQUENCE:
+    case ST_KNOB_ZERO:
+        return st_arena_printf(arena, "%s has nothing to split with tp %.10g, cp %.10g, dp %.10g",
+                               st_knob_key(miss->knob), sizes[ST_KNOB_TP], sizes[ST_KNOB_CP],
+                               sizes[ST_KNOB_DP]);
+    case ST_KNOB_NODES:
+    case ST_KNOB_TP:
+    case ST_KNOB_CP:
+    case ST_KNOB_PP:
+    case ST_KNOB_RECOMPUTE:
+    case ST_KNOBS:
+        break;
+    }
+    return st_arena_printf(arena, "no value of %s divides %.10g ranks of %.10g GPUs%s",
+                           st_knob_key(miss->knob), miss->left, miss->gpus,
+                           miss->knob == ST_KNOB_PP ? " and leaves every stage a layer" : "");
 }
 
 /* --- rows ------------------------------------------------------------------------------------ */

@@ -79,11 +79,27 @@ typedef struct st_shape {
     size_t counts[ST_SHAPE_LISTS];
 } st_shape;
 
+/* The first of the factorizations that came nearest to a plan, and what none of its values suits.
+ */
+typedef struct st_plan_miss {
+    bool given;
+    st_knob knob;
+    double gpus;
+    double left; /* ranks that the sizes before it leave */
+    double sizes[ST_KNOB_VIRTUAL];
+} st_plan_miss;
+
 typedef struct st_plans {
     st_shape *shapes;
     size_t shape_count;
     uint64_t count;
+    st_plan_miss miss;
 } st_plans;
+
+/* "no value of batch.micro times 8 data-parallel ranks divides the 128 sequences of a step"; NULL
+ * when out of memory. */
+const char *st_plan_miss_text(const st_plan_request *request, const st_plan_miss *miss,
+                              st_arena *arena);
 
 st_status st_plans_make(const st_plan_request *request, st_arena *arena, st_plans *plans,
                         st_errors *errors) ST_NODISCARD;

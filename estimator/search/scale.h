@@ -10,7 +10,9 @@
 
 typedef struct st_scale_request {
     st_search_request search; /* its gpus are all numbers; what is minimised is the step time */
-    bool weak;                /* the batch grows with the GPUs */
+    bool weak;                /* the batch grows with the GPUs, as that of a job does that only
+                                 says what every rank takes */
+    bool strong;              /* it has to stay */
     bool fixed;               /* only data-parallel ranks are added */
 } st_scale_request;
 

@@ -2,6 +2,7 @@
 /* What a search looks for and where; see search.h. */
 #include "search/search_make.h"
 
+#include "job/keys.h"
 #include "search/guided.h"
 
 #include <inttypes.h>
@@ -23,26 +24,77 @@ static const char all_orders[] =
     "dp-tp-pp-cp,dp-cp-tp-pp,dp-cp-pp-tp,dp-pp-tp-cp,dp-pp-cp-tp,pp-tp-cp-dp,pp-tp-dp-cp,"
     "pp-cp-tp-dp,pp-cp-dp-tp,pp-dp-tp-cp,pp-dp-cp-tp";
 
-static st_varied *read_varies(const st_search_request *request, st_arena *arena, st_errors *errors)
+/* "KEY" and whether values stand behind it. */
+static bool split(const char *text, st_arena *arena, st_varied *into)
+{
+    size_t length = strcspn(text, "=");
+    *into = (st_varied){.text = text[length] == '=' ? text : NULL};
+    while (length > 0 && text[length - 1] == ' ') {
+        length--;
+    }
+    while (length > 0 && text[0] == ' ') {
+        text++;
+        length--;
+    }
+    into->key = st_arena_copy(arena, text, length);
+    into->knob = into->key != NULL ? st_knob_find(into->key) : ST_KNOBS;
+    return into->key != NULL;
+}
+
+/* Values of the one would be lost. Other keys are axes, of which this is told elsewhere. */
+static st_status check_twice(const st_varied *list, size_t index, const char *text,
+                             st_errors *errors)
+{
+    for (size_t i = 0; i < index; i++) {
+        if (list[index].knob != ST_KNOBS && list[i].knob == list[index].knob) {
+            return st_errors_add(
+                errors,
+                &(st_error){.status = ST_ERR_USAGE,
+                            .place = {.file = st_errors_text(errors, "--vary %.200s", text)},
+                            .message = st_errors_text(errors, "%s is varied twice", list[i].key),
+                            .expected = "all its values in one list"});
+        }
+    }
+    return ST_OK;
+}
+
+static st_status read_varies(const st_search_request *request, st_arena *arena, st_varied **varies,
+                             st_errors *errors)
 {
     st_varied *list = st_arena_alloc(arena, request->vary_count + 1, sizeof *list);
-    bool good = list != NULL;
-    for (size_t i = 0; good && i < request->vary_count; i++) {
-        const char *text = request->varies[i];
-        size_t length = strcspn(text, "=");
-        char *key = st_arena_copy(arena, text, length);
-        good = key != NULL;
-        while (good && length > 0 && key[length - 1] == ' ') {
-            key[--length] = '\0';
+    st_status status = list != NULL ? ST_OK : out_of_memory(errors);
+    for (size_t i = 0; list != NULL && i < request->vary_count; i++) {
+        if (!split(request->varies[i], arena, &list[i])) {
+            return out_of_memory(errors);
         }
-        list[i].key = key;
-        list[i].text = strchr(text, '=') != NULL ? text : NULL;
-        list[i].knob = good ? st_knob_find(key) : ST_KNOBS;
+        st_status checked = check_twice(list, i, request->varies[i], errors);
+        status = status == ST_OK ? checked : status;
     }
-    if (!good) {
-        (void)out_of_memory(errors);
+    *varies = list;
+    return status;
+}
+
+/* KEY alone stands for all values that it can have, where these are few and known. */
+static const char *all_values(const st_varied *varied, const char *text, st_arena *arena)
+{
+    const st_key *key = st_key_find(varied->key);
+    if (varied->text != NULL || key == NULL) {
+        return text;
     }
-    return good ? list : NULL;
+    if (strcmp(varied->key, "parallel.order") == 0) {
+        return all_orders;
+    }
+    if (key->kind == ST_KEY_BOOL) {
+        return st_arena_printf(arena, "%s=false,true", key->path);
+    }
+    if (key->kind != ST_KEY_ENUM) {
+        return text;
+    }
+    char *values = st_arena_printf(arena, "%s=%s", key->path, key->values);
+    for (char *at = values; at != NULL && *at != '\0'; at++) {
+        *at = *at == ' ' ? ',' : *at;
+    }
+    return values;
 }
 
 /* What advances together are axes; knobs are enumerated plan by plan. */
@@ -85,9 +137,11 @@ static st_status list_axes(st_search *search, const st_varied *varies, st_arena 
         return out_of_memory(errors);
     }
     for (size_t i = 0; i < request->vary_count; i++) {
-        bool orders = varies[i].text == NULL && strcmp(varies[i].key, "parallel.order") == 0;
         if (varies[i].knob == ST_KNOBS) {
-            axes[count++] = orders ? all_orders : request->varies[i];
+            axes[count] = all_values(&varies[i], request->varies[i], arena);
+            if (axes[count++] == NULL) {
+                return out_of_memory(errors);
+            }
         }
     }
     search->request.space.overs = axes;
@@ -96,8 +150,8 @@ static st_status list_axes(st_search *search, const st_varied *varies, st_arena 
 }
 
 /* Knobs that a job may leave open, but a sheet may not: any value does until they vary. */
-static st_status close_job(st_search *search, const st_paths *paths, st_arena *arena,
-                           st_errors *errors)
+static st_status close_job(st_search *search, const st_paths *paths, const st_sheet *sheet,
+                           st_arena *arena, st_errors *errors)
 {
     static const char *const keys[] = {"batch.micro", "recompute", "cluster.nodes"};
     static const char *const values[] = {"batch.micro=1", "recompute=none", "cluster.nodes=1"};
@@ -119,7 +173,8 @@ static st_status close_job(st_search *search, const st_paths *paths, st_arena *a
         sets[i] = space->sets[i];
     }
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        if (st_job_value_of(job, keys[i])->origin == ST_ORIGIN_NONE) {
+        if (st_search_input(sheet, keys[i]) != NULL &&
+            st_job_value_of(job, keys[i])->origin == ST_ORIGIN_NONE) {
             sets[space->set_count++] = values[i];
         }
     }
@@ -130,7 +185,7 @@ static st_status close_job(st_search *search, const st_paths *paths, st_arena *a
 /* --- cells ----------------------------------------------------------------------------------- */
 
 /* Goals by the names that sheets give them; the first is looked for where none is named. */
-static const char *default_goal(const st_sheet *sheet)
+const char *st_search_default_goal(const st_sheet *sheet)
 {
     size_t sections = 0;
     const st_sheet_section *report = st_sheet_sections(sheet, &sections);
@@ -149,7 +204,7 @@ static st_status choose_cells(st_search *search, const st_sheet *sheet, st_arena
     if (cells == NULL) {
         return out_of_memory(errors);
     }
-    search->goal = request->minimise != NULL ? request->minimise : default_goal(sheet);
+    search->goal = request->minimise != NULL ? request->minimise : st_search_default_goal(sheet);
     cells[count++] = search->goal;
     for (size_t i = 0; i < 2 && request->front[i] != NULL; i++) {
         cells[count++] = request->front[i];
@@ -169,7 +224,7 @@ static st_status choose_cells(st_search *search, const st_sheet *sheet, st_arena
 
 /* The sheet, loaded once more than necessary: cells are chosen before the space is made. */
 static st_status find_cells(st_search *search, const st_paths *paths, st_arena *arena,
-                            st_errors *errors)
+                            const st_sheet **sheet, st_errors *errors)
 {
     st_errors *quiet = st_errors_create();
     st_estimate estimate;
@@ -182,6 +237,7 @@ static st_status find_cells(st_search *search, const st_paths *paths, st_arena *
     }
     (void)!st_estimate_open(paths, &request, arena, &estimate, quiet);
     st_errors_destroy(quiet);
+    *sheet = estimate.sheet;
     if (estimate.sheet == NULL) {
         return ST_OK; /* told when the space is made */
     }
@@ -199,16 +255,17 @@ st_status st_search_create(const st_paths *paths, const st_search_request *reque
     }
     made->request = *request;
     made->request.space.option = "--vary";
-    const st_varied *varies = read_varies(request, arena, errors);
-    if (varies == NULL) {
-        return ST_ERR_MEMORY;
-    }
-    st_status status = list_axes(made, varies, arena, errors);
+    st_varied *varies = NULL;
+    const st_sheet *sheet = NULL;
+    st_status status = read_varies(request, arena, &varies, errors);
     if (status == ST_OK) {
-        status = close_job(made, paths, arena, errors);
+        status = list_axes(made, varies, arena, errors);
     }
     if (status == ST_OK) {
-        status = find_cells(made, paths, arena, errors);
+        status = find_cells(made, paths, arena, &sheet, errors);
+    }
+    if (status == ST_OK && sheet != NULL) {
+        status = close_job(made, paths, sheet, arena, errors);
     }
     st_space_request whole = made->request.space;
     whole.uncounted = whole.sample > 0;
@@ -260,7 +317,7 @@ const char *const *st_search_sets(const st_search *search, uint64_t row, bool al
     }
     for (st_knob knob = ST_KNOB_NODES; sets != NULL && knob < ST_KNOBS; knob++) {
         const st_knob_choice *choice = &search->wanted.choices[knob];
-        if (!choice->read || (!all && !search->varies[knob])) {
+        if (!choice->read || (!all && !search->shown[knob])) {
             continue;
         }
         sets[*count] = knob_set(search, knob, values[knob]);

@@ -45,6 +45,7 @@ typedef struct st_search {
     uint64_t total;             /* plans times rows of the axes */
     uint64_t rows;              /* of which so many are computed */
     bool varies[ST_KNOBS];      /* has more than one value somewhere */
+    bool shown[ST_KNOBS];       /* varies, or is not what the job says */
     st_search_driven node_size; /* GPUs in a node, where they differ from row to row */
     st_search_driven bases[ST_PLAN_BASES];
     bool bases_differ; /* some of these are driven */
@@ -98,7 +99,7 @@ double st_search_driven_value(const st_search *search, const st_search_driven *d
 
 /*
  * The keys of a found plan as "key=value" for --set: all that a search may vary, or those alone
- * that do. NULL when out of memory.
+ * that do or are not as in the job. NULL when out of memory.
  */
 const char *const *st_search_sets(const st_search *search, uint64_t row, bool all, size_t *count);
 
@@ -111,8 +112,10 @@ typedef struct st_search_view {
     const st_search *search;
     const st_search_result *result;
     st_search detail;   /* the same search with all cells that are shown */
-    const char **parts; /* cells that make up the goal */
+    const char **parts; /* cells that make up the goal, then those of the step time */
     size_t part_count;
+    size_t own_parts;      /* of the goal */
+    const char *whole;     /* what the others make up; NULL: there are none */
     const double *ranking; /* values of the detail's cells */
     const double *front;
     const char *miss; /* what the nearest plan lacks; NULL where plans were found */

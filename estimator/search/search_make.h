@@ -17,5 +17,7 @@ st_status st_search_make_plans(st_search *search, const st_varied *varies,
                                st_errors *errors) ST_NODISCARD;
 /* The first input of a sheet that reads a key; NULL: none does. */
 const st_sheet_input *st_search_input(const st_sheet *sheet, const char *key);
+/* The cell that is minimised where none is named: the step time, by the name it has. */
+const char *st_search_default_goal(const st_sheet *sheet);
 
 #endif

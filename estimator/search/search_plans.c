@@ -5,6 +5,7 @@
 #include "search/space_bind.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_GPU_COUNTS = 1000, MOST_GPUS = 100000000 };
@@ -13,6 +14,32 @@ static st_status out_of_memory(st_errors *errors)
 {
     (void)st_errors_add(errors, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
     return ST_ERR_MEMORY;
+}
+
+static double number_of(const st_search *search, const char *key)
+{
+    const st_job_value *value = st_job_value_of(search->space->base.job, key);
+    return value->origin != ST_ORIGIN_NONE ? value->number : 0;
+}
+
+/* The axis that drives a key, directly or through a file. */
+static st_search_driven driven_by(const st_search *search, const char *key)
+{
+    const st_space *space = search->space;
+    st_search_driven found = {0};
+    for (size_t i = 0; i < space->driven_count && !found.given; i++) {
+        const st_driven *driven = &space->driven[i];
+        if (strcmp(space->base.inputs[driven->input].input->from, key) == 0) {
+            found =
+                (st_search_driven){.given = true, .axis = driven->axis, .values = driven->values};
+        }
+    }
+    for (size_t i = 0; i < space->axis_count && !found.given; i++) {
+        if (strcmp(space->axes[i].axis.path, key) == 0) {
+            found = (st_search_driven){.given = true, .axis = i, .values = space->axes[i].numbers};
+        }
+    }
+    return found;
 }
 
 /* --- knobs ----------------------------------------------------------------------------------- */
@@ -69,16 +96,57 @@ static st_status list_values(const st_search *search, const st_axis *axis,
     return status;
 }
 
+static int compare_numbers(const void *a, const void *b)
+{
+    double first = *(const double *)a;
+    double second = *(const double *)b;
+    return first < second ? -1 : first > second ? 1 : 0;
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The same value twice would make every plan of it two. `numbers` NULL: its values are texts. */
+static st_status check_once(const st_search *search, const st_axis *axis, const double *numbers,
+                            st_errors *errors)
+{
+    size_t size = numbers != NULL ? sizeof *numbers : sizeof *axis->texts;
+    char *sorted = st_arena_alloc(search->space->arena, axis->count, size);
+    bool twice = false;
+    if (axis->texts == NULL) {
+        return ST_OK; /* a range */
+    }
+    if (sorted == NULL) {
+        return out_of_memory(errors);
+    }
+    memcpy(sorted, numbers != NULL ? (const void *)numbers : axis->texts, axis->count * size);
+    int (*compare)(const void *, const void *) = numbers != NULL ? compare_numbers : compare_texts;
+    qsort(sorted, axis->count, size, compare);
+    for (size_t i = 1; i < axis->count && !twice; i++) {
+        twice = compare(sorted + (i - 1) * size, sorted + i * size) == 0;
+    }
+    if (!twice) {
+        return ST_OK;
+    }
+    return st_errors_add(
+        errors, &(st_error){.status = ST_ERR_USAGE,
+                            .place = axis->place,
+                            .message = st_errors_text(errors, "%s has a value twice", axis->path),
+                            .expected = "every value once"});
+}
+
 static st_status choose_listed(st_search *search, const st_varied *given, st_knob_choice *choice,
                                st_errors *errors)
 {
     st_axis axis;
     st_status status = st_axis_parse("--vary", given->text, search->space->arena, &axis, errors);
-    if (status != ST_OK) {
-        return status;
+    if (status == ST_OK) {
+        status = list_values(search, &axis, st_search_input(search->space->sheet, given->key),
+                             choice, errors);
     }
-    return list_values(search, &axis, st_search_input(search->space->sheet, given->key), choice,
-                       errors);
+    return status == ST_OK ? check_once(search, &axis, choice->values, errors) : status;
 }
 
 /* Every value of the enumeration that the sheet reads. */
@@ -98,23 +166,51 @@ static st_status choose_all_names(const st_search *search, const st_sheet_input 
     return ST_OK;
 }
 
-static st_status choose_fixed(const st_search *search, const char *key, const st_sheet_input *input,
-                              st_knob_choice *choice, st_errors *errors)
+/* What the job itself has, as the sheet numbers it; 1 where it says nothing. */
+static double own_value(const st_search *search, st_knob knob)
+{
+    const char *key = st_knob_key(knob);
+    const st_space *space = search->space;
+    const st_job_value *given = st_job_value_of(space->base.job, key);
+    double value = given->origin != ST_ORIGIN_NONE ? given->number : 1;
+    for (size_t i = 0; i < space->base.input_count; i++) {
+        if (strcmp(space->base.inputs[i].input->from, key) == 0) {
+            value = space->base.input_values[i];
+        }
+    }
+    return value;
+}
+
+static st_status choose_fixed(const st_search *search, st_knob knob, st_knob_choice *choice,
+                              st_errors *errors)
 {
     double *value = st_arena_alloc(search->space->arena, 1, sizeof *value);
-    const st_job_value *given = st_job_value_of(search->space->base.job, key);
     if (value == NULL) {
         return out_of_memory(errors);
     }
-    *value = given->origin != ST_ORIGIN_NONE ? given->number : 1;
-    for (size_t i = 0; input != NULL && i < search->space->base.input_count; i++) {
-        if (search->space->base.inputs[i].input == input) {
-            *value = search->space->base.input_values[i];
-        }
-    }
+    *value = own_value(search, knob);
     choice->values = value;
     choice->count = 1;
     return ST_OK;
+}
+
+/* Divisors of what the job does not say are not known. */
+static bool lacks_base(const st_search *search, st_knob knob)
+{
+    const st_plan_base base = knob == ST_KNOB_MICRO ? ST_PLAN_BATCH : ST_PLAN_LAYERS;
+    const char *key = st_plan_base_key(base);
+    return (knob == ST_KNOB_MICRO || knob == ST_KNOB_VIRTUAL) && number_of(search, key) == 0 &&
+           !driven_by(search, key).given;
+}
+
+static st_status refuse_open(const char *key, st_errors *errors)
+{
+    return st_errors_add(errors,
+                         &(st_error){.status = ST_ERR_USAGE,
+                                     .place = {.file = st_errors_text(errors, "--vary %s", key)},
+                                     .message = st_errors_text(
+                                         errors, "the job does not say what %s may divide", key),
+                                     .expected = "KEY=VALUES, as in batch.micro=1,2,4"});
 }
 
 static st_status choose_knob(st_search *search, st_knob knob, const st_varied *varies,
@@ -134,14 +230,38 @@ static st_status choose_knob(st_search *search, st_knob knob, const st_varied *v
     }
     bool rest = knob == ST_KNOB_DP && !is_set(request, key);
     bool free = given != NULL || rest || (request->vary_count == 0 && !is_set(request, key));
-    if (!free || input == NULL) {
-        return choose_fixed(search, key, input, choice, errors);
+    bool open = free && input != NULL && lacks_base(search, knob);
+    if (open && given != NULL) {
+        return refuse_open(key, errors);
+    }
+    if (!free || input == NULL || open) {
+        return choose_fixed(search, knob, choice, errors);
     }
     if (knob == ST_KNOB_RECOMPUTE) {
         return choose_all_names(search, input, choice, errors);
     }
     choice->free = true;
     return ST_OK;
+}
+
+/* Zipped axes may have a value twice, beside different ones of the others. */
+static st_status check_axes(const st_search *search, st_errors *errors)
+{
+    const st_space *space = search->space;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < space->axis_count; i++) {
+        bool joined = space->axes[i].follows != 0;
+        for (size_t k = i + 1; k < space->axis_count; k++) {
+            joined = joined || space->axes[k].follows == i + 1;
+        }
+        if (joined) {
+            continue;
+        }
+        st_status checked =
+            check_once(search, &space->axes[i].axis, space->axes[i].numbers, errors);
+        status = status == ST_OK ? checked : status;
+    }
+    return status;
 }
 
 static st_status refuse_nodes(const st_varied *varies, size_t count, st_errors *errors)
@@ -160,10 +280,25 @@ static st_status refuse_nodes(const st_varied *varies, size_t count, st_errors *
 
 /* --- GPUs ------------------------------------------------------------------------------------ */
 
-static double number_of(const st_search *search, const char *key)
+/* Every number once, where it first stands: a plan is not to be found twice. */
+static st_status take_gpus(st_search *search, const st_knob_choice *given, st_errors *errors)
 {
-    const st_job_value *value = st_job_value_of(search->space->base.job, key);
-    return value->origin != ST_ORIGIN_NONE ? value->number : 0;
+    double *gpus = st_arena_alloc(search->space->arena, given->count + 1, sizeof *gpus);
+    size_t count = 0;
+    if (gpus == NULL) {
+        return out_of_memory(errors);
+    }
+    for (size_t i = 0; i < given->count; i++) {
+        size_t at = 0;
+        while (at < count && gpus[at] != given->values[i]) {
+            at++;
+        }
+        gpus[at] = given->values[i];
+        count += at == count ? 1 : 0;
+    }
+    search->wanted.gpus = gpus;
+    search->wanted.gpus_count = count;
+    return ST_OK;
 }
 
 static st_status read_gpus(st_search *search, st_errors *errors)
@@ -191,9 +326,7 @@ static st_status read_gpus(st_search *search, st_errors *errors)
                                     .expected = "whole numbers from 1 to 100000000, at most 1000"});
         }
     }
-    search->wanted.gpus = choice.values;
-    search->wanted.gpus_count = choice.count;
-    return status;
+    return status == ST_OK ? take_gpus(search, &choice, errors) : status;
 }
 
 /* The GPUs that the job's own plan takes; of a job without a plan those of its cluster. */
@@ -221,26 +354,6 @@ static st_status choose_gpus(st_search *search, st_errors *errors)
 }
 
 /* --- what plans hang on ---------------------------------------------------------------------- */
-
-/* The axis that drives a key, directly or through a file. */
-static st_search_driven driven_by(const st_search *search, const char *key)
-{
-    const st_space *space = search->space;
-    st_search_driven found = {0};
-    for (size_t i = 0; i < space->driven_count && !found.given; i++) {
-        const st_driven *driven = &space->driven[i];
-        if (strcmp(space->base.inputs[driven->input].input->from, key) == 0) {
-            found =
-                (st_search_driven){.given = true, .axis = driven->axis, .values = driven->values};
-        }
-    }
-    for (size_t i = 0; i < space->axis_count && !found.given; i++) {
-        if (strcmp(space->axes[i].axis.path, key) == 0) {
-            found = (st_search_driven){.given = true, .axis = i, .values = space->axes[i].numbers};
-        }
-    }
-    return found;
-}
 
 double st_search_driven_value(const st_search *search, const st_search_driven *driven,
                               uint64_t digit)
@@ -372,6 +485,11 @@ static void note_varying(st_search *search)
         }
     }
     search->varies[ST_KNOB_NODES] = search->varies[ST_KNOB_NODES] || search->node_size.given;
+    for (st_knob knob = ST_KNOB_NODES; knob < ST_KNOBS; knob++) {
+        bool other = knob != ST_KNOB_NODES && search->plans.shape_count > 0 &&
+                     first[knob] != own_value(search, knob);
+        search->shown[knob] = search->varies[knob] || other;
+    }
 }
 
 static st_status count_rows(st_search *search, st_errors *errors)
@@ -426,6 +544,9 @@ st_status st_search_make_plans(st_search *search, const st_varied *varies, st_er
 {
     st_plan_request *wanted = &search->wanted;
     st_status status = refuse_nodes(varies, search->request.vary_count, errors);
+    if (status == ST_OK) {
+        status = check_axes(search, errors);
+    }
     if (status == ST_OK) {
         status = choose_gpus(search, errors);
     }

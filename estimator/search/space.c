@@ -35,7 +35,7 @@ static st_status explain_unknown(const st_space *space, const char *text, st_err
     }
     const st_sheet_cell *cell = st_sheet_find_cell(space->sheet, name);
     const st_sheet_input *input = st_sheet_find_input(space->sheet, name);
-    if (cell == NULL && input == NULL) {
+    if (cell == NULL && (input == NULL || strcmp(input->from, name) == 0)) {
         return ST_OK;
     }
     const char *sheet = st_sheet_name(space->sheet);
@@ -124,13 +124,15 @@ static st_status read_axes(st_space *space, st_errors *errors)
 static st_status refuse_count(const st_space *space, double rows, st_errors *errors)
 {
     char text[ST_QUANTITY_TEXT];
+    bool sampled = space->request.sample > 0 || space->request.uncounted;
     return st_errors_add(
         errors, &(st_error){.status = ST_ERR_LIMIT,
                             .place = {.file = space->request.option},
                             .message = st_errors_text(errors, "the axes make %s configurations",
                                                       st_number_format(rows, text, sizeof text)),
-                            .expected = "at most 1000000000",
-                            .suggestion = "draw some of them with --sample N"});
+                            .expected = sampled ? "at most 4.6e18, also to draw some of them"
+                                                : "at most 1000000000",
+                            .suggestion = sampled ? NULL : "draw some of them with --sample N"});
 }
 
 static st_status count_cross(st_space *space, st_errors *errors)

@@ -315,14 +315,41 @@ static bool add_texts(st_arena *arena, const char *const *own, size_t own_count,
     return true;
 }
 
+static size_t key_length(const char *vary)
+{
+    size_t length = strcspn(vary, "=");
+    while (length > 0 && vary[length - 1] == ' ') {
+        length--;
+    }
+    return length;
+}
+
+/* What the request varies itself is not varied by the file, too. */
+static bool add_varies(const st_space_file *space, st_arena *arena, st_search_request *request)
+{
+    const char **own = st_arena_alloc(arena, space->vary_count + 1, sizeof *own);
+    size_t count = 0;
+    for (size_t i = 0; own != NULL && i < space->vary_count; i++) {
+        size_t length = key_length(space->varies[i]);
+        bool again = false;
+        for (size_t k = 0; k < request->vary_count && !again; k++) {
+            again = key_length(request->varies[k]) == length &&
+                    memcmp(request->varies[k], space->varies[i], length) == 0;
+        }
+        if (!again) {
+            own[count++] = space->varies[i];
+        }
+    }
+    return own != NULL && add_texts(arena, own, count, &request->varies, &request->vary_count);
+}
+
 st_status st_space_file_add(const st_space_file *space, st_arena *arena, st_search_request *request,
                             st_errors *errors)
 {
     st_space_request *inner = &request->space;
     if (!add_texts(arena, space->sets, space->set_count, &inner->sets, &inner->set_count) ||
         !add_texts(arena, space->wheres, space->where_count, &inner->wheres, &inner->where_count) ||
-        !add_texts(arena, space->varies, space->vary_count, &request->varies,
-                   &request->vary_count)) {
+        !add_varies(space, arena, request)) {
         return st_errors_add(errors,
                              &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
     }
