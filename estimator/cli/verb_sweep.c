@@ -123,13 +123,37 @@ static st_status close_book(cli_explorer *explorer, st_status status)
     return status == ST_OK ? ended : status;
 }
 
+/* A picture takes the place of a table, and shows its own cell where no others are asked for. */
+static st_status choose_picture(cli_run *run, st_space_request *request)
+{
+    const char *plot = cli_value(run, CLI_PLOT);
+    if (plot == NULL)
+        return ST_OK;
+    if (cli_is_given(run, CLI_JSON) || cli_is_given(run, CLI_CSV))
+        return cli_wrong_use(run, "--plot draws a picture instead of a table",
+                             "leave --json or --csv out");
+    const char *cell = st_plot_cell(plot, run->arena);
+    const char **cells = st_arena_alloc(run->arena, 1, sizeof *cells);
+    if (cells == NULL)
+        return ST_ERR_MEMORY;
+    if (request->cell_count == 0 && cell != NULL) {
+        cells[0] = cell;
+        request->cells = cells;
+        request->cell_count = 1;
+    }
+    return ST_OK;
+}
+
 static st_status sweep(cli_run *run, cli_explorer *explorer)
 {
     st_space *space = NULL;
     st_sweep_result result;
     st_sweep_options wanted = {.format = format_of(run), .all = cli_is_given(run, CLI_ALL)};
-    st_space_request request = {.option = "--over", .zip = cli_is_given(run, CLI_ZIP)};
+    st_space_request request = {
+        .option = "--over", .zip = cli_is_given(run, CLI_ZIP), .once = true};
     st_status status = cli_explore_request(run, CLI_OVER, &request);
+    if (status == ST_OK)
+        status = choose_picture(run, &request);
     if (status == ST_OK)
         status = cli_explore_threads(run, &wanted.threads);
     if (status == ST_OK)
@@ -139,6 +163,8 @@ static st_status sweep(cli_run *run, cli_explorer *explorer)
         status = st_plot_create(space, plot, &explorer->plot, run->errors);
     const char *book = cli_value(run, CLI_XLSX);
     explorer->errors = run->errors;
+    if (status == ST_OK && book != NULL)
+        status = cli_stream_check(book, run->errors);
     if (status == ST_OK && book != NULL)
         status = st_sweep_book_begin(space, book, &explorer->book, run->errors);
     if (status == ST_OK)

@@ -42,6 +42,22 @@ static st_status read_parts(reader *self, const char *text)
     return ST_OK;
 }
 
+const char *st_plot_cell(const char *text, st_arena *arena)
+{
+    const char *cell = NULL;
+    char found = '\0';
+    while (*text != '\0') {
+        size_t length = strcspn(text, ",");
+        bool named = length > 2 && text[1] == '=' && (text[0] == 'y' || text[0] == 'z');
+        if (named && text[0] > found) {
+            found = text[0];
+            cell = st_arena_copy(arena, text + 2, length - 2);
+        }
+        text += length + (text[length] == ',' ? 1 : 0);
+    }
+    return cell;
+}
+
 static size_t find_axis(const st_space *space, const char *name)
 {
     for (size_t i = 0; i < space->axis_count; i++) {

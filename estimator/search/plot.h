@@ -20,6 +20,8 @@ typedef struct st_plot {
     double *values; /* per row and column; NaN where there is none; of several the least */
 } st_plot;
 
+/* The cell that such a text draws; NULL: it names none, or there is no memory. */
+const char *st_plot_cell(const char *text, st_arena *arena);
 /* Reads "x=KEY,y=CELL" or "x=KEY,y=KEY,z=CELL"; everything lives in the space's arena. */
 st_status st_plot_create(const st_space *space, const char *text, st_plot **plot,
                          st_errors *errors) ST_NODISCARD;

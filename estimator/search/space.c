@@ -255,6 +255,22 @@ uint64_t st_space_digit(const st_space *space, size_t axis, uint64_t pick)
 /* What is asked of a job first, by the names that sheets give it. */
 static const char *const usual[] = {"step_time", "mfu", "memory"};
 
+/* Whether there is a column of that name: a table with two is no table for programs. */
+static bool is_shown(const st_space *space, const char *name)
+{
+    for (size_t i = 0; i < space->cell_count; i++) {
+        if (strcmp(space->cells[i], name) == 0) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < space->axis_count; i++) {
+        if (strcmp(space->axes[i].axis.path, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static st_status choose_cells(st_space *space, st_errors *errors)
 {
     const st_space_request *request = &space->request;
@@ -269,7 +285,9 @@ static st_status choose_cells(st_space *space, st_errors *errors)
         return out_of_memory(errors);
     }
     for (size_t i = 0; i < request->cell_count; i++) {
-        space->cells[space->cell_count++] = request->cells[i];
+        if (!request->once || !is_shown(space, request->cells[i])) {
+            space->cells[space->cell_count++] = request->cells[i];
+        }
     }
     for (size_t i = 0; request->cell_count == 0 && i < sizeof usual / sizeof usual[0]; i++) {
         if (st_sheet_find_cell(space->base.sheet, usual[i]) != NULL) {

@@ -41,6 +41,7 @@ typedef struct st_space_request {
     size_t where_count;
     const char *const *cells; /* to be computed */
     size_t cell_count;        /* 0: the cells that one asks for first */
+    bool once;                /* each is one column, and none that an axis is already */
     bool zip;
     const st_joined *joined; /* axes that do, where not all are zipped */
     size_t joined_count;
