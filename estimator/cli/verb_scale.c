@@ -13,6 +13,10 @@ static const cli_option options[] = {
      "batch)"},
     {CLI_FIXED, CLI_FLAG, CLI_WORD_NONE, 0, "fixed", NULL, NULL,
      "keep the job's plan and add data-parallel ranks, instead of the best plan for every number"},
+    CLI_ROW_METHOD,
+    CLI_ROW_PRUNE,
+    CLI_ROW_BOUND,
+    CLI_ROW_TRIALS,
     CLI_ROW_WHERE,
     CLI_ROW_THREADS,
     CLI_ROW_SHEET,
@@ -46,7 +50,9 @@ static st_status read_request(cli_run *run, st_scale_request *request)
     if (request->weak && cli_is_given(run, CLI_STRONG))
         return cli_wrong_use(run, "--weak and --strong exclude each other", NULL);
     st_status status = cli_explore_request(run, CLI_NO_OPTION, &request->search.space);
-    return status == ST_OK ? cli_explore_threads(run, &request->search.threads) : status;
+    if (status == ST_OK)
+        status = cli_explore_threads(run, &request->search.threads);
+    return status == ST_OK ? cli_explore_guide(run, &request->search.guide) : status;
 }
 
 static st_status conclude(cli_run *run, const st_scale *scale)

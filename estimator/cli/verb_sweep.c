@@ -2,6 +2,7 @@
 /* steptime sweep */
 #include "cli/explore.h"
 #include "search/plot.h"
+#include "search/space_file.h"
 #include "search/sweep.h"
 #include "search/sweep_xlsx.h"
 
@@ -13,6 +14,9 @@ static const cli_option options[] = {
      "(100..400*2 GB/s), names or files; may be repeated, the last one varies fastest"},
     {CLI_ZIP, CLI_FLAG, CLI_WORD_NONE, 0, "zip", NULL, NULL,
      "advance all axes together instead of crossing them"},
+    {CLI_SPACE, CLI_ONE, CLI_WORD_FILE, 0, "space", "FILE", NULL,
+     "what the file says of keys to vary alone or jointly, keys to set and conditions; options of "
+     "the command line come on top"},
     CLI_ROW_CELLS,
     CLI_ROW_WHERE,
     {CLI_ALL, CLI_FLAG, CLI_WORD_NONE, 0, "all", NULL, NULL,
@@ -43,6 +47,7 @@ static const cli_example examples[] = {
      "every pair of two sizes"},
     {"steptime sweep gpt3-175b-64xa100 --over 'cluster.nic_bandwidth=100..400+100 Gbit/s'",
      "what more bandwidth buys"},
+    {"steptime sweep gpt3-175b-64xa100 --space space.yaml", "axes that a file describes"},
     {NULL, NULL},
 };
 
@@ -123,6 +128,34 @@ static st_status close_book(cli_explorer *explorer, st_status status)
     return status == ST_OK ? ended : status;
 }
 
+/* With what a file adds, whose faults are told with their places there. */
+static st_status create_from_file(cli_run *run, const cli_explorer *explorer,
+                                  st_space_request *request, st_space **space)
+{
+    st_space_file file;
+    st_status status =
+        st_space_file_read(cli_value(run, CLI_SPACE), run->arena, &file, run->errors);
+    if (status == ST_OK)
+        status = st_space_file_add_axes(&file, run->arena, request, run->errors);
+    if (status != ST_OK)
+        return status;
+    st_errors *found = st_errors_create();
+    if (found == NULL)
+        return ST_ERR_MEMORY;
+    status = st_space_create(explorer->paths, request, run->arena, space, found);
+    st_status told = st_space_file_tell(&file, found, run->errors);
+    st_errors_destroy(found);
+    return status == ST_OK ? told : status;
+}
+
+static st_status create_space(cli_run *run, const cli_explorer *explorer, st_space_request *request,
+                              st_space **space)
+{
+    return cli_is_given(run, CLI_SPACE)
+               ? create_from_file(run, explorer, request, space)
+               : st_space_create(explorer->paths, request, run->arena, space, run->errors);
+}
+
 /* A picture takes the place of a table, and shows its own cell where no others are asked for. */
 static st_status choose_picture(cli_run *run, st_space_request *request)
 {
@@ -157,7 +190,7 @@ static st_status sweep(cli_run *run, cli_explorer *explorer)
     if (status == ST_OK)
         status = cli_explore_threads(run, &wanted.threads);
     if (status == ST_OK)
-        status = st_space_create(explorer->paths, &request, run->arena, &space, run->errors);
+        status = create_space(run, explorer, &request, &space);
     const char *plot = cli_value(run, CLI_PLOT);
     if (status == ST_OK && plot != NULL)
         status = st_plot_create(space, plot, &explorer->plot, run->errors);

@@ -373,6 +373,20 @@ static bool is_clean(const char *text)
     return length <= ST_AXIS_MAX_BYTES;
 }
 
+/* A key alone stands for all its values, where these are few and known; NULL: they are not. */
+static const char *all_values(const st_key *key, st_arena *arena)
+{
+    if (key == NULL || (key->kind != ST_KEY_BOOL && key->kind != ST_KEY_ENUM)) {
+        return NULL;
+    }
+    char *values =
+        st_arena_printf(arena, "%s", key->kind == ST_KEY_BOOL ? "false true" : key->values);
+    for (char *at = values; at != NULL && *at != '\0'; at++) {
+        *at = *at == ' ' ? ',' : *at;
+    }
+    return values;
+}
+
 st_status st_axis_parse(const char *option, const char *text, st_arena *arena, st_axis *axis,
                         st_errors *errors)
 {
@@ -395,11 +409,11 @@ st_status st_axis_parse(const char *option, const char *text, st_arena *arena, s
         return out_of_memory(&self);
     }
     st_status status = find_target(&self, axis->path);
-    if (status == ST_OK && alone) {
+    const char *values = alone ? all_values(axis->key, arena) : strchr(text, '=') + 1;
+    if (status == ST_OK && values == NULL) {
         return refuse(&self, ST_ERR_USAGE, "there is no '='", "KEY=VALUES, as in parallel.tp=1,2");
     }
-    return status == ST_OK ? st_axis_parse_values(strchr(text, '=') + 1, arena, axis, errors)
-                           : status;
+    return status == ST_OK ? st_axis_parse_values(values, arena, axis, errors) : status;
 }
 
 const char *st_axis_text(const st_axis *axis, size_t index, char *storage)

@@ -175,7 +175,7 @@ static void line_name(const drawing *self, size_t number_of_line, char *text, si
     char value[512];
     text[--used] = '\0';
     for (size_t i = space->axis_count; i-- > 0;) {
-        if (i == self->plot->x || space->request.zip) {
+        if (!st_plot_has_lines(self->plot, i)) {
             continue;
         }
         size_t count = space->axes[i].axis.count;
@@ -208,7 +208,7 @@ static void draw_legend_title(const drawing *self)
     const st_space *space = self->plot->space;
     st_buffer text = {0};
     for (size_t i = 0; i < space->axis_count; i++) {
-        if (i != self->plot->x && !space->request.zip) {
+        if (st_plot_has_lines(self->plot, i)) {
             st_buffer_printf(&text, "%s%s", text.length > 0 ? " " : "", space->axes[i].axis.path);
         }
     }

@@ -107,6 +107,7 @@ static st_status take_values(study *self, const st_search *search, const st_sear
         row->batch = sequences_of(search, result->ranking[0].row);
     }
     row->time = view->ranking[0];
+    row->gap = st_search_gap(search, result);
     for (size_t i = 0; i < space->cell_count; i++) {
         for (size_t k = 0; k < ST_SCALE_CELLS; k++) {
             if (strcmp(space->cells[i], names[k]) == 0) {
@@ -230,7 +231,8 @@ st_status st_scale_run(const st_paths *paths, const st_scale_request *request,
                   .arena = arena,
                   .scale = scale,
                   .errors = errors};
-    *scale = (st_scale){.weak = request->weak, .fixed = request->fixed};
+    *scale =
+        (st_scale){.weak = request->weak, .fixed = request->fixed, .guide = request->search.guide};
     st_status status = read_job(&self);
     for (size_t i = 0; i < scale->count && status == ST_OK && !scale->interrupted; i++) {
         status = run_row(&self, &scale->rows[i]);

@@ -34,6 +34,7 @@ typedef struct st_scale_row {
     double
         efficiency; /* sequences per second and GPU, over those of the first row that has a plan */
     double values[ST_SCALE_CELLS];
+    double gap;       /* how much less another plan may take, over this one; NaN: not known */
     const char *plan; /* "parallel.tp=8 ..." */
     const char *miss; /* what the nearest plan lacks, where none was found */
 } st_scale_row;
@@ -46,6 +47,7 @@ typedef struct st_scale {
     const st_type *types[ST_SCALE_CELLS]; /* NULL: the sheet has no such cell */
     bool weak;
     bool fixed;
+    st_guide guide; /* how the plans were searched */
     st_scale_row *rows;
     size_t count;
     size_t found;

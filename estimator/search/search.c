@@ -2,7 +2,6 @@
 /* What a search looks for and where; see search.h. */
 #include "search/search_make.h"
 
-#include "job/keys.h"
 #include "search/guided.h"
 
 #include <inttypes.h>
@@ -74,29 +73,6 @@ static st_status read_varies(const st_search_request *request, st_arena *arena, 
     return status;
 }
 
-/* KEY alone stands for all values that it can have, where these are few and known. */
-static const char *all_values(const st_varied *varied, const char *text, st_arena *arena)
-{
-    const st_key *key = st_key_find(varied->key);
-    if (varied->text != NULL || key == NULL) {
-        return text;
-    }
-    if (strcmp(varied->key, "parallel.order") == 0) {
-        return all_orders;
-    }
-    if (key->kind == ST_KEY_BOOL) {
-        return st_arena_printf(arena, "%s=false,true", key->path);
-    }
-    if (key->kind != ST_KEY_ENUM) {
-        return text;
-    }
-    char *values = st_arena_printf(arena, "%s=%s", key->path, key->values);
-    for (char *at = values; at != NULL && *at != '\0'; at++) {
-        *at = *at == ' ' ? ',' : *at;
-    }
-    return values;
-}
-
 /* What advances together are axes; knobs are enumerated plan by plan. */
 static st_status check_joined(const st_search *search, const st_varied *varies, st_errors *errors)
 {
@@ -138,10 +114,8 @@ static st_status list_axes(st_search *search, const st_varied *varies, st_arena 
     }
     for (size_t i = 0; i < request->vary_count; i++) {
         if (varies[i].knob == ST_KNOBS) {
-            axes[count] = all_values(&varies[i], request->varies[i], arena);
-            if (axes[count++] == NULL) {
-                return out_of_memory(errors);
-            }
+            bool orders = varies[i].text == NULL && strcmp(varies[i].key, "parallel.order") == 0;
+            axes[count++] = orders ? all_orders : request->varies[i];
         }
     }
     search->request.space.overs = axes;

@@ -335,6 +335,27 @@ static st_type type_of_axis(const st_space_axis *axis)
     return type;
 }
 
+static bool is_number(const st_space_axis *axis)
+{
+    const st_key *key = axis->axis.key;
+    bool named = key != NULL && (key->kind == ST_KEY_ENUM || key->kind == ST_KEY_BOOL);
+    return axis->has_numbers && !named &&
+           (axis->type == NULL || axis->type->kind == ST_TYPE_NUMBER);
+}
+
+/* A table is written while it is computed: its columns must be wide enough from the start. */
+static size_t width_of_texts(const st_space_axis *axis)
+{
+    enum { LOOKED_AT = 1000, WIDEST = 60 };
+    size_t width = 0;
+    for (size_t i = 0; !is_number(axis) && i < axis->axis.count && i < LOOKED_AT; i++) {
+        char storage[ST_AXIS_TEXT];
+        size_t length = strlen(st_axis_text(&axis->axis, i, storage));
+        width = length > width ? length : width;
+    }
+    return width < WIDEST ? width : WIDEST;
+}
+
 /* --- the whole ------------------------------------------------------------------------------- */
 
 /* The sheet with the conditions, the inputs by axis and the programs. */
@@ -363,6 +384,7 @@ static st_status prepare(st_space *space, st_errors *errors)
     }
     for (size_t i = 0; i < space->axis_count && status == ST_OK; i++) {
         space->axes[i].shown = type_of_axis(&space->axes[i]);
+        space->axes[i].text_width = width_of_texts(&space->axes[i]);
     }
     return status == ST_OK ? st_space_make_variants(space, errors) : status;
 }
@@ -400,14 +422,6 @@ st_status st_space_create(const st_paths *paths, const st_space_request *request
 }
 
 /* --- texts ----------------------------------------------------------------------------------- */
-
-static bool is_number(const st_space_axis *axis)
-{
-    const st_key *key = axis->axis.key;
-    bool named = key != NULL && (key->kind == ST_KEY_ENUM || key->kind == ST_KEY_BOOL);
-    return axis->has_numbers && !named &&
-           (axis->type == NULL || axis->type->kind == ST_TYPE_NUMBER);
-}
 
 const st_type *st_space_axis_type(const st_space *space, size_t axis)
 {

@@ -67,6 +67,7 @@ typedef struct st_space_axis {
     const st_type *type;   /* of an input that reads it; NULL: shown as text */
     st_type shown;         /* of its numbers, in the unit in which they are shown */
     bool has_numbers;
+    size_t text_width; /* of its longest value among the first ones; 0: its values are numbers */
 } st_space_axis;
 
 /* An input of the sheet that an axis drives. */
