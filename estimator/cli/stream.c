@@ -148,5 +148,8 @@ const volatile sig_atomic_t *cli_catch_interrupts(void)
     (void)sigemptyset(&action.sa_mask);
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
+    struct sigaction hangup;
+    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) /* as under nohup */
+        (void)sigaction(SIGHUP, &action, NULL);
     return &interrupted;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime scale */
 #include "cli/explore.h"
+#include "cli/ranks.h"
 #include "search/scale.h"
 
 static const cli_option options[] = {
@@ -89,6 +90,8 @@ static st_status study(cli_run *run, cli_explorer *explorer)
 static int run_scale(cli_run *run)
 {
     cli_explorer explorer = {0};
+    if (cli_is_other_process())
+        return 0;
     st_status status = cli_paths(run, &explorer.paths);
     if (status == ST_OK)
         status = study(run, &explorer);

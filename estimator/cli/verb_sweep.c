@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime sweep */
 #include "cli/explore.h"
+#include "cli/ranks.h"
 #include "search/plot.h"
 #include "search/space_file.h"
 #include "search/sweep.h"
@@ -222,6 +223,8 @@ static st_status sweep(cli_run *run, cli_explorer *explorer)
 static int run_sweep(cli_run *run)
 {
     cli_explorer explorer = {0};
+    if (cli_is_other_process())
+        return 0;
     st_status status = cli_paths(run, &explorer.paths);
     if (status == ST_OK)
         status = sweep(run, &explorer);
