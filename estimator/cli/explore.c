@@ -25,14 +25,17 @@ st_status cli_explore_count(cli_run *run, cli_option_id id, uint64_t least, uint
     bool good = digits > 0 && text[digits] == '\0' && digits <= 18;
     for (size_t i = 0; i < digits && good; i++)
         value = 10 * value + (uint64_t)(text[i] - '0');
+    bool huge = digits > 18 && text[digits] == '\0';
     if (!good || value < least)
         return st_errors_add(
             run->errors,
             &(st_error){.status = ST_ERR_USAGE,
                         .message = st_errors_text(run->errors, "option --%s", name_of(run, id)),
                         .found = st_errors_text(run->errors, "'%.60s'", text),
-                        .expected = st_errors_text(run->errors, "a whole number of at least %llu",
-                                                   (unsigned long long)least)});
+                        .expected =
+                            huge ? "a whole number of at most 18 digits"
+                                 : st_errors_text(run->errors, "a whole number of at least %llu",
+                                                  (unsigned long long)least)});
     *count = value;
     return ST_OK;
 }
@@ -104,5 +107,49 @@ st_status cli_explore_request(cli_run *run, cli_option_id axes, st_space_request
         status = cli_explore_count(run, CLI_SAMPLE, 1, &request->sample);
     if (status == ST_OK)
         status = cli_explore_count(run, CLI_SEED, 0, &request->seed);
+    if (status == ST_OK && cli_is_given(run, CLI_SEED) && !cli_is_given(run, CLI_SAMPLE) &&
+        !cli_is_given(run, CLI_METHOD))
+        return cli_wrong_use(run, "option --seed says which sample is drawn, and there is none",
+                             "draw one with --sample N");
+    return status;
+}
+
+/* The place of an option's value in a list of words; 0 where it is not given. */
+static st_status read_word(cli_run *run, cli_option_id id, const char *const *words, int *index)
+{
+    const char *text = cli_value(run, id);
+    *index = 0;
+    if (text == NULL)
+        return ST_OK;
+    for (int i = 0; words[i] != NULL; i++) {
+        if (strcmp(words[i], text) == 0) {
+            *index = i;
+            return ST_OK;
+        }
+    }
+    return st_errors_add(
+        run->errors, &(st_error){.status = ST_ERR_USAGE,
+                                 .message = id == CLI_METHOD ? "option --method" : "option --prune",
+                                 .found = st_errors_text(run->errors, "'%.60s'", text),
+                                 .expected = id == CLI_METHOD ? "exhaustive, bound or cmaes"
+                                                              : "proven or declared"});
+}
+
+st_status cli_explore_guide(cli_run *run, st_guide *guide)
+{
+    static const char *const methods[] = {"exhaustive", "bound", "cmaes", NULL};
+    static const char *const prunings[] = {"none", "proven", "declared", NULL};
+    int method = 0;
+    int pruning = 0;
+    st_status status = read_word(run, CLI_METHOD, methods, &method);
+    if (status == ST_OK)
+        status = read_word(run, CLI_PRUNE, prunings, &pruning);
+    if (status == ST_OK)
+        status = cli_explore_count(run, CLI_TRIALS, 1, &guide->trials);
+    guide->method = (st_method)method;
+    guide->pruning = (st_pruning)pruning;
+    guide->floor = cli_value(run, CLI_BOUND);
+    if (status == ST_OK && guide->trials > 0 && guide->method != ST_METHOD_CMAES)
+        status = cli_wrong_use(run, "option --trials belongs to --method cmaes", NULL);
     return status;
 }

@@ -4,6 +4,7 @@
 #define STEPTIME_CLI_EXPLORE_H
 
 #include "cli/stream.h"
+#include "search/guide.h"
 #include "search/space.h"
 
 typedef struct cli_explorer {
@@ -28,6 +29,9 @@ st_status cli_explore_count(cli_run *run, cli_option_id id, uint64_t least,
 st_status cli_explore_list(cli_run *run, cli_option_id id, const char *const **items,
                            size_t *count) ST_NODISCARD;
 
+/* --method, --prune, --bound and --trials. */
+st_status cli_explore_guide(cli_run *run, st_guide *guide) ST_NODISCARD;
+
 #define CLI_ROW_CELLS                                                                              \
     {                                                                                              \
         CLI_CELLS, CLI_MANY, CLI_WORD_CELL, 0, "cells", "CELL,...", NULL,                          \
@@ -43,6 +47,29 @@ st_status cli_explore_list(cli_run *run, cli_option_id id, const char *const **i
     {                                                                                              \
         CLI_THREADS, CLI_ONE, CLI_WORD_NONE, 0, "threads", "N", NULL,                              \
             "use N threads (one per core); the result is the same"                                 \
+    }
+#define CLI_ROW_METHOD                                                                             \
+    {                                                                                              \
+        CLI_METHOD, CLI_ONE, CLI_WORD_NONE, 0, "method", "METHOD", NULL,                           \
+            "exhaustive, bound (the least bound first, until none is below what was found: the "   \
+            "same result) or cmaes (a walk that ends early); for plugins that take long "          \
+            "(exhaustive)"                                                                         \
+    }
+#define CLI_ROW_PRUNE                                                                              \
+    {                                                                                              \
+        CLI_PRUNE, CLI_ONE, CLI_WORD_NONE, 0, "prune", "WHICH", NULL,                              \
+            "skip plans of which rules tell: those that are proven for this search, or also "      \
+            "those that only plugins could contradict (declared)"                                  \
+    }
+#define CLI_ROW_BOUND                                                                              \
+    {                                                                                              \
+        CLI_BOUND, CLI_ONE, CLI_WORD_CELL, 0, "bound", "CELL", NULL,                               \
+            "a cell that is never above the one that is minimised, on your word"                   \
+    }
+#define CLI_ROW_TRIALS                                                                             \
+    {                                                                                              \
+        CLI_TRIALS, CLI_ONE, CLI_WORD_NONE, 0, "trials", "N", NULL,                                \
+            "plans that cmaes computes at most (2000)"                                             \
     }
 
 #endif

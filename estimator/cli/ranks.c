@@ -27,6 +27,18 @@ static long announced(void)
     return most;
 }
 
+bool cli_is_other_process(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK"};
+    long most = 0;
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && announced() > 1; i++) {
+        const char *value = getenv(names[i]);
+        long rank = value != NULL ? strtol(value, NULL, 10) : 0;
+        most = rank > most ? rank : most;
+    }
+    return most > 0;
+}
+
 static void *open_beside_program(void)
 {
     char path[PATH_BYTES];
@@ -76,12 +88,18 @@ st_status cli_ranks_begin(cli_run *run, cli_ranks *ranks)
 
 int cli_ranks_end(cli_run *run, cli_ranks *ranks, int code, bool fault)
 {
-    if (ranks->end != NULL)
-        (void)ranks->end(fault ? 1 : 0);
     if (ranks->ranks.rank > 0) {
         st_buffer_free(&run->result);
         st_errors_clear(run->errors);
+    } else if (ranks->end != NULL && ranks->ranks.count > 1) {
+        /* After an interrupt mpirun lets no process come back from the end of MPI. */
+        code = cli_write_result(run, code);
+        st_buffer_free(&run->result);
+        st_errors_write(run->errors, stderr);
+        st_errors_clear(run->errors);
     }
+    if (ranks->end != NULL)
+        (void)ranks->end(fault ? 1 : 0);
     /* The module stays loaded: libraries of MPI do not like to leave before the program. */
     return code;
 }

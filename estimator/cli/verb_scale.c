@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime scale */
 #include "cli/explore.h"
+#include "cli/ranks.h"
 #include "search/scale.h"
 
 static const cli_option options[] = {
@@ -9,9 +10,14 @@ static const cli_option options[] = {
     {CLI_WEAK, CLI_FLAG, CLI_WORD_NONE, 0, "weak", NULL, NULL,
      "the batch grows with the GPUs, from that of the job's own plan"},
     {CLI_STRONG, CLI_FLAG, CLI_WORD_NONE, 0, "strong", NULL, NULL,
-     "the batch stays what it is (so it is without this option)"},
+     "the batch stays what it is (so it is without this option, where the job has a global "
+     "batch)"},
     {CLI_FIXED, CLI_FLAG, CLI_WORD_NONE, 0, "fixed", NULL, NULL,
      "keep the job's plan and add data-parallel ranks, instead of the best plan for every number"},
+    CLI_ROW_METHOD,
+    CLI_ROW_PRUNE,
+    CLI_ROW_BOUND,
+    CLI_ROW_TRIALS,
     CLI_ROW_WHERE,
     CLI_ROW_THREADS,
     CLI_ROW_SHEET,
@@ -35,6 +41,7 @@ static const cli_example examples[] = {
 static st_status read_request(cli_run *run, st_scale_request *request)
 {
     *request = (st_scale_request){.weak = cli_is_given(run, CLI_WEAK),
+                                  .strong = cli_is_given(run, CLI_STRONG),
                                   .fixed = cli_is_given(run, CLI_FIXED)};
     request->search.gpus = cli_value(run, CLI_GPUS);
     request->search.top = 1;
@@ -44,7 +51,9 @@ static st_status read_request(cli_run *run, st_scale_request *request)
     if (request->weak && cli_is_given(run, CLI_STRONG))
         return cli_wrong_use(run, "--weak and --strong exclude each other", NULL);
     st_status status = cli_explore_request(run, CLI_NO_OPTION, &request->search.space);
-    return status == ST_OK ? cli_explore_threads(run, &request->search.threads) : status;
+    if (status == ST_OK)
+        status = cli_explore_threads(run, &request->search.threads);
+    return status == ST_OK ? cli_explore_guide(run, &request->search.guide) : status;
 }
 
 static st_status conclude(cli_run *run, const st_scale *scale)
@@ -81,6 +90,8 @@ static st_status study(cli_run *run, cli_explorer *explorer)
 static int run_scale(cli_run *run)
 {
     cli_explorer explorer = {0};
+    if (cli_is_other_process())
+        return 0;
     st_status status = cli_paths(run, &explorer.paths);
     if (status == ST_OK)
         status = study(run, &explorer);

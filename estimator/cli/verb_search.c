@@ -24,16 +24,10 @@ static const cli_option options[] = {
     {CLI_TOP, CLI_ONE, CLI_WORD_NONE, 0, "top", "N", NULL, "show the N best plans (10)"},
     {CLI_PARETO, CLI_ONE, CLI_WORD_CELL, 0, "pareto", "CELL,CELL", NULL,
      "show the plans that no other beats in both cells"},
-    {CLI_METHOD, CLI_ONE, CLI_WORD_NONE, 0, "method", "METHOD", NULL,
-     "exhaustive, bound (the least bound first, until none is below what was found: the same "
-     "result) or cmaes (a walk that ends early); for plugins that take long (exhaustive)"},
-    {CLI_PRUNE, CLI_ONE, CLI_WORD_NONE, 0, "prune", "WHICH", NULL,
-     "skip plans of which rules tell: those that are proven for this search, or also those that "
-     "only plugins could contradict (declared)"},
-    {CLI_BOUND, CLI_ONE, CLI_WORD_CELL, 0, "bound", "CELL", NULL,
-     "a cell that is never above the one that is minimised, on your word"},
-    {CLI_TRIALS, CLI_ONE, CLI_WORD_NONE, 0, "trials", "N", NULL,
-     "plans that cmaes computes at most (2000)"},
+    CLI_ROW_METHOD,
+    CLI_ROW_PRUNE,
+    CLI_ROW_BOUND,
+    CLI_ROW_TRIALS,
     CLI_ROW_WHERE,
     {CLI_SAMPLE, CLI_ONE, CLI_WORD_NONE, 0, "sample", "N", NULL,
      "look at N plans that are drawn evenly from all of them"},
@@ -69,46 +63,6 @@ static void show_progress(void *context, uint64_t done, uint64_t rows)
     cli_progress_show(&explorer->progress, done, rows);
 }
 
-/* The place of an option's value in a list of words; 0 where it is not given. */
-static st_status read_word(cli_run *run, cli_option_id id, const char *const *words, int *index)
-{
-    const char *text = cli_value(run, id);
-    *index = 0;
-    if (text == NULL)
-        return ST_OK;
-    for (int i = 0; words[i] != NULL; i++) {
-        if (strcmp(words[i], text) == 0) {
-            *index = i;
-            return ST_OK;
-        }
-    }
-    return st_errors_add(
-        run->errors, &(st_error){.status = ST_ERR_USAGE,
-                                 .message = id == CLI_METHOD ? "option --method" : "option --prune",
-                                 .found = st_errors_text(run->errors, "'%.60s'", text),
-                                 .expected = id == CLI_METHOD ? "exhaustive, bound or cmaes"
-                                                              : "proven or declared"});
-}
-
-static st_status read_guide(cli_run *run, st_guide *guide)
-{
-    static const char *const methods[] = {"exhaustive", "bound", "cmaes", NULL};
-    static const char *const prunings[] = {"none", "proven", "declared", NULL};
-    int method = 0;
-    int pruning = 0;
-    st_status status = read_word(run, CLI_METHOD, methods, &method);
-    if (status == ST_OK)
-        status = read_word(run, CLI_PRUNE, prunings, &pruning);
-    if (status == ST_OK)
-        status = cli_explore_count(run, CLI_TRIALS, 1, &guide->trials);
-    guide->method = (st_method)method;
-    guide->pruning = (st_pruning)pruning;
-    guide->floor = cli_value(run, CLI_BOUND);
-    if (status == ST_OK && guide->trials > 0 && guide->method != ST_METHOD_CMAES)
-        status = cli_wrong_use(run, "option --trials belongs to --method cmaes", NULL);
-    return status;
-}
-
 static st_status read_request(cli_run *run, st_search_request *request)
 {
     uint64_t top = DEFAULT_TOP;
@@ -129,7 +83,7 @@ static st_status read_request(cli_run *run, st_search_request *request)
     if (status == ST_OK && top > ST_SEARCH_MAX_TOP)
         status = cli_wrong_use(run, "option --top shows at most 1000 plans", NULL);
     if (status == ST_OK)
-        status = read_guide(run, &request->guide);
+        status = cli_explore_guide(run, &request->guide);
     request->gpus = cli_value(run, CLI_GPUS);
     request->minimise = cli_value(run, CLI_MINIMISE);
     request->front[0] = count == 2 ? front[0] : NULL;
@@ -139,7 +93,8 @@ static st_status read_request(cli_run *run, st_search_request *request)
 }
 
 /* What a search that found nothing, or was cut short, ends with. */
-static st_status conclude(cli_run *run, const st_search *search, const st_search_result *result)
+static st_status conclude(cli_run *run, const st_search *search, const st_search_result *result,
+                          const st_search_view *view)
 {
     if (result->interrupted)
         return st_errors_add(
@@ -150,12 +105,18 @@ static st_status conclude(cli_run *run, const st_search *search, const st_search
                             (unsigned long long)result->done, (unsigned long long)search->rows)});
     if (result->kept > 0)
         return ST_OK;
+    const char *miss = view->miss != NULL
+                           ? st_errors_text(run->errors, "the nearest lacks: %s", view->miss)
+                           : NULL;
+    bool partly = search->rows < search->total || result->guided.untried > 0;
+    const char *message =
+        partly ? "no plan that was looked at passes all checks" : "no plan passes all checks";
+    if (search->rows == 0)
+        message = "there is no plan for that many GPUs: sizes, layers and batch do not divide";
     return st_errors_add(run->errors,
                          &(st_error){.status = ST_ERR_CHECK,
-                                     .message = search->rows == 0
-                                                    ? "there is no plan for that many GPUs: sizes, "
-                                                      "layers and batch do not divide"
-                                                    : "no plan passes all checks"});
+                                     .message = message,
+                                     .suggestion = cli_is_given(run, CLI_CSV) ? miss : NULL});
 }
 
 static st_status show(cli_run *run, cli_explorer *explorer, const st_search *search,
@@ -171,7 +132,7 @@ static st_status show(cli_run *run, cli_explorer *explorer, const st_search *sea
         st_search_write_csv(&view, &run->result);
     else
         st_search_write_text(&view, &run->result);
-    return conclude(run, search, result);
+    return conclude(run, search, result, &view);
 }
 
 /* What one process tells the first one. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime sweep */
 #include "cli/explore.h"
+#include "cli/ranks.h"
 #include "search/plot.h"
+#include "search/space_file.h"
 #include "search/sweep.h"
 #include "search/sweep_xlsx.h"
 
@@ -13,6 +15,9 @@ static const cli_option options[] = {
      "(100..400*2 GB/s), names or files; may be repeated, the last one varies fastest"},
     {CLI_ZIP, CLI_FLAG, CLI_WORD_NONE, 0, "zip", NULL, NULL,
      "advance all axes together instead of crossing them"},
+    {CLI_SPACE, CLI_ONE, CLI_WORD_FILE, 0, "space", "FILE", NULL,
+     "what the file says of keys to vary alone or jointly, keys to set and conditions; options of "
+     "the command line come on top"},
     CLI_ROW_CELLS,
     CLI_ROW_WHERE,
     {CLI_ALL, CLI_FLAG, CLI_WORD_NONE, 0, "all", NULL, NULL,
@@ -43,6 +48,7 @@ static const cli_example examples[] = {
      "every pair of two sizes"},
     {"steptime sweep gpt3-175b-64xa100 --over 'cluster.nic_bandwidth=100..400+100 Gbit/s'",
      "what more bandwidth buys"},
+    {"steptime sweep gpt3-175b-64xa100 --space space.yaml", "axes that a file describes"},
     {NULL, NULL},
 };
 
@@ -123,22 +129,76 @@ static st_status close_book(cli_explorer *explorer, st_status status)
     return status == ST_OK ? ended : status;
 }
 
+/* With what a file adds, whose faults are told with their places there. */
+static st_status create_from_file(cli_run *run, const cli_explorer *explorer,
+                                  st_space_request *request, st_space **space)
+{
+    st_space_file file;
+    st_status status =
+        st_space_file_read(cli_value(run, CLI_SPACE), run->arena, &file, run->errors);
+    if (status == ST_OK)
+        status = st_space_file_add_axes(&file, run->arena, request, run->errors);
+    if (status != ST_OK)
+        return status;
+    st_errors *found = st_errors_create();
+    if (found == NULL)
+        return ST_ERR_MEMORY;
+    status = st_space_create(explorer->paths, request, run->arena, space, found);
+    st_status told = st_space_file_tell(&file, found, run->errors);
+    st_errors_destroy(found);
+    return status == ST_OK ? told : status;
+}
+
+static st_status create_space(cli_run *run, const cli_explorer *explorer, st_space_request *request,
+                              st_space **space)
+{
+    return cli_is_given(run, CLI_SPACE)
+               ? create_from_file(run, explorer, request, space)
+               : st_space_create(explorer->paths, request, run->arena, space, run->errors);
+}
+
+/* A picture takes the place of a table, and shows its own cell where no others are asked for. */
+static st_status choose_picture(cli_run *run, st_space_request *request)
+{
+    const char *plot = cli_value(run, CLI_PLOT);
+    if (plot == NULL)
+        return ST_OK;
+    if (cli_is_given(run, CLI_JSON) || cli_is_given(run, CLI_CSV))
+        return cli_wrong_use(run, "--plot draws a picture instead of a table",
+                             "leave --json or --csv out");
+    const char *cell = st_plot_cell(plot, run->arena);
+    const char **cells = st_arena_alloc(run->arena, 1, sizeof *cells);
+    if (cells == NULL)
+        return ST_ERR_MEMORY;
+    if (request->cell_count == 0 && cell != NULL) {
+        cells[0] = cell;
+        request->cells = cells;
+        request->cell_count = 1;
+    }
+    return ST_OK;
+}
+
 static st_status sweep(cli_run *run, cli_explorer *explorer)
 {
     st_space *space = NULL;
     st_sweep_result result;
     st_sweep_options wanted = {.format = format_of(run), .all = cli_is_given(run, CLI_ALL)};
-    st_space_request request = {.option = "--over", .zip = cli_is_given(run, CLI_ZIP)};
+    st_space_request request = {
+        .option = "--over", .zip = cli_is_given(run, CLI_ZIP), .once = true};
     st_status status = cli_explore_request(run, CLI_OVER, &request);
+    if (status == ST_OK)
+        status = choose_picture(run, &request);
     if (status == ST_OK)
         status = cli_explore_threads(run, &wanted.threads);
     if (status == ST_OK)
-        status = st_space_create(explorer->paths, &request, run->arena, &space, run->errors);
+        status = create_space(run, explorer, &request, &space);
     const char *plot = cli_value(run, CLI_PLOT);
     if (status == ST_OK && plot != NULL)
         status = st_plot_create(space, plot, &explorer->plot, run->errors);
     const char *book = cli_value(run, CLI_XLSX);
     explorer->errors = run->errors;
+    if (status == ST_OK && book != NULL)
+        status = cli_stream_check(book, run->errors);
     if (status == ST_OK && book != NULL)
         status = st_sweep_book_begin(space, book, &explorer->book, run->errors);
     if (status == ST_OK)
@@ -163,6 +223,8 @@ static st_status sweep(cli_run *run, cli_explorer *explorer)
 static int run_sweep(cli_run *run)
 {
     cli_explorer explorer = {0};
+    if (cli_is_other_process())
+        return 0;
     st_status status = cli_paths(run, &explorer.paths);
     if (status == ST_OK)
         status = sweep(run, &explorer);

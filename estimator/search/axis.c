@@ -222,15 +222,19 @@ static st_status read_range(const reader *self, const char *item, size_t length,
     return status;
 }
 
-static double steps_of(const range *from)
-{
-    /* A step such as 0.1 is never exact: the end belongs to the range all the same. */
-    return floor((from->end - from->start) / from->step * (1 + 1e-12) + 1e-9) + 1;
-}
-
 static bool is_whole(double value)
 {
     return value == floor(value) && fabs(value) <= most_exact;
+}
+
+static double steps_of(const range *from)
+{
+    double steps = (from->end - from->start) / from->step;
+    if (is_whole(from->start) && is_whole(from->end) && is_whole(from->step)) {
+        return floor(steps) + 1;
+    }
+    /* A step such as 0.1 is never exact: the end belongs to the range all the same. */
+    return floor(steps * (1 + 1e-12) + 1e-9) + 1;
 }
 
 static st_status add_value(reader *self, double value, const char *unit)
@@ -375,6 +379,20 @@ static bool is_clean(const char *text)
     return length <= ST_AXIS_MAX_BYTES;
 }
 
+/* A key alone stands for all its values, where these are few and known; NULL: they are not. */
+static const char *all_values(const st_key *key, st_arena *arena)
+{
+    if (key == NULL || (key->kind != ST_KEY_BOOL && key->kind != ST_KEY_ENUM)) {
+        return NULL;
+    }
+    char *values =
+        st_arena_printf(arena, "%s", key->kind == ST_KEY_BOOL ? "false true" : key->values);
+    for (char *at = values; at != NULL && *at != '\0'; at++) {
+        *at = *at == ' ' ? ',' : *at;
+    }
+    return values;
+}
+
 st_status st_axis_parse(const char *option, const char *text, st_arena *arena, st_axis *axis,
                         st_errors *errors)
 {
@@ -390,17 +408,18 @@ st_status st_axis_parse(const char *option, const char *text, st_arena *arena, s
     }
     const char *path = text;
     size_t length = strcspn(text, "=");
-    if (text[length] == '\0') {
-        return refuse(&self, ST_ERR_USAGE, "there is no '='", "KEY=VALUES, as in parallel.tp=1,2");
-    }
+    bool alone = text[length] == '\0';
     trim(&path, &length);
     axis->path = st_arena_copy(arena, path, length);
     if (axis->path == NULL) {
         return out_of_memory(&self);
     }
     st_status status = find_target(&self, axis->path);
-    return status == ST_OK ? st_axis_parse_values(strchr(text, '=') + 1, arena, axis, errors)
-                           : status;
+    const char *values = alone ? all_values(axis->key, arena) : strchr(text, '=') + 1;
+    if (status == ST_OK && values == NULL) {
+        return refuse(&self, ST_ERR_USAGE, "there is no '='", "KEY=VALUES, as in parallel.tp=1,2");
+    }
+    return status == ST_OK ? st_axis_parse_values(values, arena, axis, errors) : status;
 }
 
 const char *st_axis_text(const st_axis *axis, size_t index, char *storage)

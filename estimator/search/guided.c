@@ -113,15 +113,10 @@ bool st_guided_skip(st_guided_run *run, uint64_t row)
 void st_guided_read(const st_search *search, const st_space_worker *worker, size_t row,
                     st_trial *trial)
 {
-    size_t count = 0;
-    const st_sheet_check *checks = st_sheet_checks(search->space->sheet, &count);
     trial->reason = worker->reasons[row];
     trial->goal = worker->outputs[0][row];
     trial->near = worker->outputs[search->near][row];
-    trial->faults = 0;
-    for (size_t i = 0; i < count; i++) {
-        trial->faults += !checks[i].warning && worker->checks[i][row] != 1.0 ? 1 : 0;
-    }
+    trial->faults = st_search_faults(search->space, worker, row);
 }
 
 /* Some of the batch, by one thread. */

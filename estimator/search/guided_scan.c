@@ -115,14 +115,23 @@ static void scan_row(scanner *self, st_ledger *ledger, const st_space_worker *wo
     bool lacks = st_space_order_lacks(worker, variant, row);
     const st_bounds *bounds = self->bounds[variant];
     st_bounds_run(self->bounds[variant], self->inputs, self->outputs, self->checks);
-    uint32_t reason = lacks ? (uint32_t)st_reason_order(search->space) : find_fault(self, &faults);
+    bool stray = worker->strays != NULL && worker->strays[row];
+    uint32_t reason = find_fault(self, &faults);
+    if (lacks) {
+        reason = (uint32_t)st_reason_order(search->space);
+    } else if (stray && reason == ST_REASON_NONE) {
+        reason = (uint32_t)st_reason_stray(search->space);
+    }
+    if (lacks || (stray && reason == st_reason_stray(search->space))) {
+        faults += 1;
+    }
     uint64_t at = first + row;
     if (reason != ST_REASON_NONE) {
         double near = self->outputs[search->near].low;
         ledger->states[at] = ST_VERDICT_FAILS;
         self->found.reasons[reason]++;
         self->told++;
-        st_guided_near(&self->found, at, lacks ? faults + 1 : faults, near);
+        st_guided_near(&self->found, at, faults, near);
         return;
     }
     ledger->states[at] = is_safe(self, bounds) ? ST_VERDICT_PASSES : ST_VERDICT_OPEN;

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const keys[ST_KNOBS] = {
@@ -31,20 +32,18 @@ st_knob st_knob_find(const char *key)
     return knob;
 }
 
-typedef struct maker {
-    const st_plan_request *request;
-    st_arena *arena;
-    st_errors *errors;
-    st_plans *plans;
-    size_t capacity;
-    double gpus;
-    double sizes[ST_KNOB_VIRTUAL];
-} maker;
+static const char *const base_keys[ST_PLAN_BASES] = {
+    [ST_PLAN_LAYERS] = "model.layers",
+    [ST_PLAN_FIRST] = "parallel.first_stage_layers",
+    [ST_PLAN_LAST] = "parallel.last_stage_layers",
+    [ST_PLAN_BATCH] = "batch.global",
+    [ST_PLAN_EXPERTS] = "model.experts",
+    [ST_PLAN_EXPERT_TP] = "parallel.expert_tp",
+};
 
-static st_status out_of_memory(const maker *self)
+const char *st_plan_base_key(st_plan_base base)
 {
-    (void)st_out_of_memory(self->errors);
-    return ST_ERR_MEMORY;
+    return base_keys[base];
 }
 
 /* A list of values that grows in the arena. */
@@ -54,6 +53,24 @@ typedef struct list {
     size_t capacity;
     bool failed;
 } list;
+
+typedef struct maker {
+    const st_plan_request *request;
+    st_arena *arena;
+    st_errors *errors;
+    st_plans *plans;
+    size_t capacity;
+    list candidates[ST_SHAPE_LISTS]; /* of free knobs, before a shape has its say */
+    double most_layers;              /* 0: unknown */
+    double gpus;
+    double sizes[ST_KNOB_VIRTUAL];
+} maker;
+
+static st_status out_of_memory(const maker *self)
+{
+    (void)st_out_of_memory(self->errors);
+    return ST_ERR_MEMORY;
+}
 
 static void add(const maker *self, list *into, double value)
 {
@@ -75,12 +92,13 @@ static bool divides(double part, double whole)
 static void add_divisors(const maker *self, double number, list *into)
 {
     size_t root = (size_t)sqrt(number);
+    size_t first = into->count;
     for (size_t part = 1; part <= root; part++) {
         if (divides((double)part, number)) {
             add(self, into, (double)part);
         }
     }
-    for (size_t i = into->count; i-- > 0;) {
+    for (size_t i = into->count; i-- > first;) {
         double other = number / into->values[i];
         if (other > (double)root) {
             add(self, into, other);
@@ -107,30 +125,90 @@ static list sizes_of(const maker *self, st_knob knob, double whole)
 
 /* --- what varies within a shape -------------------------------------------------------------- */
 
-/* Interleaving wants the same number of layers in every chunk (Narayanan et al. 2021, sec. 2.2). */
+/*
+ * Layers of a stage, or of a middle one where those of the ends are given: interleaving cuts it
+ * into chunks of as many layers (Narayanan et al. 2021, sec. 2.2); 0: stages are not alike.
+ */
+static double layers_of_stage(double stages, double layers, double first, double last)
+{
+    double ends = (first > 0 ? 1 : 0) + (last > 0 ? 1 : 0);
+    if (ends == 0) {
+        return divides(stages, layers) ? layers / stages : 0;
+    }
+    if (stages <= ends) {
+        return fmax(first, last);
+    }
+    return fmax(ceil((layers - first - last) / (stages - ends)), 0);
+}
+
+typedef struct stage_visitor {
+    bool (*visit)(void *context, double layers);
+    void *context;
+} stage_visitor;
+
+/* Every number of layers that a stage of the shape may have, until a visit is enough. */
+static bool visit_stages(const maker *self, const stage_visitor *visitor)
+{
+    const st_plan_numbers *bases = self->request->bases;
+    const st_plan_numbers *layers = &bases[ST_PLAN_LAYERS];
+    const st_plan_numbers *first = &bases[ST_PLAN_FIRST];
+    const st_plan_numbers *last = &bases[ST_PLAN_LAST];
+    for (size_t i = 0; i < layers->count; i++) {
+        for (size_t j = 0; j < first->count; j++) {
+            for (size_t k = 0; k < last->count; k++) {
+                double stage = layers_of_stage(self->sizes[ST_KNOB_PP], layers->values[i],
+                                               first->values[j], last->values[k]);
+                if (stage >= 1 && visitor->visit(visitor->context, stage)) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
+static bool has_chunks(void *context, double layers)
+{
+    const double *chunks = context;
+    return divides(*chunks, layers);
+}
+
 static bool allows_chunks(const maker *self, double chunks)
 {
-    double stages = self->sizes[ST_KNOB_PP];
-    double layers = self->request->layers;
-    if (chunks == 1) {
-        return true;
+    if (chunks == 1 || self->sizes[ST_KNOB_PP] <= 1) {
+        return chunks == 1;
     }
-    return stages > 1 && (layers == 0 || divides(stages * chunks, layers));
+    return self->most_layers == 0 ||
+           visit_stages(self, &(stage_visitor){.visit = has_chunks, .context = &chunks});
 }
 
 /* Expert ranks are taken from all ranks of a stage (Lepikhin et al. 2020, sec. 3). */
 static bool allows_experts(const maker *self, double ranks)
 {
-    const st_plan_request *request = self->request;
+    const st_plan_numbers *experts = &self->request->bases[ST_PLAN_EXPERTS];
+    const st_plan_numbers *inner = &self->request->bases[ST_PLAN_EXPERT_TP];
     double stage = self->sizes[ST_KNOB_TP] * self->sizes[ST_KNOB_CP] * self->sizes[ST_KNOB_DP];
-    double inner = request->expert_tp > 0 ? request->expert_tp : self->sizes[ST_KNOB_TP];
-    return ranks == 1 || (divides(ranks, request->experts) && divides(ranks * inner, stage));
+    bool among = experts->count == 0;
+    bool fits = inner->count == 0;
+    for (size_t i = 0; i < experts->count && !among; i++) {
+        among = divides(ranks, experts->values[i]);
+    }
+    for (size_t i = 0; i < inner->count && !fits; i++) {
+        double size = inner->values[i] > 0 ? inner->values[i] : self->sizes[ST_KNOB_TP];
+        fits = divides(ranks * size, stage);
+    }
+    return ranks == 1 || (among && fits);
 }
 
 static bool allows_batch(const maker *self, double sequences)
 {
-    double batch = self->request->batch;
-    return batch == 0 || divides(sequences * self->sizes[ST_KNOB_DP], batch);
+    const st_plan_numbers *batch = &self->request->bases[ST_PLAN_BATCH];
+    bool allowed = batch->count == 0;
+    for (size_t i = 0; i < batch->count && !allowed; i++) {
+        allowed =
+            batch->values[i] == 0 || divides(sequences * self->sizes[ST_KNOB_DP], batch->values[i]);
+    }
+    return allowed;
 }
 
 static bool allows(const maker *self, st_knob knob, double value)
@@ -158,43 +236,120 @@ static bool allows(const maker *self, st_knob knob, double value)
     return true;
 }
 
-/* What a free knob could be at all, before the shape has its say. */
-static void add_candidates(const maker *self, st_knob knob, list *into)
+static int compare_numbers(const void *a, const void *b)
 {
-    const st_plan_request *request = self->request;
-    if (knob == ST_KNOB_VIRTUAL && request->layers > 0) {
-        add_divisors(self, request->layers, into);
-    } else if (knob == ST_KNOB_EP && request->experts > 0) {
-        add_divisors(self, request->experts, into);
-    } else if (knob == ST_KNOB_MICRO && request->batch > 0) {
-        add_divisors(self, request->batch, into);
-    } else if (knob == ST_KNOB_SEQUENCE || knob == ST_KNOB_ZERO) {
-        for (int value = 0; value <= (knob == ST_KNOB_ZERO ? 3 : 1); value++) {
-            add(self, into, value);
-        }
-    } else {
-        add(self, into, 1);
+    double first = *(const double *)a;
+    double second = *(const double *)b;
+    return first < second ? -1 : first > second ? 1 : 0;
+}
+
+/* Rising, none twice. */
+static void order(list *values)
+{
+    size_t kept = 0;
+    if (values->count > 1) {
+        qsort(values->values, values->count, sizeof *values->values, compare_numbers);
     }
+    for (size_t i = 0; i < values->count; i++) {
+        if (kept == 0 || values->values[i] != values->values[kept - 1]) {
+            values->values[kept++] = values->values[i];
+        }
+    }
+    values->count = kept;
+}
+
+static void add_all_divisors(const maker *self, const st_plan_numbers *numbers, list *into)
+{
+    add(self, into, 1);
+    for (size_t i = 0; i < numbers->count; i++) {
+        if (numbers->values[i] > 1) {
+            add_divisors(self, numbers->values[i], into);
+        }
+    }
+    order(into);
+}
+
+/* What a free knob could be at all. Chunks hang on the stages and are found in each shape. */
+static bool make_candidates(maker *self)
+{
+    const st_plan_numbers *bases = self->request->bases;
+    bool good = true;
+    add_all_divisors(self, &bases[ST_PLAN_EXPERTS],
+                     &self->candidates[ST_KNOB_EP - ST_KNOB_VIRTUAL]);
+    add_all_divisors(self, &bases[ST_PLAN_BATCH],
+                     &self->candidates[ST_KNOB_MICRO - ST_KNOB_VIRTUAL]);
+    add(self, &self->candidates[ST_KNOB_RECOMPUTE - ST_KNOB_VIRTUAL], 1);
+    for (int value = 0; value <= 3; value++) {
+        add(self, &self->candidates[ST_KNOB_ZERO - ST_KNOB_VIRTUAL], value);
+        if (value <= 1) {
+            add(self, &self->candidates[ST_KNOB_SEQUENCE - ST_KNOB_VIRTUAL], value);
+        }
+    }
+    for (size_t i = 0; i < ST_SHAPE_LISTS; i++) {
+        good = good && !self->candidates[i].failed;
+    }
+    return good;
+}
+
+typedef struct chunk_finder {
+    const maker *maker;
+    list found;
+} chunk_finder;
+
+static bool add_chunks(void *context, double layers)
+{
+    chunk_finder *finder = context;
+    add_divisors(finder->maker, layers, &finder->found);
+    return false;
+}
+
+/* Chunks per stage that some number of layers allows. */
+static list chunks_of(const maker *self)
+{
+    chunk_finder finder = {.maker = self};
+    add(self, &finder.found, 1);
+    if (self->sizes[ST_KNOB_PP] > 1) {
+        (void)visit_stages(self, &(stage_visitor){.visit = add_chunks, .context = &finder});
+    }
+    order(&finder.found);
+    return finder.found;
 }
 
 static list values_of(const maker *self, st_knob knob)
 {
     const st_knob_choice *choice = &self->request->choices[knob];
-    list candidates = {0};
-    list values = {0};
-    if (choice->free && choice->count == 0) {
-        add_candidates(self, knob, &candidates);
-    } else {
-        candidates = (list){.values = NULL, .count = choice->count};
+    bool open = choice->free && choice->count == 0;
+    if (open && knob == ST_KNOB_VIRTUAL) {
+        return chunks_of(self);
     }
-    const double *from = candidates.values != NULL ? candidates.values : choice->values;
-    for (size_t i = 0; i < candidates.count; i++) {
+    const list *candidates = &self->candidates[knob - ST_KNOB_VIRTUAL];
+    const double *from = open ? candidates->values : choice->values;
+    size_t count = open ? candidates->count : choice->count;
+    list values = {0};
+    for (size_t i = 0; i < count; i++) {
         if (allows(self, knob, from[i])) {
             add(self, &values, from[i]);
         }
     }
-    values.failed = values.failed || candidates.failed;
     return values;
+}
+
+/* How far a factorization comes before it fails: sizes are chosen in this order. */
+static int stage_of(st_knob knob)
+{
+    static const int stages[ST_KNOB_VIRTUAL] = {
+        [ST_KNOB_TP] = 1, [ST_KNOB_PP] = 2, [ST_KNOB_CP] = 3, [ST_KNOB_DP] = 4};
+    return knob < ST_KNOB_VIRTUAL ? stages[knob] : (int)knob;
+}
+
+static void note_miss(maker *self, st_knob knob, double left)
+{
+    st_plan_miss *miss = &self->plans->miss;
+    if (miss->given && stage_of(miss->knob) >= stage_of(knob)) {
+        return;
+    }
+    *miss = (st_plan_miss){.given = true, .knob = knob, .gpus = self->gpus, .left = left};
+    memcpy(miss->sizes, self->sizes, sizeof miss->sizes);
 }
 
 static st_status add_shape(maker *self)
@@ -211,6 +366,10 @@ static st_status add_shape(maker *self)
         shape.lists[i] = values.values;
         shape.counts[i] = values.count;
         rows *= values.count;
+        if (rows == 0) {
+            note_miss(self, (st_knob)(ST_KNOB_VIRTUAL + i), 1);
+            break;
+        }
     }
     if (rows == 0) {
         return ST_OK;
@@ -243,22 +402,31 @@ static st_status close_shape(maker *self, double left)
         wanted = choice->values[i] == left;
     }
     self->sizes[ST_KNOB_DP] = left;
-    return wanted ? add_shape(self) : ST_OK;
+    if (!wanted) {
+        note_miss(self, ST_KNOB_DP, left);
+        return ST_OK;
+    }
+    return add_shape(self);
 }
 
 static st_status split(maker *self, size_t depth, double left)
 {
-    static const st_knob order[] = {ST_KNOB_TP, ST_KNOB_PP, ST_KNOB_CP};
-    if (depth == sizeof order / sizeof order[0]) {
+    static const st_knob groups[] = {ST_KNOB_TP, ST_KNOB_PP, ST_KNOB_CP};
+    if (depth == sizeof groups / sizeof groups[0]) {
         return close_shape(self, left);
     }
-    list sizes = sizes_of(self, order[depth], left);
+    list sizes = sizes_of(self, groups[depth], left);
     st_status status = sizes.failed ? out_of_memory(self) : ST_OK;
+    if (sizes.count == 0) {
+        note_miss(self, groups[depth], left);
+    }
     for (size_t i = 0; i < sizes.count && status == ST_OK; i++) {
-        self->sizes[order[depth]] = sizes.values[i];
-        bool stages = order[depth] == ST_KNOB_PP && self->request->layers > 0;
-        if (!stages || sizes.values[i] <= self->request->layers) {
+        self->sizes[groups[depth]] = sizes.values[i];
+        bool stages = groups[depth] == ST_KNOB_PP && self->most_layers > 0;
+        if (!stages || sizes.values[i] <= self->most_layers) {
             status = split(self, depth + 1, left / sizes.values[i]);
+        } else {
+            note_miss(self, ST_KNOB_PP, left);
         }
     }
     return status;
@@ -268,15 +436,92 @@ st_status st_plans_make(const st_plan_request *request, st_arena *arena, st_plan
                         st_errors *errors)
 {
     maker self = {.request = request, .arena = arena, .errors = errors, .plans = plans};
+    const st_plan_numbers *layers = &request->bases[ST_PLAN_LAYERS];
     *plans = (st_plans){0};
-    st_status status = ST_OK;
+    if (layers->count > 0 && layers->values[0] > 0) {
+        self.most_layers = layers->values[layers->count - 1];
+    }
+    st_status status = make_candidates(&self) ? ST_OK : out_of_memory(&self);
     for (size_t i = 0; i < request->gpus_count && status == ST_OK; i++) {
         double gpus = request->gpus[i];
         double node = request->gpus_per_node;
-        self.sizes[ST_KNOB_NODES] = node > 0 ? ceil(gpus / node) : 1;
+        self.gpus = gpus;
+        self.sizes[ST_KNOB_NODES] = request->nodes_differ ? gpus : node > 0 ? ceil(gpus / node) : 1;
         status = split(&self, 0, gpus);
     }
     return status;
+}
+
+bool st_plan_divides(const double bases[ST_PLAN_BASES], const double values[ST_KNOBS])
+{
+    st_plan_request request = {0};
+    maker self = {.request = &request, .most_layers = bases[ST_PLAN_LAYERS]};
+    for (size_t i = 0; i < ST_PLAN_BASES; i++) {
+        request.bases[i] = (st_plan_numbers){.values = &bases[i], .count = 1};
+    }
+    memcpy(self.sizes, values, sizeof self.sizes);
+    if (self.most_layers > 0 && self.sizes[ST_KNOB_PP] > self.most_layers) {
+        return false;
+    }
+    for (st_knob knob = ST_KNOB_VIRTUAL; knob < ST_KNOBS; knob++) {
+        if (!allows(&self, knob, values[knob])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- what came near -------------------------------------------------------------------------- */
+
+static double greatest(const st_plan_numbers *numbers)
+{
+    return numbers->count > 0 ? numbers->values[numbers->count - 1] : 0;
+}
+
+const char *st_plan_miss_text(const st_plan_request *request, const st_plan_miss *miss,
+                              st_arena *arena)
+{
+    const st_plan_numbers *bases = request->bases;
+    const double *sizes = miss->sizes;
+    switch (miss->knob) {
+    case ST_KNOB_DP:
+        return st_arena_printf(arena,
+                               "%.10g data-parallel ranks are left of %.10g GPUs (tp %.10g, cp "
+                               "%.10g, pp %.10g), and parallel.dp is to be another",
+                               miss->left, miss->gpus, sizes[ST_KNOB_TP], sizes[ST_KNOB_CP],
+                               sizes[ST_KNOB_PP]);
+    case ST_KNOB_MICRO:
+        return st_arena_printf(arena,
+                               "no value of batch.micro times %.10g data-parallel ranks divides "
+                               "the %.10g sequences of a step",
+                               sizes[ST_KNOB_DP], greatest(&bases[ST_PLAN_BATCH]));
+    case ST_KNOB_VIRTUAL:
+        return st_arena_printf(arena,
+                               "no value of parallel.virtual_stages divides the layers of a stage "
+                               "(%.10g layers, %.10g stages)",
+                               greatest(&bases[ST_PLAN_LAYERS]), sizes[ST_KNOB_PP]);
+    case ST_KNOB_EP:
+        return st_arena_printf(arena,
+                               "no value of parallel.ep divides the %.10g experts and the %.10g "
+                               "ranks of a stage",
+                               greatest(&bases[ST_PLAN_EXPERTS]),
+                               sizes[ST_KNOB_TP] * sizes[ST_KNOB_CP] * sizes[ST_KNOB_DP]);
+    case ST_KNOB_SEQUENCE:
+    case ST_KNOB_ZERO:
+        return st_arena_printf(arena, "%s has nothing to split with tp %.10g, cp %.10g, dp %.10g",
+                               st_knob_key(miss->knob), sizes[ST_KNOB_TP], sizes[ST_KNOB_CP],
+                               sizes[ST_KNOB_DP]);
+    case ST_KNOB_NODES:
+    case ST_KNOB_TP:
+    case ST_KNOB_CP:
+    case ST_KNOB_PP:
+    case ST_KNOB_RECOMPUTE:
+    case ST_KNOBS:
+        break;
+    }
+    return st_arena_printf(arena, "no value of %s divides %.10g ranks of %.10g GPUs%s",
+                           st_knob_key(miss->knob), miss->left, miss->gpus,
+                           miss->knob == ST_KNOB_PP ? " and leaves every stage a layer" : "");
 }
 
 /* --- rows ------------------------------------------------------------------------------------ */

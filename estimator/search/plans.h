@@ -41,15 +41,34 @@ typedef struct st_knob_choice {
     size_t count;
 } st_knob_choice;
 
+/* What plans hang on; a search may vary it beside them. */
+typedef enum st_plan_base {
+    ST_PLAN_LAYERS, /* 0: unknown, then chunks per stage stay at what is given */
+    ST_PLAN_FIRST,  /* layers of the first stage; 0: as the others */
+    ST_PLAN_LAST,
+    ST_PLAN_BATCH,   /* 0: unknown */
+    ST_PLAN_EXPERTS, /* 0: a dense model */
+    ST_PLAN_EXPERT_TP,
+    ST_PLAN_BASES
+} st_plan_base;
+
+enum { ST_PLAN_MOST_NUMBERS = 100 };
+
+const char *st_plan_base_key(st_plan_base base);
+
+/* Its values in the rows of a search, rising, none twice. A plan that any of them allows is one. */
+typedef struct st_plan_numbers {
+    const double *values;
+    size_t count; /* 0: so many that they are left to the checks */
+} st_plan_numbers;
+
 /* What the plans are made for. */
 typedef struct st_plan_request {
     const double *gpus; /* counts, each a whole number of at least 1 */
     size_t gpus_count;
-    double gpus_per_node;
-    double layers;  /* 0: unknown, then chunks per stage stay at what is given */
-    double batch;   /* 0: unknown */
-    double experts; /* 0: a dense model */
-    double expert_tp;
+    double gpus_per_node; /* 0: unknown, and one node does */
+    bool nodes_differ;    /* from row to row: nodes are counted in GPUs, to be divided later */
+    st_plan_numbers bases[ST_PLAN_BASES];
     st_knob_choice choices[ST_KNOBS];
 } st_plan_request;
 
@@ -60,14 +79,33 @@ typedef struct st_shape {
     size_t counts[ST_SHAPE_LISTS];
 } st_shape;
 
+/* The first of the factorizations that came nearest to a plan, and what none of its values suits.
+ */
+typedef struct st_plan_miss {
+    bool given;
+    st_knob knob;
+    double gpus;
+    double left; /* ranks that the sizes before it leave */
+    double sizes[ST_KNOB_VIRTUAL];
+} st_plan_miss;
+
 typedef struct st_plans {
     st_shape *shapes;
     size_t shape_count;
     uint64_t count;
+    st_plan_miss miss;
 } st_plans;
+
+/* "no value of batch.micro times 8 data-parallel ranks divides the 128 sequences of a step"; NULL
+ * when out of memory. */
+const char *st_plan_miss_text(const st_plan_request *request, const st_plan_miss *miss,
+                              st_arena *arena);
 
 st_status st_plans_make(const st_plan_request *request, st_arena *arena, st_plans *plans,
                         st_errors *errors) ST_NODISCARD;
+
+/* Whether a plan is one for these very values of what plans hang on. */
+bool st_plan_divides(const double bases[ST_PLAN_BASES], const double values[ST_KNOBS]);
 
 /* The shape of one plan. */
 const st_shape *st_plan_shape(const st_plans *plans, uint64_t plan);

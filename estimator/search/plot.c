@@ -43,6 +43,22 @@ static st_status read_parts(reader *self, const char *text)
     return ST_OK;
 }
 
+const char *st_plot_cell(const char *text, st_arena *arena)
+{
+    const char *cell = NULL;
+    char found = '\0';
+    while (*text != '\0') {
+        size_t length = strcspn(text, ",");
+        bool named = length > 2 && text[1] == '=' && (text[0] == 'y' || text[0] == 'z');
+        if (named && text[0] > found) {
+            found = text[0];
+            cell = st_arena_copy(arena, text + 2, length - 2);
+        }
+        text += length + (text[length] == ',' ? 1 : 0);
+    }
+    return cell;
+}
+
 static size_t find_axis(const st_space *space, const char *name)
 {
     for (size_t i = 0; i < space->axis_count; i++) {
@@ -119,6 +135,13 @@ st_status st_plot_create(const st_space *space, const char *text, st_plot **plot
     return made->values != NULL ? ST_OK : ST_ERR_MEMORY;
 }
 
+bool st_plot_has_lines(const st_plot *plot, size_t axis)
+{
+    const st_space_axis *axes = plot->space->axes;
+    size_t leader = axes[plot->x].follows != 0 ? axes[plot->x].follows - 1 : plot->x;
+    return !plot->space->request.zip && axis != leader && axes[axis].follows == 0;
+}
+
 /* The line of a row: its number among the combinations of the other axes. */
 static size_t line_of(const st_plot *plot, const st_space_worker *worker, size_t row)
 {
@@ -127,7 +150,7 @@ static size_t line_of(const st_plot *plot, const st_space_worker *worker, size_t
         return (size_t)worker->digits[plot->y][row];
     }
     for (size_t i = 0; i < plot->space->axis_count && !plot->space->request.zip; i++) {
-        if (i != plot->x) {
+        if (st_plot_has_lines(plot, i)) {
             line = line * plot->space->axes[i].axis.count + worker->digits[i][row];
         }
     }

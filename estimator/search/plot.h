@@ -20,11 +20,15 @@ typedef struct st_plot {
     double *values; /* per row and column; NaN where there is none; of several the least */
 } st_plot;
 
+/* The cell that such a text draws; NULL: it names none, or there is no memory. */
+const char *st_plot_cell(const char *text, st_arena *arena);
 /* Reads "x=KEY,y=CELL" or "x=KEY,y=KEY,z=CELL"; everything lives in the space's arena. */
 st_status st_plot_create(const st_space *space, const char *text, st_plot **plot,
                          st_errors *errors) ST_NODISCARD;
 /* Takes the rows that a worker holds. */
 void st_plot_take(st_plot *plot, const st_space_worker *worker);
+/* Whether there are lines for the values of an axis: it moves, and neither with x nor another. */
+bool st_plot_has_lines(const st_plot *plot, size_t axis);
 void st_plot_write(const st_plot *plot, st_buffer *buffer);
 
 #endif

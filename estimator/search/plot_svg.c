@@ -156,7 +156,7 @@ static void line_name(const drawing *self, size_t number_of_line, char *text, si
     char value[512];
     text[--used] = '\0';
     for (size_t i = space->axis_count; i-- > 0;) {
-        if (i == self->plot->x || space->request.zip) {
+        if (!st_plot_has_lines(self->plot, i)) {
             continue;
         }
         size_t count = space->axes[i].axis.count;
@@ -175,6 +175,31 @@ static void line_name(const drawing *self, size_t number_of_line, char *text, si
     memmove(text, text + used, size - used);
 }
 
+static void point(const drawing *self, const char *command, size_t column, double value)
+{
+    st_buffer_text(self->buffer, command);
+    number(self->buffer, x_of(self, column));
+    st_buffer_text(self->buffer, " ");
+    number(self->buffer, y_of(self, value));
+}
+
+/* "batch.micro recompute": what the names of lines are values of. */
+static void draw_legend_title(const drawing *self)
+{
+    const st_space *space = self->plot->space;
+    st_buffer text = {0};
+    for (size_t i = 0; i < space->axis_count; i++) {
+        if (st_plot_has_lines(self->plot, i)) {
+            st_buffer_printf(&text, "%s%s", text.length > 0 ? " " : "", space->axes[i].axis.path);
+        }
+    }
+    if (text.length > 0) {
+        label(self, LEFT + self->width + 12, TOP - 12, "start", text.data);
+    }
+    self->buffer->failed = self->buffer->failed || text.failed;
+    st_buffer_free(&text);
+}
+
 static void draw_line(const drawing *self, size_t row)
 {
     const st_plot *plot = self->plot;
@@ -188,10 +213,10 @@ static void draw_line(const drawing *self, size_t row)
             open = false; /* a rejected row breaks the line */
             continue;
         }
-        st_buffer_text(self->buffer, open ? "L" : "M");
-        number(self->buffer, x_of(self, i));
-        st_buffer_text(self->buffer, " ");
-        number(self->buffer, y_of(self, value));
+        if (!open) {
+            point(self, "M", i, value); /* a line to itself shows a point without neighbours */
+        }
+        point(self, "L", i, value);
         open = true;
     }
     st_buffer_printf(
@@ -216,6 +241,9 @@ static void draw_lines(const drawing *self)
         const double to[2] = {LEFT + self->width, from[1]};
         line(self, from, to, "#dddddd");
         label(self, LEFT - 8, from[1] + 4, "end", value_text(self, value, text, sizeof text));
+    }
+    if (self->plot->rows > 1) {
+        draw_legend_title(self);
     }
     for (size_t row = 0; row < self->plot->rows; row++) {
         draw_line(self, row);
@@ -257,6 +285,7 @@ static void draw_scale(const drawing *self)
     char text[ST_QUANTITY_TEXT];
     char color[8];
     double x = LEFT + self->width + 16;
+    label(self, x, TOP - 12, "start", self->plot->space->cells[self->plot->cell]);
     for (int i = 0; i <= TICKS; i++) {
         double share = (double)i / TICKS;
         double y = TOP + (1 - share) * (self->height - 20);

@@ -3,6 +3,7 @@
 #include "search/scale.h"
 
 #include "base/memory.h"
+#include "job/loader.h"
 
 #include <math.h>
 #include <string.h>
@@ -36,7 +37,7 @@ static st_status out_of_memory(const study *self)
 static double batch_for(const study *self, double gpus)
 {
     double batch = self->job_batch;
-    return self->request->weak ? floor(batch * gpus / self->job_gpus + 0.5) : batch;
+    return self->request->weak && batch > 0 ? floor(batch * gpus / self->job_gpus + 0.5) : batch;
 }
 
 /* The request of one search: its GPUs, its batch, and what may vary. */
@@ -56,7 +57,7 @@ static st_status make_request(const study *self, const st_scale_row *row, st_sea
     for (size_t i = 0; i < made->space.set_count; i++) {
         sets[i] = made->space.sets[i];
     }
-    if (self->request->weak) {
+    if (self->request->weak && row->batch > 0) {
         sets[made->space.set_count] = st_arena_printf(
             self->arena, "batch.global=%s", st_number_format(row->batch, number, sizeof number));
         if (sets[made->space.set_count++] == NULL) {
@@ -80,6 +81,16 @@ static const char *join(st_arena *arena, const char *const *sets, size_t count)
     return sets != NULL ? text : NULL;
 }
 
+/* Sequences in a step of a plan whose job says only how many a rank takes; 0: unknown. */
+static double sequences_of(const st_search *search, uint64_t row)
+{
+    const st_knob_choice *choices = search->wanted.choices;
+    double values[ST_KNOBS];
+    st_plan_at(&search->plans, row / search->space->total, values);
+    bool known = choices[ST_KNOB_MICRO].read && choices[ST_KNOB_DP].read;
+    return known ? values[ST_KNOB_MICRO] * values[ST_KNOB_DP] : 0;
+}
+
 /* Values of the best plan, or what the nearest one lacks. */
 static st_status take_values(study *self, const st_search *search, const st_search_view *view,
                              st_scale_row *row)
@@ -92,7 +103,11 @@ static st_status take_values(study *self, const st_search *search, const st_sear
         row->miss = view->miss != NULL ? view->miss : "sizes, layers and batch do not divide";
         return ST_OK;
     }
+    if (row->batch == 0) {
+        row->batch = sequences_of(search, result->ranking[0].row);
+    }
     row->time = view->ranking[0];
+    row->gap = st_search_gap(search, result);
     for (size_t i = 0; i < space->cell_count; i++) {
         for (size_t k = 0; k < ST_SCALE_CELLS; k++) {
             if (strcmp(space->cells[i], names[k]) == 0) {
@@ -107,7 +122,7 @@ static st_status take_values(study *self, const st_search *search, const st_sear
     return row->plan != NULL ? ST_OK : out_of_memory(self);
 }
 
-static st_status run_row(study *self, st_scale_row *row)
+static st_status search_row(study *self, st_scale_row *row, st_errors *errors)
 {
     st_search_request request;
     st_search *search = NULL;
@@ -116,26 +131,33 @@ static st_status run_row(study *self, st_scale_row *row)
     row->batch = batch_for(self, row->gpus);
     st_status status = make_request(self, row, &request);
     if (status == ST_OK) {
-        status = st_search_create(self->paths, &request, self->arena, &search, self->errors);
+        status = st_search_create(self->paths, &request, self->arena, &search, errors);
     }
     if (status == ST_OK) {
-        status = st_search_run(search, &st_ranks_alone, self->watch, &result, self->errors);
+        status = st_search_run(search, &st_ranks_alone, self->watch, &result, errors);
     }
     if (status == ST_OK && result.interrupted) {
         self->scale->interrupted = true;
         return ST_OK;
     }
     if (status == ST_OK) {
-        status = st_search_view_make(self->paths, search, &result, &view, self->errors);
+        status = st_search_view_make(self->paths, search, &result, &view, errors);
     }
-    if (status == ST_OK) {
-        self->scale->goal = search->goal;
-        self->scale->sheet = st_sheet_name(search->space->base.sheet);
-        self->scale->job = st_job_name(search->space->base.job);
-        self->scale->refine = search->space->refine;
-        self->scale->refine_count = search->space->refine_count;
-        status = take_values(self, search, &view, row);
+    return status == ST_OK ? take_values(self, search, &view, row) : status;
+}
+
+/* Warnings were told when the job was read. */
+static st_status run_row(study *self, st_scale_row *row)
+{
+    st_errors *own = st_errors_create();
+    if (own == NULL) {
+        return out_of_memory(self);
     }
+    st_status status = search_row(self, row, own);
+    if (status != ST_OK) {
+        status = st_errors_move(self->errors, own, (st_place){.file = ""});
+    }
+    st_errors_destroy(own);
     return status;
 }
 
@@ -160,6 +182,11 @@ static st_status read_job(study *self)
     self->job_gpus = number_in(job, "parallel.tp") * number_in(job, "parallel.cp") *
                      number_in(job, "parallel.pp") * number_in(job, "parallel.dp");
     self->job_batch = number_in(job, "batch.global");
+    self->scale->goal = search->goal;
+    self->scale->sheet = st_sheet_name(search->space->base.sheet);
+    self->scale->job = st_job_name(job);
+    self->scale->refine = search->space->refine;
+    self->scale->refine_count = search->space->refine_count;
     self->scale->count = search->wanted.gpus_count;
     self->scale->rows =
         st_arena_alloc(self->arena, self->scale->count + 1, sizeof *self->scale->rows);
@@ -169,12 +196,15 @@ static st_status read_job(study *self)
     for (size_t i = 0; i < self->scale->count; i++) {
         self->scale->rows[i].gpus = search->wanted.gpus[i];
     }
-    if (self->request->weak && self->job_batch == 0) {
-        return st_errors_add(self->errors,
-                             &(st_error){.status = ST_ERR_USAGE,
-                                         .message = "weak scaling needs a batch that can grow, and "
-                                                    "the job has no batch.global"});
+    if (self->request->strong && self->job_batch == 0) {
+        return st_errors_add(
+            self->errors,
+            &(st_error){.status = ST_ERR_USAGE,
+                        .message = "strong scaling needs a batch that stays, and the job has no "
+                                   "batch.global",
+                        .suggestion = "without --strong every rank keeps its batch.micro"});
     }
+    self->scale->weak = self->request->weak || self->job_batch == 0;
     return ST_OK;
 }
 
@@ -203,7 +233,8 @@ st_status st_scale_run(const st_paths *paths, const st_scale_request *request,
                   .arena = arena,
                   .scale = scale,
                   .errors = errors};
-    *scale = (st_scale){.weak = request->weak, .fixed = request->fixed};
+    *scale =
+        (st_scale){.weak = request->weak, .fixed = request->fixed, .guide = request->search.guide};
     st_status status = read_job(&self);
     for (size_t i = 0; i < scale->count && status == ST_OK && !scale->interrupted; i++) {
         status = run_row(&self, &scale->rows[i]);

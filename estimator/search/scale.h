@@ -10,7 +10,9 @@
 
 typedef struct st_scale_request {
     st_search_request search; /* its gpus are all numbers; what is minimised is the step time */
-    bool weak;                /* the batch grows with the GPUs */
+    bool weak;                /* the batch grows with the GPUs, as that of a job does that only
+                                 says what every rank takes */
+    bool strong;              /* it has to stay */
     bool fixed;               /* only data-parallel ranks are added */
 } st_scale_request;
 
@@ -32,6 +34,7 @@ typedef struct st_scale_row {
     double
         efficiency; /* sequences per second and GPU, over those of the first row that has a plan */
     double values[ST_SCALE_CELLS];
+    double gap;       /* how much less another plan may take, over this one; NaN: not known */
     const char *plan; /* "parallel.tp=8 ..." */
     const char *miss; /* what the nearest plan lacks, where none was found */
 } st_scale_row;
@@ -46,6 +49,7 @@ typedef struct st_scale {
     const st_type *types[ST_SCALE_CELLS]; /* NULL: the sheet has no such cell */
     bool weak;
     bool fixed;
+    st_guide guide; /* how the plans were searched */
     st_scale_row *rows;
     size_t count;
     size_t found;

@@ -15,6 +15,11 @@ static bool has_cost(const st_scale *scale)
     return scale->types[ST_SCALE_COST] != NULL && scale->types[ST_SCALE_TOKENS] != NULL;
 }
 
+static bool is_guided(const st_scale *scale)
+{
+    return scale->guide.method != ST_METHOD_EXHAUSTIVE || scale->guide.pruning != ST_PRUNING_NONE;
+}
+
 /* Dollars for a million tokens. */
 static double cost_of(const st_scale_row *row)
 {
@@ -90,18 +95,33 @@ static void add_row(const st_scale *scale, const st_scale_row *row, st_text_grid
     st_text_grid_end_row(grid);
 }
 
+/* Only what was left out says anything. */
+static void write_gap(const st_scale_row *row, st_buffer *buffer)
+{
+    if (row->found && row->gap != row->gap) {
+        st_buffer_text(buffer, " (how much better another plan may be is not known)");
+    } else if (row->found && row->gap > 0) {
+        st_buffer_printf(buffer, " (another plan may be better by up to %.3g %%)", 100 * row->gap);
+    }
+}
+
 void st_scale_write_text(const st_scale *scale, st_arena *arena, st_buffer *buffer)
 {
     st_text_grid grid = {.arena = arena};
-    st_buffer_printf(buffer, "job      %s\nsheet    %s\n", scale->job, scale->sheet);
+    st_buffer_printf(
+        buffer, "job      %s\nsheet    %s\nscaling  %s, %s\n", scale->job, scale->sheet,
+        scale->weak ? "weak: the batch grows with the GPUs" : "strong: the batch stays",
+        scale->fixed ? "the job's plan with more data-parallel ranks"
+                     : "the best plan for every number of GPUs");
     for (size_t i = 0; i < scale->refine_count; i++) {
         st_buffer_printf(buffer, "%s   %s\n", i == 0 ? "refine" : "      ", scale->refine[i]);
     }
-    st_buffer_printf(buffer, "scaling  %s, %s\n\n",
-                     scale->weak ? "weak: the batch grows with the GPUs"
-                                 : "strong: the batch stays",
-                     scale->fixed ? "the job's plan with more data-parallel ranks"
-                                  : "the best plan for every number of GPUs");
+    if (is_guided(scale)) {
+        st_buffer_printf(buffer, "search   %s%s\n", st_method_name(scale->guide.method),
+                         scale->guide.pruning != ST_PRUNING_NONE ? ", with rules that skip plans"
+                                                                 : "");
+    }
+    st_buffer_text(buffer, "\n");
     if (scale->found > 0) {
         add_head(scale, &grid);
         for (size_t i = 0; i < scale->count; i++) {
@@ -112,8 +132,10 @@ void st_scale_write_text(const st_scale *scale, st_arena *arena, st_buffer *buff
     }
     for (size_t i = 0; i < scale->count; i++) {
         const st_scale_row *row = &scale->rows[i];
-        st_buffer_printf(buffer, "  %.10g: %s%s\n", row->gpus, row->found ? "" : "none; ",
+        st_buffer_printf(buffer, "  %.10g: %s%s", row->gpus, row->found ? "" : "none; ",
                          row->found ? row->plan : row->miss);
+        write_gap(row, buffer);
+        st_buffer_text(buffer, "\n");
     }
 }
 
@@ -158,14 +180,22 @@ void st_scale_write_csv(const st_scale *scale, st_buffer *buffer)
             st_buffer_printf(buffer, ",%s [%s]", heads[k], scale->types[k]->unit.text);
         }
     }
-    st_buffer_text(buffer, has_cost(scale) ? ",cost [$/Mtoken],plan\n" : ",plan\n");
+    st_buffer_text(buffer, has_cost(scale) ? ",cost [$/Mtoken]" : "");
+    st_buffer_text(buffer, is_guided(scale) ? ",gap,plan\n" : ",plan\n");
     for (size_t i = 0; i < scale->count; i++) {
         const st_scale_row *row = &scale->rows[i];
+        char text[ST_QUANTITY_TEXT];
         st_buffer_printf(buffer, "%.10g,%.10g", row->gpus, row->batch);
         if (row->found) {
             write_csv_values(scale, row, buffer);
         } else {
             write_csv_gaps(scale, buffer);
+        }
+        if (is_guided(scale)) {
+            st_buffer_printf(buffer, ",%s",
+                             row->found && row->gap == row->gap
+                                 ? st_number_format(row->gap, text, sizeof text)
+                                 : "");
         }
         st_buffer_text(buffer, ",");
         st_buffer_csv_field(buffer, row->found ? row->plan : "");
@@ -203,6 +233,7 @@ void st_scale_write_json(const st_scale *scale, st_buffer *buffer)
     st_json_text(&json, "scaling", scale->weak ? "weak" : "strong");
     st_json_bool(&json, "fixed", scale->fixed);
     st_json_text(&json, "minimise", scale->goal);
+    st_json_text(&json, "method", st_method_name(scale->guide.method));
     st_json_open(&json, "rows", '[');
     for (size_t i = 0; i < scale->count; i++) {
         const st_scale_row *row = &scale->rows[i];
@@ -211,6 +242,9 @@ void st_scale_write_json(const st_scale *scale, st_buffer *buffer)
         st_json_number(&json, "batch", row->batch);
         if (row->found) {
             write_json_values(scale, row, &json);
+            if (is_guided(scale)) {
+                st_json_number(&json, "gap", row->gap);
+            }
         }
         st_json_text(&json, "plan", row->found ? row->plan : NULL);
         st_json_text(&json, "lacks", row->found ? NULL : row->miss);

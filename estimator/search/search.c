@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a search looks for and where; see search.h. */
-#include "search/search.h"
+#include "search/search_make.h"
 
 #include "search/guided.h"
-#include "search/space_bind.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-
-enum { MAX_GPU_COUNTS = 1000, MOST_GPUS = 100000000 };
 
 static st_status out_of_memory(st_errors *errors)
 {
@@ -26,37 +23,58 @@ static const char all_orders[] =
     "dp-tp-pp-cp,dp-cp-tp-pp,dp-cp-pp-tp,dp-pp-tp-cp,dp-pp-cp-tp,pp-tp-cp-dp,pp-tp-dp-cp,"
     "pp-cp-tp-dp,pp-cp-dp-tp,pp-dp-tp-cp,pp-dp-cp-tp";
 
-/* One --vary, split. */
-typedef struct varied {
-    const char *key;
-    const char *text; /* KEY=VALUES; NULL: KEY alone */
-    st_knob knob;     /* ST_KNOBS: an axis of the space */
-} varied;
-
-static varied *read_varies(const st_search_request *request, st_arena *arena, st_errors *errors)
+/* "KEY" and whether values stand behind it. */
+static bool split(const char *text, st_arena *arena, st_varied *into)
 {
-    varied *list = st_arena_alloc(arena, request->vary_count + 1, sizeof *list);
-    bool good = list != NULL;
-    for (size_t i = 0; good && i < request->vary_count; i++) {
-        const char *text = request->varies[i];
-        size_t length = strcspn(text, "=");
-        char *key = st_arena_copy(arena, text, length);
-        good = key != NULL;
-        while (good && length > 0 && key[length - 1] == ' ') {
-            key[--length] = '\0';
+    size_t length = strcspn(text, "=");
+    *into = (st_varied){.text = text[length] == '=' ? text : NULL};
+    while (length > 0 && text[length - 1] == ' ') {
+        length--;
+    }
+    while (length > 0 && text[0] == ' ') {
+        text++;
+        length--;
+    }
+    into->key = st_arena_copy(arena, text, length);
+    into->knob = into->key != NULL ? st_knob_find(into->key) : ST_KNOBS;
+    return into->key != NULL;
+}
+
+/* Values of the one would be lost. Other keys are axes, of which this is told elsewhere. */
+static st_status check_twice(const st_varied *list, size_t index, const char *text,
+                             st_errors *errors)
+{
+    for (size_t i = 0; i < index; i++) {
+        if (list[index].knob != ST_KNOBS && list[i].knob == list[index].knob) {
+            return st_errors_add(
+                errors,
+                &(st_error){.status = ST_ERR_USAGE,
+                            .place = {.file = st_errors_text(errors, "--vary %.200s", text)},
+                            .message = st_errors_text(errors, "%s is varied twice", list[i].key),
+                            .expected = "all its values in one list"});
         }
-        list[i].key = key;
-        list[i].text = strchr(text, '=') != NULL ? text : NULL;
-        list[i].knob = good ? st_knob_find(key) : ST_KNOBS;
     }
-    if (!good) {
-        (void)out_of_memory(errors);
+    return ST_OK;
+}
+
+static st_status read_varies(const st_search_request *request, st_arena *arena, st_varied **varies,
+                             st_errors *errors)
+{
+    st_varied *list = st_arena_alloc(arena, request->vary_count + 1, sizeof *list);
+    st_status status = list != NULL ? ST_OK : out_of_memory(errors);
+    for (size_t i = 0; list != NULL && i < request->vary_count; i++) {
+        if (!split(request->varies[i], arena, &list[i])) {
+            return out_of_memory(errors);
+        }
+        st_status checked = check_twice(list, i, request->varies[i], errors);
+        status = status == ST_OK ? checked : status;
     }
-    return good ? list : NULL;
+    *varies = list;
+    return status;
 }
 
 /* What advances together are axes; knobs are enumerated plan by plan. */
-static st_status check_joined(const st_search *search, const varied *varies, st_errors *errors)
+static st_status check_joined(const st_search *search, const st_varied *varies, st_errors *errors)
 {
     const st_space_request *space = &search->request.space;
     st_status status = ST_OK;
@@ -85,7 +103,7 @@ static st_status check_joined(const st_search *search, const varied *varies, st_
 }
 
 /* Axes of the space: what is varied and no knob. */
-static st_status list_axes(st_search *search, const varied *varies, st_arena *arena,
+static st_status list_axes(st_search *search, const st_varied *varies, st_arena *arena,
                            st_errors *errors)
 {
     const st_search_request *request = &search->request;
@@ -95,8 +113,8 @@ static st_status list_axes(st_search *search, const varied *varies, st_arena *ar
         return out_of_memory(errors);
     }
     for (size_t i = 0; i < request->vary_count; i++) {
-        bool orders = varies[i].text == NULL && strcmp(varies[i].key, "parallel.order") == 0;
         if (varies[i].knob == ST_KNOBS) {
+            bool orders = varies[i].text == NULL && strcmp(varies[i].key, "parallel.order") == 0;
             axes[count++] = orders ? all_orders : request->varies[i];
         }
     }
@@ -106,8 +124,8 @@ static st_status list_axes(st_search *search, const varied *varies, st_arena *ar
 }
 
 /* Knobs that a job may leave open, but a sheet may not: any value does until they vary. */
-static st_status close_job(st_search *search, const st_paths *paths, st_arena *arena,
-                           st_errors *errors)
+static st_status close_job(st_search *search, const st_paths *paths, const st_sheet *sheet,
+                           st_arena *arena, st_errors *errors)
 {
     static const char *const keys[] = {"batch.micro", "recompute", "cluster.nodes"};
     static const char *const values[] = {"batch.micro=1", "recompute=none", "cluster.nodes=1"};
@@ -129,7 +147,8 @@ static st_status close_job(st_search *search, const st_paths *paths, st_arena *a
         sets[i] = space->sets[i];
     }
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        if (st_job_value_of(job, keys[i])->origin == ST_ORIGIN_NONE) {
+        if (st_search_input(sheet, keys[i]) != NULL &&
+            st_job_value_of(job, keys[i])->origin == ST_ORIGIN_NONE) {
             sets[space->set_count++] = values[i];
         }
     }
@@ -140,7 +159,7 @@ static st_status close_job(st_search *search, const st_paths *paths, st_arena *a
 /* --- cells ----------------------------------------------------------------------------------- */
 
 /* Goals by the names that sheets give them; the first is looked for where none is named. */
-static const char *default_goal(const st_sheet *sheet)
+const char *st_search_default_goal(const st_sheet *sheet)
 {
     size_t sections = 0;
     const st_sheet_section *report = st_sheet_sections(sheet, &sections);
@@ -159,7 +178,7 @@ static st_status choose_cells(st_search *search, const st_sheet *sheet, st_arena
     if (cells == NULL) {
         return out_of_memory(errors);
     }
-    search->goal = request->minimise != NULL ? request->minimise : default_goal(sheet);
+    search->goal = request->minimise != NULL ? request->minimise : st_search_default_goal(sheet);
     cells[count++] = search->goal;
     for (size_t i = 0; i < 2 && request->front[i] != NULL; i++) {
         cells[count++] = request->front[i];
@@ -179,7 +198,7 @@ static st_status choose_cells(st_search *search, const st_sheet *sheet, st_arena
 
 /* The sheet, loaded once more than necessary: cells are chosen before the space is made. */
 static st_status find_cells(st_search *search, const st_paths *paths, st_arena *arena,
-                            st_errors *errors)
+                            const st_sheet **sheet, st_errors *errors)
 {
     st_errors *quiet = st_errors_create();
     st_estimate estimate;
@@ -192,312 +211,14 @@ static st_status find_cells(st_search *search, const st_paths *paths, st_arena *
     }
     (void)!st_estimate_open(paths, &request, arena, &estimate, quiet);
     st_errors_destroy(quiet);
+    *sheet = estimate.sheet;
     if (estimate.sheet == NULL) {
         return ST_OK; /* told when the space is made */
     }
     return choose_cells(search, estimate.sheet, arena, errors);
 }
 
-/* --- knobs ----------------------------------------------------------------------------------- */
-
-static const st_sheet_input *input_of(const st_sheet *sheet, const char *key)
-{
-    size_t count = 0;
-    const st_sheet_input *inputs = st_sheet_inputs(sheet, &count);
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(inputs[i].from, key) == 0) {
-            return &inputs[i];
-        }
-    }
-    return NULL;
-}
-
-static bool is_set(const st_search_request *request, const char *key)
-{
-    size_t length = strlen(key);
-    for (size_t i = 0; i < request->space.set_count; i++) {
-        const char *set = request->space.sets[i];
-        if (strncmp(set, key, length) == 0 && set[length + strspn(set + length, " ")] == '=') {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Values of an axis as a list, also of a range. */
-static st_status list_values(const st_search *search, const st_axis *axis,
-                             const st_sheet_input *input, st_knob_choice *choice, st_errors *errors)
-{
-    enum { MOST_VALUES = 100000 };
-    const double *values = NULL;
-    st_status status = st_axis_numbers(axis, input, search->space->arena, &values, errors);
-    if (status == ST_OK && axis->count > MOST_VALUES) {
-        status = st_errors_add(errors, &(st_error){.status = ST_ERR_LIMIT,
-                                                   .place = axis->place,
-                                                   .message = "there are too many values",
-                                                   .expected = "at most 100000"});
-    }
-    if (status == ST_OK && values == NULL) {
-        double *range = st_arena_alloc(search->space->arena, axis->count, sizeof *range);
-        if (range == NULL) {
-            return out_of_memory(errors);
-        }
-        for (size_t i = 0; i < axis->count; i++) {
-            range[i] = axis->start + (double)i * axis->step;
-        }
-        values = range;
-    }
-    choice->values = values;
-    choice->count = axis->count;
-    return status;
-}
-
-static st_status choose_listed(st_search *search, const varied *given, st_knob_choice *choice,
-                               st_errors *errors)
-{
-    st_axis axis;
-    st_status status = st_axis_parse("--vary", given->text, search->space->arena, &axis, errors);
-    if (status != ST_OK) {
-        return status;
-    }
-    return list_values(search, &axis, input_of(search->space->sheet, given->key), choice, errors);
-}
-
-/* Every value of the enumeration that the sheet reads. */
-static st_status choose_all_names(const st_search *search, const st_sheet_input *input,
-                                  st_knob_choice *choice, st_errors *errors)
-{
-    size_t count = input->type.kind == ST_TYPE_ENUM ? input->type.enumeration->count : 1;
-    double *values = st_arena_alloc(search->space->arena, count, sizeof *values);
-    if (values == NULL) {
-        return out_of_memory(errors);
-    }
-    for (size_t i = 0; i < count; i++) {
-        values[i] = (double)i;
-    }
-    choice->values = values;
-    choice->count = count;
-    return ST_OK;
-}
-
-static st_status choose_fixed(const st_search *search, const char *key, const st_sheet_input *input,
-                              st_knob_choice *choice, st_errors *errors)
-{
-    double *value = st_arena_alloc(search->space->arena, 1, sizeof *value);
-    const st_job_value *given = st_job_value_of(search->space->base.job, key);
-    if (value == NULL) {
-        return out_of_memory(errors);
-    }
-    *value = given->origin != ST_ORIGIN_NONE ? given->number : 1;
-    for (size_t i = 0; input != NULL && i < search->space->base.input_count; i++) {
-        if (search->space->base.inputs[i].input == input) {
-            *value = search->space->base.input_values[i];
-        }
-    }
-    choice->values = value;
-    choice->count = 1;
-    return ST_OK;
-}
-
-static st_status choose_knob(st_search *search, st_knob knob, const varied *varies,
-                             st_errors *errors)
-{
-    const char *key = st_knob_key(knob);
-    const st_search_request *request = &search->request;
-    st_knob_choice *choice = &search->wanted.choices[knob];
-    const st_sheet_input *input = input_of(search->space->sheet, key);
-    const varied *given = NULL;
-    for (size_t i = 0; i < request->vary_count; i++) {
-        given = varies[i].knob == knob ? &varies[i] : given;
-    }
-    choice->read = input != NULL;
-    if (given != NULL && given->text != NULL) {
-        return choose_listed(search, given, choice, errors);
-    }
-    bool rest = knob == ST_KNOB_DP && !is_set(request, key);
-    bool free = given != NULL || rest || (request->vary_count == 0 && !is_set(request, key));
-    if (!free || input == NULL) {
-        return choose_fixed(search, key, input, choice, errors);
-    }
-    if (knob == ST_KNOB_RECOMPUTE) {
-        return choose_all_names(search, input, choice, errors);
-    }
-    choice->free = true;
-    return ST_OK;
-}
-
-static st_status refuse_nodes(const varied *varies, size_t count, st_errors *errors)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (varies[i].knob == ST_KNOB_NODES) {
-            return st_errors_add(
-                errors, &(st_error){.status = ST_ERR_USAGE,
-                                    .place = {.file = "--vary cluster.nodes"},
-                                    .message = "a search takes as many nodes as its GPUs need",
-                                    .suggestion = "give the numbers of GPUs with --gpus"});
-        }
-    }
-    return ST_OK;
-}
-
-/* --- GPUs ------------------------------------------------------------------------------------ */
-
-static double number_of(const st_search *search, const char *key)
-{
-    const st_job_value *value = st_job_value_of(search->space->base.job, key);
-    return value->origin != ST_ORIGIN_NONE ? value->number : 0;
-}
-
-static st_status read_gpus(st_search *search, st_errors *errors)
-{
-    st_arena *arena = search->space->arena;
-    st_axis axis = {.path = "the number of GPUs"};
-    st_knob_choice choice = {0};
-    axis.place.file = st_arena_printf(arena, "--gpus %.200s", search->request.gpus);
-    st_type count = {.kind = ST_TYPE_NUMBER, .unit = st_unit_one()};
-    const st_sheet_input input = {.name = "gpus", .type = count};
-    if (axis.place.file == NULL) {
-        return out_of_memory(errors);
-    }
-    st_status status = st_axis_parse_values(search->request.gpus, arena, &axis, errors);
-    if (status == ST_OK) {
-        status = list_values(search, &axis, &input, &choice, errors);
-    }
-    for (size_t i = 0; i < choice.count && status == ST_OK; i++) {
-        double gpus = choice.values[i];
-        if (gpus < 1 || gpus > MOST_GPUS || gpus != floor(gpus) || choice.count > MAX_GPU_COUNTS) {
-            status = st_errors_add(
-                errors, &(st_error){.status = ST_ERR_USAGE,
-                                    .place = axis.place,
-                                    .message = "that many GPUs cannot be searched",
-                                    .expected = "whole numbers from 1 to 100000000, at most 1000"});
-        }
-    }
-    search->wanted.gpus = choice.values;
-    search->wanted.gpus_count = choice.count;
-    return status;
-}
-
-/* The GPUs that the job's own plan takes; of a job without a plan those of its cluster. */
-static st_status choose_gpus(st_search *search, st_errors *errors)
-{
-    static const char *const sizes[] = {"parallel.tp", "parallel.cp", "parallel.pp", "parallel.dp"};
-    if (search->request.gpus != NULL) {
-        return read_gpus(search, errors);
-    }
-    double *gpus = st_arena_alloc(search->space->arena, 1, sizeof *gpus);
-    if (gpus == NULL) {
-        return out_of_memory(errors);
-    }
-    double node = number_of(search, "cluster.gpus_per_node");
-    *gpus = 1;
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        *gpus *= number_of(search, sizes[i]);
-    }
-    if (*gpus <= 1) { /* the job has no plan yet: all that there are */
-        *gpus = number_of(search, "cluster.nodes") * (node > 0 ? node : 1);
-    }
-    search->wanted.gpus = gpus;
-    search->wanted.gpus_count = 1;
-    return ST_OK;
-}
-
 /* --- the whole ------------------------------------------------------------------------------- */
-
-static void note_varying(st_search *search)
-{
-    double first[ST_KNOBS] = {0};
-    for (size_t i = 0; i < search->plans.shape_count; i++) {
-        const st_shape *shape = &search->plans.shapes[i];
-        for (size_t k = 0; k < ST_KNOBS; k++) {
-            bool size = k < ST_KNOB_VIRTUAL;
-            const double *list = size ? NULL : shape->lists[k - ST_KNOB_VIRTUAL];
-            double value = size ? shape->sizes[k] : list[0];
-            first[k] = i == 0 ? value : first[k];
-            bool several = !size && shape->counts[k - ST_KNOB_VIRTUAL] > 1;
-            search->varies[k] = search->varies[k] || several || value != first[k];
-        }
-    }
-}
-
-static st_status count_rows(st_search *search, st_errors *errors)
-{
-    double rows = (double)search->plans.count * (double)search->space->total;
-    uint64_t sample = search->request.space.sample;
-    search->total = rows < 1e18 ? search->plans.count * search->space->total : 0;
-    if (rows >= 1e18 || (sample == 0 && search->total > st_space_most_rows)) {
-        return st_errors_add(
-            errors, &(st_error){.status = ST_ERR_LIMIT,
-                                .place = {.file = "--vary"},
-                                .message = st_errors_text(errors, "there are %.3g plans", rows),
-                                .expected = "at most 1000000000",
-                                .suggestion = "vary less, or draw some of them with --sample N"});
-    }
-    search->rows = sample > 0 && sample < search->total ? sample : search->total;
-    return ST_OK;
-}
-
-/*
- * What a plugin reads once cannot differ from plan to plan. Only of a profile, which is chosen for
- * a number of machines, there is a sensible rest: that of the job's own number.
- */
-static st_status check_plugins(const st_search *search, st_errors *errors)
-{
-    const st_refine_keys *keys = &search->space->plugin_keys;
-    st_status status = ST_OK;
-    for (size_t i = 0; i < keys->count; i++) {
-        st_knob knob = st_knob_find(keys->paths[i]);
-        bool nodes = knob == ST_KNOB_NODES;
-        if (knob == ST_KNOBS || !search->varies[knob]) {
-            continue;
-        }
-        st_status told = st_errors_add(
-            errors,
-            &(st_error){.status = nodes ? ST_ERR_VALUE : ST_ERR_USAGE,
-                        .severity = nodes ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR,
-                        .place = {.file = "--refine"},
-                        .message = nodes ? "the profile of the job's own number of machines "
-                                           "counts for every plan"
-                                         : st_errors_text(errors,
-                                                          "a plugin reads %s, which plans vary and "
-                                                          "sheet %s has not among its inputs",
-                                                          keys->paths[i],
-                                                          st_sheet_name(search->space->sheet))});
-        status = nodes ? status : told;
-    }
-    return status;
-}
-
-static st_status make_plans(st_search *search, const varied *varies, st_errors *errors)
-{
-    st_plan_request *wanted = &search->wanted;
-    st_status status = refuse_nodes(varies, search->request.vary_count, errors);
-    if (status == ST_OK) {
-        status = choose_gpus(search, errors);
-    }
-    for (st_knob knob = ST_KNOB_TP; knob < ST_KNOBS; knob++) {
-        st_status chosen = choose_knob(search, knob, varies, errors);
-        status = status == ST_OK ? chosen : status;
-    }
-    if (status != ST_OK) {
-        return status;
-    }
-    wanted->choices[ST_KNOB_NODES].read = input_of(search->space->sheet, "cluster.nodes") != NULL;
-    wanted->gpus_per_node = number_of(search, "cluster.gpus_per_node");
-    wanted->layers = number_of(search, "model.layers");
-    wanted->batch = number_of(search, "batch.global");
-    wanted->experts = number_of(search, "model.experts");
-    wanted->expert_tp = number_of(search, "parallel.expert_tp");
-    status = st_plans_make(wanted, search->space->arena, &search->plans, errors);
-    if (status == ST_OK) {
-        note_varying(search);
-        status = check_plugins(search, errors);
-    }
-    if (status == ST_OK) {
-        status = count_rows(search, errors);
-    }
-    return status;
-}
 
 st_status st_search_create(const st_paths *paths, const st_search_request *request, st_arena *arena,
                            st_search **search, st_errors *errors)
@@ -508,16 +229,17 @@ st_status st_search_create(const st_paths *paths, const st_search_request *reque
     }
     made->request = *request;
     made->request.space.option = "--vary";
-    const varied *varies = read_varies(request, arena, errors);
-    if (varies == NULL) {
-        return ST_ERR_MEMORY;
-    }
-    st_status status = list_axes(made, varies, arena, errors);
+    st_varied *varies = NULL;
+    const st_sheet *sheet = NULL;
+    st_status status = read_varies(request, arena, &varies, errors);
     if (status == ST_OK) {
-        status = close_job(made, paths, arena, errors);
+        status = list_axes(made, varies, arena, errors);
     }
     if (status == ST_OK) {
-        status = find_cells(made, paths, arena, errors);
+        status = find_cells(made, paths, arena, &sheet, errors);
+    }
+    if (status == ST_OK && sheet != NULL) {
+        status = close_job(made, paths, sheet, arena, errors);
     }
     st_space_request whole = made->request.space;
     whole.uncounted = whole.sample > 0;
@@ -526,7 +248,7 @@ st_status st_search_create(const st_paths *paths, const st_search_request *reque
         status = st_space_create(paths, &whole, arena, &made->space, errors);
     }
     if (status == ST_OK) {
-        status = make_plans(made, varies, errors);
+        status = st_search_make_plans(made, varies, errors);
     }
     if (status == ST_OK) {
         status = st_guide_check(made, errors);
@@ -542,7 +264,7 @@ st_status st_search_create(const st_paths *paths, const st_search_request *reque
 static const char *knob_set(const st_search *search, st_knob knob, double value)
 {
     const char *key = st_knob_key(knob);
-    const st_sheet_input *input = input_of(search->space->sheet, key);
+    const st_sheet_input *input = st_search_input(search->space->sheet, key);
     char text[ST_QUANTITY_TEXT];
     if (input != NULL && input->type.kind == ST_TYPE_ENUM) {
         return st_arena_printf(search->space->arena, "%s=%s", key,
@@ -562,9 +284,14 @@ const char *const *st_search_sets(const st_search *search, uint64_t row, bool al
     double values[ST_KNOBS];
     *count = 0;
     st_plan_at(&search->plans, row / space->total, values);
+    if (search->node_size.given) {
+        uint64_t digit = st_space_digit(space, search->node_size.axis, row % space->total);
+        values[ST_KNOB_NODES] =
+            ceil(values[ST_KNOB_NODES] / st_search_driven_value(search, &search->node_size, digit));
+    }
     for (st_knob knob = ST_KNOB_NODES; sets != NULL && knob < ST_KNOBS; knob++) {
         const st_knob_choice *choice = &search->wanted.choices[knob];
-        if (!choice->read || (!all && !search->varies[knob])) {
+        if (!choice->read || (!all && !search->shown[knob])) {
             continue;
         }
         sets[*count] = knob_set(search, knob, values[knob]);

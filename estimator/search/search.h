@@ -30,17 +30,28 @@ typedef struct st_search_request {
     st_guide guide;
 } st_search_request;
 
+/* A key that an axis drives: its value in a row is that of the axis' digit there. */
+typedef struct st_search_driven {
+    bool given;
+    size_t axis;
+    const double *values; /* NULL: a range */
+} st_search_driven;
+
 typedef struct st_search {
     st_search_request request;
     st_space *space; /* of the axes, with the goal, the front's cells and the parts */
     st_plan_request wanted;
     st_plans plans;
-    uint64_t total;        /* plans times rows of the axes */
-    uint64_t rows;         /* of which so many are computed */
-    bool varies[ST_KNOBS]; /* has more than one value somewhere */
-    const char *goal;      /* the first cell of the space; the front's follow, then what is near */
-    size_t floor;          /* the cell that is declared to be a bound; 0: none */
-    size_t near;           /* the cell by which a plan that fails is near to one that does not */
+    uint64_t total;             /* plans times rows of the axes */
+    uint64_t rows;              /* of which so many are computed */
+    bool varies[ST_KNOBS];      /* has more than one value somewhere */
+    bool shown[ST_KNOBS];       /* varies, or is not what the job says */
+    st_search_driven node_size; /* GPUs in a node, where they differ from row to row */
+    st_search_driven bases[ST_PLAN_BASES];
+    bool bases_differ; /* some of these are driven */
+    const char *goal;  /* the first cell of the space; the front's follow, then what is near */
+    size_t floor;      /* the cell that is declared to be a bound; 0: none */
+    size_t near;       /* the cell by which a plan that fails is near to one that does not */
 } st_search;
 
 /* A plan that was found: its number and values. */
@@ -82,9 +93,13 @@ st_status st_search_run(const st_search *search, const st_ranks *ranks,
                         const st_search_watch *watch, st_search_result *result,
                         st_errors *errors) ST_NODISCARD;
 
+/* The value of such a key for one value of its axis. */
+double st_search_driven_value(const st_search *search, const st_search_driven *driven,
+                              uint64_t digit);
+
 /*
  * The keys of a found plan as "key=value" for --set: all that a search may vary, or those alone
- * that do. NULL when out of memory.
+ * that do or are not as in the job. NULL when out of memory.
  */
 const char *const *st_search_sets(const st_search *search, uint64_t row, bool all, size_t *count);
 
@@ -97,8 +112,10 @@ typedef struct st_search_view {
     const st_search *search;
     const st_search_result *result;
     st_search detail;   /* the same search with all cells that are shown */
-    const char **parts; /* cells that make up the goal */
+    const char **parts; /* cells that make up the goal, then those of the step time */
     size_t part_count;
+    size_t own_parts;      /* of the goal */
+    const char *whole;     /* what the others make up; NULL: there are none */
     const double *ranking; /* values of the detail's cells */
     const double *front;
     const char *miss; /* what the nearest plan lacks; NULL where plans were found */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a search shows: the ranking with the parts of each value, the front, what was rejected. */
-#include "search/search.h"
+#include "search/search_make.h"
 
 #include "report/json.h"
 #include "report/report.h"
@@ -41,12 +41,11 @@ static bool is_listed(const char *const *list, size_t count, const char *name)
     return false;
 }
 
-/* Cells of the goal's section that are of its kind: what it is made of. */
-static void list_parts(st_search_view *view, const st_sheet *sheet)
+/* Cells of a cell's section that are of its kind: what it is made of. */
+static void list_parts(st_search_view *view, const st_sheet *sheet, const char *whole,
+                       const st_sheet_section *section)
 {
-    const char *goal = view->search->goal;
-    const st_sheet_cell *own = st_sheet_find_cell(sheet, goal);
-    const st_sheet_section *section = section_of(sheet, goal);
+    const st_sheet_cell *own = st_sheet_find_cell(sheet, whole);
     for (size_t i = 0; own != NULL && section != NULL && i < section->count; i++) {
         const st_sheet_cell *cell = st_sheet_find_cell(sheet, section->cells[i]);
         if (cell != NULL && cell != own && cell->type.kind == ST_TYPE_NUMBER &&
@@ -58,7 +57,28 @@ static void list_parts(st_search_view *view, const st_sheet *sheet)
     }
 }
 
-/* The goal, what stands beside it, the front's cells, the parts. */
+/* The parts of the goal, and those of the step time where that is not minimised. */
+static void list_all_parts(st_search_view *view, const st_sheet *sheet)
+{
+    const char *time = st_search_default_goal(sheet);
+    const char *goal = view->search->goal;
+    size_t count = 0;
+    const st_sheet_section *own = section_of(sheet, goal);
+    const st_sheet_section *first = st_sheet_sections(sheet, &count);
+    const st_sheet_section *times = section_of(sheet, time);
+    if (times == NULL && count > 0) {
+        times = first; /* the step time goes by another name there */
+    }
+    own = strcmp(goal, time) == 0 ? times : own;
+    list_parts(view, sheet, goal, own);
+    view->own_parts = view->part_count;
+    if (own != times) {
+        list_parts(view, sheet, time, times);
+        view->whole = time;
+    }
+}
+
+/* The goal, the front's cells, what stands beside them, the parts. */
 static st_status list_cells(st_search_view *view, const char ***cells, size_t *count)
 {
     const st_sheet *sheet = view->search->space->base.sheet;
@@ -83,7 +103,7 @@ static st_status list_cells(st_search_view *view, const char ***cells, size_t *c
     if (also != NULL && st_sheet_find_cell(sheet, also) != NULL) {
         list[(*count)++] = also;
     }
-    list_parts(view, sheet);
+    list_all_parts(view, sheet);
     for (size_t i = 0; i < view->part_count; i++) {
         list[(*count)++] = view->parts[i];
     }
@@ -146,6 +166,9 @@ static st_status explain_miss(const st_paths *paths, st_search_view *view)
             st_buffer_printf(&text, "%s%s", text.length > 0 ? "; " : "", error->message);
         }
     }
+    if (text.length == 0) {
+        st_buffer_text(&text, st_reason_text(search->space, st_reason_stray(search->space)));
+    }
     view->miss = st_arena_copy(arena, text.data != NULL ? text.data : "", text.length);
     st_buffer_free(&text);
     st_errors_destroy(faults);
@@ -180,6 +203,9 @@ st_status st_search_view_make(const st_paths *paths, const st_search *search,
     }
     if (status == ST_OK && result->has_nearest) {
         status = explain_miss(paths, view);
+    } else if (status == ST_OK && search->plans.count == 0 && search->plans.miss.given) {
+        view->miss = st_plan_miss_text(&search->wanted, &search->plans.miss, search->space->arena);
+        status = view->miss != NULL ? ST_OK : ST_ERR_MEMORY;
     }
     if (status != ST_OK) {
         (void)st_errors_add(errors,
@@ -289,24 +315,32 @@ static void write_ranking(const st_search_view *view, st_buffer *buffer)
                          .plans = true};
     st_buffer_text(buffer, "\nRanking\n");
     write_found(&table, buffer);
-    if (view->part_count > 0) {
+    table.plans = false;
+    if (view->own_parts > 0) {
         st_buffer_printf(buffer, "\nParts of %s\n", view->search->goal);
-        table.from = table.to;
+        table.from = first_part(view);
+        table.to = table.from + view->own_parts;
+        write_found(&table, buffer);
+    }
+    if (view->part_count > view->own_parts) {
+        st_buffer_printf(buffer, "\nParts of %s\n", view->whole);
+        table.from = first_part(view) + view->own_parts;
         table.to = view->detail.space->cell_count;
-        table.plans = false;
         write_found(&table, buffer);
     }
 }
 
-/* The index of the part that differs most and was not named yet; SIZE_MAX: none is left. */
+/* The index of the part that differs most and was not named yet; SIZE_MAX: none is left but
+ * what is rounding. */
 static size_t next_part(const st_search_view *view, const bool *named)
 {
     const st_space *space = view->detail.space;
     size_t best = SIZE_MAX;
     double most = 0;
-    for (size_t i = first_part(view); i < space->cell_count; i++) {
+    double least = 1e-9 * fabs(view->ranking[space->cell_count] - view->ranking[0]);
+    for (size_t i = first_part(view); i < first_part(view) + view->own_parts; i++) {
         double gap = fabs(view->ranking[space->cell_count + i] - view->ranking[i]);
-        if (!named[i - first_part(view)] && gap > most) {
+        if (!named[i - first_part(view)] && gap > most && gap > least) {
             most = gap;
             best = i;
         }
@@ -373,6 +407,10 @@ static void write_nearest(const st_search_view *view, st_buffer *buffer)
 {
     size_t count = 0;
     if (view->miss == NULL) {
+        return;
+    }
+    if (!view->result->has_nearest) {
+        st_buffer_printf(buffer, "\nNothing divides\n  lacks: %s\n", view->miss);
         return;
     }
     const char *const *sets = st_search_sets(view->search, view->result->nearest.row, true, &count);
@@ -525,7 +563,9 @@ void st_search_write_json(const st_search_view *view, st_buffer *buffer)
     write_json_reasons(view, &json);
     if (view->miss != NULL) {
         st_json_open(&json, "nearest", '{');
-        write_json_plan(view, result->nearest.row, &json);
+        if (result->has_nearest) {
+            write_json_plan(view, result->nearest.row, &json);
+        }
         st_json_text(&json, "lacks", view->miss);
         st_json_close(&json, '}');
     }

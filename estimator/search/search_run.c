@@ -44,6 +44,8 @@ struct st_hunter {
     alias aliases[MAX_ALIASES];
     size_t alias_count;
     uint64_t *picks;
+    uint64_t *plans; /* per row; NULL: what plans hang on is the same in all rows */
+    bool *strays;    /* per row, for the worker */
     finds found;
 };
 typedef struct st_hunter hunter;
@@ -219,13 +221,48 @@ static void fill_picks(hunter *self, size_t rows)
         }
     }
     for (size_t row = 0; row < rows; row++) {
+        if (self->plans != NULL) {
+            self->plans[row] = self->picks[row] / repeat;
+        }
         self->picks[row] %= repeat;
     }
     st_space_fill_rows(self->worker, self->picks, rows);
 }
 
-static void fill_aliases(hunter *self, size_t rows)
+/* Where nodes differ from row to row, what stands for them is GPUs until now. */
+static void fill_nodes(hunter *self, size_t rows)
 {
+    const st_search_driven *size = &self->search->node_size;
+    double *nodes = self->columns[ST_KNOB_NODES];
+    for (size_t row = 0; size->given && nodes != NULL && row < rows; row++) {
+        uint64_t digit = self->worker->digits[size->axis][row];
+        nodes[row] = ceil(nodes[row] / st_search_driven_value(self->search, size, digit));
+    }
+}
+
+/* A plan that is one for some row need not be one for this row. */
+static void find_strays(hunter *self, size_t rows)
+{
+    const st_search *search = self->search;
+    for (size_t row = 0; self->plans != NULL && row < rows; row++) {
+        double values[ST_KNOBS];
+        double bases[ST_PLAN_BASES];
+        st_plan_at(&search->plans, self->plans[row], values);
+        for (size_t i = 0; i < ST_PLAN_BASES; i++) {
+            const st_search_driven *driven = &search->bases[i];
+            uint64_t digit = driven->given ? self->worker->digits[driven->axis][row] : 0;
+            bases[i] = driven->given ? st_search_driven_value(search, driven, digit)
+                                     : search->wanted.bases[i].values[0];
+        }
+        self->strays[row] = !st_plan_divides(bases, values);
+    }
+}
+
+/* What hangs on the columns of a plan. */
+static void finish_columns(hunter *self, size_t rows)
+{
+    fill_nodes(self, rows);
+    find_strays(self, rows);
     for (size_t i = 0; i < self->alias_count; i++) {
         memcpy(self->aliases[i].column, self->columns[self->aliases[i].knob],
                rows * sizeof(double));
@@ -242,9 +279,12 @@ static void fill(hunter *self, uint64_t first, size_t rows)
         fill_picks(self, rows);
     } else {
         st_space_fill(self->worker, first, rows);
+        for (size_t row = 0; self->plans != NULL && row < rows; row++) {
+            self->plans[row] = (first + row) / search->space->total;
+        }
         st_plans_fill(&search->plans, search->space->total, first, rows, self->columns);
     }
-    fill_aliases(self, rows);
+    finish_columns(self, rows);
 }
 
 static void keep(hunter *self, uint64_t first, size_t row)
@@ -260,18 +300,27 @@ static void keep(hunter *self, uint64_t first, size_t row)
     }
 }
 
+double st_search_faults(const st_space *space, const st_space_worker *worker, size_t row)
+{
+    size_t count = 0;
+    const st_sheet_check *checks = st_sheet_checks(space->sheet, &count);
+    uint32_t reason = worker->reasons[row];
+    double faults = reason == st_reason_order(space) || reason == st_reason_stray(space) ? 1 : 0;
+    for (size_t i = 0; i < count; i++) {
+        faults += !checks[i].warning && worker->checks[i][row] != 1.0 ? 1 : 0;
+    }
+    return faults;
+}
+
 /* Fewest failing checks first, then the least of what it would need. */
 static void note_nearest(hunter *self, uint64_t first, size_t row)
 {
     const st_search *search = self->search;
     const st_space_worker *worker = self->worker;
-    size_t count = 0;
-    const st_sheet_check *checks = st_sheet_checks(search->space->sheet, &count);
     double near = worker->outputs[search->near][row];
-    st_found one = {.row = first + row, .front = {isfinite(near) ? near : HUGE_VAL, 0}};
-    for (size_t i = 0; i < count; i++) {
-        one.goal += !checks[i].warning && worker->checks[i][row] != 1.0 ? 1 : 0;
-    }
+    st_found one = {.row = first + row,
+                    .goal = st_search_faults(search->space, worker, row),
+                    .front = {isfinite(near) ? near : HUGE_VAL, 0}};
     take_nearest(&self->found, &one);
 }
 
@@ -368,16 +417,33 @@ static bool make_hunter(const st_search *search, hunter *made)
 {
     *made = (hunter){.search = search, .worker = st_space_worker_create(search->space)};
     made->picks = calloc(ST_SPACE_BLOCK, sizeof *made->picks);
-    return made->worker != NULL && made->picks != NULL && make_finds(search, &made->found) &&
-           add_columns(made);
+    if (made->worker == NULL || made->picks == NULL) {
+        return false;
+    }
+    if (search->bases_differ) {
+        made->plans = calloc(ST_SPACE_BLOCK, sizeof *made->plans);
+        made->strays = calloc(ST_SPACE_BLOCK, sizeof *made->strays);
+        made->worker->strays = made->strays;
+        if (made->plans == NULL || made->strays == NULL) {
+            return false;
+        }
+    }
+    return make_finds(search, &made->found) && add_columns(made);
+}
+
+static void free_hunter(hunter *self)
+{
+    st_space_worker_destroy(self->worker);
+    free(self->picks);
+    free(self->plans);
+    free(self->strays);
+    free_finds(&self->found);
 }
 
 static void free_hunters(hunt *self)
 {
     for (int i = 0; self->hunters != NULL && i < self->threads; i++) {
-        st_space_worker_destroy(self->hunters[i].worker);
-        free(self->hunters[i].picks);
-        free_finds(&self->hunters[i].found);
+        free_hunter(&self->hunters[i]);
     }
     free(self->hunters);
 }
@@ -617,15 +683,13 @@ st_status st_search_values(const st_search *search, const uint64_t *picks, size_
     for (size_t i = 0; i < count && status == ST_OK; i++) {
         one.picks[0] = picks[i];
         fill_picks(&one, 1);
-        fill_aliases(&one, 1);
+        finish_columns(&one, 1);
         st_space_compute(one.worker, 1);
         for (size_t k = 0; k < cells; k++) {
             values[i * cells + k] = one.worker->outputs[k][0];
         }
     }
-    st_space_worker_destroy(one.worker);
-    free(one.picks);
-    free_finds(&one.found);
+    free_hunter(&one);
     return status;
 }
 
@@ -646,9 +710,7 @@ void st_hunter_destroy(st_hunter *self)
     if (self == NULL) {
         return;
     }
-    st_space_worker_destroy(self->worker);
-    free(self->picks);
-    free_finds(&self->found);
+    free_hunter(self);
     free(self);
 }
 
@@ -659,7 +721,7 @@ st_space_worker *st_hunter_fill(st_hunter *self, const uint64_t *picks, uint64_t
     } else {
         memcpy(self->picks, picks, rows * sizeof *picks);
         fill_picks(self, rows);
-        fill_aliases(self, rows);
+        finish_columns(self, rows);
     }
     return self->worker;
 }

@@ -35,7 +35,7 @@ static st_status explain_unknown(const st_space *space, const char *text, st_err
     }
     const st_sheet_cell *cell = st_sheet_find_cell(space->sheet, name);
     const st_sheet_input *input = st_sheet_find_input(space->sheet, name);
-    if (cell == NULL && input == NULL) {
+    if (cell == NULL && (input == NULL || strcmp(input->from, name) == 0)) {
         return ST_OK;
     }
     const char *sheet = st_sheet_name(space->sheet);
@@ -124,13 +124,15 @@ static st_status read_axes(st_space *space, st_errors *errors)
 static st_status refuse_count(const st_space *space, double rows, st_errors *errors)
 {
     char text[ST_QUANTITY_TEXT];
+    bool sampled = space->request.sample > 0 || space->request.uncounted;
     return st_errors_add(
         errors, &(st_error){.status = ST_ERR_LIMIT,
                             .place = {.file = space->request.option},
                             .message = st_errors_text(errors, "the axes make %s configurations",
                                                       st_number_format(rows, text, sizeof text)),
-                            .expected = "at most 1000000000",
-                            .suggestion = "draw some of them with --sample N"});
+                            .expected = sampled ? "at most 4.6e18, also to draw some of them"
+                                                : "at most 1000000000",
+                            .suggestion = sampled ? NULL : "draw some of them with --sample N"});
 }
 
 static st_status count_cross(st_space *space, st_errors *errors)
@@ -253,6 +255,22 @@ uint64_t st_space_digit(const st_space *space, size_t axis, uint64_t pick)
 /* What is asked of a job first, by the names that sheets give it. */
 static const char *const usual[] = {"step_time", "mfu", "memory"};
 
+/* Whether there is a column of that name: a table with two is no table for programs. */
+static bool is_shown(const st_space *space, const char *name)
+{
+    for (size_t i = 0; i < space->cell_count; i++) {
+        if (strcmp(space->cells[i], name) == 0) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < space->axis_count; i++) {
+        if (strcmp(space->axes[i].axis.path, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static st_status choose_cells(st_space *space, st_errors *errors)
 {
     const st_space_request *request = &space->request;
@@ -267,7 +285,9 @@ static st_status choose_cells(st_space *space, st_errors *errors)
         return out_of_memory(errors);
     }
     for (size_t i = 0; i < request->cell_count; i++) {
-        space->cells[space->cell_count++] = request->cells[i];
+        if (!request->once || !is_shown(space, request->cells[i])) {
+            space->cells[space->cell_count++] = request->cells[i];
+        }
     }
     for (size_t i = 0; request->cell_count == 0 && i < sizeof usual / sizeof usual[0]; i++) {
         if (st_sheet_find_cell(space->base.sheet, usual[i]) != NULL) {
@@ -315,6 +335,27 @@ static st_type type_of_axis(const st_space_axis *axis)
     return type;
 }
 
+static bool is_number(const st_space_axis *axis)
+{
+    const st_key *key = axis->axis.key;
+    bool named = key != NULL && (key->kind == ST_KEY_ENUM || key->kind == ST_KEY_BOOL);
+    return axis->has_numbers && !named &&
+           (axis->type == NULL || axis->type->kind == ST_TYPE_NUMBER);
+}
+
+/* A table is written while it is computed: its columns must be wide enough from the start. */
+static size_t width_of_texts(const st_space_axis *axis)
+{
+    enum { LOOKED_AT = 1000, WIDEST = 60 };
+    size_t width = 0;
+    for (size_t i = 0; !is_number(axis) && i < axis->axis.count && i < LOOKED_AT; i++) {
+        char storage[ST_AXIS_TEXT];
+        size_t length = strlen(st_axis_text(&axis->axis, i, storage));
+        width = length > width ? length : width;
+    }
+    return width < WIDEST ? width : WIDEST;
+}
+
 /* --- the whole ------------------------------------------------------------------------------- */
 
 /* The sheet with the conditions, the inputs by axis and the programs. */
@@ -343,6 +384,7 @@ static st_status prepare(st_space *space, st_errors *errors)
     }
     for (size_t i = 0; i < space->axis_count && status == ST_OK; i++) {
         space->axes[i].shown = type_of_axis(&space->axes[i]);
+        space->axes[i].text_width = width_of_texts(&space->axes[i]);
     }
     return status == ST_OK ? st_space_make_variants(space, errors) : status;
 }
@@ -380,14 +422,6 @@ st_status st_space_create(const st_paths *paths, const st_space_request *request
 }
 
 /* --- texts ----------------------------------------------------------------------------------- */
-
-static bool is_number(const st_space_axis *axis)
-{
-    const st_key *key = axis->axis.key;
-    bool named = key != NULL && (key->kind == ST_KEY_ENUM || key->kind == ST_KEY_BOOL);
-    return axis->has_numbers && !named &&
-           (axis->type == NULL || axis->type->kind == ST_TYPE_NUMBER);
-}
 
 const st_type *st_space_axis_type(const st_space *space, size_t axis)
 {
@@ -443,6 +477,9 @@ const char *st_reason_text(const st_space *space, size_t reason)
     }
     if (reason >= st_reason_refused(space, 0)) {
         return space->refusals[reason - st_reason_refused(space, 0)];
+    }
+    if (reason == st_reason_stray(space)) {
+        return "sizes, layers and batch do not divide";
     }
     return reason == st_reason_no_value(space) ? "a cell or check has no finite value"
                                                : "the order of ranks lacks a group";

@@ -41,6 +41,7 @@ typedef struct st_space_request {
     size_t where_count;
     const char *const *cells; /* to be computed */
     size_t cell_count;        /* 0: the cells that one asks for first */
+    bool once;                /* each is one column, and none that an axis is already */
     bool zip;
     const st_joined *joined; /* axes that do, where not all are zipped */
     size_t joined_count;
@@ -66,6 +67,7 @@ typedef struct st_space_axis {
     const st_type *type;   /* of an input that reads it; NULL: shown as text */
     st_type shown;         /* of its numbers, in the unit in which they are shown */
     bool has_numbers;
+    size_t text_width; /* of its longest value among the first ones; 0: its values are numbers */
 } st_space_axis;
 
 /* An input of the sheet that an axis drives. */
@@ -125,14 +127,19 @@ static inline size_t st_reason_order(const st_space *space)
 {
     return space->check_count + 2;
 }
+/* The row is a plan for other values of what plans hang on, not for its own. */
+static inline size_t st_reason_stray(const st_space *space)
+{
+    return space->check_count + 3;
+}
 /* A plugin's provider without a fallback refuses. */
 static inline size_t st_reason_refused(const st_space *space, size_t provider)
 {
-    return space->check_count + 3 + provider;
+    return space->check_count + 4 + provider;
 }
 static inline size_t st_reason_count(const st_space *space)
 {
-    return space->check_count + 3 + space->plugin_count;
+    return space->check_count + 4 + space->plugin_count;
 }
 
 /* Scratch memory of one thread, and the rows that it computed last. */
@@ -144,9 +151,10 @@ typedef struct st_space_worker {
     size_t *varying;           /* which inputs they are */
     size_t varying_count;
     const double *group_sizes[ST_SPACE_ORDER_GROUPS]; /* per row; NULL: as the space says */
-    uint64_t **digits;                                /* per axis */
-    double **outputs;                                 /* per cell */
-    double **checks;                                  /* per check */
+    const bool *strays;    /* per row: it is no plan, see st_reason_stray; NULL: all are */
+    uint64_t **digits;     /* per axis */
+    double **outputs;      /* per cell */
+    double **checks;       /* per check */
     double **spare;        /* outputs and checks of one variant among several */
     double **spare_inputs; /* its inputs */
     uint32_t *variants;    /* per row */

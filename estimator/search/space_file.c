@@ -218,6 +218,7 @@ static void read_gpus(reader *self, const st_yaml_node *node)
         return;
     }
     space->gpus = values;
+    space->gpus_place = node->place;
     space->places = places;
     places[space->place_count++] = (st_space_place){.option = option, .place = node->place};
 }
@@ -314,28 +315,89 @@ static bool add_texts(st_arena *arena, const char *const *own, size_t own_count,
     return true;
 }
 
+static size_t key_length(const char *vary)
+{
+    size_t length = strcspn(vary, "=");
+    while (length > 0 && vary[length - 1] == ' ') {
+        length--;
+    }
+    return length;
+}
+
+/* What the request varies itself is not varied by the file, too. */
+static bool add_varies(const st_space_file *space, st_arena *arena, const char *const **texts,
+                       size_t *count)
+{
+    const char **own = st_arena_alloc(arena, space->vary_count + 1, sizeof *own);
+    size_t own_count = 0;
+    for (size_t i = 0; own != NULL && i < space->vary_count; i++) {
+        size_t length = key_length(space->varies[i]);
+        bool again = false;
+        for (size_t k = 0; k < *count && !again; k++) {
+            again = key_length((*texts)[k]) == length &&
+                    memcmp((*texts)[k], space->varies[i], length) == 0;
+        }
+        if (!again) {
+            own[own_count++] = space->varies[i];
+        }
+    }
+    return own != NULL && add_texts(arena, own, own_count, texts, count);
+}
+
+/* What searches and sweeps take from a file alike. */
+static st_status add_common(const st_space_file *space, st_arena *arena, st_space_request *request,
+                            const char *const **varies, size_t *vary_count, st_errors *errors)
+{
+    if (!add_texts(arena, space->sets, space->set_count, &request->sets, &request->set_count) ||
+        !add_texts(arena, space->wheres, space->where_count, &request->wheres,
+                   &request->where_count) ||
+        !add_varies(space, arena, varies, vary_count)) {
+        return st_out_of_memory(errors);
+    }
+    request->joined = space->joined;
+    request->joined_count = space->joined_count;
+    return ST_OK;
+}
+
 st_status st_space_file_add(const st_space_file *space, st_arena *arena, st_search_request *request,
                             st_errors *errors)
 {
-    st_space_request *inner = &request->space;
-    if (!add_texts(arena, space->sets, space->set_count, &inner->sets, &inner->set_count) ||
-        !add_texts(arena, space->wheres, space->where_count, &inner->wheres, &inner->where_count) ||
-        !add_texts(arena, space->varies, space->vary_count, &request->varies,
-                   &request->vary_count)) {
-        return st_out_of_memory(errors);
-    }
     request->gpus = request->gpus != NULL ? request->gpus : space->gpus;
-    inner->joined = space->joined;
-    inner->joined_count = space->joined_count;
-    return ST_OK;
+    return add_common(space, arena, &request->space, &request->varies, &request->vary_count,
+                      errors);
+}
+
+st_status st_space_file_add_axes(const st_space_file *space, st_arena *arena,
+                                 st_space_request *request, st_errors *errors)
+{
+    if (space->gpus != NULL) {
+        return st_errors_add(errors,
+                             &(st_error){.status = ST_ERR_USAGE,
+                                         .place = space->gpus_place,
+                                         .message = "a sweep does not divide GPUs",
+                                         .expected = "axes over cluster.nodes and parallel.dp, or "
+                                                     "'steptime search'"});
+    }
+    return add_common(space, arena, request, &request->overs, &request->over_count, errors);
 }
 
 /* --- messages -------------------------------------------------------------------------------- */
 
+/* A sweep knows what is varied as --over. */
+static bool is_option(const char *option, const char *file)
+{
+    static const char vary[] = "--vary";
+    static const char over[] = "--over";
+    size_t length = sizeof vary - 1;
+    return strcmp(option, file) == 0 ||
+           (strncmp(option, vary, length) == 0 && strncmp(file, over, length) == 0 &&
+            strcmp(option + length, file + length) == 0);
+}
+
 static const st_space_place *find_place(const st_space_file *space, const char *file)
 {
     for (size_t i = 0; file != NULL && i < space->place_count; i++) {
-        if (strcmp(space->places[i].option, file) == 0) {
+        if (is_option(space->places[i].option, file)) {
             return &space->places[i];
         }
     }

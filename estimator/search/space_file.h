@@ -36,6 +36,7 @@ typedef struct st_space_place {
 typedef struct st_space_file {
     const char *title;
     const char *gpus; /* NULL: not said */
+    st_place gpus_place;
     const char **sets;
     size_t set_count;
     const char **varies;
@@ -59,6 +60,11 @@ st_status st_space_file_read(const char *path, st_arena *arena, st_space_file *s
 /* Adds the file to a request: what the request says already comes behind, and wins. */
 st_status st_space_file_add(const st_space_file *space, st_arena *arena, st_search_request *request,
                             st_errors *errors) ST_NODISCARD;
+
+/* The same for a sweep: what varies become axes, before those of the request; a key alone needs
+ * values. */
+st_status st_space_file_add_axes(const st_space_file *space, st_arena *arena,
+                                 st_space_request *request, st_errors *errors) ST_NODISCARD;
 
 /* Copies errors, those about options that the file gave with their place in the file. */
 st_status st_space_file_tell(const st_space_file *space, const st_errors *from,

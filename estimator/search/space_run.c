@@ -595,6 +595,15 @@ static void judge_orders(st_space_worker *worker, size_t rows)
     }
 }
 
+static void judge_strays(st_space_worker *worker, size_t rows)
+{
+    for (size_t row = 0; worker->strays != NULL && row < rows; row++) {
+        if (worker->strays[row] && worker->reasons[row] == ST_REASON_NONE) {
+            worker->reasons[row] = (uint32_t)st_reason_stray(worker->space);
+        }
+    }
+}
+
 static bool has_orders(const st_space *space)
 {
     for (size_t i = 0; i < space->variant_count; i++) {
@@ -669,6 +678,7 @@ void st_space_compute(st_space_worker *worker, size_t rows)
     if (has_orders(space)) {
         judge_orders(worker, rows);
     }
+    judge_strays(worker, rows);
 }
 
 void st_space_run(st_space_worker *worker, uint64_t first, size_t rows)

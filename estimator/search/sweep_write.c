@@ -84,9 +84,17 @@ static size_t width_of(const char *name)
     return length > COLUMN_WIDTH ? length : COLUMN_WIDTH;
 }
 
-static void write_padded(const char *text, const char *name, bool first, st_buffer *buffer)
+/* Names of files and of enumerations are as wide as they are; a number fits. */
+static size_t axis_width(const st_space *space, size_t axis)
 {
-    st_buffer_printf(buffer, "%s%*s", first ? "" : "  ", (int)width_of(name), text);
+    const st_space_axis *own = &space->axes[axis];
+    size_t width = width_of(own->axis.path);
+    return own->text_width > width ? own->text_width : width;
+}
+
+static void write_padded(const char *text, size_t width, bool first, st_buffer *buffer)
+{
+    st_buffer_printf(buffer, "%s%*s", first ? "" : "  ", (int)width, text);
 }
 
 static void write_text_head(const st_space *space, bool all, st_buffer *buffer)
@@ -97,10 +105,11 @@ static void write_text_head(const st_space *space, bool all, st_buffer *buffer)
     st_buffer_text(buffer, space->refine_count > 0 ? "\n" : "");
     for (size_t i = 0; i < space->axis_count; i++) {
         const char *name = space->axes[i].axis.path;
-        write_padded(name, name, i == 0, buffer);
+        write_padded(name, axis_width(space, i), i == 0, buffer);
     }
     for (size_t i = 0; i < space->cell_count; i++) {
-        write_padded(space->cells[i], space->cells[i], space->axis_count + i == 0, buffer);
+        write_padded(space->cells[i], width_of(space->cells[i]), space->axis_count + i == 0,
+                     buffer);
     }
     st_buffer_text(buffer, all ? "  rejected\n" : "\n");
 }
@@ -219,7 +228,7 @@ static void write_text_row(const row_view *view, st_buffer *buffer)
         const char *unit = st_space_axis_unit(space, i);
         (void)snprintf(shown, sizeof shown, "%s%s%s", axis_text(view, i, text),
                        unit[0] != '\0' ? " " : "", unit);
-        write_padded(shown, space->axes[i].axis.path, i == 0, buffer);
+        write_padded(shown, axis_width(space, i), i == 0, buffer);
     }
     for (size_t i = 0; i < space->cell_count; i++) {
         const char *shown = "-";
@@ -227,7 +236,7 @@ static void write_text_row(const row_view *view, st_buffer *buffer)
             shown = st_type_format(space->types[i], view->worker->outputs[i][view->row],
                                    ST_STYLE_SCALED, text, sizeof text);
         }
-        write_padded(shown, space->cells[i], space->axis_count + i == 0, buffer);
+        write_padded(shown, width_of(space->cells[i]), space->axis_count + i == 0, buffer);
     }
     if (view->all && reason_of(view) != ST_REASON_NONE) {
         st_buffer_printf(buffer, "  %s", st_reason_text(space, reason_of(view)));

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { MAX_CONDITIONS = 100 };
+enum { MAX_CONDITIONS = 100, MAX_SHOWN = 8 };
 
 /* Copies `count` items and leaves room for `more`. */
 static void *copy_items(st_arena *arena, const void *items, size_t count, size_t more,
@@ -45,36 +45,85 @@ static st_status check(st_sheet *sheet, st_formula *formula, st_errors *errors)
 }
 
 /* The side of a comparison that a reader wants to know, mostly a cell; NULL: there is none. */
-static st_expr *compared_side(const st_expr *expr)
+static st_expr *compared_side(st_expr *expr)
 {
     bool compares = expr->kind == ST_EXPR_BINARY && expr->op >= ST_OPERATOR_EQUAL &&
                     expr->op <= ST_OPERATOR_GREATER_EQUAL;
+    st_expr *name = NULL;
     for (size_t i = 0; compares && i < expr->child_count; i++) {
         st_expr *side = expr->children[i];
         if (side->type.kind == ST_TYPE_NUMBER && side->kind != ST_EXPR_NUMBER) {
             return side;
         }
+        name = name == NULL && side->kind == ST_EXPR_NAME ? side : name;
     }
-    return NULL;
+    return name;
 }
 
-/* "'memory < 1[GiB]' does not hold: memory is 2.385 GiB"; NULL when out of memory. */
-static st_message_part *write_message(const st_formula *formula, const char *plain, st_arena *arena)
+/* What a message shows of a condition. */
+typedef struct shown_sides {
+    st_expr *items[MAX_SHOWN];
+    size_t count;
+    const char *text; /* of the condition */
+} shown_sides;
+
+static void show(shown_sides *into, st_expr *side)
 {
-    st_expr *side = compared_side(formula->expr);
-    st_message_part *part = st_arena_alloc(arena, 1, sizeof *part);
-    if (part == NULL) {
-        return NULL;
+    for (size_t i = 0; i < into->count; i++) {
+        st_expr *other = into->items[i];
+        if (other->length == side->length &&
+            memcmp(into->text + other->offset, into->text + side->offset, side->length) == 0) {
+            return;
+        }
     }
-    part->text = plain;
-    if (side == NULL) {
-        return part;
+    if (into->count < MAX_SHOWN) {
+        into->items[into->count++] = side;
     }
-    part->text = st_arena_printf(arena, "%s: %.*s is ", plain, (int)side->length,
-                                 formula->text + side->offset);
-    part->formula = *formula;
-    part->formula.expr = side;
-    return part->text != NULL ? part : NULL;
+}
+
+/* Sides of all comparisons that 'and', 'or' and 'not' join, and names that are true or false. */
+static void find_sides(st_expr *expr, shown_sides *into)
+{
+    st_expr *side = compared_side(expr);
+    if (side != NULL) {
+        show(into, side);
+        return;
+    }
+    if (expr->kind == ST_EXPR_NAME && expr->type.kind == ST_TYPE_BOOL) {
+        show(into, expr);
+        return;
+    }
+    bool joins = (expr->kind == ST_EXPR_UNARY || expr->kind == ST_EXPR_BINARY) &&
+                 expr->type.kind == ST_TYPE_BOOL;
+    for (size_t i = 0; joins && i < expr->child_count; i++) {
+        find_sides(expr->children[i], into);
+    }
+}
+
+/* "'memory < 1[GiB]' does not hold: memory is 2.385 GiB"; false when out of memory. */
+static bool write_message(const st_formula *formula, const char *plain, st_arena *arena,
+                          st_message *message)
+{
+    shown_sides shown = {.text = formula->text};
+    find_sides(formula->expr, &shown);
+    size_t count = shown.count > 0 ? shown.count : 1;
+    st_message_part *parts = st_arena_alloc(arena, count, sizeof *parts);
+    if (parts == NULL) {
+        return false;
+    }
+    parts[0].text = plain;
+    for (size_t i = 0; i < shown.count; i++) {
+        st_expr *side = shown.items[i];
+        parts[i].text = st_arena_printf(arena, "%s%.*s is ", i == 0 ? plain : ", ",
+                                        (int)side->length, formula->text + side->offset);
+        parts[i].formula = *formula;
+        parts[i].formula.expr = side;
+        if (parts[i].text == NULL) {
+            return false;
+        }
+    }
+    *message = (st_message){.parts = parts, .count = count};
+    return true;
 }
 
 static st_status add_condition(st_sheet *sheet, const char *option, const char *text,
@@ -94,16 +143,20 @@ static st_status add_condition(st_sheet *sheet, const char *option, const char *
     if (status != ST_OK) {
         return status;
     }
+    st_message message;
     const char *plain = st_arena_printf(arena, "'%s' does not hold", copy);
-    st_message_part *part = plain != NULL ? write_message(&formula, plain, arena) : NULL;
-    if (part == NULL) {
+    const char *before = st_arena_printf(arena, "'%s' does not hold: ", copy);
+    if (plain == NULL || before == NULL || !write_message(&formula, before, arena, &message)) {
         return st_out_of_memory(errors);
+    }
+    if (message.parts[0].formula.expr == NULL) {
+        message.parts[0].text = plain;
     }
     size_t index = sheet->check_count++;
     sheet->checks[index] = (st_sheet_check){
         .formula = copy, .message = plain, .expr = formula.expr, .place = formula.place};
     sheet->check_formulas[index] = formula;
-    sheet->messages[index] = (st_message){.parts = part, .count = 1};
+    sheet->messages[index] = message;
     return ST_OK;
 }
 

@@ -177,6 +177,7 @@ where:
 END
 sed 's/GiB/s/; s/a100-sxm-80gb, //' space.yaml >space-axes.yaml
 sed 's/GiB/s/' space.yaml >space-where.yaml
+sed '/^gpus/d; s/pp: all/pp: [8, 16]/' space.yaml >space-sweep.yaml
 printf 'space: x\ngpu: 64\nvary: {batch.micro: {a: 1}}\n' >space-form.yaml
 
 # ---- bad validation sources

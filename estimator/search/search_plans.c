@@ -1,0 +1,574 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which plans a search enumerates: the values of knobs, the GPUs, and what plans hang on. */
+#include "search/search_make.h"
+
+#include "search/space_bind.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_GPU_COUNTS = 1000, MOST_GPUS = 100000000 };
+
+static st_status out_of_memory(st_errors *errors)
+{
+    (void)st_errors_add(errors, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+    return ST_ERR_MEMORY;
+}
+
+static double number_of(const st_search *search, const char *key)
+{
+    const st_job_value *value = st_job_value_of(search->space->base.job, key);
+    return value->origin != ST_ORIGIN_NONE ? value->number : 0;
+}
+
+/* The axis that drives a key, directly or through a file. */
+static st_search_driven driven_by(const st_search *search, const char *key)
+{
+    const st_space *space = search->space;
+    st_search_driven found = {0};
+    for (size_t i = 0; i < space->driven_count && !found.given; i++) {
+        const st_driven *driven = &space->driven[i];
+        if (strcmp(space->base.inputs[driven->input].input->from, key) == 0) {
+            found =
+                (st_search_driven){.given = true, .axis = driven->axis, .values = driven->values};
+        }
+    }
+    for (size_t i = 0; i < space->axis_count && !found.given; i++) {
+        if (strcmp(space->axes[i].axis.path, key) == 0) {
+            found = (st_search_driven){.given = true, .axis = i, .values = space->axes[i].numbers};
+        }
+    }
+    return found;
+}
+
+/* --- knobs ----------------------------------------------------------------------------------- */
+
+const st_sheet_input *st_search_input(const st_sheet *sheet, const char *key)
+{
+    size_t count = 0;
+    const st_sheet_input *inputs = st_sheet_inputs(sheet, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(inputs[i].from, key) == 0) {
+            return &inputs[i];
+        }
+    }
+    return NULL;
+}
+
+static bool is_set(const st_search_request *request, const char *key)
+{
+    size_t length = strlen(key);
+    for (size_t i = 0; i < request->space.set_count; i++) {
+        const char *set = request->space.sets[i];
+        if (strncmp(set, key, length) == 0 && set[length + strspn(set + length, " ")] == '=') {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Values of an axis as a list, also of a range. */
+static st_status list_values(const st_search *search, const st_axis *axis,
+                             const st_sheet_input *input, st_knob_choice *choice, st_errors *errors)
+{
+    enum { MOST_VALUES = 100000 };
+    const double *values = NULL;
+    st_status status = st_axis_numbers(axis, input, search->space->arena, &values, errors);
+    if (status == ST_OK && axis->count > MOST_VALUES) {
+        status = st_errors_add(errors, &(st_error){.status = ST_ERR_LIMIT,
+                                                   .place = axis->place,
+                                                   .message = "there are too many values",
+                                                   .expected = "at most 100000"});
+    }
+    if (status == ST_OK && values == NULL) {
+        double *range = st_arena_alloc(search->space->arena, axis->count, sizeof *range);
+        if (range == NULL) {
+            return out_of_memory(errors);
+        }
+        for (size_t i = 0; i < axis->count; i++) {
+            range[i] = axis->start + (double)i * axis->step;
+        }
+        values = range;
+    }
+    choice->values = values;
+    choice->count = axis->count;
+    return status;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    double first = *(const double *)a;
+    double second = *(const double *)b;
+    return first < second ? -1 : first > second ? 1 : 0;
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The same value twice would make every plan of it two. `numbers` NULL: its values are texts. */
+static st_status check_once(const st_search *search, const st_axis *axis, const double *numbers,
+                            st_errors *errors)
+{
+    size_t size = numbers != NULL ? sizeof *numbers : sizeof *axis->texts;
+    char *sorted = st_arena_alloc(search->space->arena, axis->count, size);
+    bool twice = false;
+    if (axis->texts == NULL) {
+        return ST_OK; /* a range */
+    }
+    if (sorted == NULL) {
+        return out_of_memory(errors);
+    }
+    memcpy(sorted, numbers != NULL ? (const void *)numbers : axis->texts, axis->count * size);
+    int (*compare)(const void *, const void *) = numbers != NULL ? compare_numbers : compare_texts;
+    qsort(sorted, axis->count, size, compare);
+    for (size_t i = 1; i < axis->count && !twice; i++) {
+        twice = compare(sorted + (i - 1) * size, sorted + i * size) == 0;
+    }
+    if (!twice) {
+        return ST_OK;
+    }
+    return st_errors_add(
+        errors, &(st_error){.status = ST_ERR_USAGE,
+                            .place = axis->place,
+                            .message = st_errors_text(errors, "%s has a value twice", axis->path),
+                            .expected = "every value once"});
+}
+
+static st_status choose_listed(st_search *search, const st_varied *given, st_knob_choice *choice,
+                               st_errors *errors)
+{
+    st_axis axis;
+    st_status status = st_axis_parse("--vary", given->text, search->space->arena, &axis, errors);
+    if (status == ST_OK) {
+        status = list_values(search, &axis, st_search_input(search->space->sheet, given->key),
+                             choice, errors);
+    }
+    return status == ST_OK ? check_once(search, &axis, choice->values, errors) : status;
+}
+
+/* Every value of the enumeration that the sheet reads. */
+static st_status choose_all_names(const st_search *search, const st_sheet_input *input,
+                                  st_knob_choice *choice, st_errors *errors)
+{
+    size_t count = input->type.kind == ST_TYPE_ENUM ? input->type.enumeration->count : 1;
+    double *values = st_arena_alloc(search->space->arena, count, sizeof *values);
+    if (values == NULL) {
+        return out_of_memory(errors);
+    }
+    for (size_t i = 0; i < count; i++) {
+        values[i] = (double)i;
+    }
+    choice->values = values;
+    choice->count = count;
+    return ST_OK;
+}
+
+/* What the job itself has, as the sheet numbers it; 1 where it says nothing. */
+static double own_value(const st_search *search, st_knob knob)
+{
+    const char *key = st_knob_key(knob);
+    const st_space *space = search->space;
+    const st_job_value *given = st_job_value_of(space->base.job, key);
+    double value = given->origin != ST_ORIGIN_NONE ? given->number : 1;
+    for (size_t i = 0; i < space->base.input_count; i++) {
+        if (strcmp(space->base.inputs[i].input->from, key) == 0) {
+            value = space->base.input_values[i];
+        }
+    }
+    return value;
+}
+
+static st_status choose_fixed(const st_search *search, st_knob knob, st_knob_choice *choice,
+                              st_errors *errors)
+{
+    double *value = st_arena_alloc(search->space->arena, 1, sizeof *value);
+    if (value == NULL) {
+        return out_of_memory(errors);
+    }
+    *value = own_value(search, knob);
+    choice->values = value;
+    choice->count = 1;
+    return ST_OK;
+}
+
+/* Divisors of what the job does not say are not known. */
+static bool lacks_base(const st_search *search, st_knob knob)
+{
+    const st_plan_base base = knob == ST_KNOB_MICRO ? ST_PLAN_BATCH : ST_PLAN_LAYERS;
+    const char *key = st_plan_base_key(base);
+    return (knob == ST_KNOB_MICRO || knob == ST_KNOB_VIRTUAL) && number_of(search, key) == 0 &&
+           !driven_by(search, key).given;
+}
+
+static st_status refuse_open(const char *key, st_errors *errors)
+{
+    return st_errors_add(errors,
+                         &(st_error){.status = ST_ERR_USAGE,
+                                     .place = {.file = st_errors_text(errors, "--vary %s", key)},
+                                     .message = st_errors_text(
+                                         errors, "the job does not say what %s may divide", key),
+                                     .expected = "KEY=VALUES, as in batch.micro=1,2,4"});
+}
+
+static st_status choose_knob(st_search *search, st_knob knob, const st_varied *varies,
+                             st_errors *errors)
+{
+    const char *key = st_knob_key(knob);
+    const st_search_request *request = &search->request;
+    st_knob_choice *choice = &search->wanted.choices[knob];
+    const st_sheet_input *input = st_search_input(search->space->sheet, key);
+    const st_varied *given = NULL;
+    for (size_t i = 0; i < request->vary_count; i++) {
+        given = varies[i].knob == knob ? &varies[i] : given;
+    }
+    choice->read = input != NULL;
+    if (given != NULL && given->text != NULL) {
+        return choose_listed(search, given, choice, errors);
+    }
+    bool rest = knob == ST_KNOB_DP && !is_set(request, key);
+    bool free = given != NULL || rest || (request->vary_count == 0 && !is_set(request, key));
+    bool open = free && input != NULL && lacks_base(search, knob);
+    if (open && given != NULL) {
+        return refuse_open(key, errors);
+    }
+    if (!free || input == NULL || open) {
+        return choose_fixed(search, knob, choice, errors);
+    }
+    if (knob == ST_KNOB_RECOMPUTE) {
+        return choose_all_names(search, input, choice, errors);
+    }
+    choice->free = true;
+    return ST_OK;
+}
+
+/* Zipped axes may have a value twice, beside different ones of the others. */
+static st_status check_axes(const st_search *search, st_errors *errors)
+{
+    const st_space *space = search->space;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < space->axis_count; i++) {
+        bool joined = space->axes[i].follows != 0;
+        for (size_t k = i + 1; k < space->axis_count; k++) {
+            joined = joined || space->axes[k].follows == i + 1;
+        }
+        if (joined) {
+            continue;
+        }
+        st_status checked =
+            check_once(search, &space->axes[i].axis, space->axes[i].numbers, errors);
+        status = status == ST_OK ? checked : status;
+    }
+    return status;
+}
+
+static st_status refuse_nodes(const st_varied *varies, size_t count, st_errors *errors)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (varies[i].knob == ST_KNOB_NODES) {
+            return st_errors_add(
+                errors, &(st_error){.status = ST_ERR_USAGE,
+                                    .place = {.file = "--vary cluster.nodes"},
+                                    .message = "a search takes as many nodes as its GPUs need",
+                                    .suggestion = "give the numbers of GPUs with --gpus"});
+        }
+    }
+    return ST_OK;
+}
+
+/* --- GPUs ------------------------------------------------------------------------------------ */
+
+/* Every number once, where it first stands: a plan is not to be found twice. */
+static st_status take_gpus(st_search *search, const st_knob_choice *given, st_errors *errors)
+{
+    double *gpus = st_arena_alloc(search->space->arena, given->count + 1, sizeof *gpus);
+    size_t count = 0;
+    if (gpus == NULL) {
+        return out_of_memory(errors);
+    }
+    for (size_t i = 0; i < given->count; i++) {
+        size_t at = 0;
+        while (at < count && gpus[at] != given->values[i]) {
+            at++;
+        }
+        gpus[at] = given->values[i];
+        count += at == count ? 1 : 0;
+    }
+    search->wanted.gpus = gpus;
+    search->wanted.gpus_count = count;
+    return ST_OK;
+}
+
+static st_status read_gpus(st_search *search, st_errors *errors)
+{
+    st_arena *arena = search->space->arena;
+    st_axis axis = {.path = "the number of GPUs"};
+    st_knob_choice choice = {0};
+    axis.place.file = st_arena_printf(arena, "--gpus %.200s", search->request.gpus);
+    st_type count = {.kind = ST_TYPE_NUMBER, .unit = st_unit_one()};
+    const st_sheet_input input = {.name = "gpus", .type = count};
+    if (axis.place.file == NULL) {
+        return out_of_memory(errors);
+    }
+    st_status status = st_axis_parse_values(search->request.gpus, arena, &axis, errors);
+    if (status == ST_OK) {
+        status = list_values(search, &axis, &input, &choice, errors);
+    }
+    for (size_t i = 0; i < choice.count && status == ST_OK; i++) {
+        double gpus = choice.values[i];
+        if (gpus < 1 || gpus > MOST_GPUS || gpus != floor(gpus) || choice.count > MAX_GPU_COUNTS) {
+            status = st_errors_add(
+                errors, &(st_error){.status = ST_ERR_USAGE,
+                                    .place = axis.place,
+                                    .message = "that many GPUs cannot be searched",
+                                    .expected = "whole numbers from 1 to 100000000, at most 1000"});
+        }
+    }
+    return status == ST_OK ? take_gpus(search, &choice, errors) : status;
+}
+
+/* The GPUs that the job's own plan takes; of a job without a plan those of its cluster. */
+static st_status choose_gpus(st_search *search, st_errors *errors)
+{
+    static const char *const sizes[] = {"parallel.tp", "parallel.cp", "parallel.pp", "parallel.dp"};
+    if (search->request.gpus != NULL) {
+        return read_gpus(search, errors);
+    }
+    double *gpus = st_arena_alloc(search->space->arena, 1, sizeof *gpus);
+    if (gpus == NULL) {
+        return out_of_memory(errors);
+    }
+    double node = number_of(search, "cluster.gpus_per_node");
+    *gpus = 1;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        *gpus *= number_of(search, sizes[i]);
+    }
+    if (*gpus <= 1) { /* the job has no plan yet: all that there are */
+        *gpus = number_of(search, "cluster.nodes") * (node > 0 ? node : 1);
+    }
+    search->wanted.gpus = gpus;
+    search->wanted.gpus_count = 1;
+    return ST_OK;
+}
+
+/* --- what plans hang on ---------------------------------------------------------------------- */
+
+double st_search_driven_value(const st_search *search, const st_search_driven *driven,
+                              uint64_t digit)
+{
+    const st_axis *axis = &search->space->axes[driven->axis].axis;
+    return driven->values != NULL ? driven->values[digit]
+                                  : axis->start + (double)digit * axis->step;
+}
+
+/* Puts a number into a rising list, unless it is there; false where the list is full. */
+static bool insert(double *values, size_t *count, double value)
+{
+    size_t at = *count;
+    while (at > 0 && values[at - 1] >= value) {
+        at--;
+    }
+    if (at < *count && values[at] == value) {
+        return true;
+    }
+    if (*count == ST_PLAN_MOST_NUMBERS) {
+        return false;
+    }
+    memmove(&values[at + 1], &values[at], (*count - at) * sizeof *values);
+    values[at] = value;
+    ++*count;
+    return true;
+}
+
+/* The values that a base has in some row; `all` tells whether these are all. */
+static st_status list_numbers(st_search *search, st_plan_base base, bool *all, st_errors *errors)
+{
+    st_search_driven driven = driven_by(search, st_plan_base_key(base));
+    st_plan_numbers *numbers = &search->wanted.bases[base];
+    double *values = st_arena_alloc(search->space->arena, ST_PLAN_MOST_NUMBERS, sizeof *values);
+    *numbers = (st_plan_numbers){.values = values, .count = 1};
+    *all = true;
+    if (values == NULL) {
+        return out_of_memory(errors);
+    }
+    if (!driven.given) {
+        values[0] = number_of(search, st_plan_base_key(base));
+        return ST_OK;
+    }
+    search->bases[base] = driven;
+    search->bases_differ = true;
+    numbers->count = 0;
+    uint64_t count = search->space->axes[driven.axis].axis.count;
+    for (uint64_t i = 0; i < count && *all; i++) {
+        *all = insert(values, &numbers->count, st_search_driven_value(search, &driven, i));
+    }
+    return ST_OK;
+}
+
+/* The knob whose values are made from a base. */
+static st_knob knob_of(st_plan_base base)
+{
+    switch (base) {
+    case ST_PLAN_BATCH:
+        return ST_KNOB_MICRO;
+    case ST_PLAN_EXPERTS:
+    case ST_PLAN_EXPERT_TP:
+        return ST_KNOB_EP;
+    case ST_PLAN_LAYERS:
+    case ST_PLAN_FIRST:
+    case ST_PLAN_LAST:
+    case ST_PLAN_BASES:
+        break;
+    }
+    return ST_KNOB_VIRTUAL;
+}
+
+/* Of a key with very many values plans are left to the checks, unless they are made from it. */
+static st_status find_base(st_search *search, st_plan_base base, st_errors *errors)
+{
+    const char *key = st_plan_base_key(base);
+    st_plan_numbers *numbers = &search->wanted.bases[base];
+    st_knob knob = knob_of(base);
+    bool all = true;
+    st_status status = list_numbers(search, base, &all, errors);
+    if (status != ST_OK || all) {
+        return status;
+    }
+    numbers->count = 0;
+    if (!search->wanted.choices[knob].free) {
+        return ST_OK;
+    }
+    return st_errors_add(
+        errors, &(st_error){.status = ST_ERR_LIMIT,
+                            .place = {.file = "--vary"},
+                            .message = st_errors_text(errors,
+                                                      "too many values of %s beside %s, which "
+                                                      "is made from it",
+                                                      key, st_knob_key(knob)),
+                            .expected = "at most 100",
+                            .suggestion = st_errors_text(errors, "give the values of %s, too",
+                                                         st_knob_key(knob))});
+}
+
+/* Where GPUs in a node differ from row to row, nodes do. */
+static st_status find_bases(st_search *search, st_errors *errors)
+{
+    static const char node_size[] = "cluster.gpus_per_node";
+    st_plan_request *wanted = &search->wanted;
+    st_status status = ST_OK;
+    for (st_plan_base base = ST_PLAN_LAYERS; base < ST_PLAN_BASES; base++) {
+        st_status found = find_base(search, base, errors);
+        status = status == ST_OK ? found : status;
+    }
+    search->node_size = driven_by(search, node_size);
+    wanted->nodes_differ = search->node_size.given;
+    wanted->gpus_per_node = number_of(search, node_size);
+    return status;
+}
+
+/* --- the whole ------------------------------------------------------------------------------- */
+
+static void note_varying(st_search *search)
+{
+    double first[ST_KNOBS] = {0};
+    for (size_t i = 0; i < search->plans.shape_count; i++) {
+        const st_shape *shape = &search->plans.shapes[i];
+        for (size_t k = 0; k < ST_KNOBS; k++) {
+            bool size = k < ST_KNOB_VIRTUAL;
+            const double *list = size ? NULL : shape->lists[k - ST_KNOB_VIRTUAL];
+            double value = size ? shape->sizes[k] : list[0];
+            first[k] = i == 0 ? value : first[k];
+            bool several = !size && shape->counts[k - ST_KNOB_VIRTUAL] > 1;
+            search->varies[k] = search->varies[k] || several || value != first[k];
+        }
+    }
+    search->varies[ST_KNOB_NODES] = search->varies[ST_KNOB_NODES] || search->node_size.given;
+    for (st_knob knob = ST_KNOB_NODES; knob < ST_KNOBS; knob++) {
+        bool other = knob != ST_KNOB_NODES && search->plans.shape_count > 0 &&
+                     first[knob] != own_value(search, knob);
+        search->shown[knob] = search->varies[knob] || other;
+    }
+}
+
+static st_status count_rows(st_search *search, st_errors *errors)
+{
+    double rows = (double)search->plans.count * (double)search->space->total;
+    uint64_t sample = search->request.space.sample;
+    search->total = rows < 1e18 ? search->plans.count * search->space->total : 0;
+    if (rows >= 1e18 || (sample == 0 && search->total > st_space_most_rows)) {
+        return st_errors_add(
+            errors, &(st_error){.status = ST_ERR_LIMIT,
+                                .place = {.file = "--vary"},
+                                .message = st_errors_text(errors, "there are %.3g plans", rows),
+                                .expected = "at most 1000000000",
+                                .suggestion = "vary less, or draw some of them with --sample N"});
+    }
+    search->rows = sample > 0 && sample < search->total ? sample : search->total;
+    return ST_OK;
+}
+
+/*
+ * What a plugin reads once cannot differ from plan to plan. Only of a profile, which is chosen for
+ * a number of machines, there is a sensible rest: that of the job's own number.
+ */
+static st_status check_plugins(const st_search *search, st_errors *errors)
+{
+    const st_refine_keys *keys = &search->space->plugin_keys;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < keys->count; i++) {
+        st_knob knob = st_knob_find(keys->paths[i]);
+        bool nodes = knob == ST_KNOB_NODES;
+        if (knob == ST_KNOBS || !search->varies[knob]) {
+            continue;
+        }
+        st_status told = st_errors_add(
+            errors,
+            &(st_error){.status = nodes ? ST_ERR_VALUE : ST_ERR_USAGE,
+                        .severity = nodes ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR,
+                        .place = {.file = "--refine"},
+                        .message = nodes ? "the profile of the job's own number of machines "
+                                           "counts for every plan"
+                                         : st_errors_text(errors,
+                                                          "a plugin reads %s, which plans vary and "
+                                                          "sheet %s has not among its inputs",
+                                                          keys->paths[i],
+                                                          st_sheet_name(search->space->sheet))});
+        status = nodes ? status : told;
+    }
+    return status;
+}
+
+st_status st_search_make_plans(st_search *search, const st_varied *varies, st_errors *errors)
+{
+    st_plan_request *wanted = &search->wanted;
+    st_status status = refuse_nodes(varies, search->request.vary_count, errors);
+    if (status == ST_OK) {
+        status = check_axes(search, errors);
+    }
+    if (status == ST_OK) {
+        status = choose_gpus(search, errors);
+    }
+    for (st_knob knob = ST_KNOB_TP; knob < ST_KNOBS; knob++) {
+        st_status chosen = choose_knob(search, knob, varies, errors);
+        status = status == ST_OK ? chosen : status;
+    }
+    if (status != ST_OK) {
+        return status;
+    }
+    wanted->choices[ST_KNOB_NODES].read =
+        st_search_input(search->space->sheet, "cluster.nodes") != NULL;
+    status = find_bases(search, errors);
+    if (status == ST_OK) {
+        status = st_plans_make(wanted, search->space->arena, &search->plans, errors);
+    }
+    if (status == ST_OK) {
+        note_varying(search);
+        status = check_plugins(search, errors);
+    }
+    if (status == ST_OK) {
+        status = count_rows(search, errors);
+    }
+    return status;
+}

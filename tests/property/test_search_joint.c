@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Plans hang on layers, batch, experts and the GPUs in a node. Where a search varies these, too, it
+ * finds what searches of one value each find together, and the plan of a shipped job is always one
+ * of those that are looked at.
+ */
+#include "../unit/job_support.h"
+#include "property.h"
+
+#include "search/search.h"
+
+enum { SEARCHES = 6, TOP = 1000, MOST_VARIES = 6 };
+
+/* A key that plans hang on, two of its values, and knobs that are made from it. */
+typedef struct question {
+    const char *job;
+    const char *key;
+    const char *values[2];
+    const char *sets[2];
+    const char *varies[MOST_VARIES - 1];
+} question;
+
+static const question questions[] = {
+    {"gpt3-175b-64xa100",
+     "batch.global",
+     {"64", "96"},
+     {"recompute=full", NULL},
+     {"batch.micro", "parallel.pp=4,8", "parallel.tp", NULL}},
+    {"gpt3-175b-64xa100",
+     "model",
+     {"gpt3-175b", "llama3-70b"},
+     {"recompute=full", NULL},
+     {"parallel.virtual_stages", "parallel.pp", "parallel.tp=4,8", NULL}},
+    {"gpt3-175b-64xa100",
+     "cluster.gpus_per_node",
+     {"8", "4"},
+     {"recompute=full", NULL},
+     {"parallel.tp", "parallel.pp", "parallel.zero", NULL}},
+    {"mixtral-8x7b-64xh100",
+     "parallel.expert_tp",
+     {"1", "2"},
+     {NULL},
+     {"parallel.ep", "parallel.tp", "batch.micro=1,2", NULL}},
+    {"llama3-405b-16384xh100",
+     "parallel.first_stage_layers",
+     {"7", "0"},
+     {NULL},
+     {"parallel.virtual_stages", "parallel.tp=4,8", "parallel.zero", NULL}},
+    {"gpt3-175b-64xa100",
+     "model.layers",
+     {"96", "80"},
+     {"recompute=full", NULL},
+     {"parallel.virtual_stages", "parallel.pp", "batch.micro=1,2", NULL}},
+};
+
+typedef struct answer {
+    uint64_t kept;
+    double best;
+} answer;
+
+static answer run(fixture *own, const st_search_request *request)
+{
+    st_search *search = NULL;
+    st_search_result result;
+    st_search_watch watch = {.progress = NULL};
+    if (st_search_create(own->paths, request, own->arena, &search, own->errors) != ST_OK ||
+        st_search_run(search, &st_ranks_alone, &watch, &result, own->errors) != ST_OK)
+        fail_msg("%s", said(own));
+    return (answer){.kept = result.kept,
+                    .best = result.ranking_count > 0 ? result.ranking[0].goal : HUGE_VAL};
+}
+
+/* A search with all values on an axis, or with one of them set. */
+static answer ask(fixture *own, const question *asked, int value, st_method method)
+{
+    const char *varies[MOST_VARIES];
+    const char *sets[3];
+    st_search_request request = {.space = {.job = asked->job, .sets = sets},
+                                 .varies = varies,
+                                 .top = TOP,
+                                 .threads = 1,
+                                 .guide = {.method = method}};
+    for (; asked->sets[request.space.set_count] != NULL; request.space.set_count++)
+        sets[request.space.set_count] = asked->sets[request.space.set_count];
+    for (; asked->varies[request.vary_count] != NULL; request.vary_count++)
+        varies[request.vary_count] = asked->varies[request.vary_count];
+    if (value >= 0)
+        sets[request.space.set_count++] =
+            st_arena_printf(own->arena, "%s=%s", asked->key, asked->values[value]);
+    else
+        varies[request.vary_count++] =
+            st_arena_printf(own->arena, "%s=%s,%s", asked->key, asked->values[0], asked->values[1]);
+    return run(own, &request);
+}
+
+static void test_a_joint_search_finds_what_single_ones_find(void **state)
+{
+    property_random *random = *state;
+    for (size_t i = 0; i < SEARCHES; i++) {
+        fixture *own = NULL;
+        set_up((void **)&own);
+        question asked = questions[i];
+        if (random_below(random, 2) == 1) { /* the order of the values makes no difference */
+            asked.values[0] = questions[i].values[1];
+            asked.values[1] = questions[i].values[0];
+        }
+        answer first = ask(own, &asked, 0, ST_METHOD_EXHAUSTIVE);
+        answer second = ask(own, &asked, 1, ST_METHOD_EXHAUSTIVE);
+        answer joint = ask(own, &asked, -1, ST_METHOD_EXHAUSTIVE);
+        answer bound = ask(own, &asked, -1, ST_METHOD_BOUND);
+        if (first.kept + second.kept == 0)
+            fail_msg("%s: no plan passes", asked.key);
+        if (joint.kept != first.kept + second.kept ||
+            !same_bits(joint.best, fmin(first.best, second.best)))
+            fail_msg("%s: %llu plans pass, the best has %.17g; one by one %llu and %llu, %.17g",
+                     asked.key, (unsigned long long)joint.kept, joint.best,
+                     (unsigned long long)first.kept, (unsigned long long)second.kept,
+                     fmin(first.best, second.best));
+        assert_true(same_bits(bound.best, joint.best));
+        (void)tear_down((void **)&own);
+    }
+}
+
+/* The step time of a job as it is. */
+static double estimate(fixture *own, const char *job)
+{
+    static const char *const cells[] = {"step_time"};
+    st_space_request request = {.job = job, .option = "--over", .cells = cells, .cell_count = 1};
+    st_space *space = NULL;
+    if (st_space_create(own->paths, &request, own->arena, &space, own->errors) != ST_OK)
+        fail_msg("%s", said(own));
+    st_space_worker *worker = st_space_worker_create(space);
+    assert_non_null(worker);
+    st_space_run(worker, 0, 1);
+    assert_int_equal(worker->reasons[0], ST_REASON_NONE);
+    double time = worker->outputs[0][0];
+    st_space_worker_destroy(worker);
+    return time;
+}
+
+static void test_the_plan_of_every_job_is_looked_at(void **state)
+{
+    static const char *const jobs[] = {
+        "bloom-176b-384xa100",  "deepseek-v3-2048xh800",  "gpt3-175b-1024xa100",
+        "gpt3-175b-64xa100",    "llama3-405b-16384xh100", "llama3-8b-8xh100",
+        "megatron-1t-512xa100", "megatron-530b-280xa100", "mixtral-8x7b-64xh100",
+        "megatron-22b-8xa100",  "moye-gpt-485b-8192xh800"};
+    static const char *const varies[] = {"parallel.pp", "parallel.virtual_stages", "parallel.ep",
+                                         "batch.micro"};
+    (void)state;
+    for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
+        fixture *own = NULL;
+        set_up((void **)&own);
+        st_search_request request = {
+            .space = {.job = jobs[i]}, .varies = varies, .vary_count = 4, .top = 1, .threads = 1};
+        double time = estimate(own, jobs[i]);
+        answer found = run(own, &request);
+        if (!(found.best <= time))
+            fail_msg("%s takes %.17g s, the best plan %.17g s", jobs[i], time, found.best);
+        (void)tear_down((void **)&own);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_joint_search_finds_what_single_ones_find),
+        cmocka_unit_test(test_the_plan_of_every_job_is_looked_at),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, property_setup, NULL);
+}
