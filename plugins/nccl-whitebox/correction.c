@@ -267,7 +267,7 @@ double st_nccl_corrected_us(const st_nccl_plan *plan, double bytes, double plain
     }
     const double *plain = &plan->plain_us[octave];
     const double *corrected = &plan->corrected_us[octave];
-    double way =
-        plain[1] > plain[0] ? (plain_us - plain[0]) / (plain[1] - plain[0]) : 2.0 * mantissa - 1.0;
+    double way = plain[1] > plain[0] && !plan->obeys ? (plain_us - plain[0]) / (plain[1] - plain[0])
+                                                     : 2.0 * mantissa - 1.0;
     return corrected[0] + (corrected[1] - corrected[0]) * fmin(fmax(way, 0.0), 1.0);
 }

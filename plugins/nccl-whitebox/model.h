@@ -49,7 +49,7 @@ typedef struct st_nccl_factors {
     double nvls_bandwidth;
     double net_latency; /* further, of hops between machines */
     double net_bandwidth;
-    double small_group; /* loss of rate, times 1/ranks */
+    double small_group; /* loss of rate, times 1/ranks; twice that where bytes pass once */
     double offset_us;   /* before every kernel */
     double sharpness;   /* exponent of the power mean in place of the minimum; 0:
                            the minimum */
@@ -109,6 +109,8 @@ typedef struct st_nccl_line {
     double latency_us; /* the parts together; st_nccl_finish sets this and the
                           next */
     double us_per_byte;
+    double asked_us; /* latency and time per byte before calibration: NCCL chooses by these */
+    double asked_us_per_byte;
 } st_nccl_line;
 
 #define ST_NCCL_LINES 10
@@ -121,6 +123,7 @@ typedef struct st_nccl_plan {
     st_nccl_group group;
     st_nccl_search search;
     int collective;
+    bool obeys;  /* the line that counts is the one that NCCL predicts to be fastest */
     bool smooth; /* a tree's share of its rate changes gradually with the size */
     double sharpness;
     double near; /* below this share of the best time a line does not count in the

@@ -2,7 +2,8 @@
 /*
  * Time of a message on a plan: the best line, or a power mean that rounds the
  * corners between lines where measurements show them rounded. Every line grows
- * with the bytes, so the result does.
+ * with the bytes, so the result does, unless the plan obeys NCCL's prediction:
+ * then it may go over to a faster line late.
  */
 #include "correction.h"
 #include "tables.h"
@@ -13,9 +14,12 @@
  */
 #define FAR_TERM 0.01
 
+#define MOST_LOST 0.9 /* of a rate, in small groups */
+
 void st_nccl_finish(st_nccl_plan *plan)
 {
     plan->smooth = false;
+    plan->obeys = false;
     plan->near = 1.0;
     for (size_t i = 0; i < plan->count; i++) {
         st_nccl_line *line = &plan->lines[i];
@@ -24,13 +28,38 @@ void st_nccl_finish(st_nccl_plan *plan)
     }
 }
 
+/*
+ * Share of the rate that is left after the steps in which a ring fills and a rank copies what is
+ * its own: as many whether the bytes go around twice, as an all-reduce's, or once.
+ */
+static double rate_left(const st_nccl_plan *plan, const st_nccl_factors *factors)
+{
+    int collective = plan->collective;
+    bool once = collective == ST_NCCL_ALL_GATHER || collective == ST_NCCL_REDUCE_SCATTER ||
+                collective == ST_NCCL_ALL_TO_ALL;
+    return 1.0 - fmin((once ? 2.0 : 1.0) * factors->small_group / plan->group.ranks, MOST_LOST);
+}
+
+/*
+ * NCCL takes the line that it predicts to be fastest, whatever is measured. Inside of a machine,
+ * where only rings can be chosen, its prediction is known well enough to tell which that is.
+ */
+static bool does_obey(const st_nccl_plan *plan)
+{
+    return plan->group.nodes <= 1.0 && plan->collective > ST_NCCL_ALL_REDUCE &&
+           plan->collective < ST_NCCL_ALL_TO_ALL;
+}
+
 void st_nccl_calibrate(st_nccl_plan *plan, const st_nccl_factors *factors)
 {
     bool across = plan->group.nodes > 1.0;
-    double loss = 1.0 - factors->small_group / plan->group.ranks;
+    double loss = rate_left(plan, factors);
+    st_nccl_finish(plan);
     for (size_t i = 0; i < plan->count; i++) {
         st_nccl_line *line = &plan->lines[i];
         int protocol = line->scaled_as;
+        line->asked_us = line->latency_us;
+        line->asked_us_per_byte = line->us_per_byte;
         double latency = factors->latency[protocol];
         double rate = factors->bandwidth[protocol];
         if (line->algorithm == ST_NCCL_TREE) {
@@ -47,6 +76,7 @@ void st_nccl_calibrate(st_nccl_plan *plan, const st_nccl_factors *factors)
     }
     st_nccl_finish(plan);
     plan->smooth = true;
+    plan->obeys = does_obey(plan);
     if (factors->sharpness > 0.0) {
         plan->sharpness = factors->sharpness;
         plan->near = exp(log(FAR_TERM) / factors->sharpness);
@@ -101,12 +131,30 @@ static double latency_us(const st_nccl_line *line, double bytes)
     return bytes >= line->plateau_bytes ? line->latency_us * line->plateau : line->latency_us;
 }
 
-/* Smallest of all times, its line, and what the power mean makes of them. */
+/* What NCCL predicts to be fastest, and its time; no plateau, no tree is among such lines. */
+static double chosen_us(const st_nccl_plan *plan, double bytes, size_t *chosen)
+{
+    double least = HUGE_VAL;
+    for (size_t i = 0; i < plan->count; i++) {
+        double asked = plan->lines[i].asked_us + bytes * plan->lines[i].asked_us_per_byte;
+        if (asked < least) {
+            least = asked;
+            *chosen = i;
+        }
+    }
+    const st_nccl_line *line = &plan->lines[*chosen];
+    return line->latency_us + bytes * line->us_per_byte;
+}
+
+/* Smallest of all times or the chosen one, its line, and what the power mean makes of them. */
 static double mean_us(const st_nccl_plan *plan, double bytes, size_t *fastest)
 {
     double times[ST_NCCL_LINES];
     double best = HUGE_VAL;
     place at = place_of(bytes, plan->smooth);
+    if (plan->obeys && plan->count > 0) {
+        return chosen_us(plan, bytes, fastest);
+    }
     for (size_t i = 0; i < plan->count; i++) {
         const st_nccl_line *line = &plan->lines[i];
         times[i] = latency_us(line, bytes) + transfer_us(line, bytes, at);

@@ -227,11 +227,71 @@ static void time_grows_with_the_bytes(void **state)
             double bytes = pow(1.0371, k);
             double time = st_nccl_time_us(&plan, bytes);
             st_nccl_answer answer = st_nccl_answer_of(&plan, bytes);
-            assert_true(time > 0.0 && time >= before);
+            assert_true(time > 0.0 && (time >= before || plan.obeys));
             assert_near(answer.total_us, time, 1e-12 * time);
             before = time;
         }
     }
+}
+
+/* Which of two lines NCCL predicts to be faster decides, whatever the factors say. */
+static void rings_inside_a_machine_are_chosen_by_prediction(void **state)
+{
+    (void)state;
+    st_nccl_choices choices = plain_choices(ST_NCCL_INTEL, 0);
+    const int protocols[] = {ST_NCCL_LL, ST_NCCL_LL128, ST_NCCL_SIMPLE};
+    /* 8 A100: LL up to 2.73 MB, LL128 up to 15.4 MB, from section 1.4 of the cost model */
+    const double sizes[] = {2.41e6, 3.07e6, 13.2e6, 17.9e6};
+    const int chosen[] = {ST_NCCL_LL, ST_NCCL_LL128, ST_NCCL_LL128, ST_NCCL_SIMPLE};
+    st_nccl_factors slow_first = {{9, 3, 1}, {7, 3, 1}, {0.2, 0.4, 1}, 1, 1, 1, 1, 1, 1, 0, 0, 32};
+    st_nccl_factors slow_last = {{1, 3, 9}, {1, 3, 7}, {1, 0.4, 0.2}, 1, 1, 1, 1, 1, 1, 0, 0, 32};
+    const st_nccl_factors *const factors[] = {&slow_first, &slow_last};
+    for (size_t f = 0; f < 2; f++) {
+        st_nccl_plan plan = nominal_plan(&a100, 1, 8, ST_NCCL_ALL_GATHER, &choices);
+        st_nccl_calibrate(&plan, factors[f]);
+        assert_true(plan.obeys);
+        for (size_t i = 0; i < COUNT(sizes); i++) {
+            st_nccl_answer answer = st_nccl_answer_of(&plan, sizes[i]);
+            assert_int_equal(answer.line->protocol, chosen[i]);
+        }
+        for (size_t i = 0; i < COUNT(protocols); i++) {
+            const st_nccl_line *line = find_line(&plan, ST_NCCL_RING, protocols[i]);
+            const double bytes[] = {17.3e3, 5.19e6, 387e6};
+            double time = st_nccl_time_us(&plan, bytes[i]);
+            double alone = line->latency_us + bytes[i] * line->us_per_byte;
+            assert_near(time, alone, 1e-12 * alone);
+        }
+    }
+    st_nccl_plan across = nominal_plan(&a100, 2, 8, ST_NCCL_ALL_GATHER, &choices);
+    st_nccl_plan reduced = nominal_plan(&a100, 1, 8, ST_NCCL_ALL_REDUCE, &choices);
+    st_nccl_calibrate(&across, &slow_last);
+    st_nccl_calibrate(&reduced, &slow_last);
+    assert_false(across.obeys || reduced.obeys);
+    assert_int_equal(st_nccl_answer_of(&across, 1e9).line->protocol, ST_NCCL_LL128);
+}
+
+/* An all-reduce's bytes go around twice and fill the ring once. */
+static void small_groups_lose_rate(void **state)
+{
+    (void)state;
+    static const double losses[ST_NCCL_COLLECTIVES] = {
+        [ST_NCCL_ALL_REDUCE] = 1, [ST_NCCL_ALL_GATHER] = 2, [ST_NCCL_REDUCE_SCATTER] = 2,
+        [ST_NCCL_BROADCAST] = 1,  [ST_NCCL_ALL_TO_ALL] = 2, [ST_NCCL_SEND_RECV] = 1,
+    };
+    st_nccl_choices choices = plain_choices(ST_NCCL_INTEL, 0);
+    st_nccl_factors factors = {{1, 1, 1}, {1, 1, 1}, {1, 1, 1}, 1, 1, 1, 1, 1, 1, 0.37, 0, 32};
+    st_nccl_factors all = {{1, 1, 1}, {1, 1, 1}, {1, 1, 1}, 1, 1, 1, 1, 1, 1, 0.97, 0, 32};
+    for (int collective = 0; collective < ST_NCCL_COLLECTIVES; collective++) {
+        st_nccl_plan plain = nominal_plan(&a100, 1, 4, collective, &choices);
+        st_nccl_plan plan = plain;
+        st_nccl_calibrate(&plan, &factors);
+        assert_near(plan.lines[0].rate_gbs,
+                    plain.lines[0].rate_gbs * (1 - losses[collective] * 0.37 / 4), 1e-9);
+    }
+    st_nccl_plan pair = nominal_plan(&a100, 1, 2, ST_NCCL_ALL_GATHER, &choices);
+    double before = pair.lines[0].rate_gbs;
+    st_nccl_calibrate(&pair, &all);
+    assert_near(pair.lines[0].rate_gbs, 0.1 * before, 1e-9);
 }
 
 static void factors_scale_their_parts(void **state)
@@ -352,6 +412,8 @@ int main(void)
         cmocka_unit_test(time_is_the_best_line),
         cmocka_unit_test(parts_sum_to_the_time),
         cmocka_unit_test(time_grows_with_the_bytes),
+        cmocka_unit_test(rings_inside_a_machine_are_chosen_by_prediction),
+        cmocka_unit_test(small_groups_lose_rate),
         cmocka_unit_test(factors_scale_their_parts),
         cmocka_unit_test(transfers),
         cmocka_unit_test(chunks_of_echo),
