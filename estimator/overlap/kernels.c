@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "overlap/kernels.h"
 
-#include "base/memory.h"
-
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
@@ -337,7 +335,8 @@ st_status st_kernels_read(const st_csv *csv, st_arena *arena, st_kernels *kernel
     *kernels = (st_kernels){.file = csv->file, .count = csv->row_count, .least = 1};
     kernels->rows = st_arena_alloc(arena, csv->row_count + 1, sizeof *kernels->rows);
     if (kernels->rows == NULL) {
-        return st_out_of_memory(errors);
+        return st_errors_add(errors,
+                             &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
     }
     for (size_t i = 0; i < csv->row_count; i++) {
         read_row(&own, i, &kernels->rows[i]);

@@ -2,8 +2,6 @@
 /* One search per number of GPUs; see scale.h. */
 #include "search/scale.h"
 
-#include "base/memory.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -26,7 +24,8 @@ typedef struct study {
 
 static st_status out_of_memory(const study *self)
 {
-    (void)st_out_of_memory(self->errors);
+    (void)st_errors_add(self->errors,
+                        &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
     return ST_ERR_MEMORY;
 }
 

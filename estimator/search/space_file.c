@@ -277,7 +277,8 @@ st_status st_space_file_parse(const char *file, const char *text, size_t length,
         read_space(&self, root);
     }
     if (self.yaml.status == ST_ERR_MEMORY) {
-        (void)st_out_of_memory(errors);
+        (void)st_errors_add(errors,
+                            &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
     }
     return status == ST_OK ? self.yaml.status : status;
 }
@@ -322,7 +323,8 @@ st_status st_space_file_add(const st_space_file *space, st_arena *arena, st_sear
         !add_texts(arena, space->wheres, space->where_count, &inner->wheres, &inner->where_count) ||
         !add_texts(arena, space->varies, space->vary_count, &request->varies,
                    &request->vary_count)) {
-        return st_out_of_memory(errors);
+        return st_errors_add(errors,
+                             &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
     }
     request->gpus = request->gpus != NULL ? request->gpus : space->gpus;
     inner->joined = space->joined;

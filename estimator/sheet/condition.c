@@ -2,12 +2,17 @@
 /* Conditions beside a sheet's checks; see condition.h. */
 #include "sheet/condition.h"
 
-#include "base/memory.h"
 #include "sheet/check.h"
 
 #include <string.h>
 
 enum { MAX_CONDITIONS = 100 };
+
+static st_status out_of_memory(st_errors *errors)
+{
+    (void)st_errors_add(errors, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+    return ST_ERR_MEMORY;
+}
 
 /* Copies `count` items and leaves room for `more`. */
 static void *copy_items(st_arena *arena, const void *items, size_t count, size_t more,
@@ -41,7 +46,7 @@ static st_status check(st_sheet *sheet, st_formula *formula, st_errors *errors)
         return ST_OK;
     }
     return st_errors_count(errors, ST_SEVERITY_ERROR) > before ? st_errors_status(errors)
-                                                               : st_out_of_memory(errors);
+                                                               : out_of_memory(errors);
 }
 
 /* The side of a comparison that a reader wants to know, mostly a cell; NULL: there is none. */
@@ -83,7 +88,7 @@ static st_status add_condition(st_sheet *sheet, const char *option, const char *
     char *copy = st_arena_copy(arena, text, strlen(text));
     const char *file = st_arena_printf(arena, "%s '%s'", option, text);
     if (copy == NULL || file == NULL) {
-        return st_out_of_memory(errors);
+        return out_of_memory(errors);
     }
     st_formula formula = {
         .text = copy, .length = strlen(copy), .place = {.file = file, .column = 1}};
@@ -97,7 +102,7 @@ static st_status add_condition(st_sheet *sheet, const char *option, const char *
     const char *plain = st_arena_printf(arena, "'%s' does not hold", copy);
     st_message_part *part = plain != NULL ? write_message(&formula, plain, arena) : NULL;
     if (part == NULL) {
-        return st_out_of_memory(errors);
+        return out_of_memory(errors);
     }
     size_t index = sheet->check_count++;
     sheet->checks[index] = (st_sheet_check){
@@ -120,11 +125,11 @@ st_status st_sheet_with_conditions(const st_sheet *sheet, const st_conditions *c
     }
     st_sheet *copy = st_arena_alloc(arena, 1, sizeof *copy);
     if (copy == NULL) {
-        return st_out_of_memory(errors);
+        return out_of_memory(errors);
     }
     *copy = *sheet;
     if (!make_room(copy, count, arena)) {
-        return st_out_of_memory(errors);
+        return out_of_memory(errors);
     }
     for (size_t i = 0; i < count; i++) {
         st_status added =
