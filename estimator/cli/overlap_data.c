@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels from tables, from pairs of recordings and from counters, as the options name them. */
 #include "cli/overlap_data.h"
 
 #include "base/output.h"

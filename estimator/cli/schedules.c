@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Names of schedules against the built-in ones and those of plugins, with their options. */
 #include "cli/schedules.h"
 
 #include "plugin/module.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Pairs of rows that agree in all that the sheet reads but a few keys, and their predictions. */
 #include "fit/pairs.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Spans in which collectives run, joined and sorted; a kernel is looked up by bisection. */
 #include "overlap/beside.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The reader of tables of counters; a fault names its row and column. */
 #include "overlap/counters.h"
 
 #include "base/csv.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels and counters in one order, matched where function, grid and block agree. */
 #include "overlap/join.h"
 
 #include <math.h>

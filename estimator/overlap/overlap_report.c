@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Errors by class and fold, the constants beside them, and which features count. */
 #include "overlap/overlap_report.h"
 
 #include "base/number.h"

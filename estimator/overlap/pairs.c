@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Streams of one recording matched with those of the other, kernel by kernel. */
 #include "overlap/pairs.h"
 
 #include "job/files.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A parser of such logs, line by line; a heading starts the table. */
 #include "overlap/ragged.h"
 
 #include "base/utf8.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels and collectives out of a trace, told apart by their names. */
 #include "overlap/recorded.h"
 
 #include "job/files.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Training of the members, and how their answers become one. */
 #include "overlap/slowdown.h"
 
 #include "overlap/shuffle.h"

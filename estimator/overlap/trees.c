@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The functions of XGBoost are looked up by name when the library is opened; see trees.h. */
 #include "overlap/trees.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The folds are the same in every run: the shuffle has a fixed seed. */
 #include "overlap/trials.h"
 
 #include "base/memory.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Providers of plugins called for one message, with keys of a job for what they read beside it. */
 #include "plugin/collectives.h"
 
 #include "job/files.h"

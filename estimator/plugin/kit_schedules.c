@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Schedules for pipelines of several shapes, each asked twice. */
 #include "plugin/kit_schedules.h"
 
 #include "plugin/module.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Inputs, then cells: those of the first estimate, then what only the second has. */
 #include "report/compare.h"
 
 #include "base/memory.h"

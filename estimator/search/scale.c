@@ -27,7 +27,8 @@ typedef struct study {
 
 static st_status out_of_memory(const study *self)
 {
-    (void)st_out_of_memory(self->errors);
+    (void)st_errors_add(self->errors,
+                        &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
     return ST_ERR_MEMORY;
 }
 

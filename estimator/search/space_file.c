@@ -278,7 +278,8 @@ st_status st_space_file_parse(const char *file, const char *text, size_t length,
         read_space(&self, root);
     }
     if (self.yaml.status == ST_ERR_MEMORY) {
-        (void)st_out_of_memory(errors);
+        (void)st_errors_add(errors,
+                            &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
     }
     return status == ST_OK ? self.yaml.status : status;
 }

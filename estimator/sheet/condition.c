@@ -2,7 +2,6 @@
 /* Conditions beside a sheet's checks; see condition.h. */
 #include "sheet/condition.h"
 
-#include "base/memory.h"
 #include "sheet/check.h"
 
 #include <string.h>

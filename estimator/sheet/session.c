@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* One row of a program with every intermediate value at hand; see session.h. */
 #include "sheet/session.h"
 #include "base/memory.h"
 #include "sheet/scalar.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The tree of a formula is walked beside its text: names give way to values, the rest stays. */
 #include "sheet/show.h"
 
 #include <string.h>

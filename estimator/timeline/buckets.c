@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* One walk over the layers fills the buckets; a clock follows them for what stays exposed. */
 #include "timeline/buckets.h"
 
 size_t st_buckets_visit(const st_layers *layers, const st_bucket_caps *caps,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Events of a trace as lines of JSON; times are printed from whole ticks. */
 #include "timeline/perfetto.h"
 
 #include "timeline/graph_internal.h"

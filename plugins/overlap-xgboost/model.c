@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The reader of that form, line by line and bounded: a model comes from a stranger. */
 #include "model.h"
 
 #include <math.h>

@@ -25,7 +25,8 @@ static int evaluate(void *instance, size_t rows, const double *const *columns, d
 #elif defined(BAD_NEGATIVE)
         values[row] = -values[row];
 #elif defined(BAD_FALLING)
-        values[row] = columns[1][row] > 1 ? 1 / (1 + columns[0][row]) : 0;
+        values[row] =
+            columns[1][row] > 1 ? 2.385 - 1e-4 * log2(1 + columns[0][row]) : 0; /* a bit */
 #elif defined(BAD_CRASH)
         abort();
 #elif defined(BAD_LOOP)
@@ -61,7 +62,7 @@ static int explain(void *instance, const double *const *columns, const st_plugin
     double value = 0;
     (void)evaluate(instance, 1, columns, &value);
 #if defined(BAD_SUM)
-    value *= 1.5;
+    value *= 1.001;
 #endif
     tell(sink, value);
     return ST_PLUGIN_OK;

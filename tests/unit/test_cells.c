@@ -125,6 +125,7 @@ static void experts_take_their_ranks_from_the_data_parallel_ones(void **state)
         {"parallel.order=tp-dp-pp parallel.ep=4", 4, 2},
         {"parallel.order=tp-dp-pp parallel.tp=2 parallel.expert_tp=2 parallel.ep=4", 4, 1},
         {"parallel.order=dp-tp-pp parallel.tp=2 parallel.expert_tp=2 parallel.ep=4", 4, 2},
+        {"parallel.order=tp-dp-pp parallel.tp=4 parallel.expert_tp=1", 8, 1},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         st_estimate estimate = estimate_of(

@@ -7,6 +7,7 @@ static void tasks_of_a_resource_follow_each_other(void **state)
     graph_fixture *self = *state;
     uint32_t compute = resource(self, 7, ST_RESOURCE_COMPUTE);
     uint32_t other = resource(self, 9, ST_RESOURCE_COMPUTE);
+    uint32_t host = resource(self, 9, ST_RESOURCE_HOST);
     st_task_id a = task_on(self, compute, 2385);
     st_task_id b = task_on(self, other, 911);
     st_task_id c = task_on(self, compute, 47);
@@ -15,6 +16,10 @@ static void tasks_of_a_resource_follow_each_other(void **state)
     assert_time(b, 0, 0, 911);
     assert_time(c, 2385, 2385, 2432);
     assert_int_equal(st_replay_end_ns(self->replay), 2432);
+    assert_int_equal(st_graph_resource_kind(self->graph, other), ST_RESOURCE_COMPUTE);
+    assert_int_equal(st_graph_resource_kind(self->graph, host), ST_RESOURCE_HOST);
+    assert_int_equal(st_graph_resource_rank(self->graph, compute), 7);
+    assert_int_equal(st_graph_resource_rank(self->graph, host), 9);
 }
 
 static void a_task_waits_for_its_edges_and_its_earliest_time(void **state)
@@ -422,7 +427,7 @@ static void ranks_are_folded_by_what_they_do_and_wait_for(void **state)
     }
     assert_int_equal(st_graph_seal(self->graph, self->errors), ST_OK);
     assert_int_equal(st_graph_fold(self->graph, -1, &fold, NULL), ST_ERR_USAGE);
-    assert_int_equal(st_graph_fold(self->graph, 5, &fold, self->errors), ST_OK);
+    assert_int_equal(st_graph_fold(self->graph, 6, &fold, self->errors), ST_OK);
     const size_t stands[] = {0, 0, 2, 3};
     for (size_t i = 0; i < 4; i++) {
         assert_int_equal(st_fold_rank(fold, i), stands[i]);
