@@ -621,10 +621,11 @@ cells:
   T_alone: {unit: us, is: "V/31[GB/s]"}
 END
 refined brought.yaml alpha-beta >brought-job.yaml
-# A profile of three groups, told apart by their start-up times; and a sheet without groups.
+# A profile of three groups, told apart by their start-up times.
 group() {
     printf '  {"name": "groups", "kind": "options", "plugin": "alpha-beta", "nccl": "%s",\n' "$4"
-    printf '   "collective": "all_reduce", "ranks": %s, "nodes": %s, "provenance": "{}",\n' "$1" "$2"
+    printf '   "collective": "all_reduce", "ranks": %s, "nodes": %s,\n' "$1" "$2"
+    printf '   "provenance": "{}",\n'
     printf '   "payload": "{\\"alpha\\": \\"%s us\\"}"}' "$3"
 }
 {
