@@ -864,6 +864,10 @@ _steptime() {
             :
             return
             ;;
+        'import nccl-topo:--path')
+            _steptime_files -d -- "$word"
+            return
+            ;;
         'import nccl-topo:--output' | 'import nccl-topo:-o')
             _steptime_files -f -- "$word"
             return

@@ -4,12 +4,14 @@
 
 #include "job/files.h"
 #include "steptime/import.h"
+#include "steptime/job.h"
 
 static const cli_option options[] = {
     {CLI_GPU, CLI_ONE, CLI_WORD_NONE, 0, "gpu", "NAME", NULL,
      "the GPU of the cluster; 'steptime list gpus' lists them"},
     {CLI_NODES, CLI_ONE, CLI_WORD_NONE, 0, "nodes", "N", NULL,
      "how many such nodes the cluster has"},
+    CLI_ROW_PATH,
     CLI_ROW_OUTPUT,
     CLI_ROW_END,
 };
@@ -22,11 +24,39 @@ static const cli_example examples[] = {
     {NULL, NULL},
 };
 
+/* The GPU must be one that a job finds; its compute capability is compared with the file's. */
+static st_status look_at_gpu(cli_run *run, st_topology_request *request)
+{
+    const st_job *job = NULL;
+    st_paths *paths = NULL;
+    st_errors *faults = st_errors_create();
+    const char *set = st_arena_printf(run->arena, "cluster.gpu=%s", request->gpu);
+    st_status status = faults != NULL && set != NULL ? cli_paths(run, &paths) : ST_ERR_MEMORY;
+    if (status == ST_OK)
+        status = st_job_load(paths, NULL, &set, 1, run->arena, &job, faults);
+    for (size_t i = 0; faults != NULL && i < st_errors_size(faults); i++) {
+        st_error fault = *st_errors_at(faults, i);
+        if (fault.place.line == 0)
+            fault.place = (st_place){.file = "--gpu"};
+        (void)st_errors_add(run->errors, &fault);
+    }
+    if (status == ST_OK) {
+        const st_job_value *value = st_job_value_of(job, "cluster.gpu.compute_capability");
+        bool is_known = value != NULL && value->origin != ST_ORIGIN_NONE;
+        request->compute_capability = is_known ? value->number : 0;
+    }
+    st_errors_destroy(faults);
+    st_paths_destroy(paths);
+    return status;
+}
+
 static int run_topology(cli_run *run)
 {
     st_source source = {0};
     st_topology_request request = {.gpu = cli_value(run, CLI_GPU)};
     st_status status = cli_count(run, CLI_NODES, &request.nodes);
+    if (status == ST_OK && request.gpu != NULL)
+        status = look_at_gpu(run, &request);
     if (status == ST_OK)
         status = st_file_read_foreign(run->arguments[0], (st_place){0}, run->arena, &source,
                                       run->errors);

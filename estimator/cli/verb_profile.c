@@ -372,22 +372,25 @@ static int run_export(cli_run *run)
     return end(&own, status);
 }
 
+/* No database is made for a file that is none. */
 static int run_import(cli_run *run)
 {
     profile_run own = {.run = run};
     st_source source = {0};
-    size_t stored = 0;
+    const st_profile *entries = NULL;
+    size_t count = 0;
     st_status status =
         st_file_read_foreign(run->arguments[0], (st_place){0}, run->arena, &source, run->errors);
+    const st_profile_text text = {source.file, source.text, source.length};
+    if (status == ST_OK)
+        status = st_profiles_read(&text, run->arena, &entries, &count, run->errors);
     if (status == ST_OK)
         status = open_profiles(&own, ST_PROFILES_WRITE);
     if (status == ST_OK)
-        status = st_profiles_import(own.profiles,
-                                    &(st_profile_text){source.file, source.text, source.length},
-                                    cli_is_given(run, CLI_REPLACE), &stored, run->errors);
+        status = st_profiles_put(own.profiles, entries, count, cli_is_given(run, CLI_REPLACE),
+                                 run->errors);
     if (status == ST_OK)
-        st_buffer_printf(&run->result, "%zu %s stored\n", stored,
-                         stored == 1 ? "entry" : "entries");
+        st_buffer_printf(&run->result, "%zu %s stored\n", count, count == 1 ? "entry" : "entries");
     return end(&own, status);
 }
 

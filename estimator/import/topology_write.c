@@ -5,6 +5,7 @@
 #include "base/number.h"
 #include "base/utf8.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Rates of one NVLink per direction, from the data sheets of the GPUs that have them. */
@@ -101,21 +102,21 @@ static void write_nics(const st_topology *topology, st_buffer *buffer)
     char each[ST_QUANTITY_TEXT];
     double total = 0;
     double first = topology->net_count > 0 ? topology->nets[0].mbit_per_s : 0;
-    bool all = topology->net_count > 0;
+    size_t silent = 0;
     bool same = true;
     for (size_t i = 0; i < topology->net_count; i++) {
         total += topology->nets[i].mbit_per_s;
-        all = all && topology->nets[i].mbit_per_s > 0;
+        silent += topology->nets[i].mbit_per_s > 0 ? 0 : 1;
         same = same && topology->nets[i].mbit_per_s == first;
     }
     size_t count = topology->net_count / topology->hosts;
     if (topology->net_count == 0) {
         st_buffer_text(buffer, "# no network; nic_bandwidth is left to fill in\n");
-    } else if (!all) {
+    } else if (silent > 0) {
         st_buffer_printf(buffer,
-                         "# %zu NICs whose speed the file does not say; nic_bandwidth is left to "
-                         "fill in\n",
-                         count);
+                         "# %zu of %zu NICs whose speed the file does not say; nic_bandwidth is "
+                         "left to fill in\n",
+                         silent, topology->net_count);
     } else {
         st_buffer_printf(buffer, "nic_bandwidth: {value: %s GB/s, source: \"%zu network ports",
                          significant(total / 8000 / (double)topology->hosts, text), count);
@@ -131,6 +132,13 @@ static st_status check(const st_topology *topology, const st_topology_request *r
     size_t gpus = topology->gpu_count;
     if (gpus == 0)
         return fail(request, "the topology has no GPU", NULL, errors);
+    unsigned sm = topology->gpus[0].sm;
+    unsigned named = request->gpu != NULL ? (unsigned)lround(request->compute_capability * 10) : 0;
+    if (named > 0 && sm > 0 && named != sm)
+        return fail(request, st_errors_text(errors, "the GPUs of the file are no %s", request->gpu),
+                    st_errors_text(errors, "compute capability %u.%u, and %u.%u of %s", sm / 10,
+                                   sm % 10, named / 10, named % 10, request->gpu),
+                    errors);
     if (gpus % topology->hosts != 0)
         return fail(request, "the number of GPUs is not a multiple of that of hosts",
                     st_errors_text(errors, "%zu GPUs of %zu hosts", gpus, topology->hosts), errors);

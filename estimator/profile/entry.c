@@ -341,12 +341,10 @@ static void keep_fitting(const st_profile *entries, size_t count, const st_profi
     }
 }
 
-static st_status read_entries(const st_profile *entries, size_t count,
-                              const st_profile_filter *filter, st_arena *arena,
-                              st_profile_found *found, size_t *kept, st_errors *errors)
+static st_status read_all_options(st_profile_found *found, size_t count, st_arena *arena,
+                                  st_errors *errors)
 {
-    keep_fitting(entries, count, filter, found, kept, errors);
-    for (size_t i = 0; i < *kept; i++) {
+    for (size_t i = 0; i < count; i++) {
         st_status status =
             st_profile_options(found[i].entry, arena, &found[i].options, &found[i].count, errors);
         if (status != ST_OK)
@@ -366,9 +364,12 @@ st_status st_profile_all(const char *file, const st_profile_filter *filter, st_a
     if (status == ST_OK)
         status = must_find(profiles, filter, arena, &entries, &all, errors);
     *found = status == ST_OK ? st_arena_alloc(arena, all + 1, sizeof **found) : NULL;
-    if (status == ST_OK)
-        status = *found != NULL ? read_entries(entries, all, filter, arena, *found, count, errors)
-                                : ST_ERR_MEMORY;
+    if (status == ST_OK && *found == NULL)
+        status = ST_ERR_MEMORY;
+    if (status == ST_OK) {
+        keep_fitting(entries, all, filter, *found, count, errors);
+        status = read_all_options(*found, *count, arena, errors);
+    }
     st_profiles_close(profiles);
     return status;
 }

@@ -196,6 +196,20 @@ static void read_payload(st_yaml_reader *reader, const st_yaml_node *map, st_pro
     entry->payload_bytes = length;
 }
 
+/* Options that cannot be read would be a fault of every job that names the profile. */
+static void check_options(st_yaml_reader *reader, const st_yaml_node *map, const st_profile *entry)
+{
+    const st_profile_option *options = NULL;
+    size_t count = 0;
+    if (strcmp(entry->kind, ST_PROFILE_OPTIONS) == 0 &&
+        st_profile_options(entry, reader->arena, &options, &count, NULL) != ST_OK)
+        st_read_fault(reader, &(st_error){.status = ST_ERR_VALUE,
+                                          .place = map->place,
+                                          .message = "the payload holds no options",
+                                          .expected = "a JSON object of texts by name of the "
+                                                      "option"});
+}
+
 static void read_entry(st_yaml_reader *reader, const st_yaml_node *map, st_profile *entry)
 {
     if (!st_read_is(reader, map, ST_YAML_MAP, "an entry of 'profiles'"))
@@ -218,6 +232,62 @@ static void read_entry(st_yaml_reader *reader, const st_yaml_node *map, st_profi
     if (reader->status != ST_OK)
         return;
     reader->status = st_profile_check(entry, map->place, reader->errors);
+    if (reader->status == ST_OK)
+        check_options(reader, map, entry);
+}
+
+/* An entry and where it stands. */
+typedef struct placed {
+    const st_profile *entry;
+    st_place place;
+} placed;
+
+static int compare_keys(const st_profile *a, const st_profile *b)
+{
+    const char *const left[] = {a->name,   a->kind, a->plugin,    a->cluster,
+                                a->fabric, a->nccl, a->collective};
+    const char *const right[] = {b->name,   b->kind, b->plugin,    b->cluster,
+                                 b->fabric, b->nccl, b->collective};
+    int order = 0;
+    for (size_t i = 0; order == 0 && i < sizeof left / sizeof left[0]; i++)
+        order = strcmp(left[i], right[i]);
+    if (order == 0)
+        order = (a->ranks > b->ranks) - (a->ranks < b->ranks);
+    return order != 0 ? order : (a->nodes > b->nodes) - (a->nodes < b->nodes);
+}
+
+static int compare_placed(const void *left, const void *right)
+{
+    const placed *a = left;
+    const placed *b = right;
+    int order = compare_keys(a->entry, b->entry);
+    int lines = (a->place.line > b->place.line) - (a->place.line < b->place.line);
+    int columns = (a->place.column > b->place.column) - (a->place.column < b->place.column);
+    return order != 0 ? order : lines != 0 ? lines : columns;
+}
+
+/* Of two entries with one key, which one was meant? */
+static void refuse_twins(st_yaml_reader *reader, const st_yaml_node *list,
+                         const st_profile *entries, size_t count)
+{
+    placed *sorted = st_read_alloc(reader, count + 1, sizeof *sorted);
+    if (sorted == NULL || reader->status != ST_OK)
+        return;
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = (placed){&entries[i], list->items[i]->place};
+    qsort(sorted, count, sizeof *sorted, compare_placed);
+    for (size_t i = 1; i < count; i++)
+        if (compare_keys(sorted[i].entry, sorted[i - 1].entry) == 0)
+            st_read_fault(reader,
+                          &(st_error){.status = ST_ERR_NAME,
+                                      .place = sorted[i].place,
+                                      .message = st_errors_text(
+                                          reader->errors,
+                                          "profile '%s' of %s for %s on %zu ranks and %zu nodes "
+                                          "stands at line %d already",
+                                          sorted[i].entry->name, sorted[i].entry->plugin,
+                                          sorted[i].entry->collective, sorted[i].entry->ranks,
+                                          sorted[i].entry->nodes, sorted[i - 1].place.line)});
 }
 
 static void read_head(st_yaml_reader *reader, const st_yaml_node *root)
@@ -254,26 +324,41 @@ static size_t read_entries(st_yaml_reader *reader, const st_yaml_node *root, st_
     *entries = st_read_alloc(reader, count + 1, sizeof **entries);
     for (size_t i = 0; i < count && *entries != NULL; i++)
         read_entry(reader, list->items[i], &(*entries)[i]);
+    if (reader->status == ST_OK && count > 1)
+        refuse_twins(reader, list, *entries, count);
     return count;
+}
+
+st_status st_profiles_read(const st_profile_text *text, st_arena *arena, const st_profile **entries,
+                           size_t *count, st_errors *errors)
+{
+    st_yaml_reader reader = {.arena = arena, .errors = errors, .file = text->file};
+    const st_yaml_node *root = NULL;
+    st_profile *read = NULL;
+    size_t found = 0;
+    reader.status = st_yaml_parse(text->file, text->text, text->length, arena, &root, errors);
+    if (reader.status == ST_OK)
+        found = read_entries(&reader, root, &read);
+    if (reader.status == ST_OK) {
+        *entries = read;
+        *count = found;
+    }
+    return reader.status;
 }
 
 st_status st_profiles_import(st_profiles *profiles, const st_profile_text *text, bool replace,
                              size_t *stored, st_errors *errors)
 {
-    st_yaml_reader reader = {.arena = st_arena_create(), .errors = errors, .file = text->file};
-    const st_yaml_node *root = NULL;
-    st_profile *entries = NULL;
+    st_arena *arena = st_arena_create();
+    const st_profile *entries = NULL;
     size_t count = 0;
-    if (reader.arena == NULL)
+    if (arena == NULL)
         return ST_ERR_MEMORY;
-    reader.status =
-        st_yaml_parse(text->file, text->text, text->length, reader.arena, &root, errors);
-    if (reader.status == ST_OK)
-        count = read_entries(&reader, root, &entries);
-    if (reader.status == ST_OK)
-        reader.status = st_profiles_put(profiles, entries, count, replace, errors);
-    if (reader.status == ST_OK)
+    st_status status = st_profiles_read(text, arena, &entries, &count, errors);
+    if (status == ST_OK)
+        status = st_profiles_put(profiles, entries, count, replace, errors);
+    if (status == ST_OK)
         *stored = count;
-    st_arena_destroy(reader.arena);
-    return reader.status;
+    st_arena_destroy(arena);
+    return status;
 }

@@ -42,6 +42,7 @@ typedef struct text_reader {
     size_t measure_count;
     bool in_place_only; /* one block of columns, and it is that of the results in place */
     bool is_over;       /* the words below the table have come */
+    int behind;         /* first line of somebody else's behind the last row; 0: none */
     /* the row that is not complete yet */
     bool is_open;
     st_nccl_row row;
@@ -478,11 +479,15 @@ static void read_line(text_reader *reader, const log_line *line)
 {
     bool has_table = reader->measure_count > 0;
     size_t row = has_table ? find_row(reader, line, 0) : line->count;
+    if (has_table && row == line->count && line->count > 0 && reader->behind == 0)
+        reader->behind = line->number;
     if (row < line->count) {
+        reader->behind = 0;
         begin_rows(reader, line, row);
     } else if (read_heading(reader, line)) {
         close_row(reader);
         reader->is_over = false;
+        reader->behind = 0;
         st_nccl_open_table(reader->own, line->number);
     } else if (reader->is_open && memchr(line->text, '#', line->length) == NULL) {
         continue_row(reader, line);
@@ -505,6 +510,9 @@ void st_nccl_read_text(st_nccl_reader *own)
                                     .found = "no time behind its size",
                                     .suggestion = "take the whole log, or remove this row"});
     }
+    if (reader.behind > 0 && !reader.is_over && !reader.is_open && own->status == ST_OK)
+        st_nccl_warn(own, reader.behind,
+                     "the log goes on without the last words of nccl-tests: sizes may be missing");
     if (reader.is_open && own->status == ST_OK)
         st_nccl_fail(own, reader.row.line,
                      (st_error){.status = ST_ERR_SYNTAX,

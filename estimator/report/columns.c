@@ -93,11 +93,11 @@ static void add_row(const st_columns *columns, size_t index, st_table *table)
     char changes[ST_COLUMNS_MAX][ST_QUANTITY_TEXT];
     size_t count = 1;
     for (size_t i = 0; i < columns->count; i++) {
-        const st_shown *cell = &columns->estimates[i].shown[index];
-        fields[count++] = columns->faults[i] != NULL
-                              ? "failed"
-                              : st_type_format(cell->type, cell->value, ST_STYLE_SCALED, values[i],
-                                               ST_QUANTITY_TEXT);
+        fields[count++] =
+            columns->faults[i] != NULL
+                ? "failed"
+                : st_type_format(shown->type, columns->estimates[i].shown[index].value,
+                                 ST_STYLE_SCALED, values[i], ST_QUANTITY_TEXT);
         if (i > 0) {
             fields[count++] = change_text(columns, i, index, changes[i]);
         }

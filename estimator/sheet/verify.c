@@ -376,6 +376,19 @@ static void verify_outputs(st_verifier *verifier)
     }
 }
 
+/* A function without a formula has none to keep. */
+static bool has_formula(const st_sheet *sheet, const char *name)
+{
+    size_t count = 0;
+    const st_sheet_function *functions = st_sheet_functions(sheet, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(functions[i].name, name) == 0) {
+            return functions[i].formula != NULL;
+        }
+    }
+    return true;
+}
+
 /* Where a formula stands in for a provider that refuses: a warning per cell. */
 static void warn_of_fallbacks(st_verifier *verifier, st_arena *arena)
 {
@@ -389,7 +402,8 @@ static void warn_of_fallbacks(st_verifier *verifier, st_arena *arena)
         st_session_refined(&verifier->session, arena, &list, &count) != ST_OK ||
         verifier->session.failed;
     for (size_t i = 0; i < count; i++) {
-        if (list[i].refusal[0] == '\0' || !list[i].provider->fallback) {
+        if (list[i].refusal[0] == '\0' || !list[i].provider->fallback ||
+            !has_formula(program->sheet, list[i].provider->name)) {
             continue;
         }
         const st_sheet_cell *cell = st_sheet_find_cell(program->sheet, list[i].cell);

@@ -627,10 +627,28 @@ refined() {
 }
 collective all_reduce >coll.yaml
 collective all_gather >coll-gather.yaml
-# A profile of three groups, told apart by their start-up times; and a sheet without groups.
+# A sheet that calls what a plugin alone brings, beside what it refines and what it has no part in.
+cat >brought.yaml <<'END'
+sheet: brought
+inputs:
+  n: {from: constants.ranks}
+  k: {from: constants.per_node}
+  V: {from: constants.volume, unit: B}
+functions:
+  all_reduce: {open: true, args: {size: B, ranks: 1, per_node: 1}, unit: us}
+  all_gather: {open: true, args: {size: B, ranks: 1, per_node: 1}, unit: us,
+    is: "7.25[us]*ranks + size/31[GB/s]"}
+cells:
+  T_brought: {unit: us, is: "all_reduce(V, n, k)"}
+  T_refined: {unit: us, is: "all_gather(V, n, k)"}
+  T_alone: {unit: us, is: "V/31[GB/s]"}
+END
+refined brought.yaml alpha-beta >brought-job.yaml
+# A profile of three groups, told apart by their start-up times.
 group() {
     printf '  {"name": "groups", "kind": "options", "plugin": "alpha-beta", "nccl": "%s",\n' "$4"
-    printf '   "collective": "all_reduce", "ranks": %s, "nodes": %s, "provenance": "{}",\n' "$1" "$2"
+    printf '   "collective": "all_reduce", "ranks": %s, "nodes": %s,\n' "$1" "$2"
+    printf '   "provenance": "{}",\n'
     printf '   "payload": "{\\"alpha\\": \\"%s us\\"}"}' "$3"
 }
 {

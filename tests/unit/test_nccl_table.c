@@ -428,6 +428,24 @@ static void logs_may_end_without_a_line_break(void **state)
     }
 }
 
+/* A job that was killed between two sizes. */
+static void a_run_that_did_not_end_is_warned_about(void **state)
+{
+    (void)state;
+    table_case *with = read_good(START ROW "slurmstepd: error: STEP 7.0 CANCELLED\n");
+    assert_int_equal(with->tables[0].row_count, 1);
+    assert_contains(said(with->errors),
+                    "some.log:12: warning: the log goes on without the last words "
+                    "of nccl-tests: sizes may be missing");
+    end(with);
+    with = read_good(START ROW "# Avg bus bandwidth    : 21.9\nsrun: done\n");
+    assert_int_equal(st_errors_size(with->errors), 0);
+    end(with);
+    with = read_good(START ROW "\n"); /* a table that somebody has copied */
+    assert_int_equal(st_errors_size(with->errors), 0);
+    end(with);
+}
+
 static void a_run_with_wrong_results_is_warned_about(void **state)
 {
     (void)state;
@@ -689,6 +707,7 @@ int main(void)
         cmocka_unit_test(logs_that_are_none_are_refused),
         cmocka_unit_test(logs_that_end_inside_of_a_row_are_refused),
         cmocka_unit_test(logs_may_end_without_a_line_break),
+        cmocka_unit_test(a_run_that_did_not_end_is_warned_about),
         cmocka_unit_test(a_run_with_wrong_results_is_warned_about),
         cmocka_unit_test(impossible_rows_are_refused),
         cmocka_unit_test(impossible_machines_are_refused),

@@ -413,6 +413,26 @@ static void bad_exports_change_nothing(void **state)
          "\"kind\": \"b\", \"plugin\": \"c\", \"provenance\": \"\", \"payload\": \"\"}]}",
          "cannot have this name"},
         {"{\"format\": \"steptime profiles\", \"schema\": 1, \"profiles\": [", "x.json:"},
+        {"{\"format\": \"steptime profiles\", \"schema\": 1, \"profiles\": [{\"name\": \"a\", "
+         "\"kind\": \"options\", \"plugin\": \"c\", \"provenance\": \"\", \"ranks\": 16, "
+         "\"nodes\": 2, \"payload\": 3}]}",
+         "x.json:1:59: error: the payload holds no options: expected a JSON object"},
+        {"{\"format\": \"steptime profiles\", \"schema\": 1, \"profiles\": [{\"name\": \"a\", "
+         "\"kind\": \"options\", \"plugin\": \"c\", \"provenance\": \"\", \"ranks\": 16, "
+         "\"nodes\": 2, \"payload\": \"{x: \"}]}",
+         "x.json:1:59: error: the payload holds no options: expected a JSON object"},
+        {"{\"format\": \"steptime profiles\", \"schema\": 1, \"profiles\": [{\"name\": \"a\", "
+         "\"kind\": \"options\", \"plugin\": \"c\", \"provenance\": \"\", \"ranks\": 16, "
+         "\"nodes\": 2, \"payload\": \"{a: [1]}\"}]}",
+         "x.json:1:59: error: the payload holds no options: expected a JSON object"},
+        {"{\"format\": \"steptime profiles\", \"schema\": 1, \"profiles\": [{\"name\": \"a\", "
+         "\"kind\": \"b\", \"plugin\": \"c\", \"provenance\": \"\", \"ranks\": 16, \"nodes\": 2, "
+         "\"payload\": \"\"},\n{\"name\": \"a\", \"kind\": \"b\", \"plugin\": \"c\", "
+         "\"provenance\": \"\", \"ranks\": 32, \"nodes\": 2, \"payload\": \"\"},\n{\"name\": "
+         "\"a\", \"kind\": \"b\", \"plugin\": \"c\", \"provenance\": \"\", \"ranks\": 16, "
+         "\"nodes\": 2, \"payload\": \"7\"}]}",
+         "x.json:3:1: error: profile 'a' of c for  on 16 ranks and 2 nodes stands at line 1 "
+         "already"},
     };
     open_for(with, ST_PROFILES_WRITE);
     for (size_t i = 0; i < COUNT(cases); i++) {

@@ -85,9 +85,9 @@ static void a_skeleton_counts_classes(void **state)
                 "<pci busid=\"d\" class=\"0x020000\" link_speed=\"16 GT/s\" link_width=\"16\"/>"
                 "</pci>" TAIL,
            NULL, 0,
-           (const char *const[]){"gpus_per_node: 2\n", "# 1 NICs whose speed the file does not say",
-                                 "link_bandwidth: {value: 24 GB/s, source: PCIe as NCCL counts it}",
-                                 NULL});
+           (const char *const[]){
+               "gpus_per_node: 2\n", "# 1 of 1 NICs whose speed the file does not say",
+               "link_bandwidth: {value: 24 GB/s, source: PCIe as NCCL counts it}", NULL});
 }
 
 static void hosts_are_nodes(void **state)

@@ -50,6 +50,8 @@ typedef struct st_topology_request {
     size_t length;
     const char *gpu; /* the cluster's GPU, by name; NULL: left open */
     size_t nodes;    /* 0: those that the file describes */
+    /* Of that GPU, 0: not known; a file of GPUs that have another one is refused. */
+    double compute_capability;
 } st_topology_request;
 
 /*

@@ -157,6 +157,11 @@ ST_API size_t st_profile_nearest(const st_profile_found *found, size_t count,
 /* Entries as a JSON text that st_profiles_import reads back. */
 ST_API void st_profiles_export(const st_profile *entries, size_t count, st_buffer *buffer);
 
+/* The entries of such a text; refused: one that stands there twice, options that are none. */
+ST_API st_status st_profiles_read(const st_profile_text *text, st_arena *arena,
+                                  const st_profile **entries, size_t *count,
+                                  st_errors *errors) ST_NODISCARD;
+
 /* Stores the entries of such a text, all or none. */
 ST_API st_status st_profiles_import(st_profiles *profiles, const st_profile_text *text,
                                     bool replace, size_t *stored, st_errors *errors) ST_NODISCARD;
