@@ -70,17 +70,28 @@ static double rate_beside(void *self, const st_graph *graph, st_task_id task,
                : 1;
 }
 
-static st_slowed slowed_of(const char *category)
+static st_slowed slowed_of(const char *category, bool splits)
 {
-    static const char *const names[ST_SLOWED_REST] = {[ST_SLOWED_FORWARD] = "forward",
-                                                      [ST_SLOWED_BACKWARD] = "backward",
-                                                      [ST_SLOWED_WEIGHTS] = "weights"};
-    for (int i = 0; i < ST_SLOWED_REST; i++) {
-        if (strcmp(names[i], category) == 0) {
-            return (st_slowed)i;
-        }
+    if (strcmp(category, "forward") == 0) {
+        return ST_SLOWED_FORWARD;
     }
-    return ST_SLOWED_REST;
+    if (strcmp(category, "backward") == 0) {
+        return splits ? ST_SLOWED_INPUTS : ST_SLOWED_BACKWARD;
+    }
+    return strcmp(category, "weights") == 0 ? ST_SLOWED_WEIGHTS : ST_SLOWED_REST;
+}
+
+/* Whether gradients of weights are computed apart, not just in a few passes as in DualPipe. */
+static bool has_weights(const st_graph *graph)
+{
+    size_t backward = 0;
+    size_t weights = 0;
+    for (size_t i = 0; i < st_graph_task_count(graph); i++) {
+        const char *category = st_graph_category_name(graph, graph->category[i]);
+        backward += strcmp(category, "backward") == 0 ? 1 : 0;
+        weights += strcmp(category, "weights") == 0 ? 1 : 0;
+    }
+    return weights > 0 && 2 * weights >= backward;
 }
 
 static bool is_slowed(const st_timeline_plan *plan)
@@ -99,8 +110,9 @@ static st_status run_slowed(st_timeline *timeline, st_errors *errors)
     if (slowed == NULL) {
         return st_graph_no_memory(errors);
     }
+    bool splits = has_weights(timeline->graph);
     for (size_t i = 0; i < count; i++) {
-        slowed[i] = slowed_of(st_graph_category_name(timeline->graph, (uint16_t)i));
+        slowed[i] = slowed_of(st_graph_category_name(timeline->graph, (uint16_t)i), splits);
     }
     interference own = {timeline->plan.slowdown, slowed};
     st_rate_rule rule = {.rate = rate_beside, .self = &own};

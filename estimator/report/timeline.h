@@ -45,7 +45,8 @@ const char *st_hiding_name(st_hiding hiding);
 typedef enum st_slowed {
     ST_SLOWED_FORWARD,
     ST_SLOWED_BACKWARD,
-    ST_SLOWED_WEIGHTS, /* gradients of weights that are computed apart */
+    ST_SLOWED_INPUTS,  /* backward passes where gradients of weights are computed apart */
+    ST_SLOWED_WEIGHTS, /* those gradients */
     ST_SLOWED_REST,
     ST_SLOWED_KINDS
 } st_slowed;
