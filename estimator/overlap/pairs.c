@@ -144,7 +144,7 @@ static void write_collective(const st_recorded_collective *collective, st_buffer
 static void write_gpu(const char *given, st_buffer *table)
 {
     size_t index = st_column_word(given, ST_KERNEL_GPUS, true);
-    const char *word = ST_KERNEL_GPUS + 1;
+    const char *word = &ST_KERNEL_GPUS[1];
     for (size_t i = 0; i < index && index != SIZE_MAX; i++) {
         word += strcspn(word, " ") + 1;
     }
