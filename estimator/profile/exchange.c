@@ -267,7 +267,7 @@ st_status st_profiles_import(st_profiles *profiles, const st_profile_text *text,
     if (reader.arena == NULL)
         return ST_ERR_MEMORY;
     reader.status =
-        st_yaml_parse(text->file, text->text, text->length, reader.arena, &root, errors);
+        st_yaml_parse_large(text->file, text->text, text->length, reader.arena, &root, errors);
     if (reader.status == ST_OK)
         count = read_entries(&reader, root, &entries);
     if (reader.status == ST_OK)
