@@ -54,8 +54,8 @@ enum { COLUMN_SIZE, COLUMN_PEAK, COLUMN_MEMORY, COLUMN_LINKS, COLUMNS };
 
 #define SLOWDOWN_ARGUMENT(of, in, text)                                                            \
     {                                                                                              \
-        .struct_size = sizeof(st_plugin_argument), .flags = ST_PLUGIN_OPTIONAL, .name = of,        \
-        .unit = in, .doc = text                                                                    \
+        .struct_size = sizeof(st_plugin_argument), .flags = ST_PLUGIN_OPTIONAL, .name = (of),      \
+        .unit = (in), .doc = (text)                                                                \
     }
 
 static const st_plugin_argument arguments[COLUMNS] = {

@@ -166,17 +166,16 @@ static bool copy_source(st_yaml_source *source, st_arena *arena)
     return source->text != NULL;
 }
 
-st_status st_yaml_parse(const char *file, const char *text, size_t length, st_arena *arena,
-                        const st_yaml_node **root, st_errors *errors)
+static st_status parse(st_yaml_source source, st_arena *arena, const st_yaml_node **root,
+                       st_errors *errors)
 {
-    st_yaml_source source = {.file = file, .text = text, .length = length};
     st_status status = st_yaml_source_check(&source, errors);
     if (status != ST_OK)
         return status;
     reader *in = calloc(1, sizeof *in);
     if (in == NULL || !copy_source(&source, arena) || !yaml_parser_initialize(&in->parser)) {
         free(in);
-        return refuse_memory(file, errors);
+        return refuse_memory(source.file, errors);
     }
     in->tree.source = source;
     in->tree.arena = arena;
@@ -191,6 +190,19 @@ st_status st_yaml_parse(const char *file, const char *text, size_t length, st_ar
     free(in->tree.entries);
     free(in);
     return status;
+}
+
+st_status st_yaml_parse(const char *file, const char *text, size_t length, st_arena *arena,
+                        const st_yaml_node **root, st_errors *errors)
+{
+    return parse((st_yaml_source){file, text, length, ST_YAML_MAX_BYTES}, arena, root, errors);
+}
+
+st_status st_yaml_parse_large(const char *file, const char *text, size_t length, st_arena *arena,
+                              const st_yaml_node **root, st_errors *errors)
+{
+    return parse((st_yaml_source){file, text, length, ST_YAML_MAX_LARGE_BYTES}, arena, root,
+                 errors);
 }
 
 const st_yaml_node *st_yaml_get(const st_yaml_node *map, const char *key)

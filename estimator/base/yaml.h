@@ -18,6 +18,7 @@
 
 enum {
     ST_YAML_MAX_BYTES = 2 * 1024 * 1024,
+    ST_YAML_MAX_LARGE_BYTES = 64 * 1024 * 1024,
     ST_YAML_MAX_DEPTH = 32,
     ST_YAML_MAX_NODES = 200000,
     ST_YAML_MAX_ANCHORS = 256
@@ -50,6 +51,10 @@ typedef struct st_yaml_node {
  */
 st_status st_yaml_parse(const char *file, const char *text, size_t length, st_arena *arena,
                         const st_yaml_node **root, st_errors *errors) ST_NODISCARD;
+
+/* The same with up to ST_YAML_MAX_LARGE_BYTES, for texts that carry others: exports of profiles. */
+st_status st_yaml_parse_large(const char *file, const char *text, size_t length, st_arena *arena,
+                              const st_yaml_node **root, st_errors *errors) ST_NODISCARD;
 
 /* The value of `key` in a map, NULL where absent (or `map` is NULL or no map). */
 const st_yaml_node *st_yaml_get(const st_yaml_node *map, const char *key);

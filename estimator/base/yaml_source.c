@@ -85,14 +85,15 @@ static st_status check_not_empty(const st_yaml_source *source, st_errors *errors
 
 st_status st_yaml_source_check(st_yaml_source *source, st_errors *errors)
 {
-    if (source->length > ST_YAML_MAX_BYTES)
+    if (source->length > source->most_bytes)
         return st_errors_add(
-            errors, &(st_error){.status = ST_ERR_LIMIT,
-                                .place = {.file = source->file},
-                                .message = "the file is too large",
-                                .found = st_errors_text(errors, "%zu bytes", source->length),
-                                .expected = st_errors_text(errors, "at most %d bytes (2 MiB)",
-                                                           (int)ST_YAML_MAX_BYTES)});
+            errors,
+            &(st_error){.status = ST_ERR_LIMIT,
+                        .place = {.file = source->file},
+                        .message = "the file is too large",
+                        .found = st_errors_text(errors, "%zu bytes", source->length),
+                        .expected = st_errors_text(errors, "at most %zu bytes (%zu MiB)",
+                                                   source->most_bytes, source->most_bytes >> 20)});
     if (is_utf16_or_32(source))
         return st_errors_add(errors, &(st_error){.status = ST_ERR_SYNTAX,
                                                  .place = {.file = source->file},

@@ -13,6 +13,7 @@ typedef struct st_yaml_source {
     const char *file;
     const char *text;
     size_t length;
+    size_t most_bytes;
 } st_yaml_source;
 
 /*

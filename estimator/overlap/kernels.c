@@ -462,14 +462,26 @@ bool st_kernels_have(const st_kernels *kernels, st_feature feature, bool all)
     return all ? known == kernels->count : known > 0;
 }
 
+/* What is the same everywhere, such as the one GPU, is asked for by no tree. */
+static bool varies(const st_kernels *kernels, st_feature feature)
+{
+    bool found = false;
+    for (size_t i = 1; i < kernels->count; i++) {
+        found = found || kernels->rows[i].features[feature] > kernels->rows[0].features[feature] ||
+                kernels->rows[i].features[feature] < kernels->rows[0].features[feature];
+    }
+    return found;
+}
+
 st_status st_kernels_check_like(const st_kernels *test, const st_kernels *learnt, st_errors *errors)
 {
     st_status status = ST_OK;
     for (size_t i = 0; i < ST_FEATURE_CLASS; i++) {
         st_feature feature = (st_feature)i;
-        if (st_kernels_have(learnt, feature, true) && !st_kernels_have(test, feature, true)) {
+        if (varies(learnt, feature) && st_kernels_have(learnt, feature, true) &&
+            !st_kernels_have(test, feature, true)) {
             const char *message = st_errors_text(
-                errors, "%s '%s', which all kernels of %s have",
+                errors, "%s '%s', unlike all in %s",
                 st_kernels_have(test, feature, false) ? "some kernels have no" : "no kernel has a",
                 feature_columns[i].column, learnt->file);
             status = st_errors_add(

@@ -104,8 +104,8 @@ st_status st_kernels_check(const st_kernels *kernels, st_errors *errors) ST_NODI
 /* Whether a feature is known of all kernels, or of at least one. */
 bool st_kernels_have(const st_kernels *kernels, st_feature feature, bool all);
 
-/* Refuses kernels to test that lack a feature which all of those learnt from have: trees would take
- * a branch that no kernel has ever shown them. */
+/* Refuses kernels to test that lack a feature which all of those learnt from have, and not all
+ * alike: trees would take a branch that no kernel has ever shown them. */
 st_status st_kernels_check_like(const st_kernels *test, const st_kernels *learnt,
                                 st_errors *errors) ST_NODISCARD;
 

@@ -144,7 +144,8 @@ static st_status take_line(parser *own, size_t first, int line)
                    ? ST_OK
                    : fail(own, line, "the table has too many columns", "at most 20000");
     }
-    if (width == 1) {
+    /* "==WARNING== ..." may have commas */
+    if (width == 1 || strncmp(own->table->fields[first], "==", 2) == 0) {
         own->field_count = first;
         return ST_OK;
     }
@@ -181,6 +182,11 @@ st_status st_ragged_parse(st_ragged *table, const char *text, size_t length, con
                   .end = text + length,
                   .line = 1};
     *table = (st_ragged){.file = table->file};
+    if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) { /* some editors mark UTF-8 */
+        text += 3;
+        length -= 3;
+        own.at = text;
+    }
     st_status status = check_text(&own, text, length);
     if (status != ST_OK) {
         return status;

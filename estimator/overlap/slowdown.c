@@ -40,7 +40,8 @@ static const st_recipe recipes[] = {
      "one model of depth 12, squared error (echo table 5)"},
     {"bag-40", BAGGED, MAX_BAGS, true, 0.4, 1.5,
      "24 models of depth 6, pseudo-Huber error; their quantile 0.4, or mean where they disagree"},
-    {"bag-25", BAGGED, MAX_BAGS, true, 0.25, 1.5, "the same; the quantile 0.25"},
+    {"bag-25", BAGGED, MAX_BAGS, true, 0.25, 1.5,
+     "24 models of depth 6, pseudo-Huber error; their quantile 0.25, or mean where they disagree"},
 };
 
 const st_recipe *st_recipes(size_t *count)

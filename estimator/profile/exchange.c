@@ -336,7 +336,7 @@ st_status st_profiles_read(const st_profile_text *text, st_arena *arena, const s
     const st_yaml_node *root = NULL;
     st_profile *read = NULL;
     size_t found = 0;
-    reader.status = st_yaml_parse(text->file, text->text, text->length, arena, &root, errors);
+    reader.status = st_yaml_parse_large(text->file, text->text, text->length, arena, &root, errors);
     if (reader.status == ST_OK)
         found = read_entries(&reader, root, &read);
     if (reader.status == ST_OK) {

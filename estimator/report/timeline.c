@@ -4,6 +4,7 @@
 
 #include "timeline/graph_internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Of a timeline: some 5 GB, and a minute. */
@@ -24,12 +25,11 @@ const char *st_term_reason(st_term term)
         "stages and chunks differ in length, or weights' gradients fill the ramp; the sheet passes "
         "every stage but the slowest once, and shares out what chunks and weights' gradients save",
         "the sheet counts 2(mv + p - 1) transfers; the replay those that a stage waits for",
-        "early stages communicate while others still work; hidden messages run beside the pass "
-        "that "
-        "they belong to, and the first weights and the last gradients of a step beside nothing",
+        "early stages communicate while others still work; weights that are asked for late wait in "
+        "the middle of a step, which the sheet leaves out",
         "only first and last stage wait for it",
         "stages slow down one after the other while the pipeline fills and drains, which the sheet "
-        "counts once; only computation beside a message is slowed",
+        "counts once; a message may run beside another pass than the sheet counts it for",
         "stages that end early run it while others work",
     };
     return (unsigned)term < ST_TERMS ? reasons[term] : "";
@@ -65,16 +65,74 @@ const char *st_hiding_reason(st_hiding hiding)
 /* --- replays ------------------------------------------------------------------------------------
  */
 
+typedef struct interference {
+    const double *slowdown;  /* by st_slowed */
+    const st_slowed *slowed; /* by category of the graph */
+} interference;
+
 /* Computation runs at 1/slowdown of its speed while its rank communicates. */
 static double rate_beside(void *self, const st_graph *graph, st_task_id task,
                           const st_task_id *beside, size_t count)
 {
-    const double *slowdown = self;
+    const interference *own = self;
     bool communicates = false;
     for (size_t i = 0; i < count; i++) {
         communicates = communicates || st_graph_work(graph, beside[i]) == ST_WORK_COMMUNICATION;
     }
-    return communicates && st_graph_work(graph, task) == ST_WORK_COMPUTE ? 1 / *slowdown : 1;
+    return communicates && st_graph_work(graph, task) == ST_WORK_COMPUTE
+               ? 1 / own->slowdown[own->slowed[graph->category[task]]]
+               : 1;
+}
+
+static st_slowed slowed_of(const char *category, bool splits)
+{
+    if (strcmp(category, "forward") == 0) {
+        return ST_SLOWED_FORWARD;
+    }
+    if (strcmp(category, "backward") == 0) {
+        return splits ? ST_SLOWED_INPUTS : ST_SLOWED_BACKWARD;
+    }
+    return strcmp(category, "weights") == 0 ? ST_SLOWED_WEIGHTS : ST_SLOWED_REST;
+}
+
+/* Whether gradients of weights are computed apart, not just in a few passes as in DualPipe. */
+static bool has_weights(const st_graph *graph)
+{
+    size_t backward = 0;
+    size_t weights = 0;
+    for (size_t i = 0; i < st_graph_task_count(graph); i++) {
+        const char *category = st_graph_category_name(graph, graph->category[i]);
+        backward += strcmp(category, "backward") == 0 ? 1 : 0;
+        weights += strcmp(category, "weights") == 0 ? 1 : 0;
+    }
+    return weights > 0 && 2 * weights >= backward;
+}
+
+static bool is_slowed(const st_timeline_plan *plan)
+{
+    bool slowed = false;
+    for (int i = 0; i < ST_SLOWED_KINDS; i++) {
+        slowed = slowed || plan->slowdown[i] > 1;
+    }
+    return slowed;
+}
+
+static st_status run_slowed(st_timeline *timeline, st_errors *errors)
+{
+    size_t count = st_graph_category_count(timeline->graph);
+    st_slowed *slowed = calloc(count + 1, sizeof(*slowed));
+    if (slowed == NULL) {
+        return st_graph_no_memory(errors);
+    }
+    bool splits = has_weights(timeline->graph);
+    for (size_t i = 0; i < count; i++) {
+        slowed[i] = slowed_of(st_graph_category_name(timeline->graph, (uint16_t)i), splits);
+    }
+    interference own = {timeline->plan.slowdown, slowed};
+    st_rate_rule rule = {.rate = rate_beside, .self = &own};
+    st_status status = st_replay_run_rates(timeline->replay, &rule, errors);
+    free(slowed);
+    return status;
 }
 
 static st_status run(st_timeline *timeline, const st_schedule_order *order, st_errors *errors)
@@ -94,11 +152,8 @@ static st_status run(st_timeline *timeline, const st_schedule_order *order, st_e
     if (timeline->replay == NULL) {
         return st_graph_no_memory(errors);
     }
-    if (timeline->plan.slowdown > 1) {
-        st_rate_rule rule = {.rate = rate_beside, .self = &timeline->plan.slowdown};
-        return st_replay_run_rates(timeline->replay, &rule, errors);
-    }
-    return st_replay_run(timeline->replay, errors);
+    return is_slowed(&timeline->plan) ? run_slowed(timeline, errors)
+                                      : st_replay_run(timeline->replay, errors);
 }
 
 /* The category of computation that is nothing but the price of messages; the count: none. */
@@ -188,7 +243,9 @@ static st_status replay_without(const st_timeline *whole, const st_schedule_orde
     plan->every_rank = false;
     plan->ends.optimizer = round >= 1 ? 0 : plan->ends.optimizer;
     plan->ends.slowdown = round >= 2 ? 0 : plan->ends.slowdown;
-    part.plan.slowdown = round >= 2 ? 1 : part.plan.slowdown;
+    for (int i = 0; i < ST_SLOWED_KINDS && round >= 2; i++) {
+        part.plan.slowdown[i] = 1;
+    }
     plan->ends.tied = round >= 3 ? 0 : plan->ends.tied;
     if (round >= 4) {
         plan->ends = (st_schedule_ends){0};
@@ -224,7 +281,7 @@ static void find_hiding(st_timeline *timeline, uint32_t slowest)
     timeline->hiding_s[ST_HIDING_HIDDEN] =
         (double)row->time.overlapped_ns / ST_TICKS_PER_S + plan->hidden_inside_s;
     timeline->hiding_s[ST_HIDING_PRICE] = (double)row->price / ST_TICKS_PER_S;
-    if (plan->slowdown > 1 && plan->schedule.shape.stages == 1) {
+    if (is_slowed(plan) && plan->schedule.shape.stages == 1) {
         int64_t inside = 0;
         for (uint32_t i = 0; i < plan->schedule.shape.chunks; i++) {
             for (int pass = 0; pass < ST_PASSES; pass++) {

@@ -43,6 +43,16 @@ const char *st_hiding_name(st_hiding hiding);
 /* Why closed form and replay may differ in it. */
 const char *st_hiding_reason(st_hiding hiding);
 
+/* Computation by the mix of its kernels, each of which a message slows down in its own way. */
+typedef enum st_slowed {
+    ST_SLOWED_FORWARD,
+    ST_SLOWED_BACKWARD,
+    ST_SLOWED_INPUTS,  /* backward passes where gradients of weights are computed apart */
+    ST_SLOWED_WEIGHTS, /* those gradients */
+    ST_SLOWED_REST,
+    ST_SLOWED_KINDS
+} st_slowed;
+
 /* A job as a plan, and what the closed form says of it. */
 typedef struct st_timeline_plan {
     const char *job;
@@ -56,7 +66,7 @@ typedef struct st_timeline_plan {
     double hiding_s[ST_HIDINGS];
     double hidden_inside_s; /* the part of what is hidden that is not laid out as tasks */
     /* By which computation slows down beside messages of data parallelism; at least 1. */
-    double slowdown;
+    double slowdown[ST_SLOWED_KINDS];
     /* NULL: the order of the schedule's kind; else one's own, with its name. */
     const st_schedule_order *order;
     const char *order_name;

@@ -138,7 +138,9 @@ st_status st_plan_ddp(st_planner *planner, bool dualpipe)
     times->part[ST_PASS_BACKWARD][ST_PART_WORK] = st_plan_ticks(planner, cell[DDP_BACKWARD]);
     schedule->shape.times = times;
     schedule->ends.optimizer = st_plan_ticks(planner, cell[DDP_UPDATE]);
-    planner->plan->slowdown = fmax(cell[DDP_SLOW], 1);
+    for (int i = 0; i < ST_SLOWED_KINDS; i++) {
+        planner->plan->slowdown[i] = fmax(cell[DDP_SLOW], 1);
+    }
     if (cell[DDP_RANKS] > 1) {
         status = fill_buckets(planner);
     }

@@ -11,61 +11,55 @@
 #include <math.h>
 #include <string.h>
 
-/* The cells that make a plan. */
+/* The cells that make a plan, in parts that can be laid out. */
+#define CELLS_1(cell)                                                                              \
+    cell(CELL_P, "p") cell(CELL_T, "t") cell(CELL_D, "d") cell(CELL_CP, "cp") cell(CELL_EP, "ep")  \
+        cell(CELL_M, "m") cell(CELL_V, "v") cell(CELL_L, "L") cell(CELL_L_MOE, "L_moe")            \
+            cell(CELL_L_FIRST, "L_first") cell(CELL_L_MIDDLE, "L_middle")                          \
+                cell(CELL_L_LAST, "L_last") cell(CELL_L_MOE_FIRST, "L_moe_first")
+
+#define CELLS_2(cell)                                                                              \
+    cell(CELL_L_MOE_MIDDLE, "L_moe_middle") cell(CELL_L_MOE_LAST, "L_moe_last")                    \
+        cell(CELL_T_FORWARD, "t_forward") cell(CELL_T_BACKWARD, "t_backward")                      \
+            cell(CELL_T_AGAIN, "t_again") cell(CELL_T_WGRAD, "t_wgrad") cell(CELL_T_GPU, "t_gpu")  \
+                cell(CELL_T_LAYER, "t_layer") cell(CELL_T_FORWARD_MOE, "t_forward_moe")            \
+                    cell(CELL_T_BACKWARD_MOE, "t_backward_moe")                                    \
+                        cell(CELL_T_AGAIN_MOE, "t_again_moe") cell(CELL_T_GEMM_MOE, "t_gemm_moe")  \
+                            cell(CELL_T_GPU_MOE, "t_gpu_moe")
+
+#define CELLS_3(cell)                                                                              \
+    cell(CELL_T_LAYER_MOE, "t_layer_moe") cell(CELL_N_TP, "n_tp") cell(CELL_T_TP, "t_tp")          \
+        cell(CELL_PRICE_TP, "price_tp") cell(CELL_T_RING, "t_ring_cp")                             \
+            cell(CELL_SLOW_CP, "slow_cp") cell(CELL_HIDE_CP, "hide_cp")                            \
+                cell(CELL_T_CORE, "t_core_forward") cell(CELL_T_CP, "t_cp")                        \
+                    cell(CELL_PRICE_CP, "price_cp") cell(CELL_PASSES, "passes")                    \
+                        cell(CELL_T_EP, "t_ep") cell(CELL_PRICE_EP, "price_ep")
+
+#define CELLS_4(cell)                                                                              \
+    cell(CELL_T_EMBEDDING, "t_embedding") cell(CELL_T_HEAD, "t_head")                              \
+        cell(CELL_T_LOGITS, "t_logits") cell(CELL_T_TRANSFER, "t_transfer")                        \
+            cell(CELL_HIDE_PP, "hide_pp") cell(CELL_ZERO, "zero") cell(CELL_T_REDUCE, "t_reduce")  \
+                cell(CELL_T_GATHER, "t_gather") cell(CELL_HIDE_GRADIENTS, "hide_gradients")        \
+                    cell(CELL_HIDE_WEIGHTS, "hide_weights") cell(CELL_T_DATA, "T_data")            \
+                        cell(CELL_T_DATA_HIDDEN, "T_data_hidden") cell(CELL_T_PRICE, "T_price")
+
+#define CELLS_5(cell)                                                                              \
+    cell(CELL_T_TIED, "t_tied") cell(CELL_T_OPTIMIZER, "T_optimizer")                              \
+        cell(CELL_SITE, "site_factor") cell(CELL_STEP, "step_time")                                \
+            cell(CELL_T_STEADY, "T_steady") cell(CELL_T_RAMP, "T_ramp")                            \
+                cell(CELL_T_TRANSFERS, "T_transfers") cell(CELL_A, "a") cell(CELL_H, "h")          \
+                    cell(CELL_S, "s") cell(CELL_SLOW_FORWARD, "slow_forward")                      \
+                        cell(CELL_SLOW_BACKWARD, "slow_backward")                                  \
+                            cell(CELL_SLOW_WEIGHTS, "slow_weights")
+
+#define CELLS_6(cell)                                                                              \
+    cell(CELL_SLOW_INPUTS, "slow_inputs") cell(CELL_SLOW_DP, "slow_dp")                            \
+        cell(CELL_T_DATA_PRICE, "T_data_price") cell(CELL_EXPOSED, "time_exposed")                 \
+            cell(CELL_HIDDEN, "time_hidden") cell(CELL_PRICE, "time_price")                        \
+                cell(CELL_HIDDEN_DP, "hidden_dp") cell(CELL_PREFETCH, "prefetch")
+
 #define CELLS_OF_MEGATRON(cell)                                                                    \
-    cell(CELL_P, "p") cell(CELL_T, "t") cell(CELL_D, "d") cell(CELL_CP, "cp") cell(                \
-        CELL_EP, "ep") cell(CELL_M, "m") cell(CELL_V, "v") cell(CELL_L, "L") cell(CELL_L_MOE,      \
-                                                                                  "L_moe")         \
-        cell(CELL_L_FIRST, "L_first") cell(CELL_L_MIDDLE, "L_middle") cell(                        \
-            CELL_L_LAST, "L_last") cell(CELL_L_MOE_FIRST,                                          \
-                                        "L_moe_first") cell(CELL_L_MOE_MIDDLE,                     \
-                                                            "L_moe_middle") cell(CELL_L_MOE_LAST,  \
-                                                                                 "L_moe_last")     \
-            cell(CELL_T_FORWARD, "t_forward") cell(CELL_T_BACKWARD, "t_backward") cell(            \
-                CELL_T_AGAIN, "t_again") cell(CELL_T_WGRAD, "t_wgrad") cell(CELL_T_GPU, "t_gpu")   \
-                cell(CELL_T_LAYER, "t_layer") cell(CELL_T_FORWARD_MOE, "t_forward_moe") cell(      \
-                    CELL_T_BACKWARD_MOE,                                                           \
-                    "t_backward_moe") cell(CELL_T_AGAIN_MOE, "t_again_moe") cell(CELL_T_GEMM_MOE,  \
-                                                                                 "t_gemm_moe")     \
-                    cell(CELL_T_GPU_MOE, "t_gpu_moe") cell(CELL_T_LAYER_MOE, "t_layer_moe") cell(  \
-                        CELL_N_TP, "n_tp") cell(CELL_T_TP, "t_tp") cell(CELL_PRICE_TP, "price_tp") \
-                        cell(CELL_T_RING, "t_ring_cp") cell(CELL_SLOW_CP, "slow_cp") cell(         \
-                            CELL_HIDE_CP, "hide_cp") cell(CELL_T_CORE, "t_core_forward")           \
-                            cell(CELL_T_CP, "t_cp") cell(CELL_PRICE_CP, "price_cp") cell(          \
-                                CELL_PASSES, "passes") cell(CELL_T_EP, "t_ep") cell(CELL_PRICE_EP, \
-                                                                                    "price_ep")    \
-                                cell(CELL_T_EMBEDDING, "t_embedding") cell(                        \
-                                    CELL_T_HEAD,                                                   \
-                                    "t_head") cell(CELL_T_LOGITS,                                  \
-                                                   "t_logits") cell(CELL_T_TRANSFER, "t_transfer") \
-                                    cell(CELL_HIDE_PP, "hide_pp") cell(CELL_ZERO, "zero") cell(    \
-                                        CELL_T_REDUCE, "t_reduce") cell(CELL_T_GATHER, "t_gather") \
-                                        cell(CELL_HIDE_GRADIENTS, "hide_gradients") cell(          \
-                                            CELL_HIDE_WEIGHTS,                                     \
-                                            "hide_weights") cell(CELL_T_DATA, "T_data")            \
-                                            cell(CELL_T_DATA_HIDDEN, "T_data_hidden") cell(        \
-                                                CELL_T_PRICE, "T_price") cell(CELL_T_TIED,         \
-                                                                              "t_tied")            \
-                                                cell(CELL_T_OPTIMIZER,                             \
-                                                     "T_optimizer") cell(CELL_SITE, "site_factor") \
-                                                    cell(CELL_STEP, "step_time") cell(             \
-                                                        CELL_T_STEADY,                             \
-                                                        "T_steady") cell(CELL_T_RAMP, "T_ramp")    \
-                                                        cell(CELL_T_TRANSFERS,                     \
-                                                             "T_transfers") cell(CELL_A, "a")      \
-                                                            cell(CELL_H, "h") cell(                \
-                                                                CELL_S,                            \
-                                                                "s") cell(CELL_SLOW_DP, "slow_dp") \
-                                                                cell(CELL_EXPOSED, "time_exposed") \
-                                                                    cell(CELL_HIDDEN,              \
-                                                                         "time_hidden")            \
-                                                                        cell(CELL_PRICE,           \
-                                                                             "time_price")         \
-                                                                            cell(CELL_HIDDEN_DP,   \
-                                                                                 "hidden_dp")      \
-                                                                                cell(              \
-                                                                                    CELL_PREFETCH, \
-                                                                                    "prefetch")
+    CELLS_1(cell) CELLS_2(cell) CELLS_3(cell) CELLS_4(cell) CELLS_5(cell) CELLS_6(cell)
 
 #define AS_NUMBER(number, name) number,
 #define AS_NAME(number, name)   name,
@@ -371,7 +365,6 @@ static void fill_ends(st_planner *planner)
     double site = cell[CELL_SITE];
     double reduce = cell[CELL_ZERO] >= 2 ? 0 : site * cell[CELL_T_REDUCE];
     double gather = cell[CELL_ZERO] >= 3 ? 0 : site * cell[CELL_T_GATHER];
-    double price = cell[CELL_T_DATA_HIDDEN] * (1 - 1 / cell[CELL_SLOW_DP]);
     st_schedule_ends *ends = &planner->plan->schedule.ends;
     ends->reduce_hidden = st_plan_ticks(planner, cell[CELL_HIDE_GRADIENTS] * reduce);
     ends->reduce_exposed = st_plan_ticks(planner, (1 - cell[CELL_HIDE_GRADIENTS]) * reduce);
@@ -379,8 +372,14 @@ static void fill_ends(st_planner *planner)
     ends->gather_exposed = st_plan_ticks(planner, (1 - cell[CELL_HIDE_WEIGHTS]) * gather);
     ends->tied = st_plan_ticks(planner, site * cell[CELL_T_TIED]);
     /* What data parallelism hides is laid out and pays its price there. */
-    ends->slowdown = st_plan_ticks(planner, site * fmax(cell[CELL_T_PRICE] - price, 0));
-    planner->plan->slowdown = fmax(cell[CELL_SLOW_DP], 1);
+    ends->slowdown =
+        st_plan_ticks(planner, site * fmax(cell[CELL_T_PRICE] - cell[CELL_T_DATA_PRICE], 0));
+    double *slowdown = planner->plan->slowdown;
+    slowdown[ST_SLOWED_FORWARD] = fmax(cell[CELL_SLOW_FORWARD], 1);
+    slowdown[ST_SLOWED_BACKWARD] = fmax(cell[CELL_SLOW_BACKWARD], 1);
+    slowdown[ST_SLOWED_INPUTS] = fmax(cell[CELL_SLOW_INPUTS], 1);
+    slowdown[ST_SLOWED_WEIGHTS] = fmax(cell[CELL_SLOW_WEIGHTS], 1);
+    slowdown[ST_SLOWED_REST] = fmax(cell[CELL_SLOW_DP], 1);
     ends->optimizer = st_plan_ticks(planner, site * cell[CELL_T_OPTIMIZER]);
 }
 

@@ -192,7 +192,7 @@ st_status st_timeline_plan_make(st_estimate *estimate, bool dualpipe, st_arena *
                                .sheet = st_sheet_name(estimate->sheet),
                                .layers = 1,
                                .closed_same_schedule = !dualpipe,
-                               .slowdown = 1,
+                               .slowdown = {1, 1, 1, 1, 1},
                                .schedule = {.transfers_block = true}};
     if (lacking(estimate->sheet, st_megatron_names) == NULL) {
         status = st_plan_megatron(&planner, dualpipe);

@@ -37,8 +37,8 @@ static const double step_factors[] = {1.391, 1.481, 1.377, 1.435, 1.421};
 #define NUMBER_OPTION(of, text)                                                                    \
     {                                                                                              \
         .struct_size = sizeof(st_plugin_option), .kind = ST_PLUGIN_NUMBER,                         \
-        .flags = ST_PLUGIN_CALIBRATED, .name = of, .unit = "", .default_text = "0", .minimum = 0,  \
-        .maximum = 50, .doc = text, .cite = "echo sec. 2.3"                                        \
+        .flags = ST_PLUGIN_CALIBRATED, .name = (of), .unit = "", .default_text = "0",              \
+        .minimum = 0, .maximum = 50, .doc = (text), .cite = "echo sec. 2.3"                        \
     }
 
 static const st_plugin_option options[OPTIONS] = {

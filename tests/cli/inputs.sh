@@ -519,6 +519,10 @@ counters() {
     echo '==PROF== Disconnected from process 2385'
 }
 counters >counters.csv
+{
+    printf '\357\273\277'
+    sed '6i ==WARNING== No source correlation, memory is short, the rest takes longer' counters.csv
+} >counters-warned.csv
 sed 's/"%","%","%"/"%","byte","%"/' counters.csv >counters-unit.csv
 sed 's/,"67.4"/,"fast"/' counters.csv >counters-word.csv
 sed 's/l1tex__t_sector_hit_rate.pct/l1tex__t_sectors.sum/' counters.csv >counters-less.csv

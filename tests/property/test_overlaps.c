@@ -318,6 +318,8 @@ static void weights_are_gathered_as_far_ahead_as_asked_for(void **state)
     property_random *random = *state;
     size_t exposed = 0;
     size_t hidden = 0;
+    double furthest = 0;
+    double sum = 0;
     for (int round = 0; round < JOBS; round++) {
         random_job job = {.arena = st_arena_create()};
         random_split(random, &job);
@@ -329,14 +331,24 @@ static void weights_are_gathered_as_far_ahead_as_asked_for(void **state)
         const st_timeline *timeline = &job.timeline;
         double expected = (double)expected_step(&timeline->plan.schedule);
         assert_agrees(&job, (double)timeline->step / ST_TICKS_PER_S, expected / ST_TICKS_PER_S);
-        /* The closed form hides whatever fits beside the passes: nothing can hide more. */
+        /* The closed form leaves the ends of a step out, and hides nearly all else that fits. */
         const double *closed_s = timeline->plan.hiding_s;
-        assert_true(timeline->hiding_s[ST_HIDING_HIDDEN] <= closed_s[ST_HIDING_HIDDEN] + 1e-9);
-        assert_true(timeline->hiding_s[ST_HIDING_EXPOSED] >= closed_s[ST_HIDING_EXPOSED] - 1e-9);
-        exposed += closed_s[ST_HIDING_EXPOSED] > 0 ? 1 : 0;
-        hidden += closed_s[ST_HIDING_EXPOSED] > 0 ? 0 : 1;
+        double more_s = timeline->hiding_s[ST_HIDING_HIDDEN] - closed_s[ST_HIDING_HIDDEN];
+        assert_true(more_s <= 0.02 * closed_s[ST_HIDING_HIDDEN] + 1e-9);
+        assert_true(timeline->plan.schedule.prefetch > 0 ||
+                    closed_s[ST_HIDING_HIDDEN] + timeline->hiding_s[ST_HIDING_HIDDEN] < 1e-9);
+        double closed_step_s = timeline->plan.closed_s;
+        double apart = fabs(closed_step_s * ST_TICKS_PER_S / expected - 1);
+        furthest = fmax(furthest, apart);
+        sum += apart;
+        exposed += closed_s[ST_HIDING_EXPOSED] > closed_s[ST_HIDING_HIDDEN] ? 1 : 0;
+        hidden += closed_s[ST_HIDING_EXPOSED] > closed_s[ST_HIDING_HIDDEN] ? 0 : 1;
         end(&job);
     }
+    /* Waiting in the middle of a step is not in it, which counts where there are few layers. */
+    print_message("# the closed form is %.2f %% off, at most %.2f %%\n", 100 * sum / JOBS,
+                  100 * furthest);
+    assert_true(sum / JOBS < 0.03 && furthest < 0.2);
     assert_true(exposed > 0 && hidden > 0);
 }
 
@@ -362,7 +374,7 @@ static void the_price_is_that_of_the_hidden_time(void **state)
             const st_timeline_row *row = &timeline->rows[i];
             double hidden_s = (double)row->time.overlapped_ns / ST_TICKS_PER_S;
             assert_agrees(&job, (double)row->price / ST_TICKS_PER_S,
-                          hidden_s * (1 - 1 / timeline->plan.slowdown));
+                          hidden_s * (1 - 1 / timeline->plan.slowdown[ST_SLOWED_REST]));
         }
         end(&job);
     }

@@ -240,6 +240,14 @@ static void large_models_are_kept(void **state)
     assert_int_equal(found.count, 1);
     assert_string_equal(found.options[0].name, "model");
     assert_string_equal(found.options[0].text, text);
+    st_buffer sent = {0};
+    size_t stored = 0;
+    st_profiles_export(&entry, 1, &sent);
+    st_profile_text import = {.file = "x.json", .text = sent.data, .length = sent.length};
+    assert_int_equal(st_profiles_import(with->profiles, &import, true, &stored, with->errors),
+                     ST_OK);
+    assert_int_equal(stored, 1);
+    st_buffer_free(&sent);
     free(text);
 }
 
