@@ -117,13 +117,10 @@ static void scan_row(scanner *self, st_ledger *ledger, const st_space_worker *wo
     st_bounds_run(self->bounds[variant], self->inputs, self->outputs, self->checks);
     bool stray = worker->strays != NULL && worker->strays[row];
     uint32_t reason = find_fault(self, &faults);
-    if (lacks) {
-        reason = (uint32_t)st_reason_order(search->space);
-    } else if (stray && reason == ST_REASON_NONE) {
-        reason = (uint32_t)st_reason_stray(search->space);
-    }
-    if (lacks || (stray && reason == st_reason_stray(search->space))) {
-        faults += 1;
+    if (lacks || stray) {
+        reason =
+            (uint32_t)(stray ? st_reason_stray(search->space) : st_reason_order(search->space));
+        faults += stray ? ST_STRAY_FAULTS : 1;
     }
     uint64_t at = first + row;
     if (reason != ST_REASON_NONE) {

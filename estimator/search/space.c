@@ -479,7 +479,7 @@ const char *st_reason_text(const st_space *space, size_t reason)
         return space->refusals[reason - st_reason_refused(space, 0)];
     }
     if (reason == st_reason_stray(space)) {
-        return "sizes, layers and batch do not divide";
+        return space->stray != NULL ? space->stray : "sizes, layers and batch do not divide";
     }
     return reason == st_reason_no_value(space) ? "a cell or check has no finite value"
                                                : "the order of ranks lacks a group";

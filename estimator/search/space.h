@@ -104,7 +104,8 @@ typedef struct st_space {
     size_t plugin_count;
     const char **refusals; /* per such provider: what its refusal is called */
     st_refine_keys plugin_keys;
-    uint64_t total; /* rows, before sampling */
+    const char *stray; /* why a row is no plan; NULL: nothing divides */
+    uint64_t total;    /* rows, before sampling */
     uint64_t rows;
 } st_space;
 
