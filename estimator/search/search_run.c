@@ -680,7 +680,7 @@ st_status st_search_run(const st_search *search, const st_ranks *ranks,
     finds found = {0};
     *result = (st_search_result){0};
     if (st_guided_wanted(search)) {
-        return st_guided_search(search, watch, result, errors);
+        return st_guided_search(search, ranks, watch, result, errors);
     }
     st_status status = ST_ERR_MEMORY;
     if (!make_hunters(&self) || !make_finds(search, &found)) {
