@@ -320,6 +320,41 @@ static st_status refuse_open(const char *key, st_errors *errors)
                                      .expected = "KEY=VALUES, as in batch.micro=1,2,4"});
 }
 
+/* All that a shape allows, or all names. */
+static st_status choose_all(const st_search *search, st_knob knob, const st_sheet_input *input,
+                            st_knob_choice *choice, st_errors *errors)
+{
+    if (knob == ST_KNOB_RECOMPUTE) {
+        return choose_all_names(search, input, choice, errors);
+    }
+    choice->free = true;
+    return ST_OK;
+}
+
+/* What a --vary says. */
+static st_status choose_given(st_search *search, const st_varied *given,
+                              const st_sheet_input *input, st_knob_choice *choice,
+                              st_errors *errors)
+{
+    if (given->text != NULL) {
+        return choose_listed(search, given, choice, errors);
+    }
+    if (group_of(search, given->key) != SIZE_MAX) {
+        return st_errors_add(
+            errors,
+            &(st_error){.status = ST_ERR_USAGE,
+                        .place = {.file = st_errors_text(errors, "--vary %s", given->key)},
+                        .message =
+                            st_errors_text(errors, "%s is zipped without values", given->key),
+                        .expected = "as many values as the keys have that it advances with"});
+    }
+    if (input == NULL) {
+        return choose_fixed(search, given->knob, choice, errors);
+    }
+    return lacks_base(search, given->knob) ? refuse_open(given->key, errors)
+                                           : choose_all(search, given->knob, input, choice, errors);
+}
+
 static st_status choose_knob(st_search *search, st_knob knob, const st_varied *varies,
                              st_errors *errors)
 {
@@ -327,36 +362,16 @@ static st_status choose_knob(st_search *search, st_knob knob, const st_varied *v
     const st_search_request *request = &search->request;
     st_knob_choice *choice = &search->wanted.choices[knob];
     const st_sheet_input *input = st_search_input(search->space->sheet, key);
-    const st_varied *given = NULL;
-    for (size_t i = 0; i < request->vary_count; i++) {
-        given = varies[i].knob == knob ? &varies[i] : given;
-    }
     choice->read = input != NULL;
-    if (given != NULL && given->text != NULL) {
-        return choose_listed(search, given, choice, errors);
+    for (size_t i = 0; i < request->vary_count; i++) {
+        if (varies[i].knob == knob) {
+            return choose_given(search, &varies[i], input, choice, errors);
+        }
     }
-    bool rest = knob == ST_KNOB_DP && !is_set(request, key);
-    bool free = given != NULL || rest || (request->vary_count == 0 && !is_set(request, key));
-    if (given != NULL && group_of(search, key) != SIZE_MAX) {
-        return st_errors_add(
-            errors,
-            &(st_error){.status = ST_ERR_USAGE,
-                        .place = {.file = st_errors_text(errors, "--vary %s", key)},
-                        .message = st_errors_text(errors, "%s is zipped without values", key),
-                        .expected = "as many values as the keys have that it advances with"});
-    }
-    bool open = free && input != NULL && lacks_base(search, knob);
-    if (open && given != NULL) {
-        return refuse_open(key, errors);
-    }
-    if (!free || input == NULL || open) {
-        return choose_fixed(search, knob, choice, errors);
-    }
-    if (knob == ST_KNOB_RECOMPUTE) {
-        return choose_all_names(search, input, choice, errors);
-    }
-    choice->free = true;
-    return ST_OK;
+    bool rest = knob == ST_KNOB_DP || request->vary_count == 0;
+    bool free = rest && !is_set(request, key) && input != NULL && !lacks_base(search, knob);
+    return free ? choose_all(search, knob, input, choice, errors)
+                : choose_fixed(search, knob, choice, errors);
 }
 
 /* Zipped axes may have a value twice, beside different ones of the others. */
