@@ -61,7 +61,7 @@ typedef struct answer {
 static answer run(fixture *own, const st_search_request *request)
 {
     st_search *search = NULL;
-    st_search_result result;
+    st_search_result result = {0};
     st_search_watch watch = {.progress = NULL};
     if (st_search_create(own->paths, request, own->arena, &search, own->errors) != ST_OK ||
         st_search_run(search, &st_ranks_alone, &watch, &result, own->errors) != ST_OK)
