@@ -35,7 +35,7 @@ _steptime() {
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-            '=' | --sheet | --set | --refine | --xlsx | --path | --output | -o | --color | --depth | --digits | --format | --over | --cells | --where | --sample | --seed | --plot | --threads | --gpus | --vary | --space | --minimise | --top | --pareto | --method | --prune | --bound | --trials | --schedule | --option | --ranks | --detail | --perfetto | --svg | --limit | --dir | --by | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --layers | --have | --job | --table | --rows | --constants | --nccl | --profile | --db | --collective | --nodes | --loss | --scale | --group | --output | -o | --gpu | --form | --test | --save | --counters | --unmatched)
+            '=' | --sheet | --set | --refine | --xlsx | --path | --output | -o | --color | --depth | --digits | --format | --over | --space | --cells | --where | --sample | --seed | --plot | --threads | --gpus | --vary | --minimise | --top | --pareto | --method | --prune | --bound | --trials | --schedule | --option | --ranks | --detail | --perfetto | --svg | --limit | --dir | --by | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --layers | --have | --job | --table | --rows | --constants | --nccl | --profile | --db | --collective | --nodes | --loss | --scale | --group | --output | -o | --gpu | --form | --test | --save | --counters | --unmatched)
                 ((i++))
                 if [[ ${COMP_WORDS[i]} == '=' ]]; then ((i++)); fi
                 ;;
@@ -216,6 +216,10 @@ _steptime() {
             compopt -o nospace 2>/dev/null
             return
             ;;
+        'sweep:--space')
+            _steptime_files -f -- "$word"
+            return
+            ;;
         'sweep:--cells')
             _steptime_words "$(_steptime_cells "$job")" "$word"
             return
@@ -346,6 +350,22 @@ _steptime() {
             return
             ;;
         'scale:--gpus')
+            :
+            return
+            ;;
+        'scale:--method')
+            :
+            return
+            ;;
+        'scale:--prune')
+            :
+            return
+            ;;
+        'scale:--bound')
+            _steptime_words "$(_steptime_cells "$job")" "$word"
+            return
+            ;;
+        'scale:--trials')
             :
             return
             ;;
@@ -983,9 +1003,9 @@ _steptime() {
         'sheet list') _steptime_words '--help --json --csv --path --output' "$word" ;;
         'sheet export') _steptime_words '--help --format --path --output' "$word" ;;
         'list') _steptime_words '--help --json --csv --path --output' "$word" ;;
-        'sweep') _steptime_words '--help --over --zip --cells --where --all --sample --seed --plot --xlsx --threads --sheet --set --refine --json --csv --path --output' "$word" ;;
+        'sweep') _steptime_words '--help --over --zip --space --cells --where --all --sample --seed --plot --xlsx --threads --sheet --set --refine --json --csv --path --output' "$word" ;;
         'search') _steptime_words '--help --gpus --vary --space --minimise --top --pareto --method --prune --bound --trials --where --sample --seed --threads --verbose --sheet --set --refine --json --csv --path --output' "$word" ;;
-        'scale') _steptime_words '--help --gpus --weak --strong --fixed --where --threads --sheet --set --refine --json --csv --path --output' "$word" ;;
+        'scale') _steptime_words '--help --gpus --weak --strong --fixed --method --prune --bound --trials --where --threads --sheet --set --refine --json --csv --path --output' "$word" ;;
         'timeline') _steptime_words '--help --schedule --option --ranks --detail --perfetto --svg --sheet --set --refine --json --csv --path --output' "$word" ;;
         'plugin list') _steptime_words '--help --json --csv --path --output' "$word" ;;
         'plugin info') _steptime_words '--help --json --path --output --color' "$word" ;;

@@ -189,6 +189,7 @@ static st_status search(cli_run *run, cli_explorer *explorer, const st_ranks *ra
     st_search *made = NULL;
     st_search_result result;
     st_search_request request = {0};
+    const volatile sig_atomic_t *interrupted = cli_catch_interrupts();
     st_status status = read_request(run, &request);
     if (ranks->count > 1 && request.threads == 0)
         request.threads = 1; /* there are as many processes as the user wants cores */
@@ -197,7 +198,7 @@ static st_status search(cli_run *run, cli_explorer *explorer, const st_ranks *ra
     if (status != ST_OK)
         return status;
     st_search_watch watch = {
-        .progress = show_progress, .context = explorer, .interrupted = cli_catch_interrupts()};
+        .progress = show_progress, .context = explorer, .interrupted = interrupted};
     cli_progress_begin(&explorer->progress, "plans");
     status = st_search_run(made, ranks, &watch, &result, run->errors);
     cli_progress_end(&explorer->progress);

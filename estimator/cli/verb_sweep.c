@@ -183,6 +183,7 @@ static st_status sweep(cli_run *run, cli_explorer *explorer)
     st_space *space = NULL;
     st_sweep_result result;
     st_sweep_options wanted = {.format = format_of(run), .all = cli_is_given(run, CLI_ALL)};
+    const volatile sig_atomic_t *interrupted = cli_catch_interrupts();
     st_space_request request = {
         .option = "--over", .zip = cli_is_given(run, CLI_ZIP), .once = true};
     st_status status = cli_explore_request(run, CLI_OVER, &request);
@@ -209,7 +210,7 @@ static st_status sweep(cli_run *run, cli_explorer *explorer)
                           .look = take_rows,
                           .progress = show_progress,
                           .context = explorer,
-                          .interrupted = cli_catch_interrupts()};
+                          .interrupted = interrupted};
     cli_progress_begin(&explorer->progress, "rows");
     status = st_sweep_run(space, &wanted, &sink, &result, run->errors);
     cli_progress_end(&explorer->progress);

@@ -161,9 +161,14 @@ st_status st_guided_compute(st_guided_run *run)
     for (int chunk = 0; chunk < chunks; chunk++) {
         size_t first = (size_t)chunk * CHUNK;
         size_t left = run->trial_count - first;
-        compute_some(run, first, left < CHUNK ? left : CHUNK);
+        if (st_guided_owner(run, (uint64_t)chunk) == run->ranks->rank) {
+            compute_some(run, first, left < CHUNK ? left : CHUNK);
+        }
     }
-    st_status status = ST_OK;
+    for (size_t i = 0; i < run->trial_count; i++) {
+        run->own += st_guided_owner(run, i / CHUNK) == run->ranks->rank ? 1 : 0;
+    }
+    st_status status = run->trial_count > 0 ? st_guided_share_batch(run, CHUNK) : ST_OK;
     for (size_t i = 0; i < run->trial_count && status == ST_OK; i++) {
         status = note_trial(run, &run->trials[i]);
     }
@@ -177,15 +182,21 @@ st_status st_guided_try(st_guided_run *run, uint64_t row)
     return run->trial_count == ST_GUIDED_BATCH ? st_guided_compute(run) : ST_OK;
 }
 
+bool st_guided_is_interrupted(const st_guided_run *run)
+{
+    const st_search_watch *watch = run->watch;
+    return watch->interrupted != NULL && *watch->interrupted != 0;
+}
+
 bool st_guided_stop(st_guided_run *run)
 {
     const st_search_watch *watch = run->watch;
-    if (watch->progress != NULL) {
+    if (watch->progress != NULL && run->ranks->rank == 0) {
         watch->progress(watch->context, run->result->guided.computed, run->search->rows);
     }
-    if (watch->interrupted != NULL && *watch->interrupted != 0) {
-        run->interrupted = true;
-    }
+    /* Several processes agree with every batch. */
+    run->interrupted =
+        run->interrupted || (run->ranks->count == 1 && st_guided_is_interrupted(run));
     return run->interrupted;
 }
 
@@ -363,17 +374,18 @@ static void hand_over(st_guided_run *run)
     result->ranking = run->ranking;
     result->ranking_count = run->ranking_count;
     result->done = settled;
-    result->own_done = guided->computed;
+    result->own_done = run->own;
     result->threads = run->threads;
     result->interrupted = run->interrupted;
     result->has_nearest = result->has_nearest && result->kept == 0;
     find_floor(run);
 }
 
-st_status st_guided_search(const st_search *search, const st_search_watch *watch,
-                           st_search_result *result, st_errors *errors)
+st_status st_guided_search(const st_search *search, const st_ranks *ranks,
+                           const st_search_watch *watch, st_search_result *result,
+                           st_errors *errors)
 {
-    st_guided_run run = {.search = search, .watch = watch, .result = result};
+    st_guided_run run = {.search = search, .ranks = ranks, .watch = watch, .result = result};
     st_status status = make_run(&run) ? ST_OK : ST_ERR_MEMORY;
     if (status == ST_OK && run.ledger.states != NULL) {
         status = st_guided_scan(&run);
@@ -390,7 +402,9 @@ st_status st_guided_search(const st_search *search, const st_search_watch *watch
     free_run(&run);
     if (status != ST_OK) {
         (void)st_errors_add(errors,
-                            &(st_error){.status = status, .message = st_status_text(status)});
+                            &(st_error){.status = status,
+                                        .message = status == ST_ERR_IO ? "the processes lost touch"
+                                                                       : st_status_text(status)});
     }
     return status;
 }

@@ -20,6 +20,7 @@ typedef struct st_trial {
 
 typedef struct st_guided_run {
     const st_search *search;
+    const st_ranks *ranks;
     const st_search_watch *watch;
     st_search_result *result;
     st_hunter **hunters; /* one per thread */
@@ -30,14 +31,27 @@ typedef struct st_guided_run {
     st_trial trials[ST_GUIDED_BATCH];
     size_t trial_count;
     bool interrupted;
+    uint64_t own; /* plans that this process computed */
 } st_guided_run;
 
 bool st_guided_wanted(const st_search *search);
 /* Refuses what the chosen method cannot do. */
 st_status st_guide_check(const st_search *search, st_errors *errors) ST_NODISCARD;
-/* The whole, in place of an exhaustive search. Every process does all of it. */
-st_status st_guided_search(const st_search *search, const st_search_watch *watch,
-                           st_search_result *result, st_errors *errors) ST_NODISCARD;
+/* The whole, in place of an exhaustive search. */
+st_status st_guided_search(const st_search *search, const st_ranks *ranks,
+                           const st_search_watch *watch, st_search_result *result,
+                           st_errors *errors) ST_NODISCARD;
+
+/* guided_ranks.c: which process computes one of the chunks of a batch, or scans a block. */
+static inline int st_guided_owner(const st_guided_run *run, uint64_t chunk)
+{
+    return (int)(chunk % (uint64_t)run->ranks->count);
+}
+/* Every process gets the trials of the batch that the others have computed, in chunks. */
+st_status st_guided_share_batch(st_guided_run *run, size_t chunk) ST_NODISCARD;
+/* ... and what they have found out of all rows. */
+st_status st_guided_share_ledger(st_guided_run *run) ST_NODISCARD;
+st_status st_guided_share_scan(st_guided_run *run) ST_NODISCARD;
 
 /* guided_scan.c: bounds and verdicts of all rows. */
 st_status st_guided_scan(st_guided_run *run) ST_NODISCARD;
@@ -57,6 +71,8 @@ const st_found *st_guided_worst(const st_guided_run *run);
 bool st_guided_skip(st_guided_run *run, uint64_t row);
 /* Remembers the plan that is nearest to fitting. */
 void st_guided_near(st_search_result *result, uint64_t row, double faults, double near);
+/* Whether the user interrupted this process. */
+bool st_guided_is_interrupted(const st_guided_run *run);
 bool st_guided_stop(st_guided_run *run);
 
 #endif

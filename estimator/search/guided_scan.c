@@ -117,13 +117,10 @@ static void scan_row(scanner *self, st_ledger *ledger, const st_space_worker *wo
     st_bounds_run(self->bounds[variant], self->inputs, self->outputs, self->checks);
     bool stray = worker->strays != NULL && worker->strays[row];
     uint32_t reason = find_fault(self, &faults);
-    if (lacks) {
-        reason = (uint32_t)st_reason_order(search->space);
-    } else if (stray && reason == ST_REASON_NONE) {
-        reason = (uint32_t)st_reason_stray(search->space);
-    }
-    if (lacks || (stray && reason == st_reason_stray(search->space))) {
-        faults += 1;
+    if (lacks || stray) {
+        reason =
+            (uint32_t)(stray ? st_reason_stray(search->space) : st_reason_order(search->space));
+        faults += stray ? ST_STRAY_FAULTS : 1;
     }
     uint64_t at = first + row;
     if (reason != ST_REASON_NONE) {
@@ -194,7 +191,7 @@ static void scan_blocks(st_guided_run *run, scanner *scanners)
 #pragma omp parallel for schedule(dynamic, 4) num_threads(run->threads)
 #endif
     for (int64_t block = 0; block < blocks; block++) {
-        if (atomic_load(&stop)) {
+        if (atomic_load(&stop) || st_guided_owner(run, (uint64_t)block) != run->ranks->rank) {
             continue;
         }
         scanner *one = &scanners[st_thread_number()];
@@ -202,7 +199,7 @@ static void scan_blocks(st_guided_run *run, scanner *scanners)
         uint64_t left = search->rows - first;
         size_t rows = left < ST_SPACE_BLOCK ? (size_t)left : ST_SPACE_BLOCK;
         scan_block(one, &run->ledger, first, rows);
-        if (run->watch->interrupted != NULL && *run->watch->interrupted != 0) {
+        if (st_guided_is_interrupted(run)) {
             atomic_store(&stop, true);
         }
     }
@@ -244,5 +241,8 @@ st_status st_guided_scan(st_guided_run *run)
         free_scanner(&scanners[i]);
     }
     free(scanners);
-    return status;
+    if (status == ST_OK) {
+        status = st_guided_share_scan(run);
+    }
+    return status == ST_OK ? st_guided_share_ledger(run) : status;
 }

@@ -19,8 +19,10 @@ void st_hunter_destroy(st_hunter *self);
 st_space_worker *st_hunter_fill(st_hunter *self, const uint64_t *picks, uint64_t first,
                                 size_t rows);
 
-/* How many checks a row fails that was computed with all of them; not to be a plan is a fault, too.
- */
+/* Any plan is nearer to fitting than a row that is none. */
+enum { ST_STRAY_FAULTS = 100000 };
+
+/* How many checks a row fails that was computed with all of them. */
 double st_search_faults(const st_space *space, const st_space_worker *worker, size_t row);
 
 /* Puts a plan into a ranking of `count` plans where it is among the best `top`; the new count. */

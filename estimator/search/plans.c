@@ -519,8 +519,9 @@ const char *st_plan_miss_text(const st_plan_request *request, const st_plan_miss
     case ST_KNOBS:
         break;
     }
-    return st_arena_printf(arena, "no value of %s divides %.10g ranks of %.10g GPUs%s",
-                           st_knob_key(miss->knob), miss->left, miss->gpus,
+    const char *key = miss->knob < ST_KNOBS ? st_knob_key(miss->knob) : "any key";
+    return st_arena_printf(arena, "no value of %s divides %.10g ranks of %.10g GPUs%s", key,
+                           miss->left, miss->gpus,
                            miss->knob == ST_KNOB_PP ? " and leaves every stage a layer" : "");
 }
 

@@ -73,33 +73,36 @@ static st_status read_varies(const st_search_request *request, st_arena *arena, 
     return status;
 }
 
-/* What advances together are axes; knobs are enumerated plan by plan. */
-static st_status check_joined(const st_search *search, const st_varied *varies, st_errors *errors)
+/* Axes of a group advance with the first axis in it; knobs are put beside them plan by plan. */
+static st_status join_axes(st_search *search, st_arena *arena, st_errors *errors)
 {
     const st_space_request *space = &search->request.space;
-    st_status status = ST_OK;
-    for (size_t i = 0; i < search->request.vary_count; i++) {
-        bool joined = false;
-        for (size_t k = 0; k < space->joined_count; k++) {
-            joined = joined || strcmp(space->joined[k].key, varies[i].key) == 0 ||
-                     strcmp(space->joined[k].with, varies[i].key) == 0;
+    st_joined *joined = st_arena_alloc(arena, space->joined_count + 1, sizeof *joined);
+    const char *group = NULL; /* its first key */
+    const char *leader = NULL;
+    size_t count = 0;
+    if (joined == NULL) {
+        return out_of_memory(errors);
+    }
+    for (size_t i = 0; i < space->joined_count; i++) {
+        const st_joined *one = &space->joined[i];
+        if (group == NULL || strcmp(group, one->with) != 0) {
+            group = one->with;
+            leader = st_knob_find(group) == ST_KNOBS ? group : NULL;
         }
-        if (!joined || varies[i].knob == ST_KNOBS) {
+        if (st_knob_find(one->key) != ST_KNOBS) {
             continue;
         }
-        st_status refused = st_errors_add(
-            errors,
-            &(st_error){.status = ST_ERR_USAGE,
-                        .place = {.file = st_errors_text(errors, "--vary %.200s",
-                                                         search->request.varies[i])},
-                        .message = st_errors_text(errors,
-                                                  "%s is a size of the plan, which cannot "
-                                                  "be zipped",
-                                                  varies[i].key),
-                        .suggestion = "vary it alone, and say with 'where' what belongs together"});
-        status = status == ST_OK ? refused : status;
+        if (leader != NULL) {
+            joined[count++] = (st_joined){.key = one->key, .with = leader};
+        }
+        leader = leader != NULL ? leader : one->key;
     }
-    return status;
+    search->joined = space->joined;
+    search->joined_count = space->joined_count;
+    search->request.space.joined = joined;
+    search->request.space.joined_count = count;
+    return ST_OK;
 }
 
 /* Axes of the space: what is varied and no knob. */
@@ -120,7 +123,7 @@ static st_status list_axes(st_search *search, const st_varied *varies, st_arena 
     }
     search->request.space.overs = axes;
     search->request.space.over_count = count;
-    return check_joined(search, varies, errors);
+    return join_axes(search, arena, errors);
 }
 
 /* Knobs that a job may leave open, but a sheet may not: any value does until they vary. */

@@ -15,7 +15,13 @@
 
 #include <signal.h>
 
-enum { ST_SEARCH_MAX_TOP = 1000, ST_SEARCH_MAX_PARTS = 64, ST_SEARCH_MAX_FRONT = 10000 };
+enum {
+    ST_SEARCH_MAX_TOP = 1000,
+    ST_SEARCH_MAX_PARTS = 64,
+    ST_SEARCH_MAX_FRONT = 10000,
+    ST_SEARCH_MAX_GROUPS = 16,
+    ST_SEARCH_MAX_ZIPPED = 1000
+};
 
 typedef struct st_search_request {
     st_space_request space;    /* its axes are those of --vary over keys that are no knob */
@@ -37,6 +43,15 @@ typedef struct st_search_driven {
     const double *values; /* NULL: a range */
 } st_search_driven;
 
+/* A knob that advances with other keys: its value at every place of the group. */
+typedef struct st_zipped {
+    st_knob knob;
+    size_t group;
+    const double *values;
+    size_t count;
+    st_place place;
+} st_zipped;
+
 typedef struct st_search {
     st_search_request request;
     st_space *space; /* of the axes, with the goal, the front's cells and the parts */
@@ -48,10 +63,16 @@ typedef struct st_search {
     bool shown[ST_KNOBS];       /* varies, or is not what the job says */
     st_search_driven node_size; /* GPUs in a node, where they differ from row to row */
     st_search_driven bases[ST_PLAN_BASES];
-    bool bases_differ; /* some of these are driven */
-    const char *goal;  /* the first cell of the space; the front's follow, then what is near */
-    size_t floor;      /* the cell that is declared to be a bound; 0: none */
-    size_t near;       /* the cell by which a plan that fails is near to one that does not */
+    bool bases_differ;       /* some of these are driven */
+    const st_joined *joined; /* as requested, knobs among them */
+    size_t joined_count;
+    st_zipped *zipped;
+    size_t zipped_count;
+    size_t group_axes[ST_SEARCH_MAX_GROUPS]; /* an axis of every group; SIZE_MAX: it has none */
+    size_t group_count;
+    const char *goal; /* the first cell of the space; the front's follow, then what is near */
+    size_t floor;     /* the cell that is declared to be a bound; 0: none */
+    size_t near;      /* the cell by which a plan that fails is near to one that does not */
 } st_search;
 
 /* A plan that was found: its number and values. */
@@ -93,6 +114,11 @@ st_status st_search_run(const st_search *search, const st_ranks *ranks,
                         const st_search_watch *watch, st_search_result *result,
                         st_errors *errors) ST_NODISCARD;
 
+/* Whether the rows of a search may be strays, see st_reason_stray. */
+static inline bool st_search_has_strays(const st_search *search)
+{
+    return search->bases_differ || search->zipped_count > 0;
+}
 /* The value of such a key for one value of its axis. */
 double st_search_driven_value(const st_search *search, const st_search_driven *driven,
                               uint64_t digit);

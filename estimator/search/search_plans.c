@@ -137,6 +137,108 @@ static st_status check_once(const st_search *search, const st_axis *axis, const 
                             .expected = "every value once"});
 }
 
+/* The number of the group in which a key advances with others; SIZE_MAX: in none. */
+static size_t group_of(const st_search *search, const char *key)
+{
+    size_t group = SIZE_MAX;
+    for (size_t i = 0; i < search->joined_count; i++) {
+        const st_joined *one = &search->joined[i];
+        group += i == 0 || strcmp(one->with, search->joined[i - 1].with) != 0 ? 1 : 0;
+        if (strcmp(one->key, key) == 0 || strcmp(one->with, key) == 0) {
+            return group;
+        }
+    }
+    return SIZE_MAX;
+}
+
+/* Notes what a knob is at every place of its group; plans are made of each of its values once. */
+static st_status add_zipped(st_search *search, size_t group, const st_axis *axis,
+                            st_knob_choice *choice, st_errors *errors)
+{
+    st_arena *arena = search->space->arena;
+    double *once = st_arena_alloc(arena, choice->count, sizeof *once);
+    st_zipped *list =
+        search->zipped != NULL ? search->zipped : st_arena_alloc(arena, ST_KNOBS, sizeof *list);
+    size_t count = 0;
+    if (once == NULL || list == NULL) {
+        return out_of_memory(errors);
+    }
+    if (group >= ST_SEARCH_MAX_GROUPS || choice->count > ST_SEARCH_MAX_ZIPPED) {
+        return st_errors_add(errors, &(st_error){.status = ST_ERR_LIMIT,
+                                                 .place = axis->place,
+                                                 .message = "too much is zipped",
+                                                 .expected = "at most 16 groups of 1000 values"});
+    }
+    for (size_t i = 0; i < choice->count; i++) {
+        size_t at = 0;
+        while (at < count && once[at] != choice->values[i]) {
+            at++;
+        }
+        once[at] = choice->values[i];
+        count += at == count ? 1 : 0;
+    }
+    search->zipped = list;
+    list[search->zipped_count++] = (st_zipped){.knob = st_knob_find(axis->path),
+                                               .group = group,
+                                               .values = choice->values,
+                                               .count = choice->count,
+                                               .place = axis->place};
+    *choice = (st_knob_choice){.read = choice->read, .values = once, .count = count};
+    return ST_OK;
+}
+
+static st_status check_length(const st_zipped *zipped, const char *other, size_t count,
+                              st_errors *errors)
+{
+    if (zipped->count == count) {
+        return ST_OK;
+    }
+    return st_errors_add(
+        errors, &(st_error){.status = ST_ERR_USAGE,
+                            .place = zipped->place,
+                            .message = st_errors_text(
+                                errors, "zipped axes differ in length: %s has %zu values, %s %zu",
+                                other, count, st_knob_key(zipped->knob), zipped->count),
+                            .expected = "as many values on every axis"});
+}
+
+/* The axes of the groups in which knobs are, and whether all have as many values. */
+static st_status find_groups(st_search *search, st_errors *errors)
+{
+    st_space *space = search->space;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < ST_SEARCH_MAX_GROUPS; i++) {
+        search->group_axes[i] = SIZE_MAX;
+    }
+    for (size_t i = 0; i < space->axis_count; i++) {
+        size_t group = group_of(search, space->axes[i].axis.path);
+        if (group < ST_SEARCH_MAX_GROUPS) {
+            search->group_axes[group] = i;
+        }
+    }
+    for (size_t i = 0; i < search->zipped_count; i++) {
+        const st_zipped *one = &search->zipped[i];
+        const st_zipped *first = one;
+        for (size_t k = i; k-- > 0;) {
+            first = search->zipped[k].group == one->group ? &search->zipped[k] : first;
+        }
+        size_t axis = search->group_axes[one->group];
+        st_status checked = axis != SIZE_MAX
+                                ? check_length(one, space->axes[axis].axis.path,
+                                               space->axes[axis].axis.count, errors)
+                                : check_length(one, st_knob_key(first->knob), first->count, errors);
+        status = status == ST_OK ? checked : status;
+        search->group_count =
+            one->group + 1 > search->group_count ? one->group + 1 : search->group_count;
+    }
+    if (search->zipped_count > 0) {
+        space->stray = search->bases_differ
+                           ? "sizes do not divide, or zipped keys are at different places"
+                           : "zipped keys are at different places";
+    }
+    return status;
+}
+
 static st_status choose_listed(st_search *search, const st_varied *given, st_knob_choice *choice,
                                st_errors *errors)
 {
@@ -146,7 +248,12 @@ static st_status choose_listed(st_search *search, const st_varied *given, st_kno
         status = list_values(search, &axis, st_search_input(search->space->sheet, given->key),
                              choice, errors);
     }
-    return status == ST_OK ? check_once(search, &axis, choice->values, errors) : status;
+    if (status != ST_OK) {
+        return status;
+    }
+    size_t group = group_of(search, given->key);
+    return group != SIZE_MAX ? add_zipped(search, group, &axis, choice, errors)
+                             : check_once(search, &axis, choice->values, errors);
 }
 
 /* Every value of the enumeration that the sheet reads. */
@@ -213,6 +320,41 @@ static st_status refuse_open(const char *key, st_errors *errors)
                                      .expected = "KEY=VALUES, as in batch.micro=1,2,4"});
 }
 
+/* All that a shape allows, or all names. */
+static st_status choose_all(const st_search *search, st_knob knob, const st_sheet_input *input,
+                            st_knob_choice *choice, st_errors *errors)
+{
+    if (knob == ST_KNOB_RECOMPUTE) {
+        return choose_all_names(search, input, choice, errors);
+    }
+    choice->free = true;
+    return ST_OK;
+}
+
+/* What a --vary says. */
+static st_status choose_given(st_search *search, const st_varied *given,
+                              const st_sheet_input *input, st_knob_choice *choice,
+                              st_errors *errors)
+{
+    if (given->text != NULL) {
+        return choose_listed(search, given, choice, errors);
+    }
+    if (group_of(search, given->key) != SIZE_MAX) {
+        return st_errors_add(
+            errors,
+            &(st_error){.status = ST_ERR_USAGE,
+                        .place = {.file = st_errors_text(errors, "--vary %s", given->key)},
+                        .message =
+                            st_errors_text(errors, "%s is zipped without values", given->key),
+                        .expected = "as many values as the keys have that it advances with"});
+    }
+    if (input == NULL) {
+        return choose_fixed(search, given->knob, choice, errors);
+    }
+    return lacks_base(search, given->knob) ? refuse_open(given->key, errors)
+                                           : choose_all(search, given->knob, input, choice, errors);
+}
+
 static st_status choose_knob(st_search *search, st_knob knob, const st_varied *varies,
                              st_errors *errors)
 {
@@ -220,28 +362,16 @@ static st_status choose_knob(st_search *search, st_knob knob, const st_varied *v
     const st_search_request *request = &search->request;
     st_knob_choice *choice = &search->wanted.choices[knob];
     const st_sheet_input *input = st_search_input(search->space->sheet, key);
-    const st_varied *given = NULL;
-    for (size_t i = 0; i < request->vary_count; i++) {
-        given = varies[i].knob == knob ? &varies[i] : given;
-    }
     choice->read = input != NULL;
-    if (given != NULL && given->text != NULL) {
-        return choose_listed(search, given, choice, errors);
+    for (size_t i = 0; i < request->vary_count; i++) {
+        if (varies[i].knob == knob) {
+            return choose_given(search, &varies[i], input, choice, errors);
+        }
     }
-    bool rest = knob == ST_KNOB_DP && !is_set(request, key);
-    bool free = given != NULL || rest || (request->vary_count == 0 && !is_set(request, key));
-    bool open = free && input != NULL && lacks_base(search, knob);
-    if (open && given != NULL) {
-        return refuse_open(key, errors);
-    }
-    if (!free || input == NULL || open) {
-        return choose_fixed(search, knob, choice, errors);
-    }
-    if (knob == ST_KNOB_RECOMPUTE) {
-        return choose_all_names(search, input, choice, errors);
-    }
-    choice->free = true;
-    return ST_OK;
+    bool rest = knob == ST_KNOB_DP || request->vary_count == 0;
+    bool free = rest && !is_set(request, key) && input != NULL && !lacks_base(search, knob);
+    return free ? choose_all(search, knob, input, choice, errors)
+                : choose_fixed(search, knob, choice, errors);
 }
 
 /* Zipped axes may have a value twice, beside different ones of the others. */
@@ -560,6 +690,9 @@ st_status st_search_make_plans(st_search *search, const st_varied *varies, st_er
     wanted->choices[ST_KNOB_NODES].read =
         st_search_input(search->space->sheet, "cluster.nodes") != NULL;
     status = find_bases(search, errors);
+    if (status == ST_OK) {
+        status = find_groups(search, errors);
+    }
     if (status == ST_OK) {
         status = st_plans_make(wanted, search->space->arena, &search->plans, errors);
     }

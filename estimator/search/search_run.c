@@ -240,6 +240,42 @@ static void fill_nodes(hunter *self, size_t rows)
     }
 }
 
+/* Whether knobs of a group are all at one place of it: that of its axes, where it has some. */
+static bool is_group_at(const st_search *search, size_t group, size_t place,
+                        const double values[ST_KNOBS])
+{
+    for (size_t i = 0; i < search->zipped_count; i++) {
+        const st_zipped *zipped = &search->zipped[i];
+        if (zipped->group == group && zipped->values[place] != values[zipped->knob]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_zipped(const hunter *self, const double values[ST_KNOBS], size_t row)
+{
+    const st_search *search = self->search;
+    bool good = true;
+    for (size_t group = 0; group < search->group_count && good; group++) {
+        size_t axis = search->group_axes[group];
+        size_t count = 0;
+        for (size_t i = 0; i < search->zipped_count; i++) {
+            count = search->zipped[i].group == group ? search->zipped[i].count : count;
+        }
+        if (axis != SIZE_MAX) {
+            good = is_group_at(search, group, (size_t)self->worker->digits[axis][row], values);
+            continue;
+        }
+        bool found = count == 0;
+        for (size_t place = 0; place < count && !found; place++) {
+            found = is_group_at(search, group, place, values);
+        }
+        good = found;
+    }
+    return good;
+}
+
 /* A plan that is one for some row need not be one for this row. */
 static void find_strays(hunter *self, size_t rows)
 {
@@ -254,7 +290,8 @@ static void find_strays(hunter *self, size_t rows)
             bases[i] = driven->given ? st_search_driven_value(search, driven, digit)
                                      : search->wanted.bases[i].values[0];
         }
-        self->strays[row] = !st_plan_divides(bases, values);
+        self->strays[row] = (search->bases_differ && !st_plan_divides(bases, values)) ||
+                            !is_zipped(self, values, row);
     }
 }
 
@@ -305,7 +342,9 @@ double st_search_faults(const st_space *space, const st_space_worker *worker, si
     size_t count = 0;
     const st_sheet_check *checks = st_sheet_checks(space->sheet, &count);
     uint32_t reason = worker->reasons[row];
-    double faults = reason == st_reason_order(space) || reason == st_reason_stray(space) ? 1 : 0;
+    double faults = reason == st_reason_order(space)   ? 1
+                    : reason == st_reason_stray(space) ? ST_STRAY_FAULTS
+                                                       : 0;
     for (size_t i = 0; i < count; i++) {
         faults += !checks[i].warning && worker->checks[i][row] != 1.0 ? 1 : 0;
     }
@@ -420,7 +459,7 @@ static bool make_hunter(const st_search *search, hunter *made)
     if (made->worker == NULL || made->picks == NULL) {
         return false;
     }
-    if (search->bases_differ) {
+    if (st_search_has_strays(search)) {
         made->plans = calloc(ST_SPACE_BLOCK, sizeof *made->plans);
         made->strays = calloc(ST_SPACE_BLOCK, sizeof *made->strays);
         made->worker->strays = made->strays;
@@ -641,7 +680,7 @@ st_status st_search_run(const st_search *search, const st_ranks *ranks,
     finds found = {0};
     *result = (st_search_result){0};
     if (st_guided_wanted(search)) {
-        return st_guided_search(search, watch, result, errors);
+        return st_guided_search(search, ranks, watch, result, errors);
     }
     st_status status = ST_ERR_MEMORY;
     if (!make_hunters(&self) || !make_finds(search, &found)) {

@@ -264,7 +264,8 @@ static bool is_shown(const st_space *space, const char *name)
         }
     }
     for (size_t i = 0; i < space->axis_count; i++) {
-        if (strcmp(space->axes[i].axis.path, name) == 0) {
+        if (strcmp(space->axes[i].axis.path, name) == 0 &&
+            st_sheet_find_input(space->base.sheet, name) != NULL) {
             return true;
         }
     }
@@ -389,6 +390,48 @@ static st_status prepare(st_space *space, st_errors *errors)
     return status == ST_OK ? st_space_make_variants(space, errors) : status;
 }
 
+/* The axis that set a key, by the name of the option that it stands for; NULL: a --set did. */
+static const st_axis *find_setter(const st_space *space, const char *file)
+{
+    static const char option[] = "--set ";
+    const char *text = file != NULL ? file : "";
+    if (strncmp(text, option, sizeof option - 1) != 0) {
+        return NULL;
+    }
+    text += sizeof option - 1;
+    for (size_t i = 0; i < space->request.set_count; i++) {
+        if (strcmp(space->request.sets[i], text) == 0) {
+            return NULL;
+        }
+    }
+    for (size_t i = 0; i < space->axis_count; i++) {
+        const st_axis *axis = &space->axes[i].axis;
+        size_t length = strlen(axis->path);
+        if (strncmp(text, axis->path, length) == 0 && text[length] == '=') {
+            return axis;
+        }
+    }
+    return NULL;
+}
+
+/* Values of axes are set where a job is loaded; who gave them knows them as those of an axis. */
+static st_status prepare_aloud(st_space *space, st_errors *errors)
+{
+    st_errors *found = st_errors_create();
+    if (found == NULL) {
+        return out_of_memory(errors);
+    }
+    st_status status = prepare(space, found);
+    for (size_t i = 0; i < st_errors_size(found); i++) {
+        st_error error = *st_errors_at(found, i);
+        const st_axis *axis = find_setter(space, error.place.file);
+        error.place = axis != NULL ? axis->place : error.place;
+        (void)st_errors_add(errors, &error);
+    }
+    st_errors_destroy(found);
+    return status;
+}
+
 st_status st_space_create(const st_paths *paths, const st_space_request *request, st_arena *arena,
                           st_space **space, st_errors *errors)
 {
@@ -413,7 +456,7 @@ st_status st_space_create(const st_paths *paths, const st_space_request *request
         status = count_rows(made, errors);
     }
     if (status == ST_OK) {
-        status = prepare(made, errors);
+        status = prepare_aloud(made, errors);
     }
     if (status == ST_OK) {
         *space = made;
@@ -479,7 +522,7 @@ const char *st_reason_text(const st_space *space, size_t reason)
         return space->refusals[reason - st_reason_refused(space, 0)];
     }
     if (reason == st_reason_stray(space)) {
-        return "sizes, layers and batch do not divide";
+        return space->stray != NULL ? space->stray : "sizes, layers and batch do not divide";
     }
     return reason == st_reason_no_value(space) ? "a cell or check has no finite value"
                                                : "the order of ranks lacks a group";

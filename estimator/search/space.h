@@ -106,7 +106,8 @@ typedef struct st_space {
     st_refine_keys plugin_keys;
     const char **refine; /* the plugins that are on, as a command line would ask for them */
     size_t refine_count;
-    uint64_t total; /* rows, before sampling */
+    const char *stray; /* why a row is no plan; NULL: nothing divides */
+    uint64_t total;    /* rows, before sampling */
     uint64_t rows;
 } st_space;
 

@@ -417,7 +417,8 @@ st_status st_space_file_tell(const st_space_file *space, const st_errors *from, 
                                                    : found->place;
         }
         st_status added = st_errors_add(to, &error);
-        status = status == ST_OK ? added : status;
+        bool fault = error.severity == ST_SEVERITY_ERROR;
+        status = status == ST_OK && fault ? added : status;
     }
     return status;
 }

@@ -598,7 +598,7 @@ static void judge_orders(st_space_worker *worker, size_t rows)
 static void judge_strays(st_space_worker *worker, size_t rows)
 {
     for (size_t row = 0; worker->strays != NULL && row < rows; row++) {
-        if (worker->strays[row] && worker->reasons[row] == ST_REASON_NONE) {
+        if (worker->strays[row]) {
             worker->reasons[row] = (uint32_t)st_reason_stray(worker->space);
         }
     }

@@ -61,7 +61,7 @@ typedef struct answer {
 static answer run(fixture *own, const st_search_request *request)
 {
     st_search *search = NULL;
-    st_search_result result;
+    st_search_result result = {0};
     st_search_watch watch = {.progress = NULL};
     if (st_search_create(own->paths, request, own->arena, &search, own->errors) != ST_OK ||
         st_search_run(search, &st_ranks_alone, &watch, &result, own->errors) != ST_OK)
@@ -121,6 +121,82 @@ static void test_a_joint_search_finds_what_single_ones_find(void **state)
     }
 }
 
+/* Keys that advance together, and what they are at every place. */
+typedef struct group {
+    const char *varies[4];
+    st_joined joined[3];
+    size_t count; /* keys */
+    size_t places;
+    const char *sets[3][4];
+} group;
+
+static const group groups[] = {
+    {{"parallel.tp=8,4,8", "parallel.pp=8,16,4", "recompute=selective,full,full"},
+     {{"parallel.pp", "parallel.tp"}, {"recompute", "parallel.tp"}},
+     3,
+     3,
+     {{"parallel.tp=8", "parallel.pp=8", "recompute=selective"},
+      {"parallel.tp=4", "parallel.pp=16", "recompute=full"},
+      {"parallel.tp=8", "parallel.pp=4", "recompute=full"}}},
+    {{"batch.micro=1,2", "cluster.gpu=a100-sxm-80gb,h100-sxm",
+      "cluster.nic_bandwidth=25 GB/s,50 GB/s"},
+     {{"cluster.gpu", "batch.micro"}, {"cluster.nic_bandwidth", "batch.micro"}},
+     3,
+     2,
+     {{"batch.micro=1", "cluster.gpu=a100-sxm-80gb", "cluster.nic_bandwidth=25 GB/s"},
+      {"batch.micro=2", "cluster.gpu=h100-sxm", "cluster.nic_bandwidth=50 GB/s"}}},
+    {{"batch.global=64,96", "batch.micro=2,3"},
+     {{"batch.micro", "batch.global"}},
+     2,
+     2,
+     {{"batch.global=64", "batch.micro=2"}, {"batch.global=96", "batch.micro=3"}}},
+};
+
+static answer ask_group(fixture *own, const group *asked, int place, st_method method)
+{
+    const char *varies[8] = {"parallel.zero", "parallel.virtual_stages", "parallel.cp"};
+    st_search_request request = {.space = {.job = "gpt3-175b-64xa100"},
+                                 .gpus = "64,128",
+                                 .varies = varies,
+                                 .vary_count = 3,
+                                 .top = TOP,
+                                 .threads = 2,
+                                 .guide = {.method = method}};
+    if (place >= 0) {
+        request.space.sets = asked->sets[place];
+        request.space.set_count = asked->count;
+    } else {
+        for (size_t i = 0; i < asked->count; i++)
+            varies[request.vary_count++] = asked->varies[i];
+        request.space.joined = asked->joined;
+        request.space.joined_count = asked->count - 1;
+    }
+    return run(own, &request);
+}
+
+static void test_zipped_sizes_advance_together(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
+        fixture *own = NULL;
+        answer sum = {.best = HUGE_VAL};
+        set_up((void **)&own);
+        for (int place = 0; place < (int)groups[i].places; place++) {
+            answer one = ask_group(own, &groups[i], place, ST_METHOD_EXHAUSTIVE);
+            sum.kept += one.kept;
+            sum.best = fmin(sum.best, one.best);
+        }
+        answer zipped = ask_group(own, &groups[i], -1, ST_METHOD_EXHAUSTIVE);
+        answer bound = ask_group(own, &groups[i], -1, ST_METHOD_BOUND);
+        if (sum.kept == 0 || zipped.kept != sum.kept || !same_bits(zipped.best, sum.best))
+            fail_msg("%s: %llu plans pass, the best has %.17g; one by one %llu, %.17g",
+                     groups[i].varies[0], (unsigned long long)zipped.kept, zipped.best,
+                     (unsigned long long)sum.kept, sum.best);
+        assert_true(same_bits(bound.best, sum.best));
+        (void)tear_down((void **)&own);
+    }
+}
+
 /* The step time of a job as it is. */
 static double estimate(fixture *own, const char *job)
 {
@@ -165,6 +241,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_joint_search_finds_what_single_ones_find),
+        cmocka_unit_test(test_zipped_sizes_advance_together),
         cmocka_unit_test(test_the_plan_of_every_job_is_looked_at),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

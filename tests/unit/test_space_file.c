@@ -137,8 +137,13 @@ static void faults_of_meaning_stand_where_they_are(void **state)
          "s.yaml:2:24: error: unknown name 'memry'; did you mean 'memory'?"},
         {"space: x\nzip:\n  - overlap.tp: [0.1, 0.2]\n    overlap.cp: 0.3\n",
          "s.yaml:4:5: error: zipped axes differ in length: overlap.tp has 2 values, overlap.cp 1"},
-        {"space: x\nzip:\n  - batch.micro: [1, 2]\n    overlap.cp: [0.3, 0.2]\n",
-         "s.yaml:3:5: error: batch.micro is a size of the plan"},
+        {"space: x\nzip:\n  - batch.micro: [1, 2, 4]\n    overlap.cp: [0.3, 0.2]\n",
+         "s.yaml:3:5: error: zipped axes differ in length: overlap.cp has 2 values, batch.micro 3"},
+        {"space: x\nzip:\n  - parallel.tp: [1, 2, 4]\n    parallel.pp: [3, 2]\n",
+         "s.yaml:4:5: error: zipped axes differ in length: parallel.tp has 3 values, parallel.pp "
+         "2"},
+        {"space: x\nzip:\n  - parallel.tp: [1, 2]\n    parallel.pp: all\n",
+         "s.yaml:4:5: error: parallel.pp is zipped without values"},
         {"space: x\nvary:\n  overlap.tp: 0..1+0.00001\n  overlap.cp: 0..1+0.00001\n",
          "s.yaml:1:1: error: the axes make 10000"},
     };
