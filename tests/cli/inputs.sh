@@ -298,6 +298,22 @@ trace 7 4 5 >trace-rank.json
 trace 0 2 5 >jobs/r0.json
 trace 1 2 500 >jobs/r1.json
 trace 1 8 5 >jobs/other.json
+# two files that say they are of one job, and are not
+mkdir mixed
+group='"Process Group Name":"0","Process Group Ranks":"[0, 1]","Seq":'
+for i in 0 1; do
+    trace "$i" 2 5 | sed "s/\"stream\":20,/&$described,${group}7,/" >"mixed/same$i.json"
+done
+sed 's/allreduce"/reduce_scatter"/' mixed/same1.json >mixed/name.json
+sed 's/238500/2385/' mixed/same1.json >mixed/elements.json
+sed 's/\[0, 1\]/[4, 5]/' mixed/same1.json >mixed/group.json
+sed 's/"Group size":2/"Group size":8/' mixed/same1.json >mixed/size.json
+sed 's/"Seq":7/"Seq":77/' mixed/same1.json >mixed/later.json
+for i in 0 1; do
+    sed "s/\"traceEvents\"/\"deviceProperties\":[{\"id\":0,\"name\":\"GPU $i\"}],&/" \
+        "mixed/same$i.json" >"mixed/gpu$i.json"
+done
+sed 's/,"world_size":2//' mixed/same1.json >mixed/sizeless.json
 trace 3 4 5 >four/r3.json
 trace 0 4 5 >four/r0.json
 cp trace.json trace-jump.json two
