@@ -190,6 +190,73 @@ static void find_columns(table_reader *own)
     }
 }
 
+/* A time in two units would be two times. */
+static void check_units(table_reader *own)
+{
+    for (size_t i = 0; i < TIME_COLUMNS; i++) {
+        const char *first = NULL;
+        for (size_t k = 0; k < UNITS; k++) {
+            const char *name =
+                st_errors_text(own->errors, "%s%s", time_columns[i].name, units[k].suffix);
+            size_t column = st_csv_column(own->csv, name);
+            if (column != SIZE_MAX && first != NULL) {
+                note(own,
+                     st_errors_add(own->errors,
+                                   &(st_error){.status = ST_ERR_NAME,
+                                               .place = {own->csv->file, 1, 1},
+                                               .message = st_errors_text(
+                                                   own->errors, "columns %s and %s are one time",
+                                                   first, name),
+                                               .expected = "one of them"}));
+            }
+            first = column != SIZE_MAX ? name : first;
+        }
+    }
+}
+
+static bool is_known_column(const table_reader *own, size_t column)
+{
+    bool known = column == own->micro_batch || column == own->model || column == own->gpu;
+    for (size_t i = 0; i < ST_TIMES_CLOSED; i++) {
+        known = known || own->features[i] == column;
+    }
+    for (size_t i = 0; i < TIME_COLUMNS; i++) {
+        double seconds = 0;
+        known = known || find_time(own, &time_columns[i], &seconds) == column;
+    }
+    return known;
+}
+
+/* A column that is nearly one of those that are known is a slip; tables have others of their own.
+ */
+static void warn_of_slips(table_reader *own)
+{
+    const char *names[ST_TIMES_FEATURES + UNITS * TIME_COLUMNS];
+    size_t count = 0;
+    for (size_t i = 0; i < ST_TIMES_CLOSED; i++) {
+        names[count++] = feature_columns[i][0];
+    }
+    for (size_t i = 0; i < UNITS * TIME_COLUMNS; i++) {
+        names[count++] = st_errors_text(own->errors, "%s%s", time_columns[i / UNITS].name,
+                                        units[i % UNITS].suffix);
+    }
+    for (size_t i = 0; i < own->csv->column_count; i++) {
+        const char *nearest =
+            is_known_column(own, i) ? NULL : st_nearest(own->csv->columns[i], names, count);
+        if (nearest == NULL || st_csv_column(own->csv, nearest) != SIZE_MAX) {
+            continue;
+        }
+        (void)st_errors_add(own->errors,
+                            &(st_error){.status = ST_ERR_NAME,
+                                        .severity = ST_SEVERITY_WARNING,
+                                        .place = {own->csv->file, 1, 1},
+                                        .message = st_errors_text(
+                                            own->errors, "column '%.80s' is not known and left out",
+                                            own->csv->columns[i]),
+                                        .suggestion = nearest});
+    }
+}
+
 static bool has_pieces(const table_reader *own)
 {
     for (size_t i = 0; i < own->found_count; i++) {
@@ -417,6 +484,8 @@ st_status st_time_table_read(const st_csv *csv, const st_paths *paths, const cha
     st_time_set *into[ST_TIME_SETS] = {NULL};
     find_columns(&own);
     check_columns(&own);
+    check_units(&own);
+    warn_of_slips(&own);
     for (size_t i = 0; i < own.found_count && own.status == ST_OK; i++) {
         bool has[ST_TIMES_FEATURES];
         list_features(&own, &own.found[i], has);

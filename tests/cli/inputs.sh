@@ -545,6 +545,8 @@ sed 's/hidden/hiden/' layers.csv >layers-column.csv
 sed '3s/A100-80GB-SXM/H100-80GB-SXM/' layers.csv >layers-two.csv
 sed 's/,ffn/,width/' layers.csv >layers-other.csv
 head -n 1 layers.csv >layers-none.csv
+sed 's/backward_us/forward_ms/' layers.csv >layers-units.csv
+sed 's/heads/hedas/' layers.csv >layers-slip.csv
 cut -d, -f2-7 layers.csv >layers-one.csv
 cat >layers-job.yaml <<'END'
 name: a part of 13B
