@@ -294,6 +294,8 @@ for i in 0 1; do trace "$i" 2 5 >"ranks/r$i.json"; done
 cp execution.json ranks
 described='"Collective name":"allreduce","dtype":"Half","In msg nelems":238500,"Group size":2'
 trace 0 2 5 | sed "s/\"stream\":20,/&$described,/" >trace-described.json
+step='{"ph":"X","cat":"user_annotation","name":"ProfilerStep#7","pid":1,"tid":2,"ts":5000002,"dur":98.5},'
+trace 0 2 5 | sed "s/^{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ampere/$step\n&/" >trace-step.json
 trace 7 4 5 >trace-rank.json
 trace 0 2 5 >jobs/r0.json
 trace 1 2 500 >jobs/r1.json
