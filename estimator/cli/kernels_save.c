@@ -129,7 +129,7 @@ static bool has_products(const st_time_set *set)
 static st_status save(const cli_kernels *own)
 {
     cli_run *run = own->run;
-    st_profile entries[ST_TIME_SETS + 2] = {{0}};
+    st_profile entries[ST_TIME_SETS + 3] = {{0}};
     st_profiles *profiles = NULL;
     size_t count = 0;
     st_status status = ST_OK;
@@ -138,6 +138,9 @@ static st_status save(const cli_kernels *own)
         status = make_entry(own, i, value, &entries[count++]);
         if (status == ST_OK && strcmp(value, "t_forward") == 0 && !has_set(own, "t_backward"))
             status = make_entry(own, i, "t_backward", &entries[count++]);
+        if (status == ST_OK && strcmp(value, "t_forward_moe") == 0 &&
+            !has_set(own, "t_backward_moe"))
+            status = make_entry(own, i, "t_backward_moe", &entries[count++]);
         if (status == ST_OK && strcmp(value, "t_forward") == 0 && !has_set(own, "t_wgrad") &&
             has_products(&own->sets->sets[i]))
             status = make_entry(own, i, "t_wgrad", &entries[count++]);

@@ -549,6 +549,15 @@ sed 's/,ffn/,width/' layers.csv >layers-other.csv
 head -n 1 layers.csv >layers-none.csv
 sed 's/backward_us/forward_ms/' layers.csv >layers-units.csv
 sed 's/heads/hedas/' layers.csv >layers-slip.csv
+cat >layers-moe.csv <<'END'
+gpu,tokens,hidden,heads,kv_heads,experts,top_k,expert_ffn,shared_ffn,tp,ep,expert_tp,forward_moe_us,backward_moe_us
+H100-80GB-SXM,2048,4096,32,8,8,2,14336,0,1,8,1,4385.5,8771.5
+H100-80GB-SXM,4096,4096,32,8,8,2,14336,0,1,8,1,8485.25,16971.5
+H100-80GB-SXM,8192,4096,32,8,8,2,14336,0,1,8,1,16685.5,33371.5
+END
+cut -d, -f1-13 layers-moe.csv >layers-moe-forward.csv
+sed 's/top_k/topk_/' layers-moe.csv >layers-moe-column.csv
+sed 's/14336,0/14336,-1/' layers-moe.csv >layers-moe-shared.csv
 cut -d, -f2-7 layers.csv >layers-one.csv
 cat >layers-job.yaml <<'END'
 name: a part of 13B
@@ -608,6 +617,7 @@ END
     done
     printf '{"ph":"X","cat":"cpu_op","name":"end","pid":1,"tid":1,"ts":%d,"dur":1}]}\n' "$at"
 } >repeats.json
+sed 's/"deviceProperties": \[[^]]*\], //' repeats.json >repeats-anywhere.json
 # ---- one collective, for plugins to refine
 collective() {
     printf 'sheet: coll\ntitle: One collective\ninputs:\n  n: {from: constants.ranks}\n'

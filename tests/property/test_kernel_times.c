@@ -13,7 +13,7 @@ enum { GPUS = 60, MOST_SHAPES = 60, ASKED = 40, BROKEN = 40 };
 
 static const st_times_piece pieces[] = {ST_TIMES_LAYER,    ST_TIMES_QKV,    ST_TIMES_PROJECTION,
                                         ST_TIMES_MLP_UP,   ST_TIMES_NORM_1, ST_TIMES_ACTIVATION,
-                                        ST_TIMES_MLP_DOWN, ST_TIMES_ADD};
+                                        ST_TIMES_MLP_DOWN, ST_TIMES_ADD,    ST_TIMES_MOE};
 
 typedef struct machine {
     property_random *random;
@@ -45,6 +45,12 @@ static void fill_shape(machine *m, st_times_shape *shape)
     shape->features[ST_TIMES_KV_HEADS] = hidden / 512;
     shape->features[ST_TIMES_TENSOR] = (double)(1 << random_below(m->random, 3));
     shape->features[ST_TIMES_UP] = 2;
+    shape->features[ST_TIMES_EXPERTS] = 16;
+    shape->features[ST_TIMES_TOP] = 3;
+    shape->features[ST_TIMES_EXPERT_INNER] = 1.5 * hidden;
+    shape->features[ST_TIMES_SHARED_INNER] = 0;
+    shape->features[ST_TIMES_EXPERT_RANKS] = 4;
+    shape->features[ST_TIMES_EXPERT_TENSOR] = 1;
 }
 
 static double true_time(const machine *m, const st_times_shape *shape)
@@ -93,6 +99,9 @@ static void write_profile(machine *m, st_buffer *text)
     st_time_models models;
     for (size_t i = ST_TIMES_TOKENS; i <= ST_TIMES_UP; i++) {
         set.has[i] = i != ST_TIMES_SEQUENCE;
+    }
+    for (size_t i = ST_TIMES_EXPERTS; i < ST_TIMES_FEATURES; i++) {
+        set.has[i] = m->piece == ST_TIMES_MOE;
     }
     for (size_t i = 0; i < m->count; i++) {
         assert_int_equal(st_time_add(&set, &m->samples[i], m->arena, m->errors), ST_OK);
