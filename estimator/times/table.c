@@ -286,6 +286,19 @@ static bool has_value(const table_reader *own, const char *value)
     return false;
 }
 
+static void check_experts(table_reader *own)
+{
+    static const st_times_feature routed[] = {ST_TIMES_EXPERTS, ST_TIMES_TOP,
+                                              ST_TIMES_EXPERT_INNER};
+    bool moe = has_value(own, "t_forward_moe") || has_value(own, "t_backward_moe");
+    for (size_t i = 0; moe && i < sizeof routed / sizeof routed[0]; i++) {
+        if (own->features[routed[i]] == SIZE_MAX) {
+            missing(own, st_errors_text(own->errors, "'%s'", feature_columns[routed[i]][0]),
+                    "times of MoE layers need experts, top_k and expert_ffn");
+        }
+    }
+}
+
 static void check_columns(table_reader *own)
 {
     if (own->features[ST_TIMES_TOKENS] == SIZE_MAX &&
@@ -309,15 +322,7 @@ static void check_columns(table_reader *own)
                     "pieces of a layer need heads, ffn and tp");
         }
     }
-    static const st_times_feature routed[] = {ST_TIMES_EXPERTS, ST_TIMES_TOP,
-                                              ST_TIMES_EXPERT_INNER};
-    bool moe = has_value(own, "t_forward_moe") || has_value(own, "t_backward_moe");
-    for (size_t i = 0; moe && i < sizeof routed / sizeof routed[0]; i++) {
-        if (own->features[routed[i]] == SIZE_MAX) {
-            missing(own, st_errors_text(own->errors, "'%s'", feature_columns[routed[i]][0]),
-                    "times of MoE layers need experts, top_k and expert_ffn");
-        }
-    }
+    check_experts(own);
     if (has_value(own, "t_logits") && own->features[ST_TIMES_VOCABULARY] == SIZE_MAX) {
         missing(own, "'vocab'", "times of logits need it");
     }

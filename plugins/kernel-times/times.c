@@ -83,6 +83,24 @@ static void moe_work(const double *x, double *flop, double *bytes)
                       tokens * (10 + 4 / tensor) * hidden + copies * (2 * hidden + inner));
 }
 
+/* Of a piece that is all a cell is about. */
+static void work_of_all(st_times_piece piece, const double *x, double *flop, double *bytes)
+{
+    double width = known(x[ST_TIMES_WIDTH], 2);
+    if (piece == ST_TIMES_WHOLE) {
+        *flop = x[ST_TIMES_CLOSED];
+    } else if (piece == ST_TIMES_LAYER) {
+        layer_work(x, flop, bytes);
+    } else if (piece == ST_TIMES_MOE) {
+        moe_work(x, flop, bytes);
+    } else if (piece == ST_TIMES_LOGITS) {
+        product(x[ST_TIMES_TOKENS], x[ST_TIMES_VOCABULARY] / x[ST_TIMES_TENSOR], x[ST_TIMES_HIDDEN],
+                width, flop, bytes);
+    } else if (piece == ST_TIMES_OPTIMIZER) {
+        *bytes = width * x[ST_TIMES_PARAMETERS];
+    }
+}
+
 void st_times_work(st_times_piece piece, const st_times_shape *shape, double *flop, double *bytes)
 {
     const double *x = shape->features;
@@ -97,18 +115,6 @@ void st_times_work(st_times_piece piece, const st_times_shape *shape, double *fl
     *flop = 0;
     *bytes = 0;
     switch (piece) {
-    case ST_TIMES_WHOLE:
-        *flop = x[ST_TIMES_CLOSED];
-        break;
-    case ST_TIMES_LAYER:
-        layer_work(x, flop, bytes);
-        break;
-    case ST_TIMES_LOGITS:
-        product(tokens, x[ST_TIMES_VOCABULARY] / x[ST_TIMES_TENSOR], hidden, width, flop, bytes);
-        break;
-    case ST_TIMES_OPTIMIZER:
-        *bytes = width * x[ST_TIMES_PARAMETERS];
-        break;
     case ST_TIMES_NORM_1:
     case ST_TIMES_NORM_2:
         *bytes = 2 * width * tokens * hidden / split;
@@ -134,10 +140,8 @@ void st_times_work(st_times_piece piece, const st_times_shape *shape, double *fl
     case ST_TIMES_ADD:
         *bytes = 3 * width * tokens * hidden / split;
         break;
-    case ST_TIMES_MOE:
-        moe_work(x, flop, bytes);
-        break;
-    case ST_TIMES_PIECES:
+    default:
+        work_of_all(piece, x, flop, bytes);
         break;
     }
 }

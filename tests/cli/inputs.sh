@@ -294,7 +294,8 @@ for i in 0 1; do trace "$i" 2 5 >"ranks/r$i.json"; done
 cp execution.json ranks
 described='"Collective name":"allreduce","dtype":"Half","In msg nelems":238500,"Group size":2'
 trace 0 2 5 | sed "s/\"stream\":20,/&$described,/" >trace-described.json
-step='{"ph":"X","cat":"user_annotation","name":"ProfilerStep#7","pid":1,"tid":2,"ts":5000002,"dur":98.5},'
+step='{"ph":"X","cat":"user_annotation","name":"ProfilerStep#7",'
+step=$step'"pid":1,"tid":2,"ts":5000002,"dur":98.5},'
 trace 0 2 5 | sed "s/^{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ampere/$step\n&/" >trace-step.json
 trace 7 4 5 >trace-rank.json
 trace 0 2 5 >jobs/r0.json
@@ -550,7 +551,7 @@ head -n 1 layers.csv >layers-none.csv
 sed 's/backward_us/forward_ms/' layers.csv >layers-units.csv
 sed 's/heads/hedas/' layers.csv >layers-slip.csv
 cat >layers-moe.csv <<'END'
-gpu,tokens,hidden,heads,kv_heads,experts,top_k,expert_ffn,shared_ffn,tp,ep,expert_tp,forward_moe_us,backward_moe_us
+gpu,n,h,heads,kv_heads,experts,top_k,expert_ffn,fs,tp,ep,etp,forward_moe_us,backward_moe_us
 H100-80GB-SXM,2048,4096,32,8,8,2,14336,0,1,8,1,4385.5,8771.5
 H100-80GB-SXM,4096,4096,32,8,8,2,14336,0,1,8,1,8485.25,16971.5
 H100-80GB-SXM,8192,4096,32,8,8,2,14336,0,1,8,1,16685.5,33371.5
