@@ -125,20 +125,29 @@ static bool has_products(const st_time_set *set)
     return found;
 }
 
+/* Forward times answer for another cell that has none of its own. */
+static bool answers_for(const cli_kernels *own, const char *value, const char *forward,
+                        const char *other)
+{
+    return strcmp(value, forward) == 0 && !has_set(own, other);
+}
+
 /* One entry for each cell; forward times answer for the backward pass where it has none. */
 static st_status save(const cli_kernels *own)
 {
     cli_run *run = own->run;
-    st_profile entries[ST_TIME_SETS + 2] = {{0}};
+    st_profile entries[ST_TIME_SETS + 3] = {{0}};
     st_profiles *profiles = NULL;
     size_t count = 0;
     st_status status = ST_OK;
     for (size_t i = 0; i < own->sets->count && status == ST_OK; i++) {
         const char *value = own->sets->sets[i].value;
         status = make_entry(own, i, value, &entries[count++]);
-        if (status == ST_OK && strcmp(value, "t_forward") == 0 && !has_set(own, "t_backward"))
+        if (status == ST_OK && answers_for(own, value, "t_forward", "t_backward"))
             status = make_entry(own, i, "t_backward", &entries[count++]);
-        if (status == ST_OK && strcmp(value, "t_forward") == 0 && !has_set(own, "t_wgrad") &&
+        if (status == ST_OK && answers_for(own, value, "t_forward_moe", "t_backward_moe"))
+            status = make_entry(own, i, "t_backward_moe", &entries[count++]);
+        if (status == ST_OK && answers_for(own, value, "t_forward", "t_wgrad") &&
             has_products(&own->sets->sets[i]))
             status = make_entry(own, i, "t_wgrad", &entries[count++]);
     }

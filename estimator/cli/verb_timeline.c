@@ -82,8 +82,9 @@ static st_status write_perfetto(const st_timeline *timeline, st_buffer *buffer, 
     return st_perfetto_write(timeline->replay, (int64_t)(ST_TICKS_PER_S / 1e9), buffer, errors);
 }
 
-static st_status write_file(cli_run *run, const st_timeline *timeline, cli_option_id option,
-                            writer write)
+/* Under its new name only once all files are written. */
+static st_status prepare_file(cli_run *run, const st_timeline *timeline, cli_option_id option,
+                              writer write, st_output **output)
 {
     const char *path = cli_value(run, option);
     st_buffer contents = {0};
@@ -95,10 +96,50 @@ static st_status write_file(cli_run *run, const st_timeline *timeline, cli_optio
         status = ST_ERR_MEMORY;
     }
     if (status == ST_OK) {
-        status = st_output_write(path, contents.data, contents.length, run->errors);
+        status = st_output_open(path, output, run->errors);
+    }
+    if (status == ST_OK) {
+        status = st_output_append(*output, contents.data, contents.length, run->errors);
     }
     st_buffer_free(&contents);
     return status;
+}
+
+static st_status write_files(cli_run *run, const st_timeline *timeline)
+{
+    st_output *files[2] = {NULL};
+    st_status status = prepare_file(run, timeline, CLI_PERFETTO, write_perfetto, &files[0]);
+    if (status == ST_OK) {
+        status = prepare_file(run, timeline, CLI_SVG, st_timeline_write_svg, &files[1]);
+    }
+    for (int i = 0; i < 2 && status == ST_OK; i++) {
+        if (files[i] != NULL) {
+            status = st_output_commit(files[i], run->errors);
+            files[i] = NULL;
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        st_output_discard(files[i]);
+    }
+    return status;
+}
+
+/* Two results cannot go into one file. */
+static st_status check_files(cli_run *run)
+{
+    static const cli_option_id ids[] = {CLI_PERFETTO, CLI_SVG, CLI_OUTPUT};
+    for (int i = 0; i < 3; i++) {
+        const char *path = cli_value(run, ids[i]);
+        for (int k = 0; k < i && path != NULL; k++) {
+            const char *other = cli_value(run, ids[k]);
+            if (other != NULL && strcmp(path, other) == 0 && strcmp(path, "-") != 0) {
+                return cli_wrong_use(
+                    run, st_errors_text(run->errors, "two results for the file '%s'", path),
+                    "give each its own");
+            }
+        }
+    }
+    return ST_OK;
 }
 
 static void write_result(cli_run *run, const st_timeline *timeline)
@@ -120,7 +161,10 @@ static int run_timeline(cli_run *run)
     st_timeline_plan plan = {0};
     const char *ranks = cli_value(run, CLI_RANKS);
     const char *detail = cli_value(run, CLI_DETAIL);
-    st_status status = cli_paths(run, &paths);
+    st_status status = check_files(run);
+    if (status == ST_OK) {
+        status = cli_paths(run, &paths);
+    }
     if (status == ST_OK) {
         status = load(run, paths, &estimate);
     }
@@ -139,10 +183,7 @@ static int run_timeline(cli_run *run)
                                   &timeline, run->errors);
     }
     if (status == ST_OK) {
-        status = write_file(run, &timeline, CLI_PERFETTO, write_perfetto);
-    }
-    if (status == ST_OK) {
-        status = write_file(run, &timeline, CLI_SVG, st_timeline_write_svg);
+        status = write_files(run, &timeline);
     }
     if (status == ST_OK) {
         write_result(run, &timeline);

@@ -174,7 +174,7 @@ static st_status fill(const st_times *times, size_t piece, const st_forest_data 
         st_times_inputs(times, piece, &shape, inputs);
         double target = log(row[times->shape_count + piece]);
         if (model->form == ST_TIMES_BOTH) {
-            target -= (double)inputs[ST_TIMES_INPUTS - 1];
+            target -= (double)inputs[ST_TIMES_INPUT_LINE];
         }
         targets[count++] = (float)target;
         *mean += target;

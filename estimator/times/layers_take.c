@@ -18,20 +18,43 @@ enum {
     RANKS,
     PEAK,
     BANDWIDTH,
-    CELLS
+    LAYERS,
+    MOE_LAYERS,
+    FORWARD_MOE,
+    BACKWARD_MOE,
+    EXPERTS, /* the features of MoE layers, in their order */
+    CELLS = EXPERTS + ST_TIMES_FEATURES - ST_TIMES_EXPERTS
 };
 
-static const char *const cells[CELLS] = {
-    [ST_TIMES_TOKENS] = "n",     [ST_TIMES_SEQUENCE] = "s",
-    [ST_TIMES_HIDDEN] = "h",     [ST_TIMES_INNER] = "f",
-    [ST_TIMES_HEADS] = "a",      [ST_TIMES_KV_HEADS] = "kv",
-    [ST_TIMES_TENSOR] = "t",     [ST_TIMES_UP] = "up",
-    [ST_TIMES_CONTEXT] = "cp",   [ST_TIMES_PASSES] = "passes",
-    [ST_TIMES_WIDTH] = "w",      [ST_TIMES_SPLIT] = "norm_split",
-    [FORWARD] = "t_forward",     [BACKWARD] = "t_backward",
-    [OPTIMIZER] = "T_optimizer", [PARAMETERS] = "P_stage",
-    [RANKS] = "state_ranks",     [PEAK] = "F_fp16",
-    [BANDWIDTH] = "BW"};
+static const char *const cells[CELLS] = {[ST_TIMES_TOKENS] = "n",
+                                         [ST_TIMES_SEQUENCE] = "s",
+                                         [ST_TIMES_HIDDEN] = "h",
+                                         [ST_TIMES_INNER] = "f",
+                                         [ST_TIMES_HEADS] = "a",
+                                         [ST_TIMES_KV_HEADS] = "kv",
+                                         [ST_TIMES_TENSOR] = "t",
+                                         [ST_TIMES_UP] = "up",
+                                         [ST_TIMES_CONTEXT] = "cp",
+                                         [ST_TIMES_PASSES] = "passes",
+                                         [ST_TIMES_WIDTH] = "w",
+                                         [ST_TIMES_SPLIT] = "norm_split",
+                                         [FORWARD] = "t_forward",
+                                         [BACKWARD] = "t_backward",
+                                         [OPTIMIZER] = "T_optimizer",
+                                         [PARAMETERS] = "P_stage",
+                                         [RANKS] = "state_ranks",
+                                         [PEAK] = "F_fp16",
+                                         [BANDWIDTH] = "BW",
+                                         [LAYERS] = "L",
+                                         [MOE_LAYERS] = "L_moe",
+                                         [FORWARD_MOE] = "t_forward_moe",
+                                         [BACKWARD_MOE] = "t_backward_moe",
+                                         [EXPERTS] = "E",
+                                         [EXPERTS + 1] = "K",
+                                         [EXPERTS + 2] = "fe",
+                                         [EXPERTS + 3] = "fs",
+                                         [EXPERTS + 4] = "ep",
+                                         [EXPERTS + 5] = "etp"};
 
 /* The job by the formulas alone. */
 static st_status ask_job(const st_paths *paths, const char *job, st_arena *arena, double *values,
@@ -106,6 +129,7 @@ static st_status add(const taken_time *time, const double *values, st_arena *are
     static const st_times_piece whole[] = {ST_TIMES_WHOLE};
     bool has[ST_TIMES_FEATURES] = {false};
     bool is_layer = strcmp(time->value, "T_optimizer") != 0;
+    bool is_moe = is_layer && values[MOE_LAYERS] > 0;
     st_time_sample sample = {.repeats = 1};
     if (!(time->seconds > 1e-9)) {
         return ST_OK;
@@ -113,6 +137,10 @@ static st_status add(const taken_time *time, const double *values, st_arena *are
     for (size_t i = 0; i < ST_TIMES_FEATURES; i++) {
         has[i] = is_layer && i <= ST_TIMES_WIDTH;
         sample.shape.features[i] = has[i] ? values[i] : (double)NAN;
+    }
+    for (size_t i = ST_TIMES_EXPERTS; i < ST_TIMES_FEATURES && is_moe; i++) {
+        has[i] = true;
+        sample.shape.features[i] = values[EXPERTS + i - ST_TIMES_EXPERTS];
     }
     has[ST_TIMES_CLOSED] = true;
     has[ST_TIMES_PARAMETERS] = !is_layer;
@@ -140,11 +168,20 @@ st_status st_trace_layers_take(const st_trace_layers *layers, const st_paths *pa
     if (status != ST_OK) {
         return status;
     }
+    bool moe = values[MOE_LAYERS] > 0;
+    if (moe && values[MOE_LAYERS] < values[LAYERS]) {
+        return st_errors_add(errors,
+                             &(st_error){.status = ST_ERR_VALUE,
+                                         .message = "the job has dense and MoE layers, and a trace "
+                                                    "does not tell which of them repeat",
+                                         .expected = "layers of one kind"});
+    }
     const st_layer_runs *passes = layers->passes;
     double again = values[ST_TIMES_PASSES] > 1 ? passes[ST_LAYER_FORWARD].computation_s : 0;
     const taken_time times[] = {
-        {"t_forward", values[FORWARD], passes[ST_LAYER_FORWARD].computation_s},
-        {"t_backward", values[BACKWARD],
+        {moe ? "t_forward_moe" : "t_forward", values[moe ? FORWARD_MOE : FORWARD],
+         passes[ST_LAYER_FORWARD].computation_s},
+        {moe ? "t_backward_moe" : "t_backward", values[moe ? BACKWARD_MOE : BACKWARD],
          layers->pass_count == ST_LAYER_PASSES ? passes[ST_LAYER_BACKWARD].computation_s - again
                                                : 0},
         {"T_optimizer", values[OPTIMIZER], isnan(layers->optimizer_s) ? 0 : layers->optimizer_s}};

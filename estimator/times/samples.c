@@ -128,7 +128,10 @@ static int compare_shapes(const void *left, const void *right)
 {
     const st_time_sample *a = left;
     const st_time_sample *b = right;
-    for (size_t i = 0; i < ST_TIMES_CLOSED; i++) {
+    for (size_t i = 0; i < ST_TIMES_FEATURES; i++) {
+        if (i == ST_TIMES_CLOSED) {
+            continue;
+        }
         double x = a->shape.features[i];
         double y = b->shape.features[i];
         if (x < y || x > y) {

@@ -29,7 +29,7 @@ typedef struct st_time_set {
     size_t capacity;
 } st_time_set;
 
-enum { ST_TIME_SETS = 6, ST_TIME_GROUPS = 1000 };
+enum { ST_TIME_SETS = 8, ST_TIME_GROUPS = 1000 };
 
 /* All that some tables say. */
 typedef struct st_time_sets {

@@ -33,6 +33,13 @@ static const char *const feature_columns[ST_TIMES_FEATURES][NAMES] = {
     [ST_TIMES_WIDTH] = {"dtype", "type", "precision"},
     [ST_TIMES_VOCABULARY] = {"vocab", "vocab_size", "V"},
     [ST_TIMES_PARAMETERS] = {"parameters", "params", "P"},
+    [ST_TIMES_CLOSED] = {"", "", ""}, /* of no table */
+    [ST_TIMES_EXPERTS] = {"experts", "num_experts", "E"},
+    [ST_TIMES_TOP] = {"top_k", "topk", "K"},
+    [ST_TIMES_EXPERT_INNER] = {"expert_ffn", "moe_ffn", "fe"},
+    [ST_TIMES_SHARED_INNER] = {"shared_ffn", "shared_expert_ffn", "fs"},
+    [ST_TIMES_EXPERT_RANKS] = {"ep", "expert_parallel", "ep_size"},
+    [ST_TIMES_EXPERT_TENSOR] = {"expert_tp", "etp", "expert_tensor_parallel"},
 };
 
 typedef struct time_column {
@@ -49,6 +56,8 @@ static const time_column time_columns[] = {
     {"wgrad", NULL, "t_wgrad", ST_TIMES_LAYER},
     {"logits", NULL, "t_logits", ST_TIMES_LOGITS},
     {"optimizer", NULL, "T_optimizer", ST_TIMES_OPTIMIZER},
+    {"forward_moe", NULL, "t_forward_moe", ST_TIMES_MOE},
+    {"backward_moe", NULL, "t_backward_moe", ST_TIMES_MOE},
     {"norm_1", "input_layernorm", "t_forward", ST_TIMES_NORM_1},
     {"qkv", "attn_pre_proj", "t_forward", ST_TIMES_QKV},
     {"rope", "attn_rope", "t_forward", ST_TIMES_ROPE},
@@ -175,7 +184,7 @@ static void find_columns(table_reader *own)
     static const char *const micro_batch[] = {"micro_batch", "b"};
     static const char *const model[] = {"model"};
     static const char *const gpu[] = {"gpu"};
-    for (size_t i = 0; i < ST_TIMES_CLOSED; i++) {
+    for (size_t i = 0; i < ST_TIMES_FEATURES; i++) {
         own->features[i] = find_column(own, feature_columns[i], NAMES);
     }
     own->micro_batch = find_column(own, micro_batch, 2);
@@ -190,10 +199,77 @@ static void find_columns(table_reader *own)
     }
 }
 
+/* A time in two units would be two times. */
+static void check_units(table_reader *own)
+{
+    for (size_t i = 0; i < TIME_COLUMNS; i++) {
+        const char *first = NULL;
+        for (size_t k = 0; k < UNITS; k++) {
+            const char *name =
+                st_errors_text(own->errors, "%s%s", time_columns[i].name, units[k].suffix);
+            size_t column = st_csv_column(own->csv, name);
+            if (column != SIZE_MAX && first != NULL) {
+                note(own,
+                     st_errors_add(own->errors,
+                                   &(st_error){.status = ST_ERR_NAME,
+                                               .place = {own->csv->file, 1, 1},
+                                               .message = st_errors_text(
+                                                   own->errors, "columns %s and %s are one time",
+                                                   first, name),
+                                               .expected = "one of them"}));
+            }
+            first = column != SIZE_MAX ? name : first;
+        }
+    }
+}
+
+static bool is_known_column(const table_reader *own, size_t column)
+{
+    bool known = column == own->micro_batch || column == own->model || column == own->gpu;
+    for (size_t i = 0; i < ST_TIMES_FEATURES; i++) {
+        known = known || own->features[i] == column;
+    }
+    for (size_t i = 0; i < TIME_COLUMNS; i++) {
+        double seconds = 0;
+        known = known || find_time(own, &time_columns[i], &seconds) == column;
+    }
+    return known;
+}
+
+/* A column that is nearly one of those that are known is a slip; tables have others of their own.
+ */
+static void warn_of_slips(table_reader *own)
+{
+    const char *names[ST_TIMES_FEATURES + UNITS * TIME_COLUMNS];
+    size_t count = 0;
+    for (size_t i = 0; i < ST_TIMES_FEATURES; i++) {
+        names[count++] = feature_columns[i][0];
+    }
+    for (size_t i = 0; i < UNITS * TIME_COLUMNS; i++) {
+        names[count++] = st_errors_text(own->errors, "%s%s", time_columns[i / UNITS].name,
+                                        units[i % UNITS].suffix);
+    }
+    for (size_t i = 0; i < own->csv->column_count; i++) {
+        const char *nearest =
+            is_known_column(own, i) ? NULL : st_nearest(own->csv->columns[i], names, count);
+        if (nearest == NULL || st_csv_column(own->csv, nearest) != SIZE_MAX) {
+            continue;
+        }
+        (void)st_errors_add(own->errors,
+                            &(st_error){.status = ST_ERR_NAME,
+                                        .severity = ST_SEVERITY_WARNING,
+                                        .place = {own->csv->file, 1, 1},
+                                        .message = st_errors_text(
+                                            own->errors, "column '%.80s' is not known and left out",
+                                            own->csv->columns[i]),
+                                        .suggestion = nearest});
+    }
+}
+
 static bool has_pieces(const table_reader *own)
 {
     for (size_t i = 0; i < own->found_count; i++) {
-        if (own->found[i].pieces[0] > ST_TIMES_OPTIMIZER) {
+        if (!st_times_is_all(own->found[i].pieces[0])) {
             return true;
         }
     }
@@ -208,6 +284,19 @@ static bool has_value(const table_reader *own, const char *value)
         }
     }
     return false;
+}
+
+static void check_experts(table_reader *own)
+{
+    static const st_times_feature routed[] = {ST_TIMES_EXPERTS, ST_TIMES_TOP,
+                                              ST_TIMES_EXPERT_INNER};
+    bool moe = has_value(own, "t_forward_moe") || has_value(own, "t_backward_moe");
+    for (size_t i = 0; moe && i < sizeof routed / sizeof routed[0]; i++) {
+        if (own->features[routed[i]] == SIZE_MAX) {
+            missing(own, st_errors_text(own->errors, "'%s'", feature_columns[routed[i]][0]),
+                    "times of MoE layers need experts, top_k and expert_ffn");
+        }
+    }
 }
 
 static void check_columns(table_reader *own)
@@ -233,6 +322,7 @@ static void check_columns(table_reader *own)
                     "pieces of a layer need heads, ffn and tp");
         }
     }
+    check_experts(own);
     if (has_value(own, "t_logits") && own->features[ST_TIMES_VOCABULARY] == SIZE_MAX) {
         missing(own, "'vocab'", "times of logits need it");
     }
@@ -294,9 +384,11 @@ static double read_feature(table_reader *own, size_t row, st_times_feature featu
         }
         return value;
     }
-    if (st_number_parse(text, strlen(text), (st_place){0}, &value, NULL) != ST_OK || value < 1 ||
-        value > MOST_FEATURE || value != floor(value)) {
-        fault(own, row, column, "a whole number from 1 to 1e11");
+    double least = feature == ST_TIMES_SHARED_INNER ? 0 : 1;
+    if (st_number_parse(text, strlen(text), (st_place){0}, &value, NULL) != ST_OK ||
+        value < least || value > MOST_FEATURE || value != floor(value)) {
+        fault(own, row, column,
+              least > 0 ? "a whole number from 1 to 1e11" : "a whole number from 0 to 1e11");
         return UNKNOWN;
     }
     return value;
@@ -376,8 +468,7 @@ static void read_gpu(table_reader *own, size_t row)
 static void read_row(table_reader *own, st_time_set *const *into, size_t row)
 {
     st_time_sample sample = {.repeats = 1};
-    sample.shape.features[ST_TIMES_CLOSED] = UNKNOWN;
-    for (size_t i = 0; i < ST_TIMES_CLOSED; i++) {
+    for (size_t i = 0; i < ST_TIMES_FEATURES; i++) {
         sample.shape.features[i] = read_feature(own, row, (st_times_feature)i);
     }
     count_tokens(own, row, sample.shape.features);
@@ -388,8 +479,12 @@ static void read_row(table_reader *own, st_time_set *const *into, size_t row)
         for (size_t k = 0; k < set->count; k++) {
             sample.times[k] = read_time(own, row, set->columns[k], set->seconds[k]);
         }
+        st_time_sample one = sample;
+        for (size_t k = 0; k < ST_TIMES_FEATURES; k++) {
+            one.shape.features[k] = into[i]->has[k] ? one.shape.features[k] : UNKNOWN;
+        }
         if (own->status == ST_OK) {
-            note(own, st_time_add(into[i], &sample, own->arena, own->errors));
+            note(own, st_time_add(into[i], &one, own->arena, own->errors));
         }
     }
 }
@@ -400,6 +495,11 @@ static void list_features(const table_reader *own, const table_set *set, bool *h
     for (size_t i = 0; i < ST_TIMES_FEATURES; i++) {
         has[i] = own->features[i] != SIZE_MAX || i == ST_TIMES_TOKENS;
     }
+    bool moe = set->pieces[0] == ST_TIMES_MOE;
+    for (size_t i = ST_TIMES_EXPERTS; i <= ST_TIMES_EXPERT_TENSOR; i++) {
+        has[i] = has[i] && moe;
+    }
+    has[ST_TIMES_INNER] = has[ST_TIMES_INNER] && !moe; /* of dense layers */
     has[ST_TIMES_VOCABULARY] = strcmp(set->value, "t_logits") == 0;
     has[ST_TIMES_CLOSED] = false;
     has[ST_TIMES_PARAMETERS] = strcmp(set->value, "T_optimizer") == 0;
@@ -417,6 +517,8 @@ st_status st_time_table_read(const st_csv *csv, const st_paths *paths, const cha
     st_time_set *into[ST_TIME_SETS] = {NULL};
     find_columns(&own);
     check_columns(&own);
+    check_units(&own);
+    warn_of_slips(&own);
     for (size_t i = 0; i < own.found_count && own.status == ST_OK; i++) {
         bool has[ST_TIMES_FEATURES];
         list_features(&own, &own.found[i], has);

@@ -417,6 +417,38 @@ static st_status name_things(st_build *b)
     return status == ST_OK ? st_graph_name(b->graph, "delay", &b->delay_name, b->errors) : status;
 }
 
+/* Ranks that have collectives, and none with any other rank, may be of different jobs. */
+static st_status warn_alone(st_build *b)
+{
+    const st_collation *found = &b->collation;
+    size_t count = b->out->set->count;
+    size_t *members = st_arena_alloc(b->scratch, count, sizeof *members);
+    bool *meets = st_arena_alloc(b->scratch, count, sizeof *meets);
+    if (members == NULL || meets == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < found->member_count; i++)
+        members[found->members[i].rank]++;
+    for (size_t m = 0; m < found->meeting_count; m++) {
+        const st_meeting *one = &found->meetings[m];
+        for (size_t i = one->first; i < one->first + one->count; i++)
+            meets[found->members[i].rank] = meets[found->members[i].rank] || !one->dropped;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (members[i] == 0 || meets[i] || count < 2)
+            continue;
+        (void)st_errors_add(
+            b->errors,
+            &(st_error){.status = ST_ERR_VALUE,
+                        .severity = ST_SEVERITY_WARNING,
+                        .place = {.file = b->out->set->ranks[i]->file},
+                        .message = st_errors_text(b->errors,
+                                                  "none of its %zu collectives is one of another "
+                                                  "file: they last as recorded",
+                                                  members[i])});
+    }
+    return ST_OK;
+}
+
 static st_status build(st_build *b)
 {
     st_trace_graph *out = b->out;
@@ -426,6 +458,8 @@ static st_status build(st_build *b)
         status = st_order_make(out->set->ranks[i], b->scratch, &b->orders[i]);
     if (status == ST_OK)
         status = st_collate(b->orders, count, b->scratch, &b->collation);
+    if (status == ST_OK)
+        status = warn_alone(b);
     for (size_t i = 0; i < count && status == ST_OK; i++)
         status = prepare_rank(b, i);
     if (status != ST_OK)

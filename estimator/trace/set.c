@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files of a job's ranks: finding them, reading several at a time, and whether they fit. */
 #include "trace/link.h"
+#include "trace/same_job.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -236,6 +237,12 @@ static st_status check_pair(finder *f, const found_file *first, const found_file
                       st_errors_text(f->errors, "rank %lld again, which is in %s, too",
                                      (long long)b->rank, (file - 1)->path),
                       "give one file per rank of one job");
+    if (a->world_size != b->world_size && (a->world_size < 0 || b->world_size < 0))
+        return misfit(f, file,
+                      st_errors_text(f->errors,
+                                     "only one of this file and %s says how many ranks its job has",
+                                     first->path),
+                      "give the files of one job");
     if (a->world_size != b->world_size)
         return misfit(f, file,
                       st_errors_text(f->errors,
@@ -319,7 +326,11 @@ st_status st_trace_set_read(const char *const *paths, size_t count, const st_tra
         status = check_set(&f);
     if (status == ST_OK)
         status = hand_over(&f, set);
+    if (status == ST_OK)
+        status = st_trace_check_job((*set)->ranks, (*set)->count,
+                                    options != NULL && options->partial, errors);
     if (status != ST_OK) {
+        *set = NULL;
         for (size_t i = 0; i < f.count; i++)
             st_trace_destroy(f.files[i].trace);
         st_arena_destroy(f.arena);

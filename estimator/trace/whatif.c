@@ -496,6 +496,18 @@ static st_status replay_recorded(st_whatif *w)
     return st_replay_run(w->replay, w->errors);
 }
 
+/* Whether it matters which group a collective is of. */
+static bool asks_for_groups(const st_whatif *w)
+{
+    return is_set(w, ST_KEY_LAYERS) || is_set(w, ST_KEY_TP) || is_set(w, ST_KEY_DP) ||
+           is_set(w, ST_KEY_BANDWIDTH_TP) || is_set(w, ST_KEY_BANDWIDTH_DP);
+}
+
+static bool asks_for_pipeline(const st_whatif *w)
+{
+    return is_set(w, ST_KEY_PP) || is_set(w, ST_KEY_MICROS);
+}
+
 static st_status run(st_whatif *w, const st_trace_change *change)
 {
     st_status status = st_whatif_parse(change, &w->values, w->errors);
@@ -503,9 +515,7 @@ static st_status run(st_whatif *w, const st_trace_change *change)
         status = check_values(w, change->approximate);
     if (status == ST_OK)
         status = find_layers(w);
-    if (status == ST_OK &&
-        (is_set(w, ST_KEY_LAYERS) || is_set(w, ST_KEY_TP) || is_set(w, ST_KEY_DP) ||
-         is_set(w, ST_KEY_BANDWIDTH_TP) || is_set(w, ST_KEY_BANDWIDTH_DP)))
+    if (status == ST_OK && asks_for_groups(w))
         status = st_whatif_check_groups(w);
     if (status == ST_OK)
         status = note_assumptions(w);
@@ -521,7 +531,7 @@ static st_status run(st_whatif *w, const st_trace_change *change)
         status = note_collectives(w);
     if (status == ST_OK)
         status = measure(w, st_whatif_replay, &w->outcome->after, &w->outcome->after_ns);
-    if (status == ST_OK && (is_set(w, ST_KEY_PP) || is_set(w, ST_KEY_MICROS)))
+    if (status == ST_OK && asks_for_pipeline(w))
         status = st_whatif_pipeline(w);
     return status;
 }

@@ -37,6 +37,15 @@ ARGUMENT(elementwise, "t_elementwise", "us", "element-wise kernels, forward");
 ARGUMENT(cast, "t_cast", "us", "casts to FP8, in each pass");
 ARGUMENT(accumulate, "t_accumulate", "us", "gradient accumulation");
 ARGUMENT(backward, "t_backward", "us", "dense layer, backward");
+ARGUMENT(products_moe, "t_gemm_moe", "us", "matrix products of a MoE layer, forward");
+ARGUMENT(elementwise_moe, "t_elementwise_moe", "us", "its element-wise kernels, forward");
+ARGUMENT(accumulate_moe, "t_accumulate_moe", "us", "its gradient accumulation");
+ARGUMENT(expert_count, "E", "", "routed experts");
+ARGUMENT(top, "K", "", "experts that a token goes to");
+ARGUMENT(expert_inner, "fe", "", "inner width of a routed expert");
+ARGUMENT(shared_inner, "fs", "", "inner width of the shared experts");
+ARGUMENT(expert_size, "ep", "", "expert-parallel size");
+ARGUMENT(expert_tensor, "etp", "", "tensor-parallel size inside an expert");
 ARGUMENT(vocabulary, "V", "", "vocabulary after padding");
 ARGUMENT(rate, "rate_16", "TFLOP/s", "rate of large products");
 ARGUMENT(memory, "bw_memory", "GB/s", "memory bandwidth of kernels");
@@ -63,6 +72,14 @@ const st_plugin_argument *const st_cell_logits_arguments[] = {COMMON, &vocabular
 const st_plugin_argument *const st_cell_optimizer_arguments[] = {
     COMMON, &parameters, &ranks, &experts, &expert_ranks, &traffic, &stream};
 
+/* In the order of st_times_feature behind the closed form. */
+#define MOE &expert_count, &top, &expert_inner, &shared_inner, &expert_size, &expert_tensor
+
+const st_plugin_argument *const st_cell_forward_moe_arguments[] = {
+    COMMON, MOE, &products_moe, &core_forward, &elementwise_moe, &cast};
+const st_plugin_argument *const st_cell_backward_moe_arguments[] = {
+    COMMON, MOE, &products_moe, &core_backward, &elementwise_moe, &cast, &accumulate_moe};
+
 /* ---- formulas, as the sheet has them ---- */
 
 /* Two times with a rounded corner; of a sharpness that is none the later one. */
@@ -83,6 +100,24 @@ static void close_backward(const double *own, cell_row *row)
 {
     row->shape.features[ST_TIMES_CLOSED] = 2 * own[0] + own[1] + 2 * own[2] + own[3] + own[4];
     row->rest = own[1] + own[3] + own[4];
+}
+
+static const double *read_experts(const double *own, cell_row *row)
+{
+    for (size_t i = ST_TIMES_EXPERTS; i <= ST_TIMES_EXPERT_TENSOR; i++) {
+        row->shape.features[i] = *own++;
+    }
+    return own;
+}
+
+static void close_forward_moe(const double *own, cell_row *row)
+{
+    close_forward(read_experts(own, row), row);
+}
+
+static void close_backward_moe(const double *own, cell_row *row)
+{
+    close_backward(read_experts(own, row), row);
 }
 
 static void close_wgrad(const double *own, cell_row *row)
@@ -122,11 +157,14 @@ CELL(backward, ST_CELL_NAME_forward, false);
 CELL(wgrad, ST_CELL_NAME_forward, true);
 CELL(logits, NULL, false);
 CELL(optimizer, NULL, false);
+CELL(forward_moe, NULL, false);
+CELL(backward_moe, ST_CELL_NAME_forward_moe, false);
 
 bool st_cell_is_known(const char *name)
 {
-    const st_cell *const cells[] = {&st_cell_layer, &st_cell_forward, &st_cell_backward,
-                                    &st_cell_wgrad, &st_cell_logits,  &st_cell_optimizer};
+    const st_cell *const cells[] = {&st_cell_layer,       &st_cell_forward,     &st_cell_backward,
+                                    &st_cell_wgrad,       &st_cell_logits,      &st_cell_optimizer,
+                                    &st_cell_forward_moe, &st_cell_backward_moe};
     for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
         if (strcmp(cells[i]->name, name) == 0) {
             return true;
@@ -142,7 +180,7 @@ static double value_of(const double *const *columns, size_t column, size_t row)
 
 void st_cell_read(const st_cell *cell, const double *const *columns, size_t row, cell_row *result)
 {
-    double own[8];
+    double own[ST_CELL_COUNT_backward_moe - ST_CELL_COMMON]; /* the most of all */
     result->peak = value_of(columns, 0, row);
     result->bandwidth = value_of(columns, 1, row);
     result->rest = 0;

@@ -17,22 +17,28 @@ enum {
     ST_CELL_COUNT_backward = ST_CELL_COMMON + 5,
     ST_CELL_COUNT_wgrad = ST_CELL_COMMON + 2,
     ST_CELL_COUNT_logits = ST_CELL_COMMON + 3,
-    ST_CELL_COUNT_optimizer = ST_CELL_COMMON + 6
+    ST_CELL_COUNT_optimizer = ST_CELL_COMMON + 6,
+    ST_CELL_COUNT_forward_moe = ST_CELL_COMMON + 10,
+    ST_CELL_COUNT_backward_moe = ST_CELL_COMMON + 11
 };
 
-#define ST_CELL_NAME_layer     "t_layer"
-#define ST_CELL_NAME_forward   "t_forward"
-#define ST_CELL_NAME_backward  "t_backward"
-#define ST_CELL_NAME_wgrad     "t_wgrad"
-#define ST_CELL_NAME_logits    "t_logits"
-#define ST_CELL_NAME_optimizer "T_optimizer"
+#define ST_CELL_NAME_layer        "t_layer"
+#define ST_CELL_NAME_forward      "t_forward"
+#define ST_CELL_NAME_backward     "t_backward"
+#define ST_CELL_NAME_wgrad        "t_wgrad"
+#define ST_CELL_NAME_logits       "t_logits"
+#define ST_CELL_NAME_optimizer    "T_optimizer"
+#define ST_CELL_NAME_forward_moe  "t_forward_moe"
+#define ST_CELL_NAME_backward_moe "t_backward_moe"
 
-#define ST_CELL_DOC_layer     "dense layer, all passes with communication and launches"
-#define ST_CELL_DOC_forward   "dense layer, forward"
-#define ST_CELL_DOC_backward  "dense layer, backward"
-#define ST_CELL_DOC_wgrad     "weight gradients of a dense layer"
-#define ST_CELL_DOC_logits    "output layer, forward and backward"
-#define ST_CELL_DOC_optimizer "optimizer step"
+#define ST_CELL_DOC_layer        "dense layer, all passes with communication and launches"
+#define ST_CELL_DOC_forward      "dense layer, forward"
+#define ST_CELL_DOC_backward     "dense layer, backward"
+#define ST_CELL_DOC_wgrad        "weight gradients of a dense layer"
+#define ST_CELL_DOC_logits       "output layer, forward and backward"
+#define ST_CELL_DOC_optimizer    "optimizer step"
+#define ST_CELL_DOC_forward_moe  "MoE layer, forward"
+#define ST_CELL_DOC_backward_moe "MoE layer, backward"
 
 extern const st_plugin_argument *const st_cell_layer_arguments[ST_CELL_COUNT_layer];
 extern const st_plugin_argument *const st_cell_forward_arguments[ST_CELL_COUNT_forward];
@@ -40,6 +46,8 @@ extern const st_plugin_argument *const st_cell_backward_arguments[ST_CELL_COUNT_
 extern const st_plugin_argument *const st_cell_wgrad_arguments[ST_CELL_COUNT_wgrad];
 extern const st_plugin_argument *const st_cell_logits_arguments[ST_CELL_COUNT_logits];
 extern const st_plugin_argument *const st_cell_optimizer_arguments[ST_CELL_COUNT_optimizer];
+extern const st_plugin_argument *const st_cell_forward_moe_arguments[ST_CELL_COUNT_forward_moe];
+extern const st_plugin_argument *const st_cell_backward_moe_arguments[ST_CELL_COUNT_backward_moe];
 
 /* What a row of arguments says; NaN where the sheet has nothing of the name. */
 typedef struct cell_row {
@@ -64,6 +72,8 @@ extern const st_cell st_cell_backward;
 extern const st_cell st_cell_wgrad;
 extern const st_cell st_cell_logits;
 extern const st_cell st_cell_optimizer;
+extern const st_cell st_cell_forward_moe;
+extern const st_cell st_cell_backward_moe;
 
 bool st_cell_is_known(const char *name);
 void st_cell_read(const st_cell *cell, const double *const *columns, size_t row, cell_row *result);

@@ -375,10 +375,12 @@ CALLS(backward);
 CALLS(wgrad);
 CALLS(logits);
 CALLS(optimizer);
+CALLS(forward_moe);
+CALLS(backward_moe);
 
-static const st_plugin_provider *const providers[] = {&provider_layer,    &provider_forward,
-                                                      &provider_backward, &provider_wgrad,
-                                                      &provider_logits,   &provider_optimizer};
+static const st_plugin_provider *const providers[] = {
+    &provider_layer,  &provider_forward,   &provider_backward,    &provider_wgrad,
+    &provider_logits, &provider_optimizer, &provider_forward_moe, &provider_backward_moe};
 
 const st_plugin *st_plugin_describe(void)
 {

@@ -7,12 +7,12 @@
 #include <string.h>
 
 const char *const st_times_feature_names[ST_TIMES_FEATURES] = {
-    "n",  "s",      "h",          "f", "a", "kv", "t",     "up",
-    "cp", "passes", "norm_split", "w", "V", "P",  "closed"};
+    "n", "s", "h", "f",      "a", "kv", "t",  "up", "cp", "passes", "norm_split",
+    "w", "V", "P", "closed", "E", "K",  "fe", "fs", "ep", "etp"};
 
 const char *const st_times_piece_names[ST_TIMES_PIECES] = {
     "whole",      "layer",  "logits", "optimizer",  "norm_1",   "qkv", "rope",
-    "projection", "norm_2", "mlp_up", "activation", "mlp_down", "add"};
+    "projection", "norm_2", "mlp_up", "activation", "mlp_down", "add", "moe_layer"};
 
 const char *const st_times_form_names[ST_TIMES_FORMS] = {"roofline", "trees", "trees-on-roofline"};
 
@@ -58,6 +58,49 @@ static void layer_work(const double *x, double *flop, double *bytes)
                       tokens * (10 * hidden + 4 * hidden / tensor + (up + 1) * inner / tensor));
 }
 
+/* The same of a MoE layer with even routing: attention, router, shared and routed experts. */
+static void moe_work(const double *x, double *flop, double *bytes)
+{
+    double tokens = x[ST_TIMES_TOKENS];
+    double hidden = x[ST_TIMES_HIDDEN];
+    double up = known(x[ST_TIMES_UP], 1);
+    double tensor = known(x[ST_TIMES_TENSOR], 1);
+    double heads = known(x[ST_TIMES_HEADS], 1);
+    double keys = known(x[ST_TIMES_KV_HEADS], heads) / heads;
+    double experts = x[ST_TIMES_EXPERTS];
+    double shards = known(x[ST_TIMES_EXPERT_TENSOR], tensor);
+    double inner = (up + 1) * x[ST_TIMES_EXPERT_INNER] / shards;
+    double copies = tokens / tensor * x[ST_TIMES_TOP] * shards;
+    double shared = (up + 1) * hidden * known(x[ST_TIMES_SHARED_INNER], 0);
+    double attention = hidden * hidden * (2 + 2 * keys);
+    double width = known(x[ST_TIMES_WIDTH], 2);
+    *flop =
+        2 * tokens / tensor *
+            (attention + shared + experts * hidden + 2 * known(x[ST_TIMES_SEQUENCE], 0) * hidden) +
+        2 * copies * hidden * inner;
+    *bytes = width * ((attention + shared) / tensor +
+                      experts / known(x[ST_TIMES_EXPERT_RANKS], 1) * hidden * inner +
+                      tokens * (10 + 4 / tensor) * hidden + copies * (2 * hidden + inner));
+}
+
+/* Of a piece that is all a cell is about. */
+static void work_of_all(st_times_piece piece, const double *x, double *flop, double *bytes)
+{
+    double width = known(x[ST_TIMES_WIDTH], 2);
+    if (piece == ST_TIMES_WHOLE) {
+        *flop = x[ST_TIMES_CLOSED];
+    } else if (piece == ST_TIMES_LAYER) {
+        layer_work(x, flop, bytes);
+    } else if (piece == ST_TIMES_MOE) {
+        moe_work(x, flop, bytes);
+    } else if (piece == ST_TIMES_LOGITS) {
+        product(x[ST_TIMES_TOKENS], x[ST_TIMES_VOCABULARY] / x[ST_TIMES_TENSOR], x[ST_TIMES_HIDDEN],
+                width, flop, bytes);
+    } else if (piece == ST_TIMES_OPTIMIZER) {
+        *bytes = width * x[ST_TIMES_PARAMETERS];
+    }
+}
+
 void st_times_work(st_times_piece piece, const st_times_shape *shape, double *flop, double *bytes)
 {
     const double *x = shape->features;
@@ -72,18 +115,6 @@ void st_times_work(st_times_piece piece, const st_times_shape *shape, double *fl
     *flop = 0;
     *bytes = 0;
     switch (piece) {
-    case ST_TIMES_WHOLE:
-        *flop = x[ST_TIMES_CLOSED];
-        break;
-    case ST_TIMES_LAYER:
-        layer_work(x, flop, bytes);
-        break;
-    case ST_TIMES_LOGITS:
-        product(tokens, x[ST_TIMES_VOCABULARY] / x[ST_TIMES_TENSOR], hidden, width, flop, bytes);
-        break;
-    case ST_TIMES_OPTIMIZER:
-        *bytes = width * x[ST_TIMES_PARAMETERS];
-        break;
     case ST_TIMES_NORM_1:
     case ST_TIMES_NORM_2:
         *bytes = 2 * width * tokens * hidden / split;
@@ -109,7 +140,8 @@ void st_times_work(st_times_piece piece, const st_times_shape *shape, double *fl
     case ST_TIMES_ADD:
         *bytes = 3 * width * tokens * hidden / split;
         break;
-    case ST_TIMES_PIECES:
+    default:
+        work_of_all(piece, x, flop, bytes);
         break;
     }
 }
@@ -139,16 +171,22 @@ void st_times_inputs(const st_times *times, size_t piece, const st_times_shape *
         inputs[i] = logarithm(0);
     }
     for (size_t i = 0; i < times->shape_count; i++) {
-        inputs[times->shape[i]] = logarithm(shape->features[times->shape[i]]);
+        size_t place = times->shape[i] <= ST_TIMES_CLOSED ? times->shape[i] : times->shape[i] + 3;
+        inputs[place] = logarithm(shape->features[times->shape[i]]);
     }
-    inputs[ST_TIMES_FEATURES] = logarithm(flop);
-    inputs[ST_TIMES_FEATURES + 1] = logarithm(bytes);
-    inputs[ST_TIMES_FEATURES + 2] = logarithm(st_times_roofline_time(line, flop, bytes));
+    inputs[ST_TIMES_INPUT_FLOP] = logarithm(flop);
+    inputs[ST_TIMES_INPUT_BYTES] = logarithm(bytes);
+    inputs[ST_TIMES_INPUT_LINE] = logarithm(st_times_roofline_time(line, flop, bytes));
+}
+
+bool st_times_is_all(st_times_piece piece)
+{
+    return piece <= ST_TIMES_OPTIMIZER || piece == ST_TIMES_MOE;
 }
 
 bool st_times_is_whole(const st_times *times)
 {
-    return times->pieces[0] <= ST_TIMES_OPTIMIZER;
+    return st_times_is_all(times->pieces[0]);
 }
 
 bool st_times_is_product(st_times_piece piece)

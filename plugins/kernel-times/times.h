@@ -27,8 +27,14 @@ typedef enum st_times_feature {
     ST_TIMES_SPLIT,  /* ranks over which norms are split */
     ST_TIMES_WIDTH,  /* bytes of a weight */
     ST_TIMES_VOCABULARY,
-    ST_TIMES_PARAMETERS, /* that a rank updates */
-    ST_TIMES_CLOSED,     /* the sheet's own time for the whole, which tells no shapes apart */
+    ST_TIMES_PARAMETERS,    /* that a rank updates */
+    ST_TIMES_CLOSED,        /* the sheet's own time for the whole, which tells no shapes apart */
+    ST_TIMES_EXPERTS,       /* of a MoE layer, as all below */
+    ST_TIMES_TOP,           /* experts that a token goes to */
+    ST_TIMES_EXPERT_INNER,  /* width of a routed expert */
+    ST_TIMES_SHARED_INNER,  /* of the shared ones together; 0: none */
+    ST_TIMES_EXPERT_RANKS,  /* expert-parallel size */
+    ST_TIMES_EXPERT_TENSOR, /* tensor-parallel size inside an expert */
     ST_TIMES_FEATURES
 } st_times_feature;
 
@@ -47,6 +53,7 @@ typedef enum st_times_piece {
     ST_TIMES_ACTIVATION,
     ST_TIMES_MLP_DOWN,
     ST_TIMES_ADD,
+    ST_TIMES_MOE, /* a MoE layer, not told apart */
     ST_TIMES_PIECES
 } st_times_piece;
 
@@ -57,7 +64,12 @@ enum {
     ST_TIMES_MAX_ROWS = 20000,
     ST_TIMES_MAX_TREES = 2000,
     ST_TIMES_MAX_NODES = 200000,
-    ST_TIMES_INPUTS = ST_TIMES_FEATURES + 3, /* of a tree: features, work, the roofline's time */
+    /* Of a tree: features, and behind the closed form work and the roofline's time, where trees
+     * that were written before there were features of MoE layers look for them. */
+    ST_TIMES_INPUT_FLOP = ST_TIMES_CLOSED + 1,
+    ST_TIMES_INPUT_BYTES,
+    ST_TIMES_INPUT_LINE,
+    ST_TIMES_INPUTS = ST_TIMES_FEATURES + 3,
     ST_TIMES_NAME = 80
 };
 
@@ -141,6 +153,9 @@ typedef struct st_times_answer {
 const char *st_times_read(st_times *times, const char *text, size_t length, char *reason,
                           size_t reason_bytes);
 void st_times_free(st_times *times);
+
+/* Whether a piece is all that a cell is about. */
+bool st_times_is_all(st_times_piece piece);
 
 /* Whether the times are of everything that the cell is about, and not of a layer's pieces. */
 bool st_times_is_whole(const st_times *times);

@@ -295,10 +295,29 @@ for i in 0 1; do trace "$i" 2 5 >"ranks/r$i.json"; done
 cp execution.json ranks
 described='"Collective name":"allreduce","dtype":"Half","In msg nelems":238500,"Group size":2'
 trace 0 2 5 | sed "s/\"stream\":20,/&$described,/" >trace-described.json
+step='{"ph":"X","cat":"user_annotation","name":"ProfilerStep#7",'
+step=$step'"pid":1,"tid":2,"ts":5000002,"dur":98.5},'
+trace 0 2 5 | sed "s/^{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ampere/$step\n&/" >trace-step.json
 trace 7 4 5 >trace-rank.json
 trace 0 2 5 >jobs/r0.json
 trace 1 2 500 >jobs/r1.json
 trace 1 8 5 >jobs/other.json
+# two files that say they are of one job, and are not
+mkdir mixed
+group='"Process Group Name":"0","Process Group Ranks":"[0, 1]","Seq":'
+for i in 0 1; do
+    trace "$i" 2 5 | sed "s/\"stream\":20,/&$described,${group}7,/" >"mixed/same$i.json"
+done
+sed 's/allreduce"/reduce_scatter"/' mixed/same1.json >mixed/name.json
+sed 's/238500/2385/' mixed/same1.json >mixed/elements.json
+sed 's/\[0, 1\]/[4, 5]/' mixed/same1.json >mixed/group.json
+sed 's/"Group size":2/"Group size":8/' mixed/same1.json >mixed/size.json
+sed 's/"Seq":7/"Seq":77/' mixed/same1.json >mixed/later.json
+for i in 0 1; do
+    sed "s/\"traceEvents\"/\"deviceProperties\":[{\"id\":0,\"name\":\"GPU $i\"}],&/" \
+        "mixed/same$i.json" >"mixed/gpu$i.json"
+done
+sed 's/,"world_size":2//' mixed/same1.json >mixed/sizeless.json
 trace 3 4 5 >four/r3.json
 trace 0 4 5 >four/r0.json
 cp trace.json trace-jump.json two
@@ -556,6 +575,17 @@ sed 's/hidden/hiden/' layers.csv >layers-column.csv
 sed '3s/A100-80GB-SXM/H100-80GB-SXM/' layers.csv >layers-two.csv
 sed 's/,ffn/,width/' layers.csv >layers-other.csv
 head -n 1 layers.csv >layers-none.csv
+sed 's/backward_us/forward_ms/' layers.csv >layers-units.csv
+sed 's/heads/hedas/' layers.csv >layers-slip.csv
+cat >layers-moe.csv <<'END'
+gpu,n,h,heads,kv_heads,experts,top_k,expert_ffn,fs,tp,ep,etp,forward_moe_us,backward_moe_us
+H100-80GB-SXM,2048,4096,32,8,8,2,14336,0,1,8,1,4385.5,8771.5
+H100-80GB-SXM,4096,4096,32,8,8,2,14336,0,1,8,1,8485.25,16971.5
+H100-80GB-SXM,8192,4096,32,8,8,2,14336,0,1,8,1,16685.5,33371.5
+END
+cut -d, -f1-13 layers-moe.csv >layers-moe-forward.csv
+sed 's/top_k/topk_/' layers-moe.csv >layers-moe-column.csv
+sed 's/14336,0/14336,-1/' layers-moe.csv >layers-moe-shared.csv
 cut -d, -f2-7 layers.csv >layers-one.csv
 cat >layers-job.yaml <<'END'
 name: a part of 13B
@@ -615,6 +645,7 @@ END
     done
     printf '{"ph":"X","cat":"cpu_op","name":"end","pid":1,"tid":1,"ts":%d,"dur":1}]}\n' "$at"
 } >repeats.json
+sed 's/"deviceProperties": \[[^]]*\], //' repeats.json >repeats-anywhere.json
 # ---- one collective, for plugins to refine
 collective() {
     printf 'sheet: coll\ntitle: One collective\ninputs:\n  n: {from: constants.ranks}\n'

@@ -280,8 +280,10 @@ typedef struct st_trace_rank {
     int64_t queue_gap_ns;  /* between tasks of a queue, median */
     size_t unexplained;    /* GPU tasks that began later than all that they are known to wait for */
     int64_t unexplained_ns; /* by how much, in sum */
-    /* Between tasks of a CUDA graph, and in a queue before and behind one, where nothing is known to
-     * be waited for: nodes that the profiler did not record. */
+    /*
+     * Between tasks of a CUDA graph, and in a queue before and behind one, where nothing is known
+     * to be waited for: nodes that the profiler did not record.
+     */
     int64_t graphs_ns;
 } st_trace_rank;
 

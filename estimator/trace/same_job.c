@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See same_job.h. */
+#include "trace/same_job.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A collective of a rank in its group's sequence. */
+typedef struct place {
+    uint64_t group;
+    int64_t sequence;
+    uint32_t rank; /* in the set */
+    const char *name;
+    int64_t elements;
+} place;
+
+typedef struct agreement {
+    size_t same;
+    size_t other;
+    place own; /* the first that differs, and with what */
+    place theirs;
+} agreement;
+
+static st_status misfit(const st_trace *trace, st_status status, const char *message,
+                        const char *suggestion, st_errors *errors)
+{
+    return st_errors_add(errors, &(st_error){.status = status,
+                                             .place = {.file = trace->file},
+                                             .message = message,
+                                             .suggestion = suggestion});
+}
+
+static const char *text_of(const st_trace *trace, uint32_t name)
+{
+    return name == ST_TRACE_NONE ? "" : trace->names[name];
+}
+
+/* --- groups ----------------------------------------------------------------------------------- */
+
+/* True where a list such as "[0, 1]" is whole, not empty, and lacks the rank. */
+static bool lacks_rank(const char *list, int64_t rank)
+{
+    bool any = false;
+    if (*list != '[' || strstr(list, "...") != NULL)
+        return false;
+    for (const char *next = list + 1; *next != '\0' && *next != ']';) {
+        char *end = NULL;
+        long long one = strtoll(next, &end, 10);
+        if (end == next || one == rank)
+            return false;
+        any = true;
+        next = end + strspn(end, ", ");
+    }
+    return any && list[strlen(list) - 1] == ']';
+}
+
+static st_status check_groups(const st_trace *trace, st_errors *errors)
+{
+    for (size_t i = 0; i < trace->collective_count && trace->rank >= 0; i++) {
+        const st_trace_collective *one = &trace->collectives[i];
+        const char *list = text_of(trace, one->ranks);
+        if (lacks_rank(list, trace->rank))
+            return misfit(trace, ST_ERR_VALUE,
+                          st_errors_text(errors,
+                                         "rank %lld has a collective of the ranks %.80s: it is of "
+                                         "another job",
+                                         (long long)trace->rank, list),
+                          NULL, errors);
+        if (trace->world_size > 0 && one->group_size > trace->world_size)
+            return misfit(trace, ST_ERR_VALUE,
+                          st_errors_text(errors,
+                                         "a collective of %lld ranks in a job of %lld: it is of "
+                                         "another job",
+                                         (long long)one->group_size, (long long)trace->world_size),
+                          NULL, errors);
+    }
+    return ST_OK;
+}
+
+/* --- sequences -------------------------------------------------------------------------------- */
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    for (; *text != '\0'; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001B3);
+    return (hash ^ 0xFF) * UINT64_C(0x100000001B3);
+}
+
+/* False for what has no place in a sequence that all of the group share. */
+static bool find_place(const st_trace *trace, size_t collective, uint32_t rank, place *made)
+{
+    const st_trace_collective *one = &trace->collectives[collective];
+    const char *name = text_of(trace, one->name);
+    bool alone = strcmp(name, "send") == 0 || strcmp(name, "recv") == 0;
+    if (one->sequence < 0 || one->ranks == ST_TRACE_NONE || one->group_size == 1 || alone)
+        return false;
+    uint64_t group = hash_text(UINT64_C(0xCBF29CE484222325), text_of(trace, one->group));
+    *made = (place){.group = hash_text(group, text_of(trace, one->ranks)),
+                    .sequence = one->sequence,
+                    .rank = rank,
+                    .name = name,
+                    .elements = one->in_elements};
+    return true;
+}
+
+/* Only of an all-reduce must all ranks send as much. */
+static bool are_same(const place *a, const place *b)
+{
+    if (strcmp(a->name, b->name) != 0)
+        return false;
+    return strcmp(a->name, "allreduce") != 0 || a->elements == b->elements || a->elements < 0 ||
+           b->elements < 0;
+}
+
+static int compare_places(const void *left, const void *right)
+{
+    const place *a = left;
+    const place *b = right;
+    if (a->group != b->group)
+        return a->group < b->group ? -1 : 1;
+    if (a->sequence != b->sequence)
+        return a->sequence < b->sequence ? -1 : 1;
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    int names = strcmp(a->name, b->name);
+    return names != 0 ? names : (a->elements > b->elements) - (a->elements < b->elements);
+}
+
+/* Counts, for every rank, where it agrees with the first rank that has the place. */
+static void compare_ranks(const place *places, size_t count, agreement *found)
+{
+    size_t first = 0;
+    for (size_t i = 1; i < count; i++) {
+        const place *one = &places[i];
+        if (one->group != places[first].group || one->sequence != places[first].sequence) {
+            first = i;
+            continue;
+        }
+        if (one->rank == places[i - 1].rank) /* several that were put together */
+            continue;
+        agreement *own = &found[one->rank];
+        bool same = are_same(one, &places[first]);
+        if (!same && own->other++ == 0) {
+            own->own = *one;
+            own->theirs = places[first];
+        }
+        own->same += same;
+    }
+}
+
+static st_status judge(st_trace *const *ranks, size_t rank, const agreement *own, st_errors *errors)
+{
+    if (own->other <= own->same)
+        return ST_OK;
+    const st_trace *theirs = ranks[own->theirs.rank];
+    return misfit(ranks[rank], ST_ERR_VALUE,
+                  st_errors_text(errors,
+                                 "%zu of %zu collectives are not those of %s: number %lld is "
+                                 "%.40s of %lld elements, there %.40s of %lld: these are different "
+                                 "jobs",
+                                 own->other, own->other + own->same, theirs->file,
+                                 (long long)own->own.sequence, own->own.name,
+                                 (long long)own->own.elements, own->theirs.name,
+                                 (long long)own->theirs.elements),
+                  NULL, errors);
+}
+
+static st_status check_sequences(st_trace *const *ranks, size_t count, st_errors *errors)
+{
+    size_t most = 1;
+    size_t used = 0;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < count; i++)
+        most += ranks[i]->collective_count;
+    place *places = malloc(most * sizeof *places);
+    agreement *found = calloc(count, sizeof *found);
+    if (places == NULL || found == NULL) {
+        status = ST_ERR_MEMORY;
+        goto cleanup;
+    }
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < ranks[i]->collective_count; k++)
+            used += find_place(ranks[i], k, (uint32_t)i, &places[used]);
+    }
+    qsort(places, used, sizeof *places, compare_places);
+    compare_ranks(places, used, found);
+    for (size_t i = 0; i < count; i++) {
+        st_status one = judge(ranks, i, &found[i], errors);
+        status = status == ST_OK ? one : status;
+    }
+cleanup:
+    free(places);
+    free(found);
+    return status;
+}
+
+/* --- GPUs ------------------------------------------------------------------------------------- */
+
+static st_status check_gpu(const st_trace *first, const st_trace *trace, bool partial,
+                           st_errors *errors)
+{
+    const char *own = text_of(trace, trace->gpu);
+    const char *other = text_of(first, first->gpu);
+    if (*own == '\0' || *other == '\0' || strcmp(own, other) == 0)
+        return ST_OK;
+    (void)st_errors_add(
+        errors, &(st_error){.status = ST_ERR_VALUE,
+                            .severity = partial ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR,
+                            .place = {.file = trace->file},
+                            .message = st_errors_text(errors,
+                                                      "recorded on %.80s, %s on %.80s: these seem "
+                                                      "to be different jobs",
+                                                      own, first->file, other),
+                            .suggestion = partial ? NULL : "--partial takes them for one job"});
+    return partial ? ST_OK : ST_ERR_VALUE;
+}
+
+st_status st_trace_check_job(st_trace *const *ranks, size_t count, bool partial, st_errors *errors)
+{
+    st_status status = ST_OK;
+    for (size_t i = 0; i < count && count > 1; i++) {
+        st_status one = check_groups(ranks[i], errors);
+        if (one == ST_OK)
+            one = check_gpu(ranks[0], ranks[i], partial, errors);
+        status = status == ST_OK ? one : status;
+    }
+    return status == ST_OK && count > 1 ? check_sequences(ranks, count, errors) : status;
+}
