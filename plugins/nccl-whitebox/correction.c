@@ -186,6 +186,20 @@ static const st_nccl_curve *nearest(const st_nccl_group *group,
 }
 
 /*
+ * A curve where a rank has as many bytes as in the group at 2^octave: chunks, and where protocols
+ * change, go by these.
+ */
+static double at_same_share(const st_nccl_group *group, const st_nccl_curve *curve, size_t octave)
+{
+    double place = (double)octave + log2(curve->ranks / group->ranks);
+    double last = ST_NCCL_OCTAVES - 1;
+    place = fmin(fmax(place, 0.0), last);
+    size_t below = (size_t)fmin(floor(place), last - 1.0);
+    const double *logs = &curve->logs[below];
+    return logs[0] + (logs[1] - logs[0]) * (place - (double)below);
+}
+
+/*
  * What the nearest curves below and above say at a distance: the mean of a process whose
  * correlation falls by 1/e over REACH, given its values at both (an Ornstein-Uhlenbeck bridge).
  */
@@ -203,8 +217,8 @@ static bool mix(const st_nccl_group *group, const st_nccl_correction *correction
         above_say = sinh(below_away / REACH) / all;
     }
     for (size_t i = 0; i < ST_NCCL_OCTAVES; i++) {
-        logs[i] =
-            (below ? below_say * below->logs[i] : 0.0) + (above ? above_say * above->logs[i] : 0.0);
+        logs[i] = (below ? below_say * at_same_share(group, below, i) : 0.0) +
+                  (above ? above_say * at_same_share(group, above, i) : 0.0);
     }
     return below || above;
 }

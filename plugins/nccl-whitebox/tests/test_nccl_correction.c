@@ -144,10 +144,14 @@ static void other_groups(void **state)
     (void)state;
     /* 32 ranks on 4 machines: two octaves from 16 on 2, two from 64 on 8. */
     double share = sinh(2.0 / 4.0) / sinh(4.0 / 4.0);
-    double between = factor_at(32, NODE "; " NODES, 67108864);
+    double between = factor_at(32, NODE "; " NODES, 268435456);
     assert_near(log(between), share * (log(0.982) + log(0.953)), 1e-9);
     /* 128 on 16 machines: nothing above, two octaves below. */
-    assert_near(log(factor_at(128, NODE "; " NODES, 67108864)), exp(-0.5) * log(0.953), 1e-9);
+    assert_near(log(factor_at(128, NODE "; " NODES, 268435456)), exp(-0.5) * log(0.953), 1e-9);
+    /* As many bytes per rank: 65536 of 16 ranks are 131072 of 32. */
+    assert_near(log(factor_at(32, NODE, 131072)), exp(-0.5) * log(1.218), 1e-9);
+    assert_near(log(factor_at(32, NODE, 0.5)), exp(-0.5) * log(0.937), 1e-9);
+    assert_near(log(factor_at(32, NODE, 1e15)), exp(-0.5) * log(0.982), 1e-9);
     /* One machine is another matter than several. */
     assert_near(factor_at(8, NODE "; " NODES, 1024), 1, 0);
     /* Of two curves on a side the nearer one counts. */
