@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Reading of corrections, and plans that follow them. A plan keeps its time at powers of two before
- * and after correction; between two of them the time goes as far of its way as the time without
- * correction does, so that it cannot fall where that does not.
- */
+/* Reading of corrections, and plans that follow them. A plan keeps their logarithms at powers of
+ * two. */
 #include "correction.h"
 
 #include <math.h>
@@ -189,6 +186,20 @@ static const st_nccl_curve *nearest(const st_nccl_group *group,
 }
 
 /*
+ * A curve where a rank has as many bytes as in the group at 2^octave: chunks, and where protocols
+ * change, go by these.
+ */
+static double at_same_share(const st_nccl_group *group, const st_nccl_curve *curve, size_t octave)
+{
+    double place = (double)octave + log2(curve->ranks / group->ranks);
+    double last = ST_NCCL_OCTAVES - 1;
+    place = fmin(fmax(place, 0.0), last);
+    size_t below = (size_t)fmin(floor(place), last - 1.0);
+    const double *logs = &curve->logs[below];
+    return logs[0] + (logs[1] - logs[0]) * (place - (double)below);
+}
+
+/*
  * What the nearest curves below and above say at a distance: the mean of a process whose
  * correlation falls by 1/e over REACH, given its values at both (an Ornstein-Uhlenbeck bridge).
  */
@@ -206,54 +217,15 @@ static bool mix(const st_nccl_group *group, const st_nccl_correction *correction
         above_say = sinh(below_away / REACH) / all;
     }
     for (size_t i = 0; i < ST_NCCL_OCTAVES; i++) {
-        logs[i] =
-            (below ? below_say * below->logs[i] : 0.0) + (above ? above_say * above->logs[i] : 0.0);
+        logs[i] = (below ? below_say * at_same_share(group, below, i) : 0.0) +
+                  (above ? above_say * at_same_share(group, above, i) : 0.0);
     }
     return below || above;
 }
 
-/* Least squares among all that do not fall: neighbours that fall become their mean. */
-static void straighten(double *values, size_t count)
-{
-    double means[ST_NCCL_OCTAVES];
-    size_t lengths[ST_NCCL_OCTAVES];
-    size_t blocks = 0;
-    for (size_t i = 0; i < count; i++) {
-        means[blocks] = values[i];
-        lengths[blocks++] = 1;
-        while (blocks > 1 && means[blocks - 2] > means[blocks - 1]) {
-            size_t left = lengths[blocks - 2];
-            size_t right = lengths[blocks - 1];
-            means[blocks - 2] =
-                (means[blocks - 2] * (double)left + means[blocks - 1] * (double)right) /
-                (double)(left + right);
-            lengths[blocks - 2] += right;
-            blocks--;
-        }
-    }
-    size_t next = 0;
-    for (size_t i = 0; i < blocks; i++) {
-        for (size_t k = 0; k < lengths[i]; k++) {
-            values[next++] = means[i];
-        }
-    }
-}
-
 void st_nccl_correct(st_nccl_plan *plan, const st_nccl_correction *correction)
 {
-    double logs[ST_NCCL_OCTAVES];
-    if (plan->count == 0 || !mix(&plan->group, correction, logs)) {
-        return;
-    }
-    for (size_t i = 0; i < ST_NCCL_OCTAVES; i++) {
-        plan->plain_us[i] = st_nccl_time_us(plan, ldexp(1.0, (int)i));
-        logs[i] += log(plan->plain_us[i]);
-    }
-    straighten(logs, ST_NCCL_OCTAVES);
-    for (size_t i = 0; i < ST_NCCL_OCTAVES; i++) {
-        plan->corrected_us[i] = exp(logs[i]);
-    }
-    plan->corrected = true;
+    plan->corrected = plan->count > 0 && mix(&plan->group, correction, plan->factor_logs);
 }
 
 double st_nccl_corrected_us(const st_nccl_plan *plan, double bytes, double plain_us)
@@ -261,13 +233,9 @@ double st_nccl_corrected_us(const st_nccl_plan *plan, double bytes, double plain
     int exponent;
     double mantissa = frexp(fmax(bytes, 1.0), &exponent);
     size_t octave = (size_t)(exponent - 1);
-    if (bytes <= 1.0 || octave + 1 >= ST_NCCL_OCTAVES) {
-        size_t end = bytes <= 1.0 ? 0 : ST_NCCL_OCTAVES - 1;
-        return plain_us * (plan->corrected_us[end] / plan->plain_us[end]);
+    if (octave + 1 >= ST_NCCL_OCTAVES) {
+        return plain_us * exp(plan->factor_logs[ST_NCCL_OCTAVES - 1]);
     }
-    const double *plain = &plan->plain_us[octave];
-    const double *corrected = &plan->corrected_us[octave];
-    double way = plain[1] > plain[0] && !plan->obeys ? (plain_us - plain[0]) / (plain[1] - plain[0])
-                                                     : 2.0 * mantissa - 1.0;
-    return corrected[0] + (corrected[1] - corrected[0]) * fmin(fmax(way, 0.0), 1.0);
+    const double *logs = &plan->factor_logs[octave];
+    return plain_us * exp(logs[0] + (logs[1] - logs[0]) * log2(2.0 * mantissa));
 }

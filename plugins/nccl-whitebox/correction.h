@@ -38,9 +38,10 @@ const char *st_nccl_correction_parse(const char *text, st_nccl_correction *corre
 
 /*
  * Makes the plan follow the curves of groups like its own: the same one, or the next smaller and
- * larger ones of the same kind (inside of a machine, or of several), whose say fades with the
- * distance. A finished plan without such a curve stays as it is. The time never falls with the
- * bytes: where the curves would have it fall, it stays the same.
+ * larger ones of the same kind (inside of a machine, or of several) at as many bytes per rank,
+ * whose say fades with the distance. A finished plan without such a curve stays as it is. The time
+ * may fall with the bytes where the curves do: measured times do so where NCCL goes over to a
+ * faster protocol late.
  */
 void st_nccl_correct(st_nccl_plan *plan, const st_nccl_correction *correction);
 

@@ -131,9 +131,8 @@ typedef struct st_nccl_plan {
     double far;  /* its term there */
     size_t count;
     st_nccl_line lines[ST_NCCL_LINES];
-    bool corrected;                   /* the time follows measurements; see correction.h */
-    double plain_us[ST_NCCL_OCTAVES]; /* at 2^k bytes, before correction */
-    double corrected_us[ST_NCCL_OCTAVES];
+    bool corrected;                      /* the time follows measurements; see correction.h */
+    double factor_logs[ST_NCCL_OCTAVES]; /* at 2^k bytes */
 } st_nccl_plan;
 
 /* A time in parts that sum to it; the last part may be below zero. */

@@ -40,14 +40,25 @@ static double rate_left(const st_nccl_plan *plan, const st_nccl_factors *factors
     return 1.0 - fmin((once ? 2.0 : 1.0) * factors->small_group / plan->group.ranks, MOST_LOST);
 }
 
+static bool is_calibrated(const st_nccl_factors *factors)
+{
+    bool moved = false;
+    for (int i = 0; i < ST_NCCL_PROTOCOLS; i++) {
+        moved = moved || factors->setup[i] != 1.0 || factors->latency[i] != 1.0 ||
+                factors->bandwidth[i] != 1.0;
+    }
+    return moved;
+}
+
 /*
  * NCCL takes the line that it predicts to be fastest, whatever is measured. Inside of a machine,
- * where only rings can be chosen, its prediction is known well enough to tell which that is.
+ * where only rings can be chosen, its prediction is known well enough to tell which that is. Where
+ * nothing is calibrated the fastest line is that, but for the loss of small groups.
  */
-static bool does_obey(const st_nccl_plan *plan)
+static bool does_obey(const st_nccl_plan *plan, const st_nccl_factors *factors)
 {
     return plan->group.nodes <= 1.0 && plan->collective > ST_NCCL_ALL_REDUCE &&
-           plan->collective < ST_NCCL_ALL_TO_ALL;
+           plan->collective < ST_NCCL_ALL_TO_ALL && is_calibrated(factors);
 }
 
 void st_nccl_calibrate(st_nccl_plan *plan, const st_nccl_factors *factors)
@@ -76,7 +87,7 @@ void st_nccl_calibrate(st_nccl_plan *plan, const st_nccl_factors *factors)
     }
     st_nccl_finish(plan);
     plan->smooth = true;
-    plan->obeys = does_obey(plan);
+    plan->obeys = does_obey(plan, factors);
     if (factors->sharpness > 0.0) {
         plan->sharpness = factors->sharpness;
         plan->near = exp(log(FAR_TERM) / factors->sharpness);

@@ -136,7 +136,10 @@ typedef struct st_plugin_sink {
     void (*term)(void *context, const st_plugin_term *term);
 } st_plugin_sink;
 
-/* Time of a collective: zero for one rank, not falling with the bytes; `plugin check` tests it. */
+/*
+ * Time of a collective: zero for one rank and, with the options as they come, not falling with the
+ * bytes; `plugin check` tests it. Options that follow measurements may fall where these do.
+ */
 #define ST_PLUGIN_COLLECTIVE 1u
 
 typedef struct st_plugin_provider {

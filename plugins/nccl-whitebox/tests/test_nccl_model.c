@@ -267,6 +267,10 @@ static void rings_inside_a_machine_are_chosen_by_prediction(void **state)
     st_nccl_calibrate(&across, &slow_last);
     st_nccl_calibrate(&reduced, &slow_last);
     assert_false(across.obeys || reduced.obeys);
+    st_nccl_factors as_they_come = {{1, 1, 1}, {1, 1, 1}, {1, 1, 1}, 1, 1, 1, 1, 1, 1, 0.31, 0, 32};
+    st_nccl_plan plain = nominal_plan(&a100, 1, 8, ST_NCCL_ALL_GATHER, &choices);
+    st_nccl_calibrate(&plain, &as_they_come);
+    assert_false(plain.obeys);
     assert_int_equal(st_nccl_answer_of(&across, 1e9).line->protocol, ST_NCCL_LL128);
 }
 
