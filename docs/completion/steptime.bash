@@ -1025,7 +1025,7 @@ _steptime() {
         'fit') _steptime_words '--help --table --rows --vary --loss --scale --group --output --sheet --constants --set --refine --json --path --color' "$word" ;;
         'fit kernels') _steptime_words '--help --table --rows --constants --sheet --set --gpu --job --layers --form --test --leave-one-out --save --db --output --json --path --color' "$word" ;;
         'fit overlap') _steptime_words '--help --pairs --counters --unmatched --write --test --gpu --recipe --allow-faster --svg --output --save --db --cluster --json' "$word" ;;
-        'import nccl-topo') _steptime_words '--help --gpu --nodes --output' "$word" ;;
+        'import nccl-topo') _steptime_words '--help --gpu --nodes --path --output' "$word" ;;
         'fit nccl') _steptime_words '--help --refine --option --cluster --collective --ranks --nodes --in-place --out-of-place --each --save --db --all --set --json --csv --path --output --color' "$word" ;;
         'profile list') _steptime_words '--help --db --json --csv --output --color' "$word" ;;
         'profile show') _steptime_words '--help --db --json --output --color' "$word" ;;

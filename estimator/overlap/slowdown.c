@@ -2,6 +2,7 @@
 /* Training of the members, and how their answers become one. */
 #include "overlap/slowdown.h"
 
+#include "base/memory.h"
 #include "overlap/shuffle.h"
 
 #include <math.h>
@@ -60,11 +61,6 @@ const st_recipe *st_recipe_find(const char *name)
     return NULL;
 }
 
-static st_status no_memory(st_errors *errors)
-{
-    return st_errors_add(errors, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
-}
-
 /* ---- answers ---- */
 
 static int by_value(const void *left, const void *right)
@@ -105,7 +101,7 @@ static st_status ask(const st_slowdown_model *model, const st_kernel_rows *rows,
     float *features = st_arena_alloc(arena, rows->count * ST_FEATURES + 1, sizeof *features);
     *answers = st_arena_alloc(arena, rows->count * model->member_count + 1, sizeof **answers);
     if (features == NULL || *answers == NULL) {
-        return no_memory(errors);
+        return st_out_of_memory(errors);
     }
     fill_features(model, rows, features);
     for (size_t k = 0; k < model->member_count && rows->count > 0; k++) {
@@ -197,7 +193,7 @@ static st_status make_training(const st_kernel_rows *rows, st_arena *arena, trai
     own->kin = st_arena_alloc(arena, MAX_BAGS * rows->kernels->count, sizeof *own->kin);
     if (!own->drawn || !own->kin || !own->features || !own->targets || !own->weights ||
         !own->usable) {
-        return no_memory(errors);
+        return st_out_of_memory(errors);
     }
     own->usable_count = 0;
     for (size_t i = 0; i < rows->count; i++) {
@@ -383,7 +379,7 @@ st_status st_slowdown_train(st_trees_library *library, const st_kernel_rows *row
         (st_slowdown_model){.recipe = recipe, .scale = 1, .least_slowdown = rows->kernels->least};
     model->members = st_arena_alloc(arena, recipe->bags, sizeof *model->members);
     if (drawn == NULL || model->members == NULL) {
-        return no_memory(errors);
+        return st_out_of_memory(errors);
     }
     st_status status = make_training(rows, arena, &own, errors);
     if (status != ST_OK) {
@@ -391,7 +387,7 @@ st_status st_slowdown_train(st_trees_library *library, const st_kernel_rows *row
     }
     model->trained_on = own.usable_count;
     if (note_known(rows->kernels, &own, arena, model) != ST_OK) {
-        return no_memory(errors);
+        return st_out_of_memory(errors);
     }
     note_ranges(rows, model);
     note_usual(rows->kernels, &own, own.targets, model);

@@ -2,6 +2,8 @@
 /* The functions of XGBoost are looked up by name when the library is opened; see trees.h. */
 #include "overlap/trees.h"
 
+#include "base/memory.h"
+
 #include <dlfcn.h>
 #include <math.h>
 #include <stddef.h>
@@ -95,17 +97,12 @@ static st_status failed(const st_trees_library *library, const char *what, st_er
                                      .found = st_errors_text(errors, "%.*s", (int)length, reason)});
 }
 
-static st_status no_memory(st_errors *errors)
-{
-    return st_errors_add(errors, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
-}
-
 st_status st_trees_open(st_trees_library **library, st_errors *errors)
 {
     st_trees_library *own = calloc(1, sizeof *own);
     const char *missing = NULL;
     if (own == NULL) {
-        return no_memory(errors);
+        return st_out_of_memory(errors);
     }
     own->handle = dlopen("libxgboost.so.0", RTLD_NOW | RTLD_LOCAL);
     if (own->handle == NULL) {
@@ -210,7 +207,7 @@ st_status st_trees_train(st_trees_library *library, const st_samples *samples,
     DMatrixHandle matrix = NULL;
     st_trees *own = calloc(1, sizeof *own);
     if (own == NULL) {
-        return no_memory(errors);
+        return st_out_of_memory(errors);
     }
     *own = (st_trees){.library = library, .feature_count = samples->feature_count};
     st_status status = make_matrix(library, samples, &matrix, errors);
@@ -313,7 +310,7 @@ st_status st_trees_load(st_trees_library *library, const char *bytes, size_t siz
 {
     st_trees *own = calloc(1, sizeof *own);
     if (own == NULL) {
-        return no_memory(errors);
+        return st_out_of_memory(errors);
     }
     *own = (st_trees){.library = library, .feature_count = feature_count};
     if (library->XGBoosterCreate(NULL, 0, &own->booster) != 0 ||

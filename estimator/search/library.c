@@ -2,6 +2,7 @@
 /* Grids and searches for other programs; see steptime/search.h. */
 #include "steptime/search.h"
 
+#include "base/memory.h"
 #include "job/loader.h"
 #include "search/search.h"
 
@@ -17,11 +18,6 @@ struct st_grid_reader {
     const st_grid *grid;
     st_space_worker *worker;
 };
-
-static st_status out_of_memory(st_errors *errors)
-{
-    return st_errors_add(errors, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
-}
 
 static st_space_request space_of(const st_question *question)
 {
@@ -44,7 +40,7 @@ st_status st_grid_open(const st_paths *paths, const st_grid_request *request, st
 {
     st_grid *made = st_arena_alloc(arena, 1, sizeof *made);
     if (made == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     st_space_request space = space_of(&request->question);
     space.option = "--over";
@@ -212,7 +208,7 @@ static st_status make_detail(finding *self)
     space.cells = self->request->question.cells;
     space.cell_count = self->request->question.cell_count;
     if (quiet == NULL) {
-        return out_of_memory(self->errors);
+        return st_out_of_memory(self->errors);
     }
     st_status status =
         st_space_create(self->paths, &space, self->arena, &self->detail.space, quiet);
@@ -231,7 +227,7 @@ static st_status fill_plan(finding *self, const st_found *found, st_best_plan *p
     plan->values = values;
     plan->sets = st_search_sets(self->search, found->row, true, &plan->set_count);
     if (values == NULL || plan->sets == NULL) {
-        return out_of_memory(self->errors);
+        return st_out_of_memory(self->errors);
     }
     return cells > 0 ? st_search_values(&self->detail, &found->row, 1, values) : ST_OK;
 }
@@ -243,7 +239,7 @@ static st_status fill_plans(finding *self, st_best *best)
     st_best_plan *plans = st_arena_alloc(self->arena, count + 1, sizeof *plans);
     st_status status = ST_OK;
     if (plans == NULL) {
-        return out_of_memory(self->errors);
+        return st_out_of_memory(self->errors);
     }
     for (size_t i = 0; i < count && status == ST_OK; i++) {
         bool ranked = i < result->ranking_count;
@@ -264,7 +260,7 @@ static st_status fill_reasons(finding *self, st_best *best)
     const st_space *space = self->search->space;
     st_best_reason *reasons = st_arena_alloc(self->arena, st_reason_count(space), sizeof *reasons);
     if (reasons == NULL) {
-        return out_of_memory(self->errors);
+        return st_out_of_memory(self->errors);
     }
     for (size_t i = 1; i < st_reason_count(space); i++) {
         if (self->result.reasons[i] > 0) {

@@ -27,8 +27,7 @@ typedef struct study {
 
 static st_status out_of_memory(const study *self)
 {
-    (void)st_errors_add(self->errors,
-                        &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+    (void)st_out_of_memory(self->errors);
     return ST_ERR_MEMORY;
 }
 

@@ -2,17 +2,12 @@
 /* What a search looks for and where; see search.h. */
 #include "search/search_make.h"
 
+#include "base/memory.h"
 #include "search/guided.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-
-static st_status out_of_memory(st_errors *errors)
-{
-    (void)st_errors_add(errors, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
-    return ST_ERR_MEMORY;
-}
 
 /* --- what is varied -------------------------------------------------------------------------- */
 
@@ -61,10 +56,10 @@ static st_status read_varies(const st_search_request *request, st_arena *arena, 
                              st_errors *errors)
 {
     st_varied *list = st_arena_alloc(arena, request->vary_count + 1, sizeof *list);
-    st_status status = list != NULL ? ST_OK : out_of_memory(errors);
+    st_status status = list != NULL ? ST_OK : st_out_of_memory(errors);
     for (size_t i = 0; list != NULL && i < request->vary_count; i++) {
         if (!split(request->varies[i], arena, &list[i])) {
-            return out_of_memory(errors);
+            return st_out_of_memory(errors);
         }
         st_status checked = check_twice(list, i, request->varies[i], errors);
         status = status == ST_OK ? checked : status;
@@ -82,7 +77,7 @@ static st_status join_axes(st_search *search, st_arena *arena, st_errors *errors
     const char *leader = NULL;
     size_t count = 0;
     if (joined == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     for (size_t i = 0; i < space->joined_count; i++) {
         const st_joined *one = &space->joined[i];
@@ -113,7 +108,7 @@ static st_status list_axes(st_search *search, const st_varied *varies, st_arena 
     const char **axes = st_arena_alloc(arena, request->vary_count + 1, sizeof *axes);
     size_t count = 0;
     if (axes == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     for (size_t i = 0; i < request->vary_count; i++) {
         if (varies[i].knob == ST_KNOBS) {
@@ -138,7 +133,7 @@ static st_status close_job(st_search *search, const st_paths *paths, const st_sh
     const char **sets = st_arena_alloc(arena, space->set_count + 4, sizeof *sets);
     if (quiet == NULL || sets == NULL) {
         st_errors_destroy(quiet);
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     st_status status =
         st_job_load(paths, space->job, space->sets, space->set_count, arena, &job, quiet);
@@ -179,7 +174,7 @@ static st_status choose_cells(st_search *search, const st_sheet *sheet, st_arena
     const char **cells = st_arena_alloc(arena, 5, sizeof *cells);
     size_t count = 0;
     if (cells == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     search->goal = request->minimise != NULL ? request->minimise : st_search_default_goal(sheet);
     cells[count++] = search->goal;
@@ -210,7 +205,7 @@ static st_status find_cells(st_search *search, const st_paths *paths, st_arena *
                           .sets = search->request.space.sets,
                           .set_count = search->request.space.set_count};
     if (quiet == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     (void)!st_estimate_open(paths, &request, arena, &estimate, quiet);
     st_errors_destroy(quiet);
@@ -228,7 +223,7 @@ st_status st_search_create(const st_paths *paths, const st_search_request *reque
 {
     st_search *made = st_arena_alloc(arena, 1, sizeof *made);
     if (made == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     made->request = *request;
     made->request.space.option = "--vary";

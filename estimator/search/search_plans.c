@@ -2,6 +2,7 @@
 /* Which plans a search enumerates: the values of knobs, the GPUs, and what plans hang on. */
 #include "search/search_make.h"
 
+#include "base/memory.h"
 #include "search/space_bind.h"
 
 #include <math.h>
@@ -9,12 +10,6 @@
 #include <string.h>
 
 enum { MAX_GPU_COUNTS = 1000, MOST_GPUS = 100000000 };
-
-static st_status out_of_memory(st_errors *errors)
-{
-    (void)st_errors_add(errors, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
-    return ST_ERR_MEMORY;
-}
 
 static double number_of(const st_search *search, const char *key)
 {
@@ -84,7 +79,7 @@ static st_status list_values(const st_search *search, const st_axis *axis,
     if (status == ST_OK && values == NULL) {
         double *range = st_arena_alloc(search->space->arena, axis->count, sizeof *range);
         if (range == NULL) {
-            return out_of_memory(errors);
+            return st_out_of_memory(errors);
         }
         for (size_t i = 0; i < axis->count; i++) {
             range[i] = axis->start + (double)i * axis->step;
@@ -119,7 +114,7 @@ static st_status check_once(const st_search *search, const st_axis *axis, const 
         return ST_OK; /* a range */
     }
     if (sorted == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     memcpy(sorted, numbers != NULL ? (const void *)numbers : axis->texts, axis->count * size);
     int (*compare)(const void *, const void *) = numbers != NULL ? compare_numbers : compare_texts;
@@ -161,7 +156,7 @@ static st_status add_zipped(st_search *search, size_t group, const st_axis *axis
         search->zipped != NULL ? search->zipped : st_arena_alloc(arena, ST_KNOBS, sizeof *list);
     size_t count = 0;
     if (once == NULL || list == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     if (group >= ST_SEARCH_MAX_GROUPS || choice->count > ST_SEARCH_MAX_ZIPPED) {
         return st_errors_add(errors, &(st_error){.status = ST_ERR_LIMIT,
@@ -263,7 +258,7 @@ static st_status choose_all_names(const st_search *search, const st_sheet_input 
     size_t count = input->type.kind == ST_TYPE_ENUM ? input->type.enumeration->count : 1;
     double *values = st_arena_alloc(search->space->arena, count, sizeof *values);
     if (values == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     for (size_t i = 0; i < count; i++) {
         values[i] = (double)i;
@@ -293,7 +288,7 @@ static st_status choose_fixed(const st_search *search, st_knob knob, st_knob_cho
 {
     double *value = st_arena_alloc(search->space->arena, 1, sizeof *value);
     if (value == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     *value = own_value(search, knob);
     choice->values = value;
@@ -416,7 +411,7 @@ static st_status take_gpus(st_search *search, const st_knob_choice *given, st_er
     double *gpus = st_arena_alloc(search->space->arena, given->count + 1, sizeof *gpus);
     size_t count = 0;
     if (gpus == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     for (size_t i = 0; i < given->count; i++) {
         size_t at = 0;
@@ -440,7 +435,7 @@ static st_status read_gpus(st_search *search, st_errors *errors)
     st_type count = {.kind = ST_TYPE_NUMBER, .unit = st_unit_one()};
     const st_sheet_input input = {.name = "gpus", .type = count};
     if (axis.place.file == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     st_status status = st_axis_parse_values(search->request.gpus, arena, &axis, errors);
     if (status == ST_OK) {
@@ -468,7 +463,7 @@ static st_status choose_gpus(st_search *search, st_errors *errors)
     }
     double *gpus = st_arena_alloc(search->space->arena, 1, sizeof *gpus);
     if (gpus == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     double node = number_of(search, "cluster.gpus_per_node");
     *gpus = 1;
@@ -521,7 +516,7 @@ static st_status list_numbers(st_search *search, st_plan_base base, bool *all, s
     *numbers = (st_plan_numbers){.values = values, .count = 1};
     *all = true;
     if (values == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     if (!driven.given) {
         values[0] = number_of(search, st_plan_base_key(base));

@@ -2,6 +2,7 @@
 /* Making a space and naming its rows; see space.h. */
 #include "search/space.h"
 
+#include "base/memory.h"
 #include "report/json.h"
 #include "search/space_bind.h"
 #include "sheet/condition.h"
@@ -16,12 +17,6 @@ const uint64_t st_space_most_rows = 1000000000;
 /* Picks of a sample are spread over this many rows at most. */
 static const uint64_t most_total = UINT64_C(1) << 62;
 
-static st_status out_of_memory(st_errors *errors)
-{
-    (void)st_errors_add(errors, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
-    return ST_ERR_MEMORY;
-}
-
 /* --- axes ------------------------------------------------------------------------------------ */
 
 /* An axis over what the sheet computes or calls by another name. */
@@ -31,7 +26,7 @@ static st_status explain_unknown(const st_space *space, const char *text, st_err
     const char *name = st_arena_copy(space->arena, text, length);
     const char *file = st_arena_printf(space->arena, "%s %.200s", space->request.option, text);
     if (name == NULL || file == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     const st_sheet_cell *cell = st_sheet_find_cell(space->sheet, name);
     const st_sheet_input *input = st_sheet_find_input(space->sheet, name);
@@ -64,7 +59,7 @@ static st_status explain_faults(st_space *space, st_errors *errors)
                           .set_count = space->request.set_count};
     st_status status = ST_OK;
     if (quiet == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     (void)!st_estimate_open(space->paths, &request, space->arena, &space->base, quiet);
     space->sheet = space->base.sheet;
@@ -94,7 +89,7 @@ static st_status read_axes(st_space *space, st_errors *errors)
     st_status status = ST_OK;
     if (faults == NULL || axes == NULL) {
         st_errors_destroy(faults);
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     if (request->over_count > ST_AXES_MAX) {
         status = st_errors_add(faults, &(st_error){.status = ST_ERR_LIMIT,
@@ -283,7 +278,7 @@ static st_status choose_cells(st_space *space, st_errors *errors)
     space->cells = st_arena_alloc(space->arena, room, sizeof *space->cells);
     space->types = st_arena_alloc(space->arena, room, sizeof *space->types);
     if (space->cells == NULL || space->types == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     for (size_t i = 0; i < request->cell_count; i++) {
         if (!request->once || !is_shown(space, request->cells[i])) {
@@ -419,7 +414,7 @@ static st_status prepare_aloud(st_space *space, st_errors *errors)
 {
     st_errors *found = st_errors_create();
     if (found == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     st_status status = prepare(space, found);
     for (size_t i = 0; i < st_errors_size(found); i++) {
@@ -437,7 +432,7 @@ st_status st_space_create(const st_paths *paths, const st_space_request *request
 {
     st_space *made = st_arena_alloc(arena, 1, sizeof *made);
     if (made == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     made->paths = paths;
     made->arena = arena;

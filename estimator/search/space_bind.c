@@ -7,6 +7,7 @@
  */
 #include "search/space_bind.h"
 
+#include "base/memory.h"
 #include "job/keys.h"
 #include "job/loader.h"
 #include "plugin/words.h"
@@ -14,12 +15,6 @@
 #include <string.h>
 
 enum { MAX_FILES = 1000 };
-
-static st_status out_of_memory(st_errors *errors)
-{
-    (void)st_errors_add(errors, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
-    return ST_ERR_MEMORY;
-}
 
 /* --- jobs ------------------------------------------------------------------------------------ */
 
@@ -51,7 +46,7 @@ st_status st_space_load_base(st_space *space, st_errors *errors)
     st_request request = {.job = space->request.job, .sheet = space->request.sheet};
     const char **sets = list_sets(space, NULL, 0, &request.set_count);
     if (sets == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     request.sets = sets;
     return st_estimate_open(space->paths, &request, space->arena, &space->base, errors);
@@ -97,7 +92,7 @@ static st_status parse_value(const st_axis *axis, const st_sheet_input *input, s
     const st_key *key = axis->key;
     st_errors *own_errors = st_errors_create();
     if (own_errors == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     st_status status = ST_OK;
     if (key != NULL) {
@@ -125,7 +120,7 @@ st_status st_axis_numbers(const st_axis *axis, const st_sheet_input *input, st_a
     }
     double *numbers = st_arena_alloc(arena, axis->count, sizeof *numbers);
     if (numbers == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     st_status status = ST_OK;
     for (size_t i = 0; i < axis->count && !st_errors_full(errors); i++) {
@@ -165,7 +160,7 @@ static st_status refuse_unread(binder *self, const st_axis *axis)
     const st_sheet_input *inputs = st_sheet_inputs(space->sheet, &count);
     const char **constants = st_arena_alloc(space->arena, count + 1, sizeof *constants);
     if (constants == NULL) {
-        return out_of_memory(self->errors);
+        return st_out_of_memory(self->errors);
     }
     for (size_t i = 0; i < count; i++) {
         if (strncmp(inputs[i].from, ST_CONSTANTS ".", sizeof ST_CONSTANTS) == 0) {
@@ -246,7 +241,7 @@ static st_status load_job(const st_space *space, const size_t *digits, bool alon
     size_t count = 0;
     const char **sets = list_sets(space, digits, ST_SPACE_ORDER_GROUPS, &count);
     if (sets == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     for (size_t i = 0; alone && i < ST_SPACE_ORDER_GROUPS; i++) {
         sets[count++] = single[i];
@@ -266,7 +261,7 @@ static st_status bind_file(binder *self, const size_t *digits, const st_bound_in
 {
     st_errors *errors = st_errors_create();
     if (errors == NULL) {
-        return out_of_memory(self->errors);
+        return st_out_of_memory(self->errors);
     }
     st_status status = load_job(self->space, digits, false, job, errors);
     if (status == ST_OK) {
@@ -349,7 +344,7 @@ static st_status bind_file_axis(binder *self, size_t index)
                                                        .expected = "at most 1000"});
     }
     if (!make_values(space, axis->count, &files)) {
-        return out_of_memory(self->errors);
+        return st_out_of_memory(self->errors);
     }
     for (size_t k = 0; k < axis->count && status == ST_OK; k++) {
         status = read_file(self, index, k, &files);
@@ -379,7 +374,7 @@ static st_status list_driven(binder *self)
     size_t count = space->base.input_count;
     space->driven = st_arena_alloc(space->arena, count + 1, sizeof *space->driven);
     if (space->driven == NULL) {
-        return out_of_memory(self->errors);
+        return st_out_of_memory(self->errors);
     }
     for (size_t i = 0; i < count; i++) {
         if (self->owner[i] != 0) {
@@ -399,7 +394,7 @@ st_status st_space_bind_axes(st_space *space, st_errors *errors)
                    .owner = st_arena_alloc(space->arena, count, sizeof(size_t)),
                    .values = st_arena_alloc(space->arena, count, sizeof(double *))};
     if (self.owner == NULL || self.values == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     st_status status = ST_OK;
     for (size_t depth = 1; depth <= DEEPEST; depth++) {
@@ -473,7 +468,7 @@ static st_status make_quietly(st_space *space, const size_t *digits, st_variant 
 {
     st_errors *own = st_errors_create();
     if (own == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     st_status status = make_variant(space, digits, variant, own);
     if (status != ST_OK || warn) {
@@ -495,12 +490,12 @@ static st_status name_plugins(st_space *space, const st_estimate *estimate, st_e
     space->refine =
         st_arena_alloc(space->arena, estimate->refinement_count + 1, sizeof *space->refine);
     if (space->refine == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     for (size_t i = 0; i < estimate->refinement_count; i++) {
         space->refine[i] = st_refine_text(&estimate->refinements[i], space->arena);
         if (space->refine[i] == NULL) {
-            return out_of_memory(errors);
+            return st_out_of_memory(errors);
         }
     }
     space->refine_count = estimate->refinement_count;
@@ -518,13 +513,13 @@ static st_status take_plugins(st_space *space, const st_estimate *estimate, st_e
     space->plugin_keys = estimate->plugin_keys;
     space->refusals = st_arena_alloc(space->arena, space->plugin_count + 1, sizeof(char *));
     if (space->refusals == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     for (size_t i = 0; i < space->plugin_count; i++) {
         space->refusals[i] = st_arena_printf(space->arena, "plugin %s refuses %s",
                                              space->plugins[i]->source, space->plugins[i]->name);
         if (space->refusals[i] == NULL) {
-            return out_of_memory(errors);
+            return st_out_of_memory(errors);
         }
     }
     for (size_t k = 0; k < estimate->plugin_keys.count; k++) {
@@ -545,7 +540,7 @@ static st_status find_plugins(st_space *space, st_errors *errors)
     st_estimate estimate;
     st_status status = ST_OK;
     if (own == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     if (count == 0) {
         (void)st_job_refinements(space->base.job, &count);
@@ -609,7 +604,7 @@ st_status st_space_make_variants(st_space *space, st_errors *errors)
     find_group_sizes(space);
     space->variants = st_arena_alloc(space->arena, space->variant_count, sizeof(st_variant));
     if (space->variants == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     for (size_t v = 0; v < space->variant_count && status == ST_OK; v++) {
         size_t digits[ST_AXES_MAX] = {0};

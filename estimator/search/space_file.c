@@ -2,6 +2,7 @@
 /* Reading spaces; see space_file.h. */
 #include "search/space_file.h"
 
+#include "base/memory.h"
 #include "base/yaml_read.h"
 #include "job/files.h"
 #include "job/value.h"
@@ -278,8 +279,7 @@ st_status st_space_file_parse(const char *file, const char *text, size_t length,
         read_space(&self, root);
     }
     if (self.yaml.status == ST_ERR_MEMORY) {
-        (void)st_errors_add(errors,
-                            &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        (void)st_out_of_memory(errors);
     }
     return status == ST_OK ? self.yaml.status : status;
 }

@@ -2,6 +2,7 @@
 /* Sweeps as workbooks; see sweep_xlsx.h. */
 #include "search/sweep_xlsx.h"
 
+#include "base/memory.h"
 #include "report/xlsx.h"
 
 enum { TEXT_BYTES = 512 };
@@ -14,12 +15,6 @@ struct st_sweep_book {
     st_xlsx_field *fields;
     char (*texts)[TEXT_BYTES]; /* per axis */
 };
-
-static st_status out_of_memory(st_errors *errors)
-{
-    (void)st_errors_add(errors, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
-    return ST_ERR_MEMORY;
-}
 
 static void list_columns(st_sweep_book *book)
 {
@@ -42,14 +37,14 @@ st_status st_sweep_book_begin(const st_space *space, const char *path, st_sweep_
     size_t count = space->axis_count + space->cell_count;
     st_sweep_book *made = st_arena_alloc(space->arena, 1, sizeof *made);
     if (made == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     made->space = space;
     made->columns = st_arena_alloc(space->arena, count + 1, sizeof *made->columns);
     made->fields = st_arena_alloc(space->arena, count + 1, sizeof *made->fields);
     made->texts = st_arena_alloc(space->arena, space->axis_count + 1, sizeof *made->texts);
     if (made->columns == NULL || made->fields == NULL || made->texts == NULL) {
-        return out_of_memory(errors);
+        return st_out_of_memory(errors);
     }
     list_columns(made);
     st_status status = st_xlsx_table_begin(path, &made->layout, space->arena, &made->table, errors);

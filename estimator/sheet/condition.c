@@ -2,6 +2,7 @@
 /* Conditions beside a sheet's checks; see condition.h. */
 #include "sheet/condition.h"
 
+#include "base/memory.h"
 #include "sheet/check.h"
 
 #include <string.h>

@@ -2,6 +2,8 @@
 /* Building a task graph: resources, tasks and edges, appended to arrays that double. */
 #include "timeline/graph_internal.h"
 
+#include "base/memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,7 +79,7 @@ void st_graph_destroy(st_graph *graph)
 
 st_status st_graph_no_memory(st_errors *errors)
 {
-    return st_errors_add(errors, &(st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+    return st_out_of_memory(errors);
 }
 
 static st_status refuse(st_errors *errors, st_status status, const char *message, const char *found,

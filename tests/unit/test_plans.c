@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The plans of a search against counting: each that its rules allow is there, and there once. */
+#include "base_support.h"
+
+#include "search/plans.h"
+
+enum { MOST_PLANS = 20000, RECOMPUTES = 3 };
+
+static const double recomputes[RECOMPUTES] = {0, 1, 2};
+static const double layers = 6;
+static const double batch = 12;
+static const double experts = 4;
+static const double none = 0;
+
+/* Every knob varies freely, recomputation over its names. */
+static st_plan_request free_request(const double *gpus, size_t count)
+{
+    st_plan_request request = {.gpus = gpus,
+                               .gpus_count = count,
+                               .gpus_per_node = 8,
+                               .bases = {[ST_PLAN_LAYERS] = {&layers, 1},
+                                         [ST_PLAN_FIRST] = {&none, 1},
+                                         [ST_PLAN_LAST] = {&none, 1},
+                                         [ST_PLAN_BATCH] = {&batch, 1},
+                                         [ST_PLAN_EXPERTS] = {&experts, 1},
+                                         [ST_PLAN_EXPERT_TP] = {&none, 1}}};
+    for (int knob = 0; knob < ST_KNOBS; knob++)
+        request.choices[knob] = (st_knob_choice){.read = true, .free = true};
+    request.choices[ST_KNOB_RECOMPUTE].values = recomputes;
+    request.choices[ST_KNOB_RECOMPUTE].count = RECOMPUTES;
+    request.choices[ST_KNOB_RECOMPUTE].free = false;
+    return request;
+}
+
+/* Whole numbers below 64, one behind the other. */
+static uint64_t number_of(const double *values)
+{
+    uint64_t number = 0;
+    for (int knob = 0; knob < ST_KNOBS; knob++)
+        number = number * 64 + (uint64_t)values[knob];
+    return number;
+}
+
+static int compare(const void *left, const void *right)
+{
+    const uint64_t *a = left;
+    const uint64_t *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+static bool divides(int part, int whole)
+{
+    return whole % part == 0;
+}
+
+/* What docs/search.md says of plans, of one whose sizes make up the GPUs. */
+static bool is_plan(const st_plan_request *request, const double *values)
+{
+    int tp = (int)values[ST_KNOB_TP];
+    int pp = (int)values[ST_KNOB_PP];
+    int dp = (int)values[ST_KNOB_DP];
+    int cp = (int)values[ST_KNOB_CP];
+    int chunks = (int)values[ST_KNOB_VIRTUAL];
+    int ep = (int)values[ST_KNOB_EP];
+    int given = (int)request->bases[ST_PLAN_EXPERT_TP].values[0];
+    int inner = given > 0 ? given : tp;
+    int count = (int)layers;
+    bool good = pp <= count && (chunks == 1 || (pp > 1 && divides(pp * chunks, count)));
+    good = good && divides((int)values[ST_KNOB_MICRO] * dp, (int)batch);
+    good = good && divides(ep, (int)experts);
+    good = good && (ep == 1 || divides(ep * inner, tp * cp * dp));
+    good = good && (values[ST_KNOB_SEQUENCE] == 0 || tp > 1);
+    return good && (values[ST_KNOB_ZERO] == 0 || dp * cp > 1);
+}
+
+typedef struct counted {
+    uint64_t *numbers;
+    size_t count;
+} counted;
+
+/* Within one shape: chunks, experts, micro-batches, recomputation, sequence, ZeRO. */
+static void count_shape(const st_plan_request *request, double *values, counted *all)
+{
+    const int ends[] = {6, 4, 12, RECOMPUTES, 2, 4};
+    const int firsts[] = {1, 1, 1, 0, 0, 0};
+    int at[] = {1, 1, 1, 0, 0, 0};
+    for (bool more = true; more;) {
+        for (size_t i = 0; i < COUNT(at); i++)
+            values[ST_KNOB_VIRTUAL + i] = at[i];
+        if (is_plan(request, values)) {
+            assert_true(all->count < MOST_PLANS);
+            all->numbers[all->count++] = number_of(values);
+        }
+        size_t digit = COUNT(at);
+        while (digit > 0 && ++at[digit - 1] == firsts[digit - 1] + ends[digit - 1]) {
+            at[digit - 1] = firsts[digit - 1];
+            digit--;
+        }
+        more = digit > 0;
+    }
+}
+
+static void count_all(const st_plan_request *request, int gpus, counted *all)
+{
+    double values[ST_KNOBS];
+    for (int tp = 1; tp <= gpus; tp++)
+        for (int cp = 1; cp <= gpus; cp++)
+            for (int pp = 1; pp <= gpus; pp++) {
+                if (!divides(tp * cp * pp, gpus))
+                    continue;
+                values[ST_KNOB_NODES] = gpus > 8 ? 2 : 1;
+                values[ST_KNOB_TP] = tp;
+                values[ST_KNOB_CP] = cp;
+                values[ST_KNOB_PP] = pp;
+                values[ST_KNOB_DP] = gpus / (tp * cp * pp);
+                count_shape(request, values, all);
+            }
+}
+
+static void assert_plans(const st_plan_request *request)
+{
+    st_plans plans;
+    counted all = {.numbers = calloc(MOST_PLANS, sizeof *all.numbers)};
+    uint64_t *found = calloc(MOST_PLANS, sizeof *found);
+    st_arena *arena = st_arena_create();
+    assert_true(all.numbers != NULL && found != NULL && arena != NULL);
+    assert_int_equal(st_plans_make(request, arena, &plans, NULL), ST_OK);
+    for (size_t i = 0; i < request->gpus_count; i++)
+        count_all(request, (int)request->gpus[i], &all);
+    assert_true(all.count > 100);
+    assert_int_equal(plans.count, all.count);
+    for (size_t i = 0; i < all.count; i++) {
+        double values[ST_KNOBS];
+        st_plan_at(&plans, i, values);
+        found[i] = number_of(values);
+    }
+    qsort(found, all.count, sizeof *found, compare);
+    qsort(all.numbers, all.count, sizeof *all.numbers, compare);
+    for (size_t i = 0; i < all.count; i++)
+        assert_int_equal(found[i], all.numbers[i]);
+    st_arena_destroy(arena);
+    free(found);
+    free(all.numbers);
+}
+
+static void every_plan_is_there_once(void **state)
+{
+    static const double gpus[] = {8, 12};
+    st_plan_request request = free_request(gpus, COUNT(gpus));
+    (void)state;
+    assert_plans(&request);
+}
+
+static void experts_divide_the_ranks_of_a_stage(void **state)
+{
+    static const double gpus[] = {12};
+    static const double one = 1;
+    static const double two = 2;
+    st_plan_request request = free_request(gpus, 1);
+    (void)state;
+    request.bases[ST_PLAN_EXPERT_TP].values = &two;
+    assert_plans(&request);
+    request.bases[ST_PLAN_EXPERT_TP].values = &one;
+    assert_plans(&request);
+}
+
+/* Columns have the values of single plans, each as often as it is repeated, from anywhere on. */
+static void columns_are_filled_from_any_plan(void **state)
+{
+    enum { REPEAT = 3, ROWS = 64 };
+    static const double gpus[] = {8, 12};
+    st_plan_request request = free_request(gpus, COUNT(gpus));
+    st_arena *arena = st_arena_create();
+    st_plans plans;
+    double held[ST_KNOBS][ROWS];
+    double *columns[ST_KNOBS];
+    (void)state;
+    assert_int_equal(st_plans_make(&request, arena, &plans, NULL), ST_OK);
+    for (int knob = 0; knob < ST_KNOBS; knob++)
+        columns[knob] = knob == ST_KNOB_CP ? NULL : held[knob]; /* one that nobody wants */
+    for (uint64_t first = 0; first + ROWS <= plans.count * REPEAT; first += 137) {
+        st_plans_fill(&plans, REPEAT, first, ROWS, columns);
+        for (size_t row = 0; row < ROWS; row++) {
+            double values[ST_KNOBS];
+            st_plan_at(&plans, (first + row) / REPEAT, values);
+            for (int knob = 0; knob < ST_KNOBS; knob++)
+                assert_true(columns[knob] == NULL || columns[knob][row] == values[knob]);
+        }
+    }
+    st_arena_destroy(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_plan_is_there_once),
+        cmocka_unit_test(experts_divide_the_ranks_of_a_stage),
+        cmocka_unit_test(columns_are_filled_from_any_plan),
+    };
+    return cmocka_run_group_tests_name("plans", tests, NULL, NULL);
+}
