@@ -6,6 +6,11 @@
 #include "steptime/status.h"
 
 /* Adds the error of a failed allocation, which needs no memory, and returns ST_ERR_MEMORY. */
-st_status st_out_of_memory(st_errors *errors);
+static inline st_status st_out_of_memory(st_errors *errors)
+{
+    (void)st_errors_add(
+        errors, &(st_error){.status = ST_ERR_MEMORY, .message = st_status_text(ST_ERR_MEMORY)});
+    return ST_ERR_MEMORY;
+}
 
 #endif

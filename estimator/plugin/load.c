@@ -133,7 +133,7 @@ static st_status link_file(const loading *own)
     return st_module_describe(own->module, describe(), own->place, own->arena, own->errors);
 }
 
-static st_status unknown(const st_paths *paths, const char *name, st_place place, st_arena *arena,
+static void tell_unknown(const st_paths *paths, const char *name, st_place place, st_arena *arena,
                          st_errors *errors)
 {
     const st_plugin_entry *entries = NULL;
@@ -141,13 +141,13 @@ static st_status unknown(const st_paths *paths, const char *name, st_place place
     st_status status = st_plugins_list(paths, arena, &entries, &count, errors);
     const char **names = st_arena_alloc(arena, count + 1, sizeof(*names));
     if (status != ST_OK || names == NULL) {
-        return ST_ERR_MEMORY;
+        count = 0;
     }
     for (size_t i = 0; i < count; i++) {
         names[i] = entries[i].id;
     }
     const char *nearest = st_nearest(name, names, count);
-    return st_errors_add(
+    (void)st_errors_add(
         errors, &(st_error){.status = ST_ERR_NAME,
                             .place = place,
                             .message = st_errors_text(
@@ -176,7 +176,11 @@ st_status st_plugin_locate(const st_paths *paths, const char *name, st_place pla
     if (*file != NULL) {
         return ST_OK;
     }
-    return by_path ? st_out_of_memory(errors) : unknown(paths, name, place, arena, errors);
+    if (by_path) {
+        return st_out_of_memory(errors);
+    }
+    tell_unknown(paths, name, place, arena, errors);
+    return ST_ERR_NAME;
 }
 
 st_status st_plugin_load(const st_paths *paths, const char *name, st_place place, st_arena *arena,

@@ -245,7 +245,7 @@ static void warn_of_slips(table_reader *own)
     for (size_t i = 0; i < ST_TIMES_FEATURES; i++) {
         names[count++] = feature_columns[i][0];
     }
-    for (size_t i = 0; i < UNITS * TIME_COLUMNS; i++) {
+    for (size_t i = 0; i < (size_t)UNITS * TIME_COLUMNS; i++) {
         names[count++] = st_errors_text(own->errors, "%s%s", time_columns[i / UNITS].name,
                                         units[i % UNITS].suffix);
     }
