@@ -12,6 +12,8 @@
 
 #include "sheet/scalar.h"
 
+#include <float.h>
+
 static const st_range any = {-HUGE_VAL, HUGE_VAL};
 static const st_range rising = {0, HUGE_VAL};
 static const st_range falling = {-HUGE_VAL, 0};
@@ -19,9 +21,23 @@ static const st_range one = {1, 1};
 static const st_range minus_one = {-1, -1};
 static const st_range flat = {0, 0};
 
-static st_range binary(st_op op, st_range a, st_range b)
+/*
+ * A product or quotient of slopes. One too small for a number is still no 0, which would say that
+ * nothing changes: it keeps its sign.
+ */
+static st_range scaled(st_op op, st_range a, st_range b)
 {
-    return st_range_apply(op, a, b, flat);
+    st_range made = st_range_apply(op, a, b, flat);
+    bool may_fall = (a.low < 0 && b.high > 0) || (a.high > 0 && b.low < 0);
+    bool may_rise = (a.low < 0 && b.low < 0) || (a.high > 0 && b.high > 0);
+    made.low = made.low == 0 && may_fall ? -DBL_TRUE_MIN : made.low;
+    made.high = made.high == 0 && may_rise ? DBL_TRUE_MIN : made.high;
+    return made;
+}
+
+static st_range product(st_range a, st_range b)
+{
+    return scaled(ST_OP_MULTIPLY, a, b);
 }
 
 /* Slopes of a quotient in its two operands. */
@@ -31,10 +47,10 @@ static void divide(st_range a, st_range b, st_range slopes[2])
         slopes[0] = slopes[1] = any;
         return;
     }
-    st_range inverse = binary(ST_OP_DIVIDE, one, b);
-    st_range quotient = binary(ST_OP_DIVIDE, a, b);
+    st_range inverse = scaled(ST_OP_DIVIDE, one, b);
+    st_range quotient = scaled(ST_OP_DIVIDE, a, b);
     slopes[0] = inverse;
-    slopes[1] = binary(ST_OP_MULTIPLY, minus_one, binary(ST_OP_MULTIPLY, quotient, inverse));
+    slopes[1] = product(minus_one, product(quotient, inverse));
 }
 
 /* A power of what is not negative; its slope in the exponent is not looked into. */
@@ -104,7 +120,7 @@ static void find_slopes(st_op op, st_range a, st_range b, st_range slopes[2])
 static void add_slope(st_bounds *self, uint32_t slot, st_range slope)
 {
     if (self->open[slot]) {
-        self->slopes[slot] = binary(ST_OP_ADD, self->slopes[slot], slope);
+        self->slopes[slot] = st_range_apply(ST_OP_ADD, self->slopes[slot], slope, flat);
     }
 }
 
@@ -130,9 +146,9 @@ static void pass_slope(st_bounds *self, const st_instruction *i, st_range slope)
     size_t operands = st_operand_count(i->op);
     find_slopes(i->op, st_bounds_range(self, i->a),
                 operands > 1 ? st_bounds_range(self, i->b) : flat, slopes);
-    add_slope(self, i->a, binary(ST_OP_MULTIPLY, slope, slopes[0]));
+    add_slope(self, i->a, product(slope, slopes[0]));
     if (operands > 1) {
-        add_slope(self, i->b, binary(ST_OP_MULTIPLY, slope, slopes[1]));
+        add_slope(self, i->b, product(slope, slopes[1]));
     }
 }
 
@@ -146,13 +162,6 @@ static bool is_leaf(const st_instruction *i)
 static bool is_time(const st_bounds *self, const st_instruction *i)
 {
     return st_bounds_range(self, i->target).low >= 0;
-}
-
-/* Slopes are sums of products of exact numbers: rounding may leave a hair on the wrong side. */
-static bool does_not_fall(st_range slope)
-{
-    const double hair = 1e-12;
-    return slope.low >= 0 || (isfinite(slope.high) && slope.low >= -hair * slope.high);
 }
 
 /* A product that rises, although slopes of its factors do not tell. */
@@ -175,10 +184,10 @@ static bool never_falls(st_bounds *self, uint32_t slot)
             continue;
         }
         if (is_soft(self, each)) {
-            add_slope(self, self->entries[each->target], binary(ST_OP_MULTIPLY, slope, rising));
+            add_slope(self, self->entries[each->target], product(slope, rising));
         } else if (!is_leaf(each)) {
             pass_slope(self, each, slope);
-        } else if (!does_not_fall(slope) || !is_time(self, each)) {
+        } else if (!(slope.low >= 0) || !is_time(self, each)) {
             return false;
         }
     }

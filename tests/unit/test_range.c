@@ -194,6 +194,13 @@ static void soft_maxima_keep_a_bound(void **state)
                  7.31 * pow(1 + pow(2.385 / 7.31, 5.5), 1 / 5.5));
 }
 
+/* Slopes of 1e-440 are no numbers, and no 0 either. */
+static void slopes_too_small_for_a_number_keep_their_sign(void **state)
+{
+    expect_least(state, "x/((y + slow(x))*y*1e219)", 0);
+    expect_least(state, "x - 1e-200*(1e-200*slow(x))", -HUGE_VAL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +213,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(sums_of_times_have_a_bound, make_shelf, drop_shelf),
         cmocka_unit_test_setup_teardown(hidden_times_keep_a_bound, make_shelf, drop_shelf),
         cmocka_unit_test_setup_teardown(soft_maxima_keep_a_bound, make_shelf, drop_shelf),
+        cmocka_unit_test_setup_teardown(slopes_too_small_for_a_number_keep_their_sign, make_shelf,
+                                        drop_shelf),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
