@@ -8,6 +8,8 @@
 
 #include "sheet/bounds.h"
 #include "sheet/expr.h"
+#include "sheet/program.h"
+#include "sheet/range.h"
 
 enum { SHEETS = 250, CELLS = 12, INPUTS = 7, FUNCTIONS = 4, ROWS = 90, DEPTH = 5 };
 
@@ -247,16 +249,78 @@ static void explanations_and_faults_agree_with_the_program(void **state)
 /* --- ranges ---------------------------------------------------------------------------------- */
 
 /* Any answer that a provider may give: nothing, zero, or a time of any size. */
+static double any_answer(property_random *random)
+{
+    size_t pick = random_below(random, 5);
+    return pick == 0 ? (double)NAN : pick == 1 ? 0 : fabs(random_magnitude(random, 9));
+}
+
+/* Where a provider answers; comparisons with what has no value hide that there is none. */
+static double any_time(property_random *random)
+{
+    return random_below(random, 4) == 0 ? 0 : fabs(random_magnitude(random, 9));
+}
+
 static st_status evaluate_anything(void *self, size_t rows, const double *const *arguments,
                                    double *values)
 {
-    property_random *random = self;
     (void)arguments;
-    for (size_t i = 0; i < rows; i++) {
-        size_t pick = random_below(random, 5);
-        values[i] = pick == 0 ? (double)NAN : pick == 1 ? 0 : fabs(random_magnitude(random, 9));
-    }
+    for (size_t i = 0; i < rows; i++)
+        values[i] = any_answer(self);
     return ST_OK;
+}
+
+/* What an operation gives where nothing is rounded, too. */
+static st_range unrounded(const st_instruction *one, const st_range *slots)
+{
+    size_t operands = one->op == ST_OP_SELECT ? 3 : 2;
+    st_range a = slots[one->a];
+    if (one->op == ST_OP_OTHERWISE)
+        return st_range_is_none(a) ? slots[one->b] : a;
+    st_range made = st_range_apply(one->op, a, slots[one->b], operands > 2 ? slots[one->c] : a);
+    bool rounds = one->op == ST_OP_ADD || one->op == ST_OP_SUBTRACT || one->op == ST_OP_MULTIPLY ||
+                  one->op == ST_OP_DIVIDE || one->op == ST_OP_SQRT;
+    return rounds ? (st_range){nextafter(made.low, -HUGE_VAL), nextafter(made.high, HUGE_VAL)}
+                  : made;
+}
+
+/* Ranges that hold what formulas are worth exactly; without `random` providers answer 0. */
+static void run_unrounded(const st_program *program, const double *inputs, property_random *random,
+                          st_range *slots)
+{
+    uint32_t first = st_program_first_constant(program);
+    for (size_t i = 0; i < first; i++)
+        slots[i] = st_range_point(inputs[i]);
+    for (size_t i = 0; i < program->constant_count; i++)
+        slots[first + i] = st_range_point(program->constants[i]);
+    for (size_t i = 0; i < program->instruction_count; i++) {
+        const st_instruction *one = &program->instructions[i];
+        slots[one->target] = one->op != ST_OP_CALL ? unrounded(one, slots)
+                             : random != NULL      ? st_range_point(any_time(random))
+                                                   : st_range_point(0);
+    }
+}
+
+/*
+ * A cell of which it is shown that it does not fall is nowhere below what it is where providers
+ * answer 0. Large answers cancel most digits of the rest, so that rounding is left out of it.
+ */
+static void check_least(const world *w, st_bounds *bounds, const double *inputs,
+                        property_random *random)
+{
+    size_t count = w->program->slot_count + 1;
+    st_range *at_least = st_arena_alloc(w->own->arena, count, sizeof *at_least);
+    st_range *at_any = st_arena_alloc(w->own->arena, count, sizeof *at_any);
+    assert_true(at_least != NULL && at_any != NULL);
+    run_unrounded(w->program, inputs, NULL, at_least);
+    run_unrounded(w->program, inputs, random, at_any);
+    for (size_t i = 0; i < CELLS; i++) {
+        uint32_t slot = w->program->outputs[i].slot;
+        double least = fmin(st_bounds_least(bounds, i), at_least[slot].low);
+        if (at_any[slot].high < least)
+            fail_msg("c%zu is %.17g, and was not to be below %.17g, in\n%s", i, at_any[slot].high,
+                     least, w->text);
+    }
 }
 
 static void check_range(const world *w, size_t cell, double value, st_range range, bool open)
@@ -290,6 +354,7 @@ static void bound_rows(shelf *own, property_random *random)
         const double *outputs = run_row(own, w.program, inputs);
         for (size_t i = 0; i < CELLS; i++)
             check_range(&w, i, outputs[i], ranges[i], st_bounds_output_is_open(bounds, i));
+        check_least(&w, bounds, inputs, random);
     }
     given.evaluate = evaluate_given;
     given.self = NULL;
