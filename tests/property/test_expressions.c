@@ -311,7 +311,10 @@ static void check_least(const world *w, st_bounds *bounds, const double *inputs,
     size_t count = w->program->slot_count + 1;
     st_range *at_least = st_arena_alloc(w->own->arena, count, sizeof *at_least);
     st_range *at_any = st_arena_alloc(w->own->arena, count, sizeof *at_any);
-    assert_true(at_least != NULL && at_any != NULL);
+    if (at_least == NULL || at_any == NULL) {
+        fail_msg("out of memory");
+        return;
+    }
     run_unrounded(w->program, inputs, NULL, at_least);
     run_unrounded(w->program, inputs, random, at_any);
     for (size_t i = 0; i < CELLS; i++) {
