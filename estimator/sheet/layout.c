@@ -216,6 +216,13 @@ static void need(st_workspace *workspace, uint32_t slot, uint32_t now)
     }
 }
 
+/* What is settled needs nothing any more, but for whoever asks why it has no value. */
+static bool asks_operands(const st_workspace *workspace, uint32_t slot)
+{
+    return workspace->needed[slot] &&
+           (!is_settled(workspace, slot) || !isfinite(workspace->scalars[slot]));
+}
+
 /* Marks what the outputs hang on once the settled conditions have chosen: steps, and scalars that
  * change with the inputs of some level. */
 static void mark_needed(st_workspace *workspace)
@@ -227,7 +234,7 @@ static void mark_needed(st_workspace *workspace)
     }
     for (size_t i = program->instruction_count; i-- > 0;) {
         const st_instruction *instruction = &program->instructions[i];
-        if (workspace->needed[instruction->target] && !is_settled(workspace, instruction->target)) {
+        if (asks_operands(workspace, instruction->target)) {
             read_operands(workspace, (uint32_t)i, need);
         }
     }
@@ -305,6 +312,7 @@ void st_layout_make(st_workspace *workspace, const st_column *inputs, const st_t
     workspace->turn_count = 0;
     workspace->fill_count = 0;
     workspace->scalar_count = 0;
+    workspace->scalar_call_count = 0;
     read_inputs(workspace, inputs, targets);
     for (size_t i = 0; i < program->instruction_count; i++) {
         const st_instruction *instruction = &program->instructions[i];
@@ -322,6 +330,9 @@ void st_layout_make(st_workspace *workspace, const st_column *inputs, const st_t
             add_step(workspace, instruction);
         } else if (needed && !is_settled(workspace, instruction->target)) {
             workspace->scalar_list[workspace->scalar_count++] = (uint32_t)i;
+        }
+        if (needed && instruction->op == ST_OP_CALL && !workspace->varies[instruction->target]) {
+            workspace->scalar_calls[workspace->scalar_call_count++] = (uint32_t)i;
         }
         write_outputs(workspace, instruction->target, NULL, targets);
     }

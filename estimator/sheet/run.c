@@ -53,11 +53,11 @@ static void list_outputs(st_workspace *workspace)
 static bool is_whole(const st_workspace *workspace)
 {
     const void *const parts[] = {
-        workspace->scalars,   workspace->varies,      workspace->registers,    workspace->broadcast,
-        workspace->arguments, workspace->steps,       workspace->fetches,      workspace->copies,
-        workspace->turns,     workspace->fills,       workspace->scalar_list,  workspace->levels,
-        workspace->needed,    workspace->next_output, workspace->first_output, workspace->places,
-        workspace->last_use,  workspace->free_places,
+        workspace->scalars,   workspace->varies,   workspace->registers,   workspace->broadcast,
+        workspace->arguments, workspace->steps,    workspace->fetches,     workspace->copies,
+        workspace->turns,     workspace->fills,    workspace->scalar_list, workspace->scalar_calls,
+        workspace->levels,    workspace->needed,   workspace->next_output, workspace->first_output,
+        workspace->places,    workspace->last_use, workspace->free_places,
     };
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         if (parts[i] == NULL) {
@@ -90,6 +90,7 @@ st_workspace *st_workspace_create(const st_program *program)
     workspace->turns = calloc(program->instruction_count + 1, sizeof(st_turn));
     workspace->fills = calloc(outputs + program->check_count + 1, sizeof(st_fill));
     workspace->scalar_list = calloc(program->instruction_count + 1, sizeof(uint32_t));
+    workspace->scalar_calls = calloc(program->call_count + 1, sizeof(uint32_t));
     workspace->levels = calloc(program->slot_count + 1, sizeof(uint8_t));
     workspace->needed = calloc(program->slot_count + 1, sizeof(bool));
     workspace->places = calloc(program->slot_count + 1, sizeof(uint32_t));
@@ -123,6 +124,7 @@ void st_workspace_destroy(st_workspace *workspace)
     free(workspace->turns);
     free(workspace->fills);
     free(workspace->scalar_list);
+    free(workspace->scalar_calls);
     free(workspace->levels);
     free(workspace->needed);
     free(workspace->places);
@@ -242,9 +244,9 @@ static void note_scalar_refusals(const st_workspace *workspace, const st_targets
 {
     const st_program *program = workspace->program;
     uint32_t number = 0;
-    for (size_t i = 0; i < workspace->scalar_count && number == 0; i++) {
-        const st_instruction *instruction = &program->instructions[workspace->scalar_list[i]];
-        if (instruction->op != ST_OP_CALL || isfinite(workspace->scalars[instruction->target])) {
+    for (size_t i = 0; i < workspace->scalar_call_count && number == 0; i++) {
+        const st_instruction *instruction = &program->instructions[workspace->scalar_calls[i]];
+        if (isfinite(workspace->scalars[instruction->target])) {
             continue;
         }
         const st_program_call *call = &program->calls[instruction->a];

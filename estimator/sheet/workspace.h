@@ -57,6 +57,8 @@ struct st_workspace {
     size_t fill_count;
     uint32_t *scalar_list; /* instructions that are the same for all rows, and may change */
     size_t scalar_count;
+    uint32_t *scalar_calls; /* calls that are the same in all rows, as instructions */
+    size_t scalar_call_count;
     uint8_t *levels;       /* per slot, when the inputs have levels */
     bool *needed;          /* per slot, in the current layout */
     uint32_t *places;      /* per slot: its register, in the current layout */
