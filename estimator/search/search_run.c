@@ -604,16 +604,18 @@ static st_status exchange(hunt *self, const finds *own, finds *all)
 static st_status run_pass(hunt *self, finds *all)
 {
     finds own = {0};
-    st_status status = make_finds(self->search, &own) ? ST_OK : ST_ERR_MEMORY;
-    if (status == ST_OK) {
-        run_blocks(self);
-        for (int i = 0; i < self->threads; i++) {
-            merge(self->search, &own, &self->hunters[i].found);
-        }
+    st_status status = ST_OK;
+    if (!make_finds(self->search, &own)) {
+        free_finds(&own);
+        return ST_ERR_MEMORY; /* the others cannot be told: mpirun ends them */
+    }
+    run_blocks(self);
+    for (int i = 0; i < self->threads; i++) {
+        merge(self->search, &own, &self->hunters[i].found);
     }
     if (self->ranks->count > 1) {
         status = exchange(self, &own, all);
-    } else if (status == ST_OK) {
+    } else {
         merge(self->search, all, &own);
     }
     free_finds(&own);
