@@ -283,18 +283,6 @@ st_status st_graph_meeting(st_graph *graph, uint32_t members, uint32_t *meeting,
     return ST_OK;
 }
 
-st_status st_graph_rule(st_graph *graph, const st_match_rule *rule, st_errors *errors)
-{
-    st_status status = open_for(graph, errors, "rules");
-    if (status == ST_OK && graph->rule_count == ST_GRAPH_RULES) {
-        status = too_many(errors, "rules", ST_GRAPH_RULES);
-    }
-    if (status == ST_OK) {
-        graph->rules[graph->rule_count++] = *rule;
-    }
-    return status;
-}
-
 /* --- tasks and edges ---------------------------------------------------------------------------
  */
 

@@ -24,49 +24,6 @@ typedef struct st_composer {
     uint32_t first_meeting; /* number of the first meeting made from keys */
 } st_composer;
 
-static bool add_keyed(st_graph *graph, const st_keyed_task *item)
-{
-    st_keyed_task *keyed =
-        st_array_room(graph->keyed, sizeof(*keyed), graph->keyed_count, &graph->keyed_capacity);
-    if (keyed == NULL) {
-        return false;
-    }
-    graph->keyed = keyed;
-    keyed[graph->keyed_count++] = *item;
-    return true;
-}
-
-/* Asks the rules about every task that brought neither a meeting nor a key; the latter stand first
- * in the array, by task. False when out of memory. */
-static bool apply_rules(st_graph *graph)
-{
-    size_t own = graph->keyed_count;
-    size_t passed = 0;
-    for (size_t task = 0; task < graph->task_count && graph->rule_count > 0; task++) {
-        bool decided = graph->meeting[task] != 0;
-        if (passed < own && graph->keyed[passed].task == task) {
-            passed++;
-            decided = true;
-        }
-        for (size_t i = 0; i < graph->rule_count && !decided; i++) {
-            const st_match_rule *rule = &graph->rules[i];
-            st_keyed_task item = {.task = (st_task_id)task};
-            decided = rule->match(rule->self, graph, item.task, &item.key, &item.ranks);
-            if (decided && item.key != 0 && !add_keyed(graph, &item)) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
-static int by_task(const void *left, const void *right)
-{
-    const st_keyed_task *a = left;
-    const st_keyed_task *b = right;
-    return a->task < b->task ? -1 : a->task > b->task;
-}
-
 /* How many tasks with this key the rank had before; ST_TASK_NONE when out of memory. */
 static uint32_t occurrence(st_composer *composer, uint64_t key, uint32_t rank_index)
 {
@@ -129,13 +86,9 @@ static st_status join(st_composer *composer, const st_keyed_task *keyed)
 
 st_status st_graph_compose(st_graph *graph, st_errors *errors)
 {
-    size_t own = graph->keyed_count;
     st_composer composer = {
         .graph = graph, .errors = errors, .first_meeting = (uint32_t)graph->meeting_count + 1};
-    st_status status = apply_rules(graph) ? ST_OK : st_graph_no_memory(errors);
-    if (graph->keyed_count > own && own > 0) {
-        qsort(graph->keyed, graph->keyed_count, sizeof(*graph->keyed), by_task);
-    }
+    st_status status = ST_OK;
     for (size_t i = 0; i < graph->keyed_count && status == ST_OK; i++) {
         status = join(&composer, &graph->keyed[i]);
     }

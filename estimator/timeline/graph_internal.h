@@ -11,7 +11,7 @@
 
 #include "steptime/graph.h"
 
-enum { ST_GRAPH_RULES = 16, ST_GRAPH_CATEGORIES = 1000 };
+enum { ST_GRAPH_CATEGORIES = 1000 };
 
 /* Numbers pairs of 64 bits, or texts by their hash, in the order of their first mention. */
 typedef struct st_pair {
@@ -110,8 +110,6 @@ struct st_graph {
     st_keyed_task *keyed;
     size_t keyed_count;
     size_t keyed_capacity;
-    st_match_rule rules[ST_GRAPH_RULES];
-    size_t rule_count;
 
     st_task_id *cycle;
     size_t cycle_count;
@@ -128,7 +126,7 @@ const char *st_graph_describe(const st_graph *graph, st_task_id task, st_errors 
 /* What a task counts for in the breakdown. */
 st_work st_graph_work(const st_graph *graph, st_task_id task);
 
-/* Gives every task with a key (its own or a rule's) its meeting. */
+/* Gives every task with a key its meeting. */
 st_status st_graph_compose(st_graph *graph, st_errors *errors) ST_NODISCARD;
 /* Lists the members of every meeting and checks how many they are. */
 st_status st_graph_list_members(st_graph *graph, st_errors *errors) ST_NODISCARD;

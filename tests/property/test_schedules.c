@@ -176,52 +176,17 @@ static void at_full_speed_both_replays_are_the_same(void **state)
     }
 }
 
-/* --- folding ------------------------------------------------------------------------------------
+/* --- schedules ---------------------------------------------------------------------------------
  */
 
-static void assert_same_times(const st_graph *whole, const st_fold *fold)
-{
-    st_replay *all = st_replay_create(whole);
-    st_replay *few = st_replay_create(st_fold_graph(fold));
-    assert_int_equal(st_replay_run(all, NULL), ST_OK);
-    assert_int_equal(st_replay_run(few, NULL), ST_OK);
-    for (size_t i = 0; i < st_graph_task_count(whole); i++) {
-        st_task_time own = st_replay_task(all, (st_task_id)i);
-        st_task_time other = st_replay_task(few, st_fold_task(fold, (st_task_id)i));
-        assert_int_equal(own.ready_ns, other.ready_ns);
-        assert_int_equal(own.start_ns, other.start_ns);
-        assert_int_equal(own.end_ns, other.end_ns);
-    }
-    st_replay_destroy(all);
-    st_replay_destroy(few);
-}
-
-static void folded_graphs_have_the_times_of_whole_ones(void **state)
-{
-    property_random *random = *state;
-    for (int round = 0; round < ROUNDS; round++) {
-        random_graph made;
-        st_fold *fold = NULL;
-        make_random(random, &made);
-        assert_int_equal(st_graph_seal(made.graph, NULL), ST_OK);
-        assert_int_equal(st_graph_fold(made.graph, 0, &fold, NULL), ST_OK);
-        assert_same_times(made.graph, fold);
-        st_fold_destroy(fold);
-        st_graph_destroy(made.graph);
-    }
-}
-
-/* Every rank of a step: as many classes as stages, also with noise below the tolerance. */
-static void ranks_of_a_stage_are_folded(void **state)
+/* Ranks of a stage do the same at the same time: one of each stage stands for all. */
+static void every_rank_has_the_times_of_its_stage(void **state)
 {
     property_random *random = *state;
     for (int round = 0; round < ROUNDS / 10; round++) {
         st_chunk_times times[16];
         st_schedule_order order;
-        st_fold *fold = NULL;
-        st_fold *noisy = NULL;
-        st_arena *arena = st_arena_create();
-        st_graph *graph = st_graph_create(NULL);
+        int64_t ends[2] = {0, 0};
         uint32_t stages = (uint32_t)random_between(random, 1, 4);
         uint32_t tp = (uint32_t)random_between(random, 1, 3);
         uint32_t dp = (uint32_t)random_between(random, 1, 5);
@@ -243,33 +208,25 @@ static void ranks_of_a_stage_are_folded(void **state)
                        .dp = dp,
                        .dp_stride = tp,
                        .ep = 1,
-                       .pp_stride = tp * dp},
-            .every_rank = true};
-        assert_int_equal(st_schedule_order_make(&plan.shape, arena, &order, NULL), ST_OK);
-        assert_int_equal(st_schedule_build(&plan, &order, graph, NULL), ST_OK);
-        assert_int_equal(st_graph_seal(graph, NULL), ST_OK);
-        assert_int_equal(st_graph_fold(graph, 0, &fold, NULL), ST_OK);
-        assert_int_equal(st_graph_rank_count(graph), stages * tp * dp);
-        assert_int_equal(st_graph_rank_count(st_fold_graph(fold)), stages);
-        assert_int_equal(st_fold_rank(fold, stages * tp * dp - 1), stages - 1);
-        assert_same_times(graph, fold);
-        for (size_t i = 0; i < st_graph_task_count(graph); i++) {
-            int64_t time = st_graph_task(graph, (st_task_id)i).duration_ns;
-            assert_int_equal(st_graph_set_duration(graph, (st_task_id)i,
-                                                   time + random_between(random, 0, 400), NULL),
-                             ST_OK);
+                       .pp_stride = tp * dp}};
+        for (int every = 0; every < 2; every++) {
+            st_arena *arena = st_arena_create();
+            st_graph *graph = st_graph_create(NULL);
+            plan.every_rank = every != 0;
+            assert_int_equal(st_schedule_order_make(&plan.shape, arena, &order, NULL), ST_OK);
+            assert_int_equal(st_schedule_build(&plan, &order, graph, NULL), ST_OK);
+            assert_int_equal(st_graph_seal(graph, NULL), ST_OK);
+            assert_int_equal(st_graph_rank_count(graph), every != 0 ? stages * tp * dp : stages);
+            st_replay *replay = st_replay_create(graph);
+            assert_int_equal(st_replay_run(replay, NULL), ST_OK);
+            ends[every] = st_replay_end_ns(replay);
+            st_replay_destroy(replay);
+            st_graph_destroy(graph);
+            st_arena_destroy(arena);
         }
-        assert_int_equal(st_graph_fold(graph, 400, &noisy, NULL), ST_OK);
-        assert_int_equal(st_graph_rank_count(st_fold_graph(noisy)), stages);
-        st_fold_destroy(fold);
-        st_fold_destroy(noisy);
-        st_graph_destroy(graph);
-        st_arena_destroy(arena);
+        assert_int_equal(ends[0], ends[1]);
     }
 }
-
-/* --- schedules ---------------------------------------------------------------------------------
- */
 
 typedef struct uniform {
     uint32_t stages, micros, chunks;
@@ -382,8 +339,7 @@ int main(void)
         cmocka_unit_test(a_replay_is_the_fixed_point_of_its_rules),
         cmocka_unit_test(breakdowns_add_up_and_paths_reach_the_end),
         cmocka_unit_test(at_full_speed_both_replays_are_the_same),
-        cmocka_unit_test(folded_graphs_have_the_times_of_whole_ones),
-        cmocka_unit_test(ranks_of_a_stage_are_folded),
+        cmocka_unit_test(every_rank_has_the_times_of_its_stage),
         cmocka_unit_test(uniform_stages_take_what_closed_forms_say),
         cmocka_unit_test(a_slow_last_stage_is_never_idle_in_between),
         cmocka_unit_test(bubbles_of_equal_passes_are_those_of_the_papers),

@@ -53,7 +53,6 @@ static st_status look(const st_graph *graph, st_arena *arena, st_errors *errors,
     st_rank_time times[64];
     const st_path_step *steps = NULL;
     size_t count = 0;
-    st_fold *fold = NULL;
     st_replay *replay = st_replay_create(graph);
     st_status status = replay == NULL ? ST_ERR_MEMORY : st_replay_run(replay, errors);
     if (status == ST_OK) {
@@ -61,10 +60,6 @@ static st_status look(const st_graph *graph, st_arena *arena, st_errors *errors,
     }
     if (status == ST_OK) {
         status = st_replay_path(replay, arena, &steps, &count, errors);
-    }
-    if (status == ST_OK) {
-        status = st_graph_fold(graph, 3, &fold, errors);
-        st_fold_destroy(fold);
     }
     if (status == ST_OK) {
         status = st_replay_run_rates(replay, &(st_rate_rule){half_speed, NULL}, errors);
@@ -106,20 +101,12 @@ static st_status use_schedule(st_arena *arena, st_graph *graph, st_errors *error
     return status == ST_OK ? look(graph, arena, errors, end) : status;
 }
 
-static bool match_all(void *self, const st_graph *graph, st_task_id task, uint64_t *key,
-                      uint32_t *ranks)
-{
-    (void)self, (void)graph, (void)ranks;
-    *key = 1 + task % 7;
-    return task % 2 == 0;
-}
-
 /* Tasks with keys and times of two ranks; `wait` makes them wait for each other. */
 static st_status use_keys(st_arena *arena, st_graph *graph, st_errors *errors, int64_t *end,
                           bool wait)
 {
     uint32_t on[2] = {0, 0};
-    st_status status = st_graph_rule(graph, &(st_match_rule){match_all, NULL}, errors);
+    st_status status = ST_OK;
     for (uint32_t rank = 0; rank < 2 && status == ST_OK; rank++) {
         status = st_graph_resource(graph, rank, ST_RESOURCE_COMPUTE, "stream", &on[rank], errors);
     }

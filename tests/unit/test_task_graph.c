@@ -103,54 +103,6 @@ static void the_kth_tasks_with_a_key_meet(void **state)
     }
 }
 
-/* Tasks whose name starts with 'x' meet by the rest of their name. */
-static bool match_names(void *asked, const st_graph *graph, st_task_id task, uint64_t *key,
-                        uint32_t *ranks)
-{
-    const char *name = st_graph_task(graph, task).name;
-    ++*(int *)asked;
-    *key = name[0] == 'x' ? (uint64_t)name[1] : 0;
-    *ranks = 2;
-    return name[0] == 'x';
-}
-
-static bool claim_nothing(void *asked, const st_graph *graph, st_task_id task, uint64_t *key,
-                          uint32_t *ranks)
-{
-    (void)graph, (void)task, (void)key, (void)ranks;
-    ++*(int *)asked;
-    return false;
-}
-
-static void rules_of_ones_own_match_tasks(void **state)
-{
-    graph_fixture *self = *state;
-    int asked = 0;
-    st_task_id x[2];
-    st_task_id keyed[2];
-    assert_int_equal(st_graph_rule(self->graph, &(st_match_rule){claim_nothing, &asked}, NULL),
-                     ST_OK);
-    assert_int_equal(st_graph_rule(self->graph, &(st_match_rule){match_names, &asked}, NULL),
-                     ST_OK);
-    for (uint32_t rank = 0; rank < 2; rank++) {
-        uint32_t on = resource(self, rank, ST_RESOURCE_COMMUNICATION);
-        (void)task_on(self, on, rank == 0 ? 3 : 313);
-        x[rank] = add(
-            self, &(st_task_spec){.resource = on, .duration_ns = 7, .name = name_of(self, "xa")});
-        keyed[rank] = add(self, &(st_task_spec){.resource = on,
-                                                .duration_ns = rank == 0 ? 11 : 1000,
-                                                .name = name_of(self, "xa"),
-                                                .key = 'a',
-                                                .key_ranks = 2});
-        (void)task_on(self, on, 1);
-    }
-    replay(self);
-    assert_int_equal(asked, 12); /* three tasks of two ranks, two rules each */
-    assert_time(x[0], 3, 313, 320);
-    assert_time(keyed[0], 320, 320, 331); /* second with key 'a', although known before sealing */
-    assert_true(st_graph_task(self->graph, x[0]).meeting != 0);
-}
-
 static void a_meeting_with_too_few_members_names_who_came(void **state)
 {
     graph_fixture *self = *state;
@@ -318,8 +270,6 @@ static void a_sealed_graph_takes_nothing_more(void **state)
     assert_int_equal(st_graph_meeting(self->graph, 1, &number, NULL), ST_ERR_USAGE);
     assert_int_equal(st_graph_resource(self->graph, 1, ST_RESOURCE_HOST, "", &number, NULL),
                      ST_ERR_USAGE);
-    assert_int_equal(st_graph_rule(self->graph, &(st_match_rule){claim_nothing, NULL}, NULL),
-                     ST_ERR_USAGE);
     assert_int_equal(st_graph_seal(self->graph, NULL), ST_ERR_USAGE);
 }
 
@@ -346,12 +296,6 @@ static void limits_are_kept(void **state)
                      ST_ERR_LIMIT);
     assert_int_equal(st_graph_meeting(self->graph, 1, &number, NULL), ST_OK);
     assert_int_equal(st_graph_meeting(self->graph, 1, &number, NULL), ST_ERR_LIMIT);
-    for (int i = 0; i < 16; i++) {
-        assert_int_equal(st_graph_rule(self->graph, &(st_match_rule){claim_nothing, NULL}, NULL),
-                         ST_OK);
-    }
-    assert_int_equal(st_graph_rule(self->graph, &(st_match_rule){claim_nothing, NULL}, NULL),
-                     ST_ERR_LIMIT);
 }
 
 static void too_many_categories_are_refused(void **state)
@@ -407,44 +351,6 @@ static void a_graph_can_be_looked_at(void **state)
     assert_int_equal(count, 0);
 }
 
-/* Ranks 0 and 1 do the same and meet; rank 2 does the same alone; rank 3 takes longer. */
-static void ranks_are_folded_by_what_they_do_and_wait_for(void **state)
-{
-    graph_fixture *self = *state;
-    st_fold *fold = NULL;
-    const int64_t last_ns[] = {13, 13, 13, 20};
-    assert_int_equal(st_graph_fold(self->graph, 0, &fold, self->errors), ST_ERR_USAGE);
-    assert_string_equal(said(self->errors), "error: only a sealed graph can be folded, with a "
-                                            "tolerance of at least 0\n");
-    for (uint32_t rank = 0; rank < 4; rank++) {
-        uint32_t on = resource(self, 10 * rank, ST_RESOURCE_COMPUTE);
-        (void)task_on(self, on, 2385);
-        (void)add(self, &(st_task_spec){.resource = on,
-                                        .duration_ns = 100,
-                                        .key = rank < 2 ? 1 : rank,
-                                        .key_ranks = rank < 2 ? 2 : 1});
-        (void)task_on(self, on, last_ns[rank]);
-    }
-    assert_int_equal(st_graph_seal(self->graph, self->errors), ST_OK);
-    assert_int_equal(st_graph_fold(self->graph, -1, &fold, NULL), ST_ERR_USAGE);
-    assert_int_equal(st_graph_fold(self->graph, 6, &fold, self->errors), ST_OK);
-    const size_t stands[] = {0, 0, 2, 3};
-    for (size_t i = 0; i < 4; i++) {
-        assert_int_equal(st_fold_rank(fold, i), stands[i]);
-    }
-    assert_int_equal(st_graph_task_count(st_fold_graph(fold)), 9);
-    assert_int_equal(st_fold_task(fold, 4), 1);
-    assert_int_equal(st_graph_rank(st_fold_graph(fold), 1), 20);
-    size_t members = 0;
-    (void)st_graph_members(st_fold_graph(fold), st_graph_task(st_fold_graph(fold), 1).meeting,
-                           &members);
-    assert_int_equal(members, 1);
-    st_fold_destroy(fold);
-    assert_int_equal(st_graph_fold(self->graph, 7, &fold, self->errors), ST_OK);
-    assert_int_equal(st_fold_rank(fold, 3), 2);
-    st_fold_destroy(fold);
-}
-
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, make_graph, drop_graph)
@@ -454,7 +360,6 @@ int main(void)
         TEST(an_edge_may_lead_to_a_task_that_was_added_before),
         TEST(a_meeting_starts_when_its_last_member_arrives),
         TEST(the_kth_tasks_with_a_key_meet),
-        TEST(rules_of_ones_own_match_tasks),
         TEST(a_meeting_with_too_few_members_names_who_came),
         TEST(partners_must_agree_on_their_number),
         TEST(a_meeting_nobody_comes_to_is_refused),
@@ -467,7 +372,6 @@ int main(void)
         TEST(limits_are_kept),
         TEST(too_many_categories_are_refused),
         TEST(a_graph_can_be_looked_at),
-        TEST(ranks_are_folded_by_what_they_do_and_wait_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

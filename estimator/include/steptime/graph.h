@@ -125,21 +125,6 @@ ST_API st_status st_graph_edge(st_graph *graph, st_task_id before, st_task_id ta
                                st_edge_kind kind, st_errors *errors) ST_NODISCARD;
 
 /*
- * A rule of one's own that matches tasks: it is asked once for every task without meeting and key
- * when the graph is sealed, in the order of the tasks, and returns true with a key where the task
- * meets others (as `key` and `key_ranks` of a spec). The first rule that answers is taken.
- */
-typedef struct st_match_rule {
-    bool (*match)(void *self, const st_graph *graph, st_task_id task, uint64_t *key,
-                  uint32_t *key_ranks);
-    void *self;
-} st_match_rule;
-
-/* At most 16 rules; `rule` is copied. */
-ST_API st_status st_graph_rule(st_graph *graph, const st_match_rule *rule,
-                               st_errors *errors) ST_NODISCARD;
-
-/*
  * Ends building: forms the meetings, finds an order in which every task comes after those it waits
  * for. ST_ERR_VALUE where a meeting has other members than it was made for, ST_ERR_CYCLE where
  * tasks wait for each other: the message names them and their ranks, st_graph_cycle lists all.
@@ -190,33 +175,6 @@ ST_API const st_task_id *st_graph_members(const st_graph *graph, uint32_t meetin
 /* Another duration, before or after sealing; refuses negative ones. */
 ST_API st_status st_graph_set_duration(st_graph *graph, st_task_id task, int64_t duration_ns,
                                        st_errors *errors) ST_NODISCARD;
-
-/* --- folding --------------------------------------------------------------------------------- */
-
-/*
- * Ranks that do the same work at the same time, folded into one that stands for all.
- *
- * Two ranks are alike when their resources have the same tasks in the same order (kind, category,
- * durations within a tolerance, so that noise does not keep them apart) and wait for tasks at the
- * same places of ranks that are alike in turn. Then their tasks start at the same times, and one
- * rank of each class is enough to replay: a rendezvous meets one member of each class.
- */
-typedef struct st_fold st_fold;
-
-/*
- * Folds a sealed graph, which must live longer. With a tolerance of 0 the folded replay has exactly
- * the times of the whole one. `fold` is set on success.
- */
-ST_API st_status st_graph_fold(const st_graph *graph, int64_t tolerance_ns, st_fold **fold,
-                               st_errors *errors) ST_NODISCARD;
-ST_API void st_fold_destroy(st_fold *fold); /* NULL is fine */
-
-/* The folded graph, sealed; owned by the fold. Its ranks have the numbers of those that stand. */
-ST_API const st_graph *st_fold_graph(const st_fold *fold);
-/* Unfolding: the task of the folded graph that stands for a task of the whole graph. */
-ST_API st_task_id st_fold_task(const st_fold *fold, st_task_id task);
-/* The index (as in st_graph_rank of the whole graph) of the rank that stands for a rank's index. */
-ST_API size_t st_fold_rank(const st_fold *fold, size_t rank_index);
 
 /* --- replay ---------------------------------------------------------------------------------- */
 
