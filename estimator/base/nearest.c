@@ -130,3 +130,10 @@ const char *st_nearest(const char *name, const char *const *candidates, size_t c
     }
     return nearest;
 }
+
+const char *st_errors_nearest(const st_errors *errors, const char *name,
+                              const char *const *candidates, size_t count)
+{
+    const char *nearest = st_errors_full(errors) ? NULL : st_nearest(name, candidates, count);
+    return nearest != NULL ? nearest : "";
+}

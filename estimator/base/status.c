@@ -174,6 +174,86 @@ bool st_errors_full(const st_errors *errors)
     return errors == NULL || is_full(errors);
 }
 
+/* Clang wants each format to be a literal; these begin one that the compiler has checked. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+
+static size_t formatted_length(const char *format, va_list arguments)
+{
+    va_list again;
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    return length < 0 ? 0 : (size_t)length;
+}
+
+/*
+ * Cuts `text` where the marks of `format` came out. Arguments may hold any byte, marks too: how
+ * much the format up to its mark gives tells the places.
+ */
+static void cut_at_marks(char *text, char *format, va_list arguments, st_error *error)
+{
+    static const char marks[] = ST_FOUND ST_EXPECTED ST_HINT;
+    const char **parts[] = {&error->found, &error->expected, &error->suggestion};
+    error->message = text;
+    for (char *at = strpbrk(format, marks); at != NULL; at = strpbrk(at + 1, marks)) {
+        char mark = *at;
+        *at = '\0';
+        size_t end = formatted_length(format, arguments);
+        *at = mark;
+        text[end] = '\0';
+        *parts[strchr(marks, mark) - marks] = text + end + 1;
+    }
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (*parts[i] != NULL && **parts[i] == '\0')
+            *parts[i] = NULL;
+}
+
+static void add_formatted(st_errors *errors, st_error error, const char *format, va_list arguments)
+{
+    char *text = NULL;
+    char *cut = NULL;
+    error.message = st_status_text(error.status);
+    if (!st_errors_full(errors)) {
+        size_t size = formatted_length(format, arguments) + 1;
+        text = calloc(size, 1);
+        cut = malloc(strlen(format) + 1);
+        if (text != NULL && cut != NULL) {
+            va_list again;
+            va_copy(again, arguments);
+            (void)vsnprintf(text, size, format, again);
+            va_end(again);
+            memcpy(cut, format, strlen(format) + 1);
+            cut_at_marks(text, cut, arguments, &error);
+        }
+    }
+    (void)st_errors_add(errors, &error);
+    free(cut);
+    free(text);
+}
+
+#pragma GCC diagnostic pop
+
+st_status st_fail(st_errors *errors, st_status status, st_place place, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    add_formatted(errors, (st_error){.status = status, .place = place}, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+st_status st_report(st_errors *errors, st_severity severity, st_status status, st_place place,
+                    const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    st_error error = {.status = status, .severity = severity, .place = place};
+    add_formatted(errors, error, format, arguments);
+    va_end(arguments);
+    return severity == ST_SEVERITY_WARNING ? ST_OK : status;
+}
+
 size_t st_errors_count(const st_errors *errors, st_severity severity)
 {
     return errors->total[severity];

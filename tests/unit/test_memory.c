@@ -43,7 +43,10 @@ static void use_lists(void)
                       .expected = "a whole number",
                       .suggestion = st_errors_text(errors, "%5000d", 4)};
     for (int i = 0; i < 60; i++)
-        assert_int_equal(st_errors_add(errors, &error), ST_ERR_VALUE);
+        assert_int_equal(i % 2 == 0 ? st_errors_add(errors, &error)
+                                    : st_fail(errors, ST_ERR_VALUE, error.place,
+                                              "value %d" ST_FOUND "%.700f", i, 2.385),
+                         ST_ERR_VALUE);
     disarm();
     assert_int_equal(st_errors_size(errors), ST_ERRORS_KEPT);
     assert_int_equal(st_errors_count(errors, ST_SEVERITY_ERROR), 60);

@@ -56,6 +56,72 @@ static void entries_own_their_texts(void **state)
     assert_string_equal(kept->suggestion, "hidden");
 }
 
+static void parts_of_a_format_fill_an_entry(void **state)
+{
+    st_errors *errors = *state;
+    st_place place = {"job.yaml", 12, 5};
+    assert_int_equal(st_fail(errors, ST_ERR_LIMIT, place, "%d files", 7), ST_ERR_LIMIT);
+    assert_int_equal(st_fail(errors, ST_ERR_VALUE, place,
+                             "key '%s'" ST_EXPECTED "%g%s" ST_HINT "%s" ST_FOUND "'%s'", "tp",
+                             2.385, " s", "pp", "3.5"),
+                     ST_ERR_VALUE);
+    const st_error *plain = st_errors_at(errors, 0);
+    assert_string_equal(plain->message, "7 files");
+    assert_null(plain->found);
+    assert_null(plain->expected);
+    assert_null(plain->suggestion);
+    const st_error *full = st_errors_at(errors, 1);
+    assert_int_equal(full->severity, ST_SEVERITY_ERROR);
+    assert_string_equal(full->place.file, "job.yaml");
+    assert_int_equal(full->place.column, 5);
+    assert_string_equal(full->message, "key 'tp'");
+    assert_string_equal(full->found, "'3.5'");
+    assert_string_equal(full->expected, "2.385 s");
+    assert_string_equal(full->suggestion, "pp");
+    assert_int_equal(st_fail(NULL, ST_ERR_NAME, place, "%s", "nowhere"), ST_ERR_NAME);
+}
+
+static void marks_in_what_a_user_wrote_cut_nothing(void **state)
+{
+    st_errors *errors = *state;
+    const char *hostile = "a" ST_FOUND "b" ST_HINT ST_EXPECTED;
+    (void)st_fail(errors, ST_ERR_NAME, (st_place){0}, "no '%s'" ST_FOUND "'%s'" ST_HINT "%s",
+                  hostile, hostile, "");
+    assert_string_equal(st_errors_at(errors, 0)->message, "no 'a\x1c"
+                                                          "b\x1e\x1d'");
+    assert_string_equal(st_errors_at(errors, 0)->found, "'a\x1c"
+                                                        "b\x1e\x1d'");
+    assert_null(st_errors_at(errors, 0)->expected);
+    assert_null(st_errors_at(errors, 0)->suggestion);
+}
+
+static void a_warning_reported_fails_nothing(void **state)
+{
+    st_errors *errors = *state;
+    st_place place = {.file = "a.csv"};
+    assert_int_equal(
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_NAME, place, "left out" ST_HINT "%s", "x y"),
+        ST_OK);
+    assert_int_equal(st_errors_status(errors), ST_OK);
+    assert_string_equal(st_errors_at(errors, 0)->suggestion, "x y");
+    assert_int_equal(st_report(errors, ST_SEVERITY_ERROR, ST_ERR_NAME, place, "needed"),
+                     ST_ERR_NAME);
+    assert_int_equal(st_errors_status(errors), ST_ERR_NAME);
+}
+
+static void a_full_list_formats_and_looks_for_nothing(void **state)
+{
+    static const char *const names[] = {"hidden", "heads"};
+    st_errors *errors = *state;
+    assert_string_equal(st_errors_nearest(errors, "hiden", names, 2), "hidden");
+    assert_string_equal(st_errors_nearest(errors, "xyz", names, 2), "");
+    for (int i = 0; i < ST_ERRORS_KEPT + 7; i++)
+        assert_int_equal(st_fail(errors, ST_ERR_VALUE, (st_place){0}, "value %d", i), ST_ERR_VALUE);
+    assert_string_equal(st_errors_nearest(errors, "hiden", names, 2), "");
+    assert_int_equal(st_errors_count(errors, ST_SEVERITY_ERROR), ST_ERRORS_KEPT + 7);
+    assert_string_equal(st_errors_at(errors, ST_ERRORS_KEPT - 1)->message, "value 49");
+}
+
 static void the_first_error_gives_the_status(void **state)
 {
     st_errors *errors = *state;
@@ -347,6 +413,12 @@ int main(void)
         cmocka_unit_test(every_status_has_its_own_text),
         cmocka_unit_test_setup_teardown(a_new_list_is_empty, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(entries_own_their_texts, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(parts_of_a_format_fill_an_entry, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(marks_in_what_a_user_wrote_cut_nothing, make_errors,
+                                        drop_errors),
+        cmocka_unit_test_setup_teardown(a_warning_reported_fails_nothing, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(a_full_list_formats_and_looks_for_nothing, make_errors,
+                                        drop_errors),
         cmocka_unit_test_setup_teardown(the_first_error_gives_the_status, make_errors, drop_errors),
         cmocka_unit_test(a_missing_list_still_passes_the_status),
         cmocka_unit_test_setup_teardown(a_fault_met_twice_is_one_line, make_errors, drop_errors),

@@ -86,6 +86,26 @@ ST_API void st_errors_destroy(st_errors *errors); /* NULL is fine */
 ST_API st_status st_errors_add(st_errors *errors, const st_error *error);
 
 /*
+ * Adds an error in the manner of printf and returns `status`. What follows ST_FOUND, ST_EXPECTED
+ * and ST_HINT in the format fills the other texts of the entry; a text that comes out empty is as
+ * good as absent:
+ *
+ *     return st_fail(errors, ST_ERR_VALUE, place, "wrong value for %s" ST_FOUND "'%s'" ST_EXPECTED
+ *                    "at least %d", name, text, least);
+ *
+ * Nothing is formatted when no further error would be kept.
+ */
+ST_API st_status st_fail(st_errors *errors, st_status status, st_place place, const char *format,
+                         ...) ST_PRINTF(4, 5);
+#define ST_FOUND    "\x1c"
+#define ST_EXPECTED "\x1d"
+#define ST_HINT     "\x1e" /* the suggestion */
+
+/* The same at any severity: a warning gives ST_OK. */
+ST_API st_status st_report(st_errors *errors, st_severity severity, st_status status,
+                           st_place place, const char *format, ...) ST_PRINTF(5, 6);
+
+/*
  * Formats a text for an entry that lives as long as the list; never NULL: "" when out of memory,
  * when `errors` is NULL and when no further error would be kept.
  */
@@ -116,6 +136,9 @@ ST_API void st_errors_write(const st_errors *errors, FILE *stream);
  * small price), or NULL where none is near enough to be a likely slip of the pen.
  */
 ST_API const char *st_nearest(const char *name, const char *const *candidates, size_t count);
+/* The same for what stands behind ST_HINT: "" where there is none or no error would be kept. */
+ST_API const char *st_errors_nearest(const st_errors *errors, const char *name,
+                                     const char *const *candidates, size_t count);
 
 #ifdef __cplusplus
 }
