@@ -4,6 +4,7 @@
 
 #include "report/groups.h"
 #include "report/json.h"
+#include "sheet/roles.h"
 
 #include <string.h>
 
@@ -84,6 +85,25 @@ static void write_cell(const st_sheet_cell *cell, const char *section, st_json *
     st_json_close(json, '}');
 }
 
+static void write_roles(const st_sheet *sheet, st_json *json)
+{
+    st_json_open(json, "roles", '[');
+    for (int role = 0; role < ST_ROLES; role++) {
+        const st_role_row *row = st_role_describe((st_role)role);
+        for (size_t part = 0; row->parts[part] != NULL; part++) {
+            const char *cell = st_sheet_role_part(sheet, (st_role)role, part);
+            if (cell == NULL)
+                continue;
+            st_json_open_line(json, NULL, '{');
+            st_json_text(json, "role", row->name);
+            st_json_text(json, "part", row->parts[1] != NULL ? row->parts[part] : NULL);
+            st_json_text(json, "cell", cell);
+            st_json_close(json, '}');
+        }
+    }
+    st_json_close(json, ']');
+}
+
 static void write_checks(const st_sheet *sheet, st_json *json)
 {
     size_t count = 0;
@@ -146,6 +166,7 @@ void st_sheet_write_json(const st_sheet *sheet, const st_program *program, st_ar
             write_cell(groups[i].cells[k], groups[i].title, &json);
     }
     st_json_close(&json, ']');
+    write_roles(sheet, &json);
     write_checks(sheet, &json);
     if (program != NULL)
         write_program(program, &json);

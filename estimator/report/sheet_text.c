@@ -4,6 +4,7 @@
 
 #include "report/groups.h"
 #include "report/json.h"
+#include "sheet/roles.h"
 
 enum { FORMULA_INDENT = 6 };
 
@@ -88,6 +89,35 @@ static void write_functions(const st_sheet *sheet, const st_paint *paint, st_buf
     }
 }
 
+static void write_roles(const st_sheet *sheet, const st_paint *paint, st_arena *arena,
+                        st_buffer *buffer)
+{
+    static const st_table_column columns[] = {{.ink = ST_INK_NAME}, {0}, {.elastic = true}};
+    st_table *table = st_table_create(arena, columns, sizeof columns / sizeof columns[0]);
+    bool any = false;
+    for (int role = 0; role < ST_ROLES && table != NULL; role++) {
+        const st_role_row *row = st_role_describe((st_role)role);
+        const char *doc = row->doc;
+        for (size_t part = 0; row->parts[part] != NULL; part++) {
+            const char *cell = st_sheet_role_part(sheet, (st_role)role, part);
+            const char *name = row->parts[1] == NULL
+                                   ? row->name
+                                   : st_arena_printf(arena, "%s.%s", row->name, row->parts[part]);
+            const char *const fields[] = {name, cell, doc};
+            if (cell != NULL) {
+                st_table_row(table, fields);
+                any = true;
+                doc = NULL;
+            }
+        }
+    }
+    buffer->failed = buffer->failed || table == NULL;
+    if (any) {
+        write_title(paint, "Roles", buffer);
+        st_table_write(table, paint, 2, buffer);
+    }
+}
+
 static void write_checks(const st_sheet *sheet, const st_paint *paint, st_buffer *buffer)
 {
     size_t count = 0;
@@ -134,5 +164,6 @@ void st_sheet_write_text(const st_sheet *sheet, const st_paint *paint, st_arena 
         for (size_t k = 0; k < groups[i].count; k++)
             write_definition(paint, groups[i].cells[k], buffer);
     }
+    write_roles(sheet, paint, arena, buffer);
     write_checks(sheet, paint, buffer);
 }

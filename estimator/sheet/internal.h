@@ -5,6 +5,7 @@
 
 #include "sheet/expr.h"
 #include "sheet/names.h"
+#include "sheet/roles.h"
 
 enum {
     ST_SHEET_MAX_SYMBOLS = 20000,
@@ -23,6 +24,13 @@ typedef struct st_message {
     st_message_part *parts;
     size_t count;
 } st_message;
+
+/* The cells that fill a role, by part. */
+typedef struct st_role_entry {
+    st_place place; /* without a file: nothing fills it */
+    const char *cells[ST_ROLE_PARTS];
+    st_place places[ST_ROLE_PARTS];
+} st_role_entry;
 
 struct st_sheet {
     const char *name;
@@ -45,6 +53,7 @@ struct st_sheet {
     size_t section_count;
     st_enum *enums;
     size_t enum_count;
+    st_role_entry roles[ST_ROLES];
     st_names input_names;
     st_names cell_names;
     st_names function_names;
@@ -57,6 +66,8 @@ struct st_sheet {
  * the first.
  */
 st_status st_sheet_check_all(st_sheet *sheet, st_arena *arena, st_errors *errors) ST_NODISCARD;
+/* Roles that name no cell, or one of another unit. */
+st_status st_sheet_check_roles(st_sheet *sheet, st_errors *errors) ST_NODISCARD;
 /* Warns about inputs that nothing reads; of use only when every formula could be read. */
 void st_sheet_warn_unused(const st_sheet *sheet, st_errors *errors);
 

@@ -41,7 +41,8 @@ static void read_parts(st_loader *loader, const st_yaml_node *root)
     } parts[] = {
         {"enums", ST_YAML_MAP, st_loader_enums},         {"inputs", ST_YAML_MAP, st_loader_inputs},
         {"functions", ST_YAML_MAP, st_loader_functions}, {"cells", ST_YAML_MAP, st_loader_cells},
-        {"checks", ST_YAML_LIST, st_loader_checks},      {"report", ST_YAML_LIST, st_loader_report},
+        {"roles", ST_YAML_MAP, st_loader_roles},         {"checks", ST_YAML_LIST, st_loader_checks},
+        {"report", ST_YAML_LIST, st_loader_report},
     };
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         const st_yaml_node *node =
@@ -74,8 +75,8 @@ static void check_sheet_name(st_loader *loader, const st_yaml_node *root, const 
 
 static void read_sheet(st_loader *loader, const st_yaml_node *root)
 {
-    static const char *const keys[] = {"sheet",  "title",     "doc",   "include", "enums",
-                                       "inputs", "functions", "cells", "checks",  "report"};
+    static const char *const keys[] = {"sheet",     "title", "doc",   "include", "enums", "inputs",
+                                       "functions", "cells", "roles", "checks",  "report"};
     st_sheet *sheet = loader->sheet;
     if (root->kind != ST_YAML_MAP) {
         (void)st_errors_add(loader->errors,
@@ -206,8 +207,11 @@ static st_status load_sheet(st_loader *loader, const char *name, const st_sheet 
     read_file(loader, name, (st_place){0});
     st_loader_check_overrides(loader, &loader->value_overrides);
     st_loader_check_overrides(loader, &loader->function_overrides);
+    st_loader_check_overrides(loader, &loader->role_overrides);
     if (!loader->include_failed && sort_entries(loader)) {
         status = st_sheet_check_all(loader->sheet, loader->arena, errors);
+        st_status roles = st_sheet_check_roles(loader->sheet, errors);
+        status = status == ST_OK ? roles : status;
     }
     if (st_errors_count(errors, ST_SEVERITY_ERROR) > before) {
         return status != ST_OK ? status : st_errors_status(errors);

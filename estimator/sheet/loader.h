@@ -58,6 +58,7 @@ typedef struct st_loader {
     size_t included_capacity;
     st_overrides value_overrides; /* inputs and cells */
     st_overrides function_overrides;
+    st_overrides role_overrides;
     bool too_many_told;
     bool include_failed; /* names would be missing: do not report them one by one */
 } st_loader;
@@ -104,6 +105,7 @@ void st_loader_enums(st_loader *loader, const st_yaml_node *map);
 void st_loader_inputs(st_loader *loader, const st_yaml_node *map);
 void st_loader_functions(st_loader *loader, const st_yaml_node *map);
 void st_loader_cells(st_loader *loader, const st_yaml_node *map);
+void st_loader_roles(st_loader *loader, const st_yaml_node *map);
 void st_loader_checks(st_loader *loader, const st_yaml_node *list);
 void st_loader_report(st_loader *loader, const st_yaml_node *list);
 

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Roles: what the rest of steptime may ask a sheet for, whatever the sheet calls it.
+ *
+ * A sheet's `roles:` say which of its cells or inputs fills which role. The table below is the only
+ * list of them: docs/sheet-language.md shows it, loading checks names and units against it.
+ */
+#ifndef STEPTIME_SHEET_ROLES_H
+#define STEPTIME_SHEET_ROLES_H
+
+#include "steptime/sheet.h"
+
+typedef enum st_role {
+    /* what a step takes and costs */
+    ST_ROLE_STEP,
+    ST_ROLE_MEMORY,
+    ST_ROLE_MFU,
+    ST_ROLE_COMMUNICATION,
+    ST_ROLE_TOKENS,
+    ST_ROLE_COST,
+    ST_ROLE_ENERGY,
+    /* groups and their place */
+    ST_ROLE_TP,
+    ST_ROLE_CP,
+    ST_ROLE_DP,
+    ST_ROLE_PP,
+    ST_ROLE_EP,
+    ST_ROLE_EXPERT_TP,
+    ST_ROLE_GPUS_PER_NODE,
+    ST_ROLE_TP_PER_NODE,
+    ST_ROLE_CP_PER_NODE,
+    ST_ROLE_DP_PER_NODE,
+    ST_ROLE_EP_PER_NODE,
+    ST_ROLE_EXPERT_DP_PER_NODE,
+    ST_ROLE_STAGES_CROSSING,
+    ST_ROLES
+} st_role;
+
+enum { ST_ROLE_PARTS = 8 };
+
+/* How a role's values of several stages or ranks make the one of the whole job. */
+typedef enum st_role_join { ST_JOIN_NONE, ST_JOIN_SUM, ST_JOIN_MAX } st_role_join;
+
+typedef struct st_role_row {
+    const char *name;
+    const char *unit;         /* a cell of any unit of that dimension can fill it; "bool" */
+    const char *const *parts; /* what it consists of, ends with NULL; the first where one name fills
+                                 it */
+    st_role_join join;
+    const char *doc;
+} st_role_row;
+
+const st_role_row *st_role_describe(st_role role);
+size_t st_role_part_count(st_role role);
+
+/* The cell or input that fills a part of a role; NULL: none does. Roles without parts have one. */
+const char *st_sheet_role_part(const st_sheet *sheet, st_role role, size_t part);
+const char *st_sheet_role(const st_sheet *sheet, st_role role);
+
+/* Where the role is filled; only for one that is. */
+st_place st_sheet_role_place(const st_sheet *sheet, st_role role);
+
+/* Reports the roles of the list that the sheet does not fill, and what needs them. */
+st_status st_sheet_need_roles(const st_sheet *sheet, const st_role *roles, size_t count,
+                              const char *what, st_errors *errors) ST_NODISCARD;
+
+#endif
