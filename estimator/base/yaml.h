@@ -52,6 +52,10 @@ typedef struct st_yaml_node {
 st_status st_yaml_parse(const char *file, const char *text, size_t length, st_arena *arena,
                         const st_yaml_node **root, st_errors *errors) ST_NODISCARD;
 
+/* The same from a source, whose tree is taken where it has one. */
+st_status st_yaml_read(const st_source *source, st_arena *arena, const st_yaml_node **root,
+                       st_errors *errors) ST_NODISCARD;
+
 /* The same with up to ST_YAML_MAX_LARGE_BYTES, for texts that carry others: exports of profiles. */
 st_status st_yaml_parse_large(const char *file, const char *text, size_t length, st_arena *arena,
                               const st_yaml_node **root, st_errors *errors) ST_NODISCARD;

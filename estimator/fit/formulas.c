@@ -121,7 +121,7 @@ static st_status read_text(void *context, const char *name, st_place place, st_a
     (void)place;
     (void)arena;
     (void)errors;
-    *source = (st_source){"formulas", buffer->data, buffer->length};
+    *source = (st_source){.file = "formulas", .text = buffer->data, .length = buffer->length};
     return ST_OK;
 }
 

@@ -279,7 +279,7 @@ st_status st_measured_mark_fitted(st_measured *measured, const st_paths *paths,
     st_status status =
         st_paths_read(paths, ST_FOLDER_CONSTANTS, constants, place, arena, &text, errors);
     if (status == ST_OK)
-        status = st_yaml_parse(text.file, text.text, text.length, arena, &root, errors);
+        status = st_yaml_read(&text, arena, &root, errors);
     if (status != ST_OK)
         return status;
     st_yaml_reader reader = {.arena = arena, .errors = errors, .file = text.file};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Build tool: writes formulas, configs and validation cases into one C file, so that the program
- * works without any file beside it.
+ * works without any file beside it; YAML files also as the trees that the library would make of
+ * them, so that it need not (base/yaml_packed.h).
  *
  *     embed ROOT OUTPUT.c OUTPUT.d
  *
@@ -13,6 +14,8 @@
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
+#include "base/yaml_packed.h"
+
 #include <dirent.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -71,6 +74,17 @@ static void *grow(void *memory, size_t size)
     return grown;
 }
 
+static void append_bytes(text *target, const char *bytes, size_t length)
+{
+    if (target->length + length + 1 > target->capacity) {
+        target->capacity = 2 * target->capacity + length + 4096;
+        target->data = grow(target->data, target->capacity);
+    }
+    memcpy(target->data + target->length, bytes, length);
+    target->length += length;
+    target->data[target->length] = '\0';
+}
+
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
@@ -86,12 +100,13 @@ append(text *target, const char *format, ...)
         fprintf(stderr, "embed: a path is too long\n");
         exit(1);
     }
-    if (target->length + (size_t)length + 1 > target->capacity) {
-        target->capacity = 2 * target->capacity + (size_t)length + 4096;
-        target->data = grow(target->data, target->capacity);
-    }
-    memcpy(target->data + target->length, piece, (size_t)length + 1);
-    target->length += (size_t)length;
+    append_bytes(target, piece, (size_t)length);
+}
+
+static void append_text(text *target, const text *piece)
+{
+    if (piece->length > 0)
+        append_bytes(target, piece->data, piece->length);
 }
 
 static void join(char *path, const char *folder, const char *name)
@@ -162,7 +177,7 @@ static void scan(embed_job *embedder, const pattern *rule, const char *folder, i
     closedir(stream);
 }
 
-static void write_bytes(embed_job *embedder, size_t index)
+static text read_bytes(embed_job *embedder, size_t index)
 {
     char full[MAX_PATH];
     join(full, embedder->root, embedder->paths[index]);
@@ -172,17 +187,127 @@ static void write_bytes(embed_job *embedder, size_t index)
         fprintf(stderr, "embed: cannot read %s\n", full);
         exit(1);
     }
-    size_t length = 0;
-    append(&embedder->code, "static const unsigned char file_%zu[] = {", index);
-    for (int byte = fgetc(stream); byte != EOF; byte = fgetc(stream)) {
-        append(&embedder->code, length % BYTES_A_LINE == 0 ? "\n    %d," : " %d,", byte);
-        if (++length > MAX_BYTES) {
-            fprintf(stderr, "embed: %s has more than %d bytes\n", full, MAX_BYTES);
-            exit(1);
-        }
+    text content = {.data = grow(NULL, MAX_BYTES + 1), .capacity = MAX_BYTES + 1};
+    content.length = fread(content.data, 1, content.capacity, stream);
+    if (content.length > MAX_BYTES) {
+        fprintf(stderr, "embed: %s has more than %d bytes\n", full, MAX_BYTES);
+        exit(1);
     }
     fclose(stream);
-    append(&embedder->code, "\n    0};\n");
+    return content;
+}
+
+/* With a NUL behind them, as text. */
+static void write_bytes(text *code, const char *name, size_t index, const text *bytes)
+{
+    append(code, "static const unsigned char %s_%zu[] = {", name, index);
+    for (size_t i = 0; i < bytes->length; i++)
+        append(code, i % BYTES_A_LINE == 0 ? "\n    %d," : " %d,", (unsigned char)bytes->data[i]);
+    append(code, "\n    0};\n");
+}
+
+/* A tree on its way into arrays. */
+typedef struct packing {
+    text nodes;
+    text entries;
+    text texts;
+    size_t node_count;
+    size_t entry_count;
+} packing;
+
+/* Where the text begins among the others. */
+static size_t pack_text(packing *pack, const char *bytes, size_t length)
+{
+    size_t first = pack->texts.length;
+    append_bytes(&pack->texts, bytes, length + 1);
+    return first;
+}
+
+static void pack_node(packing *pack, const st_yaml_node *node, size_t first)
+{
+    bool is_scalar = node->kind == ST_YAML_SCALAR;
+    append(&pack->nodes, "    {%zu, %zu, %zu, %d, %d, %d, %d},\n", first,
+           is_scalar ? node->length : node->count, node->source_offset, node->place.line,
+           node->place.column, (int)node->kind, (int)node->quoted);
+    pack->node_count++;
+}
+
+static void pack_entry(packing *pack, const st_yaml_node *map, size_t index, size_t node)
+{
+    size_t key = 0;
+    st_place place = {0};
+    if (map->kind == ST_YAML_MAP) {
+        key = pack_text(pack, map->keys[index], strlen(map->keys[index]));
+        place = map->key_places[index];
+    }
+    append(&pack->entries, "    {%zu, %zu, %d, %d},\n", node, key, place.line, place.column);
+}
+
+/*
+ * Level by level: a node's items get their numbers when its turn comes, so that they and the
+ * entries that name them follow one another. What several aliases name is written as often.
+ */
+static void pack_tree(packing *pack, const st_yaml_node *root)
+{
+    size_t capacity = 1024;
+    const st_yaml_node **queue = grow(NULL, capacity * sizeof(*queue));
+    size_t known = 0;
+    queue[known++] = root;
+    for (size_t i = 0; i < known; i++) {
+        const st_yaml_node *node = queue[i];
+        if (node->kind == ST_YAML_SCALAR) {
+            pack_node(pack, node, pack_text(pack, node->text, node->length));
+            continue;
+        }
+        pack_node(pack, node, pack->entry_count);
+        pack->entry_count += node->count;
+        while (known + node->count > capacity) {
+            capacity *= 2;
+            queue = grow(queue, capacity * sizeof(*queue));
+        }
+        for (size_t j = 0; j < node->count; j++) {
+            pack_entry(pack, node, j, known);
+            queue[known++] = node->items[j];
+        }
+    }
+    free(queue);
+}
+
+static void write_packed(text *code, const packing *pack, size_t index)
+{
+    write_bytes(code, "texts", index, &pack->texts);
+    append(code, "static const st_yaml_packed_node nodes_%zu[] = {\n", index);
+    append_text(code, &pack->nodes);
+    append(code, "};\nstatic const st_yaml_packed_entry entries_%zu[] = {\n", index);
+    append_text(code, &pack->entries);
+    append(
+        code,
+        "    {0, 0, 0, 0}};\n"
+        "static const st_yaml_packed tree_%zu = {nodes_%zu, entries_%zu, texts_%zu, %zu, %zu};\n",
+        index, index, index, index, pack->node_count, pack->entry_count);
+}
+
+/* False for what is no YAML or has faults, which a reader of the text will report. */
+static bool write_tree(text *code, const char *path, size_t index, const text *bytes)
+{
+    static const pattern yaml = {.ending = ".yaml"};
+    if (!is_wanted(&yaml, path))
+        return false;
+    st_arena *arena = st_arena_create();
+    const st_yaml_node *root = NULL;
+    bool is_good = arena != NULL &&
+                   st_yaml_parse(path, bytes->data, bytes->length, arena, &root, NULL) == ST_OK &&
+                   root->source_length == bytes->length; /* no byte order mark */
+    if (is_good) {
+        packing pack = {0};
+        pack_tree(&pack, root);
+        write_packed(code, &pack, index);
+        free(pack.nodes.data);
+        free(pack.entries.data);
+        free(pack.texts.data);
+    }
+    st_arena_destroy(arena);
+    return is_good;
 }
 
 static int compare(const void *left, const void *right)
@@ -194,14 +319,21 @@ static void write_code(embed_job *embedder)
 {
     append(&embedder->code, "/* Generated by estimator/job/embed.c. */\n"
                             "#include \"job/embedded.h\"\n\n");
-    for (size_t i = 0; i < embedder->count; i++)
-        write_bytes(embedder, i);
+    text table = {0};
+    for (size_t i = 0; i < embedder->count; i++) {
+        const char *path = embedder->paths[i];
+        text bytes = read_bytes(embedder, i);
+        write_bytes(&embedder->code, "file", i, &bytes);
+        bool has_tree = write_tree(&embedder->code, path, i, &bytes);
+        append(&table, "    {\"%s\", file_%zu, sizeof file_%zu - 1, ", path, i, i);
+        append(&table, has_tree ? "&tree_%zu},\n" : "0},\n", i);
+        free(bytes.data);
+    }
     append(&embedder->code, "\nconst st_embedded_file st_embedded_files[] = {\n");
-    for (size_t i = 0; i < embedder->count; i++)
-        append(&embedder->code, "    {\"%s\", file_%zu, sizeof file_%zu - 1},\n",
-               embedder->paths[i], i, i);
-    append(&embedder->code, "    {0, 0, 0}};\nconst size_t st_embedded_count = %zu;\n",
+    append_text(&embedder->code, &table);
+    append(&embedder->code, "    {0, 0, 0, 0}};\nconst size_t st_embedded_count = %zu;\n",
            embedder->count);
+    free(table.data);
 }
 
 static bool has_content(const char *path, const text *content)

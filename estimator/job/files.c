@@ -233,6 +233,7 @@ bool st_file_embedded(const char *path, st_arena *arena, st_source *source)
         .file = name != NULL ? name : file->path,
         .text = (const char *)file->bytes,
         .length = file->length,
+        .tree = file->tree,
     };
     return true;
 }

@@ -237,8 +237,7 @@ static void lay_file(st_loader *loader, const st_key_section *section, const cha
         report_cycle(loader, outer, source.file, place);
         return;
     }
-    st_status status = st_yaml_parse(source.file, source.text, source.length, loader->arena, &root,
-                                     loader->errors);
+    st_status status = st_yaml_read(&source, loader->arena, &root, loader->errors);
     st_loader_note(loader, status);
     if (root == NULL)
         return;
@@ -377,8 +376,7 @@ void st_loader_read_job(st_loader *loader, const char *name)
     if (status != ST_OK)
         return;
     loader->job->file = source.file;
-    status = st_yaml_parse(source.file, source.text, source.length, loader->arena, &root,
-                           loader->errors);
+    status = st_yaml_read(&source, loader->arena, &root, loader->errors);
     st_loader_note(loader, status);
     if (root == NULL)
         return;

@@ -371,9 +371,7 @@ st_status st_paths_read_yaml(const st_paths *paths, st_folder folder, const char
 {
     st_source source = {0};
     st_status status = st_paths_read(paths, folder, name, (st_place){0}, arena, &source, errors);
-    return status != ST_OK
-               ? status
-               : st_yaml_parse(source.file, source.text, source.length, arena, root, errors);
+    return status != ST_OK ? status : st_yaml_read(&source, arena, root, errors);
 }
 
 static st_status read_sheet(void *context, const char *name, st_place place, st_arena *arena,

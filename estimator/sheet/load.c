@@ -158,8 +158,8 @@ static void read_file(st_loader *loader, const char *name, st_place place)
     if (loader->depth == 1) {
         loader->sheet->file = source.file;
     }
-    (void)!st_yaml_parse(source.file, source.text, source.length, loader->arena, &root,
-                         loader->errors); /* faults are counted at the end */
+    (void)!st_yaml_read(&source, loader->arena, &root,
+                        loader->errors); /* faults are counted at the end */
     if (root != NULL) {
         read_sheet(loader, root);
     } else {

@@ -189,7 +189,7 @@ st_status st_layers_load(const st_paths *paths, const char *name, st_place place
     const st_yaml_node *root = NULL;
     st_status status = st_paths_read(paths, ST_FOLDER_LAYERS, name, place, arena, &source, errors);
     if (status == ST_OK) {
-        status = st_yaml_parse(source.file, source.text, source.length, arena, &root, errors);
+        status = st_yaml_read(&source, arena, &root, errors);
     }
     if (status != ST_OK) {
         return status;

@@ -189,6 +189,62 @@ static void embedded_files_are_those_of_the_source(void **state)
     assert_false(st_file_embedded("formulas/li2024.yam", own->arena, &source));
 }
 
+static void assert_same_place(st_place left, st_place right)
+{
+    assert_string_equal(left.file, right.file);
+    assert_int_equal(left.line, right.line);
+    assert_int_equal(left.column, right.column);
+}
+
+/* Whatever a reader may ask of a node. */
+static size_t assert_same_tree(const st_yaml_node *left, const st_yaml_node *right)
+{
+    size_t nodes = 1;
+    assert_int_equal(left->kind, right->kind);
+    assert_same_place(left->place, right->place);
+    assert_int_equal(left->source_offset, right->source_offset);
+    assert_int_equal(left->source_length, right->source_length);
+    assert_memory_equal(left->source, right->source, left->source_length);
+    assert_int_equal(left->quoted, right->quoted);
+    assert_int_equal(left->length, right->length);
+    assert_int_equal(left->count, right->count);
+    assert_int_equal(left->text == NULL, right->text == NULL);
+    if (left->text != NULL)
+        assert_memory_equal(left->text, right->text, left->length + 1);
+    for (size_t i = 0; i < left->count; i++) {
+        if (left->kind == ST_YAML_MAP) {
+            assert_string_equal(left->keys[i], right->keys[i]);
+            assert_same_place(left->key_places[i], right->key_places[i]);
+        }
+        nodes += assert_same_tree(left->items[i], right->items[i]);
+    }
+    return nodes;
+}
+
+static void embedded_trees_are_those_of_the_texts(void **state)
+{
+    fixture *own = *state;
+    size_t trees = 0;
+    size_t nodes = 0;
+    for (size_t i = 0; i < st_embedded_count; i++) {
+        const char *path = st_embedded_files[i].path;
+        bool is_yaml = strlen(path) > 5 && strcmp(path + strlen(path) - 5, ".yaml") == 0;
+        st_source source;
+        assert_true(st_file_embedded(path, own->arena, &source));
+        assert_int_equal(source.tree != NULL, is_yaml);
+        if (!is_yaml)
+            continue;
+        const st_yaml_node *kept = NULL;
+        const st_yaml_node *read = NULL;
+        assert_int_equal(st_yaml_read(&source, own->arena, &kept, own->errors), ST_OK);
+        source.tree = NULL;
+        assert_int_equal(st_yaml_read(&source, own->arena, &read, own->errors), ST_OK);
+        nodes += assert_same_tree(kept, read);
+        trees++;
+    }
+    assert_true(trees > 100 && nodes > 5000);
+}
+
 static void paths_inside_the_library_do_not_leave_it(void **state)
 {
     fixture *own = *state;
@@ -609,6 +665,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(every_folder_has_its_place, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_library_is_the_last_root, set_up, tear_down),
         cmocka_unit_test_setup_teardown(embedded_files_are_those_of_the_source, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(embedded_trees_are_those_of_the_texts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(paths_inside_the_library_do_not_leave_it, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(paths_are_looked_for_nowhere_else, set_up, tear_down),

@@ -90,13 +90,6 @@ typedef struct st_sheet_section {
     size_t count;
 } st_sheet_section;
 
-/* Text of one file, owned by the arena that was passed to the reader. */
-typedef struct st_source {
-    const char *file; /* how to name it in messages and where relative includes start */
-    const char *text;
-    size_t length;
-} st_source;
-
 /*
  * How a sheet finds files: `read` resolves `name` (a sheet's name or a path), asked for at `place`
  * (file NULL for the sheet the user named). It reports its own errors.

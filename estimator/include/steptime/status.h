@@ -57,6 +57,14 @@ typedef struct st_place {
     int column; /* in characters (UTF-8 code points) */
 } st_place;
 
+/* Text of one file, owned by the arena that was passed to whoever reads it. */
+typedef struct st_source {
+    const char *file; /* how to name it in messages and where relative includes start */
+    const char *text;
+    size_t length;
+    const struct st_yaml_packed *tree; /* of the library's own files; NULL for all others */
+} st_source;
+
 /* One fault. Texts may be NULL where they add nothing; `message` may not. */
 typedef struct st_error {
     st_status status;

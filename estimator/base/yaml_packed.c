@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From packed trees to those of yaml.h: four arrays, each filled in one pass. */
+#include "base/yaml_packed.h"
+
+#include "base/memory.h"
+
+typedef struct unpacked {
+    st_yaml_node *nodes;
+    const char **keys;
+    st_place *key_places;
+    const st_yaml_node **items;
+} unpacked;
+
+static st_place place_in(const st_source *source, uint32_t line, uint32_t column)
+{
+    return (st_place){.file = source->file, .line = (int)line, .column = (int)column};
+}
+
+static void unpack_entries(const st_source *source, const unpacked *tree)
+{
+    const st_yaml_packed *packed = source->tree;
+    for (size_t i = 0; i < packed->entry_count; i++) {
+        const st_yaml_packed_entry *entry = &packed->entries[i];
+        tree->keys[i] = (const char *)packed->texts + entry->key;
+        tree->key_places[i] = place_in(source, entry->line, entry->column);
+        tree->items[i] = &tree->nodes[entry->node];
+    }
+}
+
+static void unpack_node(const st_source *source, const unpacked *tree, size_t index)
+{
+    const st_yaml_packed_node *packed = &source->tree->nodes[index];
+    st_yaml_node *node = &tree->nodes[index];
+    node->kind = (st_yaml_kind)packed->kind;
+    node->place = place_in(source, packed->line, packed->column);
+    node->source = source->text;
+    node->source_length = source->length;
+    node->source_offset = packed->offset;
+    if (node->kind == ST_YAML_SCALAR) {
+        node->text = (const char *)source->tree->texts + packed->first;
+        node->length = packed->count;
+        node->quoted = packed->quoted;
+        return;
+    }
+    node->count = packed->count;
+    node->items = tree->items + packed->first;
+    if (node->kind == ST_YAML_MAP) {
+        node->keys = tree->keys + packed->first;
+        node->key_places = tree->key_places + packed->first;
+    }
+}
+
+st_status st_yaml_unpack(const st_source *source, st_arena *arena, const st_yaml_node **root,
+                         st_errors *errors)
+{
+    const st_yaml_packed *packed = source->tree;
+    const unpacked tree = {
+        .nodes = st_arena_alloc(arena, packed->node_count, sizeof *tree.nodes),
+        .keys = st_arena_alloc(arena, packed->entry_count, sizeof *tree.keys),
+        .key_places = st_arena_alloc(arena, packed->entry_count, sizeof *tree.key_places),
+        .items = st_arena_alloc(arena, packed->entry_count, sizeof *tree.items),
+    };
+    if (tree.nodes == NULL || tree.keys == NULL || tree.key_places == NULL || tree.items == NULL)
+        return st_out_of_memory(errors);
+    unpack_entries(source, &tree);
+    for (size_t i = 0; i < packed->node_count; i++)
+        unpack_node(source, &tree, i);
+    *root = &tree.nodes[0];
+    return ST_OK;
+}
+
+st_status st_yaml_read(const st_source *source, st_arena *arena, const st_yaml_node **root,
+                       st_errors *errors)
+{
+    return source->tree != NULL
+               ? st_yaml_unpack(source, arena, root, errors)
+               : st_yaml_parse(source->file, source->text, source->length, arena, root, errors);
+}
