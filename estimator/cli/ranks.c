@@ -62,13 +62,13 @@ static void find(void *module, const char *name, void *function)
 
 st_status cli_ranks_begin(cli_run *run, cli_ranks *ranks)
 {
-    *ranks = (cli_ranks){.ranks = st_ranks_alone};
+    *ranks = (cli_ranks){.ranks = st_one_process};
     if (announced() <= 1)
         return ST_OK;
     ranks->module = open_beside_program();
     if (ranks->module == NULL)
         ranks->module = dlopen(STEPTIME_MODULES "/steptime-mpi.so", RTLD_NOW | RTLD_LOCAL);
-    int (*begin)(st_ranks *) = NULL;
+    int (*begin)(st_processes *) = NULL;
     if (ranks->module != NULL) {
         find(ranks->module, ST_MPI_BEGIN, &begin);
         find(ranks->module, ST_MPI_END, &ranks->end);

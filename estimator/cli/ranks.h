@@ -7,10 +7,10 @@
 #define STEPTIME_CLI_RANKS_H
 
 #include "cli/cli.h"
-#include "search/ranks.h"
+#include "search/processes.h"
 
 typedef struct cli_ranks {
-    st_ranks ranks;
+    st_processes ranks;
     void *module;
     int (*end)(int fault);
 } cli_ranks;

@@ -97,13 +97,13 @@ static st_status conclude(cli_run *run, const st_search *search, const st_search
                           const st_search_view *view)
 {
     if (result->interrupted)
-        return st_errors_add(
-            run->errors,
-            &(st_error){.status = ST_ERR_IO,
-                        .message = st_errors_text(
-                            run->errors, "interrupted after %llu of %llu plans",
-                            (unsigned long long)result->done, (unsigned long long)search->rows)});
-    if (result->kept > 0)
+        return st_errors_add(run->errors,
+                             &(st_error){.status = ST_ERR_IO,
+                                         .message = st_errors_text(
+                                             run->errors, "interrupted after %llu of %llu plans",
+                                             (unsigned long long)result->found.done,
+                                             (unsigned long long)search->rows)});
+    if (result->found.kept > 0)
         return ST_OK;
     const char *miss = view->miss != NULL
                            ? st_errors_text(run->errors, "the nearest lacks: %s", view->miss)
@@ -142,17 +142,17 @@ typedef struct deeds {
     double seconds;
 } deeds;
 
-static st_status tell_deeds(cli_run *run, const st_ranks *ranks, const deeds *own)
+static st_status tell_deeds(cli_run *run, const st_processes *processes, const deeds *own)
 {
-    deeds *all = st_arena_alloc(run->arena, (size_t)ranks->count, sizeof *all);
+    deeds *all = st_arena_alloc(run->arena, (size_t)processes->count, sizeof *all);
     if (all == NULL)
         return ST_ERR_MEMORY;
     all[0] = *own;
-    if (ranks->count > 1 && ranks->gather(ranks->context, own, sizeof *own, all) != 0)
+    if (processes->count > 1 && processes->gather(processes->context, own, sizeof *own, all) != 0)
         return ST_ERR_IO;
-    for (int i = 0; i < ranks->count && ranks->rank == 0; i++)
+    for (int i = 0; i < processes->count && processes->rank == 0; i++)
         fprintf(stderr, "process %d of %d: %llu plans in %.3f s, %llu thread%s\n", i + 1,
-                ranks->count, (unsigned long long)all[i].plans, all[i].seconds,
+                processes->count, (unsigned long long)all[i].plans, all[i].seconds,
                 (unsigned long long)all[i].threads, all[i].threads == 1 ? "" : "s");
     return ST_OK;
 }
@@ -184,14 +184,14 @@ static st_status create(cli_run *run, const cli_explorer *explorer, st_search_re
                         : st_search_create(explorer->paths, request, run->arena, made, run->errors);
 }
 
-static st_status search(cli_run *run, cli_explorer *explorer, const st_ranks *ranks)
+static st_status search(cli_run *run, cli_explorer *explorer, const st_processes *processes)
 {
     st_search *made = NULL;
     st_search_result result;
     st_search_request request = {0};
     const volatile sig_atomic_t *interrupted = cli_catch_interrupts();
     st_status status = read_request(run, &request);
-    if (ranks->count > 1 && request.threads == 0)
+    if (processes->count > 1 && request.threads == 0)
         request.threads = 1; /* there are as many processes as the user wants cores */
     if (status == ST_OK)
         status = create(run, explorer, &request, &made);
@@ -200,12 +200,12 @@ static st_status search(cli_run *run, cli_explorer *explorer, const st_ranks *ra
     st_search_watch watch = {
         .progress = show_progress, .context = explorer, .interrupted = interrupted};
     cli_progress_begin(&explorer->progress, "plans");
-    status = st_search_run(made, ranks, &watch, &result, run->errors);
+    status = st_search_run(made, processes, &watch, &result, run->errors);
     cli_progress_end(&explorer->progress);
     deeds own = {result.own_done, (uint64_t)result.threads,
                  cli_progress_seconds(&explorer->progress)};
     if (status == ST_OK && cli_is_given(run, CLI_VERBOSE))
-        status = tell_deeds(run, ranks, &own);
+        status = tell_deeds(run, processes, &own);
     return status == ST_OK ? show(run, explorer, made, &result) : status;
 }
 

@@ -72,31 +72,14 @@ st_status st_guide_check(const st_search *search, st_errors *errors)
 
 /* --- what was found -------------------------------------------------------------------------- */
 
-const st_found *st_guided_worst(const st_guided_run *run)
-{
-    bool full = run->ranking_count == run->search->request.top && run->ranking_count > 0;
-    return full ? &run->ranking[run->ranking_count - 1] : NULL;
-}
-
-void st_guided_near(st_search_result *result, uint64_t row, double faults, double near)
-{
-    st_found one = {.row = row, .goal = faults, .front = {isfinite(near) ? near : HUGE_VAL, 0}};
-    const st_found *best = &result->nearest;
-    bool nearer =
-        one.front[0] < best->front[0] || (one.front[0] == best->front[0] && row < best->row);
-    if (!result->has_nearest || one.goal < best->goal || (one.goal == best->goal && nearer)) {
-        result->nearest = one;
-        result->has_nearest = true;
-    }
-}
-
 bool st_guided_skip(st_guided_run *run, uint64_t row)
 {
     st_rule_result *rules = run->result->guided.rules;
     if (run->search->request.guide.pruning == ST_PRUNING_NONE || run->ledger.states == NULL) {
         return false;
     }
-    size_t rule = st_rules_skip(run->search, &run->ledger, rules, row, st_guided_worst(run));
+    size_t rule =
+        st_rules_skip(run->search, &run->ledger, rules, row, st_rank_worst(&run->result->found));
     if (rule == ST_RULES) {
         return false;
     }
@@ -116,7 +99,7 @@ void st_guided_read(const st_search *search, const st_space_worker *worker, size
     trial->reason = worker->reasons[row];
     trial->goal = worker->outputs[0][row];
     trial->near = worker->outputs[search->near][row];
-    trial->faults = st_search_faults(search->space, worker, row);
+    trial->faults = st_search_failing(search->space, worker, row);
 }
 
 /* Some of the batch, by one thread. */
@@ -126,7 +109,8 @@ static void compute_some(st_guided_run *run, size_t first, size_t count)
     for (size_t i = 0; i < count; i++) {
         picks[i] = run->trials[first + i].row;
     }
-    st_space_worker *worker = st_hunter_fill(run->hunters[st_thread_number()], picks, 0, count);
+    st_space_worker *worker =
+        st_search_worker_fill(run->workers[st_thread_number()], picks, 0, count);
     worker->all_checks = true;
     st_space_compute(worker, count);
     for (size_t i = 0; i < count; i++) {
@@ -136,17 +120,15 @@ static void compute_some(st_guided_run *run, size_t first, size_t count)
 
 static st_status note_trial(st_guided_run *run, const st_trial *trial)
 {
-    st_search_result *result = run->result;
+    st_results *found = &run->result->found;
     bool passes = trial->reason == ST_REASON_NONE;
-    result->guided.computed++;
+    run->result->guided.computed++;
     if (passes) {
-        st_found one = {.row = trial->row, .goal = trial->goal};
-        run->ranking_count =
-            st_ranking_add(run->ranking, run->ranking_count, &one, run->search->request.top);
-        result->kept++;
+        st_rank_add(found, &(st_found){.row = trial->row, .goal = trial->goal});
+        found->kept++;
     } else {
-        result->reasons[trial->reason]++;
-        st_guided_near(result, trial->row, trial->faults, trial->near);
+        found->reasons[trial->reason]++;
+        st_rank_add_nearest(found, trial->row, trial->faults, trial->near);
     }
     return st_ledger_note(&run->ledger, trial->row, passes, trial->goal) ? ST_OK : ST_ERR_MEMORY;
 }
@@ -161,12 +143,12 @@ st_status st_guided_compute(st_guided_run *run)
     for (int chunk = 0; chunk < chunks; chunk++) {
         size_t first = (size_t)chunk * CHUNK;
         size_t left = run->trial_count - first;
-        if (st_guided_owner(run, (uint64_t)chunk) == run->ranks->rank) {
+        if (st_guided_owner(run, (uint64_t)chunk) == run->processes->rank) {
             compute_some(run, first, left < CHUNK ? left : CHUNK);
         }
     }
     for (size_t i = 0; i < run->trial_count; i++) {
-        run->own += st_guided_owner(run, i / CHUNK) == run->ranks->rank ? 1 : 0;
+        run->own += st_guided_owner(run, i / CHUNK) == run->processes->rank ? 1 : 0;
     }
     st_status status = run->trial_count > 0 ? st_guided_share_batch(run, CHUNK) : ST_OK;
     for (size_t i = 0; i < run->trial_count && status == ST_OK; i++) {
@@ -191,12 +173,12 @@ bool st_guided_is_interrupted(const st_guided_run *run)
 bool st_guided_stop(st_guided_run *run)
 {
     const st_search_watch *watch = run->watch;
-    if (watch->progress != NULL && run->ranks->rank == 0) {
+    if (watch->progress != NULL && run->processes->rank == 0) {
         watch->progress(watch->context, run->result->guided.computed, run->search->rows);
     }
     /* Several processes agree with every batch. */
     run->interrupted =
-        run->interrupted || (run->ranks->count == 1 && st_guided_is_interrupted(run));
+        run->interrupted || (run->processes->count == 1 && st_guided_is_interrupted(run));
     return run->interrupted;
 }
 
@@ -247,7 +229,7 @@ static st_status run_exhaustive(st_guided_run *run)
     place *list = NULL;
     size_t count = 0;
     st_status status = list_places(run, false, &list, &count);
-    memset(run->result->reasons, 0, st_reason_count(run->search->space) * sizeof(uint64_t));
+    memset(run->result->found.reasons, 0, run->result->found.reason_count * sizeof(uint64_t));
     run->result->guided.told = 0; /* it computes those, too */
     for (size_t i = 0; i < count && status == ST_OK; i++) {
         bool turn = i > 0 && list[i].key != list[i - 1].key;
@@ -282,7 +264,8 @@ static st_status run_bound(st_guided_run *run)
     size_t count = 0;
     st_status status = list_places(run, true, &list, &count);
     size_t next = 0;
-    while (next < count && status == ST_OK && !is_beyond(&list[next], st_guided_worst(run)) &&
+    while (next < count && status == ST_OK &&
+           !is_beyond(&list[next], st_rank_worst(&run->result->found)) &&
            !(run->trial_count == 0 && st_guided_stop(run))) {
         uint64_t row = list[next++].row;
         if (!st_guided_skip(run, row)) {
@@ -320,28 +303,26 @@ static bool make_run(st_guided_run *run)
     const st_guide *guide = &search->request.guide;
     bool dense = search->rows <= st_guide_most_rows || guide->method == ST_METHOD_BOUND ||
                  guide->pruning != ST_PRUNING_NONE;
-    st_arena *arena = search->space->arena;
     run->threads = st_threads(search->request.threads);
-    run->hunters = calloc((size_t)run->threads, sizeof(st_hunter *));
-    run->ranking = st_arena_alloc(arena, search->request.top + 1, sizeof *run->ranking);
-    run->result->reasons =
-        st_arena_alloc(arena, st_reason_count(search->space), sizeof *run->result->reasons);
-    for (int i = 0; run->hunters != NULL && i < run->threads; i++) {
-        run->hunters[i] = st_hunter_create(search);
-        if (run->hunters[i] == NULL) {
+    run->workers = calloc((size_t)run->threads, sizeof *run->workers);
+    for (int i = 0; run->workers != NULL && i < run->threads; i++) {
+        run->workers[i] = st_search_worker_create(search);
+        if (run->workers[i] == NULL) {
             return false;
         }
     }
-    return run->hunters != NULL && run->ranking != NULL && run->result->reasons != NULL &&
+    return run->workers != NULL &&
+           st_results_make(&run->result->found, search->request.top, false,
+                           st_reason_count(search->space), search->space->arena) &&
            st_ledger_make(&run->ledger, search->rows, dense);
 }
 
 static void free_run(st_guided_run *run)
 {
-    for (int i = 0; run->hunters != NULL && i < run->threads; i++) {
-        st_hunter_destroy(run->hunters[i]);
+    for (int i = 0; run->workers != NULL && i < run->threads; i++) {
+        st_search_worker_destroy(run->workers[i]);
     }
-    free(run->hunters);
+    free(run->workers);
     st_ledger_free(&run->ledger);
 }
 
@@ -371,21 +352,20 @@ static void hand_over(st_guided_run *run)
     }
     guided->used = true;
     guided->untried = run->search->rows - settled;
-    result->ranking = run->ranking;
-    result->ranking_count = run->ranking_count;
-    result->done = settled;
+    result->found.done = settled;
     result->own_done = run->own;
     result->threads = run->threads;
     result->interrupted = run->interrupted;
-    result->has_nearest = result->has_nearest && result->kept == 0;
+    result->found.has_nearest = result->found.has_nearest && result->found.kept == 0;
     find_floor(run);
 }
 
-st_status st_guided_search(const st_search *search, const st_ranks *ranks,
+st_status st_guided_search(const st_search *search, const st_processes *processes,
                            const st_search_watch *watch, st_search_result *result,
                            st_errors *errors)
 {
-    st_guided_run run = {.search = search, .ranks = ranks, .watch = watch, .result = result};
+    st_guided_run run = {
+        .search = search, .processes = processes, .watch = watch, .result = result};
     st_status status = make_run(&run) ? ST_OK : ST_ERR_MEMORY;
     if (status == ST_OK && run.ledger.states != NULL) {
         status = st_guided_scan(&run);

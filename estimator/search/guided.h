@@ -3,7 +3,7 @@
 #ifndef STEPTIME_SEARCH_GUIDED_H
 #define STEPTIME_SEARCH_GUIDED_H
 
-#include "search/hunter.h"
+#include "search/worker.h"
 #include "search/ledger.h"
 #include "sheet/bounds.h"
 
@@ -20,14 +20,12 @@ typedef struct st_trial {
 
 typedef struct st_guided_run {
     const st_search *search;
-    const st_ranks *ranks;
+    const st_processes *processes;
     const st_search_watch *watch;
     st_search_result *result;
-    st_hunter **hunters; /* one per thread */
+    st_search_worker **workers; /* one per thread */
     int threads;
     st_ledger ledger;
-    st_found *ranking;
-    size_t ranking_count;
     st_trial trials[ST_GUIDED_BATCH];
     size_t trial_count;
     bool interrupted;
@@ -38,14 +36,14 @@ bool st_guided_wanted(const st_search *search);
 /* Refuses what the chosen method cannot do. */
 st_status st_guide_check(const st_search *search, st_errors *errors) ST_NODISCARD;
 /* The whole, in place of an exhaustive search. */
-st_status st_guided_search(const st_search *search, const st_ranks *ranks,
+st_status st_guided_search(const st_search *search, const st_processes *processes,
                            const st_search_watch *watch, st_search_result *result,
                            st_errors *errors) ST_NODISCARD;
 
 /* guided_ranks.c: which process computes one of the chunks of a batch, or scans a block. */
 static inline int st_guided_owner(const st_guided_run *run, uint64_t chunk)
 {
-    return (int)(chunk % (uint64_t)run->ranks->count);
+    return (int)(chunk % (uint64_t)run->processes->count);
 }
 /* Every process gets the trials of the batch that the others have computed, in chunks. */
 st_status st_guided_share_batch(st_guided_run *run, size_t chunk) ST_NODISCARD;
@@ -65,12 +63,8 @@ void st_guided_read(const st_search *search, const st_space_worker *worker, size
 st_status st_guided_try(st_guided_run *run, uint64_t row) ST_NODISCARD;
 /* Computes what is in the batch; the trials stay until the next one is added. */
 st_status st_guided_compute(st_guided_run *run) ST_NODISCARD;
-/* The last of the plans that are kept; NULL while there is room for more. */
-const st_found *st_guided_worst(const st_guided_run *run);
 /* Whether a rule tells that the row need not be computed; notes it. */
 bool st_guided_skip(st_guided_run *run, uint64_t row);
-/* Remembers the plan that is nearest to fitting. */
-void st_guided_near(st_search_result *result, uint64_t row, double faults, double near);
 /* Whether the user interrupted this process. */
 bool st_guided_is_interrupted(const st_guided_run *run);
 bool st_guided_stop(st_guided_run *run);

@@ -12,26 +12,26 @@
 /* One thread. */
 typedef struct scanner {
     const st_search *search;
-    st_hunter *hunter;
+    st_search_worker *worker;
     st_bounds **bounds; /* per variant */
     double *inputs;
     st_range *outputs;
     st_range *checks;
-    st_search_result found; /* reasons and the nearest plan */
+    st_results found; /* reasons and the nearest plan */
     uint64_t told;
 } scanner;
 
-static bool make_scanner(const st_search *search, st_hunter *hunter, scanner *made)
+static bool make_scanner(const st_search *search, st_search_worker *worker, scanner *made)
 {
     const st_space *space = search->space;
-    *made = (scanner){.search = search, .hunter = hunter};
+    *made = (scanner){.search = search, .worker = worker};
     made->bounds = calloc(space->variant_count + 1, sizeof *made->bounds);
     made->inputs = calloc(space->base.input_count + 1, sizeof *made->inputs);
     made->outputs = calloc(space->cell_count + 1, sizeof *made->outputs);
     made->checks = calloc(space->check_count + 1, sizeof *made->checks);
-    made->found.reasons = calloc(st_reason_count(space), sizeof *made->found.reasons);
     bool good = made->bounds != NULL && made->inputs != NULL && made->outputs != NULL &&
-                made->checks != NULL && made->found.reasons != NULL;
+                made->checks != NULL &&
+                st_results_make(&made->found, 0, false, st_reason_count(space), space->arena);
     for (size_t i = 0; good && i < space->variant_count; i++) {
         const st_program *program = space->variants[i].program;
         made->bounds[i] =
@@ -50,7 +50,6 @@ static void free_scanner(scanner *self)
     free(self->inputs);
     free(self->outputs);
     free(self->checks);
-    free(self->found.reasons);
 }
 
 static bool is_none(st_range range)
@@ -120,7 +119,7 @@ static void scan_row(scanner *self, st_ledger *ledger, const st_space_worker *wo
     if (lacks || stray) {
         reason =
             (uint32_t)(stray ? st_reason_stray(search->space) : st_reason_order(search->space));
-        faults += stray ? ST_STRAY_FAULTS : 1;
+        faults += stray ? ST_INFEASIBLE_CHECKS : 1;
     }
     uint64_t at = first + row;
     if (reason != ST_REASON_NONE) {
@@ -128,7 +127,7 @@ static void scan_row(scanner *self, st_ledger *ledger, const st_space_worker *wo
         ledger->states[at] = ST_VERDICT_FAILS;
         self->found.reasons[reason]++;
         self->told++;
-        st_guided_near(&self->found, at, faults, near);
+        st_rank_add_nearest(&self->found, at, faults, near);
         return;
     }
     ledger->states[at] = is_safe(self, bounds) ? ST_VERDICT_PASSES : ST_VERDICT_OPEN;
@@ -146,7 +145,7 @@ static void note_row(scanner *self, st_ledger *ledger, const st_trial *trial)
         ledger->states[trial->row] = ST_VERDICT_FAILS;
         self->found.reasons[trial->reason]++;
         self->told++;
-        st_guided_near(&self->found, trial->row, trial->faults, trial->near);
+        st_rank_add_nearest(&self->found, trial->row, trial->faults, trial->near);
         return;
     }
     ledger->states[trial->row] = ST_VERDICT_PASSES;
@@ -166,7 +165,7 @@ static bool has_plugins(const st_space *space)
 
 static void scan_block(scanner *self, st_ledger *ledger, uint64_t first, size_t rows)
 {
-    st_space_worker *worker = st_hunter_fill(self->hunter, NULL, first, rows);
+    st_space_worker *worker = st_search_worker_fill(self->worker, NULL, first, rows);
     if (has_plugins(self->search->space)) {
         for (size_t row = 0; row < rows; row++) {
             scan_row(self, ledger, worker, first, row);
@@ -191,7 +190,7 @@ static void scan_blocks(st_guided_run *run, scanner *scanners)
 #pragma omp parallel for schedule(dynamic, 4) num_threads(run->threads)
 #endif
     for (int64_t block = 0; block < blocks; block++) {
-        if (atomic_load(&stop) || st_guided_owner(run, (uint64_t)block) != run->ranks->rank) {
+        if (atomic_load(&stop) || st_guided_owner(run, (uint64_t)block) != run->processes->rank) {
             continue;
         }
         scanner *one = &scanners[st_thread_number()];
@@ -206,26 +205,13 @@ static void scan_blocks(st_guided_run *run, scanner *scanners)
     run->interrupted = atomic_load(&stop);
 }
 
-static void merge(st_guided_run *run, const scanner *from)
-{
-    st_search_result *result = run->result;
-    for (size_t i = 0; i < st_reason_count(run->search->space); i++) {
-        result->reasons[i] += from->found.reasons[i];
-    }
-    result->guided.told += from->told;
-    if (from->found.has_nearest) {
-        const st_found *near = &from->found.nearest;
-        st_guided_near(result, near->row, near->goal, near->front[0]);
-    }
-}
-
 st_status st_guided_scan(st_guided_run *run)
 {
     scanner *scanners = calloc((size_t)run->threads, sizeof *scanners);
     st_status status = scanners != NULL ? ST_OK : ST_ERR_MEMORY;
     int made = 0;
     while (status == ST_OK && made < run->threads) {
-        bool good = make_scanner(run->search, run->hunters[made], &scanners[made]);
+        bool good = make_scanner(run->search, run->workers[made], &scanners[made]);
         status = good ? ST_OK : ST_ERR_MEMORY;
         made++;
     }
@@ -236,7 +222,8 @@ st_status st_guided_scan(st_guided_run *run)
     }
     for (int i = 0; i < made; i++) {
         if (status == ST_OK) {
-            merge(run, &scanners[i]);
+            st_results_merge(&run->result->found, &scanners[i].found);
+            run->result->guided.told += scanners[i].told;
         }
         free_scanner(&scanners[i]);
     }

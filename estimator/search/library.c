@@ -235,23 +235,24 @@ static st_status fill_plan(finding *self, const st_found *found, st_best_plan *p
 static st_status fill_plans(finding *self, st_best *best)
 {
     const st_search_result *result = &self->result;
-    size_t count = result->ranking_count + (result->has_nearest ? 1 : 0);
+    size_t count = result->found.ranking_count + (result->found.has_nearest ? 1 : 0);
     st_best_plan *plans = st_arena_alloc(self->arena, count + 1, sizeof *plans);
     st_status status = ST_OK;
     if (plans == NULL) {
         return st_out_of_memory(self->errors);
     }
     for (size_t i = 0; i < count && status == ST_OK; i++) {
-        bool ranked = i < result->ranking_count;
-        status = fill_plan(self, ranked ? &result->ranking[i] : &result->nearest, &plans[i]);
+        bool ranked = i < result->found.ranking_count;
+        status =
+            fill_plan(self, ranked ? &result->found.ranking[i] : &result->found.nearest, &plans[i]);
         if (status == ST_OK && !ranked) { /* what was noted there are its faults */
-            status = st_search_values(self->search, &result->nearest.row, 1, self->goals);
+            status = st_search_values(self->search, &result->found.nearest.row, 1, self->goals);
             plans[i].goal = self->goals[0];
         }
     }
     best->plans = plans;
-    best->plan_count = result->ranking_count;
-    best->nearest = result->has_nearest ? &plans[result->ranking_count] : NULL;
+    best->plan_count = result->found.ranking_count;
+    best->nearest = result->found.has_nearest ? &plans[result->found.ranking_count] : NULL;
     return status;
 }
 
@@ -263,9 +264,9 @@ static st_status fill_reasons(finding *self, st_best *best)
         return st_out_of_memory(self->errors);
     }
     for (size_t i = 1; i < st_reason_count(space); i++) {
-        if (self->result.reasons[i] > 0) {
-            reasons[best->reason_count++] = (st_best_reason){.text = st_reason_text(space, i),
-                                                             .plans = self->result.reasons[i]};
+        if (self->result.found.reasons[i] > 0) {
+            reasons[best->reason_count++] = (st_best_reason){
+                .text = st_reason_text(space, i), .plans = self->result.found.reasons[i]};
         }
     }
     best->reasons = reasons;
@@ -278,8 +279,8 @@ static void fill_counts(const finding *self, st_best *best)
     best->goal = self->search->goal;
     best->goal_type = self->search->space->types[0];
     best->total = self->search->total;
-    best->computed = result->guided.used ? result->guided.computed : result->done;
-    best->passed = result->kept;
+    best->computed = result->guided.used ? result->guided.computed : result->found.done;
+    best->passed = result->found.kept;
     best->interrupted = result->interrupted;
     best->gap = st_search_gap(self->search, result);
 }
@@ -299,7 +300,7 @@ st_status st_best_find(const st_paths *paths, const st_best_request *request, st
         status = make_detail(&self);
     }
     if (status == ST_OK) {
-        status = st_search_run(self.search, &st_ranks_alone, &watch, &self.result, errors);
+        status = st_search_run(self.search, &st_one_process, &watch, &self.result, errors);
     }
     if (status == ST_OK) {
         fill_counts(&self, &made);

@@ -15,10 +15,10 @@ static int gather(void *context, const void *own, size_t bytes, void *all)
            MPI_SUCCESS;
 }
 
-int st_mpi_begin(st_ranks *ranks)
+int st_mpi_begin(st_processes *ranks)
 {
     int provided = 0;
-    *ranks = (st_ranks){.count = 1, .gather = gather};
+    *ranks = (st_processes){.count = 1, .gather = gather};
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS) {
         return 1;
     }

@@ -98,13 +98,13 @@ static st_status take_values(study *self, const st_search *search, const st_sear
     const st_search_result *result = view->result;
     const st_space *space = view->detail.space;
     size_t count = 0;
-    row->found = result->ranking_count > 0;
+    row->found = result->found.ranking_count > 0;
     if (!row->found) {
         row->miss = view->miss != NULL ? view->miss : "sizes, layers and batch do not divide";
         return ST_OK;
     }
     if (row->batch == 0) {
-        row->batch = sequences_of(search, result->ranking[0].row);
+        row->batch = sequences_of(search, result->found.ranking[0].row);
     }
     row->time = view->ranking[0];
     row->gap = st_search_gap(search, result);
@@ -117,7 +117,7 @@ static st_status take_values(study *self, const st_search *search, const st_sear
         }
     }
     self->scale->time_type = space->types[0];
-    const char *const *sets = st_search_sets(search, result->ranking[0].row, true, &count);
+    const char *const *sets = st_search_sets(search, result->found.ranking[0].row, true, &count);
     row->plan = join(self->arena, sets, count);
     return row->plan != NULL ? ST_OK : out_of_memory(self);
 }
@@ -134,7 +134,7 @@ static st_status search_row(study *self, st_scale_row *row, st_errors *errors)
         status = st_search_create(self->paths, &request, self->arena, &search, errors);
     }
     if (status == ST_OK) {
-        status = st_search_run(search, &st_ranks_alone, self->watch, &result, errors);
+        status = st_search_run(search, &st_one_process, self->watch, &result, errors);
     }
     if (status == ST_OK && result.interrupted) {
         self->scale->interrupted = true;

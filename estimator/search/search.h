@@ -11,14 +11,14 @@
 
 #include "search/guide.h"
 #include "search/plans.h"
-#include "search/ranks.h"
+#include "search/processes.h"
+#include "search/rank.h"
 
 #include <signal.h>
 
 enum {
     ST_SEARCH_MAX_TOP = 1000,
     ST_SEARCH_MAX_PARTS = 64,
-    ST_SEARCH_MAX_FRONT = 10000,
     ST_SEARCH_MAX_GROUPS = 16,
     ST_SEARCH_MAX_ZIPPED = 1000
 };
@@ -75,24 +75,8 @@ typedef struct st_search {
     size_t near;      /* the cell by which a plan that fails is near to one that does not */
 } st_search;
 
-/* A plan that was found: its number and values. */
-typedef struct st_found {
-    uint64_t row;
-    double goal;
-    double front[2];
-} st_found;
-
 typedef struct st_search_result {
-    st_found *ranking; /* the best first */
-    size_t ranking_count;
-    st_found *front; /* by the first cell */
-    size_t front_count;
-    bool front_full; /* more points than are kept */
-    uint64_t done;
-    uint64_t kept;
-    uint64_t *reasons; /* per reason of the space */
-    st_found nearest;  /* where none was kept: the plan that fails least */
-    bool has_nearest;
+    st_results found; /* rows are numbers of the whole space */
     bool interrupted;
     st_guided guided;
     uint64_t own_done; /* rows that this process computed */
@@ -110,12 +94,15 @@ st_status st_search_create(const st_paths *paths, const st_search_request *reque
                            st_search **search, st_errors *errors) ST_NODISCARD;
 
 /* With several processes every one of them gets the same result. */
-st_status st_search_run(const st_search *search, const st_ranks *ranks,
+st_status st_search_run(const st_search *search, const st_processes *processes,
                         const st_search_watch *watch, st_search_result *result,
                         st_errors *errors) ST_NODISCARD;
 
-/* Whether the rows of a search may be strays, see st_reason_stray. */
-static inline bool st_search_has_strays(const st_search *search)
+/* The number in the whole space of a row out of as many as are searched. */
+uint64_t st_search_pick(const st_search *search, uint64_t row);
+
+/* Whether rows of a search may be no plans, see st_reason_infeasible. */
+static inline bool st_search_has_infeasible(const st_search *search)
 {
     return search->bases_differ || search->zipped_count > 0;
 }

@@ -25,10 +25,10 @@ double st_search_gap(const st_search *search, const st_search_result *result)
     if (!result->interrupted && !sampled && guided->untried == 0) {
         return 0;
     }
-    if (!guided->has_floor || result->ranking_count == 0) {
+    if (!guided->has_floor || result->found.ranking_count == 0) {
         return (double)NAN;
     }
-    double best = result->ranking[0].goal;
+    double best = result->found.ranking[0].goal;
     double gap = (best - guided->floor) / best;
     return gap > 0 ? gap : best > 0 ? 0 : (double)NAN;
 }

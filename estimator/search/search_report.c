@@ -135,7 +135,7 @@ static st_status explain_miss(const st_paths *paths, st_search_view *view)
     const st_space_request *space = &search->request.space;
     st_arena *arena = search->space->arena;
     size_t count = 0;
-    const char *const *plan = st_search_sets(search, view->result->nearest.row, true, &count);
+    const char *const *plan = st_search_sets(search, view->result->found.nearest.row, true, &count);
     const char **sets = st_arena_alloc(arena, space->set_count + count + 1, sizeof *sets);
     st_errors *faults = st_errors_create();
     st_buffer text = {0};
@@ -196,12 +196,12 @@ st_status st_search_view_make(const st_paths *paths, const st_search *search,
         st_errors_destroy(quiet);
     }
     if (status == ST_OK) {
-        status = compute(view, result->ranking, result->ranking_count, &view->ranking);
+        status = compute(view, result->found.ranking, result->found.ranking_count, &view->ranking);
     }
     if (status == ST_OK) {
-        status = compute(view, result->front, result->front_count, &view->front);
+        status = compute(view, result->found.front, result->found.front_count, &view->front);
     }
-    if (status == ST_OK && result->has_nearest) {
+    if (status == ST_OK && result->found.has_nearest) {
         status = explain_miss(paths, view);
     } else if (status == ST_OK && search->plans.count == 0 && search->plans.miss.given) {
         view->miss = st_plan_miss_text(&search->wanted, &search->plans.miss, search->space->arena);
@@ -307,8 +307,8 @@ static void write_ranking(const st_search_view *view, st_buffer *buffer)
 {
     const st_search_result *result = view->result;
     found_table table = {.view = view,
-                         .found = result->ranking,
-                         .count = result->ranking_count,
+                         .found = result->found.ranking,
+                         .count = result->found.ranking_count,
                          .values = view->ranking,
                          .to = first_part(view),
                          .ranked = true,
@@ -363,7 +363,7 @@ static void write_runner_up(const st_search_view *view, st_buffer *buffer)
 {
     enum { PARTS_NAMED = 5 };
     bool named[ST_SEARCH_MAX_PARTS] = {false};
-    if (view->result->ranking_count < 2) {
+    if (view->result->found.ranking_count < 2) {
         return;
     }
     if (view->ranking[view->detail.space->cell_count] == view->ranking[0]) {
@@ -388,15 +388,15 @@ static void write_runner_up(const st_search_view *view, st_buffer *buffer)
 static void write_front(const st_search_view *view, st_buffer *buffer)
 {
     const st_search_result *result = view->result;
-    if (result->front_count == 0) {
+    if (result->found.front_count == 0) {
         return;
     }
     st_buffer_printf(buffer, "\nPareto front of %s and %s: %zu plans%s\n",
                      view->search->request.front[0], view->search->request.front[1],
-                     result->front_count, result->front_full ? " at least" : "");
+                     result->found.front_count, result->found.front_full ? " at least" : "");
     found_table table = {.view = view,
-                         .found = result->front,
-                         .count = result->front_count,
+                         .found = result->found.front,
+                         .count = result->found.front_count,
                          .values = view->front,
                          .to = first_part(view),
                          .plans = true};
@@ -409,11 +409,12 @@ static void write_nearest(const st_search_view *view, st_buffer *buffer)
     if (view->miss == NULL) {
         return;
     }
-    if (!view->result->has_nearest) {
+    if (!view->result->found.has_nearest) {
         st_buffer_printf(buffer, "\nNothing divides\n  lacks: %s\n", view->miss);
         return;
     }
-    const char *const *sets = st_search_sets(view->search, view->result->nearest.row, true, &count);
+    const char *const *sets =
+        st_search_sets(view->search, view->result->found.nearest.row, true, &count);
     st_buffer_text(buffer, "\nNearest to fitting\n ");
     for (size_t i = 0; sets != NULL && i < count; i++) {
         st_buffer_printf(buffer, " %s", sets[i]);
@@ -438,9 +439,9 @@ static void write_head(const st_search_view *view, st_buffer *buffer)
         st_buffer_printf(buffer, "%s%s", i == 0 ? "" : ", ",
                          st_number_format(search->wanted.gpus[i], number, sizeof number));
     }
-    uint64_t plans = result->guided.used ? search->rows : result->done;
+    uint64_t plans = result->guided.used ? search->rows : result->found.done;
     st_buffer_printf(buffer, "\nplans     %" PRIu64 ", of which %" PRIu64 " pass all checks", plans,
-                     result->kept);
+                     result->found.kept);
     if (result->guided.used) {
         st_buffer_printf(buffer, " among the %" PRIu64 " computed", result->guided.computed);
     }
@@ -449,7 +450,7 @@ static void write_head(const st_search_view *view, st_buffer *buffer)
     }
     if (result->interrupted) {
         st_buffer_printf(buffer, "; interrupted, %" PRIu64 " were not looked at",
-                         search->rows - result->done);
+                         search->rows - result->found.done);
     }
     const char *method = st_method_name(search->request.guide.method);
     st_buffer_printf(buffer, "\nminimise  %s, %s\n", search->goal,
@@ -460,11 +461,12 @@ void st_search_write_text(const st_search_view *view, st_buffer *buffer)
 {
     const st_search_result *result = view->result;
     const st_guided *guided = &result->guided;
-    st_sweep_result counts = {.done = guided->used ? guided->computed + guided->told : result->done,
-                              .kept = result->kept,
-                              .reasons = result->reasons};
+    st_sweep_result counts = {.done = guided->used ? guided->computed + guided->told
+                                                   : result->found.done,
+                              .kept = result->found.kept,
+                              .reasons = result->found.reasons};
     write_head(view, buffer);
-    if (result->ranking_count > 0) {
+    if (result->found.ranking_count > 0) {
         write_ranking(view, buffer);
         write_runner_up(view, buffer);
         write_front(view, buffer);
@@ -520,12 +522,12 @@ static void write_json_reasons(const st_search_view *view, st_json *json)
     const st_space *space = view->search->space;
     st_json_open(json, "rejected", '[');
     for (size_t i = 1; i < st_reason_count(space); i++) {
-        if (view->result->reasons[i] == 0) {
+        if (view->result->found.reasons[i] == 0) {
             continue;
         }
         st_json_open_line(json, NULL, '{');
         st_json_text(json, "reason", st_reason_text(space, i));
-        st_json_count(json, "plans", (size_t)view->result->reasons[i]);
+        st_json_count(json, "plans", (size_t)view->result->found.reasons[i]);
         st_json_close(json, '}');
     }
     st_json_close(json, ']');
@@ -543,8 +545,8 @@ static void write_json_head(const st_search_view *view, st_json *json)
     st_json_bool(json, "exhaustive",
                  search->rows == search->total && !result->interrupted && !result->guided.used);
     st_search_write_json_method(view, json);
-    st_json_count(json, "plans", (size_t)result->done);
-    st_json_count(json, "kept", (size_t)result->kept);
+    st_json_count(json, "plans", (size_t)result->found.done);
+    st_json_count(json, "kept", (size_t)result->found.kept);
     st_json_open(json, "units", '{');
     for (size_t i = 0; i < view->detail.space->cell_count; i++) {
         st_json_unit(json, view->detail.space->cells[i], view->detail.space->types[i]);
@@ -558,13 +560,15 @@ void st_search_write_json(const st_search_view *view, st_buffer *buffer)
     st_json json = {.buffer = buffer};
     st_json_open(&json, NULL, '{');
     write_json_head(view, &json);
-    write_json_found(view, "ranking", result->ranking, result->ranking_count, view->ranking, &json);
-    write_json_found(view, "front", result->front, result->front_count, view->front, &json);
+    write_json_found(view, "ranking", result->found.ranking, result->found.ranking_count,
+                     view->ranking, &json);
+    write_json_found(view, "front", result->found.front, result->found.front_count, view->front,
+                     &json);
     write_json_reasons(view, &json);
     if (view->miss != NULL) {
         st_json_open(&json, "nearest", '{');
-        if (result->has_nearest) {
-            write_json_plan(view, result->nearest.row, &json);
+        if (result->found.has_nearest) {
+            write_json_plan(view, result->found.nearest.row, &json);
         }
         st_json_text(&json, "lacks", view->miss);
         st_json_close(&json, '}');
@@ -594,12 +598,12 @@ void st_search_write_csv(const st_search_view *view, st_buffer *buffer)
 {
     const st_space *space = view->detail.space;
     const st_search_result *result = view->result;
-    for (size_t row = 0; row < result->ranking_count; row++) {
+    for (size_t row = 0; row < result->found.ranking_count; row++) {
         size_t count = 0;
         const char *const *sets =
-            st_search_sets(view->search, result->ranking[row].row, true, &count);
+            st_search_sets(view->search, result->found.ranking[row].row, true, &count);
         if (row == 0) {
-            write_csv_head(view, result->ranking[row].row, buffer);
+            write_csv_head(view, result->found.ranking[row].row, buffer);
         }
         st_buffer_printf(buffer, "%zu", row + 1);
         for (size_t i = 0; sets != NULL && i < count; i++) {

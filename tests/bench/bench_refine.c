@@ -127,10 +127,10 @@ static void run_hunt(void *context, size_t repeats)
     st_search_watch watch = {0};
     st_search_result result;
     for (size_t i = 0; i < repeats; i++) {
-        demand(st_search_run(self->search, &st_ranks_alone, &watch, &result, self->own->errors) ==
+        demand(st_search_run(self->search, &st_one_process, &watch, &result, self->own->errors) ==
                    ST_OK,
                "no result", self->own->errors);
-        self->plans = result.done;
+        self->plans = result.found.done;
     }
 }
 

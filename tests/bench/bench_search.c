@@ -238,9 +238,9 @@ static double time_search(bench *own, int threads, uint64_t *plans)
     demand(st_search_create(own->paths, &request, own->arena, &search, own->errors) == ST_OK,
            "no search", own->errors);
     double start = seconds(CLOCK_MONOTONIC);
-    demand(st_search_run(search, &st_ranks_alone, &watch, &result, own->errors) == ST_OK,
+    demand(st_search_run(search, &st_one_process, &watch, &result, own->errors) == ST_OK,
            "no result", own->errors);
-    *plans = result.done;
+    *plans = result.found.done;
     return seconds(CLOCK_MONOTONIC) - start;
 }
 

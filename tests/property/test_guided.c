@@ -215,7 +215,7 @@ static st_search_result find(const world *w, st_guide guide, int threads)
                          ST_OK);
         space->variants[0].plugin_count = 1;
     }
-    if (st_search_run(search, &st_ranks_alone, &watch, &result, w->own->errors) != ST_OK)
+    if (st_search_run(search, &st_one_process, &watch, &result, w->own->errors) != ST_OK)
         fail_msg("%s", said(w->own));
     const st_guided *guided = &result.guided;
     uint64_t settled = guided->computed + guided->told + guided->cut + guided->untried;
@@ -229,11 +229,12 @@ static st_search_result find(const world *w, st_guide guide, int threads)
 static void expect_same(const char *what, const st_search_result *every,
                         const st_search_result *some)
 {
-    if (every->ranking_count != some->ranking_count)
-        fail_msg("%s finds %zu plans and not %zu", what, some->ranking_count, every->ranking_count);
-    for (size_t i = 0; i < every->ranking_count; i++) {
-        const st_found *a = &every->ranking[i];
-        const st_found *b = &some->ranking[i];
+    if (every->found.ranking_count != some->found.ranking_count)
+        fail_msg("%s finds %zu plans and not %zu", what, some->found.ranking_count,
+                 every->found.ranking_count);
+    for (size_t i = 0; i < every->found.ranking_count; i++) {
+        const st_found *a = &every->found.ranking[i];
+        const st_found *b = &some->found.ranking[i];
         if (a->row != b->row || !same_bits(a->goal, b->goal))
             fail_msg("%s has plan %" PRIu64 " with %.17g at %zu, and not %" PRIu64 " with %.17g",
                      what, b->row, b->goal, i + 1, a->row, a->goal);
@@ -243,11 +244,11 @@ static void expect_same(const char *what, const st_search_result *every,
 /* What a walk says of what it did not see. */
 static void expect_true(const st_search_result *every, const st_search_result *walk)
 {
-    assert_true(walk->ranking_count <= every->ranking_count);
-    if (every->ranking_count == 0)
+    assert_true(walk->found.ranking_count <= every->found.ranking_count);
+    if (every->found.ranking_count == 0)
         return;
-    double best = every->ranking[0].goal;
-    double found = walk->ranking_count > 0 ? walk->ranking[0].goal : HUGE_VAL;
+    double best = every->found.ranking[0].goal;
+    double found = walk->found.ranking_count > 0 ? walk->found.ranking[0].goal : HUGE_VAL;
     assert_true(found >= best);
     assert_true(walk->guided.has_floor);
     if (found != best && best < walk->guided.floor)
@@ -269,15 +270,15 @@ typedef struct tally {
 static void count(const st_search_result *every, const st_search_result *bound,
                   const st_search_result *pruned, const st_search_result *walk, tally *all)
 {
-    all->plans += every->done;
-    all->found += every->ranking_count > 0 ? 1 : 0;
+    all->plans += every->found.done;
+    all->found += every->found.ranking_count > 0 ? 1 : 0;
     all->cut += bound->guided.cut;
     all->told += bound->guided.told;
     all->walked += walk->guided.computed;
     for (size_t i = 0; i < ST_RULES; i++)
         all->skipped[i] += pruned->guided.rules[i].skipped;
-    all->best += every->ranking_count > 0 && walk->ranking_count > 0 &&
-                         walk->ranking[0].row == every->ranking[0].row
+    all->best += every->found.ranking_count > 0 && walk->found.ranking_count > 0 &&
+                         walk->found.ranking[0].row == every->found.ranking[0].row
                      ? 1
                      : 0;
 }
@@ -296,7 +297,7 @@ static void compare_methods(const world *w, tally *all)
     expect_same("bound on three threads", &every, &some);
     st_search_result fewer = find(w, pruned, 1);
     expect_same("pruning", &every, &fewer);
-    assert_true(fewer.guided.computed <= every.done);
+    assert_true(fewer.guided.computed <= every.found.done);
     some = find(w, both, 1);
     expect_same("bound with pruning", &every, &some);
     some = find(w, walk, 1);

@@ -96,13 +96,13 @@ static double search_all(fixture *own, const question *asked, int threads, uint6
     st_search_result result;
     st_search_watch watch = {.progress = NULL};
     if (st_search_create(own->paths, &request, own->arena, &search, own->errors) != ST_OK ||
-        st_search_run(search, &st_ranks_alone, &watch, &result, own->errors) != ST_OK)
+        st_search_run(search, &st_one_process, &watch, &result, own->errors) != ST_OK)
         fail_msg("%s", said(own));
-    assert_int_equal(result.done, search->rows);
-    for (size_t i = 1; i < result.ranking_count; i++)
-        assert_true(result.ranking[i - 1].goal <= result.ranking[i].goal);
-    *row = result.ranking_count > 0 ? result.ranking[0].row : result.nearest.row;
-    return result.ranking_count > 0 ? result.ranking[0].goal : HUGE_VAL;
+    assert_int_equal(result.found.done, search->rows);
+    for (size_t i = 1; i < result.found.ranking_count; i++)
+        assert_true(result.found.ranking[i - 1].goal <= result.found.ranking[i].goal);
+    *row = result.found.ranking_count > 0 ? result.found.ranking[0].row : result.found.nearest.row;
+    return result.found.ranking_count > 0 ? result.found.ranking[0].goal : HUGE_VAL;
 }
 
 static void test_nothing_better_is_left_out(void **state)

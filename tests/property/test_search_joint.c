@@ -64,10 +64,11 @@ static answer run(fixture *own, const st_search_request *request)
     st_search_result result = {0};
     st_search_watch watch = {.progress = NULL};
     if (st_search_create(own->paths, request, own->arena, &search, own->errors) != ST_OK ||
-        st_search_run(search, &st_ranks_alone, &watch, &result, own->errors) != ST_OK)
+        st_search_run(search, &st_one_process, &watch, &result, own->errors) != ST_OK)
         fail_msg("%s", said(own));
-    return (answer){.kept = result.kept,
-                    .best = result.ranking_count > 0 ? result.ranking[0].goal : HUGE_VAL};
+    return (answer){.kept = result.found.kept,
+                    .best =
+                        result.found.ranking_count > 0 ? result.found.ranking[0].goal : HUGE_VAL};
 }
 
 /* A search with all values on an axis, or with one of them set. */

@@ -17,7 +17,7 @@ static int gather_twice(void *context, const void *own, size_t bytes, void *all)
     return 0;
 }
 
-static const st_ranks two_ranks = {.rank = 0, .count = 2, .gather = gather_twice};
+static const st_processes two_ranks = {.rank = 0, .count = 2, .gather = gather_twice};
 
 static const char sheet[] = "sheet: small\n"
                             "inputs:\n"
@@ -47,7 +47,7 @@ static st_search *make_search(fixture *own, const char *condition)
     return search;
 }
 
-static st_status run(fixture *own, const st_search *search, const st_ranks *ranks,
+static st_status run(fixture *own, const st_search *search, const st_processes *ranks,
                      st_search_result *result)
 {
     st_search_watch watch = {.progress = NULL};
@@ -56,17 +56,17 @@ static st_status run(fixture *own, const st_search *search, const st_ranks *rank
 
 static void assert_same(const st_search_result *a, const st_search_result *b)
 {
-    assert_int_equal(a->done, b->done);
-    assert_int_equal(a->kept, b->kept);
-    assert_int_equal(a->ranking_count, b->ranking_count);
-    assert_int_equal(a->front_count, b->front_count);
-    assert_int_equal(a->has_nearest, b->has_nearest);
-    assert_int_equal(a->nearest.row, b->nearest.row);
-    for (size_t i = 0; i < a->ranking_count; i++)
-        assert_int_equal(a->ranking[i].row, b->ranking[i].row);
+    assert_int_equal(a->found.done, b->found.done);
+    assert_int_equal(a->found.kept, b->found.kept);
+    assert_int_equal(a->found.ranking_count, b->found.ranking_count);
+    assert_int_equal(a->found.front_count, b->found.front_count);
+    assert_int_equal(a->found.has_nearest, b->found.has_nearest);
+    assert_int_equal(a->found.nearest.row, b->found.nearest.row);
+    for (size_t i = 0; i < a->found.ranking_count; i++)
+        assert_int_equal(a->found.ranking[i].row, b->found.ranking[i].row);
 }
 
-static void fail_each(fixture *own, const char *condition, const st_ranks *ranks)
+static void fail_each(fixture *own, const char *condition, const st_processes *ranks)
 {
     st_search_result whole;
     const st_search *search = make_search(own, condition);
@@ -94,14 +94,14 @@ static void fail_each(fixture *own, const char *condition, const st_ranks *ranks
 
 static void a_search_that_finds_plans(void **state)
 {
-    fail_each(*state, "t >= 2", &st_ranks_alone);
+    fail_each(*state, "t >= 2", &st_one_process);
     fail_each(*state, "t >= 2", &two_ranks);
 }
 
 /* It goes through the plans a second time, for the one that is nearest to fitting. */
 static void a_search_that_finds_none(void **state)
 {
-    fail_each(*state, "t > 64", &st_ranks_alone);
+    fail_each(*state, "t > 64", &st_one_process);
     fail_each(*state, "t > 64", &two_ranks);
 }
 

@@ -258,12 +258,12 @@ static void searches_of_a_file_are_searches(void **state)
         }
         assert_int_equal(st_search_create(own->paths, &request, own->arena, &search, own->errors),
                          ST_OK);
-        assert_int_equal(st_search_run(search, &st_ranks_alone, &watch, &results[i], own->errors),
+        assert_int_equal(st_search_run(search, &st_one_process, &watch, &results[i], own->errors),
                          ST_OK);
     }
-    assert_true(results[0].kept > 3);
-    assert_int_equal(results[0].kept, results[1].kept);
-    assert_memory_equal(results[0].ranking, results[1].ranking, 3 * sizeof(st_found));
+    assert_true(results[0].found.kept > 3);
+    assert_int_equal(results[0].found.kept, results[1].found.kept);
+    assert_memory_equal(results[0].found.ranking, results[1].found.ranking, 3 * sizeof(st_found));
 }
 
 #define SPACE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the number of a plan to the columns of the sheet's inputs; see worker.h. */
+#include "search/worker.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_ALIASES = 16 };
+
+/* A second input that reads the key of a knob. */
+typedef struct alias {
+    double *column;
+    st_knob knob;
+} alias;
+
+struct st_search_worker {
+    const st_search *search;
+    st_space_worker *space;
+    double *columns[ST_KNOBS];
+    alias aliases[MAX_ALIASES];
+    size_t alias_count;
+    uint64_t *picks;
+    uint64_t *plans;  /* per row; NULL: what plans depend on is the same in all rows */
+    bool *infeasible; /* per row, for the space's worker */
+};
+
+/* --- plans ----------------------------------------------------------------------------------- */
+
+/* The rows that are picked already. */
+static void fill_picks(st_search_worker *self, size_t rows)
+{
+    const st_search *search = self->search;
+    uint64_t repeat = search->space->total;
+    for (size_t row = 0; row < rows; row++) {
+        double values[ST_KNOBS];
+        st_plan_at(&search->plans, self->picks[row] / repeat, values);
+        for (size_t knob = 0; knob < ST_KNOBS; knob++) {
+            if (self->columns[knob] != NULL) {
+                self->columns[knob][row] = values[knob];
+            }
+        }
+    }
+    for (size_t row = 0; row < rows; row++) {
+        if (self->plans != NULL) {
+            self->plans[row] = self->picks[row] / repeat;
+        }
+        self->picks[row] %= repeat;
+    }
+    st_space_fill_rows(self->space, self->picks, rows);
+}
+
+/* Where nodes differ from row to row, what stands for them is GPUs until now. */
+static void fill_nodes(st_search_worker *self, size_t rows)
+{
+    const st_search_driven *size = &self->search->node_size;
+    double *nodes = self->columns[ST_KNOB_NODES];
+    for (size_t row = 0; size->given && nodes != NULL && row < rows; row++) {
+        uint64_t digit = self->space->digits[size->axis][row];
+        nodes[row] = ceil(nodes[row] / st_search_driven_value(self->search, size, digit));
+    }
+}
+
+/* Whether knobs of a group are all at one place of it: that of its axes, where it has some. */
+static bool is_group_at(const st_search *search, size_t group, size_t place,
+                        const double values[ST_KNOBS])
+{
+    for (size_t i = 0; i < search->zipped_count; i++) {
+        const st_zipped *zipped = &search->zipped[i];
+        if (zipped->group == group && zipped->values[place] != values[zipped->knob]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_zipped(const st_search_worker *self, const double values[ST_KNOBS], size_t row)
+{
+    const st_search *search = self->search;
+    bool good = true;
+    for (size_t group = 0; group < search->group_count && good; group++) {
+        size_t axis = search->group_axes[group];
+        size_t count = 0;
+        for (size_t i = 0; i < search->zipped_count; i++) {
+            count = search->zipped[i].group == group ? search->zipped[i].count : count;
+        }
+        if (axis != SIZE_MAX) {
+            good = is_group_at(search, group, (size_t)self->space->digits[axis][row], values);
+            continue;
+        }
+        bool found = count == 0;
+        for (size_t place = 0; place < count && !found; place++) {
+            found = is_group_at(search, group, place, values);
+        }
+        good = found;
+    }
+    return good;
+}
+
+/* A plan that is one for some row need not be one for this row. */
+static void find_infeasible(st_search_worker *self, size_t rows)
+{
+    const st_search *search = self->search;
+    for (size_t row = 0; self->plans != NULL && row < rows; row++) {
+        double values[ST_KNOBS];
+        double bases[ST_PLAN_BASES];
+        st_plan_at(&search->plans, self->plans[row], values);
+        for (size_t i = 0; i < ST_PLAN_BASES; i++) {
+            const st_search_driven *driven = &search->bases[i];
+            uint64_t digit = driven->given ? self->space->digits[driven->axis][row] : 0;
+            bases[i] = driven->given ? st_search_driven_value(search, driven, digit)
+                                     : search->wanted.bases[i].values[0];
+        }
+        self->infeasible[row] = (search->bases_differ && !st_plan_divides(bases, values)) ||
+                                !is_zipped(self, values, row);
+    }
+}
+
+/* What depends on the columns of a plan. */
+static void finish_columns(st_search_worker *self, size_t rows)
+{
+    fill_nodes(self, rows);
+    find_infeasible(self, rows);
+    for (size_t i = 0; i < self->alias_count; i++) {
+        memcpy(self->aliases[i].column, self->columns[self->aliases[i].knob],
+               rows * sizeof(double));
+    }
+}
+
+static void fill_from(st_search_worker *self, uint64_t first, size_t rows)
+{
+    const st_search *search = self->search;
+    if (search->rows != search->total) {
+        for (size_t row = 0; row < rows; row++) {
+            self->picks[row] = st_search_pick(search, first + row);
+        }
+        fill_picks(self, rows);
+        return;
+    }
+    st_space_fill(self->space, first, rows);
+    for (size_t row = 0; self->plans != NULL && row < rows; row++) {
+        self->plans[row] = (first + row) / search->space->total;
+    }
+    st_plans_fill(&search->plans, search->space->total, first, rows, self->columns);
+}
+
+st_space_worker *st_search_worker_fill(st_search_worker *self, const uint64_t *picks,
+                                       uint64_t first, size_t rows)
+{
+    if (picks == NULL) {
+        fill_from(self, first, rows);
+    } else {
+        memcpy(self->picks, picks, rows * sizeof *picks);
+        fill_picks(self, rows);
+    }
+    finish_columns(self, rows);
+    return self->space;
+}
+
+double st_search_failing(const st_space *space, const st_space_worker *worker, size_t row)
+{
+    size_t count = 0;
+    const st_sheet_check *checks = st_sheet_checks(space->sheet, &count);
+    uint32_t reason = worker->reasons[row];
+    double failing = reason == st_reason_order(space)   ? 1
+                     : reason == st_reason_stray(space) ? ST_INFEASIBLE_CHECKS
+                                                        : 0;
+    for (size_t i = 0; i < count; i++) {
+        failing += !checks[i].warning && worker->checks[i][row] != 1.0 ? 1 : 0;
+    }
+    return failing;
+}
+
+/* --- making ----------------------------------------------------------------------------------- */
+
+static bool add_column(st_search_worker *self, st_knob knob, size_t input)
+{
+    double *column = st_space_worker_add(self->space, input);
+    if (column == NULL || self->alias_count == MAX_ALIASES) {
+        return false;
+    }
+    if (self->columns[knob] == NULL) {
+        self->columns[knob] = column;
+    } else {
+        self->aliases[self->alias_count++] = (alias){.column = column, .knob = knob};
+    }
+    return true;
+}
+
+/* Columns for the knobs that the sheet reads. */
+static bool add_columns(st_search_worker *self)
+{
+    const st_search *search = self->search;
+    size_t count = 0;
+    const st_sheet_input *inputs = st_sheet_inputs(search->space->sheet, &count);
+    for (st_knob knob = ST_KNOB_NODES; knob < ST_KNOBS; knob++) {
+        for (size_t i = 0; i < count; i++) {
+            if (strcmp(inputs[i].from, st_knob_key(knob)) == 0 && !add_column(self, knob, i)) {
+                return false;
+            }
+        }
+    }
+    static const st_knob groups[ST_SPACE_ORDER_GROUPS] = {ST_KNOB_TP, ST_KNOB_CP, ST_KNOB_DP,
+                                                          ST_KNOB_PP};
+    for (size_t i = 0; i < ST_SPACE_ORDER_GROUPS; i++) {
+        self->space->group_sizes[i] = self->columns[groups[i]];
+    }
+    return true;
+}
+
+static bool prepare(st_search_worker *self)
+{
+    self->picks = calloc(ST_SPACE_BLOCK, sizeof *self->picks);
+    if (self->space == NULL || self->picks == NULL) {
+        return false;
+    }
+    if (st_search_has_infeasible(self->search)) {
+        self->plans = calloc(ST_SPACE_BLOCK, sizeof *self->plans);
+        self->infeasible = calloc(ST_SPACE_BLOCK, sizeof *self->infeasible);
+        self->space->strays = self->infeasible;
+        if (self->plans == NULL || self->infeasible == NULL) {
+            return false;
+        }
+    }
+    return add_columns(self);
+}
+
+st_search_worker *st_search_worker_create(const st_search *search)
+{
+    st_search_worker *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return NULL;
+    }
+    made->search = search;
+    made->space = st_space_worker_create(search->space);
+    if (!prepare(made)) {
+        st_search_worker_destroy(made);
+        made = NULL;
+    }
+    return made;
+}
+
+void st_search_worker_destroy(st_search_worker *self)
+{
+    if (self == NULL) {
+        return;
+    }
+    st_space_worker_destroy(self->space);
+    free(self->picks);
+    free(self->plans);
+    free(self->infeasible);
+    free(self);
+}
+
+st_status st_search_values(const st_search *search, const uint64_t *picks, size_t count,
+                           double *values)
+{
+    size_t cells = search->space->cell_count;
+    st_search_worker *worker = st_search_worker_create(search);
+    if (worker == NULL) {
+        return ST_ERR_MEMORY;
+    }
+    for (size_t i = 0; i < count; i++) {
+        st_space_worker *space = st_search_worker_fill(worker, &picks[i], 0, 1);
+        st_space_compute(space, 1);
+        for (size_t k = 0; k < cells; k++) {
+            values[i * cells + k] = space->outputs[k][0];
+        }
+    }
+    st_search_worker_destroy(worker);
+    return ST_OK;
+}
