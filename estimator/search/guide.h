@@ -26,7 +26,7 @@ typedef struct st_guide {
 typedef enum st_rule_state {
     ST_RULE_IDLE,   /* there is nothing to skip: the key does not vary */
     ST_RULE_PROVEN, /* holds for every pair of plans */
-    ST_RULE_OPEN,   /* hangs on what providers say, and is not contradicted */
+    ST_RULE_OPEN,   /* depends on what providers say, and is not contradicted */
     ST_RULE_BROKEN  /* does not hold for some pair */
 } st_rule_state;
 

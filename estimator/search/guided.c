@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Searches that do not compute every plan; see guide.h. Plans are computed in batches of one size,
- * whose order hangs on nothing but what is known, so that neither threads nor processes can be told
- * from the result.
+ * whose order depends on nothing but what is known, so that neither threads nor processes can be
+ * told from the result.
  */
 #include "search/guided.h"
 

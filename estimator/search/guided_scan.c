@@ -114,12 +114,12 @@ static void scan_row(scanner *self, st_ledger *ledger, const st_space_worker *wo
     bool lacks = st_space_order_lacks(worker, variant, row);
     const st_bounds *bounds = self->bounds[variant];
     st_bounds_run(self->bounds[variant], self->inputs, self->outputs, self->checks);
-    bool stray = worker->strays != NULL && worker->strays[row];
+    bool infeasible = worker->infeasible != NULL && worker->infeasible[row];
     uint32_t reason = find_fault(self, &faults);
-    if (lacks || stray) {
-        reason =
-            (uint32_t)(stray ? st_reason_stray(search->space) : st_reason_order(search->space));
-        faults += stray ? ST_INFEASIBLE_CHECKS : 1;
+    if (lacks || infeasible) {
+        reason = (uint32_t)(infeasible ? st_reason_infeasible(search->space)
+                                       : st_reason_order(search->space));
+        faults += infeasible ? ST_INFEASIBLE_CHECKS : 1;
     }
     uint64_t at = first + row;
     if (reason != ST_REASON_NONE) {

@@ -8,13 +8,13 @@ static double size_of(const st_shape *shape, size_t level)
     const double *sizes = shape->sizes;
     switch (level) {
     case 0:
-        return sizes[ST_KNOB_TP] * sizes[ST_KNOB_CP] * sizes[ST_KNOB_PP] * sizes[ST_KNOB_DP];
+        return sizes[ST_PARAM_TP] * sizes[ST_PARAM_CP] * sizes[ST_PARAM_PP] * sizes[ST_PARAM_DP];
     case 1:
-        return sizes[ST_KNOB_TP];
+        return sizes[ST_PARAM_TP];
     case 2:
-        return sizes[ST_KNOB_PP];
+        return sizes[ST_PARAM_PP];
     default:
-        return sizes[ST_KNOB_CP];
+        return sizes[ST_PARAM_CP];
     }
 }
 

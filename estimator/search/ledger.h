@@ -7,7 +7,7 @@
 
 /* What can be said of a plan before it is computed. */
 typedef enum st_verdict {
-    ST_VERDICT_OPEN, /* it hangs on providers */
+    ST_VERDICT_OPEN, /* it depends on providers */
     ST_VERDICT_PASSES,
     ST_VERDICT_FAILS
 } st_verdict;

@@ -19,18 +19,18 @@ struct st_grid_reader {
     st_space_worker *worker;
 };
 
-static st_space_request space_of(const st_question *question)
+static st_space_request space_of(const st_job_request *request)
 {
-    return (st_space_request){.job = question->job,
-                              .sheet = question->sheet,
-                              .sets = question->sets,
-                              .set_count = question->set_count,
-                              .refine = question->refine,
-                              .refine_count = question->refine_count,
-                              .wheres = question->conditions,
-                              .where_count = question->condition_count,
-                              .cells = question->cells,
-                              .cell_count = question->cell_count};
+    return (st_space_request){.job = request->job,
+                              .sheet = request->sheet,
+                              .sets = request->sets,
+                              .set_count = request->set_count,
+                              .refine = request->refine,
+                              .refine_count = request->refine_count,
+                              .wheres = request->conditions,
+                              .where_count = request->condition_count,
+                              .cells = request->cells,
+                              .cell_count = request->cell_count};
 }
 
 /* --- grids ----------------------------------------------------------------------------------- */
@@ -42,7 +42,7 @@ st_status st_grid_open(const st_paths *paths, const st_grid_request *request, st
     if (made == NULL) {
         return st_out_of_memory(errors);
     }
-    st_space_request space = space_of(&request->question);
+    st_space_request space = space_of(&request->job);
     space.option = "--over";
     space.overs = request->axes;
     space.over_count = request->axis_count;
@@ -154,7 +154,7 @@ typedef struct finding {
     st_arena *arena;
     st_errors *errors;
     st_search *search;
-    st_search detail; /* the same with the cells of the question */
+    st_search detail; /* the same with the cells of the request */
     st_search_result result;
     double goals[8]; /* the cells of the search itself */
     volatile sig_atomic_t stopped;
@@ -182,7 +182,7 @@ static st_status check_request(const st_best_request *request, st_errors *errors
 static st_status make_search(finding *self)
 {
     const st_best_request *request = self->request;
-    st_search_request wanted = {.space = space_of(&request->question),
+    st_search_request wanted = {.space = space_of(&request->job),
                                 .gpus = request->gpus,
                                 .varies = request->varies,
                                 .vary_count = request->vary_count,
@@ -198,15 +198,15 @@ static st_status make_search(finding *self)
     return st_search_create(self->paths, &wanted, self->arena, &self->search, self->errors);
 }
 
-/* The same space once more, with the cells of the question. */
+/* The same space once more, with the cells of the request. */
 static st_status make_detail(finding *self)
 {
     st_space_request space = self->search->request.space;
-    st_errors *quiet = st_errors_create(); /* its warnings were told before */
+    st_errors *quiet = st_errors_create(); /* its warnings were reported before */
     self->detail = *self->search;
     space.sample = 0;
-    space.cells = self->request->question.cells;
-    space.cell_count = self->request->question.cell_count;
+    space.cells = self->request->job.cells;
+    space.cell_count = self->request->job.cell_count;
     if (quiet == NULL) {
         return st_out_of_memory(self->errors);
     }
@@ -221,7 +221,7 @@ static st_status make_detail(finding *self)
 
 static st_status fill_plan(finding *self, const st_found *found, st_best_plan *plan)
 {
-    size_t cells = self->request->question.cell_count;
+    size_t cells = self->request->job.cell_count;
     double *values = st_arena_alloc(self->arena, cells + 1, sizeof *values);
     plan->goal = found->goal;
     plan->values = values;
@@ -296,7 +296,7 @@ st_status st_best_find(const st_paths *paths, const st_best_request *request, st
     if (status == ST_OK) {
         status = make_search(&self);
     }
-    if (status == ST_OK && request->question.cell_count > 0) {
+    if (status == ST_OK && request->job.cell_count > 0) {
         status = make_detail(&self);
     }
     if (status == ST_OK) {

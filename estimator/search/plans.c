@@ -9,27 +9,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const keys[ST_KNOBS] = {
-    [ST_KNOB_NODES] = "cluster.nodes", [ST_KNOB_TP] = "parallel.tp",
-    [ST_KNOB_CP] = "parallel.cp",      [ST_KNOB_PP] = "parallel.pp",
-    [ST_KNOB_DP] = "parallel.dp",      [ST_KNOB_VIRTUAL] = "parallel.virtual_stages",
-    [ST_KNOB_EP] = "parallel.ep",      [ST_KNOB_MICRO] = "batch.micro",
-    [ST_KNOB_RECOMPUTE] = "recompute", [ST_KNOB_SEQUENCE] = "parallel.sequence_parallel",
-    [ST_KNOB_ZERO] = "parallel.zero",
+static const char *const keys[ST_PARAMS] = {
+    [ST_PARAM_NODES] = "cluster.nodes", [ST_PARAM_TP] = "parallel.tp",
+    [ST_PARAM_CP] = "parallel.cp",      [ST_PARAM_PP] = "parallel.pp",
+    [ST_PARAM_DP] = "parallel.dp",      [ST_PARAM_VIRTUAL] = "parallel.virtual_stages",
+    [ST_PARAM_EP] = "parallel.ep",      [ST_PARAM_MICRO] = "batch.micro",
+    [ST_PARAM_RECOMPUTE] = "recompute", [ST_PARAM_SEQUENCE] = "parallel.sequence_parallel",
+    [ST_PARAM_ZERO] = "parallel.zero",
 };
 
-const char *st_knob_key(st_knob knob)
+const char *st_plan_param_key(st_plan_param param)
 {
-    return keys[knob];
+    return keys[param];
 }
 
-st_knob st_knob_find(const char *key)
+st_plan_param st_plan_param_find(const char *key)
 {
-    st_knob knob = ST_KNOB_NODES;
-    while (knob < ST_KNOBS && strcmp(keys[knob], key) != 0) {
-        knob++;
+    st_plan_param param = ST_PARAM_NODES;
+    while (param < ST_PARAMS && strcmp(keys[param], key) != 0) {
+        param++;
     }
-    return knob;
+    return param;
 }
 
 static const char *const base_keys[ST_PLAN_BASES] = {
@@ -60,10 +60,10 @@ typedef struct maker {
     st_errors *errors;
     st_plans *plans;
     size_t capacity;
-    list candidates[ST_SHAPE_LISTS]; /* of free knobs, before a shape has its say */
+    list candidates[ST_SHAPE_LISTS]; /* of free plan parameters, before a shape narrows them */
     double most_layers;              /* 0: unknown */
     double gpus;
-    double sizes[ST_KNOB_VIRTUAL];
+    double sizes[ST_PARAM_VIRTUAL];
 } maker;
 
 static st_status out_of_memory(const maker *self)
@@ -106,10 +106,10 @@ static void add_divisors(const maker *self, double number, list *into)
     }
 }
 
-/* All that divides `whole` where the knob is free, else those of its values that do. */
-static list sizes_of(const maker *self, st_knob knob, double whole)
+/* All that divides `whole` where it is free, else those of its values that do. */
+static list sizes_of(const maker *self, st_plan_param param, double whole)
 {
-    const st_knob_choice *choice = &self->request->choices[knob];
+    const st_plan_choice *choice = &self->request->choices[param];
     list sizes = {0};
     if (choice->free) {
         add_divisors(self, whole, &sizes);
@@ -156,7 +156,7 @@ static bool visit_stages(const maker *self, const stage_visitor *visitor)
     for (size_t i = 0; i < layers->count; i++) {
         for (size_t j = 0; j < first->count; j++) {
             for (size_t k = 0; k < last->count; k++) {
-                double stage = layers_of_stage(self->sizes[ST_KNOB_PP], layers->values[i],
+                double stage = layers_of_stage(self->sizes[ST_PARAM_PP], layers->values[i],
                                                first->values[j], last->values[k]);
                 if (stage >= 1 && visitor->visit(visitor->context, stage)) {
                     return true;
@@ -175,7 +175,7 @@ static bool has_chunks(void *context, double layers)
 
 static bool allows_chunks(const maker *self, double chunks)
 {
-    if (chunks == 1 || self->sizes[ST_KNOB_PP] <= 1) {
+    if (chunks == 1 || self->sizes[ST_PARAM_PP] <= 1) {
         return chunks == 1;
     }
     return self->most_layers == 0 ||
@@ -187,14 +187,14 @@ static bool allows_experts(const maker *self, double ranks)
 {
     const st_plan_numbers *experts = &self->request->bases[ST_PLAN_EXPERTS];
     const st_plan_numbers *inner = &self->request->bases[ST_PLAN_EXPERT_TP];
-    double stage = self->sizes[ST_KNOB_TP] * self->sizes[ST_KNOB_CP] * self->sizes[ST_KNOB_DP];
+    double stage = self->sizes[ST_PARAM_TP] * self->sizes[ST_PARAM_CP] * self->sizes[ST_PARAM_DP];
     bool among = experts->count == 0;
     bool fits = inner->count == 0;
     for (size_t i = 0; i < experts->count && !among; i++) {
         among = divides(ranks, experts->values[i]);
     }
     for (size_t i = 0; i < inner->count && !fits; i++) {
-        double size = inner->values[i] > 0 ? inner->values[i] : self->sizes[ST_KNOB_TP];
+        double size = inner->values[i] > 0 ? inner->values[i] : self->sizes[ST_PARAM_TP];
         fits = divides(ranks * size, stage);
     }
     return ranks == 1 || (among && fits);
@@ -205,32 +205,32 @@ static bool allows_batch(const maker *self, double sequences)
     const st_plan_numbers *batch = &self->request->bases[ST_PLAN_BATCH];
     bool allowed = batch->count == 0;
     for (size_t i = 0; i < batch->count && !allowed; i++) {
-        allowed =
-            batch->values[i] == 0 || divides(sequences * self->sizes[ST_KNOB_DP], batch->values[i]);
+        allowed = batch->values[i] == 0 ||
+                  divides(sequences * self->sizes[ST_PARAM_DP], batch->values[i]);
     }
     return allowed;
 }
 
-static bool allows(const maker *self, st_knob knob, double value)
+static bool allows(const maker *self, st_plan_param param, double value)
 {
-    switch (knob) {
-    case ST_KNOB_VIRTUAL:
+    switch (param) {
+    case ST_PARAM_VIRTUAL:
         return allows_chunks(self, value);
-    case ST_KNOB_EP:
+    case ST_PARAM_EP:
         return allows_experts(self, value);
-    case ST_KNOB_MICRO:
+    case ST_PARAM_MICRO:
         return allows_batch(self, value);
-    case ST_KNOB_SEQUENCE: /* of one tensor rank there is nothing to divide */
-        return value == 0 || self->sizes[ST_KNOB_TP] > 1;
-    case ST_KNOB_ZERO:
-        return value == 0 || self->sizes[ST_KNOB_DP] * self->sizes[ST_KNOB_CP] > 1;
-    case ST_KNOB_NODES:
-    case ST_KNOB_TP:
-    case ST_KNOB_CP:
-    case ST_KNOB_PP:
-    case ST_KNOB_DP:
-    case ST_KNOB_RECOMPUTE:
-    case ST_KNOBS:
+    case ST_PARAM_SEQUENCE: /* of one tensor rank there is nothing to divide */
+        return value == 0 || self->sizes[ST_PARAM_TP] > 1;
+    case ST_PARAM_ZERO:
+        return value == 0 || self->sizes[ST_PARAM_DP] * self->sizes[ST_PARAM_CP] > 1;
+    case ST_PARAM_NODES:
+    case ST_PARAM_TP:
+    case ST_PARAM_CP:
+    case ST_PARAM_PP:
+    case ST_PARAM_DP:
+    case ST_PARAM_RECOMPUTE:
+    case ST_PARAMS:
         break;
     }
     return true;
@@ -269,20 +269,21 @@ static void add_all_divisors(const maker *self, const st_plan_numbers *numbers, 
     order(into);
 }
 
-/* What a free knob could be at all. Chunks hang on the stages and are found in each shape. */
+/* What a free plan parameter could be at all. Chunks depend on the stages and are found in each
+ * shape. */
 static bool make_candidates(maker *self)
 {
     const st_plan_numbers *bases = self->request->bases;
     bool good = true;
     add_all_divisors(self, &bases[ST_PLAN_EXPERTS],
-                     &self->candidates[ST_KNOB_EP - ST_KNOB_VIRTUAL]);
+                     &self->candidates[ST_PARAM_EP - ST_PARAM_VIRTUAL]);
     add_all_divisors(self, &bases[ST_PLAN_BATCH],
-                     &self->candidates[ST_KNOB_MICRO - ST_KNOB_VIRTUAL]);
-    add(self, &self->candidates[ST_KNOB_RECOMPUTE - ST_KNOB_VIRTUAL], 1);
+                     &self->candidates[ST_PARAM_MICRO - ST_PARAM_VIRTUAL]);
+    add(self, &self->candidates[ST_PARAM_RECOMPUTE - ST_PARAM_VIRTUAL], 1);
     for (int value = 0; value <= 3; value++) {
-        add(self, &self->candidates[ST_KNOB_ZERO - ST_KNOB_VIRTUAL], value);
+        add(self, &self->candidates[ST_PARAM_ZERO - ST_PARAM_VIRTUAL], value);
         if (value <= 1) {
-            add(self, &self->candidates[ST_KNOB_SEQUENCE - ST_KNOB_VIRTUAL], value);
+            add(self, &self->candidates[ST_PARAM_SEQUENCE - ST_PARAM_VIRTUAL], value);
         }
     }
     for (size_t i = 0; i < ST_SHAPE_LISTS; i++) {
@@ -308,26 +309,26 @@ static list chunks_of(const maker *self)
 {
     chunk_finder finder = {.maker = self};
     add(self, &finder.found, 1);
-    if (self->sizes[ST_KNOB_PP] > 1) {
+    if (self->sizes[ST_PARAM_PP] > 1) {
         (void)visit_stages(self, &(stage_visitor){.visit = add_chunks, .context = &finder});
     }
     order(&finder.found);
     return finder.found;
 }
 
-static list values_of(const maker *self, st_knob knob)
+static list values_of(const maker *self, st_plan_param param)
 {
-    const st_knob_choice *choice = &self->request->choices[knob];
+    const st_plan_choice *choice = &self->request->choices[param];
     bool open = choice->free && choice->count == 0;
-    if (open && knob == ST_KNOB_VIRTUAL) {
+    if (open && param == ST_PARAM_VIRTUAL) {
         return chunks_of(self);
     }
-    const list *candidates = &self->candidates[knob - ST_KNOB_VIRTUAL];
+    const list *candidates = &self->candidates[param - ST_PARAM_VIRTUAL];
     const double *from = open ? candidates->values : choice->values;
     size_t count = open ? candidates->count : choice->count;
     list values = {0};
     for (size_t i = 0; i < count; i++) {
-        if (allows(self, knob, from[i])) {
+        if (allows(self, param, from[i])) {
             add(self, &values, from[i]);
         }
     }
@@ -335,20 +336,20 @@ static list values_of(const maker *self, st_knob knob)
 }
 
 /* How far a factorization comes before it fails: sizes are chosen in this order. */
-static int stage_of(st_knob knob)
+static int stage_of(st_plan_param param)
 {
-    static const int stages[ST_KNOB_VIRTUAL] = {
-        [ST_KNOB_TP] = 1, [ST_KNOB_PP] = 2, [ST_KNOB_CP] = 3, [ST_KNOB_DP] = 4};
-    return knob < ST_KNOB_VIRTUAL ? stages[knob] : (int)knob;
+    static const int stages[ST_PARAM_VIRTUAL] = {
+        [ST_PARAM_TP] = 1, [ST_PARAM_PP] = 2, [ST_PARAM_CP] = 3, [ST_PARAM_DP] = 4};
+    return param < ST_PARAM_VIRTUAL ? stages[param] : (int)param;
 }
 
-static void note_miss(maker *self, st_knob knob, double left)
+static void note_miss(maker *self, st_plan_param param, double left)
 {
     st_plan_miss *miss = &self->plans->miss;
-    if (miss->given && stage_of(miss->knob) >= stage_of(knob)) {
+    if (miss->given && stage_of(miss->param) >= stage_of(param)) {
         return;
     }
-    *miss = (st_plan_miss){.given = true, .knob = knob, .gpus = self->gpus, .left = left};
+    *miss = (st_plan_miss){.given = true, .param = param, .gpus = self->gpus, .left = left};
     memcpy(miss->sizes, self->sizes, sizeof miss->sizes);
 }
 
@@ -359,7 +360,7 @@ static st_status add_shape(maker *self)
     uint64_t rows = 1;
     memcpy(shape.sizes, self->sizes, sizeof shape.sizes);
     for (size_t i = 0; i < ST_SHAPE_LISTS; i++) {
-        list values = values_of(self, (st_knob)(ST_KNOB_VIRTUAL + i));
+        list values = values_of(self, (st_plan_param)(ST_PARAM_VIRTUAL + i));
         if (values.failed) {
             return out_of_memory(self);
         }
@@ -367,7 +368,7 @@ static st_status add_shape(maker *self)
         shape.counts[i] = values.count;
         rows *= values.count;
         if (rows == 0) {
-            note_miss(self, (st_knob)(ST_KNOB_VIRTUAL + i), 1);
+            note_miss(self, (st_plan_param)(ST_PARAM_VIRTUAL + i), 1);
             break;
         }
     }
@@ -396,14 +397,14 @@ static st_status add_shape(maker *self)
 /* Data ranks are what is left, and must be among those that are wanted. */
 static st_status close_shape(maker *self, double left)
 {
-    const st_knob_choice *choice = &self->request->choices[ST_KNOB_DP];
+    const st_plan_choice *choice = &self->request->choices[ST_PARAM_DP];
     bool wanted = choice->free;
     for (size_t i = 0; i < choice->count && !wanted; i++) {
         wanted = choice->values[i] == left;
     }
-    self->sizes[ST_KNOB_DP] = left;
+    self->sizes[ST_PARAM_DP] = left;
     if (!wanted) {
-        note_miss(self, ST_KNOB_DP, left);
+        note_miss(self, ST_PARAM_DP, left);
         return ST_OK;
     }
     return add_shape(self);
@@ -411,7 +412,7 @@ static st_status close_shape(maker *self, double left)
 
 static st_status split(maker *self, size_t depth, double left)
 {
-    static const st_knob groups[] = {ST_KNOB_TP, ST_KNOB_PP, ST_KNOB_CP};
+    static const st_plan_param groups[] = {ST_PARAM_TP, ST_PARAM_PP, ST_PARAM_CP};
     if (depth == sizeof groups / sizeof groups[0]) {
         return close_shape(self, left);
     }
@@ -422,11 +423,11 @@ static st_status split(maker *self, size_t depth, double left)
     }
     for (size_t i = 0; i < sizes.count && status == ST_OK; i++) {
         self->sizes[groups[depth]] = sizes.values[i];
-        bool stages = groups[depth] == ST_KNOB_PP && self->most_layers > 0;
+        bool stages = groups[depth] == ST_PARAM_PP && self->most_layers > 0;
         if (!stages || sizes.values[i] <= self->most_layers) {
             status = split(self, depth + 1, left / sizes.values[i]);
         } else {
-            note_miss(self, ST_KNOB_PP, left);
+            note_miss(self, ST_PARAM_PP, left);
         }
     }
     return status;
@@ -446,13 +447,15 @@ st_status st_plans_make(const st_plan_request *request, st_arena *arena, st_plan
         double gpus = request->gpus[i];
         double node = request->gpus_per_node;
         self.gpus = gpus;
-        self.sizes[ST_KNOB_NODES] = request->nodes_differ ? gpus : node > 0 ? ceil(gpus / node) : 1;
+        self.sizes[ST_PARAM_NODES] = request->nodes_differ ? gpus
+                                     : node > 0            ? ceil(gpus / node)
+                                                           : 1;
         status = split(&self, 0, gpus);
     }
     return status;
 }
 
-bool st_plan_divides(const double bases[ST_PLAN_BASES], const double values[ST_KNOBS])
+bool st_plan_divides(const double bases[ST_PLAN_BASES], const double values[ST_PARAMS])
 {
     st_plan_request request = {0};
     maker self = {.request = &request, .most_layers = bases[ST_PLAN_LAYERS]};
@@ -460,11 +463,11 @@ bool st_plan_divides(const double bases[ST_PLAN_BASES], const double values[ST_K
         request.bases[i] = (st_plan_numbers){.values = &bases[i], .count = 1};
     }
     memcpy(self.sizes, values, sizeof self.sizes);
-    if (self.most_layers > 0 && self.sizes[ST_KNOB_PP] > self.most_layers) {
+    if (self.most_layers > 0 && self.sizes[ST_PARAM_PP] > self.most_layers) {
         return false;
     }
-    for (st_knob knob = ST_KNOB_VIRTUAL; knob < ST_KNOBS; knob++) {
-        if (!allows(&self, knob, values[knob])) {
+    for (st_plan_param param = ST_PARAM_VIRTUAL; param < ST_PARAMS; param++) {
+        if (!allows(&self, param, values[param])) {
             return false;
         }
     }
@@ -483,46 +486,46 @@ const char *st_plan_miss_text(const st_plan_request *request, const st_plan_miss
 {
     const st_plan_numbers *bases = request->bases;
     const double *sizes = miss->sizes;
-    switch (miss->knob) {
-    case ST_KNOB_DP:
+    switch (miss->param) {
+    case ST_PARAM_DP:
         return st_arena_printf(arena,
                                "%.10g data-parallel ranks are left of %.10g GPUs (tp %.10g, cp "
                                "%.10g, pp %.10g), and parallel.dp is to be another",
-                               miss->left, miss->gpus, sizes[ST_KNOB_TP], sizes[ST_KNOB_CP],
-                               sizes[ST_KNOB_PP]);
-    case ST_KNOB_MICRO:
+                               miss->left, miss->gpus, sizes[ST_PARAM_TP], sizes[ST_PARAM_CP],
+                               sizes[ST_PARAM_PP]);
+    case ST_PARAM_MICRO:
         return st_arena_printf(arena,
                                "no value of batch.micro times %.10g data-parallel ranks divides "
                                "the %.10g sequences of a step",
-                               sizes[ST_KNOB_DP], greatest(&bases[ST_PLAN_BATCH]));
-    case ST_KNOB_VIRTUAL:
+                               sizes[ST_PARAM_DP], greatest(&bases[ST_PLAN_BATCH]));
+    case ST_PARAM_VIRTUAL:
         return st_arena_printf(arena,
                                "no value of parallel.virtual_stages divides the layers of a stage "
                                "(%.10g layers, %.10g stages)",
-                               greatest(&bases[ST_PLAN_LAYERS]), sizes[ST_KNOB_PP]);
-    case ST_KNOB_EP:
+                               greatest(&bases[ST_PLAN_LAYERS]), sizes[ST_PARAM_PP]);
+    case ST_PARAM_EP:
         return st_arena_printf(arena,
                                "no value of parallel.ep divides the %.10g experts and the %.10g "
                                "ranks of a stage",
                                greatest(&bases[ST_PLAN_EXPERTS]),
-                               sizes[ST_KNOB_TP] * sizes[ST_KNOB_CP] * sizes[ST_KNOB_DP]);
-    case ST_KNOB_SEQUENCE:
-    case ST_KNOB_ZERO:
+                               sizes[ST_PARAM_TP] * sizes[ST_PARAM_CP] * sizes[ST_PARAM_DP]);
+    case ST_PARAM_SEQUENCE:
+    case ST_PARAM_ZERO:
         return st_arena_printf(arena, "%s has nothing to split with tp %.10g, cp %.10g, dp %.10g",
-                               st_knob_key(miss->knob), sizes[ST_KNOB_TP], sizes[ST_KNOB_CP],
-                               sizes[ST_KNOB_DP]);
-    case ST_KNOB_NODES:
-    case ST_KNOB_TP:
-    case ST_KNOB_CP:
-    case ST_KNOB_PP:
-    case ST_KNOB_RECOMPUTE:
-    case ST_KNOBS:
+                               st_plan_param_key(miss->param), sizes[ST_PARAM_TP],
+                               sizes[ST_PARAM_CP], sizes[ST_PARAM_DP]);
+    case ST_PARAM_NODES:
+    case ST_PARAM_TP:
+    case ST_PARAM_CP:
+    case ST_PARAM_PP:
+    case ST_PARAM_RECOMPUTE:
+    case ST_PARAMS:
         break;
     }
-    const char *key = miss->knob < ST_KNOBS ? st_knob_key(miss->knob) : "any key";
+    const char *key = miss->param < ST_PARAMS ? st_plan_param_key(miss->param) : "any key";
     return st_arena_printf(arena, "no value of %s divides %.10g ranks of %.10g GPUs%s", key,
                            miss->left, miss->gpus,
-                           miss->knob == ST_KNOB_PP ? " and leaves every stage a layer" : "");
+                           miss->param == ST_PARAM_PP ? " and leaves every stage a layer" : "");
 }
 
 /* --- rows ------------------------------------------------------------------------------------ */
@@ -572,11 +575,11 @@ static void step(walk *at)
     at->shape++;
 }
 
-static void read_values(const walk *at, double values[ST_KNOBS])
+static void read_values(const walk *at, double values[ST_PARAMS])
 {
     memcpy(values, at->shape->sizes, sizeof at->shape->sizes);
     for (size_t i = 0; i < ST_SHAPE_LISTS; i++) {
-        values[ST_KNOB_VIRTUAL + i] = at->shape->lists[i][at->digits[i]];
+        values[ST_PARAM_VIRTUAL + i] = at->shape->lists[i][at->digits[i]];
     }
 }
 
@@ -585,23 +588,23 @@ const st_shape *st_plan_shape(const st_plans *plans, uint64_t plan)
     return find_shape(plans, plan);
 }
 
-void st_plan_at(const st_plans *plans, uint64_t plan, double values[ST_KNOBS])
+void st_plan_at(const st_plans *plans, uint64_t plan, double values[ST_PARAMS])
 {
     walk at = start_walk(plans, plan);
     read_values(&at, values);
 }
 
 void st_plans_fill(const st_plans *plans, uint64_t repeat, uint64_t first, size_t rows,
-                   double *const columns[ST_KNOBS])
+                   double *const columns[ST_PARAMS])
 {
-    double values[ST_KNOBS];
+    double values[ST_PARAMS];
     walk at = start_walk(plans, first / repeat);
     uint64_t left = repeat - first % repeat;
     read_values(&at, values);
     for (size_t row = 0; row < rows; row++) {
-        for (size_t knob = 0; knob < ST_KNOBS; knob++) {
-            if (columns[knob] != NULL) {
-                columns[knob][row] = values[knob];
+        for (size_t param = 0; param < ST_PARAMS; param++) {
+            if (columns[param] != NULL) {
+                columns[param][row] = values[param];
             }
         }
         if (--left == 0 && row + 1 < rows) {

@@ -12,36 +12,36 @@
 
 #include "search/space.h"
 
-typedef enum st_knob {
-    ST_KNOB_NODES,
-    ST_KNOB_TP,
-    ST_KNOB_CP,
-    ST_KNOB_PP,
-    ST_KNOB_DP,
-    ST_KNOB_VIRTUAL, /* the first that varies within a shape */
-    ST_KNOB_EP,
-    ST_KNOB_MICRO,
-    ST_KNOB_RECOMPUTE,
-    ST_KNOB_SEQUENCE,
-    ST_KNOB_ZERO,
-    ST_KNOBS
-} st_knob;
+typedef enum st_plan_param {
+    ST_PARAM_NODES,
+    ST_PARAM_TP,
+    ST_PARAM_CP,
+    ST_PARAM_PP,
+    ST_PARAM_DP,
+    ST_PARAM_VIRTUAL, /* the first that varies within a shape */
+    ST_PARAM_EP,
+    ST_PARAM_MICRO,
+    ST_PARAM_RECOMPUTE,
+    ST_PARAM_SEQUENCE,
+    ST_PARAM_ZERO,
+    ST_PARAMS
+} st_plan_param;
 
-enum { ST_SHAPE_LISTS = ST_KNOBS - ST_KNOB_VIRTUAL, ST_SHAPES_MAX = 200000 };
+enum { ST_SHAPE_LISTS = ST_PARAMS - ST_PARAM_VIRTUAL, ST_SHAPES_MAX = 200000 };
 
-const char *st_knob_key(st_knob knob);
-/* ST_KNOBS where the key is none of them. */
-st_knob st_knob_find(const char *key);
+const char *st_plan_param_key(st_plan_param param);
+/* ST_PARAMS where the key is none of them. */
+st_plan_param st_plan_param_find(const char *key);
 
-/* Which values a knob may take. */
-typedef struct st_knob_choice {
+/* Which values a plan parameter may take. */
+typedef struct st_plan_choice {
     bool read;            /* by the sheet */
     bool free;            /* it varies over all that a shape allows */
     const double *values; /* not free: these alone */
     size_t count;
-} st_knob_choice;
+} st_plan_choice;
 
-/* What plans hang on; a search may vary it beside them. */
+/* What plans depend on; a search may vary it along with them. */
 typedef enum st_plan_base {
     ST_PLAN_LAYERS, /* 0: unknown, then chunks per stage stay at what is given */
     ST_PLAN_FIRST,  /* layers of the first stage; 0: as the others */
@@ -69,12 +69,12 @@ typedef struct st_plan_request {
     double gpus_per_node; /* 0: unknown, and one node does */
     bool nodes_differ;    /* from row to row: nodes are counted in GPUs, to be divided later */
     st_plan_numbers bases[ST_PLAN_BASES];
-    st_knob_choice choices[ST_KNOBS];
+    st_plan_choice choices[ST_PARAMS];
 } st_plan_request;
 
 typedef struct st_shape {
     uint64_t first; /* number of its first plan */
-    double sizes[ST_KNOB_VIRTUAL];
+    double sizes[ST_PARAM_VIRTUAL];
     const double *lists[ST_SHAPE_LISTS];
     size_t counts[ST_SHAPE_LISTS];
 } st_shape;
@@ -83,10 +83,10 @@ typedef struct st_shape {
  */
 typedef struct st_plan_miss {
     bool given;
-    st_knob knob;
+    st_plan_param param;
     double gpus;
     double left; /* ranks that the sizes before it leave */
-    double sizes[ST_KNOB_VIRTUAL];
+    double sizes[ST_PARAM_VIRTUAL];
 } st_plan_miss;
 
 typedef struct st_plans {
@@ -104,17 +104,17 @@ const char *st_plan_miss_text(const st_plan_request *request, const st_plan_miss
 st_status st_plans_make(const st_plan_request *request, st_arena *arena, st_plans *plans,
                         st_errors *errors) ST_NODISCARD;
 
-/* Whether a plan is one for these very values of what plans hang on. */
-bool st_plan_divides(const double bases[ST_PLAN_BASES], const double values[ST_KNOBS]);
+/* Whether a plan is one for these very values of what plans depend on. */
+bool st_plan_divides(const double bases[ST_PLAN_BASES], const double values[ST_PARAMS]);
 
 /* The shape of one plan. */
 const st_shape *st_plan_shape(const st_plans *plans, uint64_t plan);
 /* The values of one plan. */
-void st_plan_at(const st_plans *plans, uint64_t plan, double values[ST_KNOBS]);
+void st_plan_at(const st_plans *plans, uint64_t plan, double values[ST_PARAMS]);
 
 /* Writes plan `first` / `repeat` and those behind it into columns (NULL: not wanted), each plan
  * `repeat` times; `first` counts the repeated rows. */
 void st_plans_fill(const st_plans *plans, uint64_t repeat, uint64_t first, size_t rows,
-                   double *const columns[ST_KNOBS]);
+                   double *const columns[ST_PARAMS]);
 
 #endif

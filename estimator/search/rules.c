@@ -16,21 +16,21 @@
 typedef struct statement {
     const char *name;
     const char *doc;
-    st_knob knob;
+    st_plan_param param;
     bool falling;      /* along falling values of the key */
     bool rejects;      /* what fails stays failing; else: what passes gets no better */
     bool single_stage; /* speaks of plans of one pipeline stage alone */
 } statement;
 
 static const statement rules_of_maya[ST_RULES] = {
-    {"recomputation", "what fails a check fails it with less recomputation, too", ST_KNOB_RECOMPUTE,
+    {"recomputation", "what fails a check fails it with less recomputation, too",
+     ST_PARAM_RECOMPUTE, true, true, false},
+    {"sequence", "what fails a check fails it without sequence parallelism, too", ST_PARAM_SEQUENCE,
      true, true, false},
-    {"sequence", "what fails a check fails it without sequence parallelism, too", ST_KNOB_SEQUENCE,
-     true, true, false},
-    {"optimizer", "what passes without a distributed optimizer gets no better by it", ST_KNOB_ZERO,
+    {"optimizer", "what passes without a distributed optimizer gets no better by it", ST_PARAM_ZERO,
      false, false, false},
     {"microbatches", "what passes in one pipeline stage gets no better by smaller micro-batches",
-     ST_KNOB_MICRO, true, false, true},
+     ST_PARAM_MICRO, true, false, true},
 };
 
 const char *st_rule_name(size_t rule)
@@ -77,9 +77,9 @@ typedef struct key_line {
 static key_line line_of(const st_search *search, const statement *one, uint64_t row)
 {
     const st_shape *shape = st_plan_shape(&search->plans, row / search->space->total);
-    size_t list = (size_t)one->knob - ST_KNOB_VIRTUAL;
+    size_t list = (size_t)one->param - ST_PARAM_VIRTUAL;
     key_line made = {.stride = search->space->total, .falling = one->falling};
-    if (one->single_stage && shape->sizes[ST_KNOB_PP] != 1) {
+    if (one->single_stage && shape->sizes[ST_PARAM_PP] != 1) {
         return made;
     }
     for (size_t i = list + 1; i < ST_SHAPE_LISTS; i++) {

@@ -84,11 +84,11 @@ static const char *join(st_arena *arena, const char *const *sets, size_t count)
 /* Sequences in a step of a plan whose job says only how many a rank takes; 0: unknown. */
 static double sequences_of(const st_search *search, uint64_t row)
 {
-    const st_knob_choice *choices = search->wanted.choices;
-    double values[ST_KNOBS];
+    const st_plan_choice *choices = search->wanted.choices;
+    double values[ST_PARAMS];
     st_plan_at(&search->plans, row / search->space->total, values);
-    bool known = choices[ST_KNOB_MICRO].read && choices[ST_KNOB_DP].read;
-    return known ? values[ST_KNOB_MICRO] * values[ST_KNOB_DP] : 0;
+    bool known = choices[ST_PARAM_MICRO].read && choices[ST_PARAM_DP].read;
+    return known ? values[ST_PARAM_MICRO] * values[ST_PARAM_DP] : 0;
 }
 
 /* Values of the best plan, or what the nearest one lacks. */
@@ -146,7 +146,7 @@ static st_status search_row(study *self, st_scale_row *row, st_errors *errors)
     return status == ST_OK ? take_values(self, search, &view, row) : status;
 }
 
-/* Warnings were told when the job was read. */
+/* Warnings were reported when the job was read. */
 static st_status run_row(study *self, st_scale_row *row)
 {
     st_errors *own = st_errors_create();

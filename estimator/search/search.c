@@ -31,16 +31,16 @@ static bool split(const char *text, st_arena *arena, st_varied *into)
         length--;
     }
     into->key = st_arena_copy(arena, text, length);
-    into->knob = into->key != NULL ? st_knob_find(into->key) : ST_KNOBS;
+    into->param = into->key != NULL ? st_plan_param_find(into->key) : ST_PARAMS;
     return into->key != NULL;
 }
 
-/* Values of the one would be lost. Other keys are axes, of which this is told elsewhere. */
+/* Values of the one would be lost. Other keys are axes, of which this is reported elsewhere. */
 static st_status check_twice(const st_varied *list, size_t index, const char *text,
                              st_errors *errors)
 {
     for (size_t i = 0; i < index; i++) {
-        if (list[index].knob != ST_KNOBS && list[i].knob == list[index].knob) {
+        if (list[index].param != ST_PARAMS && list[i].param == list[index].param) {
             return st_errors_add(
                 errors,
                 &(st_error){.status = ST_ERR_USAGE,
@@ -68,7 +68,8 @@ static st_status read_varies(const st_search_request *request, st_arena *arena, 
     return status;
 }
 
-/* Axes of a group advance with the first axis in it; knobs are put beside them plan by plan. */
+/* Axes of a group advance with the first axis in it; plan parameters are put beside them plan by
+ * plan. */
 static st_status join_axes(st_search *search, st_arena *arena, st_errors *errors)
 {
     const st_space_request *space = &search->request.space;
@@ -83,9 +84,9 @@ static st_status join_axes(st_search *search, st_arena *arena, st_errors *errors
         const st_joined *one = &space->joined[i];
         if (group == NULL || strcmp(group, one->with) != 0) {
             group = one->with;
-            leader = st_knob_find(group) == ST_KNOBS ? group : NULL;
+            leader = st_plan_param_find(group) == ST_PARAMS ? group : NULL;
         }
-        if (st_knob_find(one->key) != ST_KNOBS) {
+        if (st_plan_param_find(one->key) != ST_PARAMS) {
             continue;
         }
         if (leader != NULL) {
@@ -100,7 +101,7 @@ static st_status join_axes(st_search *search, st_arena *arena, st_errors *errors
     return ST_OK;
 }
 
-/* Axes of the space: what is varied and no knob. */
+/* Axes of the space: what is varied and no plan parameter. */
 static st_status list_axes(st_search *search, const st_varied *varies, st_arena *arena,
                            st_errors *errors)
 {
@@ -111,7 +112,7 @@ static st_status list_axes(st_search *search, const st_varied *varies, st_arena 
         return st_out_of_memory(errors);
     }
     for (size_t i = 0; i < request->vary_count; i++) {
-        if (varies[i].knob == ST_KNOBS) {
+        if (varies[i].param == ST_PARAMS) {
             bool orders = varies[i].text == NULL && strcmp(varies[i].key, "parallel.order") == 0;
             axes[count++] = orders ? all_orders : request->varies[i];
         }
@@ -121,7 +122,8 @@ static st_status list_axes(st_search *search, const st_varied *varies, st_arena 
     return join_axes(search, arena, errors);
 }
 
-/* Knobs that a job may leave open, but a sheet may not: any value does until they vary. */
+/* Plan parameters that a job may leave open, but a sheet may not: any value does until they vary.
+ */
 static st_status close_job(st_search *search, const st_paths *paths, const st_sheet *sheet,
                            st_arena *arena, st_errors *errors)
 {
@@ -139,7 +141,7 @@ static st_status close_job(st_search *search, const st_paths *paths, const st_sh
         st_job_load(paths, space->job, space->sets, space->set_count, arena, &job, quiet);
     st_errors_destroy(quiet);
     if (status != ST_OK) {
-        return ST_OK; /* told when the space is made */
+        return ST_OK; /* reported when the space is made */
     }
     for (size_t i = 0; i < space->set_count; i++) {
         sets[i] = space->sets[i];
@@ -211,7 +213,7 @@ static st_status find_cells(st_search *search, const st_paths *paths, st_arena *
     st_errors_destroy(quiet);
     *sheet = estimate.sheet;
     if (estimate.sheet == NULL) {
-        return ST_OK; /* told when the space is made */
+        return ST_OK; /* reported when the space is made */
     }
     return choose_cells(search, estimate.sheet, arena, errors);
 }
@@ -259,9 +261,9 @@ st_status st_search_create(const st_paths *paths, const st_search_request *reque
 
 /* --- names ----------------------------------------------------------------------------------- */
 
-static const char *knob_set(const st_search *search, st_knob knob, double value)
+static const char *param_set(const st_search *search, st_plan_param param, double value)
 {
-    const char *key = st_knob_key(knob);
+    const char *key = st_plan_param_key(param);
     const st_sheet_input *input = st_search_input(search->space->sheet, key);
     char text[ST_QUANTITY_TEXT];
     if (input != NULL && input->type.kind == ST_TYPE_ENUM) {
@@ -278,21 +280,21 @@ static const char *knob_set(const st_search *search, st_knob knob, double value)
 const char *const *st_search_sets(const st_search *search, uint64_t row, bool all, size_t *count)
 {
     const st_space *space = search->space;
-    const char **sets = st_arena_alloc(space->arena, ST_KNOBS + space->axis_count, sizeof *sets);
-    double values[ST_KNOBS];
+    const char **sets = st_arena_alloc(space->arena, ST_PARAMS + space->axis_count, sizeof *sets);
+    double values[ST_PARAMS];
     *count = 0;
     st_plan_at(&search->plans, row / space->total, values);
     if (search->node_size.given) {
         uint64_t digit = st_space_digit(space, search->node_size.axis, row % space->total);
-        values[ST_KNOB_NODES] =
-            ceil(values[ST_KNOB_NODES] / st_search_driven_value(search, &search->node_size, digit));
+        values[ST_PARAM_NODES] = ceil(values[ST_PARAM_NODES] /
+                                      st_search_driven_value(search, &search->node_size, digit));
     }
-    for (st_knob knob = ST_KNOB_NODES; sets != NULL && knob < ST_KNOBS; knob++) {
-        const st_knob_choice *choice = &search->wanted.choices[knob];
-        if (!choice->read || (!all && !search->shown[knob])) {
+    for (st_plan_param param = ST_PARAM_NODES; sets != NULL && param < ST_PARAMS; param++) {
+        const st_plan_choice *choice = &search->wanted.choices[param];
+        if (!choice->read || (!all && !search->shown[param])) {
             continue;
         }
-        sets[*count] = knob_set(search, knob, values[knob]);
+        sets[*count] = param_set(search, param, values[param]);
         if (sets[(*count)++] == NULL) {
             return NULL;
         }

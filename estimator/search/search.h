@@ -24,10 +24,10 @@ enum {
 };
 
 typedef struct st_search_request {
-    st_space_request space;    /* its axes are those of --vary over keys that are no knob */
-    const char *gpus;          /* "512", "8..64*2"; NULL: as many as the job's plan takes */
+    st_space_request space; /* its axes are those of --vary over keys that are no plan parameter */
+    const char *gpus;       /* "512", "8..64*2"; NULL: as many as the job's plan takes */
     const char *const *varies; /* KEY or KEY=VALUES */
-    size_t vary_count;         /* 0: every knob that no --set holds */
+    size_t vary_count;         /* 0: every plan parameter that no --set holds */
     const char *minimise;      /* a cell, or one of step_time, cost, energy, memory; NULL: time */
     const char *front[2];      /* cells of a Pareto front; NULL: none */
     const char *also;          /* a further cell to be shown where the sheet has it; NULL: none */
@@ -43,9 +43,9 @@ typedef struct st_search_driven {
     const double *values; /* NULL: a range */
 } st_search_driven;
 
-/* A knob that advances with other keys: its value at every place of the group. */
+/* A plan parameter that advances with other keys: its value at every place of the group. */
 typedef struct st_zipped {
-    st_knob knob;
+    st_plan_param param;
     size_t group;
     const double *values;
     size_t count;
@@ -59,12 +59,12 @@ typedef struct st_search {
     st_plans plans;
     uint64_t total;             /* plans times rows of the axes */
     uint64_t rows;              /* of which so many are computed */
-    bool varies[ST_KNOBS];      /* has more than one value somewhere */
-    bool shown[ST_KNOBS];       /* varies, or is not what the job says */
+    bool varies[ST_PARAMS];     /* has more than one value somewhere */
+    bool shown[ST_PARAMS];      /* varies, or is not what the job says */
     st_search_driven node_size; /* GPUs in a node, where they differ from row to row */
     st_search_driven bases[ST_PLAN_BASES];
     bool bases_differ;       /* some of these are driven */
-    const st_joined *joined; /* as requested, knobs among them */
+    const st_joined *joined; /* as requested, plan parameters among them */
     size_t joined_count;
     st_zipped *zipped;
     size_t zipped_count;

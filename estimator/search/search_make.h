@@ -8,8 +8,8 @@
 /* One --vary, split. */
 typedef struct st_varied {
     const char *key;
-    const char *text; /* KEY=VALUES; NULL: KEY alone */
-    st_knob knob;     /* ST_KNOBS: an axis of the space */
+    const char *text;    /* KEY=VALUES; NULL: KEY alone */
+    st_plan_param param; /* ST_PARAMS: an axis of the space */
 } st_varied;
 
 /* search_plans.c: the plans of a search whose space is made; as many of `varies` as requested. */

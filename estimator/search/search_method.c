@@ -50,7 +50,7 @@ static void write_rule(size_t rule, const st_rule_result *result, st_buffer *buf
     };
     const char *state = states[result->state];
     if (result->state == ST_RULE_OPEN && !result->applied) {
-        state = "left out: it hangs on what plugins say";
+        state = "left out: it depends on what plugins say";
     }
     st_buffer_printf(buffer, "  %10" PRIu64 "  skipped by rule '%s', %s; %s", result->skipped,
                      st_rule_name(rule), st_rule_doc(rule), state);

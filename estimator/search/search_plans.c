@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which plans a search enumerates: the values of knobs, the GPUs, and what plans hang on. */
+/* Which plans a search enumerates: the values of plan parameters, the GPUs, and what plans depend
+ * on. */
 #include "search/search_make.h"
 
 #include "base/memory.h"
@@ -37,7 +38,8 @@ static st_search_driven driven_by(const st_search *search, const char *key)
     return found;
 }
 
-/* --- knobs ----------------------------------------------------------------------------------- */
+/* --- plan parameters
+ * ----------------------------------------------------------------------------------- */
 
 const st_sheet_input *st_search_input(const st_sheet *sheet, const char *key)
 {
@@ -65,7 +67,7 @@ static bool is_set(const st_search_request *request, const char *key)
 
 /* Values of an axis as a list, also of a range. */
 static st_status list_values(const st_search *search, const st_axis *axis,
-                             const st_sheet_input *input, st_knob_choice *choice, st_errors *errors)
+                             const st_sheet_input *input, st_plan_choice *choice, st_errors *errors)
 {
     enum { MOST_VALUES = 100000 };
     const double *values = NULL;
@@ -146,14 +148,15 @@ static size_t group_of(const st_search *search, const char *key)
     return SIZE_MAX;
 }
 
-/* Notes what a knob is at every place of its group; plans are made of each of its values once. */
+/* Notes what a plan parameter is at every place of its group; plans are made of each of its values
+ * once. */
 static st_status add_zipped(st_search *search, size_t group, const st_axis *axis,
-                            st_knob_choice *choice, st_errors *errors)
+                            st_plan_choice *choice, st_errors *errors)
 {
     st_arena *arena = search->space->arena;
     double *once = st_arena_alloc(arena, choice->count, sizeof *once);
     st_zipped *list =
-        search->zipped != NULL ? search->zipped : st_arena_alloc(arena, ST_KNOBS, sizeof *list);
+        search->zipped != NULL ? search->zipped : st_arena_alloc(arena, ST_PARAMS, sizeof *list);
     size_t count = 0;
     if (once == NULL || list == NULL) {
         return st_out_of_memory(errors);
@@ -173,12 +176,12 @@ static st_status add_zipped(st_search *search, size_t group, const st_axis *axis
         count += at == count ? 1 : 0;
     }
     search->zipped = list;
-    list[search->zipped_count++] = (st_zipped){.knob = st_knob_find(axis->path),
+    list[search->zipped_count++] = (st_zipped){.param = st_plan_param_find(axis->path),
                                                .group = group,
                                                .values = choice->values,
                                                .count = choice->count,
                                                .place = axis->place};
-    *choice = (st_knob_choice){.read = choice->read, .values = once, .count = count};
+    *choice = (st_plan_choice){.read = choice->read, .values = once, .count = count};
     return ST_OK;
 }
 
@@ -193,11 +196,11 @@ static st_status check_length(const st_zipped *zipped, const char *other, size_t
                             .place = zipped->place,
                             .message = st_errors_text(
                                 errors, "zipped axes differ in length: %s has %zu values, %s %zu",
-                                other, count, st_knob_key(zipped->knob), zipped->count),
+                                other, count, st_plan_param_key(zipped->param), zipped->count),
                             .expected = "as many values on every axis"});
 }
 
-/* The axes of the groups in which knobs are, and whether all have as many values. */
+/* The axes of the groups in which plan parameters are, and whether all have as many values. */
 static st_status find_groups(st_search *search, st_errors *errors)
 {
     st_space *space = search->space;
@@ -218,23 +221,23 @@ static st_status find_groups(st_search *search, st_errors *errors)
             first = search->zipped[k].group == one->group ? &search->zipped[k] : first;
         }
         size_t axis = search->group_axes[one->group];
-        st_status checked = axis != SIZE_MAX
-                                ? check_length(one, space->axes[axis].axis.path,
-                                               space->axes[axis].axis.count, errors)
-                                : check_length(one, st_knob_key(first->knob), first->count, errors);
+        st_status checked = axis != SIZE_MAX ? check_length(one, space->axes[axis].axis.path,
+                                                            space->axes[axis].axis.count, errors)
+                                             : check_length(one, st_plan_param_key(first->param),
+                                                            first->count, errors);
         status = status == ST_OK ? checked : status;
         search->group_count =
             one->group + 1 > search->group_count ? one->group + 1 : search->group_count;
     }
     if (search->zipped_count > 0) {
-        space->stray = search->bases_differ
-                           ? "sizes do not divide, or zipped keys are at different places"
-                           : "zipped keys are at different places";
+        space->infeasible = search->bases_differ
+                                ? "sizes do not divide, or zipped keys are at different places"
+                                : "zipped keys are at different places";
     }
     return status;
 }
 
-static st_status choose_listed(st_search *search, const st_varied *given, st_knob_choice *choice,
+static st_status choose_listed(st_search *search, const st_varied *given, st_plan_choice *choice,
                                st_errors *errors)
 {
     st_axis axis;
@@ -253,7 +256,7 @@ static st_status choose_listed(st_search *search, const st_varied *given, st_kno
 
 /* Every value of the enumeration that the sheet reads. */
 static st_status choose_all_names(const st_search *search, const st_sheet_input *input,
-                                  st_knob_choice *choice, st_errors *errors)
+                                  st_plan_choice *choice, st_errors *errors)
 {
     size_t count = input->type.kind == ST_TYPE_ENUM ? input->type.enumeration->count : 1;
     double *values = st_arena_alloc(search->space->arena, count, sizeof *values);
@@ -269,9 +272,9 @@ static st_status choose_all_names(const st_search *search, const st_sheet_input 
 }
 
 /* What the job itself has, as the sheet numbers it; 1 where it says nothing. */
-static double own_value(const st_search *search, st_knob knob)
+static double own_value(const st_search *search, st_plan_param param)
 {
-    const char *key = st_knob_key(knob);
+    const char *key = st_plan_param_key(param);
     const st_space *space = search->space;
     const st_job_value *given = st_job_value_of(space->base.job, key);
     double value = given->origin != ST_ORIGIN_NONE ? given->number : 1;
@@ -283,25 +286,25 @@ static double own_value(const st_search *search, st_knob knob)
     return value;
 }
 
-static st_status choose_fixed(const st_search *search, st_knob knob, st_knob_choice *choice,
+static st_status choose_fixed(const st_search *search, st_plan_param param, st_plan_choice *choice,
                               st_errors *errors)
 {
     double *value = st_arena_alloc(search->space->arena, 1, sizeof *value);
     if (value == NULL) {
         return st_out_of_memory(errors);
     }
-    *value = own_value(search, knob);
+    *value = own_value(search, param);
     choice->values = value;
     choice->count = 1;
     return ST_OK;
 }
 
 /* Divisors of what the job does not say are not known. */
-static bool lacks_base(const st_search *search, st_knob knob)
+static bool lacks_base(const st_search *search, st_plan_param param)
 {
-    const st_plan_base base = knob == ST_KNOB_MICRO ? ST_PLAN_BATCH : ST_PLAN_LAYERS;
+    const st_plan_base base = param == ST_PARAM_MICRO ? ST_PLAN_BATCH : ST_PLAN_LAYERS;
     const char *key = st_plan_base_key(base);
-    return (knob == ST_KNOB_MICRO || knob == ST_KNOB_VIRTUAL) && number_of(search, key) == 0 &&
+    return (param == ST_PARAM_MICRO || param == ST_PARAM_VIRTUAL) && number_of(search, key) == 0 &&
            !driven_by(search, key).given;
 }
 
@@ -316,10 +319,10 @@ static st_status refuse_open(const char *key, st_errors *errors)
 }
 
 /* All that a shape allows, or all names. */
-static st_status choose_all(const st_search *search, st_knob knob, const st_sheet_input *input,
-                            st_knob_choice *choice, st_errors *errors)
+static st_status choose_all(const st_search *search, st_plan_param param,
+                            const st_sheet_input *input, st_plan_choice *choice, st_errors *errors)
 {
-    if (knob == ST_KNOB_RECOMPUTE) {
+    if (param == ST_PARAM_RECOMPUTE) {
         return choose_all_names(search, input, choice, errors);
     }
     choice->free = true;
@@ -328,7 +331,7 @@ static st_status choose_all(const st_search *search, st_knob knob, const st_shee
 
 /* What a --vary says. */
 static st_status choose_given(st_search *search, const st_varied *given,
-                              const st_sheet_input *input, st_knob_choice *choice,
+                              const st_sheet_input *input, st_plan_choice *choice,
                               st_errors *errors)
 {
     if (given->text != NULL) {
@@ -344,32 +347,33 @@ static st_status choose_given(st_search *search, const st_varied *given,
                         .expected = "as many values as the keys have that it advances with"});
     }
     if (input == NULL) {
-        return choose_fixed(search, given->knob, choice, errors);
+        return choose_fixed(search, given->param, choice, errors);
     }
-    return lacks_base(search, given->knob) ? refuse_open(given->key, errors)
-                                           : choose_all(search, given->knob, input, choice, errors);
+    return lacks_base(search, given->param)
+               ? refuse_open(given->key, errors)
+               : choose_all(search, given->param, input, choice, errors);
 }
 
-static st_status choose_knob(st_search *search, st_knob knob, const st_varied *varies,
-                             st_errors *errors)
+static st_status choose_param(st_search *search, st_plan_param param, const st_varied *varies,
+                              st_errors *errors)
 {
-    const char *key = st_knob_key(knob);
+    const char *key = st_plan_param_key(param);
     const st_search_request *request = &search->request;
-    st_knob_choice *choice = &search->wanted.choices[knob];
+    st_plan_choice *choice = &search->wanted.choices[param];
     const st_sheet_input *input = st_search_input(search->space->sheet, key);
     choice->read = input != NULL;
     for (size_t i = 0; i < request->vary_count; i++) {
-        if (varies[i].knob == knob) {
+        if (varies[i].param == param) {
             return choose_given(search, &varies[i], input, choice, errors);
         }
     }
-    bool rest = knob == ST_KNOB_DP || request->vary_count == 0;
-    bool free = rest && !is_set(request, key) && input != NULL && !lacks_base(search, knob);
-    return free ? choose_all(search, knob, input, choice, errors)
-                : choose_fixed(search, knob, choice, errors);
+    bool rest = param == ST_PARAM_DP || request->vary_count == 0;
+    bool free = rest && !is_set(request, key) && input != NULL && !lacks_base(search, param);
+    return free ? choose_all(search, param, input, choice, errors)
+                : choose_fixed(search, param, choice, errors);
 }
 
-/* Zipped axes may have a value twice, beside different ones of the others. */
+/* Zipped axes may have a value twice, with different ones of the others. */
 static st_status check_axes(const st_search *search, st_errors *errors)
 {
     const st_space *space = search->space;
@@ -392,7 +396,7 @@ static st_status check_axes(const st_search *search, st_errors *errors)
 static st_status refuse_nodes(const st_varied *varies, size_t count, st_errors *errors)
 {
     for (size_t i = 0; i < count; i++) {
-        if (varies[i].knob == ST_KNOB_NODES) {
+        if (varies[i].param == ST_PARAM_NODES) {
             return st_errors_add(
                 errors, &(st_error){.status = ST_ERR_USAGE,
                                     .place = {.file = "--vary cluster.nodes"},
@@ -406,7 +410,7 @@ static st_status refuse_nodes(const st_varied *varies, size_t count, st_errors *
 /* --- GPUs ------------------------------------------------------------------------------------ */
 
 /* Every number once, where it first stands: a plan is not to be found twice. */
-static st_status take_gpus(st_search *search, const st_knob_choice *given, st_errors *errors)
+static st_status take_gpus(st_search *search, const st_plan_choice *given, st_errors *errors)
 {
     double *gpus = st_arena_alloc(search->space->arena, given->count + 1, sizeof *gpus);
     size_t count = 0;
@@ -430,7 +434,7 @@ static st_status read_gpus(st_search *search, st_errors *errors)
 {
     st_arena *arena = search->space->arena;
     st_axis axis = {.path = "the number of GPUs"};
-    st_knob_choice choice = {0};
+    st_plan_choice choice = {0};
     axis.place.file = st_arena_printf(arena, "--gpus %.200s", search->request.gpus);
     st_type count = {.kind = ST_TYPE_NUMBER, .unit = st_unit_one()};
     const st_sheet_input input = {.name = "gpus", .type = count};
@@ -478,7 +482,8 @@ static st_status choose_gpus(st_search *search, st_errors *errors)
     return ST_OK;
 }
 
-/* --- what plans hang on ---------------------------------------------------------------------- */
+/* --- what plans depend on ----------------------------------------------------------------------
+ */
 
 double st_search_driven_value(const st_search *search, const st_search_driven *driven,
                               uint64_t digit)
@@ -532,22 +537,22 @@ static st_status list_numbers(st_search *search, st_plan_base base, bool *all, s
     return ST_OK;
 }
 
-/* The knob whose values are made from a base. */
-static st_knob knob_of(st_plan_base base)
+/* The plan parameter whose values are made from a base. */
+static st_plan_param param_of(st_plan_base base)
 {
     switch (base) {
     case ST_PLAN_BATCH:
-        return ST_KNOB_MICRO;
+        return ST_PARAM_MICRO;
     case ST_PLAN_EXPERTS:
     case ST_PLAN_EXPERT_TP:
-        return ST_KNOB_EP;
+        return ST_PARAM_EP;
     case ST_PLAN_LAYERS:
     case ST_PLAN_FIRST:
     case ST_PLAN_LAST:
     case ST_PLAN_BASES:
         break;
     }
-    return ST_KNOB_VIRTUAL;
+    return ST_PARAM_VIRTUAL;
 }
 
 /* Of a key with very many values plans are left to the checks, unless they are made from it. */
@@ -555,26 +560,26 @@ static st_status find_base(st_search *search, st_plan_base base, st_errors *erro
 {
     const char *key = st_plan_base_key(base);
     st_plan_numbers *numbers = &search->wanted.bases[base];
-    st_knob knob = knob_of(base);
+    st_plan_param param = param_of(base);
     bool all = true;
     st_status status = list_numbers(search, base, &all, errors);
     if (status != ST_OK || all) {
         return status;
     }
     numbers->count = 0;
-    if (!search->wanted.choices[knob].free) {
+    if (!search->wanted.choices[param].free) {
         return ST_OK;
     }
     return st_errors_add(
         errors, &(st_error){.status = ST_ERR_LIMIT,
                             .place = {.file = "--vary"},
                             .message = st_errors_text(errors,
-                                                      "too many values of %s beside %s, which "
+                                                      "too many values of %s with %s, which "
                                                       "is made from it",
-                                                      key, st_knob_key(knob)),
+                                                      key, st_plan_param_key(param)),
                             .expected = "at most 100",
                             .suggestion = st_errors_text(errors, "give the values of %s, too",
-                                                         st_knob_key(knob))});
+                                                         st_plan_param_key(param))});
 }
 
 /* Where GPUs in a node differ from row to row, nodes do. */
@@ -597,23 +602,23 @@ static st_status find_bases(st_search *search, st_errors *errors)
 
 static void note_varying(st_search *search)
 {
-    double first[ST_KNOBS] = {0};
+    double first[ST_PARAMS] = {0};
     for (size_t i = 0; i < search->plans.shape_count; i++) {
         const st_shape *shape = &search->plans.shapes[i];
-        for (size_t k = 0; k < ST_KNOBS; k++) {
-            bool size = k < ST_KNOB_VIRTUAL;
-            const double *list = size ? NULL : shape->lists[k - ST_KNOB_VIRTUAL];
+        for (size_t k = 0; k < ST_PARAMS; k++) {
+            bool size = k < ST_PARAM_VIRTUAL;
+            const double *list = size ? NULL : shape->lists[k - ST_PARAM_VIRTUAL];
             double value = size ? shape->sizes[k] : list[0];
             first[k] = i == 0 ? value : first[k];
-            bool several = !size && shape->counts[k - ST_KNOB_VIRTUAL] > 1;
+            bool several = !size && shape->counts[k - ST_PARAM_VIRTUAL] > 1;
             search->varies[k] = search->varies[k] || several || value != first[k];
         }
     }
-    search->varies[ST_KNOB_NODES] = search->varies[ST_KNOB_NODES] || search->node_size.given;
-    for (st_knob knob = ST_KNOB_NODES; knob < ST_KNOBS; knob++) {
-        bool other = knob != ST_KNOB_NODES && search->plans.shape_count > 0 &&
-                     first[knob] != own_value(search, knob);
-        search->shown[knob] = search->varies[knob] || other;
+    search->varies[ST_PARAM_NODES] = search->varies[ST_PARAM_NODES] || search->node_size.given;
+    for (st_plan_param param = ST_PARAM_NODES; param < ST_PARAMS; param++) {
+        bool other = param != ST_PARAM_NODES && search->plans.shape_count > 0 &&
+                     first[param] != own_value(search, param);
+        search->shown[param] = search->varies[param] || other;
     }
 }
 
@@ -636,16 +641,16 @@ static st_status count_rows(st_search *search, st_errors *errors)
 
 /*
  * What a plugin reads once cannot differ from plan to plan. Only of a profile, which is chosen for
- * a number of machines, there is a sensible rest: that of the job's own number.
+ * a number of nodes, there is a sensible rest: that of the job's own number.
  */
 static st_status check_plugins(const st_search *search, st_errors *errors)
 {
     const st_refine_keys *keys = &search->space->plugin_keys;
     st_status status = ST_OK;
     for (size_t i = 0; i < keys->count; i++) {
-        st_knob knob = st_knob_find(keys->paths[i]);
-        bool nodes = knob == ST_KNOB_NODES;
-        if (knob == ST_KNOBS || !search->varies[knob]) {
+        st_plan_param param = st_plan_param_find(keys->paths[i]);
+        bool nodes = param == ST_PARAM_NODES;
+        if (param == ST_PARAMS || !search->varies[param]) {
             continue;
         }
         st_status told = st_errors_add(
@@ -653,7 +658,7 @@ static st_status check_plugins(const st_search *search, st_errors *errors)
             &(st_error){.status = nodes ? ST_ERR_VALUE : ST_ERR_USAGE,
                         .severity = nodes ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR,
                         .place = {.file = "--refine"},
-                        .message = nodes ? "the profile of the job's own number of machines "
+                        .message = nodes ? "the profile of the job's own number of nodes "
                                            "counts for every plan"
                                          : st_errors_text(errors,
                                                           "a plugin reads %s, which plans vary and "
@@ -675,14 +680,14 @@ st_status st_search_make_plans(st_search *search, const st_varied *varies, st_er
     if (status == ST_OK) {
         status = choose_gpus(search, errors);
     }
-    for (st_knob knob = ST_KNOB_TP; knob < ST_KNOBS; knob++) {
-        st_status chosen = choose_knob(search, knob, varies, errors);
+    for (st_plan_param param = ST_PARAM_TP; param < ST_PARAMS; param++) {
+        st_status chosen = choose_param(search, param, varies, errors);
         status = status == ST_OK ? chosen : status;
     }
     if (status != ST_OK) {
         return status;
     }
-    wanted->choices[ST_KNOB_NODES].read =
+    wanted->choices[ST_PARAM_NODES].read =
         st_search_input(search->space->sheet, "cluster.nodes") != NULL;
     status = find_bases(search, errors);
     if (status == ST_OK) {

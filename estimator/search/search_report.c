@@ -11,8 +11,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Cells that are worth a column beside the goal, where the sheet has them. */
-static const char *const beside[] = {"step_time", "mfu", "memory", "cost", "energy"};
+/* Cells that are worth a column with the goal, where the sheet has them. */
+static const char *const usual[] = {"step_time", "mfu", "memory", "cost", "energy"};
 
 /* --- values ---------------------------------------------------------------------------------- */
 
@@ -78,7 +78,7 @@ static void list_all_parts(st_search_view *view, const st_sheet *sheet)
     }
 }
 
-/* The goal, the front's cells, what stands beside them, the parts. */
+/* The goal, the front's cells, the usual ones, the parts. */
 static st_status list_cells(st_search_view *view, const char ***cells, size_t *count)
 {
     const st_sheet *sheet = view->search->space->base.sheet;
@@ -94,9 +94,9 @@ static st_status list_cells(st_search_view *view, const char ***cells, size_t *c
             list[(*count)++] = view->search->request.front[i];
         }
     }
-    for (size_t i = 0; i < sizeof beside / sizeof beside[0]; i++) {
-        if (st_sheet_find_cell(sheet, beside[i]) != NULL && !is_listed(list, *count, beside[i])) {
-            list[(*count)++] = beside[i];
+    for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++) {
+        if (st_sheet_find_cell(sheet, usual[i]) != NULL && !is_listed(list, *count, usual[i])) {
+            list[(*count)++] = usual[i];
         }
     }
     const char *also = view->search->request.also;
@@ -167,7 +167,7 @@ static st_status explain_miss(const st_paths *paths, st_search_view *view)
         }
     }
     if (text.length == 0) {
-        st_buffer_text(&text, st_reason_text(search->space, st_reason_stray(search->space)));
+        st_buffer_text(&text, st_reason_text(search->space, st_reason_infeasible(search->space)));
     }
     view->miss = st_arena_copy(arena, text.data != NULL ? text.data : "", text.length);
     st_buffer_free(&text);
@@ -189,7 +189,7 @@ st_status st_search_view_make(const st_paths *paths, const st_search *search,
     if (status == ST_OK) {
         request.cells = cells;
         request.cell_count = count;
-        st_errors *quiet = st_errors_create(); /* its warnings were told before */
+        st_errors *quiet = st_errors_create(); /* its warnings were reported before */
         status = quiet == NULL ? ST_ERR_MEMORY
                                : st_space_create(paths, &request, search->space->arena,
                                                  &view->detail.space, quiet);

@@ -149,7 +149,7 @@ static st_status exchange(runner *self, const st_results *own, st_results *all)
     size_t count = (size_t)processes->count;
     unsigned char *messages = calloc(count + 1, bytes);
     if (messages == NULL) {
-        return ST_ERR_MEMORY; /* the others cannot be told: mpirun ends them */
+        return ST_ERR_MEMORY; /* the others cannot know: mpirun ends them */
     }
     unsigned char *mine = messages + count * bytes;
     memcpy(mine, &interrupted, sizeof interrupted);
@@ -174,7 +174,7 @@ static st_status run_pass(runner *self, st_results *all)
 {
     st_results own;
     if (!make_results(self->search, &own)) {
-        return ST_ERR_MEMORY; /* the others cannot be told: mpirun ends them */
+        return ST_ERR_MEMORY; /* the others cannot know: mpirun ends them */
     }
     run_blocks(self);
     for (int i = 0; i < self->threads; i++) {

@@ -178,7 +178,7 @@ static st_status join_axes(st_space *space, st_errors *errors)
             own++;
         }
         if (first >= own || own == space->axis_count) {
-            continue; /* an axis that is no axis is told elsewhere */
+            continue; /* an axis that is no axis is reported elsewhere */
         }
         st_status checked = check_length(&space->axes[first].axis, &space->axes[own].axis, errors);
         status = status == ST_OK ? checked : status;
@@ -516,8 +516,9 @@ const char *st_reason_text(const st_space *space, size_t reason)
     if (reason >= st_reason_refused(space, 0)) {
         return space->refusals[reason - st_reason_refused(space, 0)];
     }
-    if (reason == st_reason_stray(space)) {
-        return space->stray != NULL ? space->stray : "sizes, layers and batch do not divide";
+    if (reason == st_reason_infeasible(space)) {
+        return space->infeasible != NULL ? space->infeasible
+                                         : "sizes, layers and batch do not divide";
     }
     return reason == st_reason_no_value(space) ? "a cell or check has no finite value"
                                                : "the order of ranks lacks a group";

@@ -106,8 +106,8 @@ typedef struct st_space {
     st_refine_keys plugin_keys;
     const char **refine; /* the plugins that are on, as a command line would ask for them */
     size_t refine_count;
-    const char *stray; /* why a row is no plan; NULL: nothing divides */
-    uint64_t total;    /* rows, before sampling */
+    const char *infeasible; /* why a row is no plan; NULL: nothing divides */
+    uint64_t total;         /* rows, before sampling */
     uint64_t rows;
 } st_space;
 
@@ -128,8 +128,8 @@ static inline size_t st_reason_order(const st_space *space)
 {
     return space->check_count + 2;
 }
-/* The row is a plan for other values of what plans hang on, not for its own. */
-static inline size_t st_reason_stray(const st_space *space)
+/* The row is a plan for other values of what plans depend on, not for its own. */
+static inline size_t st_reason_infeasible(const st_space *space)
 {
     return space->check_count + 3;
 }
@@ -152,17 +152,17 @@ typedef struct st_space_worker {
     size_t *varying;           /* which inputs they are */
     size_t varying_count;
     const double *group_sizes[ST_SPACE_ORDER_GROUPS]; /* per row; NULL: as the space says */
-    const bool *strays;    /* per row: it is no plan, see st_reason_stray; NULL: all are */
-    uint64_t **digits;     /* per axis */
-    double **outputs;      /* per cell */
-    double **checks;       /* per check */
-    double **spare;        /* outputs and checks of one variant among several */
-    double **spare_inputs; /* its inputs */
-    uint32_t *variants;    /* per row */
-    uint32_t *picked;      /* rows of one variant */
-    uint32_t *reasons;     /* per row */
-    st_ruling *judges;     /* per check */
-    double *verdicts;      /* per row: its reason, infinity for none */
+    const bool *infeasible; /* per row: it is no plan, see st_reason_infeasible; NULL: all are */
+    uint64_t **digits;      /* per axis */
+    double **outputs;       /* per cell */
+    double **checks;        /* per check */
+    double **spare;         /* outputs and checks of one variant among several */
+    double **spare_inputs;  /* its inputs */
+    uint32_t *variants;     /* per row */
+    uint32_t *picked;       /* rows of one variant */
+    uint32_t *reasons;      /* per row */
+    st_ruling *judges;      /* per check */
+    double *verdicts;       /* per row: its reason, infinity for none */
     double *spare_verdicts;
     uint32_t *refused;             /* per row, see st_paced; NULL: there are no plugins */
     uint32_t *spare_refused;       /* of one variant among several */

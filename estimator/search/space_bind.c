@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What axes do to a sheet's inputs. A key's values are read as --set reads them; a file is loaded
- * once per value, with the other axes at their first values, and every input that it has a say in
- * becomes a column. Where two axes have a say, the later one of the loader wins: an inner section
+ * once per value, with the other axes at their first values, and every input that it affects
+ * becomes a column. Where two axes affect one, the later one of the loader wins: an inner section
  * over an outer one, a key over a section.
  */
 #include "search/space_bind.h"

@@ -12,12 +12,12 @@
 st_status st_space_load_base(st_space *space, st_errors *errors) ST_NODISCARD;
 /*
  * The values of an axis over a key, or over a constant that `input` reads, in base units; an
- * enumeration's as `input` numbers them (NULL: as the key does). All wrong values are told. *values
- * is NULL for a range that needs no list.
+ * enumeration's as `input` numbers them (NULL: as the key does). All wrong values are reported.
+ * *values is NULL for a range that needs no list.
  */
 st_status st_axis_numbers(const st_axis *axis, const st_sheet_input *input, st_arena *arena,
                           const double **values, st_errors *errors) ST_NODISCARD;
-/* The values of all axes over keys: wrong ones are told before anything is loaded. */
+/* The values of all axes over keys: wrong ones are reported before anything is loaded. */
 st_status st_space_check_values(st_space *space, st_errors *errors) ST_NODISCARD;
 /* Fills space->axes[].numbers and space->driven. */
 st_status st_space_bind_axes(st_space *space, st_errors *errors) ST_NODISCARD;

@@ -19,7 +19,7 @@ enum { SETS, VARIES, WHERES, JOINED, PLACES };
 
 /* --- lists that grow ------------------------------------------------------------------------- */
 
-/* Room for one item more; NULL where there is none, which is told. */
+/* Room for one item more; NULL where there is none, which is reported. */
 static void *grow(reader *self, int list, void *items, size_t count, size_t size_bytes,
                   const st_yaml_node *node)
 {
@@ -79,7 +79,7 @@ static void refuse_item(reader *self, const st_yaml_node *item, const char *mess
                                            .expected = expected});
 }
 
-/* "1,2,4" of a list, or the text of a scalar; NULL where it is neither, which is told. */
+/* "1,2,4" of a list, or the text of a scalar; NULL where it is neither, which is reported. */
 static const char *join_values(reader *self, const st_yaml_node *node)
 {
     st_buffer text = {0};
@@ -126,7 +126,7 @@ static bool is_key_text(reader *self, const st_yaml_node *map, size_t index)
     return false;
 }
 
-/* A value that its key cannot take is told with its own place. */
+/* A value that its key cannot take is reported with its own place. */
 static bool is_value(reader *self, const char *path, const st_yaml_node *node)
 {
     const st_key *key = st_key_find(path);

@@ -3,7 +3,7 @@
  * A space from a file: what a search varies, alone or jointly, what it holds, and which plans
  * count.
  *
- *   space: two kinds of machine        what it is, for people
+ *   space: two kinds of node        what it is, for people
  *   gpus: 256..1024*2                  as --gpus
  *   set: {batch.global: 1536}          as --set
  *   vary:                              as --vary, "all" for all that can be
@@ -49,7 +49,7 @@ typedef struct st_space_file {
     size_t place_count;
 } st_space_file;
 
-/* `file` names the text in messages. Everything lives in `arena`. All faults are told. */
+/* `file` names the text in messages. Everything lives in `arena`. All errors are reported. */
 st_status st_space_file_parse(const char *file, const char *text, size_t length, st_arena *arena,
                               st_space_file *space, st_errors *errors) ST_NODISCARD;
 

@@ -52,8 +52,8 @@ enum { UNCHANGED = ST_AXES_MAX + 1, LEAST_PIECE = 128 };
 
 /*
  * The innermost axes that together make a piece worth its overhead vary within it; all others stand
- * still, and what hangs on them alone is computed when they move. In samples, zipped axes and where
- * programs change from row to row everything varies.
+ * still, and what depends on them alone is computed when they move. In samples, zipped axes and
+ * where programs change from row to row everything varies.
  */
 static void choose_pace(st_space_worker *worker)
 {
@@ -595,11 +595,11 @@ static void judge_orders(st_space_worker *worker, size_t rows)
     }
 }
 
-static void judge_strays(st_space_worker *worker, size_t rows)
+static void mark_infeasible(st_space_worker *worker, size_t rows)
 {
-    for (size_t row = 0; worker->strays != NULL && row < rows; row++) {
-        if (worker->strays[row]) {
-            worker->reasons[row] = (uint32_t)st_reason_stray(worker->space);
+    for (size_t row = 0; worker->infeasible != NULL && row < rows; row++) {
+        if (worker->infeasible[row]) {
+            worker->reasons[row] = (uint32_t)st_reason_infeasible(worker->space);
         }
     }
 }
@@ -678,7 +678,7 @@ void st_space_compute(st_space_worker *worker, size_t rows)
     if (has_orders(space)) {
         judge_orders(worker, rows);
     }
-    judge_strays(worker, rows);
+    mark_infeasible(worker, rows);
 }
 
 void st_space_run(st_space_worker *worker, uint64_t first, size_t rows)

@@ -8,16 +8,16 @@
 
 enum { MAX_ALIASES = 16 };
 
-/* A second input that reads the key of a knob. */
+/* A second input that reads the key of a plan parameter. */
 typedef struct alias {
     double *column;
-    st_knob knob;
+    st_plan_param param;
 } alias;
 
 struct st_search_worker {
     const st_search *search;
     st_space_worker *space;
-    double *columns[ST_KNOBS];
+    double *columns[ST_PARAMS];
     alias aliases[MAX_ALIASES];
     size_t alias_count;
     uint64_t *picks;
@@ -33,11 +33,11 @@ static void fill_picks(st_search_worker *self, size_t rows)
     const st_search *search = self->search;
     uint64_t repeat = search->space->total;
     for (size_t row = 0; row < rows; row++) {
-        double values[ST_KNOBS];
+        double values[ST_PARAMS];
         st_plan_at(&search->plans, self->picks[row] / repeat, values);
-        for (size_t knob = 0; knob < ST_KNOBS; knob++) {
-            if (self->columns[knob] != NULL) {
-                self->columns[knob][row] = values[knob];
+        for (size_t param = 0; param < ST_PARAMS; param++) {
+            if (self->columns[param] != NULL) {
+                self->columns[param][row] = values[param];
             }
         }
     }
@@ -54,27 +54,28 @@ static void fill_picks(st_search_worker *self, size_t rows)
 static void fill_nodes(st_search_worker *self, size_t rows)
 {
     const st_search_driven *size = &self->search->node_size;
-    double *nodes = self->columns[ST_KNOB_NODES];
+    double *nodes = self->columns[ST_PARAM_NODES];
     for (size_t row = 0; size->given && nodes != NULL && row < rows; row++) {
         uint64_t digit = self->space->digits[size->axis][row];
         nodes[row] = ceil(nodes[row] / st_search_driven_value(self->search, size, digit));
     }
 }
 
-/* Whether knobs of a group are all at one place of it: that of its axes, where it has some. */
+/* Whether plan parameters of a group are all at one place of it: that of its axes, where it has
+ * some. */
 static bool is_group_at(const st_search *search, size_t group, size_t place,
-                        const double values[ST_KNOBS])
+                        const double values[ST_PARAMS])
 {
     for (size_t i = 0; i < search->zipped_count; i++) {
         const st_zipped *zipped = &search->zipped[i];
-        if (zipped->group == group && zipped->values[place] != values[zipped->knob]) {
+        if (zipped->group == group && zipped->values[place] != values[zipped->param]) {
             return false;
         }
     }
     return true;
 }
 
-static bool is_zipped(const st_search_worker *self, const double values[ST_KNOBS], size_t row)
+static bool is_zipped(const st_search_worker *self, const double values[ST_PARAMS], size_t row)
 {
     const st_search *search = self->search;
     bool good = true;
@@ -102,7 +103,7 @@ static void find_infeasible(st_search_worker *self, size_t rows)
 {
     const st_search *search = self->search;
     for (size_t row = 0; self->plans != NULL && row < rows; row++) {
-        double values[ST_KNOBS];
+        double values[ST_PARAMS];
         double bases[ST_PLAN_BASES];
         st_plan_at(&search->plans, self->plans[row], values);
         for (size_t i = 0; i < ST_PLAN_BASES; i++) {
@@ -122,7 +123,7 @@ static void finish_columns(st_search_worker *self, size_t rows)
     fill_nodes(self, rows);
     find_infeasible(self, rows);
     for (size_t i = 0; i < self->alias_count; i++) {
-        memcpy(self->aliases[i].column, self->columns[self->aliases[i].knob],
+        memcpy(self->aliases[i].column, self->columns[self->aliases[i].param],
                rows * sizeof(double));
     }
 }
@@ -162,9 +163,9 @@ double st_search_failing(const st_space *space, const st_space_worker *worker, s
     size_t count = 0;
     const st_sheet_check *checks = st_sheet_checks(space->sheet, &count);
     uint32_t reason = worker->reasons[row];
-    double failing = reason == st_reason_order(space)   ? 1
-                     : reason == st_reason_stray(space) ? ST_INFEASIBLE_CHECKS
-                                                        : 0;
+    double failing = reason == st_reason_order(space)        ? 1
+                     : reason == st_reason_infeasible(space) ? ST_INFEASIBLE_CHECKS
+                                                             : 0;
     for (size_t i = 0; i < count; i++) {
         failing += !checks[i].warning && worker->checks[i][row] != 1.0 ? 1 : 0;
     }
@@ -173,35 +174,36 @@ double st_search_failing(const st_space *space, const st_space_worker *worker, s
 
 /* --- making ----------------------------------------------------------------------------------- */
 
-static bool add_column(st_search_worker *self, st_knob knob, size_t input)
+static bool add_column(st_search_worker *self, st_plan_param param, size_t input)
 {
     double *column = st_space_worker_add(self->space, input);
     if (column == NULL || self->alias_count == MAX_ALIASES) {
         return false;
     }
-    if (self->columns[knob] == NULL) {
-        self->columns[knob] = column;
+    if (self->columns[param] == NULL) {
+        self->columns[param] = column;
     } else {
-        self->aliases[self->alias_count++] = (alias){.column = column, .knob = knob};
+        self->aliases[self->alias_count++] = (alias){.column = column, .param = param};
     }
     return true;
 }
 
-/* Columns for the knobs that the sheet reads. */
+/* Columns for the plan parameters that the sheet reads. */
 static bool add_columns(st_search_worker *self)
 {
     const st_search *search = self->search;
     size_t count = 0;
     const st_sheet_input *inputs = st_sheet_inputs(search->space->sheet, &count);
-    for (st_knob knob = ST_KNOB_NODES; knob < ST_KNOBS; knob++) {
+    for (st_plan_param param = ST_PARAM_NODES; param < ST_PARAMS; param++) {
         for (size_t i = 0; i < count; i++) {
-            if (strcmp(inputs[i].from, st_knob_key(knob)) == 0 && !add_column(self, knob, i)) {
+            if (strcmp(inputs[i].from, st_plan_param_key(param)) == 0 &&
+                !add_column(self, param, i)) {
                 return false;
             }
         }
     }
-    static const st_knob groups[ST_SPACE_ORDER_GROUPS] = {ST_KNOB_TP, ST_KNOB_CP, ST_KNOB_DP,
-                                                          ST_KNOB_PP};
+    static const st_plan_param groups[ST_SPACE_ORDER_GROUPS] = {ST_PARAM_TP, ST_PARAM_CP,
+                                                                ST_PARAM_DP, ST_PARAM_PP};
     for (size_t i = 0; i < ST_SPACE_ORDER_GROUPS; i++) {
         self->space->group_sizes[i] = self->columns[groups[i]];
     }
@@ -217,7 +219,7 @@ static bool prepare(st_search_worker *self)
     if (st_search_has_infeasible(self->search)) {
         self->plans = calloc(ST_SPACE_BLOCK, sizeof *self->plans);
         self->infeasible = calloc(ST_SPACE_BLOCK, sizeof *self->infeasible);
-        self->space->strays = self->infeasible;
+        self->space->infeasible = self->infeasible;
         if (self->plans == NULL || self->infeasible == NULL) {
             return false;
         }

@@ -11,7 +11,7 @@
 
 enum { SEARCHES = 6, TOP = 1000, MOST_VARIES = 6 };
 
-/* A key that plans hang on, two of its values, and knobs that are made from it. */
+/* A key that plans hang on, two of its values, and plan parameters that are made from it. */
 typedef struct question {
     const char *job;
     const char *key;

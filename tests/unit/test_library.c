@@ -7,9 +7,9 @@
 static const char *const sets[] = {"overlap.tp=0.2385"};
 static const char *const cells[] = {"step_time", "memory"};
 
-static st_question question(void)
+static st_job_request job_request(void)
 {
-    return (st_question){
+    return (st_job_request){
         .job = "gpt3-175b-64xa100", .sets = sets, .set_count = 1, .cells = cells, .cell_count = 2};
 }
 
@@ -27,7 +27,7 @@ static void test_a_grid_tells_its_shape(void **state)
 {
     fixture *own = *state;
     const char *axes[] = {"cluster.nic_bandwidth=100..300+100 Gbit/s", "batch.micro=1,2,3"};
-    const st_grid_request request = {.question = question(), .axes = axes, .axis_count = 2};
+    const st_grid_request request = {.job = job_request(), .axes = axes, .axis_count = 2};
     const st_grid *grid = open_grid(own, &request);
     char text[64];
     assert_int_equal(st_grid_row_count(grid), 9);
@@ -48,7 +48,7 @@ static void test_rows_are_read_in_pieces(void **state)
     enum { ROWS = 2385 };
     fixture *own = *state;
     const char *axes[] = {"batch.micro=1..2385"};
-    const st_grid_request request = {.question = question(), .axes = axes, .axis_count = 1};
+    const st_grid_request request = {.job = job_request(), .axes = axes, .axis_count = 1};
     const st_grid *grid = open_grid(own, &request);
     st_grid_reader *reader = st_grid_reader_create(grid);
     static double times[ROWS];
@@ -82,7 +82,7 @@ static void test_faults_of_a_grid_come_together(void **state)
     fixture *own = *state;
     const char *axes[] = {"parallel.tpp=1,2", "batch.micro="};
     const char *conditions[] = {"memory < 7[s]"};
-    st_grid_request request = {.question = question(), .axes = axes, .axis_count = 2};
+    st_grid_request request = {.job = job_request(), .axes = axes, .axis_count = 2};
     const st_grid *grid = NULL;
     assert_int_equal(st_grid_open(own->paths, &request, own->arena, &grid, own->errors),
                      ST_ERR_USAGE);
@@ -90,8 +90,8 @@ static void test_faults_of_a_grid_come_together(void **state)
     assert_non_null(strstr(text, "unknown key 'parallel.tpp'; did you mean 'parallel.tp'?"));
     assert_non_null(strstr(text, "the axis over batch.micro is empty"));
     request.axis_count = 0;
-    request.question.conditions = conditions;
-    request.question.condition_count = 1;
+    request.job.conditions = conditions;
+    request.job.condition_count = 1;
     assert_int_not_equal(st_grid_open(own->paths, &request, own->arena, &grid, own->errors), ST_OK);
     assert_non_null(strstr(said(own), "cannot compare 'memory' (B) and '7[s]' (s)"));
     assert_null(grid);
@@ -101,7 +101,7 @@ static void test_faults_of_a_grid_come_together(void **state)
 
 static st_best_request search_request(void)
 {
-    return (st_best_request){.question = question(), .gpus = "64", .top = 4};
+    return (st_best_request){.job = job_request(), .gpus = "64", .top = 4};
 }
 
 static st_best find(fixture *own, const st_best_request *request)
@@ -116,14 +116,14 @@ static st_best find(fixture *own, const st_best_request *request)
 static void expect_grid(fixture *own, const st_best_plan *plan)
 {
     const char *all[40] = {sets[0]};
-    st_grid_request request = {.question = question()};
+    st_grid_request request = {.job = job_request()};
     double values[2];
     double *columns[] = {&values[0], &values[1]};
     uint32_t reason = 1;
     assert_true(plan->set_count < 39);
     memcpy(all + 1, plan->sets, plan->set_count * sizeof *all);
-    request.question.sets = all;
-    request.question.set_count = plan->set_count + 1;
+    request.job.sets = all;
+    request.job.set_count = plan->set_count + 1;
     st_grid_reader *reader = st_grid_reader_create(open_grid(own, &request));
     assert_non_null(reader);
     assert_int_equal(st_grid_read(reader, 0, 1, columns, &reason), ST_OK);
@@ -186,8 +186,8 @@ static void test_where_nothing_fits_the_nearest_is_told(void **state)
     fixture *own = *state;
     const char *conditions[] = {"memory < 2.385[GiB]"};
     st_best_request request = search_request();
-    request.question.conditions = conditions;
-    request.question.condition_count = 1;
+    request.job.conditions = conditions;
+    request.job.condition_count = 1;
     st_best best = find(own, &request);
     assert_int_equal(best.plan_count, 0);
     assert_non_null(best.nearest);

@@ -12,7 +12,7 @@ static const double batch = 12;
 static const double experts = 4;
 static const double none = 0;
 
-/* Every knob varies freely, recomputation over its names. */
+/* Every plan parameter varies freely, recomputation over its names. */
 static st_plan_request free_request(const double *gpus, size_t count)
 {
     st_plan_request request = {.gpus = gpus,
@@ -24,11 +24,11 @@ static st_plan_request free_request(const double *gpus, size_t count)
                                          [ST_PLAN_BATCH] = {&batch, 1},
                                          [ST_PLAN_EXPERTS] = {&experts, 1},
                                          [ST_PLAN_EXPERT_TP] = {&none, 1}}};
-    for (int knob = 0; knob < ST_KNOBS; knob++)
-        request.choices[knob] = (st_knob_choice){.read = true, .free = true};
-    request.choices[ST_KNOB_RECOMPUTE].values = recomputes;
-    request.choices[ST_KNOB_RECOMPUTE].count = RECOMPUTES;
-    request.choices[ST_KNOB_RECOMPUTE].free = false;
+    for (int param = 0; param < ST_PARAMS; param++)
+        request.choices[param] = (st_plan_choice){.read = true, .free = true};
+    request.choices[ST_PARAM_RECOMPUTE].values = recomputes;
+    request.choices[ST_PARAM_RECOMPUTE].count = RECOMPUTES;
+    request.choices[ST_PARAM_RECOMPUTE].free = false;
     return request;
 }
 
@@ -36,8 +36,8 @@ static st_plan_request free_request(const double *gpus, size_t count)
 static uint64_t number_of(const double *values)
 {
     uint64_t number = 0;
-    for (int knob = 0; knob < ST_KNOBS; knob++)
-        number = number * 64 + (uint64_t)values[knob];
+    for (int param = 0; param < ST_PARAMS; param++)
+        number = number * 64 + (uint64_t)values[param];
     return number;
 }
 
@@ -56,21 +56,21 @@ static bool divides(int part, int whole)
 /* What docs/search.md says of plans, of one whose sizes make up the GPUs. */
 static bool is_plan(const st_plan_request *request, const double *values)
 {
-    int tp = (int)values[ST_KNOB_TP];
-    int pp = (int)values[ST_KNOB_PP];
-    int dp = (int)values[ST_KNOB_DP];
-    int cp = (int)values[ST_KNOB_CP];
-    int chunks = (int)values[ST_KNOB_VIRTUAL];
-    int ep = (int)values[ST_KNOB_EP];
+    int tp = (int)values[ST_PARAM_TP];
+    int pp = (int)values[ST_PARAM_PP];
+    int dp = (int)values[ST_PARAM_DP];
+    int cp = (int)values[ST_PARAM_CP];
+    int chunks = (int)values[ST_PARAM_VIRTUAL];
+    int ep = (int)values[ST_PARAM_EP];
     int given = (int)request->bases[ST_PLAN_EXPERT_TP].values[0];
     int inner = given > 0 ? given : tp;
     int count = (int)layers;
     bool good = pp <= count && (chunks == 1 || (pp > 1 && divides(pp * chunks, count)));
-    good = good && divides((int)values[ST_KNOB_MICRO] * dp, (int)batch);
+    good = good && divides((int)values[ST_PARAM_MICRO] * dp, (int)batch);
     good = good && divides(ep, (int)experts);
     good = good && (ep == 1 || divides(ep * inner, tp * cp * dp));
-    good = good && (values[ST_KNOB_SEQUENCE] == 0 || tp > 1);
-    return good && (values[ST_KNOB_ZERO] == 0 || dp * cp > 1);
+    good = good && (values[ST_PARAM_SEQUENCE] == 0 || tp > 1);
+    return good && (values[ST_PARAM_ZERO] == 0 || dp * cp > 1);
 }
 
 typedef struct counted {
@@ -86,7 +86,7 @@ static void count_shape(const st_plan_request *request, double *values, counted 
     int at[] = {1, 1, 1, 0, 0, 0};
     for (bool more = true; more;) {
         for (size_t i = 0; i < COUNT(at); i++)
-            values[ST_KNOB_VIRTUAL + i] = at[i];
+            values[ST_PARAM_VIRTUAL + i] = at[i];
         if (is_plan(request, values)) {
             assert_true(all->count < MOST_PLANS);
             all->numbers[all->count++] = number_of(values);
@@ -102,17 +102,17 @@ static void count_shape(const st_plan_request *request, double *values, counted 
 
 static void count_all(const st_plan_request *request, int gpus, counted *all)
 {
-    double values[ST_KNOBS];
+    double values[ST_PARAMS];
     for (int tp = 1; tp <= gpus; tp++)
         for (int cp = 1; cp <= gpus; cp++)
             for (int pp = 1; pp <= gpus; pp++) {
                 if (!divides(tp * cp * pp, gpus))
                     continue;
-                values[ST_KNOB_NODES] = gpus > 8 ? 2 : 1;
-                values[ST_KNOB_TP] = tp;
-                values[ST_KNOB_CP] = cp;
-                values[ST_KNOB_PP] = pp;
-                values[ST_KNOB_DP] = gpus / (tp * cp * pp);
+                values[ST_PARAM_NODES] = gpus > 8 ? 2 : 1;
+                values[ST_PARAM_TP] = tp;
+                values[ST_PARAM_CP] = cp;
+                values[ST_PARAM_PP] = pp;
+                values[ST_PARAM_DP] = gpus / (tp * cp * pp);
                 count_shape(request, values, all);
             }
 }
@@ -130,7 +130,7 @@ static void assert_plans(const st_plan_request *request)
     assert_true(all.count > 100);
     assert_int_equal(plans.count, all.count);
     for (size_t i = 0; i < all.count; i++) {
-        double values[ST_KNOBS];
+        double values[ST_PARAMS];
         st_plan_at(&plans, i, values);
         found[i] = number_of(values);
     }
@@ -172,19 +172,19 @@ static void columns_are_filled_from_any_plan(void **state)
     st_plan_request request = free_request(gpus, COUNT(gpus));
     st_arena *arena = st_arena_create();
     st_plans plans;
-    double held[ST_KNOBS][ROWS];
-    double *columns[ST_KNOBS];
+    double held[ST_PARAMS][ROWS];
+    double *columns[ST_PARAMS];
     (void)state;
     assert_int_equal(st_plans_make(&request, arena, &plans, NULL), ST_OK);
-    for (int knob = 0; knob < ST_KNOBS; knob++)
-        columns[knob] = knob == ST_KNOB_CP ? NULL : held[knob]; /* one that nobody wants */
+    for (int param = 0; param < ST_PARAMS; param++)
+        columns[param] = param == ST_PARAM_CP ? NULL : held[param]; /* one that nobody wants */
     for (uint64_t first = 0; first + ROWS <= plans.count * REPEAT; first += 137) {
         st_plans_fill(&plans, REPEAT, first, ROWS, columns);
         for (size_t row = 0; row < ROWS; row++) {
-            double values[ST_KNOBS];
+            double values[ST_PARAMS];
             st_plan_at(&plans, (first + row) / REPEAT, values);
-            for (int knob = 0; knob < ST_KNOBS; knob++)
-                assert_true(columns[knob] == NULL || columns[knob][row] == values[knob]);
+            for (int param = 0; param < ST_PARAMS; param++)
+                assert_true(columns[param] == NULL || columns[param][row] == values[param]);
         }
     }
     st_arena_destroy(arena);

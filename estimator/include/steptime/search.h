@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 /* The job of a grid or a search. Texts are those of the command line; lists may be empty. */
-typedef struct st_question {
+typedef struct st_job_request {
     const char *job;         /* a name on the search path or a file */
     const char *sheet;       /* in place of the job's own; NULL: its own */
     const char *const *sets; /* "KEY=VALUE", as --set takes it */
@@ -30,14 +30,14 @@ typedef struct st_question {
     size_t condition_count;
     const char *const *cells; /* to be computed; none: those that one asks for first */
     size_t cell_count;
-} st_question;
+} st_job_request;
 
 /* --- grids ----------------------------------------------------------------------------------- */
 
 typedef struct st_grid st_grid;
 
 typedef struct st_grid_request {
-    st_question question;
+    st_job_request job;
     const char *const *axes; /* "KEY=VALUES", as --over takes it: at most 32 */
     size_t axis_count;
     bool zip;        /* all axes advance together; else every combination, the last axis fastest */
@@ -98,7 +98,7 @@ typedef enum st_pruning {
 } st_pruning;
 
 typedef struct st_best_request {
-    st_question question;
+    st_job_request job;
     const char *gpus;          /* "512", "8..64*2"; NULL: as many as the job's plan takes */
     const char *const *varies; /* "KEY" or "KEY=VALUES"; none: every key of a plan not in sets */
     size_t vary_count;
@@ -120,7 +120,7 @@ typedef struct st_best_plan {
     const char *const *sets; /* "KEY=VALUE": all that the search may vary */
     size_t set_count;
     double goal;          /* of the cell that was minimised */
-    const double *values; /* of the cells that the question names, in their order */
+    const double *values; /* of the cells that the request names, in their order */
 } st_best_plan;
 
 typedef struct st_best_reason {
