@@ -92,13 +92,9 @@ headers_alone() {
     done
 }
 
-# A room knows the rooms before it, in the order of estimator/meson.build, and none behind it.
-rooms() {
-    awk -F "[/:\"']" '
-        FNR == NR { if ($1 == "subdir(") place[$2] = ++rooms; next }
-        $6 in place && place[$6] > place[$2] {
-            print $1 "/" $2 "/" $3 ":" $4 ": " $2 " includes a header of " $6 }
-    ' estimator/meson.build <(grep -Hno '^#include "[a-z]*/' estimator/*/*.[ch])
+# A module knows the modules before it in estimator/meson.build, and none behind it.
+includes() {
+    python3 -B tests/includes.py "$root"
 }
 
 # Every source belongs to some target, or it is dead; tests build two projects of their own.
@@ -142,7 +138,7 @@ rule scripts shellcheck "${scripts[@]}"
 rule spelling spelling
 rule exports exports "$build"
 rule 'public headers' headers_alone
-rule rooms rooms
+rule includes includes
 rule 'files in use' unbuilt "$build"
 rule cppcheck cpp_check
 rule clang-tidy tidy "$build"

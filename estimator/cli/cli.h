@@ -10,7 +10,7 @@
 #ifndef STEPTIME_CLI_CLI_H
 #define STEPTIME_CLI_CLI_H
 
-#include "report/report.h"
+#include "estimate/report.h"
 #include "steptime/job.h"
 
 enum {

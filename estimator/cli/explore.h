@@ -5,7 +5,7 @@
 
 #include "cli/stream.h"
 #include "search/guide.h"
-#include "search/space.h"
+#include "sweep/space.h"
 
 typedef struct cli_explorer {
     st_paths *paths;

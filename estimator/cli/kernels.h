@@ -4,8 +4,8 @@
 #define STEPTIME_CLI_KERNELS_H
 
 #include "cli/tables.h"
-#include "times/layers.h"
-#include "times/steps.h"
+#include "calibrate/layers/layer_times.h"
+#include "calibrate/layers/steps.h"
 
 /* Errors on tables that the models have not seen. */
 typedef struct cli_kernel_test {

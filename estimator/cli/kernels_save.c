@@ -3,7 +3,7 @@
 #include "cli/kernels.h"
 
 #include "base/output.h"
-#include "report/json.h"
+#include "base/json_write.h"
 #include "steptime/profile.h"
 
 #include <string.h>

@@ -2,8 +2,8 @@
 /* What `steptime fit kernels` shows; see kernels.h. */
 #include "cli/kernels.h"
 
-#include "fit/accuracy.h"
-#include "report/json.h"
+#include "calibrate/steps/accuracy.h"
+#include "base/json_write.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include "cli/cli.h"
 
-#include "profile/nccl_report.h"
+#include "calibrate/collectives/nccl_report.h"
 
 typedef struct cli_nccl {
     cli_run *run;

@@ -4,7 +4,7 @@
 #define STEPTIME_CLI_OVERLAP_DATA_H
 
 #include "cli/cli.h"
-#include "overlap/overlap_report.h"
+#include "calibrate/slowdown/overlap_report.h"
 
 /* Reads a table of kernels, to learn from them or only to be predicted. */
 st_status cli_overlap_table(cli_run *run, const char *file, bool to_learn,

@@ -3,7 +3,7 @@
 #include "cli/overlap_data.h"
 
 #include "job/files.h"
-#include "report/json.h"
+#include "base/json_write.h"
 #include "steptime/profile.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
 #define STEPTIME_CLI_SCHEDULES_H
 
 #include "cli/cli.h"
-#include "report/timeline.h"
+#include "timeline/timeline.h"
 
 bool cli_schedule_is_built_in(const char *name);
 /* By --schedule, or else by the job. */

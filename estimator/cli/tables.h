@@ -4,7 +4,7 @@
 #define STEPTIME_CLI_TABLES_H
 
 #include "cli/cli.h"
-#include "fit/measured.h"
+#include "calibrate/steps/measured.h"
 
 /* A --table with the --rows behind it. */
 typedef struct cli_table {

@@ -3,9 +3,9 @@
 #include "cli/cli.h"
 #include "cli/schedules.h"
 #include "plugin/words.h"
-#include "report/columns.h"
-#include "report/compare.h"
-#include "report/timeline.h"
+#include "estimate/compare_providers.h"
+#include "estimate/compare.h"
+#include "timeline/timeline.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime estimate */
 #include "cli/cli.h"
-#include "report/effects.h"
-#include "report/xlsx.h"
+#include "estimate/effects.h"
+#include "export/xlsx.h"
 
 static const cli_option options[] = {
     CLI_ROW_SHEET,

@@ -3,7 +3,7 @@
 #include "cli/tables.h"
 
 #include "base/output.h"
-#include "fit/calibrate.h"
+#include "calibrate/steps/calibrate.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /* steptime fit kernels, steptime trace layers */
 #include "cli/kernels.h"
 
-#include "report/json.h"
+#include "base/json_write.h"
 
 #include <math.h>
 #include <string.h>

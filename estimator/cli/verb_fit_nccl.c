@@ -2,8 +2,8 @@
 /* steptime fit nccl */
 #include "cli/nccl.h"
 
-#include "profile/database.h"
-#include "report/json.h"
+#include "calibrate/store/database.h"
+#include "base/json_write.h"
 #include "steptime/profile.h"
 
 #include <string.h>

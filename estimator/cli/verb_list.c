@@ -3,8 +3,8 @@
 #include "cli/listing.h"
 
 #include "job/files.h"
-#include "report/csv.h"
-#include "report/json.h"
+#include "base/csv_write.h"
+#include "base/json_write.h"
 
 #include <string.h>
 

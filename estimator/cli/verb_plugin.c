@@ -3,12 +3,12 @@
 #include "cli/cli.h"
 
 #include "base/number.h"
-#include "plugin/aside.h"
-#include "plugin/kit.h"
+#include "plugin/kit/aside.h"
+#include "plugin/kit/kit.h"
 #include "plugin/module.h"
-#include "plugin/new.h"
-#include "report/csv.h"
-#include "report/json.h"
+#include "plugin/kit/new.h"
+#include "base/csv_write.h"
+#include "base/json_write.h"
 
 #include <stdlib.h>
 #include <string.h>

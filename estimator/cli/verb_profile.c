@@ -4,8 +4,8 @@
 
 #include "base/yaml.h"
 #include "job/files.h"
-#include "report/csv.h"
-#include "report/json.h"
+#include "base/csv_write.h"
+#include "base/json_write.h"
 #include "steptime/profile.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* steptime search */
 #include "cli/explore.h"
 #include "cli/ranks.h"
-#include "search/search.h"
+#include "search/search_state.h"
 #include "search/space_file.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "cli/cli.h"
 
 #include "cli/listing.h"
-#include "report/xlsx.h"
+#include "export/xlsx.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -2,10 +2,10 @@
 /* steptime sweep */
 #include "cli/explore.h"
 #include "cli/ranks.h"
-#include "search/plot.h"
+#include "sweep/plot.h"
 #include "search/space_file.h"
-#include "search/sweep.h"
-#include "search/sweep_xlsx.h"
+#include "sweep/sweep.h"
+#include "sweep/sweep_xlsx.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
 #include "base/output.h"
 #include "cli/cli.h"
 #include "cli/schedules.h"
-#include "report/timeline.h"
-#include "timeline/perfetto.h"
+#include "timeline/timeline.h"
+#include "schedule/perfetto.h"
 
 #include <string.h>
 

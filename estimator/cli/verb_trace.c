@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime trace summary, trace graph, trace replay, trace export */
 #include "cli/cli.h"
-#include "report/trace_replay.h"
+#include "trace/trace_replay.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 /* steptime traffic */
 #include "base/output.h"
 #include "cli/cli.h"
-#include "report/traffic.h"
+#include "estimate/traffic.h"
 
 #include <string.h>
 

@@ -3,9 +3,9 @@
 #include "cli/nccl.h"
 #include "cli/tables.h"
 
-#include "fit/pairs.h"
+#include "calibrate/steps/step_pairs.h"
 #include "job/files.h"
-#include "report/cases.h"
+#include "calibrate/steps/cases.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime trace whatif */
 #include "cli/cli.h"
-#include "plugin/collectives.h"
+#include "trace/collectives.h"
 #include "plugin/words.h"
-#include "report/trace_replay.h"
+#include "trace/trace_replay.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,8 +8,8 @@
 #ifndef STEPTIME_IMPORT_HF_H
 #define STEPTIME_IMPORT_HF_H
 
-#include "import/draft.h"
-#include "import/json_tree.h"
+#include "import/job_draft.h"
+#include "base/json_read.h"
 
 typedef enum hf_bias {
     HF_NO_BIAS,

@@ -6,7 +6,7 @@
 #ifndef STEPTIME_IMPORT_MEGATRON_H
 #define STEPTIME_IMPORT_MEGATRON_H
 
-#include "import/draft.h"
+#include "import/job_draft.h"
 
 enum { MEGATRON_MAX_ARGUMENTS = 4096, MEGATRON_MAX_TIMES = 1000000 };
 

@@ -3,7 +3,7 @@
 #ifndef STEPTIME_JOB_LEAF_H
 #define STEPTIME_JOB_LEAF_H
 
-#include "job/loader.h"
+#include "job/job_loader.h"
 
 /* The scalar itself, or what {value: ..., source: ..., assumption: ...} says. */
 typedef struct st_leaf {

@@ -5,7 +5,7 @@
  */
 #include "base/utf8.h"
 #include "job/files.h"
-#include "job/loader.h"
+#include "job/job_loader.h"
 
 #include <math.h>
 #include <string.h>

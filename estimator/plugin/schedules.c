@@ -6,7 +6,7 @@
 #include "plugin/module.h"
 
 #include "job/files.h"
-#include "timeline/schedule_internal.h"
+#include "schedule/schedule_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "plugin/words.h"
 
 #include "job/files.h"
-#include "job/loader.h"
+#include "job/job_loader.h"
 #include "plugin/module.h"
 
 #include <ctype.h>

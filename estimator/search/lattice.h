@@ -8,7 +8,7 @@
 #ifndef STEPTIME_SEARCH_LATTICE_H
 #define STEPTIME_SEARCH_LATTICE_H
 
-#include "search/search.h"
+#include "search/search_state.h"
 
 enum { ST_LATTICE_SIZES = 4, ST_LATTICE_MOST = ST_LATTICE_SIZES + ST_SHAPE_LISTS + ST_AXES_MAX };
 

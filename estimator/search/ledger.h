@@ -3,7 +3,7 @@
 #ifndef STEPTIME_SEARCH_LEDGER_H
 #define STEPTIME_SEARCH_LEDGER_H
 
-#include "search/search.h"
+#include "search/search_state.h"
 
 /* What can be said of a plan before it is computed. */
 typedef enum st_verdict {

@@ -3,8 +3,8 @@
 #include "steptime/search.h"
 
 #include "base/memory.h"
-#include "job/loader.h"
-#include "search/search.h"
+#include "job/job_loader.h"
+#include "search/search_state.h"
 
 #include <math.h>
 #include <stdlib.h>

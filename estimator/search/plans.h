@@ -10,7 +10,7 @@
 #ifndef STEPTIME_SEARCH_PLANS_H
 #define STEPTIME_SEARCH_PLANS_H
 
-#include "search/space.h"
+#include "sweep/space.h"
 
 typedef enum st_plan_param {
     ST_PARAM_NODES,

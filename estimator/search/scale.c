@@ -3,7 +3,7 @@
 #include "search/scale.h"
 
 #include "base/memory.h"
-#include "job/loader.h"
+#include "job/job_loader.h"
 
 #include <math.h>
 #include <string.h>

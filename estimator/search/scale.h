@@ -6,7 +6,7 @@
 #ifndef STEPTIME_SEARCH_SCALE_H
 #define STEPTIME_SEARCH_SCALE_H
 
-#include "search/search.h"
+#include "search/search_state.h"
 
 typedef struct st_scale_request {
     st_search_request search; /* its gpus are all numbers; what is minimised is the step time */

@@ -2,9 +2,9 @@
 /* A scaling study as a table for people, CSV and JSON. */
 #include "search/scale.h"
 
-#include "report/json.h"
-#include "report/report.h"
-#include "search/text_grid.h"
+#include "sheet/type_write.h"
+#include "estimate/report.h"
+#include "sweep/text_grid.h"
 
 #include <string.h>
 

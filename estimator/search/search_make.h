@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making a search, from the inside; see search.h. */
+/* Making a search, from the inside; see search_state.h. */
 #ifndef STEPTIME_SEARCH_SEARCH_MAKE_H
 #define STEPTIME_SEARCH_SEARCH_MAKE_H
 
-#include "search/search.h"
+#include "search/search_state.h"
 
 /* One --vary, split. */
 typedef struct st_varied {

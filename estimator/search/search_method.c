@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a search that did not compute every plan says about the others. */
-#include "search/search.h"
+#include "search/search_state.h"
 
-#include "report/json.h"
+#include "sheet/type_write.h"
 
 #include <inttypes.h>
 #include <math.h>

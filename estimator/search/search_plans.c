@@ -4,7 +4,7 @@
 #include "search/search_make.h"
 
 #include "base/memory.h"
-#include "search/space_bind.h"
+#include "sweep/space_bind.h"
 
 #include <math.h>
 #include <stdlib.h>

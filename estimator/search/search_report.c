@@ -2,10 +2,10 @@
 /* What a search shows: the ranking with the parts of each value, the front, what was rejected. */
 #include "search/search_make.h"
 
-#include "report/json.h"
-#include "report/report.h"
-#include "search/sweep.h"
-#include "search/text_grid.h"
+#include "sheet/type_write.h"
+#include "estimate/report.h"
+#include "sweep/sweep.h"
+#include "sweep/text_grid.h"
 
 #include <inttypes.h>
 #include <math.h>

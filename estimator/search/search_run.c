@@ -3,8 +3,8 @@
  * Running a search. Every thread goes through blocks of plans and keeps its own results (rank.h);
  * at the end those of all threads and processes are merged.
  */
-#include "search/guided.h"
-#include "search/threads.h"
+#include "search/guided/guided.h"
+#include "sweep/threads.h"
 #include "search/worker.h"
 
 #include <stdatomic.h>

@@ -22,7 +22,7 @@
 #define STEPTIME_SEARCH_SPACE_FILE_H
 
 #include "base/yaml.h"
-#include "search/search.h"
+#include "search/search_state.h"
 
 enum { ST_SPACE_FILE_MAX_ITEMS = 1000 };
 

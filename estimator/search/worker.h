@@ -3,7 +3,7 @@
 #ifndef STEPTIME_SEARCH_WORKER_H
 #define STEPTIME_SEARCH_WORKER_H
 
-#include "search/search.h"
+#include "search/search_state.h"
 
 typedef struct st_search_worker st_search_worker;
 

@@ -206,8 +206,8 @@ static st_status bind_provider(const st_binder *binder)
     return refuse(binder, ST_ERR_PROVIDER, "fits no function and no cell of the sheet");
 }
 
-st_status st_bind_providers(const st_sheet *sheet, const st_program_options *options,
-                            st_arena *arena, st_bindings *bindings, st_errors *errors)
+st_status st_bind_providers(const st_sheet *sheet, const st_provider *const *providers,
+                            size_t count, st_arena *arena, st_bindings *bindings, st_errors *errors)
 {
     *bindings = (st_bindings){0};
     bindings->cells = st_arena_alloc(arena, sheet->cell_count + 1, sizeof(*bindings->cells));
@@ -217,11 +217,9 @@ st_status st_bind_providers(const st_sheet *sheet, const st_program_options *opt
         return st_out_of_memory(errors);
     }
     st_status status = ST_OK;
-    for (size_t i = 0; i < options->provider_count; i++) {
-        const st_binder binder = {.sheet = sheet,
-                                  .bindings = bindings,
-                                  .provider = options->providers[i],
-                                  .errors = errors};
+    for (size_t i = 0; i < count; i++) {
+        const st_binder binder = {
+            .sheet = sheet, .bindings = bindings, .provider = providers[i], .errors = errors};
         st_status bound = bind_provider(&binder);
         status = status == ST_OK ? bound : status;
     }

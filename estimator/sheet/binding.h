@@ -4,7 +4,7 @@
 #define STEPTIME_SHEET_BINDING_H
 
 #include "sheet/internal.h"
-#include "steptime/program.h"
+#include "steptime/provider.h"
 
 typedef enum st_read_kind {
     ST_READ_NOTHING, /* the sheet has nothing of the name */
@@ -33,7 +33,8 @@ typedef struct st_bindings {
 } st_bindings;
 
 /* Errors where a provider fits nothing, or another unit is meant on the other side. */
-st_status st_bind_providers(const st_sheet *sheet, const st_program_options *options,
-                            st_arena *arena, st_bindings *bindings, st_errors *errors) ST_NODISCARD;
+st_status st_bind_providers(const st_sheet *sheet, const st_provider *const *providers,
+                            size_t count, st_arena *arena, st_bindings *bindings,
+                            st_errors *errors) ST_NODISCARD;
 
 #endif

@@ -10,7 +10,7 @@
 #ifndef STEPTIME_TRACE_COLLATE_H
 #define STEPTIME_TRACE_COLLATE_H
 
-#include "trace/order.h"
+#include "trace/task_order.h"
 
 typedef struct st_meeting_member {
     uint64_t key;

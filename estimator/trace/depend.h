@@ -8,7 +8,7 @@
 #ifndef STEPTIME_TRACE_DEPEND_H
 #define STEPTIME_TRACE_DEPEND_H
 
-#include "trace/order.h"
+#include "trace/task_order.h"
 
 typedef enum st_dependency_kind {
     ST_DEPEND_STREAM, /* GPU task after GPU task of another stream */

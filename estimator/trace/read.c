@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A file of Kineto: the members around the events, and which events are kept. */
-#include "trace/draft.h"
+#include "trace/event_draft.h"
 #include "trace/link.h"
 #include "trace/store.h"
 

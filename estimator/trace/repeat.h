@@ -5,7 +5,7 @@
 #ifndef STEPTIME_TRACE_REPEAT_H
 #define STEPTIME_TRACE_REPEAT_H
 
-#include "trace/order.h"
+#include "trace/task_order.h"
 
 /* GPU tasks in the order of their launches, from `first`: `layers` times the same `period` tasks.
  */

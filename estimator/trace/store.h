@@ -4,7 +4,7 @@
 #define STEPTIME_TRACE_STORE_H
 
 #include "steptime/trace.h"
-#include "trace/names.h"
+#include "trace/strings.h"
 
 typedef struct st_store {
     st_trace trace; /* what the reader hands out */

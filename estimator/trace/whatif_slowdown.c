@@ -7,7 +7,7 @@
 #include "trace/whatif.h"
 
 #include "steptime/quantity.h"
-#include "timeline/graph_internal.h"
+#include "schedule/graph_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

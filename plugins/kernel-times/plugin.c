@@ -4,7 +4,7 @@
  * sheet megatron. The times come as a text that `steptime fit kernels` has written, by a profile or
  * as a file; see times.h for what is in it and cells.c for the cells.
  */
-#include "cells.h"
+#include "calibrate/layers/time_cells.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
  */
 #include "bench.h"
 
-#include "search/search.h"
+#include "search/search_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  */
 #include "bench.h"
 
-#include "report/timeline.h"
+#include "timeline/timeline.h"
 
 #include <stdio.h>
 #include <stdlib.h>

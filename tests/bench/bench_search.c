@@ -5,8 +5,8 @@
  * of GPT-3 175B on 4,096 GPUs on one core and on two.
  */
 #include "scalar.h"
-#include "search/search.h"
-#include "search/sweep.h"
+#include "search/search_state.h"
+#include "sweep/sweep.h"
 
 #include <math.h>
 #include <stdatomic.h>

@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-#include "search/axis.h"
+#include "sweep/axis.h"
 
 #include <stdlib.h>
 #include <string.h>

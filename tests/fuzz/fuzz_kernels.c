@@ -3,7 +3,7 @@
  * ranges. */
 #include "fuzz.h"
 
-#include "overlap/kernels.h"
+#include "calibrate/slowdown/kernel_table.h"
 
 #include <math.h>
 #include <stdlib.h>

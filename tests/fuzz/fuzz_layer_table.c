@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-#include "times/predict.h"
+#include "calibrate/layers/predict.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-#include "../../plugins/kernel-times/times.h"
+#include "calibrate/layers/times.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-#include "timeline/buckets.h"
+#include "schedule/buckets.h"
 
 #include <math.h>
 #include <stdlib.h>

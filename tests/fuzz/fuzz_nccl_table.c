@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-#include "profile/nccl_table.h"
+#include "calibrate/collectives/nccl_table.h"
 
 #include <stdlib.h>
 

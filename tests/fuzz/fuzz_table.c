@@ -6,7 +6,7 @@
  */
 #include "fuzz.h"
 
-#include "fit/accuracy.h"
+#include "calibrate/steps/accuracy.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,10 +6,10 @@
 #include "../support/programs.h"
 #include "../support/trees.h"
 
-#include "sheet/bounds.h"
+#include "program/bounds.h"
 #include "sheet/expr.h"
-#include "sheet/program.h"
-#include "sheet/range.h"
+#include "program/instructions.h"
+#include "program/intervals.h"
 
 enum { SHEETS = 250, CELLS = 12, INPUTS = 7, FUNCTIONS = 4, ROWS = 90, DEPTH = 5 };
 

@@ -8,7 +8,7 @@
 #include "../unit/job_support.h"
 #include "property.h"
 
-#include "search/search.h"
+#include "search/search_state.h"
 
 enum { SHEETS = 60, DEPTH = 4, TOP = 7 };
 

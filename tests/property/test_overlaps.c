@@ -6,7 +6,7 @@
  */
 #include "property.h"
 
-#include "report/timeline.h"
+#include "timeline/timeline.h"
 
 enum { GRAPHS = 200, JOBS = 40, MOST_TASKS = 60, MOST_SETS = 16, MOST_PREFETCH = 8 };
 

@@ -7,7 +7,7 @@
 #include "../unit/job_support.h"
 #include "property.h"
 
-#include "search/space.h"
+#include "sweep/space.h"
 
 enum { SPACES = 16, ROWS_COMPARED = 12, AXES = 4, CELLS = 3 };
 

@@ -7,7 +7,7 @@
 #include "../unit/job_support.h"
 #include "property.h"
 
-#include "search/search.h"
+#include "search/search_state.h"
 
 enum { SEARCHES = 4 };
 

@@ -7,7 +7,7 @@
  */
 #include "property.h"
 
-#include "report/timeline.h"
+#include "timeline/timeline.h"
 
 enum { ROUNDS = 40, MOST_SETS = 24 };
 

@@ -8,7 +8,7 @@
 
 #include "job_support.h"
 
-#include "fit/calibrate.h"
+#include "calibrate/steps/calibrate.h"
 
 #include <math.h>
 

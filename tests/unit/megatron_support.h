@@ -5,7 +5,7 @@
 
 #include "job_support.h"
 
-#include "report/estimate.h"
+#include "estimate/estimate.h"
 
 #include <math.h>
 

@@ -6,7 +6,7 @@
 
 #include "job_support.h"
 
-#include "report/report.h"
+#include "estimate/report.h"
 
 #define COUNT(table) (sizeof(table) / sizeof(table)[0])
 

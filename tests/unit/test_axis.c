@@ -2,7 +2,7 @@
 /* Axes: lists, ranges and what is wrong with them. */
 #include "job_support.h"
 
-#include "search/axis.h"
+#include "sweep/axis.h"
 
 static const st_axis *parse(fixture *own, const char *text)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layer lists, gradient buckets and what of their all-reduces stays exposed. */
-#include "report/estimate.h"
-#include "timeline/buckets.h"
+#include "estimate/estimate.h"
+#include "schedule/buckets.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -2,7 +2,7 @@
 /* Validation cases: reading with all faults at once, running, comparing, and the three forms. */
 #include "report_support.h"
 
-#include "report/cases.h"
+#include "calibrate/steps/cases.h"
 
 #include <math.h>
 

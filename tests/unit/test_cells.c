@@ -5,7 +5,7 @@
  */
 #include "megatron_support.h"
 
-#include "placement/cells.h"
+#include "estimate/placement_cells.h"
 #include "steptime/placement.h"
 
 static const char *const cells[] = {"tp_per_node", "cp_per_node", "dp_per_node",

@@ -2,7 +2,7 @@
 /* CMA-ES on functions whose least value is known, and the lattice of plans. */
 #include "job_support.h"
 
-#include "search/cmaes.h"
+#include "search/guided/cmaes.h"
 #include "search/lattice.h"
 
 #include <math.h>

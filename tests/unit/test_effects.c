@@ -2,7 +2,7 @@
 /* What more of an input would change, and what reports make of it. */
 #include "report_support.h"
 
-#include "report/effects.h"
+#include "estimate/effects.h"
 
 #include <math.h>
 

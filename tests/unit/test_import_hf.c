@@ -6,7 +6,7 @@
 #define _DEFAULT_SOURCE
 #include "../support/imports.h"
 
-#include "import/json_tree.h"
+#include "base/json_read.h"
 
 #define LLAMA                                                                                      \
     "\"model_type\": \"llama\", \"hidden_size\": 3072, \"num_hidden_layers\": 23,\n"               \

@@ -2,9 +2,9 @@
 /* JSON, CSV and LaTeX as reports write them. */
 #include "report_support.h"
 
-#include "report/csv.h"
-#include "report/json.h"
-#include "report/latex.h"
+#include "base/csv_write.h"
+#include "sheet/type_write.h"
+#include "export/latex.h"
 
 #include <math.h>
 

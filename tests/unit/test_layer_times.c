@@ -2,10 +2,10 @@
 /* Layer times from tables and measured steps, what predicts them, and how it is chosen. */
 #include "job_support.h"
 
-#include "overlap/shuffle.h"
-#include "times/forest.h"
-#include "times/predict.h"
-#include "times/steps.h"
+#include "calibrate/trees/shuffle.h"
+#include "calibrate/layers/forest.h"
+#include "calibrate/layers/predict.h"
+#include "calibrate/layers/steps.h"
 
 #include <math.h>
 

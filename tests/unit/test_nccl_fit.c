@@ -6,7 +6,7 @@
 #include "job_support.h"
 
 #include "job/files.h"
-#include "profile/nccl_fit.h"
+#include "calibrate/collectives/nccl_fit.h"
 
 #include <math.h>
 #include <unistd.h>

@@ -6,8 +6,8 @@
  */
 #include "base_support.h"
 
-#include "import/json_tree.h"
-#include "profile/nccl_table.h"
+#include "base/json_read.h"
+#include "calibrate/collectives/nccl_table.h"
 
 #define DEVICES(prefix)                                                                            \
     prefix                                                                                         \

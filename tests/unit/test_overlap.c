@@ -2,9 +2,9 @@
 /* Tables of kernels beside communication, boosted trees, and how good their predictions are. */
 #include "base_support.h"
 
-#include "overlap/columns.h"
-#include "overlap/overlap_report.h"
-#include "overlap/shuffle.h"
+#include "calibrate/slowdown/data_columns.h"
+#include "calibrate/slowdown/overlap_report.h"
+#include "calibrate/trees/shuffle.h"
 
 #include "../../plugins/gpus.h"
 

@@ -2,12 +2,12 @@
 /* Pairs of recordings as kernels beside communication: matching, shares, counters, joins. */
 #include "base_support.h"
 
-#include "overlap/beside.h"
-#include "overlap/join.h"
-#include "overlap/matching.h"
-#include "overlap/pairs.h"
-#include "overlap/ragged.h"
-#include "overlap/shuffle.h"
+#include "calibrate/slowdown/concurrent.h"
+#include "calibrate/slowdown/join.h"
+#include "calibrate/slowdown/matching.h"
+#include "calibrate/slowdown/trace_pairs.h"
+#include "calibrate/slowdown/ragged.h"
+#include "calibrate/trees/shuffle.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* Plugins from the host's side: loading, settings, calls, and the way into a sheet. */
 #include "job_support.h"
 
-#include "report/estimate.h"
+#include "estimate/estimate.h"
 
 #include <math.h>
 

@@ -5,8 +5,8 @@
  */
 #include "../support/programs.h"
 
-#include "sheet/kernels.h"
-#include "sheet/paced.h"
+#include "program/blocks.h"
+#include "program/rates.h"
 
 enum { X, E, INPUTS, ROWS = 67 };
 

@@ -5,7 +5,7 @@
  */
 #include "../support/programs.h"
 
-#include "sheet/kernels.h"
+#include "program/blocks.h"
 
 #define NUMBERS                                                                                    \
     "sheet: t\n"                                                                                   \

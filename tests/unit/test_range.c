@@ -3,8 +3,8 @@
  */
 #include "../support/programs.h"
 
-#include "sheet/bounds.h"
-#include "sheet/range.h"
+#include "program/bounds.h"
+#include "program/intervals.h"
 
 static const st_range none = {(double)NAN, (double)NAN};
 static const st_range truth = {0, 1};

@@ -6,8 +6,8 @@
 #include "../support/faults.h"
 #include "report_support.h"
 
-#include "report/cases.h"
-#include "report/xlsx.h"
+#include "calibrate/steps/cases.h"
+#include "export/xlsx.h"
 
 typedef st_status scenario(const fixture *own, st_arena *arena, st_errors *errors,
                            st_buffer *buffer);

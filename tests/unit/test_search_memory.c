@@ -6,7 +6,7 @@
 #include "../support/faults.h"
 #include "job_support.h"
 
-#include "search/search.h"
+#include "search/search_state.h"
 
 /* Two processes that find the same. */
 static int gather_twice(void *context, const void *own, size_t bytes, void *all)

@@ -7,7 +7,7 @@
 #include "../support/faults.h"
 #include "../support/programs.h"
 
-#include "sheet/spreadsheet.h"
+#include "export/spreadsheet.h"
 #include "steptime/arena.h"
 
 /* NOLINTBEGIN(bugprone-reserved-identifier): the linker wants these names */

@@ -5,7 +5,7 @@
  */
 #include "base_support.h"
 
-#include "fit/solve.h"
+#include "calibrate/steps/solve.h"
 
 #include <gsl/gsl_errno.h>
 

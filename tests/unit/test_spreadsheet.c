@@ -2,8 +2,8 @@
 /* Formulas as spreadsheets read them: names, precedence, laziness, parts and providers. */
 #include "../support/programs.h"
 
-#include "sheet/cell_names.h"
-#include "sheet/spreadsheet.h"
+#include "export/cell_names.h"
+#include "export/spreadsheet.h"
 
 static const double inputs[] = {7, 571.3e6, 23.85e9, 2.385e-6, 1, 2, 1}; /* n V C t w m k */
 

@@ -2,7 +2,7 @@
 /* Colour, wrapping and columns. */
 #include "report_support.h"
 
-#include "report/text.h"
+#include "base/text.h"
 
 static void ink_surrounds_text_only_in_colour(void **state)
 {

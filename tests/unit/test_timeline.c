@@ -2,8 +2,8 @@
 /* Timelines of jobs: durations from cells, folded and unfolded, traces and pictures. */
 #include "base_support.h"
 
-#include "report/timeline.h"
-#include "timeline/perfetto.h"
+#include "timeline/timeline.h"
+#include "schedule/perfetto.h"
 
 typedef struct fixture {
     st_arena *arena;

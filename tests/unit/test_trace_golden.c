@@ -2,7 +2,7 @@
 /* Published traces against counts and times that were found with another program. */
 #include "trace_support.h"
 
-#include "import/json_tree.h"
+#include "base/json_read.h"
 
 static const char *data_folder(void)
 {

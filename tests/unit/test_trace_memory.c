@@ -7,7 +7,7 @@
 #include "../support/faults.h"
 #include "trace_support.h"
 
-#include "report/trace_replay.h"
+#include "trace/trace_replay.h"
 
 /* Two ranks that meet, an exact and an inferred wait, a sync and a step. */
 static char *make_trace(int rank)

@@ -2,7 +2,7 @@
 /* Reading traces: every generation of the format, and every way in which a file can be wrong. */
 #include "trace_support.h"
 
-#include "trace/draft.h"
+#include "trace/event_draft.h"
 
 #include <sys/resource.h>
 #include <unistd.h>

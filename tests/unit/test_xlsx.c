@@ -4,8 +4,8 @@
 
 #include "report_support.h"
 
-#include "report/xlsx.h"
-#include "report/xlsx_whole.h"
+#include "export/xlsx.h"
+#include "export/xlsx_whole.h"
 
 #include <dirent.h>
 #include <math.h>

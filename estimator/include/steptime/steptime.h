@@ -7,6 +7,7 @@
 #include "steptime/arena.h"
 #include "steptime/quantity.h"
 #include "steptime/sheet.h"
+#include "steptime/provider.h"
 #include "steptime/program.h"
 #include "steptime/paths.h"
 #include "steptime/job.h"

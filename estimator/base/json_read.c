@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* JSON as a tree; see json_read.h. Without yajl only a message is left. */
+#include "base/json_read.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+
+const char *st_json_describe(const st_json *node, st_errors *errors)
+{
+    switch (node->kind) {
+    case ST_JSON_MAP:
+        return "a map";
+    case ST_JSON_LIST:
+        return "a list";
+    case ST_JSON_STRING:
+        return st_errors_text(errors, "the text '%.60s'", node->text);
+    case ST_JSON_NUMBER:
+        return st_errors_text(errors, "%.60s", node->text);
+    case ST_JSON_BOOL:
+        return node->text;
+    default:
+        return "null";
+    }
+}
+
+#ifdef STEPTIME_HAVE_YAJL
+
+#include <yajl/yajl_parse.h>
+
+typedef struct json_reader {
+    yajl_handle handle;
+    const char *text;
+    st_arena *arena;
+    st_json *root;
+    st_json *open; /* the map or list that is being read */
+    const char *name;
+    size_t depth;
+    size_t count;
+    size_t counted_to; /* bytes up to which lines are counted */
+    int line;
+    const char *limit; /* what was passed, for the message */
+    bool no_memory;
+} json_reader;
+
+static int current_line(json_reader *reader)
+{
+    size_t consumed = yajl_get_bytes_consumed(reader->handle);
+    while (reader->counted_to < consumed)
+        reader->line += reader->text[reader->counted_to++] == '\n' ? 1 : 0;
+    return reader->line;
+}
+
+static int too_much(json_reader *reader, const char *limit)
+{
+    reader->limit = limit;
+    return 0;
+}
+
+/* Appends a node to the map or list that is open; NULL stops the parser. */
+static st_json *add_node(json_reader *reader, st_json_kind kind, const char *text, size_t length)
+{
+    st_json *node = st_arena_alloc(reader->arena, 1, sizeof *node);
+    if (++reader->count > ST_JSON_MAX_NODES) {
+        (void)too_much(reader, "200,000 values");
+        return NULL;
+    }
+    if (node != NULL && text != NULL)
+        node->text = st_arena_copy(reader->arena, text, length);
+    if (node == NULL || (text != NULL && node->text == NULL)) {
+        reader->no_memory = true;
+        return NULL;
+    }
+    node->kind = kind;
+    node->line = current_line(reader);
+    node->name = reader->name;
+    node->parent = reader->open;
+    reader->name = NULL;
+    if (reader->open == NULL)
+        reader->root = node;
+    else if (reader->open->last == NULL)
+        reader->open->first = node;
+    else
+        reader->open->last->next = node;
+    if (reader->open != NULL)
+        reader->open->last = node;
+    return node;
+}
+
+static int open_node(json_reader *reader, st_json_kind kind)
+{
+    if (++reader->depth > ST_JSON_MAX_DEPTH)
+        return too_much(reader, "32 levels");
+    st_json *node = add_node(reader, kind, NULL, 0);
+    reader->open = node != NULL ? node : reader->open;
+    return node != NULL;
+}
+
+static int close_node(void *context)
+{
+    json_reader *reader = context;
+    reader->open = reader->open->parent;
+    reader->depth--;
+    return 1;
+}
+
+static int on_null(void *context)
+{
+    return add_node(context, ST_JSON_NULL, NULL, 0) != NULL;
+}
+
+static int on_bool(void *context, int value)
+{
+    const char *text = value ? "true" : "false";
+    return add_node(context, ST_JSON_BOOL, text, strlen(text)) != NULL;
+}
+
+static int on_number(void *context, const char *text, size_t length)
+{
+    return add_node(context, ST_JSON_NUMBER, text, length) != NULL;
+}
+
+/* A NUL inside would hide what follows it from every later reader. */
+static bool has_nul(const unsigned char *text, size_t length)
+{
+    return memchr(text, '\0', length) != NULL;
+}
+
+static int on_string(void *context, const unsigned char *text, size_t length)
+{
+    if (has_nul(text, length))
+        return too_much(context, "texts without U+0000");
+    return add_node(context, ST_JSON_STRING, (const char *)text, length) != NULL;
+}
+
+static int on_name(void *context, const unsigned char *text, size_t length)
+{
+    json_reader *reader = context;
+    if (has_nul(text, length))
+        return too_much(reader, "texts without U+0000");
+    reader->name = st_arena_copy(reader->arena, (const char *)text, length);
+    reader->no_memory = reader->name == NULL;
+    return reader->name != NULL;
+}
+
+static int on_map(void *context)
+{
+    return open_node(context, ST_JSON_MAP);
+}
+
+static int on_list(void *context)
+{
+    return open_node(context, ST_JSON_LIST);
+}
+
+static const yajl_callbacks callbacks = {
+    .yajl_null = on_null,
+    .yajl_boolean = on_bool,
+    .yajl_number = on_number,
+    .yajl_string = on_string,
+    .yajl_start_map = on_map,
+    .yajl_map_key = on_name,
+    .yajl_end_map = close_node,
+    .yajl_start_array = on_list,
+    .yajl_end_array = close_node,
+};
+
+static st_status fault(json_reader *reader, const char *file, st_errors *errors)
+{
+    st_place place = {.file = file, .line = current_line(reader)};
+    if (reader->no_memory)
+        return st_out_of_memory(errors);
+    if (reader->limit != NULL)
+        return st_errors_add(
+            errors, &(st_error){.status = ST_ERR_LIMIT,
+                                .place = place,
+                                .message = "too much JSON for a configuration",
+                                .expected = st_errors_text(errors, "at most %s", reader->limit)});
+    unsigned char *text = yajl_get_error(reader->handle, 0, NULL, 0);
+    const char *words = text != NULL ? (const char *)text : "";
+    st_status status = st_errors_add(
+        errors, &(st_error){.status = ST_ERR_SYNTAX,
+                            .place = place,
+                            .message = st_errors_text(errors, "not JSON: %.*s",
+                                                      (int)strcspn(words, "\n"), words)});
+    if (text != NULL)
+        yajl_free_error(reader->handle, text);
+    return status;
+}
+
+bool st_json_available(void)
+{
+    return true;
+}
+
+st_status st_json_parse(const char *file, const char *text, size_t length, st_arena *arena,
+                        st_json **tree, st_errors *errors)
+{
+    if (length > ST_JSON_MAX_BYTES)
+        return st_errors_add(errors,
+                             &(st_error){.status = ST_ERR_LIMIT,
+                                         .place = {.file = file},
+                                         .message = "the file is too large for a configuration",
+                                         .found = st_errors_text(errors, "%zu bytes", length),
+                                         .expected = "at most 8 MiB"});
+    if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) {
+        text += 3;
+        length -= 3;
+    }
+    json_reader reader = {.text = text, .arena = arena, .line = 1};
+    reader.handle = yajl_alloc(&callbacks, NULL, &reader);
+    if (reader.handle == NULL)
+        return st_out_of_memory(errors);
+    yajl_status parsed = yajl_parse(reader.handle, (const unsigned char *)text, length);
+    if (parsed == yajl_status_ok)
+        parsed = yajl_complete_parse(reader.handle);
+    st_status status = ST_OK;
+    if (parsed != yajl_status_ok || reader.root == NULL)
+        status = fault(&reader, file, errors);
+    else
+        *tree = reader.root;
+    yajl_free(reader.handle);
+    return status;
+}
+
+#else
+
+bool st_json_available(void)
+{
+    return false;
+}
+
+st_status st_json_parse(const char *file, const char *text, size_t length, st_arena *arena,
+                        st_json **tree, st_errors *errors)
+{
+    (void)text;
+    (void)length;
+    (void)arena;
+    (void)tree;
+    return st_errors_add(errors, &(st_error){.status = ST_ERR_USAGE,
+                                             .place = {.file = file},
+                                             .message = "this steptime cannot read JSON: it was "
+                                                        "built without yajl (libyajl-dev)"});
+}
+
+#endif

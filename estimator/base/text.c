@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Colour and wrapped text; see text.h. */
+#include "base/text.h"
+
+#include "base/utf8.h"
+
+#include <string.h>
+
+static const char *const ink_codes[] = {
+    [ST_INK_PLAIN] = "",        [ST_INK_STRONG] = "\033[1m", [ST_INK_NAME] = "\033[36m",
+    [ST_INK_FAINT] = "\033[2m", [ST_INK_GOOD] = "\033[32m",  [ST_INK_BAD] = "\033[1;31m",
+};
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* Appends at most `length` bytes; blanks shrink to one, what a terminal acts on becomes '?'. */
+static void append_shown(const char *text, size_t length, st_buffer *buffer)
+{
+    for (size_t i = 0; i < length;) {
+        if (is_blank(text[i])) {
+            st_buffer_append(buffer, " ", 1);
+            while (i < length && is_blank(text[i]))
+                i++;
+            continue;
+        }
+        uint32_t code = 0;
+        size_t size = st_utf8_decode(text + i, length - i, &code);
+        bool shown = size > 0 && !st_utf8_is_control(code);
+        st_buffer_append(buffer, shown ? text + i : "?", shown ? size : 1);
+        i += size > 0 ? size : 1;
+    }
+}
+
+void st_paint_span(const st_paint *paint, st_ink ink, const char *text, size_t length,
+                   st_buffer *buffer)
+{
+    bool colored = paint->color && ink != ST_INK_PLAIN && length > 0;
+    if (colored)
+        st_buffer_text(buffer, ink_codes[ink]);
+    append_shown(text, length, buffer);
+    if (colored)
+        st_buffer_text(buffer, "\033[0m");
+}
+
+void st_paint_text(const st_paint *paint, st_ink ink, const char *text, st_buffer *buffer)
+{
+    st_paint_span(paint, ink, text, strlen(text), buffer);
+}
+
+void st_paint_wrapped(const st_paint *paint, const char *text, size_t column, size_t indent,
+                      st_buffer *buffer)
+{
+    bool first = true;
+    for (;;) {
+        while (is_blank(*text))
+            text++;
+        size_t length = strcspn(text, " \t\r\n");
+        if (length == 0)
+            return;
+        size_t shown = st_utf8_count(text, length);
+        if (!first && paint->width > 0 && column + 1 + shown > paint->width) {
+            st_buffer_printf(buffer, "\n%*s", (int)indent, "");
+            column = indent;
+        } else if (!first) {
+            st_buffer_text(buffer, " ");
+            column++;
+        }
+        append_shown(text, length, buffer);
+        column += shown;
+        text += length;
+        first = false;
+    }
+}
+
+void st_split_unit(char *text, const char **number, const char **unit)
+{
+    char *blank = strchr(text, ' ');
+    *number = text;
+    *unit = "";
+    if (blank != NULL && strchr("+-.0123456789", text[0]) != NULL) {
+        *blank = '\0';
+        *unit = blank + 1;
+    }
+}
+
+void st_text_xml(const char *text, st_buffer *buffer)
+{
+    for (const char *next = text; *next != '\0'; next++) {
+        const char *named = *next == '<'   ? "&lt;"
+                            : *next == '>' ? "&gt;"
+                            : *next == '&' ? "&amp;"
+                            : *next == '"' ? "&quot;"
+                                           : NULL;
+        if (named != NULL)
+            st_buffer_text(buffer, named);
+        else
+            st_buffer_append(buffer, next, 1);
+    }
+}

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arguments of a plugin from tables and a cluster; see nccl_model.h. */
+#include "calibrate/collectives/nccl_model.h"
+
+#include "calibrate/steps/gpus.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_SETS = 100, SET_BYTES = 200 };
+
+typedef struct loader {
+    const st_nccl_source *source;
+    const st_nccl_table *const *tables;
+    size_t count;
+    st_arena *arena;
+    st_errors *errors;
+    st_nccl_model *model;
+    const st_job **jobs; /* one for each table: what is known of its cluster */
+} loader;
+
+static st_status fail(const loader *own, st_status status, const char *message,
+                      const char *suggestion)
+{
+    return st_errors_add(own->errors, &(st_error){.status = status,
+                                                  .place = {.file = own->tables[0]->file,
+                                                            .line = own->tables[0]->line},
+                                                  .message = message,
+                                                  .suggestion = suggestion});
+}
+
+/* ---- the cluster of a table ---- */
+
+/* Words of a device's name that say no more than its maker and memory. */
+static bool is_plain_word(const char *word, size_t length)
+{
+    static const char *const plain[] = {"nvidia", "geforce", "tesla", "hbm2",    "hbm2e",
+                                        "hbm3",   "hbm3e",   "gpu",   "graphics"};
+    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
+        if (strlen(plain[i]) == length && strncmp(plain[i], word, length) == 0)
+            return true;
+    return false;
+}
+
+/* "nvidia h100 80gb hbm3 (x)" as "h100 80gb". */
+static void plain_name(const char *gpu, char *text, size_t size)
+{
+    size_t used = 0;
+    while (*gpu != '\0' && *gpu != '(') {
+        size_t length = strcspn(gpu, " (");
+        char word[64];
+        for (size_t i = 0; i < length && i < sizeof word - 1; i++)
+            word[i] = (char)(gpu[i] >= 'A' && gpu[i] <= 'Z' ? gpu[i] - 'A' + 'a' : gpu[i]);
+        if (length > 0 && length < sizeof word && !is_plain_word(word, length) &&
+            used + length + 2 < size) {
+            memcpy(text + used, word, length);
+            used += length;
+            text[used++] = ' ';
+        }
+        gpu += length + (gpu[length] == ' ' ? 1 : 0);
+    }
+    text[used] = '\0';
+}
+
+/* The GPU's file that a device's name means; what has no form factor in its name is SXM. */
+static const char *find_gpu(const loader *own, const char *gpu)
+{
+    const st_path_entry *entries = NULL;
+    size_t count = 0;
+    double memory = 0;
+    char name[128];
+    char sxm[140];
+    if (gpu[0] == '\0' || st_paths_list(own->source->paths, ST_FOLDER_GPUS, own->arena, &entries,
+                                        &count, NULL) != ST_OK)
+        return NULL;
+    plain_name(gpu, name, sizeof name);
+    const char *found = st_gpu_named(name, entries, count, &memory);
+    if (found != NULL)
+        return found;
+    snprintf(sxm, sizeof sxm, "%ssxm", name);
+    return st_gpu_named(sxm, entries, count, &memory);
+}
+
+/* "8x400 Gb/s" somewhere in a text: bit/s of a node; 0 where there is nothing of the kind. */
+static double network_of(const char *fabric)
+{
+    double best = 0;
+    for (const char *at = strchr(fabric, 'x'); at != NULL; at = strchr(at + 1, 'x')) {
+        const char *start = at;
+        char *end = NULL;
+        while (start > fabric && start[-1] >= '0' && start[-1] <= '9')
+            start--;
+        if (start == at || at[1] < '1' || at[1] > '9' || at - start > 3)
+            continue;
+        double ports = (double)strtol(start, NULL, 10);
+        double giga = (double)strtol(at + 1, &end, 10);
+        end += *end == ' ' || *end == 'G' ? 0 : 1;
+        while (*end == ' ')
+            end++;
+        if ((strncmp(end, "Gb", 2) == 0 || *end == 'G') && giga < 1e4)
+            best = ports * giga * 1e9;
+    }
+    return best;
+}
+
+/* A job of assignments alone: the cluster of the command line, and what the table says. */
+static st_status load_job(loader *own, const st_nccl_table *table, const st_job **job)
+{
+    const st_nccl_source *source = own->source;
+    const char *sets[MAX_SETS + 6];
+    char texts[6][SET_BYTES];
+    size_t count = 0;
+    const char *gpu = source->cluster == NULL ? find_gpu(own, table->gpu) : NULL;
+    double network = source->cluster == NULL ? network_of(table->fabric) : 0;
+    if (source->cluster != NULL)
+        snprintf(texts[count++], SET_BYTES, "cluster=%s", source->cluster);
+    if (gpu != NULL)
+        snprintf(texts[count++], SET_BYTES, "cluster.gpu=%s", gpu);
+    if (network > 0)
+        snprintf(texts[count++], SET_BYTES, "cluster.nic_bandwidth=%.0f Gbit/s", network / 1e9);
+    snprintf(texts[count++], SET_BYTES, "cluster.nodes=%zu", table->nodes);
+    snprintf(texts[count++], SET_BYTES, "cluster.gpus_per_node=%zu", table->ranks / table->nodes);
+    for (size_t i = 0; i < count; i++)
+        sets[i] = texts[i];
+    if (source->set_count > MAX_SETS)
+        return fail(own, ST_ERR_LIMIT, "more than 100 times --set", NULL);
+    for (size_t i = 0; i < source->set_count; i++)
+        sets[count++] = source->sets[i];
+    return st_job_load(source->paths, NULL, sets, count, own->arena, job, own->errors);
+}
+
+/* ---- arguments ---- */
+
+/* NaN: the table says nothing of it. */
+static double argument_of(const loader *own, const char *name, const st_nccl_point *point)
+{
+    const st_nccl_table *table = own->tables[point->table];
+    const double per_node = (double)table->ranks / (double)table->nodes;
+    const struct {
+        const char *name;
+        double value;
+    } known[] = {
+        {"size", point->row->size_bytes},
+        {"bytes", point->row->size_bytes},
+        {"ranks", (double)table->ranks},
+        {"nodes", (double)table->nodes},
+        {"per_node", per_node},
+        {"ranks_per_node", per_node},
+        {"start", 0.0},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(known[i].name, name) == 0)
+            return known[i].value;
+    if (strchr(name, '.') == NULL)
+        return (double)NAN;
+    const st_job_value *value = st_job_value_of(own->jobs[point->table], name);
+    return value != NULL && value->origin != ST_ORIGIN_NONE ? value->number : (double)NAN;
+}
+
+/* Bytes that a ring moves over each rank's link for one byte of the message
+ * (nccl-tests PERFORMANCE.md). */
+static double ring_share(const st_nccl_table *table)
+{
+    double ranks = (double)table->ranks;
+    if (strcmp(table->collective, "all_reduce") == 0)
+        return 2 * (ranks - 1) / ranks;
+    bool is_shared = strcmp(table->collective, "all_gather") == 0 ||
+                     strcmp(table->collective, "reduce_scatter") == 0 ||
+                     strcmp(table->collective, "all_to_all") == 0;
+    return is_shared ? (ranks - 1) / ranks : 1;
+}
+
+/*
+ * What the nodes lend to a rank: its links inside of one, the NICs between several. Where nobody
+ * says that, what the rows themselves reach at most is as near as one can come.
+ */
+static double bandwidth_of(const loader *own, const st_nccl_point *point)
+{
+    const st_nccl_table *table = own->tables[point->table];
+    const char *key = table->nodes > 1 ? "cluster.nic_bandwidth" : "cluster.gpu.link_bandwidth";
+    double known = argument_of(own, key, point);
+    double most = 0;
+    if (isfinite(known))
+        return known;
+    for (size_t i = 0; i < table->row_count; i++)
+        most = fmax(most, table->rows[i].size_bytes / st_nccl_time(table, &table->rows[i]));
+    return most * ring_share(table);
+}
+
+static st_status fill_column(loader *own, const st_plugin_argument *argument, double *column)
+{
+    st_nccl_model *model = own->model;
+    for (size_t i = 0; i < model->point_count; i++) {
+        const st_nccl_point *point = &model->points[i];
+        column[i] = strcmp(argument->name, "bandwidth") == 0
+                        ? bandwidth_of(own, point)
+                        : argument_of(own, argument->name, point);
+        if (isfinite(column[i]))
+            continue;
+        if ((argument->flags & ST_PLUGIN_OPTIONAL) != 0)
+            return ST_OK;
+        return fail(own, ST_ERR_VALUE,
+                    st_errors_text(own->errors,
+                                   "plugin '%s' needs '%s', which the table does not "
+                                   "say",
+                                   st_plugin_descriptor(model->module)->id, argument->name),
+                    "give --cluster NAME or --set KEY=VALUE");
+    }
+    return ST_OK;
+}
+
+static st_status fill_columns(loader *own)
+{
+    st_nccl_model *model = own->model;
+    const st_plugin_provider *provider =
+        st_plugin_descriptor(model->module)->providers[model->provider];
+    model->columns =
+        st_arena_alloc(own->arena, provider->argument_count + 1, sizeof *model->columns);
+    if (model->columns == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < provider->argument_count; i++) {
+        double *column = st_arena_alloc(own->arena, model->point_count + 1, sizeof *column);
+        if (column == NULL)
+            return ST_ERR_MEMORY;
+        st_status status = fill_column(own, provider->arguments[i], column);
+        if (status != ST_OK)
+            return status;
+        bool is_whole = true;
+        for (size_t k = 0; k < model->point_count; k++)
+            is_whole = is_whole && isfinite(column[k]);
+        model->columns[i] = is_whole ? column : NULL;
+    }
+    return ST_OK;
+}
+
+static st_status list_points(loader *own)
+{
+    st_nccl_model *model = own->model;
+    size_t all = 0;
+    for (size_t i = 0; i < own->count; i++)
+        all += own->tables[i]->row_count;
+    model->points = st_arena_alloc(own->arena, all + 1, sizeof *model->points);
+    if (model->points == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < own->count; i++)
+        for (size_t k = 0; k < own->tables[i]->row_count; k++) {
+            const st_nccl_row *row = &own->tables[i]->rows[k];
+            model->points[model->point_count++] = (st_nccl_point){
+                .table = i, .row = row, .measured_s = st_nccl_time(own->tables[i], row)};
+        }
+    return ST_OK;
+}
+
+/* ---- options ---- */
+
+static bool is_named(const st_nccl_source *source, const char *name)
+{
+    for (size_t i = 0; i < source->given_count; i++)
+        if (strcmp(source->given[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static bool is_given(const st_nccl_source *source, const char *name, double *number,
+                     const st_unit *unit)
+{
+    bool found = false;
+    for (size_t i = 0; i < source->given_count; i++) {
+        const st_plugin_given *given = &source->given[i];
+        if (strcmp(given->name, name) != 0)
+            continue;
+        found = true;
+        if (given->text == NULL)
+            *number = given->number;
+        else if (st_quantity_parse(given->text, strlen(given->text), unit, given->place, number,
+                                   NULL) != ST_OK)
+            found = false; /* the plugin's opening tells what is wrong */
+    }
+    return found;
+}
+
+/*
+ * "prior: log sd 0.4" or "prior: sd 0.1" in the line of documentation: how far from its nominal
+ * value the author expects the option. Without it a factor, and a wide one.
+ */
+static void read_prior(const st_plugin_option *option, st_nccl_varied *varied)
+{
+    static const char log_prior[] = "prior: log sd ";
+    static const char prior[] = "prior: sd ";
+    const char *doc = option->doc != NULL ? option->doc : "";
+    const char *found = strstr(doc, log_prior);
+    varied->is_factor = true;
+    varied->deviation = 1.5;
+    if (found != NULL) {
+        found += sizeof log_prior - 1;
+    } else if ((found = strstr(doc, prior)) != NULL) {
+        found += sizeof prior - 1;
+        varied->is_factor = false;
+    } else {
+        return;
+    }
+    double deviation = 0;
+    size_t length = strspn(found, "0123456789.");
+    if (st_number_parse(found, length, (st_place){0}, &deviation, NULL) == ST_OK && deviation > 0)
+        varied->deviation =
+            varied->is_factor ? deviation : st_unit_to_base(&varied->unit, deviation);
+}
+
+static st_status list_varied(loader *own)
+{
+    st_nccl_model *model = own->model;
+    const st_plugin *plugin = st_plugin_descriptor(model->module);
+    model->varied = st_arena_alloc(own->arena, plugin->option_count + 1, sizeof *model->varied);
+    model->given = st_arena_alloc(own->arena, own->source->given_count + plugin->option_count + 1,
+                                  sizeof *model->given);
+    if (model->varied == NULL || model->given == NULL)
+        return ST_ERR_MEMORY;
+    model->given_count = own->source->given_count;
+    if (model->given_count > 0)
+        memcpy(model->given, own->source->given, model->given_count * sizeof *model->given);
+    for (size_t i = 0; i < plugin->option_count; i++) {
+        const st_plugin_option *option = plugin->options[i];
+        st_nccl_varied varied = {.option = i,
+                                 .name = option->name,
+                                 .nominal = st_plugin_default(model->module, i),
+                                 .low = option->minimum,
+                                 .high = option->maximum};
+        const char *unit = option->unit != NULL && option->unit[0] != '\0' ? option->unit : "1";
+        if ((option->flags & ST_PLUGIN_CALIBRATED) == 0)
+            continue;
+        if (option->kind == ST_PLUGIN_TEXT && !is_named(own->source, option->name))
+            model->correction = option->name;
+        if (option->kind != ST_PLUGIN_NUMBER)
+            continue;
+        st_status status =
+            st_unit_parse(unit, strlen(unit), (st_place){0}, &varied.unit, own->errors);
+        if (status != ST_OK)
+            return status;
+        (void)is_given(own->source, option->name, &varied.nominal, &varied.unit);
+        read_prior(option, &varied);
+        if (model->varied_count >= ST_NCCL_MAX_VARIED)
+            return fail(own, ST_ERR_LIMIT, "the plugin has more than 30 calibrated options", NULL);
+        model->varied[model->varied_count++] = varied;
+    }
+    return ST_OK;
+}
+
+static st_status load_plugin(loader *own)
+{
+    st_nccl_model *model = own->model;
+    const char *collective = own->tables[0]->collective;
+    st_status status = st_plugin_load(own->source->paths, own->source->plugin, (st_place){0},
+                                      own->arena, &model->module, own->errors);
+    if (status != ST_OK)
+        return status;
+    model->provider = st_plugin_find_provider(model->module, collective);
+    if (model->provider != SIZE_MAX)
+        return ST_OK;
+    return fail(own, ST_ERR_NAME,
+                st_errors_text(own->errors, "plugin '%s' has no model of %s", own->source->plugin,
+                               collective),
+                NULL);
+}
+
+st_status st_nccl_model_load(const st_nccl_source *source, const st_nccl_table *const *tables,
+                             size_t count, st_arena *arena, st_nccl_model *model, st_errors *errors)
+{
+    *model = (st_nccl_model){0};
+    loader own = {.source = source,
+                  .tables = tables,
+                  .count = count,
+                  .arena = arena,
+                  .errors = errors,
+                  .model = model};
+    st_status status = load_plugin(&own);
+    own.jobs = st_arena_alloc(arena, count + 1, sizeof *own.jobs);
+    if (own.jobs == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < count && status == ST_OK; i++)
+        status = load_job(&own, tables[i], &own.jobs[i]);
+    if (status == ST_OK)
+        status = list_points(&own);
+    if (status == ST_OK)
+        status = fill_columns(&own);
+    if (status == ST_OK)
+        status = list_varied(&own);
+    return status;
+}
+
+st_status st_nccl_model_run(const st_nccl_model *model, const double *values,
+                            const char *correction, double *times_s, st_errors *errors)
+{
+    st_plugin_instance *instance = NULL;
+    size_t count = model->given_count;
+    for (size_t i = 0; values != NULL && i < model->varied_count; i++)
+        model->given[count++] =
+            (st_plugin_given){.name = model->varied[i].name, .number = values[i]};
+    if (correction != NULL)
+        model->given[count++] = (st_plugin_given){.name = model->correction, .text = correction};
+    st_status status =
+        st_plugin_open(model->module, model->given, count, (st_place){0}, &instance, errors);
+    if (status != ST_OK)
+        return status;
+    status =
+        st_plugin_evaluate(instance, model->provider, model->point_count, model->columns, times_s);
+    st_plugin_close(instance);
+    for (size_t i = 0; status == ST_OK && i < model->point_count; i++)
+        if (!(times_s[i] > 0))
+            times_s[i] = (double)NAN;
+    return status;
+}

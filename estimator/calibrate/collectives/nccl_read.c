@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables in the making, and what must hold of them at the end; see nccl_table.h. */
+#include "calibrate/collectives/nccl_read.h"
+
+#include "base/utf8.h"
+#include "steptime/quantity.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const struct {
+    const char *word; /* as nccl-tests spells it, without '_' and "_perf" */
+    const char *collective;
+} collectives[] = {
+    {"allreduce", "all_reduce"}, {"allgather", "all_gather"}, {"reducescatter", "reduce_scatter"},
+    {"broadcast", "broadcast"},  {"bcast", "broadcast"},      {"alltoall", "all_to_all"},
+    {"all2all", "all_to_all"},   {"sendrecv", "send_recv"},   {"reduce", "reduce"},
+    {"gather", "gather"},        {"scatter", "scatter"},
+};
+
+static const char *const names[] = {"all_reduce", "all_gather", "reduce_scatter",
+                                    "broadcast",  "all_to_all", "send_recv",
+                                    "reduce",     "gather",     "scatter"};
+
+const char *st_nccl_collective(const char *name, size_t length)
+{
+    char word[32];
+    size_t used = 0;
+    if (length > 5 && strncasecmp(name + length - 5, "_perf", 5) == 0)
+        length -= 5;
+    for (size_t i = 0; i < length; i++) {
+        if (name[i] == '_' || name[i] == '-')
+            continue;
+        if (used + 1 >= sizeof word)
+            return NULL;
+        word[used++] = name[i];
+    }
+    word[used] = '\0';
+    for (size_t i = 0; i < sizeof collectives / sizeof collectives[0]; i++)
+        if (strcasecmp(word, collectives[i].word) == 0)
+            return collectives[i].collective;
+    return NULL;
+}
+
+const char *st_nccl_collective_at(size_t index)
+{
+    return index < sizeof names / sizeof names[0] ? names[index] : NULL;
+}
+
+double st_nccl_time(const st_nccl_table *table, const st_nccl_row *row)
+{
+    return row->time_s[table->buffers];
+}
+
+/* ---- faults ---- */
+
+void st_nccl_fail(st_nccl_reader *reader, int line, st_error error)
+{
+    error.place = (st_place){.file = reader->input->file, .line = line};
+    st_status status = st_errors_add(reader->errors, &error);
+    reader->status = reader->status == ST_OK ? status : reader->status;
+}
+
+void st_nccl_out_of_memory(st_nccl_reader *reader)
+{
+    if (reader->status != ST_ERR_MEMORY)
+        st_nccl_fail(reader, 0, (st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+    reader->status = ST_ERR_MEMORY;
+}
+
+const char *st_nccl_text(st_nccl_reader *reader, const char *text, size_t length)
+{
+    char *copy = st_arena_copy(reader->arena, text, length);
+    if (copy == NULL) {
+        st_nccl_out_of_memory(reader);
+        return "";
+    }
+    for (size_t i = 0; i < length;) {
+        uint32_t code = 0;
+        size_t bytes = st_utf8_decode(copy + i, length - i, &code);
+        if (bytes == 0 || st_utf8_is_control(code))
+            memset(copy + i, '?', bytes == 0 ? 1 : bytes);
+        i += bytes == 0 ? 1 : bytes;
+    }
+    return copy;
+}
+
+void st_nccl_warn(st_nccl_reader *reader, int line, const char *message)
+{
+    (void)st_errors_add(reader->errors,
+                        &(st_error){.status = ST_ERR_VALUE,
+                                    .severity = ST_SEVERITY_WARNING,
+                                    .place = {.file = reader->input->file, .line = line},
+                                    .message = message});
+}
+
+/* ---- what a file says ---- */
+
+size_t st_nccl_count(st_nccl_reader *reader, int line, const char *what, const char *text)
+{
+    double value = 0;
+    bool is_number = st_number_parse(text, strlen(text), (st_place){0}, &value, NULL) == ST_OK;
+    if (is_number && value >= 1 && value <= ST_NCCL_MAX_RANKS && value == floor(value))
+        return (size_t)value;
+    st_nccl_fail(reader, line,
+                 (st_error){.status = ST_ERR_VALUE,
+                            .message = st_errors_text(reader->errors, "no number of %s", what),
+                            .found = st_errors_text(reader->errors, "'%s'", text),
+                            .expected = "a whole number from 1 to 1048576"});
+    return 0;
+}
+
+const char *st_nccl_version(st_nccl_reader *reader, double code)
+{
+    if (!(code >= 1000 && code < 1e6) || code != floor(code))
+        return "";
+    unsigned packed = (unsigned)code;
+    unsigned major = packed < 10000 ? packed / 1000 : packed / 10000;
+    unsigned minor = packed < 10000 ? packed / 100 % 10 : packed / 100 % 100;
+    const char *text = st_arena_printf(reader->arena, "%u.%u.%u", major, minor, packed % 100);
+    if (text == NULL)
+        st_nccl_out_of_memory(reader);
+    return text != NULL ? text : "";
+}
+
+void st_nccl_add_device(st_nccl_reader *reader, const st_nccl_device *device, int line)
+{
+    if (device->rank >= ST_NCCL_MAX_RANKS || reader->device_count >= ST_NCCL_MAX_RANKS) {
+        st_nccl_fail(reader, line,
+                     (st_error){.status = ST_ERR_LIMIT, .message = "more than 1048576 ranks"});
+        return;
+    }
+    st_nccl_device *devices = st_arena_grow(reader->arena, reader->devices, sizeof *devices,
+                                            reader->device_count + 1, &reader->device_capacity);
+    if (devices == NULL) {
+        st_nccl_out_of_memory(reader);
+        return;
+    }
+    reader->devices = devices;
+    devices[reader->device_count++] = *device;
+    reader->devices_counted = false;
+}
+
+static int compare_ranks(const void *left, const void *right)
+{
+    const st_nccl_device *a = left;
+    const st_nccl_device *b = right;
+    if (a->group != b->group)
+        return a->group < b->group ? -1 : 1;
+    return a->rank == b->rank ? 0 : a->rank < b->rank ? -1 : 1;
+}
+
+static int compare_hosts(const void *left, const void *right)
+{
+    return strcmp(((const st_nccl_device *)left)->host, ((const st_nccl_device *)right)->host);
+}
+
+/* Ranks and nodes of the first group; every group does the same at the same time. */
+static void count_devices(st_nccl_reader *reader, int line)
+{
+    st_nccl_device *devices = reader->devices;
+    size_t count = 0;
+    size_t each = 0;
+    qsort(devices, reader->device_count, sizeof *devices, compare_ranks);
+    while (count < reader->device_count && devices[count].group == devices[0].group)
+        count++;
+    if (devices[count - 1].rank - devices[0].rank + 1 != count) {
+        st_nccl_fail(
+            reader, line,
+            (st_error){.status = ST_ERR_VALUE,
+                       .message = "the list of devices is broken",
+                       .found = st_errors_text(reader->errors, "%zu of ranks %zu to %zu", count,
+                                               devices[0].rank, devices[count - 1].rank),
+                       .suggestion = "give --ranks and --nodes"});
+        return;
+    }
+    qsort(devices, count, sizeof *devices, compare_hosts);
+    reader->ranks = count;
+    reader->nodes = 0;
+    if (devices[0].host[0] == '\0')
+        return; /* on how many nodes, nobody says */
+    for (size_t i = 0; i < count;) {
+        size_t end = i;
+        while (end < count && strcmp(devices[end].host, devices[i].host) == 0)
+            end++;
+        each = reader->nodes == 0 ? end - i : each;
+        if (end - i != each)
+            st_nccl_fail(
+                reader, line,
+                (st_error){.status = ST_ERR_VALUE,
+                           .message = "nodes have different numbers of ranks",
+                           .found = st_errors_text(reader->errors, "%zu on %s and %zu on %s", each,
+                                                   devices[0].host, end - i, devices[i].host)});
+        reader->nodes++;
+        i = end;
+    }
+}
+
+void st_nccl_open_table(st_nccl_reader *reader, int line)
+{
+    const st_nccl_request *request = reader->request;
+    bool asks = request->ranks == 0 || request->nodes == 0;
+    if (reader->device_count > 0 && !reader->devices_counted) {
+        reader->gpu = reader->devices[0].gpu;
+        if (asks)
+            count_devices(reader, line);
+    }
+    reader->devices_counted = true;
+    st_nccl_table *tables = st_arena_grow(reader->arena, reader->tables, sizeof *tables,
+                                          reader->table_count + 1, &reader->table_capacity);
+    if (tables == NULL) {
+        st_nccl_out_of_memory(reader);
+        return;
+    }
+    reader->tables = tables;
+    reader->row_capacity = 0;
+    tables[reader->table_count++] = (st_nccl_table){
+        .file = reader->input->file,
+        .line = line,
+        .collective = reader->collective,
+        .ranks = request->ranks > 0 ? request->ranks : reader->ranks,
+        .nodes = request->nodes > 0 ? request->nodes : reader->nodes,
+        .gpu = reader->gpu,
+        .fabric = reader->fabric,
+        .version = reader->version,
+    };
+    if (reader->table_count > ST_NCCL_MAX_TABLES)
+        st_nccl_fail(reader, line,
+                     (st_error){.status = ST_ERR_LIMIT, .message = "more than 256 tables"});
+}
+
+/* ---- rows ---- */
+
+void st_nccl_skip_row(st_nccl_reader *reader, int line)
+{
+    reader->first_broken = reader->broken == 0 ? line : reader->first_broken;
+    reader->broken++;
+    if (reader->table_count > 0)
+        reader->tables[reader->table_count - 1].left_out++;
+}
+
+/* Digits of two rows in one number show where the bandwidth does not follow from the time. */
+static bool is_consistent(const st_nccl_row *row, int buffers)
+{
+    double printed = row->bandwidth[buffers];
+    if (!isfinite(printed) || !isfinite(row->time_s[buffers]))
+        return true;
+    double expected = row->size_bytes / row->time_s[buffers];
+    return fabs(expected - printed) <= 0.05 * expected + 2 * row->slack[buffers];
+}
+
+bool st_nccl_is_plausible(const st_nccl_row *row)
+{
+    return !(row->time_s[0] <= 0) && !(row->time_s[1] <= 0) && is_consistent(row, 0) &&
+           is_consistent(row, 1);
+}
+
+static bool check_times(st_nccl_reader *reader, const st_nccl_row *row)
+{
+    for (int i = 0; i < 2; i++) {
+        if (isnan(row->time_s[i]) || (row->time_s[i] > 0 && row->time_s[i] < 1e6))
+            continue;
+        char text[ST_QUANTITY_TEXT];
+        const char *found = st_number_format(row->time_s[i] * 1e6, text, sizeof text);
+        st_nccl_fail(reader, row->line,
+                     (st_error){.status = ST_ERR_VALUE,
+                                .message = st_errors_text(reader->errors, "the time %s is not one",
+                                                          i == 0 ? "out of place" : "in place"),
+                                .found = st_errors_text(reader->errors, "%s us", found),
+                                .expected = "more than 0 us and less than 10^12 us"});
+        return false;
+    }
+    return true;
+}
+
+void st_nccl_add_row(st_nccl_reader *reader, const st_nccl_row *row)
+{
+    if (reader->table_count == 0 || reader->status != ST_OK)
+        return;
+    st_nccl_table *table = &reader->tables[reader->table_count - 1];
+    if (!(row->size_bytes <= ST_NCCL_MAX_BYTES)) {
+        char text[ST_QUANTITY_TEXT];
+        const char *found = st_number_format(row->size_bytes, text, sizeof text);
+        st_nccl_fail(reader, row->line,
+                     (st_error){.status = ST_ERR_LIMIT,
+                                .message = "the size is more than any machine holds",
+                                .found = st_errors_text(reader->errors, "%s B", found),
+                                .expected = "at most 2^50 B"});
+        return;
+    }
+    if (row->size_bytes <= 0) { /* rounded down from less than an element per rank */
+        table->left_out++;
+        return;
+    }
+    if (!check_times(reader, row))
+        return;
+    if (!is_consistent(row, 0) || !is_consistent(row, 1)) {
+        st_nccl_skip_row(reader, row->line);
+        return;
+    }
+    if (table->row_count >= ST_NCCL_MAX_ROWS) {
+        st_nccl_fail(reader, row->line,
+                     (st_error){.status = ST_ERR_LIMIT, .message = "more than 100000 rows"});
+        return;
+    }
+    st_nccl_row *rows = st_arena_grow(reader->arena, table->rows, sizeof *rows,
+                                      table->row_count + 1, &reader->row_capacity);
+    if (rows == NULL) {
+        st_nccl_out_of_memory(reader);
+        return;
+    }
+    table->rows = rows;
+    rows[table->row_count++] = *row;
+}
+
+/* ---- the end ---- */
+
+static size_t count_times(const st_nccl_table *table, st_nccl_buffers buffers)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < table->row_count; i++)
+        count += isfinite(table->rows[i].time_s[buffers]) ? 1 : 0;
+    return count;
+}
+
+static void choose_buffers(st_nccl_reader *reader, st_nccl_table *table)
+{
+    st_nccl_buffers wanted = reader->request->buffers;
+    table->buffers = wanted != ST_NCCL_ANY                          ? wanted
+                     : count_times(table, ST_NCCL_OUT_OF_PLACE) > 0 ? ST_NCCL_OUT_OF_PLACE
+                                                                    : ST_NCCL_IN_PLACE;
+    size_t kept = 0;
+    for (size_t i = 0; i < table->row_count; i++)
+        if (isfinite(table->rows[i].time_s[table->buffers]))
+            table->rows[kept++] = table->rows[i];
+    if (kept == 0)
+        st_nccl_fail(reader, table->line,
+                     (st_error){.status = ST_ERR_VALUE,
+                                .message = table->row_count == 0
+                                               ? "the table has no rows with a size"
+                                           : wanted == ST_NCCL_IN_PLACE
+                                               ? "the table has no times in place"
+                                               : "the table has no times out of place"});
+    table->left_out += table->row_count - kept;
+    table->row_count = kept;
+}
+
+static void check_ranks(st_nccl_reader *reader, const st_nccl_table *table)
+{
+    if (table->ranks == 0 || table->nodes == 0) {
+        st_nccl_fail(reader, table->line,
+                     (st_error){.status = ST_ERR_VALUE,
+                                .message = "the file does not say how many ranks on how many nodes",
+                                .suggestion = "give --ranks and --nodes"});
+    } else if (table->ranks % table->nodes != 0) {
+        st_nccl_fail(reader, table->line,
+                     (st_error){.status = ST_ERR_VALUE,
+                                .message = "the number of ranks is not a multiple of that per node",
+                                .found = st_errors_text(reader->errors, "%zu ranks on %zu nodes",
+                                                        table->ranks, table->nodes)});
+    } else if (table->ranks == 1) {
+        st_nccl_fail(
+            reader, table->line,
+            (st_error){.status = ST_ERR_VALUE,
+                       .message = "a table of one rank, which sends nothing",
+                       .suggestion =
+                           "nccl-tests that is built without MPI prints one for every process"});
+    }
+}
+
+/* The collective of the request, of the file's text, or of its name. */
+static void name_collectives(st_nccl_reader *reader)
+{
+    const char *base = strrchr(reader->input->file, '/');
+    const char *found = NULL;
+    base = base != NULL ? base + 1 : reader->input->file;
+    for (size_t i = 0; base[i] != '\0' && found == NULL; i++)
+        for (size_t length = 14; length >= 4 && found == NULL; length--)
+            if ((i == 0 || strchr("_-. ", base[i - 1]) != NULL) &&
+                strnlen(base + i, length) == length &&
+                (base[i + length] == '\0' || strchr("_-. ", base[i + length]) != NULL))
+                found = st_nccl_collective(base + i, length);
+    for (size_t i = 0; i < reader->table_count; i++)
+        if (reader->tables[i].collective == NULL)
+            reader->tables[i].collective =
+                reader->request->collective != NULL ? reader->request->collective : found;
+}
+
+static void check_collectives(st_nccl_reader *reader)
+{
+    const char *wanted = reader->request->collective;
+    size_t kept = 0;
+    name_collectives(reader);
+    for (size_t i = 0; i < reader->table_count; i++) {
+        st_nccl_table *table = &reader->tables[i];
+        const char *own = table->collective;
+        if (own == NULL) {
+            st_nccl_fail(reader, table->line,
+                         (st_error){.status = ST_ERR_NAME,
+                                    .message = "the file does not say which collective it measures",
+                                    .suggestion = "give --collective"});
+            return;
+        }
+        if (wanted == NULL && strcmp(own, reader->tables[0].collective) != 0) {
+            st_nccl_fail(reader, table->line,
+                         (st_error){.status = ST_ERR_VALUE,
+                                    .message = st_errors_text(
+                                        reader->errors, "a table of %s behind one of %s (line %d)",
+                                        own, reader->tables[0].collective, reader->tables[0].line),
+                                    .suggestion = "choose one with --collective"});
+            return;
+        }
+        if (wanted == NULL || strcmp(own, wanted) == 0)
+            reader->tables[kept++] = *table;
+    }
+    if (kept == 0)
+        st_nccl_fail(reader, reader->tables[0].line,
+                     (st_error){.status = ST_ERR_VALUE,
+                                .message = st_errors_text(reader->errors, "no table of %s", wanted),
+                                .found = reader->tables[0].collective});
+    reader->table_count = kept;
+}
+
+static void finish(st_nccl_reader *reader)
+{
+    if (reader->table_count == 0) {
+        st_nccl_fail(reader, 0,
+                     (st_error){.status = ST_ERR_SYNTAX,
+                                .message = "no table of nccl-tests",
+                                .expected = "a line '# size count type ...' and rows below it, its "
+                                            "JSON, or CSV with size_bytes and time_us"});
+        return;
+    }
+    check_collectives(reader);
+    for (size_t i = 0; i < reader->table_count && reader->status == ST_OK; i++) {
+        choose_buffers(reader, &reader->tables[i]);
+        check_ranks(reader, &reader->tables[i]);
+    }
+    if (reader->broken > 0 && reader->status == ST_OK)
+        st_nccl_warn(reader, reader->first_broken,
+                     reader->broken == 1
+                         ? "a broken row is left out"
+                         : st_errors_text(reader->errors,
+                                          "%zu broken rows are left out, the first one here",
+                                          reader->broken));
+}
+
+/* A line of several fields, one of which is the size. */
+static bool is_heading(const char *at, const char *end)
+{
+    bool has_size = false;
+    size_t fields = 0;
+    while (at <= end) {
+        const char *stop = at < end ? memchr(at, ',', (size_t)(end - at)) : NULL;
+        stop = stop != NULL ? stop : end;
+        const char *last = stop;
+        while (at < last && strchr("\"\r", last[-1]) != NULL && last[-1] != '\0')
+            last--;
+        at += at < last && *at == '"' ? 1 : 0;
+        size_t length = (size_t)(last - at);
+        has_size = has_size || (length == 4 && memcmp(at, "size", 4) == 0) ||
+                   (length == 10 && memcmp(at, "size_bytes", 10) == 0);
+        fields++;
+        at = stop + 1;
+    }
+    return has_size && fields > 1;
+}
+
+static bool is_csv(const st_nccl_input *input)
+{
+    const char *at = input->text;
+    const char *end = at + input->length;
+    while (at < end) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        stop = stop != NULL ? stop : end;
+        if (at < stop && *at != '#' && *at != '\r')
+            return is_heading(at, stop);
+        at = stop + 1;
+    }
+    return false;
+}
+
+static bool is_json(const st_nccl_input *input)
+{
+    size_t at = 0;
+    while (at < input->length && strchr(" \t\r\n", input->text[at]) != NULL && input->text[at] != 0)
+        at++;
+    return at < input->length && input->text[at] == '{';
+}
+
+st_status st_nccl_read(const st_nccl_request *request, const st_nccl_input *input, st_arena *arena,
+                       st_nccl_table **tables, size_t *count, st_errors *errors)
+{
+    static const char mark[] = "\xEF\xBB\xBF"; /* of UTF-8, as some editors put it in front */
+    st_nccl_input own = *input;
+    if (own.length >= 3 && memcmp(own.text, mark, 3) == 0) {
+        own.text += 3;
+        own.length -= 3;
+    }
+    st_nccl_reader reader = {.request = request,
+                             .input = &own,
+                             .arena = arena,
+                             .errors = errors,
+                             .version = "",
+                             .gpu = "",
+                             .fabric = ""};
+    if (is_json(&own))
+        st_nccl_read_json(&reader);
+    else if (is_csv(&own))
+        st_nccl_read_csv(&reader);
+    else
+        st_nccl_read_text(&reader);
+    if (reader.status == ST_OK)
+        finish(&reader);
+    if (reader.status == ST_OK) {
+        *tables = reader.tables;
+        *count = reader.table_count;
+    }
+    return reader.status;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the readers of the three forms share: the table in the making, what a file has said so far,
+ * and the faults that they tell.
+ */
+#ifndef STEPTIME_CALIBRATE_COLLECTIVES_NCCL_READ_H
+#define STEPTIME_CALIBRATE_COLLECTIVES_NCCL_READ_H
+
+#include "calibrate/collectives/nccl_table.h"
+
+/* One line of the list of devices. */
+typedef struct st_nccl_device {
+    const char *host;
+    const char *gpu;
+    size_t rank;
+    size_t group;
+} st_nccl_device;
+
+typedef struct st_nccl_reader {
+    const st_nccl_request *request;
+    const st_nccl_input *input;
+    st_arena *arena;
+    st_errors *errors;
+    st_status status; /* of the first fault */
+    st_nccl_table *tables;
+    size_t table_count;
+    size_t table_capacity;
+    size_t row_capacity; /* of the last table */
+    /* what the file has said; it holds for the tables that follow */
+    const char *collective;
+    const char *version;
+    const char *gpu;
+    const char *fabric;
+    size_t ranks;
+    size_t nodes;
+    st_nccl_device *devices;
+    size_t device_count;
+    size_t device_capacity;
+    bool devices_counted;
+    size_t broken; /* rows that could not be put together */
+    int first_broken;
+} st_nccl_reader;
+
+void st_nccl_fail(st_nccl_reader *reader, int line, st_error error);
+void st_nccl_warn(st_nccl_reader *reader, int line, const char *message);
+void st_nccl_out_of_memory(st_nccl_reader *reader);
+/* A text of the arena without control characters; "" when out of memory, which fails the reader. */
+const char *st_nccl_text(st_nccl_reader *reader, const char *text, size_t length);
+
+void st_nccl_add_device(st_nccl_reader *reader, const st_nccl_device *device, int line);
+/* Begins a table with what the file has said. */
+void st_nccl_open_table(st_nccl_reader *reader, int line);
+void st_nccl_add_row(st_nccl_reader *reader, const st_nccl_row *row);
+/* Its times are above zero, and bandwidths follow from them: not digits of two rows in one. */
+bool st_nccl_is_plausible(const st_nccl_row *row);
+/* Counts a row that is left out. */
+void st_nccl_skip_row(st_nccl_reader *reader, int line);
+/* "2.22.3" from 22203, as NCCL's header packs it. */
+const char *st_nccl_version(st_nccl_reader *reader, double code);
+/* A number of ranks or nodes that a file gives as text; 0 and a fault where it is none. */
+size_t st_nccl_count(st_nccl_reader *reader, int line, const char *what, const char *text);
+
+/* The three forms. */
+void st_nccl_read_text(st_nccl_reader *own);
+void st_nccl_read_csv(st_nccl_reader *reader);
+void st_nccl_read_json(st_nccl_reader *reader);
+
+#endif

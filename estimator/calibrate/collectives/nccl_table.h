@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Measured collectives as nccl-tests prints them: text logs behind whatever a launcher puts in
+ * front of a line, the JSON of newer versions, and CSV.
+ *
+ * A reader takes what a log says of itself (collective, ranks, nodes, GPUs, version of NCCL) and
+ * asks for what it does not say. Lines into which others were written are put together again; a row
+ * that cannot be is left out with a warning. A log that ends inside of a row is refused: what else
+ * it lacks, nobody knows.
+ */
+#ifndef STEPTIME_CALIBRATE_COLLECTIVES_NCCL_TABLE_H
+#define STEPTIME_CALIBRATE_COLLECTIVES_NCCL_TABLE_H
+
+#include "steptime/arena.h"
+
+enum {
+    ST_NCCL_MAX_RANKS = 1 << 20,
+    ST_NCCL_MAX_TABLES = 256,
+    ST_NCCL_MAX_ROWS = 100000 /* of one table */
+};
+
+/* The largest message that a row may have: more than any machine holds. */
+#define ST_NCCL_MAX_BYTES 1125899906842624.0 /* 2^50 */
+
+/* Where the result lies: nccl-tests measures each size twice. */
+typedef enum st_nccl_buffers {
+    ST_NCCL_OUT_OF_PLACE,
+    ST_NCCL_IN_PLACE,
+    ST_NCCL_ANY /* out of place where the table has it, else in place */
+} st_nccl_buffers;
+
+typedef struct st_nccl_row {
+    double size_bytes;   /* as nccl-tests counts: the larger of what a rank sends and receives */
+    double time_s[2];    /* by st_nccl_buffers; NaN where there is none */
+    double bandwidth[2]; /* size over time as printed, byte/s; NaN where there is none */
+    double slack[2];     /* half of its last digit */
+    int line;
+} st_nccl_row;
+
+typedef struct st_nccl_table {
+    const char *file;
+    int line;               /* of its heading */
+    const char *collective; /* the function of a sheet: "all_reduce" */
+    size_t ranks;
+    size_t nodes;
+    const char *gpu;     /* "NVIDIA H100 80GB HBM3"; "" unknown */
+    const char *fabric;  /* what connects the nodes, where a file says it; "" unknown */
+    const char *version; /* of NCCL, "2.22.3"; "" unknown */
+    st_nccl_row *rows;   /* sizes above 0, a time above 0 in the chosen buffers */
+    size_t row_count;
+    st_nccl_buffers buffers; /* those that were chosen, never ST_NCCL_ANY */
+    size_t left_out;         /* rows without a size, or broken */
+} st_nccl_table;
+
+typedef struct st_nccl_request {
+    const char *collective; /* only this one, also where the file names none; NULL: what it says */
+    size_t ranks;           /* where the file does not say, 0: what it says */
+    size_t nodes;
+    st_nccl_buffers buffers;
+} st_nccl_request;
+
+typedef struct st_nccl_input {
+    const char *file;
+    const char *text; /* of any bytes */
+    size_t length;
+} st_nccl_input;
+
+/*
+ * Reads all tables of a file, which must be of one collective. Refused, with file and line: no
+ * table, tables of different collectives, times of zero, sizes above ST_NCCL_MAX_BYTES, a file that
+ * ends inside of a row, no row left, a number of ranks that nodes do not share evenly, a collective
+ * or a number of ranks that neither file nor request name.
+ */
+st_status st_nccl_read(const st_nccl_request *request, const st_nccl_input *input, st_arena *arena,
+                       st_nccl_table **tables, size_t *count, st_errors *errors) ST_NODISCARD;
+
+/* The function of a sheet for "all_reduce_perf", "AllReduce", "alltoall"; NULL: none. */
+const char *st_nccl_collective(const char *name, size_t length);
+/* The names of all of them, NULL behind the last one. */
+const char *st_nccl_collective_at(size_t index);
+
+/* The time of the chosen buffers. */
+double st_nccl_time(const st_nccl_table *table, const st_nccl_row *row);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Layer times of a trace as samples: the shape is that of the job which was traced. */
+#include "calibrate/layers/layer_times.h"
+
+#include "job/files.h"
+#include "estimate/estimate.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+/* Cells and inputs of the job, after the features of a shape up to the width. */
+enum {
+    FORWARD = ST_TIMES_WIDTH + 1,
+    BACKWARD,
+    OPTIMIZER,
+    PARAMETERS,
+    RANKS,
+    PEAK,
+    BANDWIDTH,
+    LAYERS,
+    MOE_LAYERS,
+    FORWARD_MOE,
+    BACKWARD_MOE,
+    EXPERTS, /* the features of MoE layers, in their order */
+    CELLS = EXPERTS + ST_TIMES_FEATURES - ST_TIMES_EXPERTS
+};
+
+static const char *const cells[CELLS] = {[ST_TIMES_TOKENS] = "n",
+                                         [ST_TIMES_SEQUENCE] = "s",
+                                         [ST_TIMES_HIDDEN] = "h",
+                                         [ST_TIMES_INNER] = "f",
+                                         [ST_TIMES_HEADS] = "a",
+                                         [ST_TIMES_KV_HEADS] = "kv",
+                                         [ST_TIMES_TENSOR] = "t",
+                                         [ST_TIMES_UP] = "up",
+                                         [ST_TIMES_CONTEXT] = "cp",
+                                         [ST_TIMES_PASSES] = "passes",
+                                         [ST_TIMES_WIDTH] = "w",
+                                         [ST_TIMES_SPLIT] = "norm_split",
+                                         [FORWARD] = "t_forward",
+                                         [BACKWARD] = "t_backward",
+                                         [OPTIMIZER] = "T_optimizer",
+                                         [PARAMETERS] = "P_stage",
+                                         [RANKS] = "state_ranks",
+                                         [PEAK] = "F_fp16",
+                                         [BANDWIDTH] = "BW",
+                                         [LAYERS] = "L",
+                                         [MOE_LAYERS] = "L_moe",
+                                         [FORWARD_MOE] = "t_forward_moe",
+                                         [BACKWARD_MOE] = "t_backward_moe",
+                                         [EXPERTS] = "E",
+                                         [EXPERTS + 1] = "K",
+                                         [EXPERTS + 2] = "fe",
+                                         [EXPERTS + 3] = "fs",
+                                         [EXPERTS + 4] = "ep",
+                                         [EXPERTS + 5] = "etp"};
+
+/* The job by the formulas alone. */
+static st_status ask_job(const st_paths *paths, const char *job, st_arena *arena, double *values,
+                         st_errors *errors)
+{
+    static const char *const none[] = {"none"};
+    st_estimate estimate = {0};
+    st_request request = {.job = job, .refine = none, .refine_count = 1};
+    st_place place = {.file = job};
+    st_status status = st_estimate_load(paths, &request, arena, &estimate, errors);
+    if (status == ST_OK) {
+        status = st_estimate_show_names(&estimate, cells, CELLS, place, arena, errors);
+    }
+    if (status == ST_OK) {
+        status = st_estimate_run(&estimate, arena, errors);
+    }
+    for (size_t i = 0; i < CELLS && status == ST_OK; i++) {
+        values[i] = estimate.shown[i].value;
+    }
+    return status;
+}
+
+/* A device's name in the words of the files: "NVIDIA A100-SXM4-80GB" as "a100-sxm-80gb". */
+static void plain_name(const char *name, char *text, size_t size)
+{
+    size_t used = 0;
+    name += strncmp(name, "NVIDIA ", 7) == 0 ? 7 : 0;
+    for (; *name != '\0' && used + 1 < size; name++) {
+        bool is_generation =
+            isdigit((unsigned char)*name) && used >= 3 && strncmp(text + used - 3, "sxm", 3) == 0;
+        if (!is_generation) {
+            text[used++] = (char)(*name == ' ' ? '-' : tolower((unsigned char)*name));
+        }
+    }
+    text[used] = '\0';
+}
+
+/* The GPU is the job's; a trace that says it was another one is refused. */
+static st_status take_gpu(const st_trace_layers *layers, const st_paths *paths,
+                          const double *values, st_arena *arena, st_time_sets *sets,
+                          st_errors *errors)
+{
+    char name[ST_TIMES_NAME];
+    st_time_sets told = {.count = 0};
+    plain_name(layers->gpu != NULL ? layers->gpu : "", name, sizeof name);
+    if (name[0] != '\0' && st_time_gpu(paths, name, (st_place){0}, arena, &told, NULL) == ST_OK &&
+        fabs(told.peak - values[PEAK]) > 0.02 * values[PEAK]) {
+        return st_errors_add(errors,
+                             &(st_error){.status = ST_ERR_VALUE,
+                                         .message = st_errors_text(
+                                             errors,
+                                             "the trace was recorded on %s, and the job runs on "
+                                             "another GPU",
+                                             told.gpu),
+                                         .suggestion = "give the job of the trace with --job"});
+    }
+    sets->gpu = told.gpu != NULL ? told.gpu : name[0] != '\0' ? layers->gpu : "the job's";
+    sets->peak = values[PEAK];
+    sets->bandwidth = values[BANDWIDTH];
+    return ST_OK;
+}
+
+typedef struct taken_time {
+    const char *value;
+    double closed;
+    double seconds;
+} taken_time;
+
+static st_status add(const taken_time *time, const double *values, st_arena *arena,
+                     st_time_sets *sets, st_errors *errors)
+{
+    static const st_times_piece whole[] = {ST_TIMES_WHOLE};
+    bool has[ST_TIMES_FEATURES] = {false};
+    bool is_layer = strcmp(time->value, "T_optimizer") != 0;
+    bool is_moe = is_layer && values[MOE_LAYERS] > 0;
+    st_time_sample sample = {.repeats = 1};
+    if (!(time->seconds > 1e-9)) {
+        return ST_OK;
+    }
+    for (size_t i = 0; i < ST_TIMES_FEATURES; i++) {
+        has[i] = is_layer && i <= ST_TIMES_WIDTH;
+        sample.shape.features[i] = has[i] ? values[i] : (double)NAN;
+    }
+    for (size_t i = ST_TIMES_EXPERTS; i < ST_TIMES_FEATURES && is_moe; i++) {
+        has[i] = true;
+        sample.shape.features[i] = values[EXPERTS + i - ST_TIMES_EXPERTS];
+    }
+    has[ST_TIMES_CLOSED] = true;
+    has[ST_TIMES_PARAMETERS] = !is_layer;
+    sample.shape.features[ST_TIMES_CLOSED] = time->closed;
+    if (!is_layer) {
+        sample.shape.features[ST_TIMES_PARAMETERS] = values[PARAMETERS] / values[RANKS];
+    }
+    sample.times[0] = time->seconds;
+    st_time_set *set = st_time_set_of(sets, time->value, has, whole, 1);
+    return set != NULL ? st_time_add(set, &sample, arena, errors)
+                       : st_errors_add(errors, &(st_error){.status = ST_ERR_VALUE,
+                                                           .message = "traces and tables do not "
+                                                                      "go into one profile"});
+}
+
+st_status st_trace_layers_take(const st_trace_layers *layers, const st_paths *paths,
+                               const char *job, st_arena *arena, st_time_sets *sets,
+                               st_errors *errors)
+{
+    double values[CELLS];
+    st_status status = ask_job(paths, job, arena, values, errors);
+    if (status == ST_OK) {
+        status = take_gpu(layers, paths, values, arena, sets, errors);
+    }
+    if (status != ST_OK) {
+        return status;
+    }
+    bool moe = values[MOE_LAYERS] > 0;
+    if (moe && values[MOE_LAYERS] < values[LAYERS]) {
+        return st_errors_add(errors,
+                             &(st_error){.status = ST_ERR_VALUE,
+                                         .message = "the job has dense and MoE layers, and a trace "
+                                                    "does not tell which of them repeat",
+                                         .expected = "layers of one kind"});
+    }
+    const st_layer_runs *passes = layers->passes;
+    double again = values[ST_TIMES_PASSES] > 1 ? passes[ST_LAYER_FORWARD].computation_s : 0;
+    const taken_time times[] = {
+        {moe ? "t_forward_moe" : "t_forward", values[moe ? FORWARD_MOE : FORWARD],
+         passes[ST_LAYER_FORWARD].computation_s},
+        {moe ? "t_backward_moe" : "t_backward", values[moe ? BACKWARD_MOE : BACKWARD],
+         layers->pass_count == ST_LAYER_PASSES ? passes[ST_LAYER_BACKWARD].computation_s - again
+                                               : 0},
+        {"T_optimizer", values[OPTIMIZER], isnan(layers->optimizer_s) ? 0 : layers->optimizer_s}};
+    for (size_t i = 0; i < sizeof times / sizeof times[0] && status == ST_OK; i++) {
+        status = add(&times[i], values, arena, sets, errors);
+    }
+    return status;
+}

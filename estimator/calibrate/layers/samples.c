@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sets of measured times; see samples.h. */
+#include "job/files.h"
+#include "calibrate/layers/samples.h"
+
+#include "calibrate/steps/gpus.h"
+#include "steptime/job.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static st_status refuse(st_status status, st_place place, const char *message,
+                        const char *suggestion, st_errors *errors)
+{
+    return st_errors_add(errors, &(st_error){.status = status,
+                                             .place = place,
+                                             .message = message,
+                                             .suggestion = suggestion});
+}
+
+/* ---- the GPU ---- */
+
+/* A file's own name, or what a table calls the GPU. */
+static const char *find_gpu(const st_paths *paths, const char *gpu, st_arena *arena,
+                            const st_path_entry **entries, size_t *count)
+{
+    double memory = 0;
+    if (st_paths_list(paths, ST_FOLDER_GPUS, arena, entries, count, NULL) != ST_OK) {
+        return NULL;
+    }
+    for (size_t i = 0; i < *count; i++) {
+        if (strcmp((*entries)[i].name, gpu) == 0) {
+            return gpu;
+        }
+    }
+    return st_gpu_named(gpu, *entries, *count, &memory);
+}
+
+static st_status unknown_gpu(const char *gpu, st_place place, const st_path_entry *entries,
+                             size_t count, st_errors *errors)
+{
+    const char *names[100];
+    size_t used = count < 100 ? count : 100;
+    for (size_t i = 0; i < used; i++) {
+        names[i] = entries[i].name;
+    }
+    return refuse(ST_ERR_NAME, place, st_errors_text(errors, "no file for the GPU '%.80s'", gpu),
+                  st_nearest(gpu, names, used), errors);
+}
+
+static double rate_of(const st_job *job, const char *key)
+{
+    const st_job_value *value = st_job_value_of(job, key);
+    return value != NULL && value->origin != ST_ORIGIN_NONE ? value->number : 0;
+}
+
+st_status st_time_gpu(const st_paths *paths, const char *gpu, st_place place, st_arena *arena,
+                      st_time_sets *sets, st_errors *errors)
+{
+    const st_path_entry *entries = NULL;
+    size_t count = 0;
+    const st_job *job = NULL;
+    const char *name = find_gpu(paths, gpu, arena, &entries, &count);
+    if (name == NULL) {
+        return unknown_gpu(gpu, place, entries, count, errors);
+    }
+    if (sets->gpu != NULL) {
+        return strcmp(sets->gpu, name) == 0
+                   ? ST_OK
+                   : refuse(ST_ERR_VALUE, place,
+                            st_errors_text(errors, "times of two GPUs, %s and %s", sets->gpu, name),
+                            "make a profile of each", errors);
+    }
+    const char *set = st_arena_printf(arena, "cluster.gpu=%s", name);
+    const char *kept = st_arena_copy(arena, name, strlen(name));
+    if (set == NULL || kept == NULL) {
+        return st_out_of_memory(errors);
+    }
+    st_status status = st_job_load(paths, NULL, &set, 1, arena, &job, errors);
+    if (status == ST_OK) {
+        sets->gpu = kept;
+        sets->peak = rate_of(job, "cluster.gpu.peak_fp16");
+        sets->bandwidth = rate_of(job, "cluster.gpu.memory_bandwidth");
+    }
+    return status;
+}
+
+/* ---- sets ---- */
+
+st_time_set *st_time_set_of(st_time_sets *sets, const char *value, const bool *has,
+                            const st_times_piece *pieces, size_t piece_count)
+{
+    for (size_t i = 0; i < sets->count; i++) {
+        st_time_set *set = &sets->sets[i];
+        if (strcmp(set->value, value) == 0) {
+            bool same = memcmp(set->has, has, sizeof set->has) == 0 &&
+                        set->piece_count == piece_count &&
+                        memcmp(set->pieces, pieces, piece_count * sizeof pieces[0]) == 0;
+            return same ? set : NULL;
+        }
+    }
+    if (sets->count == ST_TIME_SETS) {
+        return NULL;
+    }
+    st_time_set *set = &sets->sets[sets->count++];
+    *set = (st_time_set){.value = value, .piece_count = piece_count};
+    memcpy(set->has, has, sizeof set->has);
+    memcpy(set->pieces, pieces, piece_count * sizeof pieces[0]);
+    return set;
+}
+
+st_status st_time_add(st_time_set *set, const st_time_sample *sample, st_arena *arena,
+                      st_errors *errors)
+{
+    st_time_sample *samples =
+        st_arena_grow(arena, set->samples, sizeof *samples, set->count + 1, &set->capacity);
+    if (samples == NULL) {
+        return st_out_of_memory(errors);
+    }
+    set->samples = samples;
+    samples[set->count++] = *sample;
+    return ST_OK;
+}
+
+/* By the group, then by all features; what is not known is alike. */
+static int compare_shapes(const void *left, const void *right)
+{
+    const st_time_sample *a = left;
+    const st_time_sample *b = right;
+    for (size_t i = 0; i < ST_TIMES_FEATURES; i++) {
+        if (i == ST_TIMES_CLOSED) {
+            continue;
+        }
+        double x = a->shape.features[i];
+        double y = b->shape.features[i];
+        if (x < y || x > y) {
+            return x < y ? -1 : 1;
+        }
+    }
+    return 0;
+}
+
+static void add_times(const st_time_set *set, st_time_sample *to, const st_time_sample *from)
+{
+    double sum = (double)(to->repeats + from->repeats);
+    double share = (double)from->repeats / sum;
+    for (size_t i = 0; i < set->piece_count; i++) {
+        to->times[i] += share * (from->times[i] - to->times[i]);
+    }
+    to->shape.features[ST_TIMES_CLOSED] +=
+        share * (from->shape.features[ST_TIMES_CLOSED] - to->shape.features[ST_TIMES_CLOSED]);
+    to->repeats += from->repeats;
+}
+
+void st_time_merge(st_time_set *set)
+{
+    size_t kept = 0;
+    if (set->count > 0) {
+        qsort(set->samples, set->count, sizeof set->samples[0], compare_shapes);
+    }
+    for (size_t i = 0; i < set->count; i++) {
+        st_time_sample *last = kept > 0 ? &set->samples[kept - 1] : NULL;
+        if (last != NULL && compare_shapes(last, &set->samples[i]) == 0) {
+            add_times(set, last, &set->samples[i]);
+        } else {
+            set->samples[kept++] = set->samples[i];
+        }
+    }
+    set->count = kept;
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernels of a database that 'nsys export --type sqlite' wrote: the table
+ * CUPTI_ACTIVITY_KIND_KERNEL, whose names are numbers of the table StringIds (NVIDIA, Nsight
+ * Systems User Guide, SQLite Schema Reference). Which columns there are depends on the version, so
+ * that they are looked up first. The grid of a kernel of NCCL is its channels.
+ */
+#include "calibrate/slowdown/recorded.h"
+
+#include "job/files.h"
+
+#ifdef STEPTIME_HAVE_SQLITE
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_PROCESSES = 256, DEVICES_OF_PROCESS = 1024 };
+
+typedef struct nsys {
+    sqlite3 *database;
+    const char *file;
+    st_arena *arena;
+    st_recorded *recorded;
+    st_errors *errors;
+    size_t capacity;
+    int64_t *processes; /* that ran kernels, in order */
+    size_t process_count;
+    size_t process_capacity;
+} nsys;
+
+static st_status fail(const nsys *own, const char *message, const char *expected)
+{
+    return st_errors_add(own->errors, &(st_error){.status = ST_ERR_VALUE,
+                                                  .place = {.file = own->file},
+                                                  .message = message,
+                                                  .expected = expected});
+}
+
+static st_status fail_sqlite(const nsys *own)
+{
+    return fail(own,
+                st_errors_text(own->errors, "the database cannot be read: %s",
+                               sqlite3_errmsg(own->database)),
+                "a file that 'nsys export --type sqlite' wrote, whole");
+}
+
+/* What a statement finds, one row after the other; `take` may be NULL. */
+static st_status query(nsys *own, const char *sql, st_status (*take)(nsys *, sqlite3_stmt *),
+                       size_t *rows)
+{
+    sqlite3_stmt *statement = NULL;
+    st_status status = ST_OK;
+    *rows = 0;
+    int code = sqlite3_prepare_v2(own->database, sql, -1, &statement, NULL);
+    while (code == SQLITE_OK || code == SQLITE_ROW) {
+        code = sqlite3_step(statement);
+        if (code == SQLITE_ROW) {
+            ++*rows;
+            status = take != NULL ? take(own, statement) : ST_OK;
+        }
+        if (status != ST_OK || code == SQLITE_DONE) {
+            break;
+        }
+    }
+    if (status == ST_OK && code != SQLITE_DONE) {
+        status = fail_sqlite(own);
+    }
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+static st_status has_table(nsys *own, const char *table, bool *has)
+{
+    char sql[128];
+    size_t rows = 0;
+    (void)sqlite3_snprintf(sizeof sql, sql,
+                           "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = %Q", table);
+    st_status status = query(own, sql, NULL, &rows);
+    *has = rows > 0;
+    return status;
+}
+
+static st_status has_column(nsys *own, const char *column, bool *has)
+{
+    char sql[160];
+    size_t rows = 0;
+    (void)sqlite3_snprintf(sizeof sql, sql,
+                           "SELECT 1 FROM pragma_table_info('CUPTI_ACTIVITY_KIND_KERNEL') "
+                           "WHERE name = %Q",
+                           column);
+    st_status status = query(own, sql, NULL, &rows);
+    *has = rows > 0;
+    return status;
+}
+
+/* ---- rows ---- */
+
+static st_status keep_collective(nsys *own, st_recorded_kernel *kernel)
+{
+    st_recorded_collective found;
+    if (!st_recorded_collective_of(kernel->name, &found)) {
+        return ST_OK;
+    }
+    st_recorded_collective *kept = st_arena_alloc(own->arena, 1, sizeof *kept);
+    if (kept == NULL) {
+        return st_out_of_memory(own->errors);
+    }
+    *kept = found;
+    kept->channels = kernel->grid[0];
+    kernel->collective = kept;
+    return ST_OK;
+}
+
+static st_status take_process(nsys *own, sqlite3_stmt *row)
+{
+    if (own->process_count == MOST_PROCESSES) {
+        return fail(own, "the kernels are of too many processes", "at most 256");
+    }
+    own->processes = st_arena_grow(own->arena, own->processes, sizeof *own->processes,
+                                   own->process_count + 1, &own->process_capacity);
+    if (own->processes == NULL) {
+        return st_out_of_memory(own->errors);
+    }
+    own->processes[own->process_count++] = sqlite3_column_int64(row, 0);
+    return ST_OK;
+}
+
+/*
+ * Each process counts its devices from 0, so that the ranks of a machine may all run on "device 0".
+ * A device is told by the process as well, by its place among the others: numbers of processes
+ * differ from recording to recording.
+ */
+static int64_t device_of(const nsys *own, int64_t device, int64_t process)
+{
+    size_t place = 0;
+    while (place < own->process_count && own->processes[place] < process) {
+        place++;
+    }
+    return own->process_count > 1 && device >= 0 && device < DEVICES_OF_PROCESS
+               ? (int64_t)place * DEVICES_OF_PROCESS + device
+               : device;
+}
+
+/* The columns of the SELECT in read_kernels. */
+static st_status take_kernel(nsys *own, sqlite3_stmt *row)
+{
+    st_recorded *recorded = own->recorded;
+    const char *name = (const char *)sqlite3_column_text(row, 4);
+    if (name == NULL) {
+        return fail(own, "a kernel has no name in the table StringIds", NULL);
+    }
+    if (recorded->count >= ST_RECORDED_MAX_KERNELS) {
+        return fail(own, "the recording has too many kernels", "at most 4 million");
+    }
+    recorded->kernels = st_arena_grow(own->arena, recorded->kernels, sizeof *recorded->kernels,
+                                      recorded->count + 1, &own->capacity);
+    if (recorded->kernels == NULL) {
+        return st_out_of_memory(own->errors);
+    }
+    st_recorded_kernel *kernel = &recorded->kernels[recorded->count++];
+    *kernel = (st_recorded_kernel){
+        .start_ns = sqlite3_column_int64(row, 0),
+        .end_ns = sqlite3_column_int64(row, 1),
+        .device = device_of(own, sqlite3_column_int64(row, 2), sqlite3_column_int64(row, 11)),
+        .stream = sqlite3_column_int64(row, 3)};
+    if (kernel->start_ns < 0 || kernel->end_ns < kernel->start_ns) {
+        return fail(own, "a kernel ends before it starts", NULL);
+    }
+    for (int i = 0; i < 3; i++) {
+        int64_t grid = sqlite3_column_int64(row, 5 + i);
+        int64_t block = sqlite3_column_int64(row, 8 + i);
+        kernel->grid[i] = grid > 0 && grid <= INT32_MAX ? grid : 0;
+        kernel->block[i] = block > 0 && block <= INT32_MAX ? block : 0;
+    }
+    kernel->name = st_arena_copy(own->arena, name, strlen(name));
+    return kernel->name != NULL ? keep_collective(own, kernel) : st_out_of_memory(own->errors);
+}
+
+static st_status read_processes(nsys *own, bool *has)
+{
+    size_t rows = 0;
+    st_status status = has_column(own, "globalPid", has);
+    return status == ST_OK && *has ? query(own,
+                                           "SELECT DISTINCT globalPid FROM "
+                                           "CUPTI_ACTIVITY_KIND_KERNEL ORDER BY globalPid",
+                                           take_process, &rows)
+                                   : status;
+}
+
+static st_status check_columns(nsys *own)
+{
+    static const char *const needed[] = {"start", "end", "deviceId", "streamId"};
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+        bool has = false;
+        st_status status = has_column(own, needed[i], &has);
+        if (status != ST_OK || !has) {
+            return status != ST_OK
+                       ? status
+                       : fail(own,
+                              st_errors_text(own->errors,
+                                             "the table CUPTI_ACTIVITY_KIND_KERNEL has no column "
+                                             "'%s'",
+                                             needed[i]),
+                              NULL);
+        }
+    }
+    return ST_OK;
+}
+
+/* The column with the numbers of names. */
+static st_status find_name(nsys *own, const char **name)
+{
+    static const char *const names[] = {"demangledName", "shortName"};
+    for (size_t i = 0; i < 2; i++) {
+        bool has = false;
+        st_status status = has_column(own, names[i], &has);
+        if (status != ST_OK || has) {
+            *name = names[i];
+            return status;
+        }
+    }
+    return fail(own, "the table CUPTI_ACTIVITY_KIND_KERNEL has no names of kernels",
+                "a column 'demangledName' or 'shortName'");
+}
+
+static st_status read_kernels(nsys *own)
+{
+    static const char *const sizes[] = {"gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ"};
+    const char *name = NULL;
+    char sizes_sql[128] = "";
+    char sql[512];
+    size_t rows = 0;
+    bool has = false;
+    st_status status = check_columns(own);
+    if (status == ST_OK) {
+        status = find_name(own, &name);
+    }
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && status == ST_OK; i++) {
+        status = has_column(own, sizes[i], &has);
+        size_t length = strlen(sizes_sql);
+        (void)snprintf(sizes_sql + length, sizeof sizes_sql - length, "%s%s",
+                       has ? ", k." : ", 0 AS ", sizes[i]);
+    }
+    if (status == ST_OK) {
+        status = read_processes(own, &has);
+    }
+    if (status != ST_OK) {
+        return status;
+    }
+    (void)sqlite3_snprintf(sizeof sql, sql,
+                           "SELECT k.start, k.\"end\", k.deviceId, k.streamId, s.value%s, %s FROM "
+                           "CUPTI_ACTIVITY_KIND_KERNEL AS k LEFT JOIN StringIds AS s "
+                           "ON s.id = k.%s ORDER BY k.start, k.rowid",
+                           sizes_sql, has ? "k.globalPid" : "0", name);
+    return query(own, sql, take_kernel, &rows);
+}
+
+static st_status take_gpu(nsys *own, sqlite3_stmt *row)
+{
+    const char *name = (const char *)sqlite3_column_text(row, 0);
+    const char *kept = name != NULL ? st_arena_copy(own->arena, name, strlen(name)) : "";
+    own->recorded->gpu = kept != NULL ? kept : "";
+    return kept != NULL ? ST_OK : st_out_of_memory(own->errors);
+}
+
+static st_status read_gpu(nsys *own)
+{
+    bool has = false;
+    size_t rows = 0;
+    st_status status = has_table(own, "TARGET_INFO_GPU", &has);
+    return status == ST_OK && has
+               ? query(own, "SELECT name FROM TARGET_INFO_GPU LIMIT 1", take_gpu, &rows)
+               : status;
+}
+
+/* ---- the database ---- */
+
+/* It comes from elsewhere: nothing in it may run. */
+static void distrust(sqlite3 *database)
+{
+    (void)sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    (void)sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    (void)sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+    (void)sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+}
+
+static st_status check_tables(nsys *own)
+{
+    static const char *const tables[] = {"CUPTI_ACTIVITY_KIND_KERNEL", "StringIds"};
+    for (size_t i = 0; i < 2; i++) {
+        bool has = false;
+        st_status status = has_table(own, tables[i], &has);
+        if (status != ST_OK) {
+            return status;
+        }
+        if (!has) {
+            return fail(own,
+                        st_errors_text(own->errors, "the database has no table '%s'", tables[i]),
+                        "what 'nsys profile --trace=cuda' records and 'nsys export --type sqlite' "
+                        "writes");
+        }
+    }
+    return ST_OK;
+}
+
+st_status st_recorded_read_nsys(const char *path, st_arena *arena, st_recorded *recorded,
+                                st_errors *errors)
+{
+    nsys own = {.file = path, .arena = arena, .recorded = recorded, .errors = errors};
+    st_status status = ST_OK;
+    if (sqlite3_open_v2(path, &own.database, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) {
+        status = fail_sqlite(&own);
+    } else {
+        distrust(own.database);
+        status = check_tables(&own);
+    }
+    if (status == ST_OK) {
+        status = read_kernels(&own);
+    }
+    if (status == ST_OK) {
+        status = read_gpu(&own);
+    }
+    (void)sqlite3_close(own.database);
+    return status;
+}
+
+#else
+
+st_status st_recorded_read_nsys(const char *path, st_arena *arena, st_recorded *recorded,
+                                st_errors *errors)
+{
+    (void)arena;
+    (void)recorded;
+    return st_errors_add(errors,
+                         &(st_error){.status = ST_ERR_IO,
+                                     .place = {.file = path},
+                                     .message = "this steptime was built without SQLite, which "
+                                                "databases of Nsight Systems need"});
+}
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `steptime fit overlap` found, for people and for programs. */
+#ifndef STEPTIME_CALIBRATE_SLOWDOWN_OVERLAP_REPORT_H
+#define STEPTIME_CALIBRATE_SLOWDOWN_OVERLAP_REPORT_H
+
+#include "calibrate/slowdown/trace_pairs.h"
+#include "calibrate/slowdown/trials.h"
+
+typedef struct st_overlap_report {
+    const st_kernels *kernels;
+    const st_pairs_tally *pairs; /* NULL: the kernels are those of a table */
+    const st_trials *trials;
+    const st_recipe *recipe; /* the one that was trained on all kernels */
+    double constant;         /* slowdown of all kernels together */
+    double importance[ST_FEATURES];
+    const st_kernels *test;            /* NULL: none */
+    st_slowdown_errors test_errors[3]; /* of the recipe, of the constant, of none */
+    size_t test_clamped;               /* kernels with a feature outside of the trained range */
+} st_overlap_report;
+
+void st_overlap_write_text(const st_overlap_report *report, st_buffer *buffer);
+void st_overlap_write_json(const st_overlap_report *report, st_buffer *buffer);
+/* Feature importance as bars. */
+void st_overlap_write_svg(const st_overlap_report *report, st_buffer *buffer);
+
+#endif

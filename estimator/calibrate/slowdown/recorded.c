@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels and collectives out of a trace, told apart by their names. */
+#include "calibrate/slowdown/recorded.h"
+
+#include "job/files.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- what names tell ---- */
+
+typedef struct name_mark {
+    const char *part; /* of a kernel's name, lower case */
+    const char *value;
+} name_mark;
+
+/* The first that a name contains: NCCL of every version, RCCL and the profiler's metadata. */
+static const name_mark collective_marks[] = {
+    {"allreduce", "all_reduce"},
+    {"all_reduce", "all_reduce"},
+    {"reducescatter", "reduce_scatter"},
+    {"reduce_scatter", "reduce_scatter"},
+    {"allgather", "all_gather"},
+    {"all_gather", "all_gather"},
+    {"alltoall", "all_to_all"},
+    {"all_to_all", "all_to_all"},
+    {"broadcast", "broadcast"},
+    {"sendrecv", "send_recv"},
+    {"send", "send_recv"},
+    {"recv", "send_recv"},
+};
+
+static const name_mark protocol_marks[] = {
+    {"_ll128", "LL128"}, {"_ll", "LL"}, {"_simple", "Simple"}};
+
+static const name_mark algorithm_marks[] = {
+    {"nvls_tree", "nvlstree"}, {"nvlstree", "nvlstree"}, {"_nvls", "nvls"}, {"_collnet", "collnet"},
+    {"_tree", "tree"},         {"_ring", "ring"},        {"_pat", "pat"},
+};
+
+static const char *first_mark(const char *lower, const name_mark *marks, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strstr(lower, marks[i].part) != NULL) {
+            return marks[i].value;
+        }
+    }
+    return "";
+}
+
+#define FIRST_MARK(lower, marks) first_mark(lower, marks, sizeof(marks) / sizeof *(marks))
+
+/* Lower case, up to the first parameter: what follows is types. */
+static void lower_name(const char *name, char *lower, size_t size)
+{
+    size_t length = 0;
+    for (; name[length] != '\0' && name[length] != '(' && length + 1 < size; length++) {
+        lower[length] = (char)tolower((unsigned char)name[length]);
+    }
+    lower[length] = '\0';
+}
+
+bool st_recorded_collective_of(const char *name, st_recorded_collective *collective)
+{
+    char lower[256];
+    if (st_trace_classify(name) != ST_TRACE_COMMUNICATION) {
+        return false;
+    }
+    lower_name(name, lower, sizeof lower);
+    *collective = (st_recorded_collective){.collective = FIRST_MARK(lower, collective_marks),
+                                           .protocol = FIRST_MARK(lower, protocol_marks),
+                                           .algorithm = FIRST_MARK(lower, algorithm_marks)};
+    return true;
+}
+
+/* ---- Kineto ---- */
+
+/* Bytes of a value by the profiler's name of its type; 0: not known. */
+static double width_of(const char *dtype)
+{
+    static const struct {
+        const char *name;
+        double width_bytes;
+    } widths[] = {{"Float", 4}, {"Double", 8}, {"Half", 2},          {"BFloat16", 2},
+                  {"Int", 4},   {"Long", 8},   {"Byte", 1},          {"Char", 1},
+                  {"Bool", 1},  {"Short", 2},  {"Float8_e4m3fn", 1}, {"Float8_e5m2", 1}};
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+        if (strcmp(widths[i].name, dtype) == 0) {
+            return widths[i].width_bytes;
+        }
+    }
+    return 0;
+}
+
+/* The metadata of a collective, where the profiler wrote it, over what its name says. */
+static void describe(const st_trace *trace, const st_trace_collective *given,
+                     st_recorded_collective *collective)
+{
+    char lower[256];
+    double elements = (double)(given->in_elements > given->out_elements ? given->in_elements
+                                                                        : given->out_elements);
+    double width = given->dtype != ST_TRACE_NONE ? width_of(trace->names[given->dtype]) : 0;
+    collective->bytes = elements > 0 ? elements * width : 0;
+    collective->channels = given->channels > 0 ? given->channels : 0;
+    if (given->name != ST_TRACE_NONE) {
+        lower_name(trace->names[given->name], lower, sizeof lower);
+        const char *name = FIRST_MARK(lower, collective_marks);
+        collective->collective = name[0] != '\0' ? name : collective->collective;
+    }
+}
+
+static st_status keep_kernel(const st_trace *trace, const st_trace_event *event, st_arena *arena,
+                             st_recorded_kernel *kernel)
+{
+    const st_trace_track *track = &trace->tracks[event->track];
+    const char *name = trace->names[event->name];
+    st_recorded_collective found;
+    *kernel = (st_recorded_kernel){.name = st_arena_copy(arena, name, strlen(name)),
+                                   .device = track->process,
+                                   .stream = track->number,
+                                   .start_ns = event->start_ns,
+                                   .end_ns = event->start_ns + event->duration_ns};
+    bool failed = kernel->name == NULL;
+    if (event->kind == ST_TRACE_KERNEL && st_recorded_collective_of(name, &found)) {
+        if (event->detail < trace->collective_count) {
+            describe(trace, &trace->collectives[event->detail], &found);
+        }
+        st_recorded_collective *kept = st_arena_alloc(arena, 1, sizeof *kept);
+        failed = failed || kept == NULL;
+        if (kept != NULL) {
+            *kept = found;
+        }
+        kernel->collective = kept;
+    }
+    return failed ? ST_ERR_MEMORY : ST_OK;
+}
+
+static st_status from_trace(const st_trace *trace, st_arena *arena, st_recorded *recorded)
+{
+    size_t count = trace->kind_counts[ST_TRACE_KERNEL] + trace->kind_counts[ST_TRACE_MEMCPY] +
+                   trace->kind_counts[ST_TRACE_MEMSET];
+    recorded->kernels = st_arena_alloc(arena, count + 1, sizeof *recorded->kernels);
+    st_status status = recorded->kernels != NULL ? ST_OK : ST_ERR_MEMORY;
+    for (size_t i = 0; i < trace->event_count && status == ST_OK; i++) {
+        const st_trace_event *event = &trace->events[i];
+        bool is_task = event->kind == ST_TRACE_KERNEL || event->kind == ST_TRACE_MEMCPY ||
+                       event->kind == ST_TRACE_MEMSET;
+        if (is_task && recorded->count < count) {
+            status = keep_kernel(trace, event, arena, &recorded->kernels[recorded->count++]);
+        }
+    }
+    if (status == ST_OK && trace->gpu != ST_TRACE_NONE) {
+        const char *gpu = trace->names[trace->gpu];
+        recorded->gpu = st_arena_copy(arena, gpu, strlen(gpu));
+        status = recorded->gpu != NULL ? ST_OK : ST_ERR_MEMORY;
+    }
+    return status;
+}
+
+/* ---- both ---- */
+
+static bool is_database(const char *path)
+{
+    static const char magic[] = "SQLite format 3";
+    char head[sizeof magic];
+    FILE *file = fopen(path, "rb");
+    bool is = file != NULL && fread(head, 1, sizeof head, file) == sizeof head &&
+              memcmp(head, magic, sizeof head) == 0;
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return is;
+}
+
+static st_status read_trace(const char *path, st_arena *arena, st_recorded *recorded,
+                            st_errors *errors)
+{
+    st_trace *trace = NULL;
+    st_status status = st_trace_read(path, NULL, &trace, errors);
+    if (status == ST_OK) {
+        status = from_trace(trace, arena, recorded);
+        status = status == ST_OK ? ST_OK : st_out_of_memory(errors);
+    }
+    st_trace_destroy(trace);
+    return status;
+}
+
+st_status st_recorded_read(const char *path, st_arena *arena, st_recorded *recorded,
+                           st_errors *errors)
+{
+    *recorded = (st_recorded){.file = path, .gpu = ""};
+    st_status status = is_database(path) ? st_recorded_read_nsys(path, arena, recorded, errors)
+                                         : read_trace(path, arena, recorded, errors);
+    if (status == ST_OK && recorded->count == 0) {
+        status = st_errors_add(errors, &(st_error){.status = ST_ERR_VALUE,
+                                                   .place = {.file = path},
+                                                   .message = "the recording has no kernels",
+                                                   .expected = "a step on a GPU"});
+    }
+    return status;
+}

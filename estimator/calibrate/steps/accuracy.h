@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Measured against estimated, in numbers: per source, per group, rows of a fit and rows it has
+ * never seen apart; what one site factor would do; whether memory was judged rightly.
+ */
+#ifndef STEPTIME_CALIBRATE_STEPS_ACCURACY_H
+#define STEPTIME_CALIBRATE_STEPS_ACCURACY_H
+
+#include "calibrate/steps/measured.h"
+#include "calibrate/steps/stats.h"
+#include "base/json_write.h"
+#include "base/text.h"
+
+typedef enum st_row_part { ST_ROWS_ALL, ST_ROWS_FITTED, ST_ROWS_HELD_OUT } st_row_part;
+
+/* Errors of the rows of a group, or of a part of them. */
+typedef struct st_group_errors {
+    const char *name; /* "" for all rows of the source */
+    st_row_part part;
+    st_error_summary summary;
+    double limit; /* of the mean absolute error, 0: none */
+    bool has_site_factor;
+    double site_factor; /* median of measured over estimated */
+    st_error_summary site;
+    st_error_summary site_left_out; /* each row with the factor of the others */
+    double site_limit;
+} st_group_errors;
+
+typedef struct st_reason {
+    const char *text;
+    size_t rows;
+} st_reason;
+
+typedef struct st_accuracy {
+    const st_measured *measured;
+    st_group_errors *groups;
+    size_t group_count;
+    st_reason *reasons; /* why rows were left out, the most frequent first */
+    size_t reason_count;
+    size_t compared; /* rows with an error */
+    size_t fitted;   /* of them */
+    size_t verdicts; /* rows whose verdict on memory can be judged */
+    size_t verdicts_right;
+    size_t failed; /* limits that are passed */
+} st_accuracy;
+
+/* `measured` has run. */
+st_status st_accuracy_of(const st_measured *measured, st_arena *arena,
+                         st_accuracy *accuracy) ST_NODISCARD;
+
+/* "all rows", "used in the fit", "held out" */
+const char *st_row_part_text(st_row_part part);
+
+/* "+5.6 %", whatever the locale; "-" for what is not finite. Returns `text` or a constant. */
+enum { ST_PERCENT_TEXT = 104 };
+const char *st_percent_text(double share, int decimals, bool sign, char *text);
+
+void st_error_summary_write(st_json *json, const char *key, const st_error_summary *errors);
+
+/* `details` shows every row and every assumption. */
+void st_accuracy_write_text(const st_accuracy *accuracy, bool details, const st_paint *paint,
+                            st_arena *arena, st_buffer *buffer);
+
+void st_accuracy_write_json(const st_accuracy *accuracy, st_json *json);
+/* Rows in the columns of st_cases_write_csv, without a header. */
+void st_accuracy_write_csv(const st_accuracy *accuracy, st_buffer *buffer);
+
+#endif

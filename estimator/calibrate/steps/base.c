@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Jobs without a plan, from which the rows of a table take what it does not say; see base.h. */
+#include "calibrate/steps/base.h"
+
+#include "calibrate/steps/gpus.h"
+#include "job/keys.h"
+#include "estimate/estimate.h"
+
+#include <math.h>
+#include <string.h>
+
+static st_status parse_typed(const st_sheet_input *input, const st_value_text *text, double *number,
+                             st_errors *errors)
+{
+    const st_enum *names = input->type.enumeration;
+    switch (input->type.kind) {
+    case ST_TYPE_NUMBER:
+        return st_value_parse_quantity(input->from, text, &input->type.unit, number, errors);
+    case ST_TYPE_BOOL:
+        return st_value_parse_bool(input->from, text, number, errors);
+    case ST_TYPE_ENUM:
+        return st_value_parse_name(input->from, text, names->values, names->count, number, errors);
+    }
+    return ST_ERR_VALUE;
+}
+
+st_status st_input_parse(const st_sheet_input *input, const st_value_text *text, double *number,
+                         st_errors *errors)
+{
+    const st_key *key = st_key_find(input->from);
+    if (key == NULL || key->kind == ST_KEY_ENUM)
+        return parse_typed(input, text, number, errors);
+    return st_value_parse(key, text, number, errors);
+}
+
+/* The table's own name for a file of the source, NULL where the source has none. */
+static const char *renamed_gpu(const st_table_source *source, const char *gpu)
+{
+    for (size_t i = 0; source != NULL && i < source->gpu_count; i++)
+        if (st_text_matches(gpu, source->gpus[i].name))
+            return source->gpus[i].theirs;
+    return NULL;
+}
+
+/* Puts the assignments of a base together; NULL when out of memory. */
+static const char **list_sets(st_bases *bases, const st_base *base, const char *gpu, size_t *count)
+{
+    const char **sets =
+        st_arena_alloc(bases->arena, bases->set_count + strlen(base->sections) + 5, sizeof *sets);
+    size_t used = 0;
+    if (sets == NULL)
+        return NULL;
+    for (const char *next = base->sections; *next != '\0';) {
+        size_t length = strcspn(next, " ");
+        if (length > 0)
+            sets[used++] = st_arena_copy(bases->arena, next, length);
+        next += length + (next[length] == ' ' ? 1 : 0);
+    }
+    if (gpu != NULL)
+        sets[used++] = st_arena_printf(bases->arena, "cluster.gpu=%s", gpu);
+    if (base->asked[0] != '\0')
+        sets[used++] = st_arena_printf(bases->arena, "parallel.order=%s", base->asked);
+    if (bases->constants != NULL)
+        sets[used++] = st_arena_printf(bases->arena, ST_CONSTANTS "=%s", bases->constants);
+    for (size_t i = 0; i < bases->set_count; i++)
+        sets[used++] = bases->sets[i];
+    *count = used;
+    for (size_t i = 0; i < used; i++)
+        if (sets[i] == NULL)
+            return NULL;
+    return sets;
+}
+
+/* One input's value in a job; origin ST_ORIGIN_NONE where only the sheet may have one. */
+static st_status take_value(st_bases *bases, const st_job *job, const st_sheet_input *input,
+                            double *value, st_origin *origin)
+{
+    const st_job_value *own = st_job_value_of(job, input->from);
+    *value = input->has_default ? input->default_value : (double)NAN;
+    *origin = ST_ORIGIN_NONE;
+    if (own == NULL || own->origin == ST_ORIGIN_NONE)
+        return ST_OK;
+    *origin = own->origin;
+    *value = own->number;
+    if (own->key != NULL && own->key->kind != ST_KEY_ENUM)
+        return ST_OK;
+    const st_value_text text = {
+        .text = own->text, .length = strlen(own->text), .place = own->place};
+    return st_input_parse(input, &text, value, bases->errors);
+}
+
+static st_status take_values(st_bases *bases, const st_job *job, st_base *base)
+{
+    size_t count = 0;
+    const st_sheet_input *inputs = st_sheet_inputs(bases->sheet, &count);
+    double *values = st_arena_alloc(bases->arena, count + 1, sizeof *values);
+    st_origin *origins = st_arena_alloc(bases->arena, count + 1, sizeof *origins);
+    st_status status = values != NULL && origins != NULL ? ST_OK : ST_ERR_MEMORY;
+    for (size_t i = 0; status == ST_OK && i < count; i++)
+        status = take_value(bases, job, &inputs[i], &values[i], &origins[i]);
+    base->values = values;
+    base->origins = origins;
+    return status;
+}
+
+/* What a name says of the memory must be what the file says. */
+static bool has_memory(const st_job *job, double memory_gb)
+{
+    const st_job_value *memory = st_job_value_of(job, "cluster.gpu.memory");
+    if (memory_gb == 0 || memory == NULL || memory->origin == ST_ORIGIN_NONE)
+        return true;
+    return fabs(memory->number / (memory_gb * 1e9) - 1.0) < 0.1;
+}
+
+static const char *text_of(const st_job *job, const char *path)
+{
+    const st_job_value *value = st_job_value_of(job, path);
+    return value != NULL && value->origin != ST_ORIGIN_NONE ? value->text : "";
+}
+
+/* Bases that differ in nothing that a provider looks at share theirs. */
+static bool share_variant(const st_bases *bases, st_base *base)
+{
+    base->variant = 0;
+    if (bases->refine_count > 0) { /* a plugin may look at any key of the job */
+        return false;
+    }
+    if (base->order[0] == '\0' && base->list[0] == '\0')
+        return true;
+    for (const st_base *other = bases->first; other != NULL; other = other->next) {
+        base->variant = other->variant;
+        if (strcmp(other->order, base->order) == 0 && strcmp(other->list, base->list) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Those of plugins first, then the library's own. */
+static st_status make_providers(const st_bases *bases, const st_job *job, st_provider_list *list)
+{
+    const st_request request = {.refine = bases->refine, .refine_count = bases->refine_count};
+    st_estimate estimate = {.job = job, .sheet = bases->sheet};
+    if (bases->refine_count == 0)
+        return st_builtin_providers(bases->paths, job, bases->sheet, bases->arena, list,
+                                    bases->errors);
+    st_status status =
+        st_estimate_gather(bases->paths, &request, bases->arena, &estimate, bases->errors);
+    *list = (st_provider_list){estimate.providers, estimate.provider_count};
+    return status;
+}
+
+static st_status take_providers(st_bases *bases, const st_job *job, st_base *base)
+{
+    base->order = text_of(job, "parallel.order");
+    base->order_is_set = base->order[0] != '\0' && base->asked[0] == '\0';
+    base->list = text_of(job, "model.layer_list");
+    if (bases->variant_count > 0 && share_variant(bases, base))
+        return ST_OK;
+    size_t first = bases->variant_count > 0 ? bases->variant_count : 1;
+    st_provider_list *list = st_arena_grow(bases->arena, bases->variants, sizeof *list, first + 1,
+                                           &bases->variant_capacity);
+    if (list == NULL)
+        return ST_ERR_MEMORY;
+    bases->variants = list;
+    list[0] = (st_provider_list){0};
+    bases->variant_count = first;
+    if (share_variant(bases, base))
+        return ST_OK;
+    base->variant = bases->variant_count++;
+    return make_providers(bases, job, &list[base->variant]);
+}
+
+static st_status load(st_bases *bases, st_base *base)
+{
+    const st_job *job = NULL;
+    double memory_gb = 0;
+    size_t count = 0;
+    const char *gpu = NULL;
+    if (base->gpu[0] != '\0') {
+        gpu = renamed_gpu(bases->source, base->gpu);
+        if (gpu == NULL)
+            gpu = st_gpu_named(base->gpu, bases->gpus, bases->gpu_count, &memory_gb);
+        if (gpu == NULL)
+            base->fault = st_arena_printf(bases->arena, "no file for the GPU '%s'", base->gpu);
+    }
+    const char **sets = list_sets(bases, base, gpu, &count);
+    if (sets == NULL)
+        return ST_ERR_MEMORY;
+    st_status status =
+        st_job_load(bases->paths, NULL, sets, count, bases->arena, &job, bases->errors);
+    if (status == ST_OK)
+        status = take_values(bases, job, base);
+    if (status == ST_OK)
+        status = take_providers(bases, job, base);
+    if (status == ST_OK && !has_memory(job, memory_gb))
+        base->fault = st_arena_printf(bases->arena, "no file for the GPU '%s'", base->gpu);
+    return status;
+}
+
+const st_base *st_base_of(st_bases *bases, const char *gpu, const char *sections, const char *order)
+{
+    for (st_base *base = bases->first; base != NULL; base = base->next)
+        if (strcmp(base->gpu, gpu) == 0 && strcmp(base->sections, sections) == 0 &&
+            strcmp(base->asked, order) == 0)
+            return base;
+    if (bases->failed)
+        return NULL; /* other bases would mostly fail for the same reason */
+    if (bases->count == ST_BASES_MAX) {
+        bases->failed = true;
+        (void)st_errors_add(bases->errors, &(st_error){.status = ST_ERR_LIMIT,
+                                                       .message = "too many GPUs in one table",
+                                                       .expected = "at most 1000"});
+        return NULL;
+    }
+    if (bases->gpus == NULL &&
+        st_paths_list(bases->paths, ST_FOLDER_GPUS, bases->arena, &bases->gpus, &bases->gpu_count,
+                      bases->errors) != ST_OK)
+        return NULL;
+    st_base *base = st_arena_alloc(bases->arena, 1, sizeof *base);
+    if (base == NULL)
+        return NULL;
+    *base = (st_base){.gpu = st_arena_copy(bases->arena, gpu, strlen(gpu)),
+                      .sections = st_arena_copy(bases->arena, sections, strlen(sections)),
+                      .asked = st_arena_copy(bases->arena, order, strlen(order))};
+    bases->failed = base->gpu == NULL || base->sections == NULL || base->asked == NULL ||
+                    load(bases, base) != ST_OK;
+    if (bases->failed)
+        return NULL;
+    base->next = bases->first;
+    bases->first = base;
+    bases->count++;
+    return base;
+}

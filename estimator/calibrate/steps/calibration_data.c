@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A calibration as JSON and as a file of constants; see calibrate.h. */
+#include "calibrate/steps/calibrate.h"
+#include "sheet/type_write.h"
+
+#include "calibrate/steps/accuracy.h"
+#include "estimate/report.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char constants[] = "constants.";
+
+enum { LINE_WIDTH = 98 };
+
+static bool is_constant(const st_varied *varied)
+{
+    return strncmp(varied->path, constants, strlen(constants)) == 0;
+}
+
+static const char *loss_name(st_loss loss)
+{
+    return loss == ST_LOSS_SOFT_L1 ? "soft-l1" : "square";
+}
+
+static const st_row *row_of(const st_calibration *calibration, const st_used_row *used)
+{
+    return &calibration->sets[used->set].rows[used->row];
+}
+
+/* ---- JSON ---- */
+
+static void write_constant(st_json *json, const st_calibration *calibration, size_t index)
+{
+    const st_varied *varied = &calibration->varied[index];
+    const st_solution *solution = &calibration->solution;
+    st_json_open(json, NULL, '{');
+    st_json_text(json, "key", varied->path);
+    st_json_value(json, "value", varied->type, solution->values[index]);
+    st_json_value(json, "standard_error", varied->type, solution->errors[index]);
+    st_json_value(json, "low", varied->type, varied->low);
+    st_json_value(json, "high", varied->type, varied->high);
+    st_json_unit(json, "unit", varied->type);
+    st_json_bool(json, "at_bound", solution->at_low[index] || solution->at_high[index]);
+    st_json_open_line(json, "correlations", '[');
+    for (size_t i = 0; i < calibration->varied_count; i++)
+        st_json_number(json, NULL, solution->correlation[index][i]);
+    st_json_close(json, ']');
+    st_json_close(json, '}');
+}
+
+static void write_groups(st_json *json, const st_calibration *calibration)
+{
+    if (calibration->group == NULL)
+        return;
+    st_json_text(json, "group", calibration->group);
+    st_json_open(json, "groups", '[');
+    for (size_t i = 0; i < calibration->group_count; i++) {
+        st_json_open(json, NULL, '{');
+        st_json_text(json, "value", calibration->groups[i].value);
+        st_error_summary_write(json, "errors", &calibration->groups[i].errors);
+        st_json_close(json, '}');
+    }
+    st_json_close(json, ']');
+    st_error_summary_write(json, "errors_group_left_out", &calibration->group_errors);
+}
+
+static void write_rows(st_json *json, const st_calibration *calibration)
+{
+    st_json_open(json, "rows", '[');
+    for (size_t i = 0; i < calibration->row_count; i++) {
+        const st_used_row *used = &calibration->rows[i];
+        const st_measured *set = &calibration->sets[used->set];
+        st_json_open_line(json, NULL, '{');
+        st_json_text(json, "id", row_of(calibration, used)->id);
+        st_json_text(json, "source", set->name);
+        st_json_value(json, "measured", set->type, row_of(calibration, used)->measured);
+        st_json_number(json, "error", used->error);
+        st_json_number(json, "error_left_out", used->error_left_out);
+        st_json_close(json, '}');
+    }
+    st_json_close(json, ']');
+}
+
+void st_calibration_write_json(const st_calibration *calibration, const st_fit_record *record,
+                               st_buffer *buffer)
+{
+    st_json json = {.buffer = buffer};
+    st_json_open(&json, NULL, '{');
+    st_json_count(&json, "schema_version", ST_SCHEMA_VERSION);
+    st_json_text(&json, "steptime", STEPTIME_VERSION);
+    st_json_text(&json, "date", record->date);
+    st_json_text(&json, "loss", loss_name(calibration->loss));
+    st_json_number(&json, "scale", calibration->scale);
+    st_json_open(&json, "constants", '[');
+    for (size_t i = 0; i < calibration->varied_count; i++)
+        write_constant(&json, calibration, i);
+    st_json_close(&json, ']');
+    st_json_number(&json, "cost", calibration->solution.cost);
+    st_json_count(&json, "iterations", calibration->solution.iterations);
+    st_error_summary_write(&json, "errors", &calibration->errors);
+    st_json_count(&json, "folds", calibration->folds);
+    st_error_summary_write(&json, "errors_left_out", &calibration->left_out);
+    write_groups(&json, calibration);
+    write_rows(&json, calibration);
+    st_json_close(&json, '}');
+}
+
+/* ---- a file of constants ---- */
+
+/* Characters that mean nothing but themselves in YAML wherever they stand. */
+static bool is_harmless(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           (c != '\0' && strchr("._-/", c) != NULL);
+}
+
+/* A text as YAML: bare where nothing in it could mean anything else, else quoted as in JSON. */
+static void write_scalar(const char *text, st_buffer *buffer)
+{
+    static const char *const words[] = {"null", "true", "false"};
+    bool bare = is_harmless(text[0]) && strchr("._-/0123456789", text[0]) == NULL;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        bare = bare && strcmp(text, words[i]) != 0;
+    for (const char *c = text; *c != '\0'; c++)
+        bare = bare && is_harmless(*c);
+    if (bare)
+        st_buffer_text(buffer, text);
+    else
+        st_buffer_json_string(buffer, text);
+}
+
+static void write_value(const st_type *type, double value, st_buffer *buffer)
+{
+    char text[ST_QUANTITY_TEXT];
+    if (isfinite(value))
+        st_buffer_text(buffer, st_type_format(type, value, ST_STYLE_UNIT, text, sizeof text));
+    else
+        st_buffer_text(buffer, "unknown");
+}
+
+/* To a decimal place that changes a value by less than `most`, all in base units. */
+static double round_to(const st_type *type, double value, double most)
+{
+    double shown = st_unit_from_base(&type->unit, value);
+    double place = pow(10.0, floor(log10(2.0 * st_unit_from_base(&type->unit, most))));
+    return st_unit_to_base(&type->unit, round(shown / place) * place);
+}
+
+/* A fitted value without digits that its standard error makes meaningless. */
+static void write_fitted(const st_calibration *calibration, size_t index, st_buffer *buffer)
+{
+    double value = calibration->solution.values[index];
+    double error = calibration->solution.errors[index];
+    const st_type *type = calibration->varied[index].type;
+    bool known = isfinite(error) && error > 0;
+    write_value(type, known ? round_to(type, value, error / 10.0) : value, buffer);
+}
+
+static void write_standard_error(const st_calibration *calibration, size_t index, st_buffer *buffer)
+{
+    double error = calibration->solution.errors[index];
+    const st_type *type = calibration->varied[index].type;
+    bool known = isfinite(error) && error > 0;
+    write_value(type, known ? round_to(type, error, error / 20.0) : error, buffer);
+}
+
+static void write_share(const char *name, double share, st_buffer *buffer)
+{
+    char text[ST_QUANTITY_TEXT];
+    st_buffer_printf(buffer, "%s: %s", name,
+                     isfinite(share) ? st_number_format(round(share * 1e6) / 1e6, text, sizeof text)
+                                     : "unknown");
+}
+
+static void write_yaml_errors(const char *key, const st_error_summary *errors, st_buffer *buffer)
+{
+    st_buffer_printf(buffer, "%s: {rows: %zu, ", key, errors->count);
+    write_share("mean", errors->mean_absolute, buffer);
+    write_share(", median", errors->median_absolute, buffer);
+    write_share(", bias", errors->bias, buffer);
+    write_share(", largest", errors->largest, buffer);
+    st_buffer_text(buffer, "}\n");
+}
+
+static void write_head(const st_calibration *calibration, const st_fit_record *record,
+                       st_buffer *buffer)
+{
+    const char *sheet = calibration->set_count > 0 ? st_sheet_name(calibration->sets[0].sheet) : "";
+    st_buffer_printf(buffer,
+                     "# Written by steptime fit. A job takes the constants with 'constants: NAME'; "
+                     "what stands below\n# 'fit' tells where they come from, and which rows "
+                     "steptime validate counts apart.\n"
+                     "doc: Constants of the sheet %s, fitted to %zu measured rows.\n"
+                     "source: steptime fit, %s\n",
+                     sheet, calibration->row_count, record->date);
+    for (size_t i = 0; i < calibration->varied_count; i++) {
+        const st_varied *varied = &calibration->varied[i];
+        if (!is_constant(varied))
+            continue;
+        st_buffer_printf(buffer, "%s: ", varied->path + strlen(constants));
+        write_fitted(calibration, i, buffer);
+        st_buffer_text(buffer, "\n");
+    }
+    st_buffer_printf(buffer,
+                     "fit:\n  program: steptime %s\n  date: %s\n  sheet: ", STEPTIME_VERSION,
+                     record->date);
+    write_scalar(sheet, buffer);
+    st_buffer_printf(buffer, "\n  loss: %s\n", loss_name(calibration->loss));
+    if (calibration->loss == ST_LOSS_SOFT_L1) {
+        write_share("  scale", calibration->scale, buffer);
+        st_buffer_text(buffer, "\n");
+    }
+}
+
+static void write_varied(const st_calibration *calibration, st_buffer *buffer)
+{
+    const st_solution *solution = &calibration->solution;
+    st_buffer_text(buffer, "  constants:\n");
+    for (size_t i = 0; i < calibration->varied_count; i++) {
+        const st_varied *varied = &calibration->varied[i];
+        st_buffer_printf(buffer, "    %s: {value: ", varied->path);
+        write_fitted(calibration, i, buffer);
+        st_buffer_text(buffer, ", standard_error: ");
+        write_standard_error(calibration, i, buffer);
+        st_buffer_text(buffer, ", low: ");
+        write_value(varied->type, varied->low, buffer);
+        st_buffer_text(buffer, ", high: ");
+        write_value(varied->type, varied->high, buffer);
+        if (solution->at_low[i] || solution->at_high[i])
+            st_buffer_printf(buffer, ", at_bound: %s", solution->at_low[i] ? "low" : "high");
+        st_buffer_text(buffer, "}\n");
+    }
+}
+
+static void write_results(const st_calibration *calibration, st_buffer *buffer)
+{
+    write_yaml_errors("  errors", &calibration->errors, buffer);
+    write_yaml_errors(calibration->folds == calibration->row_count ? "  errors_each_row_left_out"
+                                                                   : "  errors_each_tenth_left_out",
+                      &calibration->left_out, buffer);
+    if (calibration->group == NULL)
+        return;
+    st_buffer_text(buffer, "  group: ");
+    write_scalar(calibration->group, buffer);
+    st_buffer_text(buffer, "\n");
+    write_yaml_errors("  errors_each_group_left_out", &calibration->group_errors, buffer);
+}
+
+static void write_list(const char *key, const char *const *texts, size_t count, st_buffer *buffer)
+{
+    if (count > 0)
+        st_buffer_printf(buffer, "  %s:\n", key);
+    for (size_t i = 0; i < count; i++) {
+        st_buffer_text(buffer, "    - ");
+        st_buffer_json_string(buffer, texts[i]);
+        st_buffer_text(buffer, "\n");
+    }
+}
+
+static void write_tables(const st_fit_record *record, st_buffer *buffer)
+{
+    if (record->table_count > 0)
+        st_buffer_text(buffer, "  tables:\n");
+    for (size_t i = 0; i < record->table_count; i++) {
+        const char *slash = strrchr(record->tables[i], '/');
+        st_buffer_text(buffer, "    - {file: ");
+        st_buffer_json_string(buffer, slash != NULL ? slash + 1 : record->tables[i]);
+        if (record->filters[i] != NULL) {
+            st_buffer_text(buffer, ", rows: ");
+            st_buffer_json_string(buffer, record->filters[i]);
+        }
+        st_buffer_text(buffer, "}\n");
+    }
+    write_list("set", record->sets, record->set_count, buffer);
+    write_list("refine", record->refine, record->refine_count, buffer);
+}
+
+/* As many ids on a line as it holds. */
+static void write_ids(const st_calibration *calibration, st_buffer *buffer)
+{
+    size_t width = 0;
+    st_buffer_text(buffer, "  rows: [");
+    for (size_t i = 0; i < calibration->row_count; i++) {
+        const char *id = row_of(calibration, &calibration->rows[i])->id;
+        bool fits = width > 0 && width + strlen(id) + 2 <= LINE_WIDTH;
+        st_buffer_text(buffer, i == 0 ? "" : ",");
+        st_buffer_text(buffer, fits ? " " : "\n    ");
+        width = fits ? width + strlen(id) + 2 : strlen(id) + 5;
+        write_scalar(id, buffer);
+    }
+    st_buffer_text(buffer, "]\n");
+}
+
+void st_calibration_write_yaml(const st_calibration *calibration, const st_fit_record *record,
+                               st_buffer *buffer)
+{
+    write_head(calibration, record, buffer);
+    write_varied(calibration, buffer);
+    write_results(calibration, buffer);
+    write_tables(record, buffer);
+    write_ids(calibration, buffer);
+}

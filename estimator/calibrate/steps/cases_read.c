@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads validation/SOURCE/cases.yaml; see cases.h. */
+#include "calibrate/steps/cases.h"
+
+#include "base/yaml_read.h"
+#include "job/files.h"
+#include "estimate/groups.h"
+
+#include <string.h>
+
+static void read_value(st_yaml_reader *reader, const st_yaml_node *node, st_case_value *value)
+{
+    static const char *const known[] = {"cell", "published", "tolerance", "note"};
+    *value = (st_case_value){.cell = "", .published = "", .tolerance = "", .note = ""};
+    if (!st_read_is(reader, node, ST_YAML_MAP, "a value of a case is not a map"))
+        return;
+    st_read_keys(reader, node, "a value of a case", known, 4, 3);
+    value->cell = st_read_text(reader, node, "cell", "");
+    value->published = st_read_text(reader, node, "published", "");
+    value->tolerance = st_read_text(reader, node, "tolerance", "");
+    value->note = st_read_text(reader, node, "note", "");
+    const st_yaml_node *cell = st_yaml_get(node, "cell");
+    const st_yaml_node *published = st_yaml_get(node, "published");
+    const st_yaml_node *tolerance = st_yaml_get(node, "tolerance");
+    value->cell_place = cell != NULL ? cell->place : node->place;
+    value->published_place = published != NULL ? published->place : node->place;
+    if (tolerance == NULL || value->tolerance[0] == '\0')
+        return;
+    st_unit one = st_unit_one();
+    st_status status = st_quantity_parse(value->tolerance, strlen(value->tolerance), &one,
+                                         tolerance->place, &value->tolerance_frac, reader->errors);
+    if (status != ST_OK && reader->status == ST_OK)
+        reader->status = status;
+    if (status == ST_OK && value->tolerance_frac < 0.0)
+        st_read_fault(reader,
+                      &(st_error){.status = ST_ERR_VALUE,
+                                  .place = tolerance->place,
+                                  .message = "a tolerance below zero",
+                                  .found = value->tolerance,
+                                  .expected = "a fraction such as 0.5 %, or 0 for equal numbers"});
+}
+
+static void read_sets(st_yaml_reader *reader, const st_yaml_node *node, st_case *item)
+{
+    const st_yaml_node *list = st_read_list(reader, node, "set", ST_CASES_MAX);
+    if (list == NULL)
+        return;
+    const char **sets = st_read_alloc(reader, list->count + 1, sizeof *sets);
+    if (sets == NULL)
+        return;
+    for (size_t i = 0; i < list->count; i++) {
+        if (st_read_is(reader, list->items[i], ST_YAML_SCALAR, "an entry of 'set' is not a text"))
+            sets[item->set_count++] = list->items[i]->text;
+    }
+    item->sets = sets;
+}
+
+/* A job named by a path is relative to the file that names it. */
+static const char *resolve_job(st_yaml_reader *reader, const st_yaml_node *node, const char *name)
+{
+    if (!st_name_is_path(name))
+        return name;
+    const char *path = st_path_resolve(reader->arena, node->place, name);
+    if (path == NULL)
+        reader->status = ST_ERR_MEMORY;
+    return path != NULL ? path : name;
+}
+
+static void read_case(st_yaml_reader *reader, const st_yaml_node *node, st_case *item)
+{
+    static const char *const known[] = {"name", "job", "values", "sheet", "set"};
+    *item = (st_case){.name = "", .job = "", .place = node->place};
+    if (!st_read_is(reader, node, ST_YAML_MAP, "a case is not a map"))
+        return;
+    st_read_keys(reader, node, "a case", known, 5, 3);
+    item->name = st_read_text(reader, node, "name", "");
+    item->job = resolve_job(reader, node, st_read_text(reader, node, "job", ""));
+    item->sheet = st_read_text(reader, node, "sheet", NULL);
+    read_sets(reader, node, item);
+    const st_yaml_node *list = st_read_list(reader, node, "values", ST_CASES_MAX);
+    item->values =
+        list != NULL ? st_read_alloc(reader, list->count + 1, sizeof *item->values) : NULL;
+    for (size_t i = 0; item->values != NULL && i < list->count; i++)
+        read_value(reader, list->items[i], &item->values[item->value_count++]);
+}
+
+static void check_names(st_yaml_reader *reader, const st_case_source *source)
+{
+    for (size_t i = 0; i < source->case_count; i++) {
+        for (size_t k = 0; k < i; k++) {
+            const st_case *item = &source->cases[i];
+            if (item->name[0] == '\0' || strcmp(item->name, source->cases[k].name) != 0)
+                continue;
+            st_read_fault(reader,
+                          &(st_error){.status = ST_ERR_NAME,
+                                      .place = item->place,
+                                      .message = st_errors_text(
+                                          reader->errors, "two cases are named '%s'", item->name)});
+            break;
+        }
+    }
+}
+
+static void read_source(st_yaml_reader *reader, const st_yaml_node *root, const char *name,
+                        st_case_source *source)
+{
+    static const char *const known[] = {"source", "title", "cite", "cases"};
+    *source = (st_case_source){.name = name, .title = "", .cite = "", .file = reader->file};
+    if (!st_read_is(reader, root, ST_YAML_MAP, "validation cases are not a map"))
+        return;
+    st_read_keys(reader, root, "the validation cases", known, 4, 4);
+    const char *declared = st_read_text(reader, root, "source", name);
+    source->title = st_read_text(reader, root, "title", "");
+    source->cite = st_read_text(reader, root, "cite", "");
+    if (strcmp(declared, name) != 0)
+        st_read_fault(reader,
+                      &(st_error){.status = ST_ERR_NAME,
+                                  .place = st_yaml_get(root, "source")->place,
+                                  .message = "'source' is not the folder's name",
+                                  .found = st_errors_text(reader->errors, "'%s'", declared),
+                                  .expected = st_errors_text(reader->errors, "'%s'", name)});
+    const st_yaml_node *list = st_read_list(reader, root, "cases", ST_CASES_MAX);
+    source->cases =
+        list != NULL ? st_read_alloc(reader, list->count + 1, sizeof *source->cases) : NULL;
+    for (size_t i = 0; source->cases != NULL && i < list->count; i++)
+        read_case(reader, list->items[i], &source->cases[source->case_count++]);
+    if (source->cases != NULL)
+        check_names(reader, source);
+}
+
+st_status st_cases_load(const st_paths *paths, const char *name, st_arena *arena,
+                        st_case_source *source, st_errors *errors)
+{
+    const st_yaml_node *root = NULL;
+    st_status status = st_paths_read_yaml(paths, ST_FOLDER_VALIDATION, name, arena, &root, errors);
+    if (status != ST_OK)
+        return status;
+    st_yaml_reader reader = {.arena = arena, .errors = errors, .file = root->place.file};
+    read_source(&reader, root, name, source);
+    return reader.status;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs validation cases and compares what comes out with what was published; see cases.h. */
+#include "calibrate/steps/cases.h"
+
+#include "estimate/estimate.h"
+
+#include <math.h>
+#include <string.h>
+
+static st_status choose_cells(const st_case *item, st_estimate *estimate, st_arena *arena,
+                              st_errors *errors)
+{
+    const char **names = st_arena_alloc(arena, item->value_count + 1, sizeof *names);
+    if (names == NULL)
+        return ST_ERR_MEMORY;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < item->value_count; i++) {
+        /* one by one, so that each unknown name has the place of its own line */
+        st_status known = st_estimate_show_names(estimate, &item->values[i].cell, 1,
+                                                 item->values[i].cell_place, arena, errors);
+        status = status == ST_OK ? known : status;
+        names[i] = item->values[i].cell;
+    }
+    if (status != ST_OK)
+        return status;
+    return st_estimate_show_names(estimate, names, item->value_count, item->place, arena, errors);
+}
+
+static st_status parse_published(const st_case *item, const st_estimate *estimate,
+                                 st_errors *errors)
+{
+    st_status status = ST_OK;
+    for (size_t i = 0; i < item->value_count; i++) {
+        st_case_value *value = &item->values[i];
+        st_status parsed = ST_OK;
+        value->type = estimate->shown[i].type;
+        if (value->type->kind == ST_TYPE_NUMBER)
+            parsed =
+                st_quantity_parse(value->published, strlen(value->published), &value->type->unit,
+                                  value->published_place, &value->published_value, errors);
+        else
+            parsed = st_errors_add(
+                errors, &(st_error){.status = ST_ERR_VALUE,
+                                    .place = value->cell_place,
+                                    .message = st_errors_text(errors,
+                                                              "cell '%s' is not a number and "
+                                                              "cannot be compared",
+                                                              value->cell)});
+        status = status == ST_OK ? parsed : status;
+    }
+    return status;
+}
+
+static void compare(const st_estimate *estimate, st_case *item)
+{
+    for (size_t i = 0; i < item->value_count; i++) {
+        st_case_value *value = &item->values[i];
+        double difference = estimate->shown[i].value - value->published_value;
+        value->value = estimate->shown[i].value;
+        value->difference_frac =
+            difference == 0.0 ? 0.0 : difference / fabs(value->published_value);
+        value->compared = true;
+        value->ok = fabs(value->difference_frac) <= value->tolerance_frac;
+    }
+    item->ran = true;
+}
+
+static st_status run_case(const st_paths *paths, st_arena *arena, st_case *item, st_errors *errors)
+{
+    st_estimate estimate = {0};
+    st_request request = {
+        .job = item->job, .sheet = item->sheet, .sets = item->sets, .set_count = item->set_count};
+    st_status status = st_estimate_load(paths, &request, arena, &estimate, errors);
+    if (status == ST_OK)
+        status = choose_cells(item, &estimate, arena, errors);
+    if (status == ST_OK)
+        status = parse_published(item, &estimate, errors);
+    if (status == ST_OK)
+        status = st_estimate_run(&estimate, arena, errors);
+    if (status == ST_OK)
+        compare(&estimate, item);
+    return status;
+}
+
+/* Takes over the errors of a case; the warnings of its sheet belong to `sheet check`. */
+static void take_errors(const st_errors *from, st_errors *errors)
+{
+    for (size_t i = 0; i < st_errors_size(from); i++) {
+        if (st_errors_at(from, i)->severity == ST_SEVERITY_ERROR)
+            (void)st_errors_add(errors, st_errors_at(from, i));
+    }
+}
+
+static st_status try_case(const st_paths *paths, st_arena *arena, st_case *item, st_errors *errors)
+{
+    st_errors *own = st_errors_create();
+    if (own == NULL)
+        return ST_ERR_MEMORY;
+    st_status status = run_case(paths, arena, item, own);
+    take_errors(own, errors);
+    if (status != ST_OK && status != ST_ERR_MEMORY)
+        (void)st_errors_add(errors, &(st_error){.status = status,
+                                                .place = item->place,
+                                                .message = st_errors_text(
+                                                    own, "case '%s' cannot run", item->name)});
+    st_errors_destroy(own);
+    return status;
+}
+
+st_status st_cases_run(const st_paths *paths, st_arena *arena, st_case_source *source,
+                       st_errors *errors)
+{
+    source->compared = 0;
+    source->failed = 0;
+    source->missed = 0;
+    for (size_t i = 0; i < source->case_count; i++) {
+        st_case *item = &source->cases[i];
+        if (try_case(paths, arena, item, errors) == ST_ERR_MEMORY)
+            return ST_ERR_MEMORY;
+        for (size_t k = 0; k < item->value_count; k++) {
+            source->compared += item->values[k].compared ? 1 : 0;
+            source->failed += item->values[k].compared && !item->values[k].ok ? 1 : 0;
+            source->missed += item->values[k].compared ? 0 : 1;
+        }
+    }
+    return ST_OK;
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Formulas as a sheet. The text of that sheet puts every formula on a line of its own, from which
+ * the place of a fault leads back to the file in which the formula was written.
+ */
+#include "calibrate/steps/formulas.h"
+
+#include "base/utf8.h"
+#include "sheet/expr.h"
+
+#include <string.h>
+
+enum { PREFIX_CHARACTERS = 9 }; /* of "    is: '" */
+
+int st_row_formulas_add(st_yaml_reader *reader, st_row_formulas *formulas,
+                        const st_row_formula *formula)
+{
+    if (formulas->count == ST_FORMULAS_MAX) {
+        st_read_fault(reader, &(st_error){.status = ST_ERR_LIMIT,
+                                          .place = formula->node->place,
+                                          .message = "too many formulas",
+                                          .expected = "at most 200"});
+        return ST_NO_FORMULA;
+    }
+    formulas->items[formulas->count] = *formula;
+    return (int)formulas->count++;
+}
+
+/* ---- which columns they read ---- */
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static void add_column(st_yaml_reader *reader, st_row_formulas *formulas, const char *name,
+                       size_t length)
+{
+    const char *copy = st_arena_copy(reader->arena, name, length);
+    if (copy == NULL) {
+        reader->status = ST_ERR_MEMORY;
+        return;
+    }
+    if (st_expr_is_reserved(copy) || formulas->column_count == ST_FORMULA_COLUMNS_MAX)
+        return;
+    for (size_t i = 0; i < formulas->column_count; i++)
+        if (strcmp(formulas->columns[i], copy) == 0)
+            return;
+    formulas->columns[formulas->column_count++] = copy;
+}
+
+/* Every name that is neither called as a function nor part of a number or a unit. */
+static void find_columns(st_yaml_reader *reader, st_row_formulas *formulas, const char *text)
+{
+    while (*text != '\0') {
+        size_t length = 1;
+        if (*text == '[') {
+            length = strcspn(text, "]");
+        } else if (is_letter(*text) || is_digit(*text) || *text == '.') {
+            while (is_letter(text[length]) || is_digit(text[length]) || text[length] == '.')
+                length++;
+            size_t blanks = strspn(text + length, " \t");
+            if (is_letter(*text) && text[length + blanks] != '(')
+                add_column(reader, formulas, text, length);
+        }
+        text += length;
+    }
+}
+
+/* ---- the sheet ---- */
+
+static const char *formula_text(const st_row_formula *formula)
+{
+    return formula->node->text + formula->offset;
+}
+
+/* In single quotes, on one line, character for character. */
+static void write_formula(const st_row_formula *formula, st_buffer *buffer)
+{
+    st_buffer_text(buffer, "    is: '");
+    for (const char *c = formula_text(formula); *c != '\0'; c++) {
+        const char *piece = strchr("\n\t\r", *c) != NULL ? " " : c;
+        st_buffer_append(buffer, *c == '\'' ? "?" : piece, 1);
+    }
+    st_buffer_text(buffer, "'\n");
+}
+
+/* Returns the line on which the first formula stands; the others follow every fourth line. */
+static int write_sheet(const st_row_formulas *formulas, st_buffer *buffer)
+{
+    int line = 3;
+    st_buffer_text(buffer, "sheet: formulas\n");
+    if (formulas->column_count > 0) {
+        st_buffer_text(buffer, "inputs:\n");
+        line++;
+    }
+    for (size_t i = 0; i < formulas->column_count; i++) {
+        st_buffer_printf(buffer, "  %s: {from: table.column, doc: a column}\n",
+                         formulas->columns[i]);
+        line++;
+    }
+    st_buffer_text(buffer, "cells:\n");
+    for (size_t i = 0; i < formulas->count; i++) {
+        st_buffer_printf(buffer, "  formula_%zu:\n", i + 1);
+        write_formula(&formulas->items[i], buffer);
+        st_buffer_printf(buffer, "    unit: '%s'\n    doc: a formula\n", formulas->items[i].unit);
+    }
+    return line + 1;
+}
+
+static st_status read_text(void *context, const char *name, st_place place, st_arena *arena,
+                           st_source *source, st_errors *errors)
+{
+    const st_buffer *buffer = context;
+    (void)name;
+    (void)place;
+    (void)arena;
+    (void)errors;
+    *source = (st_source){.file = "formulas", .text = buffer->data, .length = buffer->length};
+    return ST_OK;
+}
+
+/* The bytes of the first `characters` of a text. */
+static size_t bytes_of(const char *text, int characters)
+{
+    size_t bytes = 0;
+    size_t length = strlen(text);
+    for (; characters > 0 && bytes < length; characters--) {
+        uint32_t code = 0;
+        size_t size = st_utf8_decode(text + bytes, length - bytes, &code);
+        bytes += size > 0 ? size : 1;
+    }
+    return bytes;
+}
+
+/* Reports the faults of the sheet where its formulas were written. */
+static void move_faults(st_yaml_reader *reader, const st_row_formulas *formulas, int first_line,
+                        const st_errors *faults)
+{
+    for (size_t i = 0; i < st_errors_size(faults); i++) {
+        st_error error = *st_errors_at(faults, i);
+        if (error.severity == ST_SEVERITY_WARNING)
+            continue;
+        int index = error.place.line >= first_line ? (error.place.line - first_line) / 4 : 0;
+        if ((size_t)index >= formulas->count)
+            index = 0;
+        const st_row_formula *formula = &formulas->items[index];
+        int characters = error.place.column - 1 - PREFIX_CHARACTERS;
+        bool inside = (error.place.line - first_line) % 4 == 0 && characters > 0;
+        size_t offset = inside ? bytes_of(formula_text(formula), characters) : 0;
+        error.place = st_yaml_place_at(formula->node, formula->offset + offset);
+        st_read_fault(reader, &error);
+    }
+}
+
+static void compile(st_yaml_reader *reader, st_row_formulas *formulas, st_buffer *buffer)
+{
+    const char *names[ST_FORMULAS_MAX];
+    const st_sheet *sheet = NULL;
+    st_errors *faults = st_errors_create();
+    int first_line = write_sheet(formulas, buffer);
+    const st_sheet_reader source = {read_text, buffer};
+    const st_program_options options = {.outputs = names, .output_count = formulas->count};
+    st_status status = faults == NULL || buffer->failed ? ST_ERR_MEMORY : ST_OK;
+    if (status == ST_OK)
+        status = st_sheet_load(&source, "formulas", reader->arena, &sheet, faults);
+    for (size_t i = 0; i < formulas->count; i++) {
+        names[i] = st_arena_printf(reader->arena, "formula_%zu", i + 1);
+        if (names[i] == NULL && status == ST_OK)
+            status = ST_ERR_MEMORY;
+    }
+    if (status == ST_OK)
+        status = st_program_compile(sheet, &options, reader->arena, &formulas->program, faults);
+    if (status != ST_OK && faults != NULL)
+        move_faults(reader, formulas, first_line, faults);
+    if (status != ST_OK && reader->status == ST_OK)
+        reader->status = status;
+    st_errors_destroy(faults);
+}
+
+void st_row_formulas_compile(st_yaml_reader *reader, st_row_formulas *formulas)
+{
+    st_buffer buffer = {0};
+    if (formulas->count == 0)
+        return;
+    formulas->columns = st_read_alloc(reader, ST_FORMULA_COLUMNS_MAX, sizeof *formulas->columns);
+    if (formulas->columns == NULL)
+        return;
+    for (size_t i = 0; i < formulas->count; i++)
+        find_columns(reader, formulas, formula_text(&formulas->items[i]));
+    compile(reader, formulas, &buffer);
+    st_buffer_free(&buffer);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GPUs by the words of their names; see gpus.h. */
+#include "calibrate/steps/gpus.h"
+
+#include <string.h>
+
+enum { MAX_WORDS = 12, WORD_BYTES = 24 };
+
+typedef struct word_list {
+    char words[MAX_WORDS][WORD_BYTES];
+    size_t count;
+} word_list;
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+/* "SXM2" is the socket of its time and no other product. */
+static void add_word(word_list *list, char *word)
+{
+    if (strncmp(word, "sxm", 3) == 0 && strlen(word) == 4)
+        word[3] = '\0';
+    if (list->count < MAX_WORDS)
+        memcpy(list->words[list->count++], word, strlen(word) + 1);
+}
+
+/* False where there are too many words or too long ones to be a GPU's name. */
+static bool split(const char *text, word_list *list)
+{
+    char word[WORD_BYTES];
+    size_t length = 0;
+    list->count = 0;
+    for (;; text++) {
+        char c = lower(*text);
+        if (is_word(c) && length + 1 < WORD_BYTES) {
+            word[length++] = c;
+            continue;
+        }
+        if (is_word(c) || (length > 0 && list->count == MAX_WORDS))
+            return false;
+        word[length] = '\0';
+        if (length > 0)
+            add_word(list, word);
+        length = 0;
+        if (c == '\0')
+            return list->count > 0;
+    }
+}
+
+/* The size in "80gb"; 0 where the word is none. */
+static double size_of(const char *word)
+{
+    double size = 0;
+    while (*word >= '0' && *word <= '9')
+        size = size * 10 + (*word++ - '0');
+    return strcmp(word, "gb") == 0 ? size : 0;
+}
+
+/* Every word of `name` stands in `text`, and what else stands there says no other product. */
+static bool fits(const word_list *text, const word_list *name, double *memory_gb)
+{
+    bool used[MAX_WORDS] = {false};
+    *memory_gb = 0;
+    for (size_t i = 0; i < name->count; i++) {
+        bool found = false;
+        for (size_t k = 0; k < text->count && !found; k++) {
+            found = !used[k] && strcmp(text->words[k], name->words[i]) == 0;
+            used[k] = used[k] || found;
+        }
+        if (!found)
+            return false;
+    }
+    for (size_t k = 0; k < text->count; k++) {
+        if (used[k] || strcmp(text->words[k], "sxm") == 0)
+            continue;
+        if (size_of(text->words[k]) == 0 || *memory_gb > 0)
+            return false;
+        *memory_gb = size_of(text->words[k]);
+    }
+    return true;
+}
+
+const char *st_gpu_named(const char *text, const st_path_entry *entries, size_t count,
+                         double *memory_gb)
+{
+    word_list words;
+    const char *best = NULL;
+    size_t best_words = 0;
+    bool tie = false;
+    *memory_gb = 0;
+    if (!split(text, &words))
+        return NULL;
+    for (size_t i = 0; i < count; i++) {
+        word_list name;
+        double memory = 0;
+        if (!split(entries[i].name, &name) || !fits(&words, &name, &memory) ||
+            name.count < best_words)
+            continue;
+        tie = name.count == best_words;
+        best = entries[i].name;
+        best_words = name.count;
+        *memory_gb = memory;
+    }
+    return tie ? NULL : best;
+}

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads validation/SOURCE/table.yaml; see source.h. */
+#include "calibrate/steps/source.h"
+
+#include "job/files.h"
+#include "job/keys.h"
+
+#include <string.h>
+
+/* ---- conditions ---- */
+
+static int add_formula(st_yaml_reader *reader, st_table_source *source, const st_yaml_node *node,
+                       size_t offset, const char *unit)
+{
+    return st_row_formulas_add(reader, source->formulas, &(st_row_formula){node, offset, unit});
+}
+
+static st_when read_when(st_yaml_reader *reader, st_table_source *source, const st_yaml_node *map)
+{
+    st_when when = {.formula = ST_NO_FORMULA};
+    st_condition *conditions = st_read_alloc(reader, ST_CONDITIONS_MAX, sizeof *conditions);
+    if (conditions == NULL)
+        return when;
+    st_read_conditions(reader, st_read_map(reader, map, "if"), false, conditions,
+                       &when.condition_count);
+    st_read_conditions(reader, st_read_map(reader, map, "unless"), true, conditions,
+                       &when.condition_count);
+    when.conditions = conditions;
+    if (st_read_text(reader, map, "that", NULL) != NULL)
+        when.formula = add_formula(reader, source, st_yaml_get(map, "that"), 0, "bool");
+    return when;
+}
+
+/* ---- assumptions ---- */
+
+/* The unit of a key's formula; NULL where it can have none. */
+static const char *unit_of(const st_key *key)
+{
+    switch (key->kind) {
+    case ST_KEY_COUNT:
+    case ST_KEY_NUMBER:
+        return "1";
+    case ST_KEY_QUANTITY:
+        return key->unit;
+    case ST_KEY_BOOL:
+        return "bool";
+    case ST_KEY_ENUM:
+    case ST_KEY_TEXT:
+        break;
+    }
+    return NULL;
+}
+
+/* A value that begins with '=' is a formula over the row's columns. */
+static void read_formula(st_yaml_reader *reader, st_table_source *source, const st_yaml_node *node,
+                         st_assigned *assigned)
+{
+    size_t offset = 1 + strspn(node->text + 1, " \t");
+    const char *unit = assigned->key != NULL ? unit_of(assigned->key) : NULL;
+    if (unit != NULL)
+        assigned->formula = add_formula(reader, source, node, offset, unit);
+    else
+        st_read_fault(
+            reader, &(st_error){.status = ST_ERR_VALUE,
+                                .place = node->place,
+                                .message = st_errors_text(reader->errors, "%s cannot be a formula",
+                                                          assigned->path),
+                                .expected = "a value"});
+}
+
+static void find_path(st_yaml_reader *reader, st_assigned *assigned)
+{
+    static const size_t prefix = sizeof ST_CONSTANTS;
+    const st_key_section *section = st_section_find(assigned->path);
+    assigned->key = st_key_find(assigned->path);
+    if (assigned->key != NULL)
+        return;
+    bool is_constant = strncmp(assigned->path, ST_CONSTANTS ".", prefix) == 0 &&
+                       st_is_constant_name(assigned->path + prefix);
+    if (section != NULL && section->is_file && strcmp(section->path, ST_CONSTANTS) != 0)
+        assigned->section = section;
+    else if (!is_constant)
+        st_read_fault(reader, &(st_error){.status = ST_ERR_NAME,
+                                          .place = assigned->place,
+                                          .message = st_errors_text(
+                                              reader->errors, "unknown key '%s'", assigned->path),
+                                          .suggestion = st_key_nearest_path(assigned->path)});
+}
+
+static const st_assigned *read_assigned(st_yaml_reader *reader, st_table_source *source,
+                                        const st_yaml_node *map, const char *name, size_t *count)
+{
+    const st_yaml_node *node = st_read_map(reader, map, name);
+    st_assigned *list = node != NULL ? st_read_alloc(reader, node->count + 1, sizeof *list) : NULL;
+    *count = 0;
+    for (size_t i = 0; list != NULL && i < node->count; i++) {
+        const st_yaml_node *item = node->items[i];
+        st_assigned *own = &list[(*count)++];
+        *own = (st_assigned){
+            .path = node->keys[i], .formula = ST_NO_FORMULA, .place = node->key_places[i]};
+        find_path(reader, own);
+        if (!st_read_is(reader, item, ST_YAML_SCALAR,
+                        st_errors_text(reader->errors, "the value of %s is not a text", own->path)))
+            continue;
+        own->value = (st_value_text){item->text, item->length, item->quoted, item->place};
+        if (!item->quoted && item->text[0] == '=')
+            read_formula(reader, source, item, own);
+    }
+    return list;
+}
+
+static void read_assumption(st_yaml_reader *reader, st_table_source *source,
+                            const st_yaml_node *node, st_assumption *assumption)
+{
+    static const char *const known[] = {"why", "set", "fill", "if", "unless", "that"};
+    *assumption = (st_assumption){.when = {.formula = ST_NO_FORMULA}, .why = ""};
+    if (!st_read_is(reader, node, ST_YAML_MAP, "an assumption is not a map"))
+        return;
+    st_read_keys(reader, node, "an assumption", known, 6, 1);
+    assumption->when = read_when(reader, source, node);
+    assumption->why = st_read_text(reader, node, "why", "");
+    assumption->set = read_assigned(reader, source, node, "set", &assumption->set_count);
+    assumption->fill = read_assigned(reader, source, node, "fill", &assumption->fill_count);
+    if (assumption->set_count + assumption->fill_count == 0)
+        st_read_fault(reader, &(st_error){.status = ST_ERR_NAME,
+                                          .place = node->place,
+                                          .message = "an assumption assumes nothing",
+                                          .expected = "'set', 'fill' or both"});
+}
+
+static void read_assumptions(st_yaml_reader *reader, const st_yaml_node *root,
+                             st_table_source *source)
+{
+    const st_yaml_node *list = st_read_list(reader, root, "assume", ST_SOURCE_ITEMS_MAX);
+    st_assumption *items =
+        list != NULL ? st_read_alloc(reader, list->count + 1, sizeof *items) : NULL;
+    for (size_t i = 0; items != NULL && i < list->count; i++)
+        read_assumption(reader, source, list->items[i], &items[source->assumption_count++]);
+    source->assumptions = items;
+}
+
+/* ---- rows left out, groups ---- */
+
+static void read_omissions(st_yaml_reader *reader, const st_yaml_node *root,
+                           st_table_source *source)
+{
+    static const char *const known[] = {"why", "if", "unless", "that"};
+    const st_yaml_node *list = st_read_list(reader, root, "skip", ST_SOURCE_ITEMS_MAX);
+    st_omission *items =
+        list != NULL ? st_read_alloc(reader, list->count + 1, sizeof *items) : NULL;
+    for (size_t i = 0; items != NULL && i < list->count; i++) {
+        const st_yaml_node *node = list->items[i];
+        if (!st_read_is(reader, node, ST_YAML_MAP, "an entry of 'skip' is not a map"))
+            continue;
+        st_read_keys(reader, node, "an entry of 'skip'", known, 4, 1);
+        items[source->omission_count++] =
+            (st_omission){read_when(reader, source, node), st_read_text(reader, node, "why", "")};
+    }
+    source->omissions = items;
+}
+
+static double read_limit(st_yaml_reader *reader, const st_yaml_node *map, const char *key)
+{
+    const char *text = st_read_text(reader, map, key, NULL);
+    st_unit one = st_unit_one();
+    double limit = 0;
+    if (text == NULL)
+        return 0;
+    st_place place = st_yaml_get(map, key)->place;
+    st_status status = st_quantity_parse(text, strlen(text), &one, place, &limit, reader->errors);
+    if (status != ST_OK && reader->status == ST_OK)
+        reader->status = status;
+    if (status == ST_OK && !(limit > 0))
+        st_read_fault(reader, &(st_error){.status = ST_ERR_VALUE,
+                                          .place = place,
+                                          .message = "a limit that is not above zero",
+                                          .found = text,
+                                          .expected = "a share such as 8 %"});
+    return limit;
+}
+
+static void read_group(st_yaml_reader *reader, st_table_source *source, const st_yaml_node *node,
+                       st_row_group *group)
+{
+    static const char *const known[] = {"name",        "if",    "unless",    "that",
+                                        "site_factor", "limit", "site_limit"};
+    *group = (st_row_group){.name = "", .when = {.formula = ST_NO_FORMULA}};
+    if (!st_read_is(reader, node, ST_YAML_MAP, "a group is not a map"))
+        return;
+    st_read_keys(reader, node, "a group", known, 7, 1);
+    group->name = st_read_text(reader, node, "name", "");
+    group->when = read_when(reader, source, node);
+    group->limit = read_limit(reader, node, "limit");
+    group->site_limit = read_limit(reader, node, "site_limit");
+    group->site_factor = st_read_bool(reader, node, "site_factor") || group->site_limit > 0;
+}
+
+/* All rows are a group too, whose limits stand at the top of the file. */
+static void read_groups(st_yaml_reader *reader, const st_yaml_node *root, st_table_source *source)
+{
+    const st_yaml_node *list = st_read_list(reader, root, "groups", ST_SOURCE_ITEMS_MAX);
+    size_t count = list != NULL ? list->count : 0;
+    st_row_group *groups = st_read_alloc(reader, count + 1, sizeof *groups);
+    if (groups == NULL)
+        return;
+    groups[0] = (st_row_group){.name = "",
+                               .when = {.formula = ST_NO_FORMULA},
+                               .limit = read_limit(reader, root, "limit"),
+                               .site_limit = read_limit(reader, root, "site_limit")};
+    groups[0].site_factor = st_read_bool(reader, root, "site_factor") || groups[0].site_limit > 0;
+    for (size_t i = 0; i < count; i++)
+        read_group(reader, source, list->items[i], &groups[i + 1]);
+    source->groups = groups;
+    source->group_count = count + 1;
+}
+
+/* ---- columns ---- */
+
+static const st_renamed *read_renamed(st_yaml_reader *reader, const st_yaml_node *root,
+                                      const char *key, size_t *count)
+{
+    const st_yaml_node *map = st_read_map(reader, root, key);
+    st_renamed *list = map != NULL ? st_read_alloc(reader, map->count + 1, sizeof *list) : NULL;
+    for (size_t i = 0; list != NULL && i < map->count; i++) {
+        const char *text = st_read_text(reader, map, map->keys[i], "");
+        list[(*count)++] = (st_renamed){map->keys[i], text, map->key_places[i]};
+    }
+    return list;
+}
+
+static void read_extraction(st_yaml_reader *reader, const st_yaml_node *node,
+                            st_extraction *extraction)
+{
+    static const char *const known[] = {"from", "behind", "before"};
+    if (!st_read_is(reader, node, ST_YAML_MAP, "an entry of 'numbers' is not a map"))
+        return;
+    st_read_keys(reader, node, "an entry of 'numbers'", known, 3, 1);
+    extraction->from = st_read_text(reader, node, "from", "");
+    extraction->behind = st_read_text(reader, node, "behind", "");
+    extraction->before = st_read_text(reader, node, "before", "");
+    if ((extraction->behind[0] == '\0') == (extraction->before[0] == '\0'))
+        st_read_fault(reader, &(st_error){.status = ST_ERR_NAME,
+                                          .place = node->place,
+                                          .message = "where the number stands is not told",
+                                          .expected = "either 'behind' or 'before'"});
+}
+
+static void read_extractions(st_yaml_reader *reader, const st_yaml_node *root,
+                             st_table_source *source)
+{
+    const st_yaml_node *map = st_read_map(reader, root, "numbers");
+    st_extraction *list = map != NULL ? st_read_alloc(reader, map->count + 1, sizeof *list) : NULL;
+    for (size_t i = 0; list != NULL && i < map->count; i++) {
+        st_extraction *own = &list[source->extraction_count++];
+        *own = (st_extraction){map->keys[i], "", "", ""};
+        read_extraction(reader, map->items[i], own);
+    }
+    source->extractions = list;
+}
+
+static void read_measured(st_yaml_reader *reader, const st_yaml_node *root, st_table_source *source)
+{
+    static const char *const known[] = {"column", "unit", "cell", "ran_out"};
+    const st_yaml_node *map = st_read_map(reader, root, "measured");
+    if (map == NULL)
+        return;
+    st_read_keys(reader, map, "'measured'", known, 4, 3);
+    source->column = st_read_text(reader, map, "column", NULL);
+    source->unit = st_read_text(reader, map, "unit", "1");
+    source->cell = st_read_text(reader, map, "cell", "step_time");
+    source->ran_out = st_read_text(reader, map, "ran_out", NULL);
+}
+
+static void read_constants(st_yaml_reader *reader, const st_yaml_node *root,
+                           st_table_source *source)
+{
+    const st_yaml_node *list = st_read_list(reader, root, "fitted", ST_SOURCE_ITEMS_MAX);
+    const char **names =
+        list != NULL ? st_read_alloc(reader, list->count + 1, sizeof *names) : NULL;
+    for (size_t i = 0; names != NULL && i < list->count; i++)
+        if (st_read_is(reader, list->items[i], ST_YAML_SCALAR, "an entry of 'fitted' is no name"))
+            names[source->constant_count++] = list->items[i]->text;
+    source->constants = names;
+}
+
+/* ---- the file ---- */
+
+static void read_head(st_yaml_reader *reader, const st_yaml_node *root, st_table_source *source)
+{
+    static const char *const known[] = {"source", "title",      "cite",       "match",  "sheet",
+                                        "rows",   "data",       "measured",   "fitted", "columns",
+                                        "gpus",   "numbers",    "assume",     "skip",   "groups",
+                                        "limit",  "site_limit", "site_factor"};
+    st_read_keys(reader, root, "a source of tables", known, sizeof known / sizeof known[0], 4);
+    source->name = st_read_text(reader, root, "source", source->name);
+    source->title = st_read_text(reader, root, "title", "");
+    source->cite = st_read_text(reader, root, "cite", "");
+    source->sheet = st_read_text(reader, root, "sheet", NULL);
+    source->rows = st_read_text(reader, root, "rows", NULL);
+    source->data = st_read_text(reader, root, "data", NULL);
+    source->place = root->place;
+    st_condition *conditions = st_read_alloc(reader, ST_CONDITIONS_MAX, sizeof *conditions);
+    source->match = (st_when){.conditions = conditions, .formula = ST_NO_FORMULA};
+    if (conditions != NULL)
+        st_read_conditions(reader, st_read_map(reader, root, "match"), false, conditions,
+                           &source->match.condition_count);
+    bool outside =
+        source->data != NULL && (source->data[0] == '/' || strstr(source->data, "..") != NULL);
+    if (outside)
+        st_read_fault(reader, &(st_error){.status = ST_ERR_VALUE,
+                                          .place = st_yaml_get(root, "data")->place,
+                                          .message = "'data' leads out of STEPTIME_DATA",
+                                          .expected = "a path below that folder"});
+}
+
+static void read_source(st_yaml_reader *reader, const st_yaml_node *root, st_table_source *source)
+{
+    if (!st_read_is(reader, root, ST_YAML_MAP, "a source of tables is not a map"))
+        return;
+    source->formulas = st_read_alloc(reader, 1, sizeof *source->formulas);
+    if (source->formulas == NULL)
+        return;
+    read_head(reader, root, source);
+    read_measured(reader, root, source);
+    read_constants(reader, root, source);
+    source->columns = read_renamed(reader, root, "columns", &source->column_count);
+    source->gpus = read_renamed(reader, root, "gpus", &source->gpu_count);
+    read_extractions(reader, root, source);
+    read_assumptions(reader, root, source);
+    read_omissions(reader, root, source);
+    read_groups(reader, root, source);
+    if (reader->status == ST_OK)
+        st_row_formulas_compile(reader, source->formulas);
+}
+
+st_status st_table_source_load(const st_paths *paths, const char *name, st_arena *arena,
+                               st_table_source *source, st_errors *errors)
+{
+    const st_yaml_node *root = NULL;
+    st_status status = st_paths_read_yaml(paths, ST_FOLDER_TABLES, name, arena, &root, errors);
+    if (status != ST_OK)
+        return status;
+    const char *file = root->place.file;
+    st_yaml_reader reader = {.arena = arena, .errors = errors, .file = file};
+    *source = (st_table_source){.name = name, .file = file};
+    read_source(&reader, root, source);
+    return reader.status;
+}

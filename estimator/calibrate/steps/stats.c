@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Error statistics; see stats.h. */
+#include "calibrate/steps/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* The macro is a float. */
+static const double not_a_number = (double)NAN;
+
+static int compare_values(const void *left, const void *right)
+{
+    double a = *(const double *)left;
+    double b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+static double middle_of(const double *sorted, size_t count)
+{
+    if (count == 0)
+        return not_a_number;
+    return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2.0;
+}
+
+double st_median(double *values, size_t count)
+{
+    if (count > 0)
+        qsort(values, count, sizeof values[0], compare_values);
+    return middle_of(values, count);
+}
+
+void st_summarize_errors(const double *errors, size_t count, double *scratch,
+                         st_error_summary *summary)
+{
+    *summary = (st_error_summary){count,        not_a_number, not_a_number, not_a_number,
+                                  not_a_number, not_a_number, not_a_number, not_a_number};
+    if (count == 0)
+        return;
+    double sum = 0;
+    double absolute = 0;
+    size_t within[3] = {0};
+    for (size_t i = 0; i < count; i++) {
+        scratch[i] = fabs(errors[i]);
+        sum += errors[i];
+        absolute += scratch[i];
+        within[0] += scratch[i] <= 0.05 ? 1 : 0;
+        within[1] += scratch[i] <= 0.10 ? 1 : 0;
+        within[2] += scratch[i] <= 0.20 ? 1 : 0;
+    }
+    summary->bias = sum / (double)count;
+    summary->mean_absolute = absolute / (double)count;
+    summary->median_absolute = st_median(scratch, count);
+    summary->largest = scratch[count - 1];
+    summary->within_5 = (double)within[0] / (double)count;
+    summary->within_10 = (double)within[1] / (double)count;
+    summary->within_20 = (double)within[2] / (double)count;
+}
+
+double st_site_factor(const double *errors, size_t count, double *scratch)
+{
+    for (size_t i = 0; i < count; i++)
+        scratch[i] = 1.0 / (1.0 + errors[i]);
+    return st_median(scratch, count);
+}
+
+void st_apply_site_factor(const double *errors, size_t count, double factor, double *corrected)
+{
+    for (size_t i = 0; i < count; i++)
+        corrected[i] = (1.0 + errors[i]) * factor - 1.0;
+}
+
+/* The median of `sorted` without one of its values, which it holds at `left_out`. */
+static double median_without(const double *sorted, size_t count, size_t left_out)
+{
+    size_t low = (count - 2) / 2;
+    size_t high = (count - 1) / 2;
+    low += low >= left_out ? 1 : 0;
+    high += high >= left_out ? 1 : 0;
+    return (sorted[low] + sorted[high]) / 2.0;
+}
+
+st_status st_leave_one_out_of_site(const double *errors, size_t count, double *corrected)
+{
+    double *sorted = malloc((count + 1) * sizeof *sorted);
+    if (sorted == NULL)
+        return ST_ERR_MEMORY;
+    (void)st_site_factor(errors, count, sorted);
+    for (size_t i = 0; i < count; i++) {
+        double own = 1.0 / (1.0 + errors[i]);
+        const double *place = bsearch(&own, sorted, count, sizeof sorted[0], compare_values);
+        corrected[i] = not_a_number;
+        if (place != NULL && count > 1)
+            st_apply_site_factor(&errors[i], 1,
+                                 median_without(sorted, count, (size_t)(place - sorted)),
+                                 &corrected[i]);
+    }
+    free(sorted);
+    return ST_OK;
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pairs of rows that agree in all that the sheet reads but a few keys, and their predictions. */
+#include "calibrate/steps/step_pairs.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Cells that say what the layers take, and the factor on everything. */
+enum { STEADY, RAMP, SITE, CELLS };
+static const char *const cell_names[CELLS] = {"T_steady", "T_ramp", "site_factor"};
+
+enum { NO_INPUT = -1 };
+
+/* Where the inputs that an edit changes lie. */
+typedef struct edit_inputs {
+    ptrdiff_t dp;
+    ptrdiff_t pp;
+    ptrdiff_t layers;
+    ptrdiff_t global;
+    ptrdiff_t micro;
+} edit_inputs;
+
+typedef struct pairing {
+    const st_measured *measured;
+    st_pairs *pairs;
+    edit_inputs where;
+    bool *free_input; /* by input: may differ */
+    uint64_t *hashes; /* by row, of the inputs that may not */
+    size_t *order;    /* compared rows by hash */
+    size_t row_count;
+    size_t capacity;
+    st_arena *arena;
+    st_errors *errors;
+} pairing;
+
+const char *st_edits_text(unsigned edits, char *text)
+{
+    static const char *const names[] = {"dp", "pp", "layers", "micro-batches"};
+    size_t length = 0;
+    text[0] = '\0';
+    for (unsigned i = 0; i < 4; i++) {
+        if ((edits & 1U << i) == 0)
+            continue;
+        bool last = edits >> (i + 1) == 0;
+        const char *between = length == 0 ? "" : last ? " and " : ", ";
+        length +=
+            (size_t)snprintf(text + length, ST_EDITS_TEXT - length, "%s%s", between, names[i]);
+    }
+    return text;
+}
+
+/* ---- which inputs ---- */
+
+static ptrdiff_t input_of(const st_measured *measured, const char *key)
+{
+    const st_sheet_input *inputs = st_sheet_inputs(measured->sheet, &(size_t){0});
+    for (size_t i = 0; i < measured->input_count; i++)
+        if (strcmp(inputs[i].from, key) == 0)
+            return (ptrdiff_t)i;
+    return NO_INPUT;
+}
+
+/* What follows from the sizes that an edit changes is no difference of its own. */
+static bool follows(const char *key)
+{
+    static const char *const keys[] = {"parallel.dp",
+                                       "parallel.pp",
+                                       "model.layers",
+                                       "batch.global",
+                                       "cluster.nodes",
+                                       "parallel.first_stage_layers",
+                                       "parallel.last_stage_layers"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (strcmp(keys[i], key) == 0)
+            return true;
+    return false;
+}
+
+bool st_pairs_known(const st_measured *measured)
+{
+    static const char *const keys[] = {"parallel.dp", "parallel.pp", "model.layers", "batch.global",
+                                       "batch.micro"};
+    bool good = strcmp(measured->cell, "step_time") == 0;
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        good = good && input_of(measured, keys[i]) != NO_INPUT;
+    for (int i = 0; i < CELLS; i++)
+        good = good && (st_sheet_find_cell(measured->sheet, cell_names[i]) != NULL ||
+                        st_sheet_find_input(measured->sheet, cell_names[i]) != NULL);
+    return good;
+}
+
+static st_status find_inputs(pairing *own)
+{
+    const st_measured *measured = own->measured;
+    const st_sheet_input *inputs = st_sheet_inputs(measured->sheet, &(size_t){0});
+    own->where = (edit_inputs){.dp = input_of(measured, "parallel.dp"),
+                               .pp = input_of(measured, "parallel.pp"),
+                               .layers = input_of(measured, "model.layers"),
+                               .global = input_of(measured, "batch.global"),
+                               .micro = input_of(measured, "batch.micro")};
+    if (!st_pairs_known(measured)) {
+        (void)st_errors_add(
+            own->errors,
+            &(st_error){
+                .status = ST_ERR_NAME,
+                .place = {.file = measured->file},
+                .message = st_errors_text(
+                    own->errors, "cell %s of sheet %s does not tell the time of layers apart",
+                    measured->cell, st_sheet_name(measured->sheet)),
+                .expected =
+                    "step_time of a sheet with the cells T_steady and T_ramp, as megatron"});
+        return ST_ERR_NAME;
+    }
+    own->free_input = st_arena_alloc(own->arena, measured->input_count, sizeof *own->free_input);
+    if (own->free_input == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < measured->input_count; i++)
+        own->free_input[i] = follows(inputs[i].from);
+    return ST_OK;
+}
+
+static double value_of(const pairing *own, ptrdiff_t input, size_t row)
+{
+    return own->measured->inputs[(size_t)input * own->measured->row_count + row];
+}
+
+/* ---- rows that may be pairs ---- */
+
+static uint64_t bits_of(double value)
+{
+    uint64_t bits = 0;
+    if (isnan(value))
+        return 0x7ff8000000000000U;
+    value = value == 0 ? 0 : value; /* -0 */
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static uint64_t hash_row(const pairing *own, size_t row)
+{
+    uint64_t hash = 0xcbf29ce484222325U; /* FNV-1a over words */
+    for (size_t i = 0; i < own->measured->input_count; i++)
+        if (!own->free_input[i])
+            hash = (hash ^ bits_of(value_of(own, (ptrdiff_t)i, row))) * 0x100000001b3U;
+    return (hash ^ own->measured->rows[row].variant) * 0x100000001b3U;
+}
+
+static bool same_rest(const pairing *own, size_t one, size_t other)
+{
+    bool same = own->hashes[one] == own->hashes[other] &&
+                own->measured->rows[one].variant == own->measured->rows[other].variant;
+    for (size_t i = 0; i < own->measured->input_count && same; i++)
+        same = own->free_input[i] || bits_of(value_of(own, (ptrdiff_t)i, one)) ==
+                                         bits_of(value_of(own, (ptrdiff_t)i, other));
+    return same;
+}
+
+typedef struct hashed {
+    uint64_t hash;
+    size_t row;
+} hashed;
+
+static int compare_hashed(const void *left, const void *right)
+{
+    const hashed *a = left;
+    const hashed *b = right;
+    if (a->hash != b->hash)
+        return a->hash < b->hash ? -1 : 1;
+    return a->row < b->row ? -1 : 1;
+}
+
+static st_status sort_rows(pairing *own)
+{
+    const st_measured *measured = own->measured;
+    hashed *rows = st_arena_alloc(own->arena, measured->row_count + 1, sizeof *rows);
+    own->hashes = st_arena_alloc(own->arena, measured->row_count + 1, sizeof *own->hashes);
+    own->order = st_arena_alloc(own->arena, measured->row_count + 1, sizeof *own->order);
+    if (rows == NULL || own->hashes == NULL || own->order == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < measured->row_count; i++) {
+        own->hashes[i] = hash_row(own, i);
+        if (measured->rows[i].left_out == NULL && !measured->rows[i].ran_out)
+            rows[own->row_count++] = (hashed){own->hashes[i], i};
+    }
+    qsort(rows, own->row_count, sizeof *rows, compare_hashed);
+    for (size_t i = 0; i < own->row_count; i++)
+        own->order[i] = rows[i].row;
+    return ST_OK;
+}
+
+/* ---- predictions ---- */
+
+static unsigned edits_between(const pairing *own, size_t one, size_t other)
+{
+    const edit_inputs *where = &own->where;
+    double micros[2];
+    const size_t rows[] = {one, other};
+    for (int i = 0; i < 2; i++)
+        micros[i] = value_of(own, where->global, rows[i]) /
+                    (value_of(own, where->micro, rows[i]) * value_of(own, where->dp, rows[i]));
+    unsigned edits = 0;
+    if (value_of(own, where->dp, one) != value_of(own, where->dp, other))
+        edits |= ST_EDIT_DP;
+    if (value_of(own, where->pp, one) != value_of(own, where->pp, other))
+        edits |= ST_EDIT_PP;
+    if (value_of(own, where->layers, one) != value_of(own, where->layers, other))
+        edits |= ST_EDIT_LAYERS;
+    if (micros[0] != micros[1])
+        edits |= ST_EDIT_MICROS;
+    return edits;
+}
+
+/* What the layers of a row take, by the sheet. */
+static double layers_of(const pairing *own, size_t row)
+{
+    double *const *cells = own->measured->more_values;
+    return cells[SITE][row] * (cells[STEADY][row] + cells[RAMP][row]);
+}
+
+/* NaN where the row's step is no longer than what it has besides its layers. */
+static double predict(const pairing *own, size_t from, size_t to)
+{
+    const st_row *rows = own->measured->rows;
+    double rest = rows[from].estimate - layers_of(own, from);
+    double slower = (rows[from].measured - rest) / layers_of(own, from);
+    if (!(slower > 0))
+        return (double)NAN;
+    return rows[to].estimate + (slower - 1) * layers_of(own, to);
+}
+
+static st_status add_pair(pairing *own, size_t one, size_t other)
+{
+    const st_row *rows = own->measured->rows;
+    st_pairs *pairs = own->pairs;
+    unsigned edits = edits_between(own, one, other);
+    double there = predict(own, one, other);
+    double back = predict(own, other, one);
+    if (edits == 0)
+        return ST_OK; /* measured twice */
+    if (isnan(there) || isnan(back)) {
+        pairs->slower++;
+        return ST_OK;
+    }
+    if (pairs->count + 2 > 2 * (size_t)ST_PAIRS_MAX)
+        return st_errors_add(own->errors,
+                             &(st_error){.status = ST_ERR_LIMIT,
+                                         .place = {.file = own->measured->file},
+                                         .message = "too many pairs of rows",
+                                         .expected = "at most 1000000; --rows chooses fewer"});
+    st_pair *items =
+        st_arena_grow(own->arena, pairs->items, sizeof *items, pairs->count + 2, &own->capacity);
+    if (items == NULL)
+        return ST_ERR_MEMORY;
+    pairs->items = items;
+    items[pairs->count++] = (st_pair){edits, one, other, there, there / rows[other].measured - 1};
+    items[pairs->count++] = (st_pair){edits, other, one, back, back / rows[one].measured - 1};
+    return ST_OK;
+}
+
+static st_status find_pairs(pairing *own)
+{
+    st_status status = ST_OK;
+    for (size_t i = 0; i < own->row_count; i++) {
+        for (size_t k = i + 1; k < own->row_count && status == ST_OK &&
+                               own->hashes[own->order[k]] == own->hashes[own->order[i]];
+             k++)
+            if (same_rest(own, own->order[i], own->order[k]))
+                status = add_pair(own, own->order[i], own->order[k]);
+    }
+    return status;
+}
+
+/* ---- by kind ---- */
+
+static unsigned edit_count(unsigned edits)
+{
+    return (edits & 1U) + (edits >> 1 & 1U) + (edits >> 2 & 1U) + (edits >> 3 & 1U);
+}
+
+/* Single edits first. */
+static int compare_pairs(const void *left, const void *right)
+{
+    const st_pair *a = left;
+    const st_pair *b = right;
+    if (a->edits != b->edits) {
+        unsigned edits[] = {edit_count(a->edits), edit_count(b->edits)};
+        return edits[0] != edits[1] ? (edits[0] < edits[1] ? -1 : 1)
+                                    : (a->edits < b->edits ? -1 : 1);
+    }
+    if (a->from != b->from)
+        return a->from < b->from ? -1 : 1;
+    return a->to < b->to ? -1 : a->to > b->to;
+}
+
+static st_status sum_up(pairing *own)
+{
+    st_pairs *pairs = own->pairs;
+    double *errors = st_arena_alloc(own->arena, pairs->count + 1, sizeof *errors);
+    double *scratch = st_arena_alloc(own->arena, pairs->count + 1, sizeof *scratch);
+    if (errors == NULL || scratch == NULL)
+        return ST_ERR_MEMORY;
+    if (pairs->count > 0)
+        qsort(pairs->items, pairs->count, sizeof *pairs->items, compare_pairs);
+    for (size_t first = 0, last = 0; first < pairs->count; first = last) {
+        st_pair_kind *kind = &pairs->kinds[pairs->kind_count++];
+        kind->edits = pairs->items[first].edits;
+        for (last = first; last < pairs->count && pairs->items[last].edits == kind->edits; last++)
+            errors[last - first] = pairs->items[last].error;
+        kind->pairs = (last - first) / 2;
+        st_summarize_errors(errors, last - first, scratch, &kind->errors);
+        for (size_t i = first; i < last; i++)
+            errors[i - first] = own->measured->rows[pairs->items[i].to].error;
+        st_summarize_errors(errors, last - first, scratch, &kind->alone);
+    }
+    return ST_OK;
+}
+
+st_status st_pairs_of(st_measured *measured, st_arena *arena, st_pairs *pairs, st_errors *errors)
+{
+    pairing own = {.measured = measured, .pairs = pairs, .arena = arena, .errors = errors};
+    *pairs = (st_pairs){.measured = measured};
+    measured->more = cell_names;
+    measured->more_count = CELLS;
+    st_status status = find_inputs(&own);
+    if (status == ST_OK)
+        status = st_measured_run(measured, arena, errors);
+    if (status == ST_OK)
+        status = sort_rows(&own);
+    if (status == ST_OK)
+        status = find_pairs(&own);
+    return status == ST_OK ? sum_up(&own) : status;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --vary: which inputs are fitted and between which bounds; see calibrate.h. */
+#include "calibrate/steps/calibrate.h"
+
+#include "job/keys.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct vary_reader {
+    const st_measured *sets;
+    size_t set_count;
+    st_arena *arena;
+    st_errors *errors;
+    st_status status;
+    st_varied *list;
+    size_t count;
+} vary_reader;
+
+static void refuse(vary_reader *reader, const char *message, const char *expected,
+                   const char *suggestion)
+{
+    st_status status = st_errors_add(reader->errors, &(st_error){.status = ST_ERR_USAGE,
+                                                                 .place = {.file = "--vary"},
+                                                                 .message = message,
+                                                                 .expected = expected,
+                                                                 .suggestion = suggestion});
+    if (reader->status == ST_OK)
+        reader->status = status;
+}
+
+/* The first input of any of the sheets that reads a key. */
+static const st_sheet_input *find_input(const vary_reader *reader, const char *path)
+{
+    for (size_t i = 0; i < reader->set_count; i++) {
+        size_t count = 0;
+        const st_sheet_input *inputs = st_sheet_inputs(reader->sets[i].sheet, &count);
+        for (size_t k = 0; k < count; k++)
+            if (strcmp(inputs[k].from, path) == 0)
+                return &inputs[k];
+    }
+    return NULL;
+}
+
+/* The nearest of all keys that the sheets read. */
+static const char *nearest_path(vary_reader *reader, const char *path)
+{
+    size_t count = 0;
+    const st_sheet_input *inputs =
+        reader->set_count > 0 ? st_sheet_inputs(reader->sets[0].sheet, &count) : NULL;
+    const char **paths = st_arena_alloc(reader->arena, count + 1, sizeof *paths);
+    for (size_t i = 0; paths != NULL && i < count; i++)
+        paths[i] = inputs[i].from;
+    return paths != NULL ? st_nearest(path, paths, count) : NULL;
+}
+
+static bool parse_value(vary_reader *reader, const char *path, const st_type *type,
+                        const char *text, double *value)
+{
+    const char *file = st_errors_text(reader->errors, "--vary %s", path);
+    st_errors *faults = st_errors_create();
+    if (faults == NULL) {
+        reader->status = ST_ERR_MEMORY;
+        return false;
+    }
+    st_status status =
+        st_quantity_parse(text, strlen(text), &type->unit, (st_place){.file = file}, value, faults);
+    for (size_t i = 0; i < st_errors_size(faults); i++) {
+        st_error error = *st_errors_at(faults, i);
+        error.status = ST_ERR_USAGE;
+        error.place.column = 0;
+        st_status own = st_errors_add(reader->errors, &error);
+        if (reader->status == ST_OK)
+            reader->status = own;
+    }
+    st_errors_destroy(faults);
+    return status == ST_OK;
+}
+
+static void check_bounds(vary_reader *reader, const st_varied *varied)
+{
+    st_errors *errors = reader->errors;
+    if (!(varied->low > 0))
+        refuse(reader, st_errors_text(errors, "the lower bound of %s is not above 0", varied->path),
+               "bounds above 0, for constants move on a logarithmic scale", NULL);
+    else if (varied->low > varied->high)
+        refuse(reader, st_errors_text(errors, "the bounds of %s are reversed", varied->path),
+               "LOW..HIGH", NULL);
+    else if (varied->low == varied->high)
+        refuse(reader, st_errors_text(errors, "the bounds of %s leave no room", varied->path),
+               "LOW below HIGH", NULL);
+    else if (varied->start < varied->low || varied->start > varied->high)
+        refuse(reader,
+               st_errors_text(errors, "the start of %s is outside its bounds", varied->path),
+               "LOW..START..HIGH", NULL);
+    for (size_t i = 0; i < reader->count; i++)
+        if (strcmp(reader->list[i].path, varied->path) == 0)
+            refuse(reader, st_errors_text(errors, "%s is varied twice", varied->path), NULL, NULL);
+}
+
+static char *trim(char *text)
+{
+    text += strspn(text, " \t");
+    size_t length = strlen(text);
+    while (length > 0 && strchr(" \t", text[length - 1]) != NULL)
+        text[--length] = '\0';
+    return text;
+}
+
+/* "LOW..HIGH" or "LOW..START..HIGH" cut in place; the number of parts. */
+static size_t split_range(char *text, char *parts[3])
+{
+    size_t count = 0;
+    for (char *next = text; next != NULL && count < 3; count++) {
+        char *dots = strstr(next, "..");
+        parts[count] = next;
+        next = dots != NULL ? dots + 2 : NULL;
+        if (dots != NULL)
+            *dots = '\0';
+        parts[count] = trim(parts[count]);
+    }
+    return count;
+}
+
+static void read_range(vary_reader *reader, const char *path, const st_type *type, char *range)
+{
+    char *parts[3] = {NULL, NULL, NULL};
+    double values[3] = {0, 0, 0};
+    const char *written = st_errors_text(reader->errors, "%s", range);
+    size_t count = split_range(range, parts);
+    if (count < 2) {
+        refuse(reader, st_errors_text(reader->errors, "%s has no bounds in '%s'", path, written),
+               "LOW..HIGH or LOW..START..HIGH", NULL);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (!parse_value(reader, path, type, parts[i], &values[i]))
+            return;
+    st_varied varied = {.path = path,
+                        .type = type,
+                        .low = values[0],
+                        .high = values[count - 1],
+                        .start = count == 3 ? values[1] : (double)NAN};
+    check_bounds(reader, &varied);
+    reader->list[reader->count++] = varied;
+}
+
+static void read_term(vary_reader *reader, char *term)
+{
+    char *equals = strchr(term, '=');
+    if (equals == NULL) {
+        refuse(reader, st_errors_text(reader->errors, "'%s' names no bounds", trim(term)),
+               "KEY=LOW..HIGH", NULL);
+        return;
+    }
+    *equals = '\0';
+    const char *path = trim(term);
+    const st_sheet_input *input = find_input(reader, path);
+    if (input == NULL) {
+        refuse(reader, st_errors_text(reader->errors, "no sheet reads '%s'", path), NULL,
+               nearest_path(reader, path));
+        return;
+    }
+    if (input->type.kind != ST_TYPE_NUMBER) {
+        refuse(reader, st_errors_text(reader->errors, "%s is no number", path),
+               "a number or a quantity", NULL);
+        return;
+    }
+    if (reader->count == ST_FIT_MAX_PARAMETERS) {
+        refuse(reader, "too many constants",
+               st_errors_text(reader->errors, "at most %d", ST_FIT_MAX_PARAMETERS), NULL);
+        return;
+    }
+    read_range(reader, path, &input->type, equals + 1);
+}
+
+st_status st_varied_parse(st_calibration *calibration, const char *const *texts, size_t count,
+                          st_arena *arena, st_errors *errors)
+{
+    vary_reader reader = {.sets = calibration->sets,
+                          .set_count = calibration->set_count,
+                          .arena = arena,
+                          .errors = errors};
+    reader.list = st_arena_alloc(arena, ST_FIT_MAX_PARAMETERS, sizeof *reader.list);
+    if (reader.list == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < count; i++) {
+        for (const char *next = texts[i]; next != NULL;) {
+            size_t length = strcspn(next, ",");
+            char *term = st_arena_copy(arena, next, length);
+            if (term == NULL)
+                return ST_ERR_MEMORY;
+            read_term(&reader, term);
+            next = next[length] == ',' ? next + length + 1 : NULL;
+        }
+    }
+    calibration->varied = reader.list;
+    calibration->varied_count = reader.count;
+    return reader.status;
+}

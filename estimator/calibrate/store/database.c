@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The database of profiles; see profile.h.
+ *
+ * The schema's number stands in user_version and the mark of our files in application_id. A writer
+ * takes the lock before it looks (BEGIN IMMEDIATE), so that two that begin together wait for each
+ * other instead of failing halfway. The file may come from anyone: triggers, views and functions
+ * that it brings are switched off, and nothing in it is believed.
+ */
+#include "calibrate/store/database.h"
+
+#ifdef STEPTIME_HAVE_SQLITE
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { BUSY_MS = 4000, APPLICATION_ID = 0x73747066, FOLDER_MODE = 0700, ANY_WRITE = 0222 };
+
+/* One text per step: from nothing to schema 1, from 1 to 2, ... */
+static const char *const migrations[ST_PROFILE_SCHEMA] = {
+    "CREATE TABLE profile ("
+    " name TEXT NOT NULL, kind TEXT NOT NULL, plugin TEXT NOT NULL, cluster TEXT NOT NULL,"
+    " fabric TEXT NOT NULL, nccl TEXT NOT NULL, collective TEXT NOT NULL,"
+    " ranks INTEGER NOT NULL, nodes INTEGER NOT NULL,"
+    " payload BLOB NOT NULL, provenance TEXT NOT NULL,"
+    " PRIMARY KEY (name, kind, plugin, cluster, fabric, nccl, collective, ranks, nodes)"
+    ") WITHOUT ROWID;",
+};
+
+#define COLUMNS                                                                                    \
+    "name, kind, plugin, cluster, fabric, nccl, collective, ranks, nodes, payload, "               \
+    "provenance"
+
+struct st_profiles {
+    sqlite3 *database;
+    char *file;
+    st_profiles_access access;
+};
+
+/* ---- faults ---- */
+
+static st_status fail(const st_profiles *profiles, st_status status, const char *message,
+                      const char *suggestion, st_errors *errors)
+{
+    return st_errors_add(errors, &(st_error){.status = status,
+                                             .place = {.file = profiles->file},
+                                             .message = message,
+                                             .suggestion = suggestion});
+}
+
+/* What a code of SQLite means for the user. */
+static st_status fail_with(const st_profiles *profiles, int code, st_errors *errors)
+{
+    switch (code & 0xFF) {
+    case SQLITE_NOMEM:
+        return fail(profiles, ST_ERR_MEMORY, "out of memory", NULL, errors);
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return fail(profiles, ST_ERR_IO, "the database is locked by another program",
+                    "try again when that one has finished", errors);
+    case SQLITE_NOTADB:
+        return fail(profiles, ST_ERR_SYNTAX, "the file is no database of profiles", NULL, errors);
+    case SQLITE_CORRUPT:
+        return fail(profiles, ST_ERR_SYNTAX, "the database is damaged", NULL, errors);
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+        return fail(profiles, ST_ERR_IO, "the database is read-only", NULL, errors);
+    case SQLITE_FULL:
+        return fail(profiles, ST_ERR_IO, "the disk is full", NULL, errors);
+    case SQLITE_TOOBIG:
+        return fail(profiles, ST_ERR_LIMIT, "an entry is too large", NULL, errors);
+    default:
+        return fail(profiles, ST_ERR_IO,
+                    st_errors_text(errors, "the database cannot be used: %s",
+                                   profiles->database != NULL ? sqlite3_errmsg(profiles->database)
+                                                              : sqlite3_errstr(code)),
+                    NULL, errors);
+    }
+}
+
+static st_status execute(st_profiles *profiles, const char *sql, st_errors *errors)
+{
+    int code = sqlite3_exec(profiles->database, sql, NULL, NULL, NULL);
+    return code == SQLITE_OK ? ST_OK : fail_with(profiles, code, errors);
+}
+
+/* The number that a statement without parameters gives; 0 where it gives none. */
+static st_status query(st_profiles *profiles, const char *sql, int *value, st_errors *errors)
+{
+    sqlite3_stmt *statement = NULL;
+    *value = 0;
+    int code = sqlite3_prepare_v2(profiles->database, sql, -1, &statement, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    if (code == SQLITE_ROW)
+        *value = sqlite3_column_int(statement, 0);
+    (void)sqlite3_finalize(statement);
+    return code == SQLITE_ROW || code == SQLITE_DONE ? ST_OK : fail_with(profiles, code, errors);
+}
+
+/* ---- opening ---- */
+
+static st_status make_folder(st_profiles *profiles, st_errors *errors)
+{
+    for (char *at = profiles->file + 1; *profiles->file != '\0' && *at != '\0'; at++) {
+        if (*at != '/')
+            continue;
+        *at = '\0';
+        int fault = mkdir(profiles->file, FOLDER_MODE) == 0 || errno == EEXIST ? 0 : errno;
+        const char *message = fault != 0 ? st_errors_text(errors, "cannot make the folder %s: %s",
+                                                          profiles->file, strerror(fault))
+                                         : NULL;
+        *at = '/';
+        if (fault != 0)
+            return fail(profiles, ST_ERR_IO, message, NULL, errors);
+    }
+    return ST_OK;
+}
+
+static st_status check_file(st_profiles *profiles, st_errors *errors)
+{
+    struct stat file;
+    bool writes = profiles->access == ST_PROFILES_WRITE;
+    if (stat(profiles->file, &file) != 0) {
+        if (errno == ENOENT && writes)
+            return make_folder(profiles, errors);
+        return fail(profiles, ST_ERR_IO,
+                    errno == ENOENT ? "there is no such database of profiles" : strerror(errno),
+                    errno == ENOENT ? "'steptime fit nccl LOG --save NAME' makes one" : NULL,
+                    errors);
+    }
+    if (!S_ISREG(file.st_mode))
+        return fail(profiles, ST_ERR_IO, "the database of profiles is no regular file", NULL,
+                    errors);
+    if (writes && (file.st_mode & ANY_WRITE) == 0)
+        return fail(profiles, ST_ERR_IO, "the database is read-only", NULL, errors);
+    return ST_OK;
+}
+
+static void distrust(sqlite3 *database)
+{
+    (void)sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    (void)sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    (void)sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+    (void)sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    (void)sqlite3_limit(database, SQLITE_LIMIT_LENGTH, 2 * ST_PROFILE_MAX_BYTES);
+    (void)sqlite3_busy_timeout(database, BUSY_MS);
+}
+
+/* The schema's number; 0 for a file that has nothing in it yet. */
+static st_status read_schema(st_profiles *profiles, int *schema, st_errors *errors)
+{
+    int tables = 0;
+    int mark = 0;
+    st_status status = query(profiles, "PRAGMA user_version", schema, errors);
+    if (status == ST_OK)
+        status = query(profiles, "SELECT count(*) FROM sqlite_schema", &tables, errors);
+    if (status == ST_OK)
+        status = query(profiles, "PRAGMA application_id", &mark, errors);
+    if (status != ST_OK)
+        return status;
+    if (tables == 0 && *schema == 0 && mark == 0)
+        return ST_OK;
+    if (mark != APPLICATION_ID)
+        return fail(profiles, ST_ERR_SYNTAX, "the file is no database of profiles",
+                    "another program has made it", errors);
+    if (*schema > ST_PROFILE_SCHEMA)
+        return fail(profiles, ST_ERR_VALUE,
+                    st_errors_text(errors,
+                                   "the database is of schema %d, and this steptime knows schemas "
+                                   "up to %d",
+                                   *schema, ST_PROFILE_SCHEMA),
+                    "use a newer steptime", errors);
+    return ST_OK;
+}
+
+/* Runs in a transaction that has the lock. */
+static st_status migrate(st_profiles *profiles, st_errors *errors)
+{
+    int schema = 0;
+    char sql[96];
+    st_status status = read_schema(profiles, &schema, errors);
+    if (status != ST_OK || schema == ST_PROFILE_SCHEMA)
+        return status;
+    for (int i = schema; i < ST_PROFILE_SCHEMA && status == ST_OK; i++)
+        status = execute(profiles, migrations[i], errors);
+    (void)sqlite3_snprintf(sizeof sql, sql, "PRAGMA user_version=%d; PRAGMA application_id=%d",
+                           ST_PROFILE_SCHEMA, APPLICATION_ID);
+    return status == ST_OK ? execute(profiles, sql, errors) : status;
+}
+
+static st_status begin(st_profiles *profiles, st_errors *errors)
+{
+    return execute(profiles, "BEGIN IMMEDIATE", errors);
+}
+
+/* Keeps the changes where all went well, else none of them. */
+static st_status finish(st_profiles *profiles, st_status status, st_errors *errors)
+{
+    if (status == ST_OK)
+        status = execute(profiles, "COMMIT", errors);
+    if (status != ST_OK)
+        (void)sqlite3_exec(profiles->database, "ROLLBACK", NULL, NULL, NULL);
+    return status;
+}
+
+static st_status open_database(st_profiles *profiles, st_errors *errors)
+{
+    bool writes = profiles->access == ST_PROFILES_WRITE;
+    int flags = (writes ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY) |
+                SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+    int schema = 0;
+    st_status status = check_file(profiles, errors);
+    if (status != ST_OK)
+        return status;
+    int code = sqlite3_open_v2(profiles->file, &profiles->database, flags, NULL);
+    if (code != SQLITE_OK)
+        return fail_with(profiles, code, errors);
+    distrust(profiles->database);
+    if (!writes) {
+        status = read_schema(profiles, &schema, errors);
+        return status != ST_OK || schema > 0
+                   ? status
+                   : fail(profiles, ST_ERR_SYNTAX, "the file is no database of profiles", NULL,
+                          errors);
+    }
+    if (sqlite3_db_readonly(profiles->database, "main") == 1)
+        return fail_with(profiles, SQLITE_READONLY, errors);
+    status = begin(profiles, errors);
+    return status == ST_OK ? finish(profiles, migrate(profiles, errors), errors) : status;
+}
+
+bool st_profiles_available(void)
+{
+    return true;
+}
+
+st_status st_profiles_open(const char *file, st_profiles_access access, st_profiles **profiles,
+                           st_errors *errors)
+{
+    st_arena *arena = st_arena_create();
+    st_profiles *own = calloc(1, sizeof *own);
+    st_status status = ST_ERR_MEMORY;
+    if (arena == NULL || own == NULL)
+        goto cleanup;
+    if (file == NULL)
+        file = st_profiles_path(arena);
+    if (file == NULL) {
+        status = st_errors_add(
+            errors, &(st_error){.status = ST_ERR_IO,
+                                .message = "there is no folder for the database of profiles",
+                                .suggestion = "set XDG_DATA_HOME or HOME, or give --db FILE"});
+        goto cleanup;
+    }
+    own->file = malloc(strlen(file) + 1);
+    own->access = access;
+    if (own->file == NULL)
+        goto cleanup;
+    memcpy(own->file, file, strlen(file) + 1);
+    status = open_database(own, errors);
+    if (status == ST_OK) {
+        *profiles = own;
+        own = NULL;
+    }
+cleanup:
+    st_profiles_close(own);
+    st_arena_destroy(arena);
+    return status;
+}
+
+void st_profiles_close(st_profiles *profiles)
+{
+    if (profiles == NULL)
+        return;
+    (void)sqlite3_close(profiles->database);
+    free(profiles->file);
+    free(profiles);
+}
+
+/* ---- writing ---- */
+
+static int bind_entry(sqlite3_stmt *statement, const st_profile *entry)
+{
+    const char *const texts[] = {entry->name,   entry->kind, entry->plugin,    entry->cluster,
+                                 entry->fabric, entry->nccl, entry->collective};
+    int code = SQLITE_OK;
+    int next = 1;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0] && code == SQLITE_OK; i++)
+        code = sqlite3_bind_text(statement, next++, texts[i], -1, SQLITE_STATIC);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_int64(statement, next++, (sqlite3_int64)entry->ranks);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_int64(statement, next++, (sqlite3_int64)entry->nodes);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_blob64(statement, next++, entry->payload, entry->payload_bytes,
+                                   SQLITE_STATIC);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_text(statement, next, entry->provenance, -1, SQLITE_STATIC);
+    return code;
+}
+
+static st_status put_entry(st_profiles *profiles, sqlite3_stmt *statement, const st_profile *entry,
+                           st_errors *errors)
+{
+    int code = bind_entry(statement, entry);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    (void)sqlite3_reset(statement);
+    if ((code & 0xFF) == SQLITE_CONSTRAINT)
+        return fail(
+            profiles, ST_ERR_NAME,
+            st_errors_text(errors, "there is already a %s", st_profile_describe(entry, errors)),
+            "--replace replaces it", errors);
+    return code == SQLITE_DONE ? ST_OK : fail_with(profiles, code, errors);
+}
+
+static st_status put_entries(st_profiles *profiles, const st_profile *entries, size_t count,
+                             bool replace, st_errors *errors)
+{
+    sqlite3_stmt *statement = NULL;
+    const char *sql = replace ? "INSERT OR REPLACE INTO profile (" COLUMNS
+                                ") VALUES (?,?,?,?,?,?,?,?,?,?,?)"
+                              : "INSERT INTO profile (" COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?)";
+    int code = sqlite3_prepare_v2(profiles->database, sql, -1, &statement, NULL);
+    st_status status = code == SQLITE_OK ? ST_OK : fail_with(profiles, code, errors);
+    for (size_t i = 0; i < count && status == ST_OK; i++)
+        status = put_entry(profiles, statement, &entries[i], errors);
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+st_status st_profiles_put(st_profiles *profiles, const st_profile *entries, size_t count,
+                          bool replace, st_errors *errors)
+{
+    st_status status = ST_OK;
+    for (size_t i = 0; i < count; i++) {
+        st_status checked =
+            st_profile_check(&entries[i], (st_place){.file = profiles->file}, errors);
+        status = status == ST_OK ? checked : status;
+    }
+    if (status == ST_OK)
+        status = begin(profiles, errors);
+    if (status != ST_OK)
+        return status;
+    return finish(profiles, put_entries(profiles, entries, count, replace, errors), errors);
+}
+
+static st_status remove_rows(st_profiles *profiles, const char *name, size_t *removed,
+                             st_errors *errors)
+{
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(profiles->database, "DELETE FROM profile WHERE name = ?", -1,
+                                  &statement, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    *removed = code == SQLITE_DONE ? (size_t)sqlite3_changes(profiles->database) : 0;
+    (void)sqlite3_finalize(statement);
+    if (code != SQLITE_DONE)
+        return fail_with(profiles, code, errors);
+    return *removed > 0 ? ST_OK : st_profiles_unknown(profiles, name, errors);
+}
+
+st_status st_profiles_remove(st_profiles *profiles, const char *name, size_t *removed,
+                             st_errors *errors)
+{
+    st_status status = begin(profiles, errors);
+    if (status != ST_OK)
+        return status;
+    return finish(profiles, remove_rows(profiles, name, removed, errors), errors);
+}
+
+/* ---- reading ---- */
+
+static const char *column_text(sqlite3_stmt *statement, int column, st_arena *arena)
+{
+    const unsigned char *text = sqlite3_column_text(statement, column);
+    const char *copy = (const char *)text;
+    return text == NULL ? "" : st_arena_copy(arena, copy, strlen(copy));
+}
+
+static size_t column_count(sqlite3_stmt *statement, int column)
+{
+    sqlite3_int64 value = sqlite3_column_int64(statement, column);
+    return value > 0 ? (size_t)value : 0;
+}
+
+static st_status read_entry(sqlite3_stmt *statement, st_arena *arena, st_profile *entry)
+{
+    const char *texts[8];
+    for (int i = 0; i < 7; i++)
+        texts[i] = column_text(statement, i, arena);
+    texts[7] = column_text(statement, 10, arena);
+    const void *payload = sqlite3_column_blob(statement, 9);
+    size_t bytes = (size_t)sqlite3_column_bytes(statement, 9);
+    for (int i = 0; i < 8; i++)
+        if (texts[i] == NULL)
+            return ST_ERR_MEMORY;
+    *entry = (st_profile){
+        .name = texts[0],
+        .kind = texts[1],
+        .plugin = texts[2],
+        .cluster = texts[3],
+        .fabric = texts[4],
+        .nccl = texts[5],
+        .collective = texts[6],
+        .ranks = column_count(statement, 7),
+        .nodes = column_count(statement, 8),
+        .payload =
+            st_arena_copy(arena, payload != NULL ? payload : "", payload != NULL ? bytes : 0),
+        .payload_bytes = payload != NULL ? bytes : 0,
+        .provenance = texts[7],
+    };
+    return entry->payload != NULL ? ST_OK : ST_ERR_MEMORY;
+}
+
+static int bind_filter(sqlite3_stmt *statement, const st_profile_filter *filter)
+{
+    const char *const texts[] = {filter->name, filter->kind, filter->plugin, filter->collective};
+    int code = SQLITE_OK;
+    for (int i = 0; i < 4 && code == SQLITE_OK; i++)
+        code = texts[i] != NULL ? sqlite3_bind_text(statement, i + 1, texts[i], -1, SQLITE_STATIC)
+                                : sqlite3_bind_null(statement, i + 1);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_int64(statement, 5, (sqlite3_int64)filter->ranks);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_int64(statement, 6, (sqlite3_int64)filter->nodes);
+    return code;
+}
+
+/* Steps through the rows; the code at the end. */
+static int read_entries(sqlite3_stmt *statement, st_arena *arena, st_profile **entries,
+                        size_t *count)
+{
+    size_t capacity = 0;
+    int code = SQLITE_ROW;
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+        if (*count >= ST_PROFILE_MAX_ENTRIES)
+            return SQLITE_TOOBIG;
+        st_profile *grown = st_arena_grow(arena, *entries, sizeof *grown, *count + 1, &capacity);
+        if (grown == NULL)
+            return SQLITE_NOMEM;
+        *entries = grown;
+        if (read_entry(statement, arena, &grown[(*count)++]) != ST_OK)
+            return SQLITE_NOMEM;
+    }
+    return code;
+}
+
+st_status st_profiles_find(st_profiles *profiles, const st_profile_filter *filter, st_arena *arena,
+                           const st_profile **entries, size_t *count, st_errors *errors)
+{
+    static const char sql[] =
+        "SELECT " COLUMNS " FROM profile WHERE (?1 IS NULL OR name = ?1) AND"
+        " (?2 IS NULL OR kind = ?2) AND (?3 IS NULL OR plugin = ?3) AND"
+        " (?4 IS NULL OR collective = ?4) AND (?5 = 0 OR ranks = ?5) AND (?6 = 0 OR nodes = ?6)"
+        " ORDER BY name, plugin, kind, collective, nodes, ranks, cluster, fabric, nccl";
+    sqlite3_stmt *statement = NULL;
+    st_profile *found = NULL;
+    size_t length = 0;
+    int code = sqlite3_prepare_v2(profiles->database, sql, -1, &statement, NULL);
+    if (code == SQLITE_OK)
+        code = bind_filter(statement, filter);
+    if (code == SQLITE_OK)
+        code = read_entries(statement, arena, &found, &length);
+    (void)sqlite3_finalize(statement);
+    if (code != SQLITE_DONE)
+        return fail_with(profiles, code, errors);
+    *entries = found;
+    *count = length;
+    return ST_OK;
+}
+
+st_status st_profiles_unknown(st_profiles *profiles, const char *name, st_errors *errors)
+{
+    st_arena *arena = st_arena_create();
+    const st_profile *entries = NULL;
+    size_t count = 0;
+    st_status status = arena == NULL ? ST_ERR_MEMORY
+                                     : st_profiles_find(profiles, &(st_profile_filter){0}, arena,
+                                                        &entries, &count, errors);
+    const char **names = status == ST_OK ? st_arena_alloc(arena, count + 1, sizeof *names) : NULL;
+    for (size_t i = 0; names != NULL && i < count; i++)
+        names[i] = entries[i].name;
+    if (status == ST_OK) {
+        const char *near = names != NULL ? st_nearest(name, names, count) : NULL;
+        status =
+            fail(profiles, ST_ERR_NAME, st_errors_text(errors, "there is no profile '%s'", name),
+                 near != NULL ? near : "'steptime profile list' lists them", errors);
+    }
+    st_arena_destroy(arena);
+    return status;
+}
+
+#else
+
+static st_status left_out(st_errors *errors)
+{
+    return st_errors_add(errors,
+                         &(st_error){.status = ST_ERR_USAGE,
+                                     .message = "this steptime was built without SQLite, which "
+                                                "profiles are kept in",
+                                     .suggestion = "install libsqlite3-dev and build it again"});
+}
+
+bool st_profiles_available(void)
+{
+    return false;
+}
+
+st_status st_profiles_open(const char *file, st_profiles_access access, st_profiles **profiles,
+                           st_errors *errors)
+{
+    (void)file;
+    (void)access;
+    (void)profiles;
+    return left_out(errors);
+}
+
+void st_profiles_close(st_profiles *profiles)
+{
+    (void)profiles;
+}
+
+st_status st_profiles_put(st_profiles *profiles, const st_profile *entries, size_t count,
+                          bool replace, st_errors *errors)
+{
+    (void)profiles;
+    (void)entries;
+    (void)count;
+    (void)replace;
+    return left_out(errors);
+}
+
+st_status st_profiles_find(st_profiles *profiles, const st_profile_filter *filter, st_arena *arena,
+                           const st_profile **entries, size_t *count, st_errors *errors)
+{
+    (void)profiles;
+    (void)filter;
+    (void)arena;
+    (void)entries;
+    (void)count;
+    return left_out(errors);
+}
+
+st_status st_profiles_remove(st_profiles *profiles, const char *name, size_t *removed,
+                             st_errors *errors)
+{
+    (void)profiles;
+    (void)name;
+    (void)removed;
+    return left_out(errors);
+}
+
+st_status st_profiles_unknown(st_profiles *profiles, const char *name, st_errors *errors)
+{
+    (void)profiles;
+    (void)name;
+    return left_out(errors);
+}
+
+#endif

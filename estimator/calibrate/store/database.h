@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What must hold of an entry, whoever brings it: shared by the database and the reader of exports.
+ */
+#ifndef STEPTIME_CALIBRATE_STORE_DATABASE_H
+#define STEPTIME_CALIBRATE_STORE_DATABASE_H
+
+#include "steptime/profile.h"
+
+/* Reports what is wrong with an entry, at `place`. */
+st_status st_profile_check(const st_profile *entry, st_place place, st_errors *errors) ST_NODISCARD;
+
+/* "profile 'x' of nccl-whitebox for all_reduce on 2 nodes": for messages; lives in `errors`. */
+const char *st_profile_describe(const st_profile *entry, st_errors *errors);
+
+#endif

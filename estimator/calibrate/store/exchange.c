@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Profiles as a text to send to someone: JSON, which the reader of YAML reads too, with its bounds
+ * and its places. A payload that is no text stands there in base 64.
+ */
+#include "calibrate/store/database.h"
+
+#include "base/utf8.h"
+#include "base/yaml_read.h"
+#include "base/json_write.h"
+#include "steptime/quantity.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FORMAT "steptime profiles"
+
+enum { MOST_ENTRIES = 10000, MOST_COUNT = 1 << 30 };
+
+static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/* ---- writing ---- */
+
+static bool is_text(const char *payload, size_t length)
+{
+    for (size_t i = 0; i < length;) {
+        uint32_t code = 0;
+        size_t bytes = st_utf8_decode(payload + i, length - i, &code);
+        if (bytes == 0 || (st_utf8_is_control(code) && code != '\n' && code != '\t'))
+            return false;
+        i += bytes;
+    }
+    return true;
+}
+
+static void write_base64(st_json *json, const unsigned char *payload, size_t length)
+{
+    st_buffer text = {0};
+    for (size_t i = 0; i < length; i += 3) {
+        unsigned left = (unsigned)(length - i);
+        unsigned group = (unsigned)payload[i] << 16 |
+                         (left > 1 ? (unsigned)payload[i + 1] << 8 : 0) |
+                         (left > 2 ? payload[i + 2] : 0);
+        char four[4] = {digits[group >> 18], digits[group >> 12 & 63],
+                        left > 1 ? digits[group >> 6 & 63] : '=',
+                        left > 2 ? digits[group & 63] : '='};
+        st_buffer_append(&text, four, sizeof four);
+    }
+    json->buffer->failed = json->buffer->failed || text.failed;
+    st_json_text(json, "payload_base64", text.data != NULL ? text.data : "");
+    st_buffer_free(&text);
+}
+
+static void write_payload(st_json *json, const st_profile *entry)
+{
+    const char *payload = entry->payload;
+    if (!is_text(payload, entry->payload_bytes)) {
+        write_base64(json, entry->payload, entry->payload_bytes);
+        return;
+    }
+    char *text = malloc(entry->payload_bytes + 1);
+    if (text == NULL) {
+        json->buffer->failed = true;
+        return;
+    }
+    memcpy(text, payload, entry->payload_bytes);
+    text[entry->payload_bytes] = '\0';
+    st_json_text(json, "payload", text);
+    free(text);
+}
+
+void st_profiles_export(const st_profile *entries, size_t count, st_buffer *buffer)
+{
+    st_json json = {.buffer = buffer};
+    st_json_open(&json, NULL, '{');
+    st_json_text(&json, "format", FORMAT);
+    st_json_count(&json, "schema", ST_PROFILE_SCHEMA);
+    st_json_open(&json, "profiles", '[');
+    for (size_t i = 0; i < count; i++) {
+        const st_profile *own = &entries[i];
+        st_json_open(&json, NULL, '{');
+        st_json_text(&json, "name", own->name);
+        st_json_text(&json, "kind", own->kind);
+        st_json_text(&json, "plugin", own->plugin);
+        st_json_text(&json, "cluster", own->cluster);
+        st_json_text(&json, "fabric", own->fabric);
+        st_json_text(&json, "nccl", own->nccl);
+        st_json_text(&json, "collective", own->collective);
+        st_json_count(&json, "ranks", own->ranks);
+        st_json_count(&json, "nodes", own->nodes);
+        write_payload(&json, own);
+        st_json_text(&json, "provenance", own->provenance);
+        st_json_close(&json, '}');
+    }
+    st_json_close(&json, ']');
+    st_json_close(&json, '}');
+}
+
+/* ---- reading ---- */
+
+static const char *const root_keys[] = {"format", "schema", "profiles"};
+static const char *const entry_keys[] = {
+    "name", "kind",       "plugin", "provenance", "cluster", "fabric",
+    "nccl", "collective", "ranks",  "nodes",      "payload", "payload_base64",
+};
+
+/* "" where the text is absent or empty. */
+static const char *read_text(st_yaml_reader *reader, const st_yaml_node *map, const char *key)
+{
+    const st_yaml_node *node = st_yaml_get(map, key);
+    if (node == NULL || (node->kind == ST_YAML_SCALAR && node->length == 0))
+        return "";
+    return st_read_is(reader, node, ST_YAML_SCALAR, key) ? node->text : "";
+}
+
+static size_t read_count(st_yaml_reader *reader, const st_yaml_node *map, const char *key)
+{
+    const st_yaml_node *node = st_yaml_get(map, key);
+    double value = 0;
+    if (node == NULL || !st_read_is(reader, node, ST_YAML_SCALAR, key))
+        return 0;
+    st_status status =
+        st_number_parse(node->text, node->length, node->place, &value, reader->errors);
+    if (status != ST_OK) {
+        reader->status = reader->status == ST_OK ? status : reader->status;
+        return 0;
+    }
+    if (value >= 0 && value <= MOST_COUNT && value == floor(value))
+        return (size_t)value;
+    st_read_fault(reader, &(st_error){.status = ST_ERR_VALUE,
+                                      .place = node->place,
+                                      .message = "no number of ranks or nodes",
+                                      .found = st_yaml_describe(node, reader->errors),
+                                      .expected = "a whole number up to 2^30"});
+    return 0;
+}
+
+static const char *find_digit(char c)
+{
+    return c != '\0' ? strchr(digits, c) : NULL;
+}
+
+/* SIZE_MAX where the text is no base 64. */
+static size_t decode(const char *text, size_t length, unsigned char *bytes)
+{
+    size_t used = 0;
+    if (length % 4 != 0)
+        return SIZE_MAX;
+    for (size_t i = 0; i < length; i += 4) {
+        unsigned group = 0;
+        unsigned padding = 0;
+        for (size_t k = 0; k < 4; k++) {
+            const char *digit = find_digit(text[i + k]);
+            bool pads = text[i + k] == '=' && k >= 2 && i + 4 == length;
+            if ((digit == NULL && !pads) || (digit != NULL && padding > 0))
+                return SIZE_MAX;
+            padding += pads ? 1 : 0;
+            group = group << 6 | (pads ? 0 : (unsigned)(digit - digits));
+        }
+        for (unsigned k = 0; k < 3 - padding; k++)
+            bytes[used++] = (unsigned char)(group >> (16 - 8 * k));
+    }
+    return used;
+}
+
+static void read_payload(st_yaml_reader *reader, const st_yaml_node *map, st_profile *entry)
+{
+    const st_yaml_node *plain = st_yaml_get(map, "payload");
+    const st_yaml_node *coded = st_yaml_get(map, "payload_base64");
+    if ((plain == NULL) == (coded == NULL)) {
+        st_read_fault(reader,
+                      &(st_error){.status = ST_ERR_VALUE,
+                                  .place = map->place,
+                                  .message = "an entry needs 'payload' or 'payload_base64'"});
+        return;
+    }
+    if (plain != NULL) {
+        if (st_read_is(reader, plain, ST_YAML_SCALAR, "payload")) {
+            entry->payload = plain->text;
+            entry->payload_bytes = plain->length;
+        }
+        return;
+    }
+    if (!st_read_is(reader, coded, ST_YAML_SCALAR, "payload_base64"))
+        return;
+    unsigned char *bytes = st_read_alloc(reader, coded->length + 1, 1);
+    size_t length = bytes != NULL ? decode(coded->text, coded->length, bytes) : 0;
+    if (length == SIZE_MAX) {
+        st_read_fault(reader, &(st_error){.status = ST_ERR_VALUE,
+                                          .place = coded->place,
+                                          .message = "the payload is no base 64"});
+        return;
+    }
+    entry->payload = bytes;
+    entry->payload_bytes = length;
+}
+
+/* Options that cannot be read would be a fault of every job that names the profile. */
+static void check_options(st_yaml_reader *reader, const st_yaml_node *map, const st_profile *entry)
+{
+    const st_profile_option *options = NULL;
+    size_t count = 0;
+    if (strcmp(entry->kind, ST_PROFILE_OPTIONS) == 0 &&
+        st_profile_options(entry, reader->arena, &options, &count, NULL) != ST_OK)
+        st_read_fault(reader, &(st_error){.status = ST_ERR_VALUE,
+                                          .place = map->place,
+                                          .message = "the payload holds no options",
+                                          .expected = "a JSON object of texts by name of the "
+                                                      "option"});
+}
+
+static void read_entry(st_yaml_reader *reader, const st_yaml_node *map, st_profile *entry)
+{
+    if (!st_read_is(reader, map, ST_YAML_MAP, "an entry of 'profiles'"))
+        return;
+    st_read_keys(reader, map, "profile", entry_keys, sizeof entry_keys / sizeof entry_keys[0], 4);
+    *entry = (st_profile){
+        .name = read_text(reader, map, "name"),
+        .kind = read_text(reader, map, "kind"),
+        .plugin = read_text(reader, map, "plugin"),
+        .cluster = read_text(reader, map, "cluster"),
+        .fabric = read_text(reader, map, "fabric"),
+        .nccl = read_text(reader, map, "nccl"),
+        .collective = read_text(reader, map, "collective"),
+        .ranks = read_count(reader, map, "ranks"),
+        .nodes = read_count(reader, map, "nodes"),
+        .payload = "",
+        .provenance = read_text(reader, map, "provenance"),
+    };
+    read_payload(reader, map, entry);
+    if (reader->status != ST_OK)
+        return;
+    reader->status = st_profile_check(entry, map->place, reader->errors);
+    if (reader->status == ST_OK)
+        check_options(reader, map, entry);
+}
+
+/* An entry and where it stands. */
+typedef struct placed {
+    const st_profile *entry;
+    st_place place;
+} placed;
+
+static int compare_keys(const st_profile *a, const st_profile *b)
+{
+    const char *const left[] = {a->name,   a->kind, a->plugin,    a->cluster,
+                                a->fabric, a->nccl, a->collective};
+    const char *const right[] = {b->name,   b->kind, b->plugin,    b->cluster,
+                                 b->fabric, b->nccl, b->collective};
+    int order = 0;
+    for (size_t i = 0; order == 0 && i < sizeof left / sizeof left[0]; i++)
+        order = strcmp(left[i], right[i]);
+    if (order == 0)
+        order = (a->ranks > b->ranks) - (a->ranks < b->ranks);
+    return order != 0 ? order : (a->nodes > b->nodes) - (a->nodes < b->nodes);
+}
+
+static int compare_placed(const void *left, const void *right)
+{
+    const placed *a = left;
+    const placed *b = right;
+    int order = compare_keys(a->entry, b->entry);
+    int lines = (a->place.line > b->place.line) - (a->place.line < b->place.line);
+    int columns = (a->place.column > b->place.column) - (a->place.column < b->place.column);
+    return order != 0 ? order : lines != 0 ? lines : columns;
+}
+
+/* Of two entries with one key, which one was meant? */
+static void refuse_twins(st_yaml_reader *reader, const st_yaml_node *list,
+                         const st_profile *entries, size_t count)
+{
+    placed *sorted = st_read_alloc(reader, count + 1, sizeof *sorted);
+    if (sorted == NULL || reader->status != ST_OK)
+        return;
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = (placed){&entries[i], list->items[i]->place};
+    qsort(sorted, count, sizeof *sorted, compare_placed);
+    for (size_t i = 1; i < count; i++)
+        if (compare_keys(sorted[i].entry, sorted[i - 1].entry) == 0)
+            st_read_fault(reader,
+                          &(st_error){.status = ST_ERR_NAME,
+                                      .place = sorted[i].place,
+                                      .message = st_errors_text(
+                                          reader->errors,
+                                          "profile '%s' of %s for %s on %zu ranks and %zu nodes "
+                                          "stands at line %d already",
+                                          sorted[i].entry->name, sorted[i].entry->plugin,
+                                          sorted[i].entry->collective, sorted[i].entry->ranks,
+                                          sorted[i].entry->nodes, sorted[i - 1].place.line)});
+}
+
+static void read_head(st_yaml_reader *reader, const st_yaml_node *root)
+{
+    const char *format = read_text(reader, root, "format");
+    size_t schema = read_count(reader, root, "schema");
+    if (strcmp(format, FORMAT) != 0)
+        st_read_fault(reader, &(st_error){.status = ST_ERR_SYNTAX,
+                                          .place = root->place,
+                                          .message = "the file is no export of profiles",
+                                          .expected = "\"format\": \"" FORMAT "\""});
+    else if (schema > ST_PROFILE_SCHEMA)
+        st_read_fault(reader, &(st_error){.status = ST_ERR_VALUE,
+                                          .place = root->place,
+                                          .message = st_errors_text(
+                                              reader->errors,
+                                              "profiles of schema %zu, and this steptime knows "
+                                              "schemas up to %d",
+                                              schema, ST_PROFILE_SCHEMA),
+                                          .suggestion = "use a newer steptime"});
+}
+
+static size_t read_entries(st_yaml_reader *reader, const st_yaml_node *root, st_profile **entries)
+{
+    if (!st_read_is(reader, root, ST_YAML_MAP, "an export of profiles"))
+        return 0;
+    read_head(reader, root);
+    if (reader->status != ST_OK)
+        return 0;
+    st_read_keys(reader, root, "an export of profiles", root_keys,
+                 sizeof root_keys / sizeof root_keys[0], 3);
+    const st_yaml_node *list = st_read_list(reader, root, "profiles", MOST_ENTRIES);
+    size_t count = list != NULL ? list->count : 0;
+    *entries = st_read_alloc(reader, count + 1, sizeof **entries);
+    for (size_t i = 0; i < count && *entries != NULL; i++)
+        read_entry(reader, list->items[i], &(*entries)[i]);
+    if (reader->status == ST_OK && count > 1)
+        refuse_twins(reader, list, *entries, count);
+    return count;
+}
+
+st_status st_profiles_read(const st_profile_text *text, st_arena *arena, const st_profile **entries,
+                           size_t *count, st_errors *errors)
+{
+    st_yaml_reader reader = {.arena = arena, .errors = errors, .file = text->file};
+    const st_yaml_node *root = NULL;
+    st_profile *read = NULL;
+    size_t found = 0;
+    reader.status = st_yaml_parse_large(text->file, text->text, text->length, arena, &root, errors);
+    if (reader.status == ST_OK)
+        found = read_entries(&reader, root, &read);
+    if (reader.status == ST_OK) {
+        *entries = read;
+        *count = found;
+    }
+    return reader.status;
+}
+
+st_status st_profiles_import(st_profiles *profiles, const st_profile_text *text, bool replace,
+                             size_t *stored, st_errors *errors)
+{
+    st_arena *arena = st_arena_create();
+    const st_profile *entries = NULL;
+    size_t count = 0;
+    if (arena == NULL)
+        return ST_ERR_MEMORY;
+    st_status status = st_profiles_read(text, arena, &entries, &count, errors);
+    if (status == ST_OK)
+        status = st_profiles_put(profiles, entries, count, replace, errors);
+    if (status == ST_OK)
+        *stored = count;
+    st_arena_destroy(arena);
+    return status;
+}

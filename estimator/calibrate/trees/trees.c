@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The functions of XGBoost are looked up by name when the library is opened; see trees.h. */
+#include "calibrate/trees/trees.h"
+
+#include "base/memory.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xgboost/c_api.h>
+
+/* The functions that are used, as the header declares them. */
+typedef __typeof__(XGBGetLastError) *XGBGetLastError_function;
+typedef __typeof__(XGBRegisterLogCallback) *XGBRegisterLogCallback_function;
+typedef __typeof__(XGDMatrixCreateFromMat) *XGDMatrixCreateFromMat_function;
+typedef __typeof__(XGDMatrixSetFloatInfo) *XGDMatrixSetFloatInfo_function;
+typedef __typeof__(XGDMatrixFree) *XGDMatrixFree_function;
+typedef __typeof__(XGBoosterCreate) *XGBoosterCreate_function;
+typedef __typeof__(XGBoosterFree) *XGBoosterFree_function;
+typedef __typeof__(XGBoosterSetParam) *XGBoosterSetParam_function;
+typedef __typeof__(XGBoosterUpdateOneIter) *XGBoosterUpdateOneIter_function;
+typedef __typeof__(XGBoosterPredict) *XGBoosterPredict_function;
+typedef __typeof__(XGBoosterFeatureScore) *XGBoosterFeatureScore_function;
+typedef __typeof__(XGBoosterDumpModel) *XGBoosterDumpModel_function;
+typedef __typeof__(XGBoosterSaveModelToBuffer) *XGBoosterSaveModelToBuffer_function;
+typedef __typeof__(XGBoosterLoadModelFromBuffer) *XGBoosterLoadModelFromBuffer_function;
+
+struct st_trees_library {
+    void *handle;
+    XGBGetLastError_function XGBGetLastError;
+    XGBRegisterLogCallback_function XGBRegisterLogCallback;
+    XGDMatrixCreateFromMat_function XGDMatrixCreateFromMat;
+    XGDMatrixSetFloatInfo_function XGDMatrixSetFloatInfo;
+    XGDMatrixFree_function XGDMatrixFree;
+    XGBoosterCreate_function XGBoosterCreate;
+    XGBoosterFree_function XGBoosterFree;
+    XGBoosterSetParam_function XGBoosterSetParam;
+    XGBoosterUpdateOneIter_function XGBoosterUpdateOneIter;
+    XGBoosterPredict_function XGBoosterPredict;
+    XGBoosterFeatureScore_function XGBoosterFeatureScore;
+    XGBoosterDumpModel_function XGBoosterDumpModel;
+    XGBoosterSaveModelToBuffer_function XGBoosterSaveModelToBuffer;
+    XGBoosterLoadModelFromBuffer_function XGBoosterLoadModelFromBuffer;
+};
+
+static const struct {
+    const char *name;
+    size_t offset;
+} symbols[] = {
+    {"XGBGetLastError", offsetof(st_trees_library, XGBGetLastError)},
+    {"XGBRegisterLogCallback", offsetof(st_trees_library, XGBRegisterLogCallback)},
+    {"XGDMatrixCreateFromMat", offsetof(st_trees_library, XGDMatrixCreateFromMat)},
+    {"XGDMatrixSetFloatInfo", offsetof(st_trees_library, XGDMatrixSetFloatInfo)},
+    {"XGDMatrixFree", offsetof(st_trees_library, XGDMatrixFree)},
+    {"XGBoosterCreate", offsetof(st_trees_library, XGBoosterCreate)},
+    {"XGBoosterFree", offsetof(st_trees_library, XGBoosterFree)},
+    {"XGBoosterSetParam", offsetof(st_trees_library, XGBoosterSetParam)},
+    {"XGBoosterUpdateOneIter", offsetof(st_trees_library, XGBoosterUpdateOneIter)},
+    {"XGBoosterPredict", offsetof(st_trees_library, XGBoosterPredict)},
+    {"XGBoosterFeatureScore", offsetof(st_trees_library, XGBoosterFeatureScore)},
+    {"XGBoosterDumpModel", offsetof(st_trees_library, XGBoosterDumpModel)},
+    {"XGBoosterSaveModelToBuffer", offsetof(st_trees_library, XGBoosterSaveModelToBuffer)},
+    {"XGBoosterLoadModelFromBuffer", offsetof(st_trees_library, XGBoosterLoadModelFromBuffer)},
+};
+
+struct st_trees {
+    const st_trees_library *library;
+    BoosterHandle booster;
+    size_t feature_count;
+};
+
+/* XGBoost writes what it thinks of its parameters to standard output. */
+static void keep_quiet(const char *message)
+{
+    (void)message;
+}
+
+static st_status absent(const char *reason, st_errors *errors)
+{
+    return st_errors_add(errors, &(st_error){.status = ST_ERR_IO,
+                                             .message = "XGBoost's library cannot be used",
+                                             .found = reason,
+                                             .suggestion = "install libxgboost0"});
+}
+
+static st_status failed(const st_trees_library *library, const char *what, st_errors *errors)
+{
+    const char *reason = library->XGBGetLastError();
+    size_t length = strcspn(reason, "\n");
+    return st_errors_add(errors,
+                         &(st_error){.status = ST_ERR_VALUE,
+                                     .message = st_errors_text(errors, "XGBoost cannot %s", what),
+                                     .found = st_errors_text(errors, "%.*s", (int)length, reason)});
+}
+
+st_status st_trees_open(st_trees_library **library, st_errors *errors)
+{
+    st_trees_library *own = calloc(1, sizeof *own);
+    const char *missing = NULL;
+    if (own == NULL) {
+        return st_out_of_memory(errors);
+    }
+    own->handle = dlopen("libxgboost.so.0", RTLD_NOW | RTLD_LOCAL);
+    if (own->handle == NULL) {
+        own->handle = dlopen("libxgboost.so", RTLD_NOW | RTLD_LOCAL);
+    }
+    if (own->handle == NULL) {
+        free(own);
+        return absent(st_errors_text(errors, "%s", dlerror()), errors);
+    }
+    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
+        /* POSIX lets a function's address travel as an object's; ISO C has no cast for it. */
+        void *found = dlsym(own->handle, symbols[i].name);
+        memcpy((char *)own + symbols[i].offset, &found, sizeof found);
+        missing = found == NULL ? symbols[i].name : missing;
+    }
+    if (missing != NULL) {
+        (void)dlclose(own->handle);
+        free(own);
+        return absent(st_errors_text(errors, "it has no %s", missing), errors);
+    }
+    (void)own->XGBRegisterLogCallback(keep_quiet);
+    *library = own;
+    return ST_OK;
+}
+
+void st_trees_close(st_trees_library *library)
+{
+    if (library != NULL) {
+        (void)dlclose(library->handle);
+        free(library);
+    }
+}
+
+void st_trees_destroy(st_trees *trees)
+{
+    if (trees != NULL) {
+        if (trees->booster != NULL) {
+            (void)trees->library->XGBoosterFree(trees->booster);
+        }
+        free(trees);
+    }
+}
+
+static st_status set_parameters(const st_trees *trees, const st_trees_options *options,
+                                st_errors *errors)
+{
+    const struct {
+        const char *name;
+        double value;
+        const char *text;
+    } parameters[] = {
+        {"objective", 0, options->objective},
+        {"huber_slope", options->huber_slope, NULL},
+        {"max_depth", options->depth, NULL},
+        {"eta", options->learning_rate, NULL},
+        {"min_child_weight", options->min_child_weight, NULL},
+        {"base_score", options->base_score, NULL},
+        {"seed", options->seed, NULL},
+        /* One thread: the same trees on every machine. */
+        {"nthread", 1, NULL},
+        {"tree_method", 0, "exact"},
+        {"verbosity", 0, NULL},
+    };
+    for (size_t i = 0; i < sizeof parameters / sizeof parameters[0]; i++) {
+        char number[32];
+        (void)snprintf(number, sizeof number, "%.9g", parameters[i].value);
+        const char *text = parameters[i].text != NULL ? parameters[i].text : number;
+        if (trees->library->XGBoosterSetParam(trees->booster, parameters[i].name, text) != 0) {
+            return failed(trees->library, "take a parameter", errors);
+        }
+    }
+    return ST_OK;
+}
+
+/* A matrix of the library's own; `matrix` is set only on success. */
+static st_status make_matrix(const st_trees_library *library, const st_samples *samples,
+                             DMatrixHandle *matrix, st_errors *errors)
+{
+    DMatrixHandle made = NULL;
+    if (library->XGDMatrixCreateFromMat(samples->features, samples->count, samples->feature_count,
+                                        NAN, &made) != 0) {
+        return failed(library, "take the features", errors);
+    }
+    int result = 0;
+    if (samples->targets != NULL) {
+        result = library->XGDMatrixSetFloatInfo(made, "label", samples->targets, samples->count);
+    }
+    if (result == 0 && samples->weights != NULL) {
+        result = library->XGDMatrixSetFloatInfo(made, "weight", samples->weights, samples->count);
+    }
+    if (result != 0) {
+        (void)library->XGDMatrixFree(made);
+        return failed(library, "take the targets", errors);
+    }
+    *matrix = made;
+    return ST_OK;
+}
+
+st_status st_trees_train(st_trees_library *library, const st_samples *samples,
+                         const st_trees_options *options, st_trees **trees, st_errors *errors)
+{
+    DMatrixHandle matrix = NULL;
+    st_trees *own = calloc(1, sizeof *own);
+    if (own == NULL) {
+        return st_out_of_memory(errors);
+    }
+    *own = (st_trees){.library = library, .feature_count = samples->feature_count};
+    st_status status = make_matrix(library, samples, &matrix, errors);
+    if (status != ST_OK) {
+        goto cleanup;
+    }
+    if (library->XGBoosterCreate(&matrix, 1, &own->booster) != 0) {
+        status = failed(library, "begin", errors);
+        goto cleanup;
+    }
+    status = set_parameters(own, options, errors);
+    for (int i = 0; i < options->rounds && status == ST_OK; i++) {
+        if (library->XGBoosterUpdateOneIter(own->booster, i, matrix) != 0) {
+            status = failed(library, "learn", errors);
+        }
+    }
+cleanup:
+    if (matrix != NULL) {
+        (void)library->XGDMatrixFree(matrix);
+    }
+    if (status == ST_OK) {
+        *trees = own;
+    } else {
+        st_trees_destroy(own);
+    }
+    return status;
+}
+
+st_status st_trees_predict(const st_trees *trees, const float *features, size_t count,
+                           float *predictions, st_errors *errors)
+{
+    const st_trees_library *library = trees->library;
+    st_samples samples = {
+        .features = features, .count = count, .feature_count = trees->feature_count};
+    DMatrixHandle matrix = NULL;
+    const float *values = NULL;
+    bst_ulong length = 0;
+    st_status status = make_matrix(library, &samples, &matrix, errors);
+    if (status != ST_OK) {
+        return status;
+    }
+    if (library->XGBoosterPredict(trees->booster, matrix, 0, 0, 0, &length, &values) != 0 ||
+        length != count) {
+        status = failed(library, "predict", errors);
+    } else {
+        memcpy(predictions, values, count * sizeof *predictions);
+    }
+    (void)library->XGDMatrixFree(matrix);
+    return status;
+}
+
+st_status st_trees_gains(const st_trees *trees, double *gains, st_errors *errors)
+{
+    bst_ulong count = 0;
+    bst_ulong dimensions = 0;
+    const char **names = NULL;
+    const bst_ulong *shape = NULL;
+    const float *scores = NULL;
+    if (trees->library->XGBoosterFeatureScore(trees->booster,
+                                              "{\"importance_type\": \"total_gain\"}", &count,
+                                              &names, &dimensions, &shape, &scores) != 0) {
+        return failed(trees->library, "weigh the features", errors);
+    }
+    for (bst_ulong i = 0; i < count; i++) {
+        unsigned long index = names[i][0] == 'f' ? strtoul(names[i] + 1, NULL, 10) : SIZE_MAX;
+        if (index < trees->feature_count) {
+            gains[index] += (double)scores[i];
+        }
+    }
+    return ST_OK;
+}
+
+st_status st_trees_dump(const st_trees *trees, const char *const **texts, size_t *count,
+                        st_errors *errors)
+{
+    bst_ulong length = 0;
+    const char **dump = NULL;
+    if (trees->library->XGBoosterDumpModel(trees->booster, "", 0, &length, &dump) != 0) {
+        return failed(trees->library, "write its trees", errors);
+    }
+    *texts = (const char *const *)dump;
+    *count = length;
+    return ST_OK;
+}
+
+st_status st_trees_save(const st_trees *trees, const char **bytes, size_t *size_bytes,
+                        st_errors *errors)
+{
+    bst_ulong length = 0;
+    if (trees->library->XGBoosterSaveModelToBuffer(trees->booster, "{\"format\": \"ubj\"}", &length,
+                                                   bytes) != 0) {
+        return failed(trees->library, "write its model", errors);
+    }
+    *size_bytes = length;
+    return ST_OK;
+}
+
+st_status st_trees_load(st_trees_library *library, const char *bytes, size_t size_bytes,
+                        size_t feature_count, st_trees **trees, st_errors *errors)
+{
+    st_trees *own = calloc(1, sizeof *own);
+    if (own == NULL) {
+        return st_out_of_memory(errors);
+    }
+    *own = (st_trees){.library = library, .feature_count = feature_count};
+    if (library->XGBoosterCreate(NULL, 0, &own->booster) != 0 ||
+        library->XGBoosterLoadModelFromBuffer(own->booster, bytes, size_bytes) != 0 ||
+        library->XGBoosterSetParam(own->booster, "nthread", "1") != 0) {
+        st_trees_destroy(own);
+        return failed(library, "read the model", errors);
+    }
+    *trees = own;
+    return ST_OK;
+}

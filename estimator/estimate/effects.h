@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What an estimate hangs on: every number that was put in is raised by a tenth, one at a time, and
+ * the program runs again. It tells which constant of a cluster is worth having more of, and which
+ * assumptions do not matter to the job at all.
+ */
+#ifndef STEPTIME_ESTIMATE_EFFECTS_H
+#define STEPTIME_ESTIMATE_EFFECTS_H
+
+#include "estimate/estimate.h"
+
+#define ST_EFFECT_FACTOR 1.1
+
+typedef struct st_effect {
+    const st_bound_input *input;
+    double change;   /* of the first shown value, as a share of it; 0 for what is no number */
+    bool anywhere;   /* some shown value changes */
+    bool is_cluster; /* a quantity or share of the cluster, of which one could have more */
+} st_effect;
+
+/*
+ * Adds to an estimate that has run one effect per input, in the sheet's order. Truth values are
+ * turned over and names changed for others, to see whether anything changes; a zero stays.
+ */
+st_status st_estimate_find_effects(st_estimate *estimate, st_arena *arena) ST_NODISCARD;
+
+#endif

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One estimate, from names on a command line to values; see estimate.h. */
+#include "estimate/estimate.h"
+
+#include "plugin/words.h"
+#include "estimate/groups.h"
+#include "estimate/provider_effects.h"
+#include "steptime/plugins.h"
+#include "estimate/builtin.h"
+
+#include <string.h>
+
+/* A reader that reports a sheet which does not exist where the job names it. */
+typedef struct job_reader {
+    st_sheet_reader reader;
+    st_place place;
+} job_reader;
+
+static st_status read_for_job(void *context, const char *name, st_place place, st_arena *arena,
+                              st_source *source, st_errors *errors)
+{
+    const job_reader *self = context;
+    st_place from = place.file != NULL ? place : self->place;
+    return self->reader.read(self->reader.context, name, from, arena, source, errors);
+}
+
+static st_status load_sheet(const st_paths *paths, const char *asked, st_arena *arena,
+                            st_estimate *estimate, st_errors *errors)
+{
+    job_reader self = {.reader = st_paths_sheet_reader(paths)};
+    const char *name = asked;
+    if (name == NULL) {
+        const st_job_value *value = st_job_value_of(estimate->job, "sheet");
+        if (value == NULL || value->origin == ST_ORIGIN_NONE) {
+            return st_errors_add(errors, &(st_error){.status = ST_ERR_NAME,
+                                                     .place = {.file = st_job_file(estimate->job)},
+                                                     .message = "the job names no sheet",
+                                                     .suggestion = "add 'sheet: NAME' to the job "
+                                                                   "or give --sheet NAME"});
+        }
+        name = value->text;
+        if (strchr(name, '/') == NULL) /* a path is relative to the job's file already */
+            self.place = value->place;
+    }
+    st_sheet_reader reader = {read_for_job, &self};
+    return st_sheet_load(&reader, name, arena, &estimate->sheet, errors);
+}
+
+static st_status bind_inputs(st_arena *arena, st_estimate *estimate, st_errors *errors)
+{
+    (void)st_sheet_inputs(estimate->sheet, &estimate->input_count);
+    st_status status =
+        st_job_bind(estimate->job, estimate->sheet, arena, &estimate->inputs, errors);
+    if (status != ST_OK)
+        return status;
+    double *values = st_arena_alloc(arena, estimate->input_count + 1, sizeof *values);
+    if (values == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < estimate->input_count; i++)
+        values[i] = estimate->inputs[i].value;
+    estimate->input_values = values;
+    return ST_OK;
+}
+
+/* The plugins' providers and then, where no plugin gives the same, the library's own. */
+static st_status gather_providers(const st_paths *paths, const st_request *request,
+                                  const st_provider_list *builtin, st_arena *arena,
+                                  st_estimate *estimate, st_errors *errors)
+{
+    const st_provider *const *plugins = NULL;
+    st_refine_request wish = {.paths = paths,
+                              .job = estimate->job,
+                              .sheet = estimate->sheet,
+                              .keys = &estimate->plugin_keys};
+    const st_words words = {request->refine, request->refine_count};
+    wish.refinements = st_job_refinements(estimate->job, &wish.count);
+    st_status status =
+        request->refine_count == 0
+            ? ST_OK
+            : st_refine_words(paths, &words, arena, &wish.refinements, &wish.count, errors);
+    estimate->refinements = wish.refinements;
+    estimate->refinement_count = wish.count;
+    if (status == ST_OK)
+        status = st_plugins_refine(&wish, arena, &plugins, &estimate->plugin_count, errors);
+    if (status != ST_OK)
+        return status;
+    const st_provider **all =
+        st_arena_alloc(arena, estimate->plugin_count + builtin->count + 1, sizeof *all);
+    if (all == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < estimate->plugin_count; i++)
+        all[i] = plugins[i];
+    estimate->providers = all;
+    estimate->provider_count = estimate->plugin_count;
+    for (size_t i = 0; i < builtin->count; i++) {
+        bool taken = false;
+        for (size_t j = 0; j < estimate->plugin_count; j++)
+            taken = taken || strcmp(all[j]->name, builtin->items[i]->name) == 0;
+        if (!taken)
+            all[estimate->provider_count++] = builtin->items[i];
+    }
+    return ST_OK;
+}
+
+st_status st_estimate_open(const st_paths *paths, const st_request *request, st_arena *arena,
+                           st_estimate *estimate, st_errors *errors)
+{
+    *estimate = (st_estimate){0};
+    st_status status = st_job_load(paths, request->job, request->sets, request->set_count, arena,
+                                   &estimate->job, errors);
+    if (status == ST_OK)
+        status = load_sheet(paths, request->sheet, arena, estimate, errors);
+    if (status == ST_OK)
+        status = bind_inputs(arena, estimate, errors);
+    return status;
+}
+
+st_status st_estimate_gather(const st_paths *paths, const st_request *request, st_arena *arena,
+                             st_estimate *estimate, st_errors *errors)
+{
+    st_provider_list builtin = {0};
+    st_status status =
+        st_builtin_providers(paths, estimate->job, estimate->sheet, arena, &builtin, errors);
+    if (status == ST_OK)
+        status = gather_providers(paths, request, &builtin, arena, estimate, errors);
+    return status;
+}
+
+st_status st_estimate_load(const st_paths *paths, const st_request *request, st_arena *arena,
+                           st_estimate *estimate, st_errors *errors)
+{
+    st_status status = st_estimate_open(paths, request, arena, estimate, errors);
+    return status == ST_OK ? st_estimate_gather(paths, request, arena, estimate, errors) : status;
+}
+
+static st_shown describe_cell(const st_sheet_cell *cell)
+{
+    return (st_shown){.name = cell->name,
+                      .doc = st_text_or_empty(cell->doc),
+                      .cite = st_text_or_empty(cell->cite),
+                      .section = "",
+                      .type = &cell->type};
+}
+
+static st_shown describe_input(const st_sheet_input *input)
+{
+    return (st_shown){.name = input->name,
+                      .doc = st_text_or_empty(input->doc),
+                      .cite = st_text_or_empty(input->cite),
+                      .section = "",
+                      .type = &input->type};
+}
+
+/* Fills in what is known of a cell or input of that name; false where there is none. */
+static bool describe(const st_sheet *sheet, const char *name, st_shown *shown)
+{
+    const st_sheet_cell *cell = st_sheet_find_cell(sheet, name);
+    if (cell != NULL) {
+        *shown = describe_cell(cell);
+        return true;
+    }
+    const st_sheet_input *input = st_sheet_find_input(sheet, name);
+    if (input != NULL)
+        *shown = describe_input(input);
+    return input != NULL;
+}
+
+static void show_section(st_estimate *estimate, const st_sheet_section *section, bool *in_section)
+{
+    size_t count = 0;
+    const st_sheet_cell *cells = st_sheet_cells(estimate->sheet, &count);
+    for (size_t i = 0; i < section->count; i++) {
+        st_shown *shown = &estimate->shown[estimate->shown_count];
+        if (!describe(estimate->sheet, section->cells[i], shown))
+            continue;
+        shown->section = section->title;
+        estimate->shown_count++;
+        const st_sheet_cell *cell = st_sheet_find_cell(estimate->sheet, section->cells[i]);
+        if (cell != NULL)
+            in_section[cell - cells] = true;
+    }
+}
+
+st_status st_estimate_show_report(st_estimate *estimate, bool all, st_arena *arena)
+{
+    size_t section_count = 0;
+    size_t cell_count = 0;
+    const st_sheet_section *sections = st_sheet_sections(estimate->sheet, &section_count);
+    const st_sheet_cell *cells = st_sheet_cells(estimate->sheet, &cell_count);
+    size_t capacity = cell_count + 1;
+    for (size_t i = 0; i < section_count; i++)
+        capacity += sections[i].count;
+    estimate->shown = st_arena_alloc(arena, capacity, sizeof *estimate->shown);
+    bool *in_section = st_arena_alloc(arena, cell_count + 1, sizeof *in_section);
+    if (estimate->shown == NULL || in_section == NULL)
+        return ST_ERR_MEMORY;
+    estimate->shown_count = 0;
+    for (size_t i = 0; i < section_count; i++)
+        show_section(estimate, &sections[i], in_section);
+    bool everything = all || estimate->shown_count == 0;
+    for (size_t i = 0; everything && i < cell_count; i++) {
+        if (!in_section[i])
+            estimate->shown[estimate->shown_count++] = describe_cell(&cells[i]);
+    }
+    return ST_OK;
+}
+
+st_status st_estimate_show_names(st_estimate *estimate, const char *const *names, size_t count,
+                                 st_place place, st_arena *arena, st_errors *errors)
+{
+    st_status status = ST_OK;
+    estimate->shown = st_arena_alloc(arena, count + 1, sizeof *estimate->shown);
+    if (estimate->shown == NULL)
+        return ST_ERR_MEMORY;
+    estimate->shown_count = count;
+    for (size_t i = 0; i < count; i++) {
+        if (describe(estimate->sheet, names[i], &estimate->shown[i]))
+            continue;
+        status = st_errors_add(
+            errors, &(st_error){.status = ST_ERR_NAME,
+                                .place = place,
+                                .message = st_errors_text(errors, "unknown cell '%s' in sheet %s",
+                                                          names[i], st_sheet_name(estimate->sheet)),
+                                .suggestion = st_sheet_nearest(estimate->sheet, names[i])});
+    }
+    return status;
+}
+
+static st_status compile(st_estimate *estimate, st_arena *arena, st_errors *errors)
+{
+    const char **names = st_arena_alloc(arena, estimate->shown_count + 1, sizeof *names);
+    if (names == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < estimate->shown_count; i++)
+        names[i] = estimate->shown[i].name;
+    st_program_options options = {.outputs = names,
+                                  .output_count = estimate->shown_count,
+                                  .providers = estimate->providers,
+                                  .provider_count = estimate->provider_count};
+    return st_program_compile(estimate->sheet, &options, arena, &estimate->program, errors);
+}
+
+st_status st_estimate_run(st_estimate *estimate, st_arena *arena, st_errors *errors)
+{
+    st_workspace *workspace = NULL;
+    st_status status = compile(estimate, arena, errors);
+    if (status != ST_OK)
+        goto cleanup;
+    size_t check_count = 0;
+    (void)st_sheet_checks(estimate->sheet, &check_count);
+    double *values = st_arena_alloc(arena, estimate->shown_count + 1, sizeof *values);
+    double *checks = st_arena_alloc(arena, check_count + 1, sizeof *checks);
+    workspace = st_workspace_create(estimate->program);
+    if (values == NULL || checks == NULL || workspace == NULL) {
+        status = ST_ERR_MEMORY;
+        goto cleanup;
+    }
+    status =
+        st_program_run_one(estimate->program, workspace, estimate->input_values, values, checks);
+    if (status != ST_OK)
+        goto cleanup;
+    status = st_program_verify(estimate->program, estimate->input_values, errors);
+    for (size_t i = 0; i < estimate->shown_count; i++)
+        estimate->shown[i].value = values[i];
+    estimate->checks = checks;
+    if (status == ST_OK)
+        status = st_estimate_compare_formulas(estimate, arena, errors);
+cleanup:
+    st_workspace_destroy(workspace);
+    return status;
+}
+
+bool st_input_is_assumed(const st_bound_input *input)
+{
+    return input->from == NULL || input->from->assumption;
+}
+
+const char *st_input_origin(const st_bound_input *input)
+{
+    if (input->from == NULL)
+        return "sheet";
+    switch (input->from->origin) {
+    case ST_ORIGIN_FILE:
+        return "file";
+    case ST_ORIGIN_SET:
+        return "set";
+    case ST_ORIGIN_DEFAULT:
+    case ST_ORIGIN_NONE:
+        break;
+    }
+    return "default";
+}
+
+st_place st_input_place(const st_bound_input *input)
+{
+    return input->from != NULL ? input->from->place : input->input->place;
+}

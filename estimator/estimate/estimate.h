@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One estimate: a job on its sheet, run once, with everything that reports show.
+ *
+ * Loading and running are two steps, so that a caller can look at the sheet before it says which
+ * cells it wants. Only those are computed: what a report does not show cannot fail it.
+ */
+#ifndef STEPTIME_ESTIMATE_ESTIMATE_H
+#define STEPTIME_ESTIMATE_ESTIMATE_H
+
+#include "steptime/job.h"
+#include "steptime/plugins.h"
+#include "steptime/program.h"
+
+typedef struct st_request {
+    const char *job;
+    const char *sheet; /* in place of the job's own; NULL: none */
+    const char *const *sets;
+    size_t set_count;
+    const char *const
+        *refine; /* plugins in place of the job's own, "none" for none; NULL: its own */
+    size_t refine_count;
+} st_request;
+
+/* A cell or input with the section that shows it. */
+typedef struct st_shown {
+    const char *name;
+    const char *doc;
+    const char *cite;
+    const char *section; /* "" where no section shows it */
+    const st_type *type;
+    double value; /* base units */
+    bool refined; /* plugins change it; from what, if the sheet can do without them: */
+    double formula_value;
+} st_shown;
+
+/* A cell that plugins have a part in. */
+typedef struct st_refined_cell {
+    const char *name;
+    const char *doc;
+    const st_type *type;
+    double value;
+    double formula_value;  /* without plugins; NaN where the sheet cannot do without */
+    const char *providers; /* "nccl-whitebox for all_reduce" */
+    const char *refusal;   /* why the formula stands in for one; "" normally */
+} st_refined_cell;
+
+typedef struct st_estimate {
+    const st_job *job;
+    const st_sheet *sheet;
+    const st_bound_input *inputs; /* in the sheet's order */
+    const double *input_values;
+    size_t input_count;
+    const st_provider *const *providers; /* plugins' and the library's own, for this job */
+    size_t provider_count;
+    size_t plugin_count; /* of the providers: the first ones are plugins' */
+    st_refine_keys plugin_keys;
+    const st_refinement *refinements; /* that the plugins come from */
+    size_t refinement_count;
+    const st_program *program;
+    st_shown *shown; /* the program's outputs */
+    size_t shown_count;
+    st_refined_cell *refined; /* see provider_effects.h */
+    size_t refined_count;
+    const double *checks;            /* one per check of the sheet */
+    const struct st_effect *effects; /* one per input; NULL: not asked for, see effects.h */
+} st_estimate;
+
+/* Loads job and sheet and gives the sheet's inputs their values. Everything lives in `arena`. */
+st_status st_estimate_load(const st_paths *paths, const st_request *request, st_arena *arena,
+                           st_estimate *estimate, st_errors *errors) ST_NODISCARD;
+/* The same without providers: for many plans of one job, of which some would suit no provider. */
+st_status st_estimate_open(const st_paths *paths, const st_request *request, st_arena *arena,
+                           st_estimate *estimate, st_errors *errors) ST_NODISCARD;
+
+/* The providers of an estimate that was opened: those of its plugins, then the library's own. */
+st_status st_estimate_gather(const st_paths *paths, const st_request *request, st_arena *arena,
+                             st_estimate *estimate, st_errors *errors) ST_NODISCARD;
+
+/* Chooses the cells of the sheet's report, or where `all` or there is no report every cell. */
+st_status st_estimate_show_report(st_estimate *estimate, bool all, st_arena *arena) ST_NODISCARD;
+/* Chooses cells or inputs by name; an unknown name is reported at `place`. */
+st_status st_estimate_show_names(st_estimate *estimate, const char *const *names, size_t count,
+                                 st_place place, st_arena *arena, st_errors *errors) ST_NODISCARD;
+
+/*
+ * Computes what was chosen. ST_ERR_CHECK and ST_ERR_MATH are reported in full; failing checks of
+ * level warning are added as warnings.
+ */
+st_status st_estimate_run(st_estimate *estimate, st_arena *arena, st_errors *errors) ST_NODISCARD;
+
+/* Whether the input's value is assumed: a default, or marked so in the job. */
+bool st_input_is_assumed(const st_bound_input *input);
+/* "file", "set", "default" (the key's) or "sheet" (the sheet's default). */
+const char *st_input_origin(const st_bound_input *input);
+/* Where it was given: the job's place or, for the sheet's default, the input's. */
+st_place st_input_place(const st_bound_input *input);
+
+#endif

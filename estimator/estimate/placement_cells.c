@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Strides follow from the order alone: those of a group are the sizes of the groups before it, all
+ * multiplied. What a row of a sweep changes are the sizes, so that the order is read once and the
+ * sizes with every row.
+ */
+#include "estimate/placement_cells.h"
+
+#include "base/memory.h"
+#include "steptime/placement.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What the sheet has to call its sizes, and the axes of an order among them. */
+static const char *const arguments[] = {"t", "cp", "d", "p", "ep", "etp", "G"};
+enum { TP, CP, DP, PP, EP, EXPERT_TP, GPUS_PER_NODE, ARGUMENTS, AXES = EP };
+
+static const struct {
+    const char *name;
+    const char *key;
+    st_group group;
+} axes[AXES] = {
+    [TP] = {"tp", "parallel.tp", ST_GROUP_TP},
+    [CP] = {"cp", "parallel.cp", ST_GROUP_CP},
+    [DP] = {"dp", "parallel.dp", ST_GROUP_DP},
+    [PP] = {"pp", "parallel.pp", ST_GROUP_PP},
+};
+
+/* Axes from the innermost outwards; those that the order leaves out have one rank. */
+typedef struct axis_order {
+    int axes[AXES];
+    size_t count;
+} axis_order;
+
+typedef struct cell_entry {
+    const char *name;
+    double (*value)(const axis_order *order, const double *sizes);
+} cell_entry;
+
+typedef struct cell_self {
+    const axis_order *order;
+    const cell_entry *entry;
+} cell_self;
+
+static axis_order read_order(const char *text)
+{
+    axis_order order = {.count = 0};
+    for (const char *word = text; *word != '\0';) {
+        size_t length = strcspn(word, "-");
+        for (int axis = 0; axis < AXES; axis++)
+            if (length == strlen(axes[axis].name) && memcmp(word, axes[axis].name, length) == 0 &&
+                order.count < AXES)
+                order.axes[order.count++] = axis;
+        word += length + (word[length] == '-' ? 1 : 0);
+    }
+    return order;
+}
+
+/* Ranks between neighbours along an axis. */
+static double stride_of(const axis_order *order, const double *sizes, int axis)
+{
+    double stride = 1;
+    for (size_t i = 0; i < order->count && order->axes[i] != axis; i++)
+        stride *= sizes[order->axes[i]];
+    return stride;
+}
+
+/* Experts take their ranks from all groups but the pipeline's: tensor parallelism has its own size
+ * inside of them, and context parallelism none. */
+static double expert_stride(const axis_order *order, const double *sizes)
+{
+    double stride = 1;
+    for (size_t i = 0; i < order->count && order->axes[i] != DP; i++) {
+        if (order->axes[i] == TP)
+            stride *= sizes[EXPERT_TP];
+        else if (order->axes[i] == PP)
+            stride *= sizes[PP];
+    }
+    return stride;
+}
+
+static double on_a_node(double ranks, double stride, const double *sizes)
+{
+    return fmin(ranks, fmax(floor(sizes[GPUS_PER_NODE] / stride), 1));
+}
+
+static double tp_per_node(const axis_order *order, const double *sizes)
+{
+    return on_a_node(sizes[TP], stride_of(order, sizes, TP), sizes);
+}
+
+static double cp_per_node(const axis_order *order, const double *sizes)
+{
+    return on_a_node(sizes[CP], stride_of(order, sizes, CP), sizes);
+}
+
+/* Gradients are reduced over the data- and context-parallel ranks together. */
+static double dp_per_node(const axis_order *order, const double *sizes)
+{
+    double data = on_a_node(sizes[DP], stride_of(order, sizes, DP), sizes);
+    return data * cp_per_node(order, sizes);
+}
+
+static double ep_per_node(const axis_order *order, const double *sizes)
+{
+    return on_a_node(sizes[EP], expert_stride(order, sizes), sizes);
+}
+
+static double expert_dp_per_node(const axis_order *order, const double *sizes)
+{
+    double ranks = sizes[TP] * sizes[CP] * sizes[DP] / (sizes[EP] * sizes[EXPERT_TP]);
+    return on_a_node(ranks, expert_stride(order, sizes) * sizes[EP], sizes);
+}
+
+/* Of a pipeline's links, those over an edge between nodes: as many per edge as the stride. */
+static double pp_crossing(const axis_order *order, const double *sizes)
+{
+    double stride = stride_of(order, sizes, PP);
+    double nodes = stride * sizes[PP] / sizes[GPUS_PER_NODE];
+    if (sizes[PP] == 1 || nodes <= 1)
+        return 0;
+    return stride >= sizes[GPUS_PER_NODE] ? 1 : (nodes - 1) / (sizes[PP] - 1);
+}
+
+static const cell_entry entries[] = {
+    {"tp_per_node", tp_per_node}, {"cp_per_node", cp_per_node},
+    {"dp_per_node", dp_per_node}, {"ep_per_node", ep_per_node},
+    {"pp_crossing", pp_crossing}, {"expert_dp_per_node", expert_dp_per_node},
+};
+enum { ENTRIES = sizeof entries / sizeof entries[0] };
+
+static st_status evaluate(void *context, size_t rows, const double *const *columns, double *values)
+{
+    const cell_self *self = context;
+    double sizes[ARGUMENTS];
+    for (size_t row = 0; row < rows; row++) {
+        bool good = true;
+        for (size_t i = 0; i < ARGUMENTS; i++) {
+            sizes[i] = columns[i][row];
+            good = good && isfinite(sizes[i]) && sizes[i] > 0;
+        }
+        values[row] = good ? self->entry->value(self->order, sizes) : (double)NAN;
+    }
+    return ST_OK;
+}
+
+/* The order names every group of several ranks, and each once. */
+static st_status check_order(const st_job *job, const st_job_value *order, st_errors *errors)
+{
+    st_placement placement;
+    st_placement_plan plan = {.gpus_per_node = 1, .order = order->text, .place = order->place};
+    for (size_t i = 0; i < ST_GROUPS; i++)
+        plan.size[i] = 1;
+    for (int axis = 0; axis < AXES; axis++)
+        plan.size[axes[axis].group] = (size_t)st_job_value_of(job, axes[axis].key)->number;
+    return st_placement_create(&plan, &placement, errors);
+}
+
+static bool is_open(const st_sheet *sheet, const char *name)
+{
+    const st_sheet_cell *cell = st_sheet_find_cell(sheet, name);
+    return cell != NULL && cell->open;
+}
+
+static bool can_be_provided(const st_sheet *sheet)
+{
+    bool any = false;
+    for (size_t i = 0; i < ENTRIES; i++)
+        any = any || is_open(sheet, entries[i].name);
+    for (size_t i = 0; i < ARGUMENTS && any; i++)
+        any = st_sheet_find_input(sheet, arguments[i]) != NULL ||
+              st_sheet_find_cell(sheet, arguments[i]) != NULL;
+    return any;
+}
+
+static st_status warn_of_order(const st_sheet *sheet, const st_job_value *order, st_errors *errors)
+{
+    (void)st_errors_add(
+        errors, &(st_error){
+                    .status = ST_ERR_NAME,
+                    .severity = ST_SEVERITY_WARNING,
+                    .place = order->place,
+                    .message = st_errors_text(errors,
+                                              "parallel.order has no effect on the estimate: sheet "
+                                              "%s has no cells of placement",
+                                              st_sheet_name(sheet)),
+                });
+    return ST_OK;
+}
+
+static st_status make_providers(const st_sheet *sheet, const st_job_value *order, st_arena *arena,
+                                st_cell_providers *providers, st_errors *errors)
+{
+    axis_order *read = st_arena_alloc(arena, 1, sizeof *read);
+    cell_self *selves = st_arena_alloc(arena, ENTRIES, sizeof *selves);
+    st_provider *made = st_arena_alloc(arena, ENTRIES, sizeof *made);
+    st_unit *units = st_arena_alloc(arena, ARGUMENTS, sizeof *units);
+    const char *source = st_arena_printf(arena, "rank order %s", order->text);
+    if (read == NULL || selves == NULL || made == NULL || units == NULL || source == NULL)
+        return st_out_of_memory(errors);
+    *read = read_order(order->text);
+    for (size_t i = 0; i < ARGUMENTS; i++)
+        units[i] = st_unit_one();
+    for (size_t i = 0; i < ENTRIES; i++) {
+        if (!is_open(sheet, entries[i].name))
+            continue;
+        selves[i] = (cell_self){.order = read, .entry = &entries[i]};
+        made[providers->count++] = (st_provider){
+            .name = entries[i].name,
+            .source = source,
+            .argument_names = arguments,
+            .argument_units = units,
+            .argument_count = ARGUMENTS,
+            .unit = st_unit_one(),
+            .evaluate = evaluate,
+            .self = &selves[i],
+        };
+    }
+    providers->items = made;
+    return ST_OK;
+}
+
+st_status st_placement_providers(const st_job *job, const st_sheet *sheet, st_arena *arena,
+                                 st_cell_providers *providers, st_errors *errors)
+{
+    const st_job_value *order = st_job_value_of(job, "parallel.order");
+    *providers = (st_cell_providers){0};
+    if (order == NULL || order->origin == ST_ORIGIN_NONE)
+        return ST_OK;
+    st_status status = check_order(job, order, errors);
+    if (status != ST_OK)
+        return status;
+    if (!can_be_provided(sheet))
+        return warn_of_order(sheet, order, errors);
+    return make_providers(sheet, order, arena, providers, errors);
+}

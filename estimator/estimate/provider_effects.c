@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What plugins change: the estimate is run once more without them, and every cell that they have a
+ * part in is set beside its closed form.
+ */
+#include "estimate/provider_effects.h"
+
+#include "estimate/groups.h"
+
+#include "sheet/type_write.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A run of a program for the cells of the estimate and the refined ones behind them. */
+typedef struct rerun {
+    const char **names;
+    size_t count;
+    double *values;
+} rerun;
+
+static bool is_plugin(const st_estimate *estimate, const st_provider *provider)
+{
+    for (size_t i = 0; i < estimate->plugin_count; i++)
+        if (estimate->providers[i] == provider)
+            return true;
+    return false;
+}
+
+/* The cell's entry, made where there is none; NULL when out of memory. */
+static st_refined_cell *entry_of(st_estimate *estimate, const st_refined *item)
+{
+    for (size_t i = 0; i < estimate->refined_count; i++)
+        if (strcmp(estimate->refined[i].name, item->cell) == 0)
+            return &estimate->refined[i];
+    st_refined_cell *entry = &estimate->refined[estimate->refined_count++];
+    const st_sheet_cell *cell = st_sheet_find_cell(estimate->sheet, item->cell);
+    *entry = (st_refined_cell){.name = item->cell,
+                               .doc = st_text_or_empty(cell->doc),
+                               .type = item->type,
+                               .providers = "",
+                               .refusal = ""};
+    return entry;
+}
+
+/* "nccl-whitebox for all_reduce, alpha-beta for all_gather" */
+static bool add_provider(st_refined_cell *entry, const st_refined *item, st_arena *arena)
+{
+    const char *text = st_arena_printf(
+        arena, "%s%s%s for %s%s%s%s", entry->providers, entry->providers[0] == '\0' ? "" : ", ",
+        item->provider->source, item->provider->name, item->origin[0] == '\0' ? "" : " (",
+        item->origin, item->origin[0] == '\0' ? "" : ")");
+    entry->providers = text;
+    if (item->refusal[0] != '\0')
+        entry->refusal = item->refusal;
+    return text != NULL;
+}
+
+static st_status gather(st_estimate *estimate, st_arena *arena, st_errors *errors)
+{
+    const st_refined *list = NULL;
+    size_t count = 0;
+    st_status status =
+        st_program_refined(estimate->program, estimate->input_values, arena, &list, &count, errors);
+    estimate->refined = st_arena_alloc(arena, count + 1, sizeof *estimate->refined);
+    if (status != ST_OK || estimate->refined == NULL)
+        return status == ST_OK ? ST_ERR_MEMORY : status;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_plugin(estimate, list[i].provider))
+            continue;
+        if (!add_provider(entry_of(estimate, &list[i]), &list[i], arena))
+            return ST_ERR_MEMORY;
+    }
+    return ST_OK;
+}
+
+/* Values of cells with the given providers; NaN where they cannot do without another one. */
+static st_status run_cells(const st_estimate *estimate, const st_provider *const *providers,
+                           size_t count, const rerun *run, st_arena *arena)
+{
+    const st_program_options options = {.outputs = run->names,
+                                        .output_count = run->count,
+                                        .providers = providers,
+                                        .provider_count = count,
+                                        .without_checks = true};
+    const st_program *program = NULL;
+    for (size_t i = 0; i < run->count; i++)
+        run->values[i] = (double)NAN;
+    st_status status = st_program_compile(estimate->sheet, &options, arena, &program, NULL);
+    if (status != ST_OK)
+        return status;
+    st_workspace *workspace = st_workspace_create(program);
+    status = workspace == NULL ? ST_ERR_MEMORY
+                               : st_program_run_one(program, workspace, estimate->input_values,
+                                                    run->values, NULL);
+    st_workspace_destroy(workspace);
+    return status;
+}
+
+/* All together, or one by one where some call what only a plugin brings. */
+static st_status run_with(const st_estimate *estimate, const st_provider *const *providers,
+                          size_t count, rerun *run, st_arena *arena)
+{
+    run->values = st_arena_alloc(arena, run->count + 1, sizeof *run->values);
+    if (run->values == NULL)
+        return ST_ERR_MEMORY;
+    st_status status = run_cells(estimate, providers, count, run, arena);
+    if (status == ST_OK || status == ST_ERR_MEMORY)
+        return status;
+    for (size_t i = 0; i < run->count; i++) {
+        rerun one = {.names = run->names + i, .count = 1, .values = run->values + i};
+        if (run_cells(estimate, providers, count, &one, arena) == ST_ERR_MEMORY)
+            return ST_ERR_MEMORY;
+    }
+    return ST_OK;
+}
+
+static bool differs(double a, double b)
+{
+    return !(a == b) && !(isnan(a) && isnan(b));
+}
+
+st_status st_estimate_compare_formulas(st_estimate *estimate, st_arena *arena, st_errors *errors)
+{
+    if (estimate->plugin_count == 0)
+        return ST_OK;
+    st_status status = gather(estimate, arena, errors);
+    if (status != ST_OK)
+        return status;
+    size_t shown = estimate->shown_count;
+    rerun with = {.count = shown + estimate->refined_count};
+    with.names = st_arena_alloc(arena, with.count + 1, sizeof *with.names);
+    if (with.names == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < shown; i++)
+        with.names[i] = estimate->shown[i].name;
+    for (size_t i = 0; i < estimate->refined_count; i++)
+        with.names[shown + i] = estimate->refined[i].name;
+    rerun without = with;
+    status = run_with(estimate, estimate->providers, estimate->provider_count, &with, arena);
+    if (status == ST_OK)
+        status = run_with(estimate, estimate->providers + estimate->plugin_count,
+                          estimate->provider_count - estimate->plugin_count, &without, arena);
+    for (size_t i = 0; i < shown && status == ST_OK; i++) {
+        estimate->shown[i].formula_value = without.values[i];
+        estimate->shown[i].refined = differs(with.values[i], without.values[i]);
+    }
+    for (size_t i = 0; i < estimate->refined_count && status == ST_OK; i++) {
+        estimate->refined[i].value = with.values[shown + i];
+        estimate->refined[i].formula_value = without.values[shown + i];
+    }
+    return status;
+}
+
+/* ---- showing --------------------------------------------------------------------------------- */
+
+/* "closed form 426 us, +3.5 %" */
+static void describe(const st_type *type, double value, double formula_value, char *text,
+                     size_t size)
+{
+    char number[ST_QUANTITY_TEXT];
+    if (!isfinite(formula_value))
+        (void)snprintf(text, size, "no closed form");
+    else if (type->kind != ST_TYPE_NUMBER || formula_value == 0.0)
+        (void)snprintf(text, size, "closed form %s",
+                       st_type_format(type, formula_value, ST_STYLE_SCALED, number, sizeof number));
+    else
+        (void)snprintf(text, size, "closed form %s, %+.1f %%",
+                       st_type_format(type, formula_value, ST_STYLE_SCALED, number, sizeof number),
+                       100 * (value / formula_value - 1));
+}
+
+static void add_row(const char *name, const st_type *type, double value, double formula_value,
+                    const char *origin, st_table *table)
+{
+    char text[ST_QUANTITY_TEXT];
+    char meaning[ST_QUANTITY_TEXT + 64];
+    const char *fields[5] = {name, NULL, NULL, meaning, origin};
+    describe(type, value, formula_value, meaning, sizeof meaning);
+    st_type_format(type, value, ST_STYLE_SCALED, text, sizeof text);
+    st_split_unit(text, &fields[1], &fields[2]);
+    st_table_row(table, fields);
+}
+
+static bool is_direct(const st_estimate *estimate, const char *name)
+{
+    for (size_t i = 0; i < estimate->refined_count; i++)
+        if (strcmp(estimate->refined[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+void st_refined_add_rows(const st_estimate *estimate, st_arena *arena, st_table *table)
+{
+    if (estimate->plugin_count == 0)
+        return;
+    st_table_title(table, "");
+    st_table_title(table, "Refined by plugins");
+    for (size_t i = 0; i < estimate->refined_count; i++) {
+        const st_refined_cell *cell = &estimate->refined[i];
+        const char *origin =
+            cell->refusal[0] == '\0'
+                ? cell->providers
+                : st_arena_printf(arena, "formula: %s refuses: %s", cell->providers, cell->refusal);
+        add_row(cell->name, cell->type, cell->value, cell->formula_value,
+                origin == NULL ? "" : origin, table);
+    }
+    for (size_t i = 0; i < estimate->shown_count; i++) {
+        const st_shown *shown = &estimate->shown[i];
+        bool again = false;
+        for (size_t j = 0; j < i; j++)
+            again = again || strcmp(estimate->shown[j].name, shown->name) == 0;
+        if (shown->refined && !again && !is_direct(estimate, shown->name))
+            add_row(shown->name, shown->type, shown->value, shown->formula_value, "", table);
+    }
+}
+
+void st_refined_write_json(const st_estimate *estimate, st_json *json)
+{
+    if (estimate->plugin_count == 0)
+        return;
+    st_json_open(json, "refined", '[');
+    for (size_t i = 0; i < estimate->refined_count; i++) {
+        const st_refined_cell *cell = &estimate->refined[i];
+        st_json_open_line(json, NULL, '{');
+        st_json_text(json, "name", cell->name);
+        st_json_value(json, "value", cell->type, cell->value);
+        st_json_value(json, "formula_value", cell->type, cell->formula_value);
+        st_json_unit(json, "unit", cell->type);
+        st_json_number(json, "difference", cell->value / cell->formula_value - 1);
+        st_json_text(json, "provider", cell->providers);
+        st_json_text_or_null(json, "refusal", cell->refusal);
+        st_json_close(json, '}');
+    }
+    st_json_close(json, ']');
+}

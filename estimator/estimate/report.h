@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What steptime shows: estimates, explanations and sheets as text for people, JSON and CSV for
+ * programs, Markdown and LaTeX for documents. docs/output.md describes the forms that are promised.
+ *
+ * Every writer appends to a buffer and allocates scratch from the arena; a failed allocation shows
+ * in buffer->failed.
+ */
+#ifndef STEPTIME_ESTIMATE_REPORT_H
+#define STEPTIME_ESTIMATE_REPORT_H
+
+#include "estimate/estimate.h"
+#include "base/text.h"
+
+enum { ST_SCHEMA_VERSION = 1 }; /* of every JSON form; grows when a field changes its meaning */
+
+/* `errors` holds the warnings of the run. */
+void st_estimate_write_text(const st_estimate *estimate, const st_errors *errors,
+                            const st_paint *paint, st_arena *arena, st_buffer *buffer);
+void st_estimate_write_json(const st_estimate *estimate, const st_errors *errors,
+                            st_buffer *buffer);
+void st_estimate_write_csv(const st_estimate *estimate, st_buffer *buffer);
+
+void st_explanation_write_text(const st_estimate *estimate, const st_explanation *explanation,
+                               const st_paint *paint, st_arena *arena, st_buffer *buffer);
+void st_explanation_write_json(const st_estimate *estimate, const st_explanation *explanation,
+                               st_buffer *buffer);
+
+void st_sheet_write_text(const st_sheet *sheet, const st_paint *paint, st_arena *arena,
+                         st_buffer *buffer);
+/* `program` is NULL where it is not wanted. */
+void st_sheet_write_json(const st_sheet *sheet, const st_program *program, st_arena *arena,
+                         st_buffer *buffer);
+/* The sheet's title is a heading of `level`, what belongs to it stands below deeper ones. */
+void st_sheet_write_markdown(const st_sheet *sheet, int level, st_arena *arena, st_buffer *buffer);
+/* A document that pdflatex sets with the packages of any LaTeX. */
+void st_sheet_write_latex(const st_sheet *sheet, st_arena *arena, st_buffer *buffer);
+
+/* A fault as one line without a newline, as st_error_write shows it. */
+void st_error_text(const st_error *error, st_buffer *buffer);
+
+#endif

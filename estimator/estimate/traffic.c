@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a job to its traffic, and the tables of it. */
+#include "estimate/traffic.h"
+
+#include <math.h>
+#include <string.h>
+
+/* --- the plan -------------------------------------------------------------------------------- */
+
+static size_t count_of(const st_job *job, const char *path, size_t missing)
+{
+    const st_job_value *value = st_job_value_of(job, path);
+    return value == NULL || value->origin == ST_ORIGIN_NONE ? missing : (size_t)value->number;
+}
+
+static st_status place_job(const st_job *job, st_traffic_report *report, st_errors *errors)
+{
+    const st_job_value *order = st_job_value_of(job, "parallel.order");
+    report->order_is_default = order == NULL || order->origin == ST_ORIGIN_NONE;
+    report->order = report->order_is_default ? ST_PLACEMENT_ORDER : order->text;
+    st_placement_plan plan = {
+        .size = {count_of(job, "parallel.tp", 1), count_of(job, "parallel.cp", 1),
+                 count_of(job, "parallel.ep", 1), count_of(job, "parallel.dp", 1),
+                 count_of(job, "parallel.pp", 1), 0},
+        .gpus_per_node = count_of(job, "cluster.gpus_per_node", 0),
+        .order = report->order};
+    if (!report->order_is_default) {
+        plan.place = order->place;
+    }
+    if (plan.gpus_per_node == 0) {
+        return st_errors_add(errors,
+                             &(st_error){.status = ST_ERR_NAME,
+                                         .place = {.file = st_job_file(job)},
+                                         .message = "the job does not say how many GPUs a node has",
+                                         .expected = "cluster.gpus_per_node"});
+    }
+    st_status status = st_placement_create(&plan, &report->placement, errors);
+    size_t nodes = count_of(job, "cluster.nodes", 0);
+    if (status == ST_OK && nodes > 0 && report->placement.ranks > nodes * plan.gpus_per_node) {
+        status = st_errors_add(
+            errors, &(st_error){.status = ST_ERR_CHECK,
+                                .place = {.file = st_job_file(job)},
+                                .message = st_errors_text(errors,
+                                                          "the plan has %zu ranks and the cluster "
+                                                          "%zu GPUs",
+                                                          report->placement.ranks,
+                                                          nodes * plan.gpus_per_node)});
+    }
+    return status;
+}
+
+/* --- volumes --------------------------------------------------------------------------------- */
+
+/* The cell that says what a rank sends for a kind, NULL where the sheet has none. */
+static const char *volume_cell(const st_sheet *sheet, st_group group)
+{
+    static const char *const endings[] = {"sent", "ring_traffic"};
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+        char name[32];
+        (void)snprintf(name, sizeof(name), "%s_%s", st_group_name(group), endings[i]);
+        const st_sheet_cell *cell = st_sheet_find_cell(sheet, name);
+        if (cell != NULL && cell->type.kind == ST_TYPE_NUMBER) {
+            return cell->name;
+        }
+    }
+    return NULL;
+}
+
+static bool count_crossing(void *context, const st_flow *flow)
+{
+    st_traffic_report *report = context;
+    size_t per_node = report->placement.gpus_per_node;
+    if (flow->source / per_node != flow->target / per_node) {
+        report->crossing_bytes[flow->group] += flow->bytes;
+    }
+    return true;
+}
+
+st_status st_traffic_report_make(st_estimate *estimate, st_group only, st_arena *arena,
+                                 st_traffic_report *report, st_errors *errors)
+{
+    const char *names[ST_GROUPS];
+    st_group groups[ST_GROUPS];
+    size_t count = 0;
+    *report = (st_traffic_report){.estimate = estimate};
+    st_status status = place_job(estimate->job, report, errors);
+    if (status != ST_OK) {
+        return status;
+    }
+    for (st_group group = ST_GROUP_TP; group < ST_GROUPS; group++) {
+        report->wanted[group] = only == ST_GROUPS || only == group;
+        report->cells[group] = volume_cell(estimate->sheet, group);
+        if (report->wanted[group] && report->cells[group] != NULL) {
+            groups[count] = group;
+            names[count++] = report->cells[group];
+        }
+    }
+    if (count == 0) {
+        return st_errors_add(
+            errors,
+            &(st_error){.status = ST_ERR_USAGE,
+                        .message = st_errors_text(errors, "sheet '%s' has no traffic to show",
+                                                  st_sheet_name(estimate->sheet)),
+                        .expected = "cells such as tp_sent, dp_sent or tp_ring_traffic"});
+    }
+    status = st_estimate_show_names(estimate, names, count, (st_place){0}, arena, errors);
+    if (status == ST_OK) {
+        status = st_estimate_run(estimate, arena, errors);
+    }
+    for (size_t i = 0; i < count && status == ST_OK; i++) {
+        report->traffic.sent_bytes[groups[i]] = (uint64_t)llround(estimate->shown[i].value);
+    }
+    if (status == ST_OK) {
+        st_traffic_visit(&report->placement, &report->traffic, count_crossing, report);
+    }
+    return status;
+}
+
+/* --- tables ---------------------------------------------------------------------------------- */
+
+static const char *bytes_text(uint64_t bytes, char *text, size_t size)
+{
+    st_unit unit = st_unit_one();
+    if (st_unit_parse("GB", 2, (st_place){0}, &unit, NULL) != ST_OK) {
+        return "";
+    }
+    return st_quantity_format((double)bytes, &unit, ST_STYLE_SCALED, text, size);
+}
+
+static void write_row(const st_traffic_report *report, st_group group, st_buffer *buffer)
+{
+    const st_placement *placement = &report->placement;
+    st_group_shape shape = st_placement_shape(placement, group, 0);
+    char texts[3][ST_QUANTITY_TEXT];
+    uint64_t total = st_traffic_total_bytes(placement, &report->traffic, group);
+    st_buffer_printf(buffer, "  %-4s %7zu %9zu %9zu %7zu %10zu  %12s %12s %12s  %s%s\n",
+                     st_group_name(group), placement->size[group],
+                     st_placement_group_count(placement, group), shape.most_per_node, shape.nodes,
+                     st_placement_sharing(placement, group),
+                     bytes_text(report->traffic.sent_bytes[group], texts[0], ST_QUANTITY_TEXT),
+                     bytes_text(total, texts[1], ST_QUANTITY_TEXT),
+                     bytes_text(report->crossing_bytes[group], texts[2], ST_QUANTITY_TEXT),
+                     report->cells[group] == NULL ? "(no cell)" : report->cells[group],
+                     st_placement_is_even(placement, group) ? "" : "  (groups fall unevenly)");
+}
+
+void st_traffic_report_text(const st_traffic_report *report, st_buffer *buffer)
+{
+    const st_placement *placement = &report->placement;
+    st_buffer_printf(buffer, "job      %s\n", st_job_name(report->estimate->job));
+    st_buffer_printf(buffer, "sheet    %s\n", st_sheet_name(report->estimate->sheet));
+    st_buffer_printf(buffer, "ranks    %zu on %zu nodes of %zu\n", placement->ranks,
+                     (placement->ranks + placement->gpus_per_node - 1) / placement->gpus_per_node,
+                     placement->gpus_per_node);
+    st_buffer_printf(buffer, "order    %s%s\n\n", report->order,
+                     report->order_is_default ? "  (an assumption: parallel.order is not given)"
+                                              : "");
+    st_buffer_text(buffer, "  kind   ranks    groups  per node   nodes  share NICs    a rank sends"
+                           "        total  cross nodes  cell\n");
+    for (st_group group = ST_GROUP_TP; group < ST_GROUPS; group++) {
+        if (report->wanted[group]) {
+            write_row(report, group, buffer);
+        }
+    }
+    st_buffer_text(buffer, "\nOne step; every rank is taken to send what rank 0 sends.\n");
+}
+
+typedef struct st_flow_writer {
+    const st_traffic_report *report;
+    st_buffer *buffer;
+} st_flow_writer;
+
+static bool write_flow(void *context, const st_flow *flow)
+{
+    const st_flow_writer *writer = context;
+    if (writer->report->wanted[flow->group]) {
+        st_buffer_printf(writer->buffer, "%zu,%zu,%s,%llu\n", flow->source, flow->target,
+                         st_group_name(flow->group), (unsigned long long)flow->bytes);
+    }
+    return !writer->buffer->failed;
+}
+
+void st_traffic_report_csv(const st_traffic_report *report, st_buffer *buffer)
+{
+    st_flow_writer writer = {.report = report, .buffer = buffer};
+    st_buffer_text(buffer, "source,target,kind,bytes\n");
+    st_traffic_visit(&report->placement, &report->traffic, write_flow, &writer);
+}
+
+static void write_group_json(const st_traffic_report *report, st_group group, st_buffer *buffer)
+{
+    const st_placement *placement = &report->placement;
+    st_group_shape shape = st_placement_shape(placement, group, 0);
+    st_buffer_printf(buffer,
+                     "    {\"kind\": \"%s\", \"ranks\": %zu, \"groups\": %zu, \"stride\": %zu, "
+                     "\"most_per_node\": %zu, \"nodes\": %zu, \"sharing\": %zu, \"even\": %s, ",
+                     st_group_name(group), placement->size[group],
+                     st_placement_group_count(placement, group), placement->stride[group],
+                     shape.most_per_node, shape.nodes, st_placement_sharing(placement, group),
+                     st_placement_is_even(placement, group) ? "true" : "false");
+    st_buffer_text(buffer, "\"cell\": ");
+    if (report->cells[group] == NULL) {
+        st_buffer_text(buffer, "null");
+    } else {
+        st_buffer_json_string(buffer, report->cells[group]);
+    }
+    st_buffer_printf(buffer,
+                     ", \"sent_bytes\": %llu, \"total_bytes\": %llu, \"crossing_bytes\": %llu}",
+                     (unsigned long long)report->traffic.sent_bytes[group],
+                     (unsigned long long)st_traffic_total_bytes(placement, &report->traffic, group),
+                     (unsigned long long)report->crossing_bytes[group]);
+}
+
+void st_traffic_report_json(const st_traffic_report *report, st_buffer *buffer)
+{
+    bool first = true;
+    st_buffer_text(buffer, "{\n  \"schema_version\": 1,\n  \"job\": ");
+    st_buffer_json_string(buffer, st_job_name(report->estimate->job));
+    st_buffer_text(buffer, ",\n  \"sheet\": ");
+    st_buffer_json_string(buffer, st_sheet_name(report->estimate->sheet));
+    st_buffer_printf(buffer, ",\n  \"ranks\": %zu,\n  \"gpus_per_node\": %zu,\n  \"order\": ",
+                     report->placement.ranks, report->placement.gpus_per_node);
+    st_buffer_json_string(buffer, report->order);
+    st_buffer_printf(buffer, ",\n  \"order_is_default\": %s,\n  \"groups\": [\n",
+                     report->order_is_default ? "true" : "false");
+    for (st_group group = ST_GROUP_TP; group < ST_GROUPS; group++) {
+        if (report->wanted[group]) {
+            st_buffer_text(buffer, first ? "" : ",\n");
+            write_group_json(report, group, buffer);
+            first = false;
+        }
+    }
+    st_buffer_text(buffer, "\n  ]\n}\n");
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Traffic of a job: the groups of its plan on the nodes, and the matrix of who sends how much to
+ * whom.
+ *
+ * Volumes come from the sheet: what a rank sends for a kind in one step is the cell KIND_sent, or
+ * KIND_ring_traffic (tp, cp, ep, dp, pp, emb). Every rank is taken to send what rank 0 sends.
+ */
+#ifndef STEPTIME_ESTIMATE_TRAFFIC_H
+#define STEPTIME_ESTIMATE_TRAFFIC_H
+
+#include "estimate/report.h"
+#include "steptime/placement.h"
+
+typedef struct st_traffic_report {
+    const st_estimate *estimate;
+    st_placement placement;
+    st_traffic traffic;
+    const char *order;
+    bool order_is_default;
+    bool wanted[ST_GROUPS];             /* kinds to show */
+    const char *cells[ST_GROUPS];       /* that gave the volumes; NULL: the sheet has none */
+    uint64_t crossing_bytes[ST_GROUPS]; /* of the totals, between nodes */
+} st_traffic_report;
+
+/*
+ * Places the job and runs its sheet; `estimate` must be loaded. `only` limits the kinds, ST_GROUPS
+ * shows all. A job whose ranks do not fit its cluster is refused.
+ */
+st_status st_traffic_report_make(st_estimate *estimate, st_group only, st_arena *arena,
+                                 st_traffic_report *report, st_errors *errors) ST_NODISCARD;
+
+void st_traffic_report_text(const st_traffic_report *report, st_buffer *buffer);
+void st_traffic_report_csv(const st_traffic_report *report, st_buffer *buffer);
+void st_traffic_report_json(const st_traffic_report *report, st_buffer *buffer);
+/* A heat map; plans of more than 256 ranks are drawn by node, or by blocks of nodes. */
+st_status st_traffic_report_svg(const st_traffic_report *report, st_arena *arena, st_buffer *buffer,
+                                st_errors *errors) ST_NODISCARD;
+
+#endif

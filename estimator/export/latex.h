@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text and names for LaTeX, such that no input can become a command. */
+#ifndef STEPTIME_EXPORT_LATEX_H
+#define STEPTIME_EXPORT_LATEX_H
+
+#include "steptime/arena.h"
+
+/* Running text. Characters beyond ASCII that pdflatex knows stay; of others the code is shown. */
+void st_latex_text(const char *text, st_buffer *buffer);
+/* Text in typewriter letters that may break after '_', '.' and '/'. */
+void st_latex_code(const char *text, st_buffer *buffer);
+
+#endif

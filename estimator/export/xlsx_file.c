@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A workbook on its way to a file; see xlsx_file.h. */
+#define _XOPEN_SOURCE 700 /* mkdtemp, newlocale; NOLINT(bugprone-reserved-identifier) */
+
+#include "export/xlsx_file.h"
+
+#include "base/memory.h"
+#include "base/output.h"
+#include "base/utf8.h"
+#include "export/xlsx_whole.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    CELL_TEXT = 32767, /* characters, and bytes here: the library counts both alike */
+    READ_BYTES = 65536,
+    EPOCH = 315532800 /* 1980-01-01, where the time of ZIP files begins */
+};
+
+static st_status cannot(const st_xlsx *file, const char *reason, st_errors *errors)
+{
+    return st_errors_add(
+        errors,
+        &(st_error){.status = ST_ERR_IO,
+                    .place = {.file = file->target},
+                    .message = st_errors_text(
+                        errors, "cannot make the workbook in the folder %s: %s",
+                        file->folder != NULL ? file->folder : "for temporary files", reason)});
+}
+
+void st_xlsx_enter(st_xlsx *file)
+{
+    file->locale = uselocale(file->c_locale);
+}
+
+void st_xlsx_leave(st_xlsx *file)
+{
+    (void)uselocale(file->locale);
+}
+
+/* SOURCE_DATE_EPOCH where it is a time, else one that never changes. */
+static time_t time_of_creation(void)
+{
+    const char *text = getenv("SOURCE_DATE_EPOCH");
+    char *end = NULL;
+    errno = 0;
+    long long seconds = text != NULL ? strtoll(text, &end, 10) : 0;
+    bool good = text != NULL && end != text && *end == '\0' && errno == 0 && seconds > 0 &&
+                seconds < 253402300800LL; /* the year 10000 */
+    return good ? (time_t)seconds : (time_t)EPOCH;
+}
+
+static st_status make_folder(st_xlsx *file, st_errors *errors)
+{
+    const char *parent = getenv("TMPDIR");
+    char *folder = st_arena_printf(file->arena, "%s/steptime-XXXXXX",
+                                   parent != NULL && parent[0] != '\0' ? parent : "/tmp");
+    if (folder == NULL)
+        return st_out_of_memory(errors);
+    if (mkdtemp(folder) == NULL) {
+        int fault = errno;
+        file->folder = parent != NULL && parent[0] != '\0' ? parent : "/tmp";
+        st_status status = cannot(file, strerror(fault), errors);
+        file->folder = NULL;
+        return status;
+    }
+    file->folder = folder;
+    file->scratch = st_arena_printf(file->arena, "%s/workbook.xlsx", folder);
+    return file->scratch != NULL ? ST_OK : st_out_of_memory(errors);
+}
+
+static st_status make_workbook(st_xlsx *file, bool streaming, st_errors *errors)
+{
+    char *folder = st_arena_printf(file->arena, "%s", file->folder);
+    if (folder == NULL)
+        return st_out_of_memory(errors);
+    lxw_workbook_options options = {.constant_memory = streaming ? LXW_TRUE : LXW_FALSE,
+                                    .tmpdir = folder};
+    file->workbook = workbook_new_opt(file->scratch, &options);
+    if (file->workbook == NULL)
+        return st_out_of_memory(errors);
+    lxw_doc_properties properties = {.created = time_of_creation()};
+    return workbook_set_properties(file->workbook, &properties) == LXW_NO_ERROR
+               ? ST_OK
+               : st_out_of_memory(errors);
+}
+
+st_status st_xlsx_begin(st_xlsx *file, const char *target, bool streaming, st_arena *arena,
+                        st_errors *errors)
+{
+    *file = (st_xlsx){.arena = arena, .target = target};
+    file->c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (file->c_locale == (locale_t)0)
+        return st_out_of_memory(errors);
+    st_xlsx_enter(file);
+    st_status status = make_folder(file, errors);
+    if (status == ST_OK)
+        status = make_workbook(file, streaming, errors);
+    if (status != ST_OK)
+        st_xlsx_drop(file);
+    return status;
+}
+
+/* The whole scratch file; 0 or an errno. */
+static int read_scratch(const char *path, st_buffer *bytes)
+{
+    FILE *stream = fopen(path, "rb");
+    if (stream == NULL)
+        return errno;
+    char block[READ_BYTES];
+    size_t length = 0;
+    int fault = 0;
+    while ((length = fread(block, 1, sizeof block, stream)) > 0)
+        st_buffer_append(bytes, block, length);
+    if (ferror(stream) != 0)
+        fault = EIO;
+    if (fclose(stream) != 0 && fault == 0)
+        fault = errno;
+    return fault;
+}
+
+static st_status close_workbook(st_xlsx *file, st_errors *errors)
+{
+    lxw_workbook *workbook = file->workbook;
+    file->workbook = NULL;
+    if (file->failed) {
+        lxw_workbook_free(workbook);
+        return st_out_of_memory(errors);
+    }
+    errno = 0;
+    lxw_error fault = workbook_close(workbook);
+    if (fault == LXW_NO_ERROR)
+        return ST_OK;
+    const char *reason = errno != 0 ? strerror(errno) : lxw_strerror(fault);
+    return cannot(file, reason, errors);
+}
+
+st_status st_xlsx_pack(st_xlsx *file, st_buffer *bytes, st_errors *errors)
+{
+    size_t before = bytes->length;
+    st_status status = close_workbook(file, errors);
+    if (status == ST_OK) {
+        int fault = read_scratch(file->scratch, bytes);
+        if (fault != 0)
+            status = cannot(file, strerror(fault), errors);
+        else if (bytes->failed)
+            status = st_out_of_memory(errors);
+        else if (!st_xlsx_is_whole(bytes->data + before, bytes->length - before))
+            status = cannot(file, "it is not whole; is the disk full?", errors);
+    }
+    st_xlsx_drop(file);
+    return status;
+}
+
+st_status st_xlsx_end(st_xlsx *file, st_errors *errors)
+{
+    st_buffer bytes = {0};
+    st_status status = st_xlsx_pack(file, &bytes, errors);
+    if (status == ST_OK)
+        status = st_output_write(file->target, bytes.data, bytes.length, errors);
+    st_buffer_free(&bytes);
+    return status;
+}
+
+void st_xlsx_drop(st_xlsx *file)
+{
+    if (file->workbook != NULL)
+        lxw_workbook_free(file->workbook);
+    file->workbook = NULL;
+    if (file->scratch != NULL)
+        (void)unlink(file->scratch);
+    if (file->folder != NULL)
+        (void)rmdir(file->folder);
+    file->scratch = NULL;
+    file->folder = NULL;
+    if (file->c_locale != (locale_t)0) {
+        st_xlsx_leave(file);
+        freelocale(file->c_locale);
+    }
+    file->c_locale = (locale_t)0;
+}
+
+lxw_worksheet *st_xlsx_sheet(st_xlsx *file, const char *name)
+{
+    lxw_worksheet *sheet = workbook_add_worksheet(file->workbook, name);
+    file->failed = file->failed || sheet == NULL;
+    return sheet;
+}
+
+lxw_format *st_xlsx_format(st_xlsx *file)
+{
+    lxw_format *format = workbook_add_format(file->workbook);
+    file->failed = file->failed || format == NULL;
+    return format;
+}
+
+/* Bytes of a text that fit, without half a character. */
+static size_t fitting(const char *text)
+{
+    size_t length = strnlen(text, CELL_TEXT + 1);
+    if (length <= CELL_TEXT)
+        return length;
+    for (length = CELL_TEXT; length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80;)
+        length--;
+    return length;
+}
+
+void st_xlsx_text(st_xlsx *file, lxw_worksheet *sheet, lxw_row_t row, lxw_col_t column,
+                  const char *text, lxw_format *format)
+{
+    const char *fits = text;
+    size_t length = fitting(text);
+    if (text[length] != '\0')
+        fits = st_arena_copy(file->arena, text, length);
+    lxw_error fault = fits != NULL ? worksheet_write_string(sheet, row, column, fits, format)
+                                   : LXW_ERROR_MEMORY_MALLOC_FAILED;
+    file->failed = file->failed || fault != LXW_NO_ERROR;
+}
+
+void st_xlsx_number(st_xlsx *file, lxw_worksheet *sheet, lxw_row_t row, lxw_col_t column,
+                    double value, lxw_format *format)
+{
+    lxw_error fault = isfinite(value)  ? worksheet_write_number(sheet, row, column, value, format)
+                      : format != NULL ? worksheet_write_blank(sheet, row, column, format)
+                                       : LXW_NO_ERROR;
+    file->failed = file->failed || fault != LXW_NO_ERROR;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A workbook on its way to a file.
+ *
+ * libxlsxwriter writes files by name and prints numbers by the locale, so a workbook is made in a
+ * folder of its own for temporary files, under the C locale, looked over, and only then written as
+ * every output is: beside the target and renamed. The same contents give the same bytes.
+ */
+#ifndef STEPTIME_EXPORT_XLSX_FILE_H
+#define STEPTIME_EXPORT_XLSX_FILE_H
+
+#include "steptime/arena.h"
+
+#include <locale.h>
+#include <xlsxwriter.h>
+
+typedef struct st_xlsx {
+    lxw_workbook *workbook;
+    st_arena *arena;
+    const char *target;
+    const char *folder;  /* for temporary files */
+    const char *scratch; /* the workbook in it */
+    locale_t c_locale;
+    locale_t locale; /* the caller's */
+    bool failed;     /* out of memory, or a call of the library failed */
+} st_xlsx;
+
+/*
+ * `streaming`: every sheet is written row by row from top to bottom and no row is kept. From here
+ * to st_xlsx_end or st_xlsx_drop this thread runs under the C locale; a caller that goes elsewhere
+ * in between leaves and enters again.
+ */
+st_status st_xlsx_begin(st_xlsx *file, const char *target, bool streaming, st_arena *arena,
+                        st_errors *errors) ST_NODISCARD;
+void st_xlsx_enter(st_xlsx *file);
+void st_xlsx_leave(st_xlsx *file);
+/* Appends the bytes of the file, and is done with it. */
+st_status st_xlsx_pack(st_xlsx *file, st_buffer *bytes, st_errors *errors) ST_NODISCARD;
+/* Writes the file; on failure the target stays as it was. */
+st_status st_xlsx_end(st_xlsx *file, st_errors *errors) ST_NODISCARD;
+/* Gives up; after st_xlsx_pack and st_xlsx_end nothing is left to do. */
+void st_xlsx_drop(st_xlsx *file);
+
+/* A sheet of that name; NULL (and file->failed) when it cannot be had. */
+lxw_worksheet *st_xlsx_sheet(st_xlsx *file, const char *name);
+lxw_format *st_xlsx_format(st_xlsx *file);
+
+/* Texts stay texts, whatever they begin with; what is longer than a cell takes is cut. */
+void st_xlsx_text(st_xlsx *file, lxw_worksheet *sheet, lxw_row_t row, lxw_col_t column,
+                  const char *text, lxw_format *format);
+/* NaN leaves the cell empty. */
+void st_xlsx_number(st_xlsx *file, lxw_worksheet *sheet, lxw_row_t row, lxw_col_t column,
+                    double value, lxw_format *format);
+
+#endif

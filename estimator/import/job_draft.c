@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values and notes of a job file in the making; see job_draft.h. */
+#include "import/job_draft.h"
+
+#include "job/files.h"
+#include "job/keys.h"
+#include "job/value.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+void st_draft_fail(st_draft *draft, const st_error *error)
+{
+    st_status status = st_errors_add(draft->errors, error);
+    if (draft->status == ST_OK)
+        draft->status = status;
+}
+
+void st_draft_out_of_memory(st_draft *draft)
+{
+    if (draft->status != ST_ERR_MEMORY)
+        (void)st_out_of_memory(draft->errors);
+    draft->status = ST_ERR_MEMORY;
+}
+
+const char *st_draft_text(st_draft *draft, const char *format, ...)
+{
+    char text[2048];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    char *copy = st_arena_copy(draft->arena, text, strlen(text));
+    if (copy == NULL)
+        st_draft_out_of_memory(draft);
+    return copy != NULL ? copy : "";
+}
+
+void st_draft_note(st_draft *draft, const char *format, ...)
+{
+    char text[8192];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (draft->note_count >= ST_DRAFT_NOTES)
+        return;
+    char *copy = st_arena_copy(draft->arena, text, strlen(text));
+    if (copy == NULL)
+        st_draft_out_of_memory(draft);
+    else
+        draft->notes[draft->note_count++] = copy;
+}
+
+/* ---- the request ---- */
+
+/* Assignments fill in a job that the source describes; whole sections come from the source. */
+static bool is_key_set(st_draft *draft, const char *set)
+{
+    char path[64];
+    size_t length = strcspn(set, "=");
+    while (length > 0 && set[length - 1] == ' ')
+        length--;
+    if (length < sizeof path) {
+        memcpy(path, set, length);
+        path[length] = '\0';
+    }
+    bool is_section = length < sizeof path &&
+                      (st_section_find(path) != NULL || strncmp(path, ST_CONSTANTS ".", 10) == 0);
+    if (!is_section)
+        return true; /* the loader tells what is wrong with others */
+    st_draft_fail(draft,
+                  &(st_error){.status = ST_ERR_USAGE,
+                              .place = {.file = "--set"},
+                              .message = st_errors_text(draft->errors,
+                                                        "'%s' cannot be set in an import", path),
+                              .expected = "a key of the job, such as batch.sequence=4096",
+                              .suggestion = strcmp(path, "cluster") == 0 ? "use --cluster" : NULL});
+    return false;
+}
+
+/* What was set, through the same door as everywhere: a job of assignments alone. */
+static st_status load_given(st_draft *draft)
+{
+    const st_import_request *request = draft->request;
+    const char **sets = st_arena_alloc(draft->arena, request->set_count + 1, sizeof *sets);
+    size_t count = 0;
+    if (sets == NULL) {
+        st_draft_out_of_memory(draft);
+        return draft->status;
+    }
+    if (request->cluster != NULL)
+        sets[count++] = st_draft_text(draft, "cluster=%s", request->cluster);
+    for (size_t i = 0; i < request->set_count; i++)
+        if (is_key_set(draft, request->sets[i]))
+            sets[count++] = request->sets[i];
+    st_status status =
+        st_job_load(request->paths, NULL, sets, count, draft->arena, &draft->given, draft->errors);
+    if (draft->status == ST_OK)
+        draft->status = status;
+    return draft->status;
+}
+
+static void take_given(st_draft *draft)
+{
+    size_t count = 0;
+    const st_key *keys = st_keys(&count);
+    for (size_t i = 0; i < count; i++) {
+        const st_job_value *value = st_job_value_of(draft->given, keys[i].path);
+        if (value->origin == ST_ORIGIN_SET)
+            draft->values[i] = (st_draft_value){.text = value->text, .origin = "--set"};
+    }
+}
+
+st_status st_draft_start(st_draft *draft, const st_import_request *request, st_arena *arena,
+                         st_errors *errors)
+{
+    size_t count = 0;
+    (void)st_keys(&count);
+    *draft = (st_draft){.request = request, .arena = arena, .errors = errors};
+    draft->values = st_arena_alloc(arena, count, sizeof *draft->values);
+    if (draft->values == NULL)
+        st_draft_out_of_memory(draft);
+    else if (load_given(draft) == ST_OK)
+        take_given(draft);
+    return draft->status;
+}
+
+/* ---- values ---- */
+
+bool st_draft_is_given(const st_draft *draft, const char *path)
+{
+    const st_job_value *value = st_job_value_of(draft->given, path);
+    return value != NULL && value->origin == ST_ORIGIN_SET;
+}
+
+uint64_t st_draft_count(const st_draft *draft, const char *path)
+{
+    const st_key *key = st_key_find(path);
+    const char *text = key == NULL ? NULL : draft->values[st_key_index(key)].text;
+    double number = 0;
+    if (text == NULL)
+        return 0;
+    st_value_text value = {.text = text, .length = strlen(text)};
+    return st_value_parse(key, &value, &number, NULL) == ST_OK ? (uint64_t)number : 0;
+}
+
+void st_draft_put(st_draft *draft, const char *path, int line, const char *text, const char *origin)
+{
+    const st_key *key = st_key_find(path);
+    if (key == NULL || draft->values == NULL) {
+        st_draft_fail(draft, &(st_error){.status = ST_ERR_NAME,
+                                         .message = "an importer writes a key that jobs lack",
+                                         .found = path});
+        return;
+    }
+    st_draft_value *value = &draft->values[st_key_index(key)];
+    st_place place = {.file = draft->request->file, .line = line};
+    st_value_text parsed = {.text = text, .length = strlen(text), .place = place};
+    double number = 0;
+    if (st_draft_is_given(draft, path)) {
+        value->origin = st_draft_text(draft, "--set, in place of %s from %s", text, origin);
+        return;
+    }
+    st_status status = st_value_parse(key, &parsed, &number, draft->errors);
+    if (draft->status == ST_OK)
+        draft->status = status;
+    *value = (st_draft_value){.text = text, .origin = origin};
+}
+
+void st_draft_put_count(st_draft *draft, const char *path, int line, uint64_t value,
+                        const char *origin)
+{
+    st_draft_put(draft, path, line, st_draft_text(draft, "%" PRIu64, value), origin);
+}
+
+void st_draft_put_bool(st_draft *draft, const char *path, bool value, const char *origin)
+{
+    st_draft_put(draft, path, 0, value ? "true" : "false", origin);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A draft as a YAML file. Comments hold words of the source, which may be anything: whatever is not
+ * a printable ASCII character becomes '?', so that no word can end its comment.
+ */
+#include "import/job_draft.h"
+#include "job/files.h"
+
+#include <string.h>
+
+enum { COLUMNS = 100, COMMENT_COLUMN = 32, ORIGIN_MAX = 160 };
+
+static void write_printable(const char *text, size_t length, st_buffer *buffer)
+{
+    for (size_t i = 0; i < length; i++)
+        st_buffer_append(buffer, text[i] >= ' ' && text[i] <= '~' ? &text[i] : "?", 1);
+}
+
+/* A paragraph of comment, wrapped at blanks. */
+static void write_comment(const char *text, st_buffer *buffer)
+{
+    size_t column = 0;
+    for (const char *word = text + strspn(text, " "); *word != '\0';) {
+        size_t length = strcspn(word, " ");
+        if (column > 0 && column + 1 + length > COLUMNS) {
+            st_buffer_text(buffer, "\n");
+            column = 0;
+        }
+        st_buffer_text(buffer, column == 0 ? "# " : " ");
+        write_printable(word, length, buffer);
+        column += (column == 0 ? 2 : 1) + length;
+        word += length;
+        word += strspn(word, " ");
+    }
+    st_buffer_text(buffer, "\n");
+}
+
+static void write_value(const st_key *key, const st_draft_value *value, size_t indent,
+                        st_buffer *buffer)
+{
+    const char *dot = strrchr(key->path, '.');
+    size_t start = buffer->length;
+    st_buffer_printf(buffer, "%*s%s: ", (int)indent, "", dot != NULL ? dot + 1 : key->path);
+    if (key->kind == ST_KEY_TEXT)
+        st_buffer_json_string(buffer, value->text);
+    else
+        st_buffer_text(buffer, value->text);
+    if (value->origin != NULL) {
+        size_t width = buffer->length - start;
+        size_t length = strlen(value->origin);
+        st_buffer_printf(buffer, "%*s# ",
+                         (int)(width + 2 < COMMENT_COLUMN ? COMMENT_COLUMN - width : 2), "");
+        write_printable(value->origin, length > ORIGIN_MAX ? ORIGIN_MAX : length, buffer);
+    }
+    st_buffer_text(buffer, "\n");
+}
+
+typedef struct draft_writer {
+    const st_draft *draft;
+    char top[64]; /* sections that are open */
+    char sub[64];
+    st_buffer *buffer;
+} draft_writer;
+
+static void open_top(draft_writer *writer, const char *name, size_t length)
+{
+    const char *cluster = writer->draft->request->cluster;
+    memcpy(writer->top, name, length);
+    writer->top[length] = '\0';
+    writer->sub[0] = '\0';
+    st_buffer_printf(writer->buffer, "%s:\n", writer->top);
+    if (cluster != NULL && strcmp(writer->top, "cluster") == 0) {
+        st_buffer_text(writer->buffer, "  base: ");
+        st_buffer_json_string(writer->buffer, cluster);
+        st_buffer_text(writer->buffer, "\n");
+    }
+}
+
+/* Keys of a section stand together in the table, and deeper sections inside of theirs. */
+static size_t open_sections(draft_writer *writer, const char *path)
+{
+    const char *first = strchr(path, '.');
+    if (first == NULL)
+        return 0;
+    size_t length = (size_t)(first - path);
+    if (strlen(writer->top) != length || strncmp(writer->top, path, length) != 0)
+        open_top(writer, path, length);
+    const char *second = strchr(first + 1, '.');
+    if (second == NULL) {
+        writer->sub[0] = '\0';
+        return 2;
+    }
+    size_t inner = (size_t)(second - first - 1);
+    if (strlen(writer->sub) != inner || strncmp(writer->sub, first + 1, inner) != 0) {
+        memcpy(writer->sub, first + 1, inner);
+        writer->sub[inner] = '\0';
+        st_buffer_printf(writer->buffer, "  %s:\n", writer->sub);
+    }
+    return 4;
+}
+
+static bool has_value_below(const st_draft *draft, const char *section)
+{
+    size_t count = 0;
+    const st_key *keys = st_keys(&count);
+    for (size_t i = 0; i < count; i++)
+        if (draft->values[i].text != NULL && strncmp(keys[i].path, section, strlen(section)) == 0 &&
+            keys[i].path[strlen(section)] == '.')
+            return true;
+    return false;
+}
+
+/* What every estimate needs and this file lacks. */
+static void write_missing(const st_draft *draft, st_buffer *buffer)
+{
+    static const char *const needed[] = {"batch.sequence", "batch.global", "batch.micro",
+                                         "recompute", "model.vocabulary"};
+    size_t count = 0;
+    const st_key *keys = st_keys(&count);
+    st_buffer list = {0};
+    for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
+        for (size_t j = 0; j < count; j++)
+            if (strcmp(keys[j].path, needed[i]) == 0 && draft->values[j].text == NULL)
+                st_buffer_printf(&list, "%s%s", list.length > 0 ? ", " : "", needed[i]);
+    if (draft->request->cluster == NULL && !has_value_below(draft, "cluster"))
+        st_buffer_printf(&list, "%scluster", list.length > 0 ? ", " : "");
+    if (list.length > 0) {
+        st_buffer whole = {0};
+        st_buffer_printf(&whole, "An estimate also needs, here or by --set: %s.", list.data);
+        st_buffer_text(buffer, "#\n");
+        if (whole.data != NULL)
+            write_comment(whole.data, buffer);
+        buffer->failed = buffer->failed || whole.failed;
+        st_buffer_free(&whole);
+    }
+    buffer->failed = buffer->failed || list.failed;
+    st_buffer_free(&list);
+}
+
+static void write_values(const st_draft *draft, st_buffer *buffer)
+{
+    size_t count = 0;
+    const st_key *keys = st_keys(&count);
+    draft_writer writer = {.draft = draft, .buffer = buffer};
+    for (size_t i = 0; i < count; i++)
+        if (draft->values[i].text != NULL) {
+            size_t indent = open_sections(&writer, keys[i].path);
+            write_value(&keys[i], &draft->values[i], indent, buffer);
+        }
+    if (draft->request->cluster != NULL && !has_value_below(draft, "cluster")) {
+        st_buffer_text(buffer, "cluster: ");
+        st_buffer_json_string(buffer, draft->request->cluster);
+        st_buffer_text(buffer, "\n");
+    }
+}
+
+st_status st_draft_write(st_draft *draft, const char *title, st_buffer *buffer)
+{
+    if (draft->status != ST_OK)
+        return draft->status;
+    write_comment(title, buffer);
+    for (size_t i = 0; i < draft->note_count; i++) {
+        st_buffer_text(buffer, "#\n");
+        write_comment(draft->notes[i], buffer);
+    }
+    write_missing(draft, buffer);
+    write_values(draft, buffer);
+    return buffer->failed ? st_out_of_memory(draft->errors) : ST_OK;
+}

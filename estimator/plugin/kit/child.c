@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See child.h. */
+#include "plugin/kit/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A sanitizer's shadow memory needs more address space than any limit. */
+#if defined(__SANITIZE_ADDRESS__)
+#define HAS_SHADOW_MEMORY 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAS_SHADOW_MEMORY 1
+#endif
+#endif
+#ifndef HAS_SHADOW_MEMORY
+#define HAS_SHADOW_MEMORY 0
+#endif
+
+enum { MAX_TEXT_BYTES = 4 * 1024 * 1024 };
+
+const char st_child_forged[] = "it answers for its process";
+
+static const char end_mark = '\x04'; /* the last byte of a text that is whole */
+
+static void limit_child(const st_child_limits *limits)
+{
+    const struct rlimit none = {0, 0};
+    const struct rlimit memory = {limits->memory_bytes, limits->memory_bytes};
+    (void)setrlimit(RLIMIT_CORE, &none);
+    if (limits->memory_bytes > 0 && !HAS_SHADOW_MEMORY) {
+        (void)setrlimit(RLIMIT_AS, &memory);
+    }
+    int null = open("/dev/null", O_RDWR);
+    for (int stream = 0; null >= 0 && stream <= 2; stream++) {
+        (void)dup2(null, stream);
+    }
+    if (null > 2) {
+        (void)close(null);
+    }
+}
+
+static bool write_all(int file, const char *data, size_t length)
+{
+    while (length > 0) {
+        ssize_t written = write(file, data, length);
+        if (written < 0 && errno != EINTR) {
+            return false;
+        }
+        data += written > 0 ? written : 0;
+        length -= written > 0 ? (size_t)written : 0;
+    }
+    return true;
+}
+
+static void be_child(st_child_work work, void *context, const st_child_limits *limits, int file)
+{
+    st_buffer text = {0};
+    limit_child(limits);
+    work(context, &text);
+    st_buffer_append(&text, &end_mark, 1);
+    bool good = !text.failed && write_all(file, text.data, text.length);
+    _exit(good ? 0 : 1); /* nothing that the parent set up is run or flushed twice */
+}
+
+static long long now_ms(void)
+{
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Reads until the child closes its end or the time is up; false then. */
+static bool read_until(int file, long long deadline_ms, st_buffer *text)
+{
+    char block[4096];
+    for (;;) {
+        long long left = deadline_ms - now_ms();
+        struct pollfd wait = {.fd = file, .events = POLLIN};
+        int ready = left <= 0 ? 0 : poll(&wait, 1, (int)left);
+        if (ready == 0) {
+            return false;
+        }
+        ssize_t length = ready < 0 ? -1 : read(file, block, sizeof(block));
+        if (length == 0) {
+            return true;
+        }
+        if (length < 0 && errno != EINTR) {
+            return true;
+        }
+        if (length > 0 && text->length < MAX_TEXT_BYTES) {
+            st_buffer_append(text, block, (size_t)length);
+        }
+    }
+}
+
+static void wait_for(pid_t child, int *status)
+{
+    pid_t ended = -1;
+    do {
+        ended = waitpid(child, status, 0);
+    } while (ended < 0 && errno == EINTR);
+}
+
+static st_status cannot(const char *what, st_errors *errors)
+{
+    return st_errors_add(errors, &(st_error){.status = ST_ERR_IO,
+                                             .message = st_errors_text(errors, "cannot %s: %s",
+                                                                       what, strerror(errno))});
+}
+
+static st_status take_result(const st_buffer *text, bool in_time, int status, st_arena *arena,
+                             st_child_result *result)
+{
+    bool whole = text->length > 0 && text->data[text->length - 1] == end_mark && !text->failed;
+    *result = (st_child_result){.end = ST_CHILD_CRASHED, .text = ""};
+    if (!in_time) {
+        result->end = ST_CHILD_LATE;
+    } else if (WIFSIGNALED(status)) {
+        result->signal = WTERMSIG(status);
+    } else if (whole && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+        result->end = ST_CHILD_DONE;
+        result->length = text->length - 1;
+        result->text = st_arena_copy(arena, text->data, result->length);
+    }
+    return result->text == NULL ? ST_ERR_MEMORY : ST_OK;
+}
+
+st_status st_child_run(st_child_work work, void *context, const st_child_limits *limits,
+                       st_arena *arena, st_child_result *result, st_errors *errors)
+{
+    int ends[2];
+    int status = 0;
+    st_buffer text = {0};
+    if (pipe(ends) != 0) {
+        return cannot("make a pipe", errors);
+    }
+    (void)fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    (void)fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+    (void)fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        (void)close(ends[0]);
+        be_child(work, context, limits, ends[1]);
+    }
+    (void)close(ends[1]);
+    if (child < 0) {
+        (void)close(ends[0]);
+        return cannot("start a process", errors);
+    }
+    bool in_time = read_until(ends[0], now_ms() + limits->time_ms, &text);
+    (void)close(ends[0]);
+    if (!in_time) {
+        (void)kill(child, SIGKILL);
+    }
+    wait_for(child, &status);
+    st_status taken = take_result(&text, in_time, status, arena, result);
+    st_buffer_free(&text);
+    return taken;
+}
+
+const char *st_child_end_text(const st_child_result *result, unsigned limit_ms, st_arena *arena)
+{
+    if (result->end == ST_CHILD_LATE) {
+        return st_arena_printf(arena, "it does not end within %g s", limit_ms / 1e3);
+    }
+    return result->signal != 0 ? st_arena_printf(arena, "it crashes: signal %d (%s)",
+                                                 result->signal, strsignal(result->signal))
+                               : "it ends the process";
+}

@@ -1,0 +1,619 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kit. Every check loads the plugin anew in a child of its own, so that one that crashes or
+ * never ends is one finding among others.
+ */
+#include "plugin/kit/kit.h"
+
+#include "plugin/kit/child.h"
+#include "plugin/kit/kit_rows.h"
+#include "plugin/kit/kit_schedules.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <string.h>
+
+enum { MEMORY_LIMIT_MIB = 4096, LOOK_LIMIT_MS = 5000, TURNS = 40, MAX_CHECKS = 32 };
+
+/* One check at work in its child. */
+typedef struct trial {
+    const st_paths *paths;
+    const char *name;
+    st_finding_kind (*check)(struct trial *own, st_buffer *text);
+    bool of_providers;
+    st_arena *arena;
+    st_errors *errors;
+    const st_plugin_module *module;
+    st_plugin_instance *instance; /* opened with the defaults */
+} trial;
+
+static st_finding_kind fail(st_buffer *text, const trial *own, size_t provider, const char *what)
+{
+    st_buffer_printf(text, "%s: %s", own->module->providers[provider].shown.name, what);
+    return ST_FINDING_FAIL;
+}
+
+static bool is_collective(const st_module_provider *provider)
+{
+    return (provider->shown.flags & ST_PLUGIN_COLLECTIVE) != 0;
+}
+
+static bool refused(double value)
+{
+    return value != value;
+}
+
+/* The first message of the list, for a finding. */
+static st_finding_kind fail_with_error(const trial *own, st_buffer *text)
+{
+    for (size_t i = 0; i < st_errors_size(own->errors); i++) {
+        const st_error *error = st_errors_at(own->errors, i);
+        if (error->severity == ST_SEVERITY_ERROR) {
+            st_buffer_text(text, error->message);
+            return ST_FINDING_FAIL;
+        }
+    }
+    st_buffer_text(text, "no memory");
+    return ST_FINDING_FAIL;
+}
+
+/* All rows of a provider in one block; what the rows are stays the caller's. */
+typedef struct block {
+    st_kit_rows rows;
+    double *values;
+} block;
+
+static bool run_block(const trial *own, size_t provider, bool with_optional, block *result)
+{
+    result->values = st_arena_alloc(own->arena, ST_KIT_ROWS, sizeof(double));
+    return result->values != NULL &&
+           st_kit_fill(&own->module->providers[provider], with_optional, own->arena,
+                       &result->rows) &&
+           st_plugin_evaluate(own->instance, provider, result->rows.count, result->rows.given,
+                              result->values) == ST_OK;
+}
+
+/* ---- checks ---------------------------------------------------------------------------------- */
+
+static st_finding_kind check_open(trial *own, st_buffer *text)
+{
+    const st_plugin *shown = &own->module->shown;
+    st_buffer_printf(text, "%zu option%s, %zu provider%s", shown->option_count,
+                     shown->option_count == 1 ? "" : "s", shown->provider_count,
+                     shown->provider_count == 1 ? "" : "s");
+    if (shown->schedule_count > 0) {
+        st_buffer_printf(text, ", %zu schedule%s", shown->schedule_count,
+                         shown->schedule_count == 1 ? "" : "s");
+    }
+    return ST_FINDING_PASS;
+}
+
+/* Opens with one option at `given`; a failure needs a reason. */
+static st_finding_kind try_option(trial *own, const st_plugin_given *given, st_buffer *text)
+{
+    st_plugin_instance *instance = NULL;
+    st_errors_clear(own->errors);
+    st_status status = st_plugin_open(own->module, given, 1, (st_place){0}, &instance, own->errors);
+    st_plugin_close(instance);
+    if (status == ST_OK) {
+        return ST_FINDING_PASS;
+    }
+    const st_error *first = st_errors_at(own->errors, 0);
+    if (first != NULL && strstr(first->message, "it gives no reason") != NULL) {
+        st_buffer_printf(text, "option '%s': open fails without a reason", given->name);
+        return ST_FINDING_FAIL;
+    }
+    return ST_FINDING_PASS;
+}
+
+static st_finding_kind check_options(trial *own, st_buffer *text)
+{
+    size_t count = own->module->shown.option_count;
+    st_finding_kind kind = count == 0 ? ST_FINDING_SKIP : ST_FINDING_PASS;
+    for (size_t i = 0; i < count && kind != ST_FINDING_FAIL; i++) {
+        const st_module_option *option = &own->module->options[i];
+        st_plugin_given given = {.name = option->shown.name, .number = option->shown.minimum};
+        if (option->shown.kind == ST_PLUGIN_TEXT) {
+            given.text = "there is no such thing/..";
+            kind = try_option(own, &given, text);
+            continue;
+        }
+        double most = option->shown.kind == ST_PLUGIN_CHOICE ? (double)option->choice_count - 1
+                                                             : option->shown.maximum;
+        given.number = option->shown.kind == ST_PLUGIN_CHOICE ? 0 : option->shown.minimum;
+        kind = try_option(own, &given, text);
+        given.number = most;
+        kind = kind == ST_FINDING_FAIL ? kind : try_option(own, &given, text);
+    }
+    return kind;
+}
+
+static st_finding_kind check_values(trial *own, st_buffer *text)
+{
+    for (size_t i = 0; i < own->module->shown.provider_count; i++) {
+        block all;
+        size_t given = 0;
+        if (!run_block(own, i, true, &all)) {
+            return fail(text, own, i, "evaluate fails for a block of ordinary rows");
+        }
+        for (size_t row = 0; row < all.rows.count; row++) {
+            given += refused(all.values[row]) ? 0 : 1;
+            if (all.values[row] < 0 || isinf(all.values[row])) {
+                return fail(text, own, i, "gives a value that is negative or infinite");
+            }
+        }
+        if (given == 0) {
+            return fail(text, own, i, "refuses every ordinary row");
+        }
+    }
+    return ST_FINDING_PASS;
+}
+
+static st_finding_kind check_optional(trial *own, st_buffer *text)
+{
+    st_finding_kind kind = ST_FINDING_SKIP;
+    for (size_t i = 0; i < own->module->shown.provider_count; i++) {
+        const st_module_provider *provider = &own->module->providers[i];
+        block all;
+        for (size_t j = 0; j < provider->shown.argument_count; j++) {
+            bool optional = (provider->arguments[j].flags & ST_PLUGIN_OPTIONAL) != 0;
+            kind = optional ? ST_FINDING_PASS : kind;
+        }
+        if (!run_block(own, i, false, &all)) {
+            return fail(text, own, i, "evaluate fails without its optional arguments");
+        }
+        for (size_t row = 0; row < all.rows.count; row++) {
+            if (all.values[row] < 0 || isinf(all.values[row])) {
+                return fail(text, own, i, "gives a value that is negative or infinite");
+            }
+        }
+    }
+    return kind;
+}
+
+static st_finding_kind check_one_rank(trial *own, st_buffer *text)
+{
+    st_finding_kind kind = ST_FINDING_SKIP;
+    for (size_t i = 0; i < own->module->shown.provider_count; i++) {
+        block all;
+        if (!is_collective(&own->module->providers[i]) || !run_block(own, i, true, &all) ||
+            all.rows.ranks == SIZE_MAX) {
+            continue;
+        }
+        kind = ST_FINDING_PASS;
+        for (size_t row = 0; row < ST_KIT_SIZES; row++) {
+            if (!refused(all.values[row]) && all.values[row] != 0) {
+                return fail(text, own, i, "takes time for one rank");
+            }
+        }
+    }
+    return kind;
+}
+
+static st_finding_kind check_monotone(trial *own, st_buffer *text)
+{
+    st_finding_kind kind = ST_FINDING_SKIP;
+    for (size_t i = 0; i < own->module->shown.provider_count; i++) {
+        block all;
+        if (!is_collective(&own->module->providers[i]) || !run_block(own, i, true, &all) ||
+            all.rows.size == SIZE_MAX) {
+            continue;
+        }
+        kind = ST_FINDING_PASS;
+        for (size_t row = 1; row < all.rows.count; row++) {
+            if (row % ST_KIT_SIZES == 0 || refused(all.values[row - 1])) {
+                continue;
+            }
+            if (all.values[row] < all.values[row - 1] * (1 - 1e-12)) {
+                return fail(text, own, i,
+                            st_errors_text(own->errors, "%g bytes take less time than %g",
+                                           all.rows.values[all.rows.size][row],
+                                           all.rows.values[all.rows.size][row - 1]));
+            }
+        }
+    }
+    return kind;
+}
+
+/* Every rank has to take in what it lacks of the message, at no more than the bandwidth. */
+static st_finding_kind check_bandwidth(trial *own, st_buffer *text)
+{
+    st_finding_kind kind = ST_FINDING_SKIP;
+    for (size_t i = 0; i < own->module->shown.provider_count; i++) {
+        block all;
+        if (!is_collective(&own->module->providers[i]) || !run_block(own, i, true, &all) ||
+            all.rows.size == SIZE_MAX || all.rows.bandwidth == SIZE_MAX ||
+            all.rows.ranks == SIZE_MAX) {
+            continue;
+        }
+        kind = ST_FINDING_PASS;
+        for (size_t row = ST_KIT_SIZES; row < all.rows.count; row++) {
+            double ranks = all.rows.values[all.rows.ranks][row];
+            double bytes = all.rows.values[all.rows.size][row] * (ranks - 1) / ranks;
+            double most = all.rows.values[all.rows.bandwidth][row] * all.values[row];
+            if (!refused(all.values[row]) && bytes > most * 1.001) {
+                return fail(text, own, i, "moves more than the bandwidth it is given");
+            }
+        }
+    }
+    return kind;
+}
+
+static bool same_bits(double a, double b)
+{
+    return memcmp(&a, &b, sizeof(a)) == 0 || (refused(a) && refused(b));
+}
+
+static double run_row(const trial *own, size_t provider, const st_kit_rows *rows, size_t row)
+{
+    const double *columns[64];
+    double value = (double)NAN;
+    for (size_t j = 0; j < rows->columns; j++) {
+        columns[j] = rows->given[j] == NULL ? NULL : rows->given[j] + row;
+    }
+    return st_plugin_evaluate(own->instance, provider, 1, columns, &value) == ST_OK ? value
+                                                                                    : (double)NAN;
+}
+
+static st_finding_kind check_block(trial *own, st_buffer *text)
+{
+    for (size_t i = 0; i < own->module->shown.provider_count; i++) {
+        block all;
+        if (!run_block(own, i, true, &all)) {
+            return fail(text, own, i, "evaluate fails for a block of ordinary rows");
+        }
+        for (size_t row = 0; row < all.rows.count; row++) {
+            if (!same_bits(run_row(own, i, &all.rows, row), all.values[row])) {
+                return fail(text, own, i, "a row alone differs from the same row in a block");
+            }
+        }
+    }
+    return ST_FINDING_PASS;
+}
+
+static const char *fault_of_account(const st_provider_account *account, double value)
+{
+    double sum = 0;
+    bool parts = false;
+    for (size_t i = 0; i < account->count; i++) {
+        parts = parts || account->terms[i].part;
+        sum += account->terms[i].part ? account->terms[i].value : 0;
+    }
+    if (refused(value)) {
+        return account->refusal == NULL ? "refuses a row without a reason" : NULL;
+    }
+    if (account->refusal != NULL) {
+        return "explains a row as refused that it gives a value";
+    }
+    return parts && fabs(sum - value) > 1e-9 * fabs(value) ? "the parts do not sum to the value"
+                                                           : NULL;
+}
+
+static st_finding_kind check_explain(trial *own, st_buffer *text)
+{
+    st_finding_kind kind = ST_FINDING_SKIP;
+    for (size_t i = 0; i < own->module->shown.provider_count; i++) {
+        block all;
+        if (own->module->providers[i].shown.explain == NULL || !run_block(own, i, true, &all)) {
+            continue;
+        }
+        kind = ST_FINDING_PASS;
+        for (size_t row = 0; row < all.rows.count; row++) {
+            const double *columns[64];
+            st_provider_account account;
+            for (size_t j = 0; j < all.rows.columns; j++) {
+                columns[j] = all.rows.given[j] == NULL ? NULL : all.rows.given[j] + row;
+            }
+            st_status status = st_plugin_explain(own->instance, i, columns, own->arena, &account);
+            const char *fault =
+                status == ST_OK ? fault_of_account(&account, all.values[row]) : "no memory";
+            if (fault != NULL) {
+                return fail(text, own, i, fault);
+            }
+        }
+    }
+    return kind;
+}
+
+typedef struct racer {
+    const trial *own;
+    size_t provider;
+    const block *expected;
+    double values[ST_KIT_ROWS];
+    bool differs;
+} racer;
+
+static void *race(void *context)
+{
+    racer *self = context;
+    const block *all = self->expected;
+    for (size_t turn = 0; turn < TURNS && !self->differs; turn++) {
+        self->differs = st_plugin_evaluate(self->own->instance, self->provider, all->rows.count,
+                                           all->rows.given, self->values) != ST_OK;
+        for (size_t row = 0; row < all->rows.count && !self->differs; row++) {
+            self->differs = !same_bits(self->values[row], all->values[row]);
+        }
+    }
+    return NULL;
+}
+
+static st_finding_kind check_threads(trial *own, st_buffer *text)
+{
+    for (size_t i = 0; i < own->module->shown.provider_count; i++) {
+        block all;
+        pthread_t threads[2];
+        if (!run_block(own, i, true, &all)) {
+            return fail(text, own, i, "evaluate fails for a block of ordinary rows");
+        }
+        racer racers[2] = {{.own = own, .provider = i, .expected = &all},
+                           {.own = own, .provider = i, .expected = &all}};
+        size_t started = 0;
+        while (started < 2 &&
+               pthread_create(&threads[started], NULL, race, &racers[started]) == 0) {
+            started++;
+        }
+        for (size_t j = 0; j < started; j++) {
+            (void)pthread_join(threads[j], NULL);
+        }
+        if (racers[0].differs || racers[1].differs) {
+            return fail(text, own, i, "two threads at once get other values");
+        }
+    }
+    return ST_FINDING_PASS;
+}
+
+/* Values that no cluster has: refused or, where the model stretches so far, finite. */
+static st_finding_kind check_odd(trial *own, st_buffer *text)
+{
+    static const double odd[] = {
+        (double)NAN, (double)INFINITY, -(double)INFINITY, -1, 0, 1e300, 0.5, 4.6e18, -0.0};
+    for (size_t i = 0; i < own->module->shown.provider_count; i++) {
+        block all;
+        if (!run_block(own, i, true, &all)) {
+            return fail(text, own, i, "evaluate fails for a block of ordinary rows");
+        }
+        size_t cases = all.rows.columns * (sizeof(odd) / sizeof(odd[0]));
+        for (size_t k = 0; k < cases; k++) {
+            double *column = all.rows.values[k % all.rows.columns];
+            size_t row = all.rows.count / 2;
+            double kept = column[row];
+            column[row] = odd[k / all.rows.columns];
+            double value = run_row(own, i, &all.rows, row);
+            column[row] = kept;
+            if (value < 0 || isinf(value)) {
+                return fail(
+                    text, own, i,
+                    st_errors_text(own->errors, "gives %g where '%s' is %g", value,
+                                   own->module->providers[i].arguments[k % all.rows.columns].name,
+                                   odd[k / all.rows.columns]));
+            }
+        }
+    }
+    return ST_FINDING_PASS;
+}
+
+static size_t count_files(void)
+{
+    size_t count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    while (folder != NULL && readdir(folder) != NULL) {
+        count++;
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+    return count;
+}
+
+static st_finding_kind check_files(trial *own, st_buffer *text)
+{
+    size_t before = count_files();
+    for (size_t turn = 0; turn < 3; turn++) {
+        st_plugin_instance *instance = NULL;
+        if (st_plugin_open(own->module, NULL, 0, (st_place){0}, &instance, own->errors) != ST_OK) {
+            st_buffer_text(text, "it opens once and then no more");
+            return ST_FINDING_FAIL;
+        }
+        st_plugin_close(instance);
+    }
+    size_t after = count_files();
+    if (after > before) {
+        st_buffer_printf(text, "%zu files stay open", after - before);
+        return ST_FINDING_FAIL;
+    }
+    return ST_FINDING_PASS;
+}
+
+static st_finding_kind check_schedules(trial *own, st_buffer *text)
+{
+    return st_kit_schedules(own->instance, own->errors, text);
+}
+
+static const struct {
+    const char *name;
+    st_finding_kind (*check)(trial *own, st_buffer *text);
+    bool of_providers; /* of a plugin that has some */
+} checks[] = {
+    {"loads and opens with its defaults", check_open, false},
+    {"options at the ends of their ranges open, or fail with a reason", check_options, false},
+    {"values are finite and not negative", check_values, true},
+    {"optional arguments may be missing", check_optional, true},
+    {"one rank takes no time", check_one_rank, true},
+    {"more bytes take no less time", check_monotone, true},
+    {"no faster than the bandwidth", check_bandwidth, true},
+    {"a block equals its rows to the bit", check_block, true},
+    {"explanations sum, refusals have reasons", check_explain, true},
+    {"two threads get the same values", check_threads, true},
+    {"odd arguments are refused, or finite", check_odd, true},
+    {"schedules run every pass once and never wait on themselves", check_schedules, false},
+    {"no file stays open", check_files, false},
+};
+
+enum { CHECKS = sizeof checks / sizeof checks[0] };
+
+/* ---- in the child ---------------------------------------------------------------------------- */
+
+static st_finding_kind prepare_and_check(trial *own, st_buffer *text)
+{
+    st_status status =
+        st_plugin_load(own->paths, own->name, (st_place){0}, own->arena, &own->module, own->errors);
+    if (status == ST_OK) {
+        status = st_plugin_open(own->module, NULL, 0, (st_place){0}, &own->instance, own->errors);
+    }
+    if (status != ST_OK) {
+        return fail_with_error(own, text);
+    }
+    bool applies = !own->of_providers || own->module->shown.provider_count > 0;
+    st_finding_kind kind = applies ? own->check(own, text) : ST_FINDING_SKIP;
+    st_plugin_close(own->instance);
+    return kind;
+}
+
+/* The first byte is the kind. */
+static void work(void *context, st_buffer *text)
+{
+    trial *own = context;
+    st_buffer found = {0};
+    own->arena = st_arena_create();
+    own->errors = st_errors_create();
+    if (own->arena == NULL || own->errors == NULL) {
+        return;
+    }
+    char kind = (char)('0' + prepare_and_check(own, &found));
+    st_arena_destroy(own->arena);
+    st_errors_destroy(own->errors);
+    st_buffer_append(text, &kind, 1);
+    st_buffer_text(text, found.data == NULL ? "" : found.data);
+    st_buffer_free(&found);
+}
+
+static st_status run_check(trial *own, unsigned limit_ms, st_arena *arena, st_finding *finding,
+                           st_errors *errors)
+{
+    const st_child_limits limits = {limit_ms, (size_t)MEMORY_LIMIT_MIB * 1024 * 1024};
+    st_child_result result;
+    st_status status = st_child_run(work, own, &limits, arena, &result, errors);
+    if (status != ST_OK) {
+        return status;
+    }
+    bool known = result.length > 0 && result.text[0] >= '0' + ST_FINDING_PASS &&
+                 result.text[0] <= '0' + ST_FINDING_SKIP;
+    if (result.end == ST_CHILD_DONE && known) {
+        finding->kind = (st_finding_kind)(result.text[0] - '0');
+        finding->text = result.text + 1;
+    } else if (result.end == ST_CHILD_DONE) {
+        finding->kind = ST_FINDING_FAIL;
+        finding->text = st_child_forged;
+    } else {
+        finding->kind = ST_FINDING_FAIL;
+        finding->text = st_child_end_text(&result, limit_ms, arena);
+    }
+    return finding->text == NULL ? ST_ERR_MEMORY : ST_OK;
+}
+
+st_status st_plugin_check(const st_paths *paths, const char *name, unsigned limit_ms,
+                          st_arena *arena, st_findings *findings, st_errors *errors)
+{
+    st_finding *list = st_arena_alloc(arena, CHECKS, sizeof(*list));
+    st_status status = list == NULL ? ST_ERR_MEMORY : ST_OK;
+    *findings = (st_findings){.items = list};
+    for (size_t i = 0; i < CHECKS && status == ST_OK; i++) {
+        trial own = {.paths = paths,
+                     .name = name,
+                     .check = checks[i].check,
+                     .of_providers = checks[i].of_providers};
+        list[i].check = checks[i].name;
+        status = run_check(&own, limit_ms, arena, &list[i], errors);
+        findings->count = i + 1;
+        if (i == 0 && status == ST_OK && list[0].kind == ST_FINDING_FAIL) {
+            break;
+        }
+    }
+    return status;
+}
+
+/* ---- a look ---------------------------------------------------------------------------------- */
+
+/* "0" and version, summary, providers and schedules on lines of their own, or "1" and the reason.
+ */
+static void look(void *context, st_buffer *text)
+{
+    trial *own = context;
+    own->arena = st_arena_create();
+    own->errors = st_errors_create();
+    if (own->arena == NULL || own->errors == NULL) {
+        return;
+    }
+    if (st_plugin_load(own->paths, own->name, (st_place){0}, own->arena, &own->module,
+                       own->errors) == ST_OK) {
+        const st_plugin *shown = &own->module->shown;
+        st_buffer_printf(text, "0%s\n%s\n%s\n", shown->id, shown->version, shown->summary);
+        for (size_t i = 0; i < shown->provider_count; i++) {
+            st_buffer_printf(text, "%s%s", i == 0 ? "" : ", ", shown->providers[i]->name);
+        }
+        st_buffer_text(text, "\n");
+        for (size_t i = 0; i < shown->schedule_count; i++) {
+            st_buffer_printf(text, "%s%s", i == 0 ? "" : ", ", shown->schedules[i]->name);
+        }
+    } else {
+        st_buffer_text(text, "1");
+        (void)fail_with_error(own, text);
+    }
+    st_arena_destroy(own->arena);
+    st_errors_destroy(own->errors);
+}
+
+static const char *next_line(char **rest)
+{
+    char *line = *rest;
+    char *end = strchr(line, '\n');
+    *rest = end == NULL ? line + strlen(line) : end + 1;
+    if (end != NULL) {
+        *end = '\0';
+    }
+    return line;
+}
+
+/* The reason without the file, which stands beside it. */
+static const char *without_file(const char *text)
+{
+    static const char mark[] = " cannot be used: ";
+    const char *found = strstr(text, mark);
+    return found == NULL ? text : found + sizeof(mark) - 1;
+}
+
+st_status st_plugin_look(const st_paths *paths, const st_plugin_entry *entry, st_arena *arena,
+                         st_plugin_state *state, st_errors *errors)
+{
+    const st_child_limits limits = {LOOK_LIMIT_MS, (size_t)MEMORY_LIMIT_MIB * 1024 * 1024};
+    trial own = {.paths = paths, .name = entry->file};
+    st_child_result result;
+    st_status status = st_child_run(look, &own, &limits, arena, &result, errors);
+    *state = (st_plugin_state){
+        .reason = "", .version = "", .summary = "", .providers = "", .schedules = ""};
+    if (status != ST_OK) {
+        return status;
+    }
+    if (result.end != ST_CHILD_DONE || result.length == 0) {
+        state->reason = st_child_end_text(&result, LOOK_LIMIT_MS, arena);
+        return state->reason == NULL ? ST_ERR_MEMORY : ST_OK;
+    }
+    if (result.text[0] != '0') {
+        state->reason = result.text[0] == '1' ? without_file(result.text + 1) : st_child_forged;
+        return ST_OK;
+    }
+    char *rest = st_arena_copy(arena, result.text + 1, result.length - 1);
+    if (rest == NULL) {
+        return ST_ERR_MEMORY;
+    }
+    const char *id = next_line(&rest);
+    state->usable = strcmp(id, entry->id) == 0;
+    if (!state->usable) {
+        state->reason = st_arena_printf(arena, "it calls itself '%s', not '%s'", id, entry->id);
+    }
+    state->version = next_line(&rest);
+    state->summary = next_line(&rest);
+    state->providers = next_line(&rest);
+    state->schedules = rest;
+    return state->reason == NULL ? ST_ERR_MEMORY : ST_OK;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The conformance kit: what every plugin has to keep to, tried one by one in child processes. */
+#ifndef STEPTIME_PLUGIN_KIT_KIT_H
+#define STEPTIME_PLUGIN_KIT_KIT_H
+
+#include "steptime/plugins.h"
+
+typedef enum st_finding_kind { ST_FINDING_PASS, ST_FINDING_FAIL, ST_FINDING_SKIP } st_finding_kind;
+
+typedef struct st_finding {
+    const char *check; /* what was tried */
+    st_finding_kind kind;
+    const char *text; /* what was found; "" where it passed and there is nothing to say */
+} st_finding;
+
+typedef struct st_findings {
+    st_finding *items;
+    size_t count;
+} st_findings;
+
+/* Tries everything. Stops after the first one where the plugin cannot be loaded at all. */
+st_status st_plugin_check(const st_paths *paths, const char *name, unsigned limit_ms,
+                          st_arena *arena, st_findings *findings, st_errors *errors) ST_NODISCARD;
+
+/* What `plugin list` shows of a plugin; found out in a child. */
+typedef struct st_plugin_state {
+    bool usable;
+    const char *reason; /* why it is not; "" where it is */
+    const char *version;
+    const char *summary;
+    const char *providers; /* names, separated by ", " */
+    const char *schedules; /* likewise */
+} st_plugin_state;
+
+st_status st_plugin_look(const st_paths *paths, const st_plugin_entry *entry, st_arena *arena,
+                         st_plugin_state *state, st_errors *errors) ST_NODISCARD;
+
+#endif

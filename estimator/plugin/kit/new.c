@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A new project from plugins/template, whose files the library carries. It is written beside its
+ * place and renamed, so that there is all of it or nothing.
+ */
+#include "plugin/kit/new.h"
+
+#include "base/output.h"
+#include "job/files.h"
+#include "plugin/module.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TEMPLATE "template"
+
+/* Where each file lies in the source, and where in the project; every TEMPLATE becomes the name. */
+static const struct {
+    const char *source;
+    const char *target;
+} files[] = {
+    {"plugins/template/meson.build", "meson.build"},
+    {"plugins/template/README.md", "README.md"},
+    {"plugins/template/plugins/template/meson.build", "plugins/template/meson.build"},
+    {"plugins/template/plugins/template/template.c", "plugins/template/template.c"},
+    {"plugins/template/tests/values.c", "tests/values.c"},
+    {"estimator/include/steptime/plugin.h", "include/steptime/plugin.h"},
+};
+
+enum { FILES = sizeof files / sizeof files[0] };
+
+typedef struct project {
+    const char *name;
+    const char *folder;
+    char *work; /* what becomes the folder */
+    st_arena *arena;
+    st_errors *errors;
+} project;
+
+static st_status cannot(const project *own, const char *what, const char *path)
+{
+    return st_errors_add(own->errors,
+                         &(st_error){.status = ST_ERR_IO,
+                                     .message = st_errors_text(own->errors, "cannot %s '%s': %s",
+                                                               what, path, strerror(errno))});
+}
+
+/* The text with every TEMPLATE replaced; NULL when out of memory. */
+static const char *renamed(const project *own, const char *text)
+{
+    st_buffer buffer = {0};
+    for (const char *rest = text;;) {
+        const char *found = strstr(rest, TEMPLATE);
+        st_buffer_append(&buffer, rest, found == NULL ? strlen(rest) : (size_t)(found - rest));
+        if (found == NULL) {
+            break;
+        }
+        st_buffer_text(&buffer, own->name);
+        rest = found + strlen(TEMPLATE);
+    }
+    const char *result = buffer.failed || buffer.data == NULL
+                             ? NULL
+                             : st_arena_copy(own->arena, buffer.data, buffer.length);
+    st_buffer_free(&buffer);
+    return result;
+}
+
+/* Makes the folders on the way to a file below the project. */
+static st_status make_folders(const project *own, char *path)
+{
+    for (char *slash = strchr(path + strlen(own->work) + 1, '/'); slash != NULL;
+         slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        bool made = mkdir(path, 0777) == 0 || errno == EEXIST;
+        st_status status = made ? ST_OK : cannot(own, "make the folder", path);
+        *slash = '/';
+        if (status != ST_OK) {
+            return status;
+        }
+    }
+    return ST_OK;
+}
+
+static st_status write_file(const project *own, size_t index)
+{
+    st_source source = {0};
+    if (!st_file_embedded(files[index].source, own->arena, &source)) {
+        return st_out_of_memory(own->errors);
+    }
+    bool is_header = index == FILES - 1;
+    const char *target = renamed(own, files[index].target);
+    const char *text = is_header ? source.text : renamed(own, source.text);
+    char *path = target == NULL ? NULL : st_arena_printf(own->arena, "%s/%s", own->work, target);
+    if (path == NULL || text == NULL) {
+        return st_out_of_memory(own->errors);
+    }
+    st_status status = make_folders(own, path);
+    return status == ST_OK ? st_output_write(path, text, strlen(text), own->errors) : status;
+}
+
+/* Takes away what was written of a project that failed; errors change nothing. */
+static void remove_all(const project *own)
+{
+    const char *folders[] = {"plugins/template", "plugins", "tests", "include/steptime", "include"};
+    for (size_t i = 0; i < FILES; i++) {
+        const char *target = renamed(own, files[i].target);
+        const char *path =
+            target == NULL ? NULL : st_arena_printf(own->arena, "%s/%s", own->work, target);
+        if (path != NULL) {
+            (void)unlink(path);
+        }
+    }
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        const char *target = renamed(own, folders[i]);
+        const char *path =
+            target == NULL ? NULL : st_arena_printf(own->arena, "%s/%s", own->work, target);
+        if (path != NULL) {
+            (void)rmdir(path);
+        }
+    }
+    (void)rmdir(own->work);
+}
+
+/* Targets of every project of meson; a plugin's module could not have such a name. */
+static bool is_taken_by_meson(const char *name)
+{
+    static const char *const names[] = {
+        "all",         "benchmark", "clean",      "clean-ctlist", "clean-gcda",    "clean-gcno",
+        "coverage",    "dist",      "distcheck",  "install",      "coverage-html", "coverage-text",
+        "reconfigure", "phony",     "scan-build", "test",         "coverage-xml",  "uninstall"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(name, names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static st_status check(const project *own)
+{
+    struct stat status;
+    if (!st_plugin_is_id(own->name)) {
+        return st_errors_add(
+            own->errors,
+            &(st_error){.status = ST_ERR_USAGE,
+                        .message = "wrong name of a plugin",
+                        .found = st_errors_text(own->errors, "'%.80s'", own->name),
+                        .expected = "a small letter, then small letters, digits and '-', at most "
+                                    "64"});
+    }
+    if (is_taken_by_meson(own->name)) {
+        return st_errors_add(own->errors,
+                             &(st_error){.status = ST_ERR_USAGE,
+                                         .message = st_errors_text(
+                                             own->errors,
+                                             "a plugin cannot be called '%s', as meson keeps that "
+                                             "name for itself",
+                                             own->name)});
+    }
+    if (lstat(own->folder, &status) == 0) {
+        return st_errors_add(
+            own->errors,
+            &(st_error){.status = ST_ERR_USAGE,
+                        .message = st_errors_text(own->errors, "'%s' exists already", own->folder),
+                        .suggestion = "give another place with --dir"});
+    }
+    return ST_OK;
+}
+
+st_status st_plugin_new(const char *name, const char *folder, st_arena *arena, st_errors *errors)
+{
+    size_t length = strlen(folder);
+    while (length > 1 && folder[length - 1] == '/') {
+        length--; /* as shells complete the name of a folder */
+    }
+    const char *trimmed = st_arena_copy(arena, folder, length);
+    if (trimmed == NULL) {
+        return st_out_of_memory(errors);
+    }
+    project own = {.name = name, .folder = trimmed, .arena = arena, .errors = errors};
+    st_status status = check(&own);
+    if (status != ST_OK) {
+        return status;
+    }
+    own.work = st_arena_printf(arena, "%s.XXXXXX", trimmed);
+    if (own.work == NULL) {
+        return st_out_of_memory(errors);
+    }
+    if (mkdtemp(own.work) == NULL) {
+        return cannot(&own, "make the folder", trimmed);
+    }
+    for (size_t i = 0; i < FILES && status == ST_OK; i++) {
+        status = write_file(&own, i);
+    }
+    if (status == ST_OK && chmod(own.work, 0755) != 0) {
+        status = cannot(&own, "open to others", trimmed);
+    }
+    if (status == ST_OK && rename(own.work, trimmed) != 0) {
+        status = cannot(&own, "make the folder", trimmed);
+    }
+    if (status != ST_OK) {
+        remove_all(&own);
+    }
+    return status;
+}

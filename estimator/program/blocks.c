@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loops that a compiler turns into vector instructions; ST_KERNELS_NAME is the function to define.
+ */
+#include "program/blocks.h"
+
+#ifndef ST_KERNELS_NAME
+#define ST_KERNELS_NAME st_kernels_baseline
+#endif
+
+#define LOOP(x_value, y_value, value)                                                              \
+    for (size_t i = 0; i < rows; i++) {                                                            \
+        const double x = (x_value);                                                                \
+        const double y = (y_value);                                                                \
+        (void)y;                                                                                   \
+        out[i] = (value);                                                                          \
+    }
+
+/* Only vectors reach a unary operation: an operation over scalars alone is not run per row. */
+#define UNARY(name, symbol, value)                                                                 \
+    static void run_##name(const st_step *step, size_t rows)                                       \
+    {                                                                                              \
+        const double *restrict a = step->a;                                                        \
+        double *restrict out = step->out;                                                          \
+        LOOP(a[i], 0.0, value)                                                                     \
+    }
+
+#define BINARY(name, symbol, value)                                                                \
+    static void run_##name(const st_step *step, size_t rows)                                       \
+    {                                                                                              \
+        const double *restrict a = step->a;                                                        \
+        const double *restrict b = step->b;                                                        \
+        double *restrict out = step->out;                                                          \
+        if ((step->scalars & ST_SCALAR_A) != 0) {                                                  \
+            const double scalar = *a;                                                              \
+            LOOP(scalar, b[i], value)                                                              \
+        } else if ((step->scalars & ST_SCALAR_B) != 0) {                                           \
+            const double scalar = *b;                                                              \
+            LOOP(a[i], scalar, value)                                                              \
+        } else {                                                                                   \
+            LOOP(a[i], b[i], value)                                                                \
+        }                                                                                          \
+    }
+
+ST_UNARY_OPS(UNARY)
+ST_BINARY_OPS(BINARY)
+
+#define SHORT(exponent, value)                                                                     \
+    if (scalar == (exponent)) {                                                                    \
+        LOOP(a[i], 0.0, (value) + st_taint(x))                                                     \
+        return true;                                                                               \
+    }
+
+/* A power whose exponent all rows share, and which is a product or a root. */
+static bool run_short_power(const st_step *step, size_t rows)
+{
+    const double *restrict a = step->a;
+    double *restrict out = step->out;
+    if (step->op != ST_OP_POWER || (step->scalars & ST_SCALAR_B) == 0) {
+        return false;
+    }
+    const double scalar = *step->b;
+    ST_SHORT_POWERS(SHORT)
+    return false;
+}
+
+#define SELECT_LOOP(a_value, b_value, c_value)                                                     \
+    for (size_t i = 0; i < rows; i++) {                                                            \
+        out[i] = st_select((a_value), (b_value), (c_value));                                       \
+    }
+
+static void run_select(const st_step *step, size_t rows)
+{
+    const double *restrict a = step->a;
+    const double *restrict b = step->b;
+    const double *restrict c = step->c;
+    double *restrict out = step->out;
+    switch (step->scalars) {
+    case 0:
+        SELECT_LOOP(a[i], b[i], c[i])
+        break;
+    case ST_SCALAR_A: {
+        const double scalar = *a;
+        SELECT_LOOP(scalar, b[i], c[i])
+        break;
+    }
+    case ST_SCALAR_B: {
+        const double scalar = *b;
+        SELECT_LOOP(a[i], scalar, c[i])
+        break;
+    }
+    case ST_SCALAR_A | ST_SCALAR_B: {
+        const double first = *a;
+        const double second = *b;
+        SELECT_LOOP(first, second, c[i])
+        break;
+    }
+    default: { /* one condition for all rows */
+        size_t a_stride = (step->scalars & ST_SCALAR_A) != 0 ? 0 : 1;
+        size_t b_stride = (step->scalars & ST_SCALAR_B) != 0 ? 0 : 1;
+        SELECT_LOOP(a[i * a_stride], b[i * b_stride], *c)
+        break;
+    }
+    }
+}
+
+static void run_judge(const st_step *step, size_t rows)
+{
+    const double *restrict a = step->a;
+    double *restrict out = step->out;
+    const st_ruling judge = *step->judge;
+    for (size_t i = 0; i < rows; i++) {
+        out[i] = st_judge(out[i], a[i], &judge);
+    }
+}
+
+void ST_KERNELS_NAME(const st_step *steps, size_t count, size_t rows)
+{
+    for (size_t i = 0; i < count; i++) {
+        const st_step *step = &steps[i];
+        if (run_short_power(step, rows)) {
+            continue;
+        }
+        switch (step->op) {
+#define RUN(name, symbol, value)                                                                   \
+    case ST_OP_##name:                                                                             \
+        run_##name(step, rows);                                                                    \
+        break;
+            ST_UNARY_OPS(RUN)
+            ST_BINARY_OPS(RUN)
+        case ST_OP_SELECT:
+            run_select(step, rows);
+            break;
+        case ST_STEP_COPY:
+            for (size_t row = 0; row < rows; row++) {
+                step->out[row] = st_output(step->a[row]);
+            }
+            break;
+        case ST_STEP_JUDGE:
+            run_judge(step, rows);
+            break;
+        case ST_OP_CALL:
+            break;
+        }
+    }
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The block kernels: one loop per operation and kind of operand.
+ *
+ * blocks.c is compiled once per instruction set under different names of st_kernels_run; the
+ * fastest that the processor has is chosen when a workspace is made. All give the same bits, since
+ * no instruction set changes what a correctly rounded operation gives.
+ */
+#ifndef STEPTIME_PROGRAM_BLOCKS_H
+#define STEPTIME_PROGRAM_BLOCKS_H
+
+#include "program/ops.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { ST_SCALAR_A = 1, ST_SCALAR_B = 2, ST_SCALAR_C = 4 };
+
+/* Steps that are no operation of programs: a copy to an output, and what a check says of rows. */
+#define ST_STEP_COPY  ST_OP_CONSTANT
+#define ST_STEP_JUDGE ST_OP_INPUT
+
+/* What the number of a row falls to, where it is not lower already, by what a check gives. */
+typedef struct st_ruling {
+    double failed;  /* 0 */
+    double missing; /* neither 0 nor 1 */
+} st_ruling;
+
+static inline double st_judge(double verdict, double value, const st_ruling *judge)
+{
+    double found = value == 1.0 ? (double)INFINITY : value == 0.0 ? judge->failed : judge->missing;
+    return found < verdict ? found : verdict;
+}
+
+/* One operation over a block. A scalar operand points at one value, others at a value per row. */
+typedef struct st_step {
+    st_op op;
+    unsigned scalars; /* ST_SCALAR_ bits */
+    const double *a;
+    const double *b;
+    const double *c;
+    double *out; /* never an operand's array */
+    const st_ruling *judge;
+} st_step;
+
+typedef void st_kernels(const st_step *steps, size_t count, size_t rows);
+
+st_kernels st_kernels_baseline;
+#if defined(__x86_64__)
+st_kernels st_kernels_avx2;
+st_kernels st_kernels_avx512;
+#endif
+
+#endif

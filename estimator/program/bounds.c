@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Programs over ranges; see bounds.h. */
+#include "program/bounds.h"
+
+#include "program/bounds_inside.h"
+#include "program/scalar.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_listed(const st_provider *provider, const st_provider *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (list[i] == provider) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool call_is_open(const st_bounds *self, uint32_t index)
+{
+    const st_program_call *call = &self->program->calls[index];
+    bool open = self->unknown[index];
+    for (size_t i = 0; i < call->provider->argument_count; i++) {
+        open = open || self->open[call->arguments[i]];
+    }
+    return open;
+}
+
+size_t st_operand_count(st_op op)
+{
+    switch (op) {
+#define ONE(name, symbol, value) case ST_OP_##name:
+        ST_UNARY_OPS(ONE)
+#undef ONE
+        return 1;
+    case ST_OP_SELECT:
+        return 3;
+    default:
+        return 2;
+    }
+}
+
+/* What hangs on a call that is not made; instructions stand behind their operands. */
+static void mark_open(st_bounds *self)
+{
+    for (size_t i = 0; i < self->program->instruction_count; i++) {
+        const st_instruction *one = &self->program->instructions[i];
+        if (one->op == ST_OP_CALL) {
+            self->open[one->target] = call_is_open(self, one->a);
+            continue;
+        }
+        size_t operands = st_operand_count(one->op);
+        self->open[one->target] = self->open[one->a] || (operands > 1 && self->open[one->b]) ||
+                                  (operands > 2 && self->open[one->c]);
+    }
+}
+
+st_bounds *st_bounds_create(const st_program *program, const st_provider *const *unknown,
+                            size_t unknown_count)
+{
+    st_bounds *self = calloc(1, sizeof *self);
+    if (self == NULL) {
+        return NULL;
+    }
+    self->program = program;
+    self->unknown = calloc(program->call_count + 1, sizeof *self->unknown);
+    self->open = calloc(program->slot_count + 1, sizeof *self->open);
+    self->values = calloc(program->slot_count + 1, sizeof *self->values);
+    self->ranges = calloc(program->slot_count + 1, sizeof *self->ranges);
+    self->slopes = calloc(program->slot_count + 1, sizeof *self->slopes);
+    self->least = calloc(program->slot_count + 1, sizeof *self->least);
+    self->entries = calloc(program->slot_count + 1, sizeof *self->entries);
+    if (self->unknown == NULL || self->open == NULL || self->values == NULL ||
+        self->ranges == NULL || self->slopes == NULL || self->least == NULL ||
+        self->entries == NULL) {
+        st_bounds_destroy(self);
+        return NULL;
+    }
+    memcpy(self->values + st_program_first_constant(program), program->constants,
+           program->constant_count * sizeof *self->values);
+    for (size_t i = 0; i < program->call_count; i++) {
+        self->unknown[i] = is_listed(program->calls[i].provider, unknown, unknown_count);
+    }
+    mark_open(self);
+    st_bounds_find_entries(self);
+    return self;
+}
+
+void st_bounds_destroy(st_bounds *bounds)
+{
+    if (bounds == NULL) {
+        return;
+    }
+    free(bounds->unknown);
+    free(bounds->open);
+    free(bounds->values);
+    free(bounds->ranges);
+    free(bounds->slopes);
+    free(bounds->least);
+    free(bounds->entries);
+    free(bounds);
+}
+
+st_range st_bounds_range(const st_bounds *self, uint32_t slot)
+{
+    return self->open[slot] ? self->ranges[slot] : st_range_point(self->values[slot]);
+}
+
+static void run_open(st_bounds *self, const st_instruction *one)
+{
+    static const st_range any_time = {0, HUGE_VAL};
+    st_range none = {0, 0};
+    size_t operands = st_operand_count(one->op);
+    self->ranges[one->target] =
+        one->op == ST_OP_CALL ? any_time
+                              : st_range_apply(one->op, st_bounds_range(self, one->a),
+                                               operands > 1 ? st_bounds_range(self, one->b) : none,
+                                               operands > 2 ? st_bounds_range(self, one->c) : none);
+}
+
+static void read_ranges(const st_bounds *self, const st_program_output *outputs, size_t count,
+                        st_range *ranges)
+{
+    for (size_t i = 0; i < count; i++) {
+        ranges[i] = st_bounds_range(self, outputs[i].slot);
+    }
+}
+
+void st_bounds_run(st_bounds *bounds, const double *inputs, st_range *outputs, st_range *checks)
+{
+    const st_program *program = bounds->program;
+    memcpy(bounds->values, inputs, st_program_first_constant(program) * sizeof *inputs);
+    for (size_t i = 0; i < program->instruction_count; i++) {
+        const st_instruction *one = &program->instructions[i];
+        if (bounds->open[one->target]) {
+            run_open(bounds, one);
+        } else {
+            st_scalars_run_one(program, one, bounds->values);
+        }
+    }
+    read_ranges(bounds, program->outputs, program->output_count, outputs);
+    read_ranges(bounds, program->checks, program->check_count, checks);
+}
+
+bool st_bounds_output_is_open(const st_bounds *bounds, size_t output)
+{
+    return bounds->open[bounds->program->outputs[output].slot];
+}
+
+bool st_bounds_check_is_open(const st_bounds *bounds, size_t check)
+{
+    return bounds->open[bounds->program->checks[check].slot];
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Laying out a run: which instructions are scalars, which are steps over blocks, in which registers
+ * these keep what varies, and what becomes an output where. Conditions that are settled drop the
+ * branches that no row takes.
+ */
+#include "program/scalar.h"
+#include "program/workspace.h"
+
+static void add_copy(st_workspace *workspace, uint32_t slot, size_t output)
+{
+    workspace->copies[workspace->copy_count++] =
+        (st_copy){.step = workspace->step_count, .output = output};
+    workspace->steps[workspace->step_count++] =
+        (st_step){.op = ST_STEP_COPY, .a = st_register_of(workspace, slot)};
+}
+
+static void add_judge(st_workspace *workspace, uint32_t slot, const st_ruling *judge)
+{
+    workspace->copies[workspace->copy_count++] =
+        (st_copy){.step = workspace->step_count, .output = ST_VERDICTS};
+    workspace->steps[workspace->step_count++] =
+        (st_step){.op = ST_STEP_JUDGE, .a = st_register_of(workspace, slot), .judge = judge};
+}
+
+/* What the verdicts learn of a check, from its block or once and for all. */
+static void judge_output(st_workspace *workspace, uint32_t slot, size_t output,
+                         const st_column *column, const st_targets *targets)
+{
+    size_t count = workspace->program->output_count;
+    if (output < count || targets->verdicts == NULL) {
+        return;
+    }
+    if (column == NULL && workspace->varies[slot]) {
+        add_judge(workspace, slot, &targets->judges[output - count]);
+        return;
+    }
+    workspace->fills[workspace->fill_count++] =
+        (st_fill){.output = output, .judged = true, .slot = slot, .column = column};
+}
+
+/* What outputs show of a slot: a column of the inputs, its block as it is computed, or its scalar
+ * in all rows. */
+static void write_outputs(st_workspace *workspace, uint32_t slot, const st_column *column,
+                          const st_targets *targets)
+{
+    for (uint32_t next = workspace->first_output[slot]; next != 0;
+         next = workspace->next_output[next - 1]) {
+        judge_output(workspace, slot, next - 1, column, targets);
+        if (st_target_of(workspace, targets, next - 1) == NULL) {
+            continue;
+        }
+        if (column == NULL && workspace->varies[slot]) {
+            add_copy(workspace, slot, next - 1);
+            continue;
+        }
+        workspace->fills[workspace->fill_count++] =
+            (st_fill){.output = next - 1, .slot = slot, .column = column};
+    }
+}
+
+static void read_inputs(st_workspace *workspace, const st_column *inputs, const st_targets *targets)
+{
+    const st_program *program = workspace->program;
+    for (uint32_t slot = 0; slot < program->sheet->input_count; slot++) {
+        workspace->varies[slot] = inputs[slot].stride != 0;
+        if (!workspace->varies[slot]) {
+            workspace->scalars[slot] = inputs[slot].values[0];
+        }
+        write_outputs(workspace, slot, &inputs[slot], targets);
+    }
+    for (uint32_t slot = st_program_first_constant(program);
+         slot < st_program_first_result(program); slot++) {
+        write_outputs(workspace, slot, NULL, targets);
+    }
+}
+
+static bool operand_varies(const st_workspace *workspace, const st_instruction *instruction)
+{
+    const bool *varies = workspace->varies;
+    if (instruction->op == ST_OP_CALL) {
+        const st_program_call *call = &workspace->program->calls[instruction->a];
+        for (size_t i = 0; i < call->provider->argument_count; i++) {
+            if (varies[call->arguments[i]]) {
+                return true;
+            }
+        }
+        return false;
+    }
+    return varies[instruction->a] || (instruction->op >= ST_OP_ADD && varies[instruction->b]) ||
+           (instruction->op == ST_OP_SELECT && varies[instruction->c]);
+}
+
+/* The same in all rows, and in all runs until the next layout. */
+static bool is_settled(const st_workspace *workspace, uint32_t slot)
+{
+    return !workspace->varies[slot] && workspace->levels[slot] == 0;
+}
+
+/* `and` with what is false, `or` with what is true: no matter what the other operand is. */
+static bool is_decided(const st_workspace *workspace, const st_instruction *instruction)
+{
+    double deciding = instruction->op == ST_OP_OR ? 1.0 : 0.0;
+    const double *scalars = workspace->scalars;
+    if (instruction->op != ST_OP_AND && instruction->op != ST_OP_OR) {
+        return false;
+    }
+    return (is_settled(workspace, instruction->a) && scalars[instruction->a] == deciding) ||
+           (is_settled(workspace, instruction->b) && scalars[instruction->b] == deciding);
+}
+
+/* The branch that a settled condition takes; NULL where it takes none or is not settled. */
+static const uint32_t *branch_of(const st_workspace *workspace, const st_instruction *instruction)
+{
+    if (instruction->op != ST_OP_SELECT || !is_settled(workspace, instruction->c)) {
+        return NULL;
+    }
+    double condition = workspace->scalars[instruction->c];
+    return condition == 1.0 ? &instruction->a : condition == 0.0 ? &instruction->b : NULL;
+}
+
+/* Whether the result differs from row to row. */
+static bool result_varies(const st_workspace *workspace, const st_instruction *instruction)
+{
+    const uint32_t *branch = branch_of(workspace, instruction);
+    if (branch != NULL) {
+        return workspace->varies[*branch];
+    }
+    return !is_decided(workspace, instruction) && operand_varies(workspace, instruction);
+}
+
+void st_layout_settle(st_workspace *workspace, const st_instruction *instruction)
+{
+    const uint32_t *branch = branch_of(workspace, instruction);
+    double *target = &workspace->scalars[instruction->target];
+    if (branch != NULL) {
+        *target = workspace->scalars[*branch];
+    } else if (is_decided(workspace, instruction)) {
+        *target = instruction->op == ST_OP_OR ? 1.0 : 0.0;
+    } else {
+        st_scalars_run_one(workspace->program, instruction, workspace->scalars);
+    }
+}
+
+static const double *operand(const st_workspace *workspace, uint32_t slot, unsigned bit,
+                             unsigned *scalars)
+{
+    if (workspace->varies[slot]) {
+        return st_register_of(workspace, slot);
+    }
+    *scalars |= bit;
+    return &workspace->scalars[slot];
+}
+
+static void add_step(st_workspace *workspace, const st_instruction *instruction)
+{
+    double *out = st_register_of(workspace, instruction->target);
+    if (instruction->op == ST_OP_CALL) {
+        workspace->turns[workspace->turn_count++] =
+            (st_turn){.step = workspace->step_count,
+                      .call = &workspace->program->calls[instruction->a],
+                      .target = out};
+        return;
+    }
+    const uint32_t *branch = branch_of(workspace, instruction);
+    if (branch != NULL) { /* the other branch was not even computed */
+        workspace->steps[workspace->step_count++] =
+            (st_step){.op = ST_STEP_COPY, .a = st_register_of(workspace, *branch), .out = out};
+        return;
+    }
+    st_step step = {.op = instruction->op, .out = out};
+    step.a = operand(workspace, instruction->a, ST_SCALAR_A, &step.scalars);
+    if (instruction->op >= ST_OP_ADD) {
+        step.b = operand(workspace, instruction->b, ST_SCALAR_B, &step.scalars);
+    }
+    if (instruction->op == ST_OP_SELECT) {
+        step.c = operand(workspace, instruction->c, ST_SCALAR_C, &step.scalars);
+    }
+    workspace->steps[workspace->step_count++] = step;
+}
+
+/* Called for each slot that an instruction reads; `now` is the instruction's index plus one. */
+typedef void st_reader(st_workspace *workspace, uint32_t slot, uint32_t now);
+
+static void read_operands(st_workspace *workspace, uint32_t index, st_reader *read)
+{
+    const st_instruction *instruction = &workspace->program->instructions[index];
+    const uint32_t *branch = branch_of(workspace, instruction);
+    if (branch != NULL) {
+        read(workspace, *branch, index + 1);
+        return;
+    }
+    if (instruction->op == ST_OP_CALL) {
+        const st_program_call *call = &workspace->program->calls[instruction->a];
+        for (size_t i = 0; i < call->provider->argument_count; i++) {
+            read(workspace, call->arguments[i], index + 1);
+        }
+        return;
+    }
+    read(workspace, instruction->a, index + 1);
+    if (instruction->op >= ST_OP_ADD) {
+        read(workspace, instruction->b, index + 1);
+    }
+    if (instruction->op == ST_OP_SELECT) {
+        read(workspace, instruction->c, index + 1);
+    }
+}
+
+/* From the last instruction to the first, so that the first to ask for a slot is the last to read
+ * it. */
+static void need(st_workspace *workspace, uint32_t slot, uint32_t now)
+{
+    workspace->needed[slot] = true;
+    if (workspace->last_use[slot] == 0) {
+        workspace->last_use[slot] = now;
+    }
+}
+
+/* What is settled needs nothing any more, but for whoever asks why it has no value. */
+static bool asks_operands(const st_workspace *workspace, uint32_t slot)
+{
+    return workspace->needed[slot] &&
+           (!is_settled(workspace, slot) || !isfinite(workspace->scalars[slot]));
+}
+
+/* Marks what the outputs hang on once the settled conditions have chosen: steps, and scalars that
+ * change with the inputs of some level. */
+static void mark_needed(st_workspace *workspace)
+{
+    const st_program *program = workspace->program;
+    for (size_t i = 0; i < program->slot_count; i++) {
+        workspace->needed[i] = workspace->first_output[i] != 0;
+        workspace->last_use[i] = 0;
+    }
+    for (size_t i = program->instruction_count; i-- > 0;) {
+        const st_instruction *instruction = &program->instructions[i];
+        if (asks_operands(workspace, instruction->target)) {
+            read_operands(workspace, (uint32_t)i, need);
+        }
+    }
+}
+
+static bool is_step(const st_workspace *workspace, const st_instruction *instruction)
+{
+    return workspace->needed[instruction->target] && workspace->varies[instruction->target];
+}
+
+static void take_place(st_workspace *workspace, uint32_t slot)
+{
+    workspace->places[slot] = workspace->free_count > 0
+                                  ? workspace->free_places[--workspace->free_count]
+                                  : (uint32_t)workspace->place_count++;
+}
+
+static void release_place(st_workspace *workspace, uint32_t slot, uint32_t now)
+{
+    if (workspace->varies[slot] && workspace->last_use[slot] == now) {
+        workspace->free_places[workspace->free_count++] = workspace->places[slot];
+        workspace->last_use[slot] = 0; /* once only, even when it is read twice */
+    }
+}
+
+/* The fewer registers, the longer they may be. */
+static void choose_rows(st_workspace *workspace)
+{
+    const st_program *program = workspace->program;
+    size_t room = (program->register_count + 1) * program->block_rows;
+    size_t rows = room / (workspace->place_count + 1) / 16 * 16;
+    rows = rows > ST_LAYOUT_MOST_ROWS ? ST_LAYOUT_MOST_ROWS : rows;
+    workspace->block_rows = rows > program->block_rows ? rows : program->block_rows;
+}
+
+/* Registers for what varies, no more than the program has for everything. */
+static void assign_places(st_workspace *workspace, const st_column *inputs)
+{
+    const st_program *program = workspace->program;
+    workspace->free_count = 0;
+    workspace->place_count = 0;
+    for (uint32_t slot = 0; slot < program->sheet->input_count; slot++) {
+        if (workspace->varies[slot] && workspace->last_use[slot] != 0) {
+            take_place(workspace, slot);
+            workspace->fetches[workspace->fetch_count++].column = &inputs[slot];
+        }
+    }
+    for (uint32_t i = 0; i < program->instruction_count; i++) {
+        const st_instruction *instruction = &program->instructions[i];
+        if (!is_step(workspace, instruction)) {
+            continue;
+        }
+        /* The target is taken first: a kernel never writes where it reads. */
+        take_place(workspace, instruction->target);
+        bool read = workspace->last_use[instruction->target] != 0;
+        read_operands(workspace, i, release_place);
+        if (!read) { /* an output that no instruction reads: it is copied out at once */
+            workspace->free_places[workspace->free_count++] =
+                workspace->places[instruction->target];
+        }
+    }
+    choose_rows(workspace);
+    for (size_t i = 0; i < workspace->fetch_count; i++) {
+        st_fetch *fetch = &workspace->fetches[i];
+        fetch->target = st_register_of(workspace, (uint32_t)(fetch->column - inputs));
+    }
+}
+
+void st_layout_make(st_workspace *workspace, const st_column *inputs, const st_targets *targets)
+{
+    const st_program *program = workspace->program;
+    workspace->step_count = 0;
+    workspace->fetch_count = 0;
+    workspace->copy_count = 0;
+    workspace->turn_count = 0;
+    workspace->fill_count = 0;
+    workspace->scalar_count = 0;
+    workspace->scalar_call_count = 0;
+    read_inputs(workspace, inputs, targets);
+    for (size_t i = 0; i < program->instruction_count; i++) {
+        const st_instruction *instruction = &program->instructions[i];
+        workspace->varies[instruction->target] = result_varies(workspace, instruction);
+        if (!workspace->varies[instruction->target]) {
+            st_layout_settle(workspace, instruction);
+        }
+    }
+    mark_needed(workspace);
+    assign_places(workspace, inputs);
+    for (size_t i = 0; i < program->instruction_count; i++) {
+        const st_instruction *instruction = &program->instructions[i];
+        bool needed = workspace->needed[instruction->target];
+        if (needed && workspace->varies[instruction->target]) {
+            add_step(workspace, instruction);
+        } else if (needed && !is_settled(workspace, instruction->target)) {
+            workspace->scalar_list[workspace->scalar_count++] = (uint32_t)i;
+        }
+        if (needed && instruction->op == ST_OP_CALL && !workspace->varies[instruction->target]) {
+            workspace->scalar_calls[workspace->scalar_call_count++] = (uint32_t)i;
+        }
+        write_outputs(workspace, instruction->target, NULL, targets);
+    }
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lowering. Cells are taken in an order in which each comes behind its operands, so a chain of
+ * thousands of cells needs no deep recursion; recursion follows trees and function calls only, and
+ * the checker has bounded both.
+ */
+#include "program/lower.h"
+#include "base/memory.h"
+#include "sheet/order.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+enum { MAX_WORK = 20000000 };
+
+/* --- providers ------------------------------------------------------------------------------- */
+
+st_status st_lowering_begin(st_lowering *lowering, const st_sheet *sheet,
+                            const st_program_options *options, st_arena *arena, st_errors *errors)
+{
+    *lowering = (st_lowering){.sheet = sheet, .graph = {.arena = arena}};
+    lowering->cells = st_arena_alloc(arena, sheet->cell_count + 1, sizeof(*lowering->cells));
+    lowering->searched =
+        st_arena_alloc(arena, sheet->function_count + 1, sizeof(*lowering->searched));
+    lowering->marked = st_arena_alloc(arena, sheet->function_count + 1, sizeof(*lowering->marked));
+    if (lowering->cells == NULL || lowering->searched == NULL || lowering->marked == NULL) {
+        return st_out_of_memory(errors);
+    }
+    for (size_t i = 0; i < sheet->cell_count; i++) {
+        lowering->cells[i] = ST_NO_VALUE;
+    }
+    st_bindings bindings = {0};
+    st_status status = st_bind_providers(sheet, options->providers, options->provider_count, arena,
+                                         &bindings, errors);
+    lowering->cell_providers = bindings.cells;
+    lowering->function_providers = bindings.functions;
+    lowering->has_readers = bindings.has_readers;
+    lowering->order = sheet->cell_order;
+    if (status == ST_OK && bindings.has_readers) {
+        /* A provider may read cells that the formula does not. */
+        status = st_order_cells(sheet, &bindings, arena, &lowering->order, errors);
+    }
+    return status;
+}
+
+uint32_t st_lowering_read(st_lowering *lowering, const st_read *read, st_scope arguments)
+{
+    switch (read->kind) {
+    case ST_READ_ARGUMENT:
+        return arguments == NULL ? ST_NO_VALUE : arguments[read->index];
+    case ST_READ_CELL:
+        return lowering->cells[read->index];
+    case ST_READ_INPUT:
+        return st_graph_input(&lowering->graph, (uint32_t)read->index);
+    case ST_READ_NOTHING:
+        break;
+    }
+    return ST_NO_VALUE;
+}
+
+/* `function` and its `arguments` are NULL where the provider gives a cell. */
+static uint32_t call_provider(st_lowering *lowering, const st_sheet_function *function,
+                              const st_provider *provider, st_scope arguments)
+{
+    uint32_t reads[ST_EXPR_MAX_ARGUMENTS];
+    for (size_t i = 0; i < provider->argument_count; i++) {
+        st_read read = st_provider_read(lowering->sheet, function, provider, i);
+        reads[i] = st_lowering_read(lowering, &read, arguments);
+    }
+    return st_graph_call(&lowering->graph, provider, reads);
+}
+
+/* --- expressions ----------------------------------------------------------------------------- */
+
+static uint32_t lower_call(st_lowering *lowering, const st_expr *expr, st_scope scope)
+{
+    const st_sheet_function *function = &lowering->sheet->functions[expr->index];
+    const st_provider *provider = lowering->function_providers[expr->index];
+    uint32_t arguments[ST_EXPR_MAX_ARGUMENTS];
+    for (size_t i = 0; i < expr->child_count; i++) {
+        arguments[i] = st_lower(lowering, expr->children[i], scope);
+    }
+    if (provider != NULL) {
+        uint32_t value = call_provider(lowering, function, provider, arguments);
+        return provider->fallback && function->expr != NULL
+                   ? st_graph_binary(&lowering->graph, ST_OP_OTHERWISE, value,
+                                     st_lower(lowering, function->expr, arguments))
+                   : value;
+    }
+    /* Without a body, it stands in a formula that a provider replaces: nothing needs its value. */
+    return function->expr == NULL ? ST_NO_VALUE : st_lower(lowering, function->expr, arguments);
+}
+
+static uint32_t lower_builtin(st_lowering *lowering, const st_expr *expr, st_scope scope)
+{
+    static const st_op ops[] = {[ST_BUILTIN_MIN] = ST_OP_MIN,     [ST_BUILTIN_MAX] = ST_OP_MAX,
+                                [ST_BUILTIN_FLOOR] = ST_OP_FLOOR, [ST_BUILTIN_CEIL] = ST_OP_CEIL,
+                                [ST_BUILTIN_ROUND] = ST_OP_ROUND, [ST_BUILTIN_SQRT] = ST_OP_SQRT,
+                                [ST_BUILTIN_LOG2] = ST_OP_LOG2,   [ST_BUILTIN_LOG] = ST_OP_LOG,
+                                [ST_BUILTIN_EXP] = ST_OP_EXP,     [ST_BUILTIN_ABS] = ST_OP_ABS};
+    st_graph *graph = &lowering->graph;
+    uint32_t first = st_lower(lowering, expr->children[0], scope);
+    if (expr->builtin == ST_BUILTIN_IF) {
+        uint32_t a = st_lower(lowering, expr->children[1], scope);
+        uint32_t b = st_lower(lowering, expr->children[2], scope);
+        return st_graph_select(graph, first, a, b);
+    }
+    if (expr->builtin != ST_BUILTIN_MIN && expr->builtin != ST_BUILTIN_MAX) {
+        return st_graph_unary(graph, ops[expr->builtin], first);
+    }
+    for (size_t i = 1; i < expr->child_count; i++) {
+        uint32_t next = st_lower(lowering, expr->children[i], scope);
+        first = st_graph_binary(graph, ops[expr->builtin], first, next);
+    }
+    return first;
+}
+
+static uint32_t lower_product(st_graph *graph, uint32_t base, double factors)
+{
+    uint32_t square = st_graph_binary(graph, ST_OP_MULTIPLY, base, base);
+    if (factors == 2) {
+        return square;
+    }
+    return st_graph_binary(graph, ST_OP_MULTIPLY, square, factors == 3 ? base : square);
+}
+
+/*
+ * Powers: small whole exponents are products, which are exact in the way a reader expects (x^2 is
+ * x*x), halves and quarters are roots; all are much faster than the library's pow. What is known
+ * only when the program runs gets the same values from ST_SHORT_POWERS.
+ */
+static uint32_t lower_power(st_lowering *lowering, uint32_t base, uint32_t exponent)
+{
+    st_graph *graph = &lowering->graph;
+    if (base == ST_NO_VALUE || exponent == ST_NO_VALUE) {
+        return ST_NO_VALUE;
+    }
+    const st_value *value = &graph->values[exponent];
+    double power = value->op == ST_OP_CONSTANT ? value->constant : 0;
+    double size = fabs(power);
+    uint32_t result = base;
+    if (size == 2 || size == 3 || size == 4) {
+        result = lower_product(graph, base, size);
+    } else if (size == 0.5 || power == 0.25) {
+        result = st_graph_unary(graph, ST_OP_SQRT, base);
+        result = power == 0.25 ? st_graph_unary(graph, ST_OP_SQRT, result) : result;
+    } else if (size != 1) {
+        return st_graph_binary(graph, ST_OP_POWER, base, exponent);
+    }
+    return power > 0 ? result
+                     : st_graph_binary(graph, ST_OP_DIVIDE, st_graph_constant(graph, 1), result);
+}
+
+static uint32_t lower_binary(st_lowering *lowering, const st_expr *expr, st_scope scope)
+{
+    static const st_op ops[] = {
+        [ST_OPERATOR_OR] = ST_OP_OR,          [ST_OPERATOR_AND] = ST_OP_AND,
+        [ST_OPERATOR_EQUAL] = ST_OP_EQUAL,    [ST_OPERATOR_UNEQUAL] = ST_OP_UNEQUAL,
+        [ST_OPERATOR_LESS] = ST_OP_LESS,      [ST_OPERATOR_LESS_EQUAL] = ST_OP_LESS_EQUAL,
+        [ST_OPERATOR_GREATER] = ST_OP_LESS,   [ST_OPERATOR_GREATER_EQUAL] = ST_OP_LESS_EQUAL,
+        [ST_OPERATOR_PLUS] = ST_OP_ADD,       [ST_OPERATOR_MINUS] = ST_OP_SUBTRACT,
+        [ST_OPERATOR_TIMES] = ST_OP_MULTIPLY, [ST_OPERATOR_DIVIDE] = ST_OP_DIVIDE,
+        [ST_OPERATOR_POWER] = ST_OP_POWER};
+    uint32_t a = st_lower(lowering, expr->children[0], scope);
+    uint32_t b = st_lower(lowering, expr->children[1], scope);
+    if (expr->op == ST_OPERATOR_POWER) {
+        return lower_power(lowering, a, b);
+    }
+    bool swap = expr->op == ST_OPERATOR_GREATER || expr->op == ST_OPERATOR_GREATER_EQUAL;
+    return st_graph_binary(&lowering->graph, ops[expr->op], swap ? b : a, swap ? a : b);
+}
+
+static uint32_t lower_name(st_lowering *lowering, const st_expr *expr, st_scope scope)
+{
+    switch (expr->name_kind) {
+    case ST_NAME_INPUT:
+        return st_graph_input(&lowering->graph, expr->index);
+    case ST_NAME_CELL:
+        return lowering->cells[expr->index];
+    case ST_NAME_ARGUMENT:
+        assert(scope != NULL); /* the checker finds arguments in functions alone */
+        return scope[expr->index];
+    case ST_NAME_VALUE:
+        return st_graph_constant(&lowering->graph, expr->number);
+    case ST_NAME_FUNCTION:
+    case ST_NAME_UNKNOWN:
+        break;
+    }
+    lowering->graph.failed = true;
+    return ST_NO_VALUE;
+}
+
+uint32_t st_lower(st_lowering *lowering, const st_expr *expr, st_scope scope)
+{
+    if (++lowering->work > MAX_WORK) {
+        lowering->too_large = true;
+        lowering->graph.failed = true;
+    }
+    if (lowering->graph.failed) {
+        return ST_NO_VALUE;
+    }
+    switch (expr->kind) {
+    case ST_EXPR_NUMBER:
+    case ST_EXPR_BOOL:
+        return st_graph_constant(&lowering->graph, expr->number);
+    case ST_EXPR_NAME:
+        return lower_name(lowering, expr, scope);
+    case ST_EXPR_UNARY:
+        return st_graph_unary(&lowering->graph,
+                              expr->op == ST_OPERATOR_NOT ? ST_OP_NOT : ST_OP_NEGATE,
+                              st_lower(lowering, expr->children[0], scope));
+    case ST_EXPR_BINARY:
+        return lower_binary(lowering, expr, scope);
+    case ST_EXPR_CALL:
+        return expr->builtin == ST_BUILTIN_NONE ? lower_call(lowering, expr, scope)
+                                                : lower_builtin(lowering, expr, scope);
+    }
+    return ST_NO_VALUE;
+}
+
+/* --- cells ----------------------------------------------------------------------------------- */
+
+static void mark_reads(const st_lowering *lowering, const st_sheet_function *function,
+                       const st_provider *provider, bool *needed)
+{
+    for (size_t i = 0; i < provider->argument_count; i++) {
+        st_read read = st_provider_read(lowering->sheet, function, provider, i);
+        if (read.kind == ST_READ_CELL) {
+            needed[read.index] = true;
+        }
+    }
+}
+
+static void mark_function(const st_lowering *lowering, size_t index, bool *needed)
+{
+    const st_sheet_function *function = &lowering->sheet->functions[index];
+    const st_provider *provider = lowering->function_providers[index];
+    /* Once only: functions that call functions twice each would take for ever. */
+    if (!lowering->has_readers || lowering->marked[index]) {
+        return;
+    }
+    lowering->marked[index] = true;
+    if (provider != NULL) {
+        mark_reads(lowering, function, provider, needed);
+    }
+    if (function->expr != NULL && (provider == NULL || provider->fallback)) {
+        st_lowering_mark(lowering, function->expr, needed);
+    }
+}
+
+void st_lowering_mark(const st_lowering *lowering, const st_expr *expr, bool *needed)
+{
+    if (expr->kind == ST_EXPR_NAME && expr->name_kind == ST_NAME_CELL) {
+        needed[expr->index] = true;
+    }
+    if (expr->name_kind == ST_NAME_FUNCTION) {
+        mark_function(lowering, expr->index, needed);
+    }
+    for (size_t i = 0; i < expr->child_count; i++) {
+        st_lowering_mark(lowering, expr->children[i], needed);
+    }
+}
+
+static void mark_operands(const st_lowering *lowering, size_t cell, bool *needed)
+{
+    const st_provider *provider = lowering->cell_providers[cell];
+    if (provider != NULL) {
+        mark_reads(lowering, NULL, provider, needed);
+    }
+    if (provider == NULL || provider->fallback) {
+        st_lowering_mark(lowering, lowering->sheet->cells[cell].expr, needed);
+    }
+}
+
+static st_status search_function(st_lowering *lowering, size_t index, st_errors *errors)
+{
+    const st_sheet_function *function = &lowering->sheet->functions[index];
+    const st_provider *provider = lowering->function_providers[index];
+    /* Once only: functions that call functions twice each would take for ever. */
+    if (lowering->searched[index]) {
+        return ST_OK;
+    }
+    lowering->searched[index] = true;
+    if (provider != NULL && (!provider->fallback || function->expr == NULL)) {
+        return ST_OK;
+    }
+    if (function->expr != NULL) {
+        return st_lowering_search(lowering, function->expr, errors);
+    }
+    return st_errors_add(
+        errors,
+        &(st_error){.status = ST_ERR_PROVIDER,
+                    .place = function->place,
+                    .message = st_errors_text(
+                        errors, "function '%s' has no formula and no provider", function->name)});
+}
+
+st_status st_lowering_search(st_lowering *lowering, const st_expr *expr, st_errors *errors)
+{
+    st_status status = ST_OK;
+    if (expr->name_kind == ST_NAME_FUNCTION) {
+        status = search_function(lowering, expr->index, errors);
+    }
+    for (size_t i = 0; i < expr->child_count; i++) {
+        st_status searched = st_lowering_search(lowering, expr->children[i], errors);
+        status = status == ST_OK ? searched : status;
+    }
+    return status;
+}
+
+st_status st_lowering_status(const st_lowering *lowering, st_errors *errors)
+{
+    if (lowering->too_large || lowering->graph.count >= ST_GRAPH_MAX_VALUES) {
+        return st_errors_add(errors, &(st_error){.status = ST_ERR_LIMIT,
+                                                 .place = {.file = lowering->sheet->file},
+                                                 .message = "the sheet grows too large when its "
+                                                            "functions are put in place"});
+    }
+    if (lowering->graph.failed) {
+        return st_out_of_memory(errors);
+    }
+    return ST_OK;
+}
+
+static void lower_cell(st_lowering *lowering, size_t cell)
+{
+    const st_provider *provider = lowering->cell_providers[cell];
+    const st_expr *expr = lowering->sheet->cells[cell].expr;
+    uint32_t value = provider == NULL ? st_lower(lowering, expr, NULL)
+                                      : call_provider(lowering, NULL, provider, NULL);
+    if (provider != NULL && provider->fallback) {
+        value = st_graph_binary(&lowering->graph, ST_OP_OTHERWISE, value,
+                                st_lower(lowering, expr, NULL));
+    }
+    lowering->cells[cell] = value;
+}
+
+st_status st_lowering_cells(st_lowering *lowering, bool *needed, st_errors *errors)
+{
+    const st_sheet *sheet = lowering->sheet;
+    st_status status = ST_OK;
+    for (size_t i = sheet->cell_count; i-- > 0;) {
+        if (needed[lowering->order[i]]) {
+            mark_operands(lowering, lowering->order[i], needed);
+        }
+    }
+    for (size_t i = 0; i < sheet->cell_count; i++) {
+        if (needed[i] &&
+            (lowering->cell_providers[i] == NULL || lowering->cell_providers[i]->fallback)) {
+            st_status searched = st_lowering_search(lowering, sheet->cells[i].expr, errors);
+            status = status == ST_OK ? searched : status;
+        }
+    }
+    for (size_t i = 0; i < sheet->cell_count && status == ST_OK; i++) {
+        if (needed[lowering->order[i]]) {
+            lower_cell(lowering, lowering->order[i]);
+        }
+    }
+    return status == ST_OK ? st_lowering_status(lowering, errors) : status;
+}
+
+void st_lowering_rest(st_lowering *lowering)
+{
+    for (size_t i = 0; i < lowering->sheet->cell_count; i++) {
+        if (lowering->cells[lowering->order[i]] == ST_NO_VALUE) {
+            lower_cell(lowering, lowering->order[i]);
+        }
+    }
+}

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Running a program over rows.
+ *
+ * What depends on no varying input is computed once per run, as a scalar; the rest runs block by
+ * block. The steps of a block (which kernel, which arrays) are laid out once per run, with
+ * registers for what varies in it alone, so a block costs one loop over steps and nothing else.
+ * Results are copied to their outputs as soon as they exist, which lets their registers be used
+ * again.
+ */
+#include "program/rates.h"
+#include "program/scalar.h"
+#include "program/workspace.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static st_kernels *choose_kernels(void)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl")) {
+        return st_kernels_avx512;
+    }
+    if (__builtin_cpu_supports("avx2")) {
+        return st_kernels_avx2;
+    }
+#endif
+    return st_kernels_baseline;
+}
+
+/* Room for `count` blocks at a cache line's start. */
+static double *allocate_blocks(size_t count, size_t rows)
+{
+    size_t bytes = (count + 1) * rows * sizeof(double);
+    return aligned_alloc(64, (bytes + 63) / 64 * 64);
+}
+
+static void list_outputs(st_workspace *workspace)
+{
+    const st_program *program = workspace->program;
+    size_t count = program->output_count + program->check_count;
+    for (size_t i = count; i-- > 0;) {
+        uint32_t slot = i < program->output_count ? program->outputs[i].slot
+                                                  : program->checks[i - program->output_count].slot;
+        workspace->next_output[i] = workspace->first_output[slot];
+        workspace->first_output[slot] = (uint32_t)i + 1;
+    }
+}
+
+/* Some of the memory may be missing; what there is belongs to the workspace. */
+static bool is_whole(const st_workspace *workspace)
+{
+    const void *const parts[] = {
+        workspace->scalars,   workspace->varies,   workspace->registers,   workspace->broadcast,
+        workspace->arguments, workspace->steps,    workspace->fetches,     workspace->copies,
+        workspace->turns,     workspace->fills,    workspace->scalar_list, workspace->scalar_calls,
+        workspace->levels,    workspace->needed,   workspace->next_output, workspace->first_output,
+        workspace->places,    workspace->last_use, workspace->free_places,
+    };
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        if (parts[i] == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+st_workspace *st_workspace_create(const st_program *program)
+{
+    st_workspace *workspace = calloc(1, sizeof(*workspace));
+    if (workspace == NULL) {
+        return NULL;
+    }
+    size_t outputs = program->output_count + program->check_count;
+    size_t steps = program->instruction_count + outputs;
+    workspace->program = program;
+    workspace->kernels = choose_kernels();
+    workspace->scalars = calloc(program->slot_count + 1, sizeof(double));
+    workspace->varies = calloc(program->slot_count + 1, sizeof(bool));
+    workspace->registers = allocate_blocks(program->register_count, program->block_rows);
+    workspace->broadcast = allocate_blocks(
+        program->argument_count,
+        program->block_rows > ST_LAYOUT_MOST_ROWS ? program->block_rows : ST_LAYOUT_MOST_ROWS);
+    workspace->arguments = calloc(program->argument_count + 1, sizeof(const double *));
+    workspace->steps = calloc(steps + program->check_count + 1, sizeof(st_step));
+    workspace->fetches = calloc(program->sheet->input_count + 1, sizeof(st_fetch));
+    workspace->copies = calloc(outputs + program->check_count + 1, sizeof(st_copy));
+    workspace->turns = calloc(program->instruction_count + 1, sizeof(st_turn));
+    workspace->fills = calloc(outputs + program->check_count + 1, sizeof(st_fill));
+    workspace->scalar_list = calloc(program->instruction_count + 1, sizeof(uint32_t));
+    workspace->scalar_calls = calloc(program->call_count + 1, sizeof(uint32_t));
+    workspace->levels = calloc(program->slot_count + 1, sizeof(uint8_t));
+    workspace->needed = calloc(program->slot_count + 1, sizeof(bool));
+    workspace->places = calloc(program->slot_count + 1, sizeof(uint32_t));
+    workspace->last_use = calloc(program->slot_count + 1, sizeof(uint32_t));
+    workspace->free_places = calloc(program->slot_count + 1, sizeof(uint32_t));
+    workspace->next_output = calloc(outputs + 1, sizeof(uint32_t));
+    workspace->first_output = calloc(program->slot_count + 1, sizeof(uint32_t));
+    if (!is_whole(workspace)) {
+        st_workspace_destroy(workspace);
+        return NULL;
+    }
+    memcpy(workspace->scalars + st_program_first_constant(program), program->constants,
+           program->constant_count * sizeof(double));
+    list_outputs(workspace);
+    return workspace;
+}
+
+void st_workspace_destroy(st_workspace *workspace)
+{
+    if (workspace == NULL) {
+        return;
+    }
+    free(workspace->scalars);
+    free(workspace->varies);
+    free(workspace->registers);
+    free(workspace->broadcast);
+    free(workspace->arguments);
+    free(workspace->steps);
+    free(workspace->fetches);
+    free(workspace->copies);
+    free(workspace->turns);
+    free(workspace->fills);
+    free(workspace->scalar_list);
+    free(workspace->scalar_calls);
+    free(workspace->levels);
+    free(workspace->needed);
+    free(workspace->places);
+    free(workspace->last_use);
+    free(workspace->free_places);
+    free(workspace->next_output);
+    free(workspace->first_output);
+    free(workspace);
+}
+
+/* --- one row --------------------------------------------------------------------------------- */
+
+st_status st_program_run_one(const st_program *program, st_workspace *workspace,
+                             const double *inputs, double *outputs, double *checks)
+{
+    double *scalars = workspace->scalars;
+    for (size_t i = 0; i < program->sheet->input_count; i++) {
+        scalars[i] = inputs[i];
+    }
+    st_scalars_run(program, scalars);
+    for (size_t i = 0; i < program->output_count; i++) {
+        outputs[i] = st_output(scalars[program->outputs[i].slot]);
+    }
+    for (size_t i = 0; checks != NULL && i < program->check_count; i++) {
+        checks[i] = st_output(scalars[program->checks[i].slot]);
+    }
+    return ST_OK;
+}
+
+/* --- many rows ------------------------------------------------------------------------------- */
+
+/* Rows of a column from `first` on. */
+static void read_column(const st_column *column, size_t first, size_t rows, double *target)
+{
+    if (column->stride == 1) {
+        memcpy(target, column->values + first, rows * sizeof(double));
+        return;
+    }
+    for (size_t row = 0; row < rows; row++) {
+        target[row] = column->values[(first + row) * column->stride];
+    }
+}
+
+/* What the verdicts of rows are before any step: what the checks say that need none. */
+static void fill_verdicts(const st_workspace *workspace, const st_targets *targets)
+{
+    size_t outputs = workspace->program->output_count;
+    double least = (double)INFINITY;
+    for (size_t i = 0; i < workspace->fill_count; i++) {
+        const st_fill *fill = &workspace->fills[i];
+        if (fill->judged && fill->column == NULL) {
+            double value = st_output(workspace->scalars[fill->slot]);
+            least = st_judge(least, value, &targets->judges[fill->output - outputs]);
+        }
+    }
+    for (size_t row = 0; row < targets->rows; row++) {
+        targets->verdicts[row] = least;
+    }
+    for (size_t i = 0; i < workspace->fill_count; i++) {
+        const st_fill *fill = &workspace->fills[i];
+        const st_column *column = fill->column;
+        for (size_t row = 0; fill->judged && column != NULL && row < targets->rows; row++) {
+            targets->verdicts[row] =
+                st_judge(targets->verdicts[row], column->values[row * column->stride],
+                         &targets->judges[fill->output - outputs]);
+        }
+    }
+}
+
+/* Writes the outputs that need no steps. */
+static void fill_outputs(const st_workspace *workspace, const st_targets *targets)
+{
+    for (size_t i = 0; i < workspace->fill_count; i++) {
+        const st_fill *fill = &workspace->fills[i];
+        if (fill->judged) {
+            continue;
+        }
+        double *target = st_target_of(workspace, targets, fill->output);
+        bool check = fill->output >= workspace->program->output_count;
+        if (fill->column != NULL) {
+            read_column(fill->column, 0, targets->rows, target);
+            continue;
+        }
+        for (size_t row = 0; row < targets->rows && !(check && targets->without_scalars); row++) {
+            target[row] = st_output(workspace->scalars[fill->slot]);
+        }
+    }
+}
+
+/* 1 + the number of a provider in the program's options; 0 where it need not answer for a NaN. */
+static uint32_t number_of(const st_program *program, const st_provider *provider)
+{
+    for (size_t i = 0; i < program->options.provider_count && !provider->fallback; i++) {
+        if (program->options.providers[i] == provider) {
+            return (uint32_t)i + 1;
+        }
+    }
+    return 0;
+}
+
+/* Rows without a value although all that was asked has one. */
+static void note_refusals(const st_workspace *workspace, const st_turn *turn, size_t rows,
+                          uint32_t *refused)
+{
+    uint32_t number = number_of(workspace->program, turn->call->provider);
+    for (size_t row = 0; row < rows && number != 0; row++) {
+        bool refuses = !isfinite(turn->target[row]) && refused[row] == 0;
+        for (size_t i = 0; refuses && i < turn->call->provider->argument_count; i++) {
+            refuses = isfinite(workspace->arguments[i][row]);
+        }
+        refused[row] = refuses ? number : refused[row];
+    }
+}
+
+/* The same of calls that are the same in all rows. */
+static void note_scalar_refusals(const st_workspace *workspace, const st_targets *targets)
+{
+    const st_program *program = workspace->program;
+    uint32_t number = 0;
+    for (size_t i = 0; i < workspace->scalar_call_count && number == 0; i++) {
+        const st_instruction *instruction = &program->instructions[workspace->scalar_calls[i]];
+        if (isfinite(workspace->scalars[instruction->target])) {
+            continue;
+        }
+        const st_program_call *call = &program->calls[instruction->a];
+        bool refuses = true;
+        for (size_t k = 0; refuses && k < call->provider->argument_count; k++) {
+            refuses = isfinite(workspace->scalars[call->arguments[k]]);
+        }
+        number = refuses ? number_of(program, call->provider) : 0;
+    }
+    for (size_t row = 0; row < targets->rows && number != 0; row++) {
+        targets->refused[row] = targets->refused[row] == 0 ? number : targets->refused[row];
+    }
+}
+
+static void run_turn(st_workspace *workspace, const st_turn *turn, size_t rows)
+{
+    const st_program_call *call = turn->call;
+    for (size_t i = 0; i < call->provider->argument_count; i++) {
+        uint32_t slot = call->arguments[i];
+        double *block = workspace->broadcast + i * workspace->block_rows;
+        if (workspace->varies[slot]) {
+            workspace->arguments[i] = st_register_of(workspace, slot);
+            continue;
+        }
+        for (size_t row = 0; row < rows; row++) {
+            block[row] = workspace->scalars[slot];
+        }
+        workspace->arguments[i] = block;
+    }
+    st_provider_call(call->provider, rows, workspace->arguments, turn->target);
+}
+
+static void run_block(st_workspace *workspace, const st_targets *targets, size_t first_row,
+                      size_t rows)
+{
+    for (size_t i = 0; i < workspace->fetch_count; i++) {
+        const st_fetch *fetch = &workspace->fetches[i];
+        read_column(fetch->column, first_row, rows, fetch->target);
+    }
+    for (size_t i = 0; i < workspace->copy_count; i++) {
+        const st_copy *copy = &workspace->copies[i];
+        double *target = copy->output == ST_VERDICTS
+                             ? targets->verdicts
+                             : st_target_of(workspace, targets, copy->output);
+        workspace->steps[copy->step].out = target + first_row;
+    }
+    size_t done = 0;
+    for (size_t i = 0; i < workspace->turn_count; i++) {
+        const st_turn *turn = &workspace->turns[i];
+        workspace->kernels(workspace->steps + done, turn->step - done, rows);
+        run_turn(workspace, turn, rows);
+        if (targets->refused != NULL) {
+            note_refusals(workspace, turn, rows, targets->refused + first_row);
+        }
+        done = turn->step;
+    }
+    workspace->kernels(workspace->steps + done, workspace->step_count - done, rows);
+}
+
+/* The rows of a run that is laid out. */
+static void run_rows(st_workspace *workspace, const st_targets *targets)
+{
+    size_t block_rows = workspace->block_rows;
+    fill_outputs(workspace, targets);
+    if (targets->verdicts != NULL) {
+        fill_verdicts(workspace, targets);
+    }
+    for (size_t row = 0; row < targets->rows; row += block_rows) {
+        size_t left = targets->rows - row;
+        run_block(workspace, targets, row, left < block_rows ? left : block_rows);
+    }
+}
+
+st_status st_program_run(const st_program *program, st_workspace *workspace,
+                         const st_column *inputs, size_t rows, double *const *outputs,
+                         double *const *checks)
+{
+    st_targets targets = {.outputs = outputs, .checks = checks, .rows = rows};
+    if (rows == 0) {
+        return ST_OK;
+    }
+    st_layout_make(workspace, inputs, &targets);
+    (void)program;
+    run_rows(workspace, &targets);
+    return ST_OK;
+}
+
+/* --- rows at several paces ------------------------------------------------------------------- */
+
+static uint8_t higher(uint8_t a, uint8_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint8_t level_of(const st_workspace *workspace, const st_instruction *instruction)
+{
+    const uint8_t *levels = workspace->levels;
+    uint8_t level = 0;
+    if (instruction->op == ST_OP_CALL) {
+        const st_program_call *call = &workspace->program->calls[instruction->a];
+        for (size_t i = 0; i < call->provider->argument_count; i++) {
+            level = higher(level, levels[call->arguments[i]]);
+        }
+        return level;
+    }
+    level = levels[instruction->a];
+    level = instruction->op >= ST_OP_ADD ? higher(level, levels[instruction->b]) : level;
+    return instruction->op == ST_OP_SELECT ? higher(level, levels[instruction->c]) : level;
+}
+
+void st_paced_begin(st_workspace *workspace, const uint8_t *input_levels)
+{
+    const st_program *program = workspace->program;
+    memset(workspace->levels, 0, program->slot_count * sizeof(uint8_t));
+    memcpy(workspace->levels, input_levels, program->sheet->input_count * sizeof(uint8_t));
+    for (size_t i = 0; i < program->instruction_count; i++) {
+        const st_instruction *instruction = &program->instructions[i];
+        workspace->levels[instruction->target] = level_of(workspace, instruction);
+    }
+}
+
+/* Scalars of a level that has changed, or of a faster one. */
+static void renew_scalars(st_workspace *workspace, const st_column *inputs, unsigned level)
+{
+    const st_program *program = workspace->program;
+    for (size_t i = 0; i < program->sheet->input_count; i++) {
+        if (!workspace->varies[i] && workspace->levels[i] >= level) {
+            workspace->scalars[i] = inputs[i].values[0];
+        }
+    }
+    for (size_t i = 0; i < workspace->scalar_count; i++) {
+        const st_instruction *instruction = &program->instructions[workspace->scalar_list[i]];
+        if (workspace->levels[instruction->target] >= level) {
+            st_layout_settle(workspace, instruction);
+        }
+    }
+}
+
+void st_paced_run(st_workspace *workspace, const st_paced *run)
+{
+    st_targets targets = {.outputs = run->outputs,
+                          .checks = run->checks,
+                          .rows = run->rows,
+                          .without_scalars = true,
+                          .judges = run->judges,
+                          .verdicts = run->verdicts,
+                          .refused = run->refused};
+    if (run->rows == 0) {
+        return;
+    }
+    if (run->level == 0) {
+        st_layout_make(workspace, run->inputs, &targets);
+    } else {
+        renew_scalars(workspace, run->inputs, run->level);
+    }
+    if (run->refused != NULL) {
+        memset(run->refused, 0, run->rows * sizeof *run->refused);
+    }
+    run_rows(workspace, &targets);
+    if (run->refused != NULL) {
+        note_scalar_refusals(workspace, &targets);
+    }
+}
+
+bool st_paced_scalar_check(const st_workspace *workspace, size_t check, double *value)
+{
+    uint32_t slot = workspace->program->checks[check].slot;
+    *value = st_output(workspace->scalars[slot]);
+    return !workspace->varies[slot];
+}

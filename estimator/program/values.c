@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making values: folding, sharing, and the few rewrites that keep every bit. */
+#include "program/values.h"
+
+#include <math.h>
+#include <string.h>
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * 0x9E3779B97F4A7C15ULL;
+    return hash ^ (hash >> 29);
+}
+
+static uint64_t hash_value(const st_value *value)
+{
+    uint64_t bits = 0;
+    memcpy(&bits, &value->constant, sizeof(bits));
+    uint64_t hash = mix((uint64_t)value->op, bits);
+    hash = mix(hash, ((uint64_t)value->a << 32) | value->b);
+    return mix(hash, value->c);
+}
+
+static bool same_value(const st_value *a, const st_value *b)
+{
+    /* Constants by their bits: 0 and -0 differ. */
+    return a->op == b->op && a->a == b->a && a->b == b->b && a->c == b->c &&
+           memcmp(&a->constant, &b->constant, sizeof(a->constant)) == 0;
+}
+
+static size_t find_slot(const st_graph *graph, const st_value *value)
+{
+    size_t mask = graph->slot_count - 1;
+    size_t i = (size_t)hash_value(value) & mask;
+    while (graph->slots[i] != 0 && !same_value(&graph->values[graph->slots[i] - 1], value)) {
+        i = (i + 1) & mask;
+    }
+    return i;
+}
+
+static bool grow(st_graph *graph)
+{
+    st_value *values = st_arena_grow(graph->arena, graph->values, sizeof(*values), graph->count + 1,
+                                     &graph->capacity);
+    if (values == NULL) {
+        return false;
+    }
+    graph->values = values;
+    if (2 * (graph->count + 1) <= graph->slot_count) {
+        return true;
+    }
+    size_t slot_count = graph->slot_count == 0 ? 1024 : graph->slot_count * 2;
+    uint32_t *slots = st_arena_alloc(graph->arena, slot_count, sizeof(*slots));
+    if (slots == NULL) {
+        return false;
+    }
+    graph->slots = slots;
+    graph->slot_count = slot_count;
+    for (size_t i = 0; i < graph->count; i++) {
+        graph->slots[find_slot(graph, &graph->values[i])] = (uint32_t)i + 1;
+    }
+    return true;
+}
+
+/* The value's number: that of an equal one, or a new one. */
+static uint32_t intern(st_graph *graph, st_value value)
+{
+    if (graph->failed || graph->count >= ST_GRAPH_MAX_VALUES || !grow(graph)) {
+        graph->failed = true;
+        return ST_NO_VALUE;
+    }
+    size_t slot = find_slot(graph, &value);
+    if (graph->slots[slot] == 0) {
+        graph->values[graph->count++] = value;
+        graph->slots[slot] = (uint32_t)graph->count;
+    }
+    return graph->slots[slot] - 1;
+}
+
+uint32_t st_graph_constant(st_graph *graph, double constant)
+{
+    return intern(graph, (st_value){.op = ST_OP_CONSTANT, .constant = constant});
+}
+
+uint32_t st_graph_input(st_graph *graph, uint32_t input)
+{
+    return intern(graph, (st_value){.op = ST_OP_INPUT, .a = input});
+}
+
+static bool is_constant(const st_graph *graph, uint32_t value, double *constant)
+{
+    *constant = graph->values[value].constant;
+    return graph->values[value].op == ST_OP_CONSTANT;
+}
+
+/* A folded result; values that do not exist stay operations, so that they can be explained. */
+static uint32_t fold(st_graph *graph, const st_value *value, double x, double y)
+{
+    double result = st_apply(value->op, x, y, 0);
+    return isfinite(result) ? st_graph_constant(graph, result) : intern(graph, *value);
+}
+
+uint32_t st_graph_unary(st_graph *graph, st_op op, uint32_t a)
+{
+    double x = 0;
+    if (a == ST_NO_VALUE) {
+        return ST_NO_VALUE;
+    }
+    st_value value = {.op = op, .a = a};
+    return is_constant(graph, a, &x) ? fold(graph, &value, x, 0) : intern(graph, value);
+}
+
+static bool is_commutative(st_op op)
+{
+    switch (op) {
+    case ST_OP_ADD:
+    case ST_OP_MULTIPLY:
+    case ST_OP_MIN:
+    case ST_OP_MAX:
+    case ST_OP_EQUAL:
+    case ST_OP_UNEQUAL:
+    case ST_OP_AND:
+    case ST_OP_OR:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* True when dividing by `x` is the same, to the last bit, as multiplying by 1/x. */
+static bool has_exact_reciprocal(double x)
+{
+    int exponent = 0;
+    return isnormal(x) && isnormal(1.0 / x) && fabs(frexp(x, &exponent)) == 0.5;
+}
+
+/* A constant operand that leaves nothing to compute; ST_NO_VALUE when there is something. */
+static uint32_t simplify(st_graph *graph, st_op op, uint32_t value, double constant, bool on_right)
+{
+    switch (op) {
+    case ST_OP_MULTIPLY:
+        return constant == 1.0 ? value : ST_NO_VALUE;
+    case ST_OP_DIVIDE:
+        return on_right && constant == 1.0 ? value : ST_NO_VALUE;
+    case ST_OP_AND:
+        return constant == 1.0 ? value : st_graph_constant(graph, 0.0);
+    case ST_OP_OR:
+        return constant == 0.0 ? value : st_graph_constant(graph, 1.0);
+    default:
+        return ST_NO_VALUE;
+    }
+}
+
+uint32_t st_graph_binary(st_graph *graph, st_op op, uint32_t a, uint32_t b)
+{
+    double x = 0;
+    double y = 0;
+    if (a == ST_NO_VALUE || b == ST_NO_VALUE) {
+        return ST_NO_VALUE;
+    }
+    bool left = is_constant(graph, a, &x);
+    bool right = is_constant(graph, b, &y);
+    st_value value = {.op = op, .a = a, .b = b};
+    if (left && right) {
+        return fold(graph, &value, x, y);
+    }
+    if (left || right) {
+        uint32_t simple = simplify(graph, op, left ? b : a, left ? x : y, right);
+        if (simple != ST_NO_VALUE) {
+            return simple;
+        }
+        if (op == ST_OP_DIVIDE && right && has_exact_reciprocal(y)) {
+            value.op = ST_OP_MULTIPLY;
+            value.b = st_graph_constant(graph, 1.0 / y);
+        }
+    }
+    if (is_commutative(value.op) && value.a > value.b) {
+        uint32_t swap = value.a;
+        value.a = value.b;
+        value.b = swap;
+    }
+    return intern(graph, value);
+}
+
+uint32_t st_graph_select(st_graph *graph, uint32_t condition, uint32_t a, uint32_t b)
+{
+    double c = 0;
+    if (condition == ST_NO_VALUE || a == ST_NO_VALUE || b == ST_NO_VALUE) {
+        return ST_NO_VALUE;
+    }
+    if (is_constant(graph, condition, &c)) {
+        return c == 1.0 ? a : b;
+    }
+    return intern(graph, (st_value){.op = ST_OP_SELECT, .a = a, .b = b, .c = condition});
+}
+
+/* --- calls of providers ---------------------------------------------------------------------- */
+
+static uint64_t hash_call(const st_provider *provider, const uint32_t *arguments)
+{
+    uint64_t hash = mix(0, (uint64_t)(uintptr_t)provider);
+    for (size_t i = 0; i < provider->argument_count; i++) {
+        hash = mix(hash, arguments[i]);
+    }
+    return hash;
+}
+
+static size_t find_call_slot(const st_graph *graph, const st_provider *provider,
+                             const uint32_t *arguments)
+{
+    size_t mask = graph->call_slot_count - 1;
+    size_t i = (size_t)hash_call(provider, arguments) & mask;
+    for (; graph->call_slots[i] != 0; i = (i + 1) & mask) {
+        const st_call *call = &graph->calls[graph->call_slots[i] - 1];
+        if (call->provider == provider &&
+            memcmp(call->arguments, arguments, provider->argument_count * sizeof(*arguments)) ==
+                0) {
+            break;
+        }
+    }
+    return i;
+}
+
+static bool grow_calls(st_graph *graph)
+{
+    st_call *calls = st_arena_grow(graph->arena, graph->calls, sizeof(*calls),
+                                   graph->call_count + 1, &graph->call_capacity);
+    if (calls == NULL) {
+        return false;
+    }
+    graph->calls = calls;
+    if (2 * (graph->call_count + 1) <= graph->call_slot_count) {
+        return true;
+    }
+    size_t slot_count = graph->call_slot_count == 0 ? 64 : graph->call_slot_count * 2;
+    graph->call_slots = st_arena_alloc(graph->arena, slot_count, sizeof(*graph->call_slots));
+    if (graph->call_slots == NULL) {
+        return false;
+    }
+    graph->call_slot_count = slot_count;
+    for (size_t i = 0; i < graph->call_count; i++) {
+        const st_call *call = &graph->calls[i];
+        graph->call_slots[find_call_slot(graph, call->provider, call->arguments)] = (uint32_t)i + 1;
+    }
+    return true;
+}
+
+uint32_t st_graph_call(st_graph *graph, const st_provider *provider, const uint32_t *arguments)
+{
+    size_t count = provider->argument_count;
+    for (size_t i = 0; i < count; i++) {
+        if (arguments[i] == ST_NO_VALUE) {
+            return ST_NO_VALUE;
+        }
+    }
+    if (graph->failed || !grow_calls(graph)) {
+        graph->failed = true;
+        return ST_NO_VALUE;
+    }
+    size_t slot = find_call_slot(graph, provider, arguments);
+    if (graph->call_slots[slot] == 0) {
+        uint32_t *copy = st_arena_alloc(graph->arena, count + 1, sizeof(*copy));
+        if (copy == NULL) {
+            graph->failed = true;
+            return ST_NO_VALUE;
+        }
+        memcpy(copy, arguments, count * sizeof(*copy));
+        graph->calls[graph->call_count++] = (st_call){.provider = provider, .arguments = copy};
+        graph->call_slots[slot] = (uint32_t)graph->call_count;
+    }
+    return intern(graph, (st_value){.op = ST_OP_CALL, .a = graph->call_slots[slot] - 1});
+}
+
+void st_graph_operands(const st_graph *graph, uint32_t value,
+                       void (*visit)(void *context, uint32_t operand), void *context)
+{
+    const st_value *v = &graph->values[value];
+    if (v->op == ST_OP_CONSTANT || v->op == ST_OP_INPUT) {
+        return;
+    }
+    if (v->op == ST_OP_CALL) {
+        const st_call *call = &graph->calls[v->a];
+        for (size_t i = 0; i < call->provider->argument_count; i++) {
+            visit(context, call->arguments[i]);
+        }
+        return;
+    }
+    visit(context, v->a);
+    if (v->op >= ST_OP_ADD) {
+        visit(context, v->b);
+    }
+    if (v->op == ST_OP_SELECT) {
+        visit(context, v->c);
+    }
+}

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What went wrong in a row: the cell where a value stopped existing, and the checks that fail.
+ *
+ * A value that is not finite is followed from the output to the first cell all of whose operands
+ * are finite, and inside that cell's formula to the first such operation.
+ */
+#include "program/refined.h"
+#include "base/memory.h"
+#include "program/show.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+typedef struct st_culprit {
+    const st_expr *expr;   /* the operation that failed */
+    st_formula_view shown; /* the formula that it stands in */
+    const char *name;      /* of the cell or the function; NULL: a check */
+    const st_formula *formula;
+    const st_provider *provider;     /* it gave the value; NULL: the formula did */
+    const st_sheet_function *called; /* that the provider stands in for; NULL: a cell */
+    st_scope arguments;              /* of the function */
+    size_t next_cell;                /* the search goes on there; SIZE_MAX: it ended */
+} st_culprit;
+
+typedef struct st_verifier {
+    st_session session;
+    st_errors *errors;
+    bool *told;             /* per cell: what is wrong with it, or with what it reads, is said */
+    st_status value_status; /* of the first value that does not exist */
+} st_verifier;
+
+static bool is_bad(double value)
+{
+    return !isfinite(value);
+}
+
+/* --- where a value stops to exist ------------------------------------------------------------- */
+
+static void blame_expr(st_session *session, const st_expr *expr, st_culprit *culprit);
+
+/* A cell that the provider reads has no value: the search goes on there. */
+static bool blame_reads(const st_session *session, const st_sheet_function *function,
+                        const st_provider *provider, st_culprit *culprit)
+{
+    const st_sheet *sheet = session->program->sheet;
+    for (size_t i = 0; i < provider->argument_count; i++) {
+        st_read read = st_provider_read(sheet, function, provider, i);
+        if (read.kind == ST_READ_CELL && is_bad(st_session_cell(session, read.index))) {
+            culprit->next_cell = read.index;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One cell of the chain: finds the operation that failed in it, or the next cell to look at. */
+static void blame_one_cell(st_session *session, size_t cell, st_culprit *culprit)
+{
+    const st_sheet *sheet = session->program->sheet;
+    const st_provider *provider = session->lowering.cell_providers[cell];
+    *culprit =
+        (st_culprit){.name = sheet->cells[cell].name,
+                     .formula = &sheet->cell_formulas[cell],
+                     .shown = {.text = sheet->cells[cell].formula, .expr = sheet->cells[cell].expr},
+                     .expr = sheet->cells[cell].expr,
+                     .provider = provider,
+                     .next_cell = SIZE_MAX};
+    if (provider != NULL && blame_reads(session, NULL, provider, culprit)) {
+        return;
+    }
+    if (provider == NULL) {
+        blame_expr(session, sheet->cells[cell].expr, culprit);
+    }
+}
+
+/*
+ * Follows culprit->next_cell to the end; false where the way meets one that was followed before. A
+ * loop and not a recursion: chains of cells may be long.
+ */
+static bool blame_cells(st_verifier *verifier, st_culprit *culprit)
+{
+    while (culprit->next_cell != SIZE_MAX) {
+        size_t cell = culprit->next_cell;
+        if (verifier->told[cell]) {
+            return false;
+        }
+        verifier->told[cell] = true;
+        blame_one_cell(&verifier->session, cell, culprit);
+    }
+    return true;
+}
+
+static void blame_function(st_session *session, const st_expr *call, st_culprit *culprit)
+{
+    const st_sheet *sheet = session->program->sheet;
+    const st_sheet_function *function = &sheet->functions[call->index];
+    const st_provider *provider = session->lowering.function_providers[call->index];
+    uint32_t *arguments =
+        st_arena_alloc(session->lowering.graph.arena, call->child_count + 1, sizeof(*arguments));
+    if (provider != NULL && blame_reads(session, function, provider, culprit)) {
+        return;
+    }
+    if (arguments != NULL) {
+        st_session_arguments(session, call, culprit->shown.scope, arguments);
+    }
+    if (provider != NULL || function->expr == NULL || arguments == NULL) {
+        culprit->provider = provider;
+        culprit->called = function;
+        culprit->arguments = arguments;
+        culprit->expr = call;
+        return;
+    }
+    culprit->shown = (st_formula_view){.text = function->formula,
+                                       .expr = function->expr,
+                                       .scope = arguments,
+                                       .function = function};
+    culprit->formula = &sheet->function_formulas[call->index];
+    blame_expr(session, function->expr, culprit);
+}
+
+/* `expr` is not finite: descends to the operand that is to blame, or stays. */
+static void blame_expr(st_session *session, const st_expr *expr, st_culprit *culprit)
+{
+    for (size_t i = 0; i < expr->child_count; i++) {
+        if (!st_session_skips(session, expr, i, culprit->shown.scope) &&
+            is_bad(st_session_value(session, expr->children[i], culprit->shown.scope))) {
+            blame_expr(session, expr->children[i], culprit);
+            return;
+        }
+    }
+    if (expr->kind == ST_EXPR_NAME && expr->name_kind == ST_NAME_CELL) {
+        culprit->next_cell = expr->index;
+    } else if (expr->name_kind == ST_NAME_FUNCTION) {
+        blame_function(session, expr, culprit);
+    } else {
+        culprit->expr = expr;
+    }
+}
+
+/* "the provider refuses or gives no usable value: ranks beyond 4096", as far as it says so. */
+static const char *refusal_of(st_session *session, const st_culprit *culprit, st_errors *errors)
+{
+    st_provider_account account = {0};
+    if (culprit->called == NULL || culprit->arguments != NULL) {
+        (void)st_session_ask(session, culprit->called, culprit->provider, culprit->arguments,
+                             &account);
+    }
+    return account.refusal == NULL
+               ? st_errors_text(errors, "provider '%s' refuses or gives no usable value",
+                                culprit->provider->source)
+               : st_errors_text(errors, "provider '%s' refuses: %s", culprit->provider->source,
+                                account.refusal);
+}
+
+static const char *reason_of(st_session *session, const st_culprit *culprit, st_errors *errors)
+{
+    const st_expr *expr = culprit->expr;
+    if (culprit->provider != NULL) {
+        return refusal_of(session, culprit, errors);
+    }
+    if (expr->kind == ST_EXPR_NAME) {
+        return "an input without a value";
+    }
+    if (expr->kind == ST_EXPR_BINARY && expr->op == ST_OPERATOR_DIVIDE &&
+        st_session_value(session, expr->children[1], culprit->shown.scope) == 0) {
+        return "division by zero";
+    }
+    if (expr->kind == ST_EXPR_CALL && expr->builtin == ST_BUILTIN_SQRT) {
+        return "square root of a negative number";
+    }
+    if (expr->kind == ST_EXPR_CALL &&
+        (expr->builtin == ST_BUILTIN_LOG || expr->builtin == ST_BUILTIN_LOG2)) {
+        return "logarithm of a number that is not positive";
+    }
+    if (expr->kind == ST_EXPR_BINARY && expr->op == ST_OPERATOR_POWER) {
+        return "a power that does not exist or is too large";
+    }
+    return "the result is too large";
+}
+
+/* The names in the operation that failed, each once. */
+typedef struct st_operands {
+    const st_expr *shown[12];
+    size_t count;
+} st_operands;
+
+static void list_operands(const st_expr *expr, st_operands *operands)
+{
+    bool known = expr->kind != ST_EXPR_NAME || expr->name_kind == ST_NAME_VALUE ||
+                 operands->count == sizeof(operands->shown) / sizeof(operands->shown[0]);
+    for (size_t i = 0; i < operands->count && !known; i++) {
+        known = strcmp(operands->shown[i]->name, expr->name) == 0;
+    }
+    if (!known) {
+        operands->shown[operands->count++] = expr;
+    }
+    for (size_t i = 0; i < expr->child_count; i++) {
+        list_operands(expr->children[i], operands);
+    }
+}
+
+/* "p = 4, t = 0" */
+static void show_operands(st_session *session, const st_formula_view *shown, const st_expr *expr,
+                          st_buffer *buffer)
+{
+    st_operands operands = {.count = 0};
+    list_operands(expr, &operands);
+    for (size_t i = 0; i < operands.count; i++) {
+        const st_type *type = NULL;
+        char text[ST_QUANTITY_TEXT];
+        double value = st_show_name(session, shown, operands.shown[i], &type);
+        st_buffer_printf(buffer, "%s%s = %s", i == 0 ? "" : ", ", operands.shown[i]->name,
+                         st_type_format(type, value, ST_STYLE_SCALED, text, sizeof(text)));
+    }
+}
+
+static void report_culprit(st_verifier *verifier, const st_culprit *culprit)
+{
+    const st_expr *expr = culprit->expr;
+    assert(expr != NULL); /* a search ends at an operation */
+    st_errors *errors = verifier->errors;
+    st_buffer operands = {0};
+    show_operands(&verifier->session, &culprit->shown, expr, &operands);
+    const char *what =
+        culprit->name == NULL ? "a check" : st_errors_text(errors, "cell '%s'", culprit->name);
+    const char *inside =
+        culprit->shown.function == NULL
+            ? ""
+            : st_errors_text(errors, " (in function '%s')", culprit->shown.function->name);
+    const char *message = st_errors_text(errors, "%s has no value%s: %s in '%.*s'", what, inside,
+                                         reason_of(&verifier->session, culprit, errors),
+                                         expr->length > 200 ? 200 : (int)expr->length,
+                                         culprit->shown.text + expr->offset);
+    if (operands.data != NULL) {
+        message = st_errors_text(errors, "%s with %s; formula: %.400s", message, operands.data,
+                                 culprit->shown.text);
+    } else {
+        message = st_errors_text(errors, "%s; formula: %.400s", message, culprit->shown.text);
+    }
+    st_buffer_free(&operands);
+    st_status status = culprit->provider != NULL ? ST_ERR_PROVIDER : ST_ERR_MATH;
+    (void)st_errors_add(errors,
+                        &(st_error){.status = status,
+                                    .place = st_formula_place_at(culprit->formula, expr->offset),
+                                    .message = message});
+    verifier->value_status = verifier->value_status == ST_OK ? status : verifier->value_status;
+}
+
+/* --- checks ---------------------------------------------------------------------------------- */
+
+/* What an operation gives has a dimension and no unit yet: shows it in base units. */
+static void choose_unit(st_type *type)
+{
+    char text[sizeof(type->unit.text)];
+    st_dimension dimension = type->unit.dimension;
+    if (type->kind != ST_TYPE_NUMBER || st_dimension_is_number(dimension) ||
+        strcmp(type->unit.text, "1") != 0) {
+        return;
+    }
+    (void)st_dimension_text(dimension, text, sizeof(text));
+    if (st_unit_parse(text, strlen(text), (st_place){0}, &type->unit, NULL) != ST_OK) {
+        (void)snprintf(type->unit.text, sizeof(type->unit.text), "%s", text); /* B^0.5 */
+    }
+}
+
+/* A word that a cell answers, such as full_sharding, is read in a sentence; that of an input stays
+ * as jobs have it. */
+static bool is_answer(const st_expr *expr, const st_type *type)
+{
+    return type->kind == ST_TYPE_ENUM && expr->kind == ST_EXPR_NAME &&
+           expr->name_kind == ST_NAME_CELL;
+}
+
+static void fill_value(st_session *session, const st_formula *formula, st_buffer *text)
+{
+    char number[ST_QUANTITY_TEXT];
+    st_formula_view shown = {.text = formula->text, .expr = formula->expr};
+    const st_type *declared = &formula->expr->type;
+    double value = formula->expr->kind == ST_EXPR_NAME
+                       ? st_show_name(session, &shown, formula->expr, &declared)
+                       : st_session_value(session, formula->expr, NULL);
+    st_type type = *declared;
+    choose_unit(&type);
+    (void)st_type_format(&type, value, ST_STYLE_SCALED, number, sizeof(number));
+    for (char *c = number; is_answer(formula->expr, &type) && *c != '\0'; c++) {
+        *c = *c == '_' ? ' ' : *c;
+    }
+    st_buffer_text(text, number);
+}
+
+static const char *fill_message(st_session *session, size_t check, st_errors *errors)
+{
+    const st_message *message = &session->program->sheet->messages[check];
+    st_buffer text = {0};
+    for (size_t i = 0; i < message->count; i++) {
+        st_buffer_text(&text, message->parts[i].text);
+        if (message->parts[i].formula.expr != NULL) {
+            fill_value(session, &message->parts[i].formula, &text);
+        }
+    }
+    const char *result = st_errors_text(errors, "%s", text.data == NULL ? "" : text.data);
+    st_buffer_free(&text);
+    return result;
+}
+
+/* A check without a value: what in it, or in the cells that it reads, has none. */
+static void verify_condition(st_verifier *verifier, size_t check)
+{
+    const st_sheet *sheet = verifier->session.program->sheet;
+    const st_sheet_check *entry = &sheet->checks[check];
+    st_culprit culprit = {.expr = entry->expr,
+                          .shown = {.text = entry->formula, .expr = entry->expr},
+                          .formula = &sheet->check_formulas[check],
+                          .next_cell = SIZE_MAX};
+    blame_expr(&verifier->session, entry->expr, &culprit);
+    if (blame_cells(verifier, &culprit)) {
+        report_culprit(verifier, &culprit);
+    }
+}
+
+/* Every check; a failing check is told before values that it may be the reason of. */
+static st_status verify_checks(st_verifier *verifier)
+{
+    const st_program *program = verifier->session.program;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < program->check_count; i++) {
+        const st_sheet_check *check = &program->sheet->checks[i];
+        double value = st_session_value(&verifier->session, check->expr, NULL);
+        if (is_bad(value)) {
+            verify_condition(verifier, i);
+        } else if (value != 1.0) {
+            (void)st_errors_add(
+                verifier->errors,
+                &(st_error){.status = ST_ERR_CHECK,
+                            .severity = check->warning ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR,
+                            .place = check->place,
+                            .message = fill_message(&verifier->session, i, verifier->errors)});
+            status = check->warning ? status : ST_ERR_CHECK;
+        }
+    }
+    return status;
+}
+
+static void verify_input(st_verifier *verifier, size_t index)
+{
+    const st_sheet_input *input = &verifier->session.program->sheet->inputs[index];
+    if (is_bad(verifier->session.inputs[index])) {
+        st_status status = st_errors_add(
+            verifier->errors,
+            &(st_error){.status = ST_ERR_MATH,
+                        .place = input->place,
+                        .message = st_errors_text(verifier->errors, "input '%s' has no value",
+                                                  input->name)});
+        verifier->value_status = verifier->value_status == ST_OK ? status : verifier->value_status;
+    }
+}
+
+/* Every output without a value; cells that fail for the same reason are told once. */
+static void verify_outputs(st_verifier *verifier)
+{
+    const st_program *program = verifier->session.program;
+    for (size_t i = 0; i < program->output_count; i++) {
+        size_t index = 0;
+        const char *name = program->outputs[i].name;
+        if (st_names_get(&program->sheet->cell_names, name, &index)) {
+            st_culprit culprit = {.next_cell = index};
+            if (is_bad(st_session_cell(&verifier->session, index)) &&
+                blame_cells(verifier, &culprit)) {
+                report_culprit(verifier, &culprit);
+            }
+        } else if (st_names_get(&program->sheet->input_names, name, &index)) {
+            verify_input(verifier, index);
+        }
+    }
+}
+
+/* A function without a formula has none to keep. */
+static bool has_formula(const st_sheet *sheet, const char *name)
+{
+    size_t count = 0;
+    const st_sheet_function *functions = st_sheet_functions(sheet, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(functions[i].name, name) == 0) {
+            return functions[i].formula != NULL;
+        }
+    }
+    return true;
+}
+
+/* Where a formula stands in for a provider that refuses: a warning per cell. */
+static void warn_of_fallbacks(st_verifier *verifier, st_arena *arena)
+{
+    const st_program *program = verifier->session.program;
+    const st_refined *list = NULL;
+    size_t count = 0;
+    if (program->options.provider_count == 0) {
+        return;
+    }
+    verifier->session.failed =
+        st_session_refined(&verifier->session, arena, &list, &count) != ST_OK ||
+        verifier->session.failed;
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].refusal[0] == '\0' || !list[i].provider->fallback ||
+            !has_formula(program->sheet, list[i].provider->name)) {
+            continue;
+        }
+        const st_sheet_cell *cell = st_sheet_find_cell(program->sheet, list[i].cell);
+        (void)st_errors_add(
+            verifier->errors,
+            &(st_error){.status = ST_ERR_PROVIDER,
+                        .severity = ST_SEVERITY_WARNING,
+                        .place = cell->place,
+                        .message = st_errors_text(
+                            verifier->errors,
+                            "cell '%s' keeps its formula for '%s': provider '%s' refuses: %s",
+                            cell->name, list[i].provider->name, list[i].provider->source,
+                            list[i].refusal)});
+    }
+}
+
+st_status st_program_verify(const st_program *program, const double *inputs, st_errors *errors)
+{
+    st_verifier verifier = {.errors = errors};
+    st_arena *arena = st_arena_create();
+    st_status status = ST_ERR_MEMORY;
+    if (arena == NULL) {
+        return st_out_of_memory(errors);
+    }
+    status = st_session_begin(&verifier.session, program, inputs, arena, errors);
+    if (status != ST_OK) {
+        goto cleanup;
+    }
+    verifier.told = st_arena_alloc(arena, program->sheet->cell_count + 1, sizeof(bool));
+    if (verifier.told == NULL) {
+        status = st_out_of_memory(errors);
+        goto cleanup;
+    }
+    status = verify_checks(&verifier);
+    verify_outputs(&verifier);
+    warn_of_fallbacks(&verifier, arena);
+    /* That the configuration makes no sense says more than what follows from it. */
+    status = status == ST_OK ? verifier.value_status : status;
+    if (verifier.session.failed) {
+        status = st_out_of_memory(errors);
+    }
+cleanup:
+    st_arena_destroy(arena);
+    return status;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A workspace from the inside; used by run.c, which runs what layout.c lays out. */
+#ifndef STEPTIME_PROGRAM_WORKSPACE_H
+#define STEPTIME_PROGRAM_WORKSPACE_H
+
+#include "program/instructions.h"
+
+/* Rows of a block, unless a program has so few registers that it has chosen more. */
+enum { ST_LAYOUT_MOST_ROWS = 256 };
+
+/* A column that is read into a register, block by block. */
+typedef struct st_fetch {
+    const st_column *column;
+    double *target;
+} st_fetch;
+
+/* A step that writes an output or lowers the verdicts: its array moves along with the block. */
+typedef struct st_copy {
+    size_t step;
+    size_t output; /* ST_VERDICTS: those */
+} st_copy;
+
+#define ST_VERDICTS SIZE_MAX
+
+/* An output that is the same in all rows, or a column of the inputs. */
+typedef struct st_fill {
+    size_t output;
+    bool judged; /* a check of which the verdicts learn, instead of a column of its own */
+    uint32_t slot;
+    const st_column *column; /* NULL: the slot's scalar */
+} st_fill;
+
+/* A provider's turn between two steps. */
+typedef struct st_turn {
+    size_t step; /* runs before this step */
+    const st_program_call *call;
+    double *target;
+} st_turn;
+
+struct st_workspace {
+    const st_program *program;
+    st_kernels *kernels;
+    double *scalars;   /* per slot */
+    bool *varies;      /* per slot, in the current run */
+    double *registers; /* register_count blocks */
+    double *broadcast; /* argument_count blocks, for providers */
+    const double **arguments;
+    st_step *steps;
+    size_t step_count;
+    st_fetch *fetches;
+    size_t fetch_count;
+    st_copy *copies;
+    size_t copy_count;
+    st_turn *turns;
+    size_t turn_count;
+    st_fill *fills;
+    size_t fill_count;
+    uint32_t *scalar_list; /* instructions that are the same for all rows, and may change */
+    size_t scalar_count;
+    uint32_t *scalar_calls; /* calls that are the same in all rows, as instructions */
+    size_t scalar_call_count;
+    uint8_t *levels;       /* per slot, when the inputs have levels */
+    bool *needed;          /* per slot, in the current layout */
+    uint32_t *places;      /* per slot: its register, in the current layout */
+    uint32_t *last_use;    /* per slot: instruction + 1 that reads it last */
+    uint32_t *free_places; /* registers that nobody lives in */
+    size_t free_count;
+    size_t place_count;
+    size_t block_rows;     /* of the current layout */
+    uint32_t *next_output; /* outputs and checks of a slot, as a list: index + 1, 0 ends */
+    uint32_t *first_output;
+};
+
+/* What a run writes to. */
+typedef struct st_targets {
+    double *const *outputs;
+    double *const *checks;
+    size_t rows;
+    bool without_scalars; /* checks that are the same in all rows are not written */
+    const st_ruling *judges;
+    double *verdicts;  /* NULL: none are wanted */
+    uint32_t *refused; /* see st_paced */
+} st_targets;
+
+static inline double *st_target_of(const st_workspace *workspace, const st_targets *targets,
+                                   size_t output)
+{
+    size_t count = workspace->program->output_count;
+    if (output < count) {
+        return targets->outputs[output];
+    }
+    return targets->checks == NULL ? NULL : targets->checks[output - count];
+}
+
+static inline double *st_register_of(const st_workspace *workspace, uint32_t slot)
+{
+    return workspace->registers + (size_t)workspace->places[slot] * workspace->block_rows;
+}
+
+/*
+ * Computes what is the same for all rows and lays out the steps for the rest, without those in
+ * branches that no row takes.
+ */
+void st_layout_make(st_workspace *workspace, const st_column *inputs, const st_targets *targets);
+
+/* The value of an instruction whose result is the same in all rows. */
+void st_layout_settle(st_workspace *workspace, const st_instruction *instruction);
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Composition: which tasks of different ranks meet.
+ *
+ * The k-th task with a key on a rank meets the k-th task with that key on the others. Two tables of
+ * numbered pairs do it in linear time: (key, rank) to count the tasks seen so far, (key, k) to find
+ * the meeting.
+ */
+#include "schedule/graph_internal.h"
+
+#include <stdlib.h>
+
+enum { RANKS_NAMED = 6 };
+
+typedef struct st_composer {
+    st_graph *graph;
+    st_errors *errors;
+    st_pair_table seen;   /* (key, rank index) */
+    uint32_t *seen_count; /* by number in `seen` */
+    size_t seen_capacity;
+    st_pair_table meetings; /* (key, occurrence) */
+    uint32_t *expected;     /* by number in `meetings`: 0 as many as come */
+    size_t expected_capacity;
+    uint32_t first_meeting; /* number of the first meeting made from keys */
+} st_composer;
+
+/* How many tasks with this key the rank had before; ST_TASK_NONE when out of memory. */
+static uint32_t occurrence(st_composer *composer, uint64_t key, uint32_t rank_index)
+{
+    size_t known = composer->seen.count;
+    uint32_t *counts =
+        st_array_room(composer->seen_count, sizeof(*counts), known, &composer->seen_capacity);
+    if (counts == NULL) {
+        return ST_TASK_NONE;
+    }
+    composer->seen_count = counts;
+    uint32_t number = st_pair_number(&composer->seen, (st_pair){key, rank_index});
+    if (number == ST_TASK_NONE) {
+        return ST_TASK_NONE;
+    }
+    if (number == known) {
+        counts[number] = 0;
+    }
+    return counts[number]++;
+}
+
+static st_status join(st_composer *composer, const st_keyed_task *keyed)
+{
+    st_graph *graph = composer->graph;
+    uint32_t rank_index = graph->resources[graph->resource[keyed->task]].rank_index;
+    uint32_t turn = occurrence(composer, keyed->key, rank_index);
+    size_t known = composer->meetings.count;
+    uint32_t *expected =
+        st_array_room(composer->expected, sizeof(*expected), known, &composer->expected_capacity);
+    composer->expected = expected == NULL ? composer->expected : expected;
+    uint32_t number = turn == ST_TASK_NONE || expected == NULL
+                          ? ST_TASK_NONE
+                          : st_pair_number(&composer->meetings, (st_pair){keyed->key, turn});
+    if (number == ST_TASK_NONE) {
+        return st_graph_no_memory(composer->errors);
+    }
+    if (number == known) {
+        uint32_t made = 0;
+        st_status status = st_graph_meeting(graph, 1, &made, composer->errors);
+        if (status != ST_OK) {
+            return status;
+        }
+        expected[number] = keyed->ranks;
+        graph->meeting_size[made] = keyed->ranks;
+    } else if (expected[number] != keyed->ranks) {
+        return st_errors_add(
+            composer->errors,
+            &(st_error){
+                .status = ST_ERR_VALUE,
+                .message = st_errors_text(composer->errors,
+                                          "%s meets another number of ranks than its partners",
+                                          st_graph_describe(graph, keyed->task, composer->errors)),
+                .found = st_errors_text(composer->errors, "%lu", (unsigned long)keyed->ranks),
+                .expected =
+                    st_errors_text(composer->errors, "%lu", (unsigned long)expected[number])});
+    }
+    graph->meeting[keyed->task] = composer->first_meeting + number;
+    graph->meeting_size[composer->first_meeting + number] += keyed->ranks == 0 ? 1 : 0;
+    return ST_OK;
+}
+
+st_status st_graph_compose(st_graph *graph, st_errors *errors)
+{
+    st_composer composer = {
+        .graph = graph, .errors = errors, .first_meeting = (uint32_t)graph->meeting_count + 1};
+    st_status status = ST_OK;
+    for (size_t i = 0; i < graph->keyed_count && status == ST_OK; i++) {
+        status = join(&composer, &graph->keyed[i]);
+    }
+    st_pair_table_free(&composer.seen);
+    st_pair_table_free(&composer.meetings);
+    free(composer.seen_count);
+    free(composer.expected);
+    free(graph->keyed);
+    graph->keyed = NULL;
+    graph->keyed_count = graph->keyed_capacity = 0;
+    return status;
+}
+
+/* The ranks of those that came, a few by name. */
+static const char *ranks_of(const st_graph *graph, const st_task_id *members, size_t count,
+                            st_errors *errors)
+{
+    st_buffer text = {0};
+    for (size_t i = 0; i < count && i < RANKS_NAMED; i++) {
+        uint32_t rank = st_graph_resource_rank(graph, graph->resource[members[i]]);
+        st_buffer_printf(&text, "%s%lu", i == 0 ? "" : ", ", (unsigned long)rank);
+    }
+    const char *more = count > RANKS_NAMED ? ", ..." : "";
+    const char *result =
+        st_errors_text(errors, "%zu (of rank%s %s%s)", count, count == 1 ? "" : "s",
+                       text.data == NULL ? "" : text.data, more);
+    st_buffer_free(&text);
+    return count == 0 ? "0" : result;
+}
+
+static st_status check_size(const st_graph *graph, size_t meeting, st_errors *errors)
+{
+    size_t first = graph->member_first[meeting];
+    size_t count = graph->member_first[meeting + 1] - first;
+    if (count == graph->meeting_size[meeting]) {
+        return ST_OK;
+    }
+    const char *what =
+        count == 0 ? st_errors_text(errors, "nobody comes to meeting %zu", meeting)
+                   : st_errors_text(errors, "%s does not meet as many tasks as it should",
+                                    st_graph_describe(graph, graph->members[first], errors));
+    return st_errors_add(
+        errors, &(st_error){.status = ST_ERR_VALUE,
+                            .message = what,
+                            .found = ranks_of(graph, graph->members + first, count, errors),
+                            .expected = st_errors_text(
+                                errors, "%lu", (unsigned long)graph->meeting_size[meeting])});
+}
+
+st_status st_graph_list_members(st_graph *graph, st_errors *errors)
+{
+    size_t meetings = graph->meeting_count;
+    size_t attending = 0;
+    st_status status = ST_OK;
+    graph->member_first = calloc(meetings + 2, sizeof(*graph->member_first));
+    if (graph->member_first == NULL) {
+        return st_graph_no_memory(errors);
+    }
+    uint32_t *first = graph->member_first;
+    for (size_t i = 0; i < graph->task_count; i++) {
+        if (graph->meeting[i] != 0) {
+            first[graph->meeting[i] + 1]++;
+            attending++;
+        }
+    }
+    graph->members = malloc((attending + 1) * sizeof(*graph->members));
+    if (graph->members == NULL) {
+        return st_graph_no_memory(errors);
+    }
+    for (size_t i = 1; i <= meetings + 1; i++) {
+        first[i] += first[i - 1];
+    }
+    for (size_t i = 0; i < graph->task_count; i++) {
+        if (graph->meeting[i] != 0) {
+            graph->members[first[graph->meeting[i]]++] = (st_task_id)i;
+        }
+    }
+    /* Every offset has moved to the next meeting's: move them back. */
+    for (size_t i = meetings + 1; i > 0; i--) {
+        first[i] = first[i - 1];
+    }
+    first[0] = 0;
+    for (size_t i = 1; i <= meetings; i++) {
+        st_status one = check_size(graph, i, errors);
+        status = status == ST_OK ? one : status;
+    }
+    return status;
+}

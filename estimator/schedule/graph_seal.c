@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sealing a task graph: lists of predecessors, and an order in which each task comes after all that
+ * it waits for (Kahn 1962, last in first out, so that the order follows one rank for a while).
+ *
+ * Members of a meeting count as one: they are ready when the last of them is, and stand side by
+ * side in the order.
+ */
+#include "schedule/graph_internal.h"
+
+#include <stdlib.h>
+
+/* Offsets and items of lists that are sorted by counting; false when out of memory. */
+static bool list_before(st_graph *graph)
+{
+    size_t tasks = graph->task_count;
+    size_t edges = graph->edge_count;
+    graph->before_first = calloc(tasks + 2, sizeof(*graph->before_first));
+    graph->before = malloc((edges + 1) * sizeof(*graph->before));
+    graph->before_kind = malloc(edges + 1);
+    if (graph->before_first == NULL || graph->before == NULL || graph->before_kind == NULL) {
+        return false;
+    }
+    uint32_t *first = graph->before_first + 1;
+    for (size_t i = 0; i < edges; i++) {
+        first[graph->edge_to[i] + 1]++;
+    }
+    /* first[i] becomes the start of list i and, while it fills, the place of its next item: in the
+     * end before_first[i + 1] is the end of list i, which is where list i + 1 starts. */
+    for (size_t i = 1; i <= tasks; i++) {
+        first[i] += first[i - 1];
+    }
+    for (size_t i = 0; i < edges; i++) {
+        uint32_t place = first[graph->edge_to[i]]++;
+        graph->before[place] = graph->edge_from[i];
+        graph->before_kind[place] = graph->edge_kind[i];
+    }
+    return true;
+}
+
+typedef struct st_sorter {
+    st_graph *graph;
+    uint32_t *after_first;
+    st_task_id *after;
+    st_task_id *next;  /* on the same resource */
+    uint32_t *waits;   /* predecessors that have not been put in order */
+    uint32_t *missing; /* members that still wait, by meeting */
+    size_t ordered;
+    size_t stacked; /* at the end of `order`, which has room for both */
+} st_sorter;
+
+static bool sorter_room(st_sorter *sorter)
+{
+    const st_graph *graph = sorter->graph;
+    size_t tasks = graph->task_count;
+    sorter->after_first = calloc(tasks + 2, sizeof(uint32_t));
+    sorter->after = malloc((graph->edge_count + 1) * sizeof(st_task_id));
+    sorter->next = malloc((tasks + 1) * sizeof(st_task_id));
+    sorter->waits = calloc(tasks + 1, sizeof(uint32_t));
+    sorter->missing = malloc((graph->meeting_count + 1) * sizeof(uint32_t));
+    sorter->graph->order = malloc((tasks + 1) * sizeof(st_task_id));
+    return sorter->after_first != NULL && sorter->after != NULL && sorter->next != NULL &&
+           sorter->waits != NULL && sorter->missing != NULL && graph->order != NULL;
+}
+
+static void sorter_free(st_sorter *sorter)
+{
+    free(sorter->after_first);
+    free(sorter->after);
+    free(sorter->next);
+    free(sorter->waits);
+    free(sorter->missing);
+}
+
+static void list_after(st_sorter *sorter)
+{
+    const st_graph *graph = sorter->graph;
+    uint32_t *first = sorter->after_first + 1;
+    for (size_t i = 0; i < graph->edge_count; i++) {
+        first[graph->edge_from[i] + 1]++;
+        sorter->waits[graph->edge_to[i]]++;
+    }
+    for (size_t i = 1; i <= graph->task_count; i++) {
+        first[i] += first[i - 1];
+    }
+    for (size_t i = 0; i < graph->edge_count; i++) {
+        sorter->after[first[graph->edge_from[i]]++] = graph->edge_to[i];
+    }
+    for (size_t i = 0; i < graph->task_count; i++) {
+        sorter->next[i] = ST_TASK_NONE;
+        if (graph->previous[i] != ST_TASK_NONE) {
+            sorter->next[graph->previous[i]] = (st_task_id)i;
+            sorter->waits[i]++;
+        }
+    }
+    for (size_t i = 1; i <= graph->meeting_count; i++) {
+        sorter->missing[i] = graph->meeting_size[i];
+    }
+}
+
+/* All that `task` waits for is in order: so is it, or its meeting has one member less to wait for.
+ */
+static void ready(st_sorter *sorter, st_task_id task)
+{
+    const st_graph *graph = sorter->graph;
+    uint32_t meeting = graph->meeting[task];
+    if (meeting == 0 || --sorter->missing[meeting] == 0) {
+        graph->order[graph->task_count - ++sorter->stacked] = task;
+    }
+}
+
+static void release(st_sorter *sorter, st_task_id task)
+{
+    for (uint32_t i = sorter->after_first[task]; i < sorter->after_first[task + 1]; i++) {
+        if (--sorter->waits[sorter->after[i]] == 0) {
+            ready(sorter, sorter->after[i]);
+        }
+    }
+    st_task_id next = sorter->next[task];
+    if (next != ST_TASK_NONE && --sorter->waits[next] == 0) {
+        ready(sorter, next);
+    }
+}
+
+static void sort(st_sorter *sorter)
+{
+    const st_graph *graph = sorter->graph;
+    for (size_t i = graph->task_count; i > 0; i--) {
+        if (sorter->waits[i - 1] == 0) {
+            ready(sorter, (st_task_id)(i - 1));
+        }
+    }
+    while (sorter->stacked > 0) {
+        st_task_id task = graph->order[graph->task_count - sorter->stacked--];
+        uint32_t meeting = graph->meeting[task];
+        if (meeting == 0) {
+            graph->order[sorter->ordered++] = task;
+            release(sorter, task);
+            continue;
+        }
+        size_t first = graph->member_first[meeting];
+        size_t count = graph->member_first[meeting + 1] - first;
+        for (size_t i = 0; i < count; i++) {
+            graph->order[sorter->ordered++] = graph->members[first + i];
+        }
+        for (size_t i = 0; i < count; i++) {
+            release(sorter, graph->members[first + i]);
+        }
+    }
+}
+
+static st_status put_in_order(st_graph *graph, st_errors *errors)
+{
+    st_status status = ST_OK;
+    st_sorter sorter = {.graph = graph};
+    if (!sorter_room(&sorter)) {
+        status = st_graph_no_memory(errors);
+        goto cleanup;
+    }
+    list_after(&sorter);
+    sort(&sorter);
+    if (sorter.ordered < graph->task_count) {
+        status = st_graph_report_cycle(graph, sorter.waits, sorter.ordered, errors);
+    }
+
+cleanup:
+    sorter_free(&sorter);
+    return status;
+}
+
+static void drop_edges(st_graph *graph)
+{
+    free(graph->edge_from);
+    free(graph->edge_to);
+    free(graph->edge_kind);
+    graph->edge_from = graph->edge_to = NULL;
+    graph->edge_kind = NULL;
+    graph->edge_capacity = 0;
+}
+
+st_status st_graph_seal(st_graph *graph, st_errors *errors)
+{
+    if (graph->sealed || graph->broken) {
+        return st_errors_add(
+            errors,
+            &(st_error){.status = ST_ERR_USAGE, .message = "a task graph is sealed a second time"});
+    }
+    st_status status = st_graph_compose(graph, errors);
+    if (status == ST_OK) {
+        status = st_graph_list_members(graph, errors);
+    }
+    if (status == ST_OK && !list_before(graph)) {
+        status = st_graph_no_memory(errors);
+    }
+    if (status == ST_OK) {
+        status = put_in_order(graph, errors);
+    }
+    drop_edges(graph);
+    graph->sealed = status == ST_OK;
+    graph->broken = status != ST_OK;
+    return status;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading layer lists. Repeats are unrolled; their depth and the number of tensors are bounded. */
+#include "schedule/layer_list.h"
+
+#include "base/memory.h"
+#include "base/yaml.h"
+
+#include <string.h>
+
+enum { MAX_TENSORS = 100000, MAX_DEPTH = 8 };
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+typedef struct st_layers_reader {
+    st_layers *layers;
+    size_t capacity;
+    st_arena *arena;
+    st_errors *errors;
+    bool full;
+} st_layers_reader;
+
+static bool fault(st_layers_reader *reader, st_place place, const char *message,
+                  const char *expected)
+{
+    (void)st_errors_add(reader->errors, &(st_error){.status = ST_ERR_VALUE,
+                                                    .place = place,
+                                                    .message = message,
+                                                    .expected = expected});
+    return false;
+}
+
+static bool check_keys(st_layers_reader *reader, const st_yaml_node *map, const char *const *known,
+                       size_t count)
+{
+    bool good = true;
+    for (size_t i = 0; i < map->count; i++) {
+        bool found = false;
+        for (size_t j = 0; j < count; j++) {
+            found = found || strcmp(map->keys[i], known[j]) == 0;
+        }
+        if (!found) {
+            (void)st_errors_add(
+                reader->errors,
+                &(st_error){.status = ST_ERR_NAME,
+                            .place = map->key_places[i],
+                            .message =
+                                st_errors_text(reader->errors, "unknown key '%.60s'", map->keys[i]),
+                            .suggestion = st_nearest(map->keys[i], known, count)});
+            good = false;
+        }
+    }
+    return good;
+}
+
+/* A number of at least `least`; false (reported) where there is none. */
+static bool read_number(st_layers_reader *reader, const st_yaml_node *node, double least,
+                        double *value)
+{
+    if (node == NULL || node->kind != ST_YAML_SCALAR) {
+        st_place nowhere = {0};
+        return fault(reader, node == NULL ? nowhere : node->place, "a count is missing",
+                     "a whole number");
+    }
+    if (st_number_parse(node->text, node->length, st_yaml_place_at(node, 0), value,
+                        reader->errors) != ST_OK) {
+        return false;
+    }
+    if (*value < least || *value > 1e18 || *value != (double)(int64_t)*value) {
+        return fault(reader, node->place,
+                     st_errors_text(reader->errors, "'%.40s' is no count", node->text),
+                     "a whole number, not negative");
+    }
+    return true;
+}
+
+static bool add_tensor(st_layers_reader *reader, st_place place, double parameters, double flop)
+{
+    st_layers *layers = reader->layers;
+    if (layers->count == MAX_TENSORS) {
+        reader->full = true;
+        return fault(reader, place, "the list has too many tensors", "at most 100000");
+    }
+    st_tensor *tensors = st_arena_grow(reader->arena, layers->tensors, sizeof(*tensors),
+                                       layers->count + 1, &reader->capacity);
+    if (tensors == NULL) {
+        reader->full = true;
+        return fault(reader, place, "out of memory", NULL);
+    }
+    layers->tensors = tensors;
+    layers->tensors[layers->count++] = (st_tensor){.parameters = parameters, .forward_flop = flop};
+    layers->parameters += parameters;
+    layers->forward_flop += flop;
+    return true;
+}
+
+static bool read_layer(st_layers_reader *reader, const st_yaml_node *map)
+{
+    static const char *const keys[] = {"name", "parameters", "flop"};
+    const st_yaml_node *flop_node = st_yaml_get(map, "flop");
+    const st_yaml_node *list = st_yaml_get(map, "parameters");
+    double flop = 0;
+    if (!check_keys(reader, map, keys, COUNT(keys))) {
+        return false;
+    }
+    if (flop_node != NULL && !read_number(reader, flop_node, 0, &flop)) {
+        return false;
+    }
+    if (list == NULL || list->kind != ST_YAML_LIST || list->count == 0) {
+        return fault(reader, map->place, "a layer has no 'parameters'",
+                     "a list of the sizes of its tensors");
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        double parameters = 0;
+        /* The layer's work stands at its first tensor: the last whose gradient is ready. */
+        if (!read_number(reader, list->items[i], 1, &parameters) ||
+            !add_tensor(reader, list->items[i]->place, parameters, i == 0 ? flop : 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_list(st_layers_reader *reader, const st_yaml_node *list, int depth);
+
+/* A list that stands for several of itself. */
+static bool read_group(st_layers_reader *reader, const st_yaml_node *group, int depth)
+{
+    static const char *const keys[] = {"repeat", "list"};
+    double repeat = 1;
+    bool good = true;
+    if (depth == MAX_DEPTH) {
+        return fault(reader, group->place, "groups are nested too deep", "at most 8 levels");
+    }
+    if (!check_keys(reader, group, keys, COUNT(keys)) ||
+        !read_number(reader, st_yaml_get(group, "repeat"), 1, &repeat)) {
+        return false;
+    }
+    for (int64_t k = 0; k < (int64_t)repeat && good && !reader->full; k++) {
+        good = read_list(reader, st_yaml_get(group, "list"), depth + 1);
+    }
+    return good;
+}
+
+static bool read_list(st_layers_reader *reader, const st_yaml_node *list, int depth)
+{
+    bool good = true;
+    /* An empty group could be repeated for ever without any tensor that counts. */
+    if (list == NULL || list->kind != ST_YAML_LIST || list->count == 0) {
+        st_place nowhere = {0};
+        return fault(reader, list == NULL ? nowhere : list->place, "a list of layers is missing",
+                     "list: [{name: ..., parameters: [...], flop: ...}, ...]");
+    }
+    for (size_t i = 0; i < list->count && !reader->full; i++) {
+        const st_yaml_node *item = list->items[i];
+        if (item->kind != ST_YAML_MAP) {
+            good = fault(reader, item->place, "a layer is described by keys",
+                         "{name: ..., parameters: [...], flop: ...}");
+        } else if (st_yaml_get(item, "repeat") == NULL) {
+            good = read_layer(reader, item) && good;
+        } else {
+            good = read_group(reader, item, depth) && good;
+        }
+    }
+    return good && !reader->full;
+}
+
+static const char *text_of(const st_yaml_node *root, const char *key)
+{
+    const st_yaml_node *node = st_yaml_get(root, key);
+    return node == NULL || node->kind != ST_YAML_SCALAR ? "" : node->text;
+}
+
+static bool read_unit(st_layers_reader *reader, const st_yaml_node *root)
+{
+    const char *unit = text_of(root, "unit");
+    reader->layers->per_token = strcmp(unit, "token") == 0;
+    if (!reader->layers->per_token && strcmp(unit, "sample") != 0) {
+        return fault(reader, root->place, "the list does not say what its FLOP are counted for",
+                     "unit: sample, or unit: token");
+    }
+    return true;
+}
+
+st_status st_layers_load(const st_paths *paths, const char *name, st_place place, st_arena *arena,
+                         const st_layers **layers, st_errors *errors)
+{
+    static const char *const keys[] = {"layers", "title", "source", "unit", "list"};
+    st_source source = {0};
+    const st_yaml_node *root = NULL;
+    st_status status = st_paths_read(paths, ST_FOLDER_LAYERS, name, place, arena, &source, errors);
+    if (status == ST_OK) {
+        status = st_yaml_read(&source, arena, &root, errors);
+    }
+    if (status != ST_OK) {
+        return status;
+    }
+    st_layers *read = st_arena_alloc(arena, 1, sizeof(*read));
+    if (read == NULL) {
+        return st_out_of_memory(errors);
+    }
+    st_layers_reader reader = {.layers = read, .arena = arena, .errors = errors};
+    if (root->kind != ST_YAML_MAP) {
+        (void)fault(&reader, root->place, "a layer list is described by keys",
+                    "a map with 'layers', 'unit' and 'list'");
+        return ST_ERR_VALUE;
+    }
+    bool good = check_keys(&reader, root, keys, COUNT(keys));
+    good = read_unit(&reader, root) && good;
+    good = read_list(&reader, st_yaml_get(root, "list"), 0) && good;
+    read->name = text_of(root, "layers");
+    read->title = text_of(root, "title");
+    read->source = text_of(root, "source");
+    if (!good) {
+        return ST_ERR_VALUE;
+    }
+    *layers = read;
+    return ST_OK;
+}

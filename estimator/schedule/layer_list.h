@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Layer lists: the parameter tensors of a network in the order of its forward pass.
+ *
+ * A list is a YAML file in configs/layers. Groups may be repeated, so that ResNet-152 is as short
+ * as its table in the paper:
+ *
+ *   layers: NAME
+ *   title: ...
+ *   source: ...
+ *   unit: sample            # or token: what the FLOP of a layer are counted for
+ *   list:
+ *     - {name: conv1, parameters: [9408], flop: 236027904}
+ *     - repeat: 3
+ *       list: [...]
+ */
+#ifndef STEPTIME_SCHEDULE_LAYER_LIST_H
+#define STEPTIME_SCHEDULE_LAYER_LIST_H
+
+#include "steptime/paths.h"
+
+typedef struct st_tensor {
+    double parameters;
+    double forward_flop; /* of the layer that holds it, up to and with this tensor: per unit; a
+                            layer's work stands at its first tensor */
+} st_tensor;
+
+typedef struct st_layers {
+    const char *name;
+    const char *title;
+    const char *source;
+    bool per_token;     /* FLOP are per token, else per sample */
+    st_tensor *tensors; /* forward order */
+    size_t count;
+    double parameters;
+    double forward_flop;
+} st_layers;
+
+/* Reads a list by name or path; reports all faults with their places. */
+st_status st_layers_load(const st_paths *paths, const char *name, st_place place, st_arena *arena,
+                         const st_layers **layers, st_errors *errors) ST_NODISCARD;
+
+#endif

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Orders of pipeline schedules that do not depend on times. */
+#include "schedule/schedule_internal.h"
+
+enum { MOST_CHUNKS = 65535 };
+#define MOST_SLOTS (UINT64_C(1) << 24)
+
+const char *st_schedule_name(st_schedule_kind kind)
+{
+    static const char *const names[ST_SCHEDULES] = {"gpipe",       "1f1b",          "interleaved",
+                                                    "zero_bubble", "zero_bubble_2", "dualpipe"};
+    return (unsigned)kind < ST_SCHEDULES ? names[kind] : "";
+}
+
+uint32_t st_schedule_places(const st_schedule_shape *shape)
+{
+    return shape->kind == ST_SCHEDULE_DUALPIPE ? shape->stages : shape->stages * shape->chunks;
+}
+
+uint32_t st_schedule_place(const st_schedule_shape *shape, uint32_t stage, uint32_t chunk)
+{
+    if (shape->kind == ST_SCHEDULE_DUALPIPE) {
+        return chunk == 0 ? stage : shape->stages - 1 - stage;
+    }
+    return chunk * shape->stages + stage;
+}
+
+uint32_t st_schedule_stage(const st_schedule_shape *shape, uint32_t place, uint32_t micro)
+{
+    if (shape->kind == ST_SCHEDULE_DUALPIPE) {
+        return micro < shape->micros / 2 ? place : shape->stages - 1 - place;
+    }
+    return place % shape->stages;
+}
+
+void st_slots_add(st_slots *slots, st_pass pass, uint32_t chunk, uint32_t micro, bool with_weights)
+{
+    slots->items[slots->count++] = (st_slot){.micro = micro,
+                                             .chunk = (uint16_t)chunk,
+                                             .pass = (uint8_t)pass,
+                                             .with_weights = with_weights};
+}
+
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static void order_gpipe(const st_schedule_shape *shape, st_slots *slots)
+{
+    for (uint32_t i = 0; i < shape->micros; i++) {
+        st_slots_add(slots, ST_PASS_FORWARD, 0, i, false);
+    }
+    for (uint32_t i = 0; i < shape->micros; i++) {
+        st_slots_add(slots, ST_PASS_BACKWARD, 0, i, true);
+    }
+}
+
+/* A pass of the k-th turn in one direction of an interleaved stage: groups of as many micro-batches
+ * as stages go through a chunk before the next chunk's turn (Narayanan et al. 2021, section 2.2.2).
+ * Where micro-batches are not a multiple of stages, the last group's places stay empty. */
+static void add_turn(const st_schedule_shape *shape, uint32_t turn, bool forward, st_slots *slots)
+{
+    uint32_t group = turn / (shape->stages * shape->chunks);
+    uint32_t chunk = turn / shape->stages % shape->chunks;
+    uint32_t micro = group * shape->stages + turn % shape->stages;
+    if (micro < shape->micros) {
+        st_slots_add(slots, forward ? ST_PASS_FORWARD : ST_PASS_BACKWARD,
+                     forward ? chunk : shape->chunks - 1 - chunk, micro, !forward);
+    }
+}
+
+static void order_interleaved(const st_schedule_shape *shape, uint32_t stage, st_slots *slots)
+{
+    uint32_t groups = (shape->micros + shape->stages - 1) / shape->stages;
+    uint32_t turns = shape->chunks == 1 ? shape->micros : groups * shape->stages * shape->chunks;
+    uint32_t later = shape->stages - 1 - stage;
+    uint32_t ahead = shape->chunks == 1 ? later : 2 * later + (shape->chunks - 1) * shape->stages;
+    ahead = smaller(ahead, turns);
+    for (uint32_t i = 0; i < turns + ahead; i++) {
+        if (i < turns) {
+            add_turn(shape, i, true, slots);
+        }
+        if (i >= ahead) {
+            add_turn(shape, i - ahead, false, slots);
+        }
+    }
+}
+
+/* ZB-H1: 1F1B in which stage s computes the weights' gradients s micro-batches later, so that no
+ * stage holds more activations than the first one of 1F1B (Qi et al. 2024, section 2.2). */
+static void order_zero_bubble(const st_schedule_shape *shape, uint32_t stage, st_slots *slots)
+{
+    uint32_t ahead = smaller(shape->stages - 1 - stage, shape->micros);
+    uint32_t weights = 0;
+    for (uint32_t i = 0; i < shape->micros + ahead; i++) {
+        if (i < shape->micros) {
+            st_slots_add(slots, ST_PASS_FORWARD, 0, i, false);
+        }
+        if (i >= ahead) {
+            uint32_t micro = i - ahead;
+            st_slots_add(slots, ST_PASS_BACKWARD, 0, micro, false);
+            if (micro >= stage) {
+                st_slots_add(slots, ST_PASS_WEIGHTS, 0, weights++, false);
+            }
+        }
+    }
+    while (weights < shape->micros) {
+        st_slots_add(slots, ST_PASS_WEIGHTS, 0, weights++, false);
+    }
+}
+
+/* --- DualPipe ----------------------------------------------------------------------------------
+ */
+
+typedef struct st_dual {
+    st_slots *slots;
+    uint32_t half;       /* micro-batches of a direction */
+    uint32_t forward[2]; /* passes so far, by direction as this stage sees it */
+    uint32_t backward[2];
+    uint32_t swapped; /* 1 in the second half of the stages, whose near end is the other one */
+    uint32_t *queue;  /* micro-batches whose weights' gradients wait, in order */
+    uint32_t queue_first;
+    uint32_t queue_count;
+} st_dual;
+
+static void dual_forward(st_dual *dual, uint32_t side)
+{
+    uint32_t chunk = side ^ dual->swapped;
+    st_slots_add(dual->slots, ST_PASS_FORWARD, chunk, chunk * dual->half + dual->forward[side]++,
+                 false);
+}
+
+static void dual_backward(st_dual *dual, uint32_t side, bool later)
+{
+    uint32_t chunk = side ^ dual->swapped;
+    uint32_t micro = chunk * dual->half + dual->backward[side]++;
+    st_slots_add(dual->slots, ST_PASS_BACKWARD, chunk, micro, !later);
+    if (later) {
+        dual->queue[dual->queue_count++] = micro;
+    }
+}
+
+static void dual_weights(st_dual *dual)
+{
+    if (dual->queue_first < dual->queue_count) {
+        uint32_t micro = dual->queue[dual->queue_first++];
+        st_slots_add(dual->slots, ST_PASS_WEIGHTS, micro >= dual->half ? 1 : 0, micro, false);
+    }
+}
+
+/* Forward on one side and backward on the other, which overlap each other's communication. */
+static void dual_both(st_dual *dual, uint32_t side, bool together)
+{
+    dual_forward(dual, side);
+    dual->slots->items[dual->slots->count - 1].with_next = together;
+    dual_backward(dual, 1 - side, false);
+}
+
+static void dual_middle(st_dual *dual, uint32_t rounds, uint32_t outer)
+{
+    for (uint32_t i = 0; i < rounds; i++) {
+        dual_both(dual, 0, i > 0 || outer > 0); /* the middle stages begin apart */
+        dual_both(dual, 1, true);
+    }
+    for (uint32_t i = 0; i < outer; i++) {
+        dual_backward(dual, 1, false);
+        dual_both(dual, 1, true);
+    }
+}
+
+/* The eight phases of deepseek-ai/DualPipe; `inner` counts stages from the near end. */
+static void order_dualpipe(const st_schedule_shape *shape, uint32_t stage, uint32_t *queue,
+                           st_slots *slots)
+{
+    uint32_t inner = smaller(stage, shape->stages - 1 - stage);
+    uint32_t outer = shape->stages / 2 - inner - 1;
+    st_dual dual = {.slots = slots,
+                    .half = shape->micros / 2,
+                    .swapped = stage >= shape->stages / 2 ? 1 : 0,
+                    .queue = queue};
+    for (uint32_t i = 0; i < 2 * outer; i++) {
+        dual_forward(&dual, 0);
+    }
+    for (uint32_t i = 0; i < inner + 1; i++) {
+        dual_forward(&dual, 0);
+        dual_forward(&dual, 1);
+    }
+    for (uint32_t i = 0; i < outer; i++) {
+        dual_backward(&dual, 1, true);
+        dual_weights(&dual);
+        dual_forward(&dual, 1);
+    }
+    dual_middle(&dual, dual.half - shape->stages + inner + 1, outer);
+    bool later = false;
+    for (uint32_t i = 0; i < inner + 1; i++) {
+        later = later || (i == (inner + 1) / 2 && inner % 2 == 1);
+        dual_backward(&dual, 1, later);
+        later = later || (i == (inner + 1) / 2 && inner % 2 == 0);
+        dual_backward(&dual, 0, later);
+    }
+    for (uint32_t i = 0; i < outer; i++) {
+        dual_weights(&dual);
+        dual_backward(&dual, 0, true);
+    }
+    while (dual.queue_first < dual.queue_count) {
+        dual_weights(&dual);
+    }
+}
+
+/* --- shapes ------------------------------------------------------------------------------------
+ */
+
+static st_status refuse(st_errors *errors, const char *message, const char *found,
+                        const char *expected)
+{
+    return st_errors_add(errors, &(st_error){.status = ST_ERR_VALUE,
+                                             .message = message,
+                                             .found = found,
+                                             .expected = expected});
+}
+
+static const char *number(st_errors *errors, uint32_t value)
+{
+    return st_errors_text(errors, "%lu", (unsigned long)value);
+}
+
+static st_status check_dualpipe(const st_schedule_shape *shape, st_errors *errors)
+{
+    if (shape->stages % 2 != 0) {
+        return refuse(errors, "DualPipe needs an even number of stages",
+                      number(errors, shape->stages), "an even number");
+    }
+    if (shape->micros % 2 != 0 || shape->micros / 2 < shape->stages) {
+        return refuse(errors, "DualPipe needs an even number of micro-batches, two or more a stage",
+                      number(errors, shape->micros),
+                      st_errors_text(errors, "an even number of at least %lu",
+                                     2 * (unsigned long)shape->stages));
+    }
+    return ST_OK;
+}
+
+st_status st_schedule_check(const st_schedule_shape *shape, st_errors *errors)
+{
+    if ((unsigned)shape->kind >= ST_SCHEDULES) {
+        return refuse(errors, "no such schedule", NULL, "a kind of st_schedule_kind");
+    }
+    const char *name = st_schedule_name(shape->kind);
+    if (shape->stages == 0 || shape->micros == 0 || shape->chunks == 0) {
+        const char *what = shape->stages == 0   ? "stage"
+                           : shape->micros == 0 ? "micro-batch"
+                                                : "chunk";
+        return refuse(errors, st_errors_text(errors, "schedule %s has no %s", name, what), "0",
+                      "at least 1");
+    }
+    if (shape->chunks > 1 && shape->kind != ST_SCHEDULE_INTERLEAVED) {
+        return refuse(errors, st_errors_text(errors, "schedule %s has one chunk a stage", name),
+                      number(errors, shape->chunks), "1, or the interleaved schedule");
+    }
+    uint64_t slots = 3 * (uint64_t)shape->stages * shape->micros;
+    if (shape->stages > MOST_SLOTS || shape->chunks > MOST_CHUNKS ||
+        slots > MOST_SLOTS / shape->chunks) {
+        return st_errors_add(
+            errors,
+            &(st_error){.status = ST_ERR_LIMIT,
+                        .message = st_errors_text(
+                            errors, "%lu stages with %lu chunks and %lu micro-batches are too many",
+                            (unsigned long)shape->stages, (unsigned long)shape->chunks,
+                            (unsigned long)shape->micros),
+                        .expected = "at most 2^24 passes"});
+    }
+    return shape->kind == ST_SCHEDULE_DUALPIPE ? check_dualpipe(shape, errors) : ST_OK;
+}
+
+static void order_stage(const st_schedule_shape *shape, uint32_t stage, uint32_t *queue,
+                        st_slots *slots)
+{
+    switch (shape->kind) {
+    case ST_SCHEDULE_GPIPE:
+        order_gpipe(shape, slots);
+        break;
+    case ST_SCHEDULE_ZERO_BUBBLE:
+        order_zero_bubble(shape, stage, slots);
+        break;
+    case ST_SCHEDULE_DUALPIPE:
+        order_dualpipe(shape, stage, queue, slots);
+        break;
+    default: /* 1F1B is the interleaved schedule with one chunk */
+        order_interleaved(shape, stage, slots);
+        break;
+    }
+}
+
+st_status st_schedule_order_make(const st_schedule_shape *shape, st_arena *arena,
+                                 st_schedule_order *order, st_errors *errors)
+{
+    st_status status = st_schedule_check(shape, errors);
+    if (status != ST_OK) {
+        return status;
+    }
+    size_t most = (size_t)3 * shape->micros * shape->chunks;
+    const st_slot **slots = st_arena_alloc(arena, shape->stages, sizeof(*slots));
+    size_t *counts = st_arena_alloc(arena, shape->stages, sizeof(*counts));
+    uint32_t *queue = st_arena_alloc(arena, shape->micros, sizeof(*queue));
+    st_slots *lists = st_arena_alloc(arena, shape->stages, sizeof(*lists));
+    if (slots == NULL || counts == NULL || queue == NULL || lists == NULL) {
+        return st_graph_no_memory(errors);
+    }
+    for (uint32_t i = 0; i < shape->stages; i++) {
+        lists[i].items = st_arena_alloc(arena, most, sizeof(st_slot));
+        if (lists[i].items == NULL) {
+            return st_graph_no_memory(errors);
+        }
+        if (shape->kind != ST_SCHEDULE_ZERO_BUBBLE_2) {
+            order_stage(shape, i, queue, &lists[i]);
+        }
+    }
+    if (shape->kind == ST_SCHEDULE_ZERO_BUBBLE_2) {
+        status = st_schedule_search(shape, arena, lists, errors);
+    }
+    for (uint32_t i = 0; i < shape->stages; i++) {
+        slots[i] = lists[i].items;
+        counts[i] = lists[i].count;
+    }
+    if (status == ST_OK) {
+        *order = (st_schedule_order){.slots = slots, .counts = counts, .stages = shape->stages};
+    }
+    return status;
+}

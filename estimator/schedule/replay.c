@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Replay: one pass over the tasks in an order in which all that a task waits for comes before it.
+ *
+ * There is nothing to decide at run time, as every resource has its program order: a task starts
+ * when the last of its predecessors has ended.
+ */
+#include "schedule/graph_internal.h"
+
+#include <stdlib.h>
+
+st_replay *st_replay_create(const st_graph *graph)
+{
+    st_replay *replay = calloc(1, sizeof(*replay));
+    if (replay == NULL) {
+        return NULL;
+    }
+    size_t tasks = graph->task_count + 1;
+    replay->graph = graph;
+    replay->ready_ns = calloc(tasks, sizeof(*replay->ready_ns));
+    replay->start_ns = calloc(tasks, sizeof(*replay->start_ns));
+    replay->end_ns = calloc(tasks, sizeof(*replay->end_ns));
+    if (!graph->sealed || replay->ready_ns == NULL || replay->start_ns == NULL ||
+        replay->end_ns == NULL) {
+        st_replay_destroy(replay);
+        return NULL;
+    }
+    return replay;
+}
+
+void st_replay_destroy(st_replay *replay)
+{
+    if (replay == NULL) {
+        return;
+    }
+    free(replay->ready_ns);
+    free(replay->start_ns);
+    free(replay->end_ns);
+    free(replay);
+}
+
+static int64_t ready_at(const st_graph *graph, const int64_t *end_ns, st_task_id task)
+{
+    int64_t ready_ns = graph->earliest_ns == NULL ? 0 : graph->earliest_ns[task];
+    st_task_id previous = graph->previous[task];
+    if (previous != ST_TASK_NONE && end_ns[previous] > ready_ns) {
+        ready_ns = end_ns[previous];
+    }
+    for (uint32_t i = graph->before_first[task]; i < graph->before_first[task + 1]; i++) {
+        int64_t end_of_one = end_ns[graph->before[i]];
+        ready_ns = end_of_one > ready_ns ? end_of_one : ready_ns;
+    }
+    return ready_ns;
+}
+
+/* Ends `task`; false where its end is beyond what an int64_t holds. */
+static bool finish(st_replay *replay, st_task_id task, int64_t start_ns)
+{
+    int64_t end_ns = 0;
+    if (__builtin_add_overflow(start_ns, replay->graph->duration_ns[task], &end_ns)) {
+        return false;
+    }
+    replay->start_ns[task] = start_ns;
+    replay->end_ns[task] = end_ns;
+    replay->last_ns = end_ns > replay->last_ns ? end_ns : replay->last_ns;
+    return true;
+}
+
+st_status st_replay_too_late(const st_graph *graph, st_task_id task, st_errors *errors)
+{
+    return st_errors_add(
+        errors, &(st_error){.status = ST_ERR_LIMIT,
+                            .message = st_errors_text(errors, "%s ends too late",
+                                                      st_graph_describe(graph, task, errors)),
+                            .expected = "at most 2^63 - 1 ns, 292 years"});
+}
+
+st_status st_replay_run(st_replay *replay, st_errors *errors)
+{
+    const st_graph *graph = replay->graph;
+    replay->last_ns = 0;
+    for (size_t i = 0; i < graph->task_count;) {
+        st_task_id task = graph->order[i];
+        uint32_t meeting = graph->meeting[task];
+        size_t count = 1;
+        int64_t start_ns = 0;
+        if (meeting != 0) {
+            count = graph->member_first[meeting + 1] - graph->member_first[meeting];
+        }
+        for (size_t j = i; j < i + count; j++) {
+            st_task_id one = graph->order[j];
+            int64_t ready_ns = ready_at(graph, replay->end_ns, one);
+            replay->ready_ns[one] = ready_ns;
+            start_ns = ready_ns > start_ns ? ready_ns : start_ns;
+        }
+        for (size_t j = i; j < i + count; j++) {
+            if (!finish(replay, graph->order[j], start_ns)) {
+                return st_replay_too_late(graph, graph->order[j], errors);
+            }
+        }
+        i += count;
+    }
+    return ST_OK;
+}
+
+int64_t st_replay_end_ns(const st_replay *replay)
+{
+    return replay->last_ns;
+}
+
+st_task_time st_replay_task(const st_replay *replay, st_task_id task)
+{
+    return (st_task_time){.ready_ns = replay->ready_ns[task],
+                          .start_ns = replay->start_ns[task],
+                          .end_ns = replay->end_ns[task]};
+}

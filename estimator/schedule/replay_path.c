@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The critical path: backwards from the task that ends last, to what each one waited for. */
+#include "schedule/graph_internal.h"
+
+typedef struct st_path {
+    const st_replay *replay;
+    st_arena *arena;
+    st_path_step *steps; /* last first, until the end */
+    size_t count;
+    size_t capacity;
+} st_path;
+
+static bool add_step(st_path *path, st_task_id task, st_edge_kind edge, int64_t time_ns)
+{
+    st_path_step *steps =
+        st_arena_grow(path->arena, path->steps, sizeof(*steps), path->count + 1, &path->capacity);
+    if (steps == NULL) {
+        return false;
+    }
+    path->steps = steps;
+    steps[path->count++] = (st_path_step){.task = task, .edge = edge, .time_ns = time_ns};
+    return true;
+}
+
+/* The member that came last; `task` itself where nobody came later. */
+static st_task_id last_arrival(const st_replay *replay, st_task_id task)
+{
+    const st_graph *graph = replay->graph;
+    uint32_t meeting = graph->meeting[task];
+    int64_t start_ns = replay->start_ns[task];
+    if (meeting == 0 || replay->ready_ns[task] == start_ns) {
+        return task;
+    }
+    size_t i = graph->member_first[meeting];
+    while (replay->ready_ns[graph->members[i]] != start_ns) {
+        i++;
+    }
+    return graph->members[i];
+}
+
+/* The task whose end made `task` ready, or ST_TASK_NONE where it could start by itself. */
+static st_task_id cause(const st_replay *replay, st_task_id task, st_edge_kind *edge)
+{
+    const st_graph *graph = replay->graph;
+    int64_t ready_ns = replay->ready_ns[task];
+    st_task_id previous = graph->previous[task];
+    *edge = ST_EDGE_PROGRAM;
+    if (previous != ST_TASK_NONE && replay->end_ns[previous] == ready_ns) {
+        return previous;
+    }
+    for (uint32_t i = graph->before_first[task]; i < graph->before_first[task + 1]; i++) {
+        if (replay->end_ns[graph->before[i]] == ready_ns) {
+            *edge = (st_edge_kind)graph->before_kind[i];
+            return graph->before[i];
+        }
+    }
+    return ST_TASK_NONE;
+}
+
+static bool walk(st_path *path, st_task_id task)
+{
+    const st_replay *replay = path->replay;
+    while (task != ST_TASK_NONE) {
+        st_edge_kind edge = ST_EDGE_PROGRAM;
+        int64_t time_ns = replay->end_ns[task] - replay->start_ns[task];
+        st_task_id late = last_arrival(replay, task);
+        if (late != task) {
+            if (!add_step(path, task, ST_EDGE_MEETING, time_ns)) {
+                return false;
+            }
+            task = late;
+            time_ns = 0;
+        }
+        st_task_id next = cause(replay, task, &edge);
+        if (!add_step(path, task, edge, time_ns)) {
+            return false;
+        }
+        task = next;
+    }
+    return true;
+}
+
+st_status st_replay_path(const st_replay *replay, st_arena *arena, const st_path_step **steps,
+                         size_t *count, st_errors *errors)
+{
+    st_path path = {.replay = replay, .arena = arena};
+    st_task_id task = 0;
+    *steps = NULL;
+    *count = 0;
+    while (task < replay->graph->task_count && replay->end_ns[task] != replay->last_ns) {
+        task++;
+    }
+    if (task == replay->graph->task_count) {
+        return ST_OK;
+    }
+    if (!walk(&path, task)) {
+        return st_graph_no_memory(errors);
+    }
+    for (size_t i = 0; i < path.count / 2; i++) {
+        st_path_step kept = path.steps[i];
+        path.steps[i] = path.steps[path.count - 1 - i];
+        path.steps[path.count - 1 - i] = kept;
+    }
+    *steps = path.steps;
+    *count = path.count;
+    return ST_OK;
+}

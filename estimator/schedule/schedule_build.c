@@ -1,0 +1,698 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The task graph of a step: every slot of every stage becomes a chain of tasks on the stage's
+ * streams, tied to its neighbours by what they send.
+ *
+ * Passes compute on one stream and communicate on another, one after the other, as exposed times
+ * are; what hides runs on a third stream beside them. With every rank the pipeline is repeated, and
+ * collectives become meetings of the ranks of a group.
+ */
+#include "schedule/schedule_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef enum st_stream {
+    STREAM_COMPUTE,
+    STREAM_COMMUNICATION,
+    STREAM_DATA, /* hidden gradient and weight traffic */
+    STREAM_FORWARD,
+    STREAM_BACKWARD, /* transfers that do not block, by direction */
+    STREAMS
+} st_stream;
+
+typedef enum st_label {
+    LABEL_FORWARD,
+    LABEL_BACKWARD,
+    LABEL_WEIGHTS,
+    LABEL_SLOWDOWN,
+    LABEL_LAUNCH,
+    LABEL_TP,
+    LABEL_CP,
+    LABEL_EP,
+    LABEL_PP,
+    LABEL_DP,
+    LABEL_TIED,
+    LABEL_OPTIMIZER,
+    LABELS
+} st_label;
+
+static const struct {
+    const char *name;
+    st_work work;
+} labels[LABELS] = {
+    {"forward", ST_WORK_COMPUTE},  {"backward", ST_WORK_COMPUTE},   {"weights", ST_WORK_COMPUTE},
+    {"slowdown", ST_WORK_COMPUTE}, {"launch", ST_WORK_NONE},        {"tp", ST_WORK_COMMUNICATION},
+    {"cp", ST_WORK_COMMUNICATION}, {"ep", ST_WORK_COMMUNICATION},   {"pp", ST_WORK_COMMUNICATION},
+    {"dp", ST_WORK_COMMUNICATION}, {"tied", ST_WORK_COMMUNICATION}, {"optimizer", ST_WORK_COMPUTE},
+};
+
+/* Kinds of groups whose members meet. */
+typedef enum st_circle {
+    CIRCLE_TP,
+    CIRCLE_CP,
+    CIRCLE_EP,
+    CIRCLE_DP,
+    CIRCLE_TIED,
+    CIRCLES
+} st_circle;
+
+/* The meetings of one group, in the order in which its first member came to them. */
+typedef struct st_meetings {
+    uint32_t *numbers;
+    size_t count;
+    size_t capacity;
+} st_meetings;
+
+typedef struct st_builder {
+    const st_schedule_plan *plan;
+    const st_schedule_shape *shape;
+    const st_schedule_order *order;
+    st_graph *graph;
+    st_errors *errors;
+    st_status status;
+    uint16_t category[LABELS];
+    uint32_t places;
+    uint32_t pipelines;
+    /* by place, micro-batch and direction, of the pipeline that is being built */
+    st_task_id *first;
+    st_task_id *sent;
+    st_task_id *beside;   /* what starts together with a pass, or ST_TASK_NONE */
+    st_task_id *gathered; /* weights of the pieces ahead, of the rank that is being built; a ring */
+    /* groups by circle, stage and number in the stage */
+    st_meetings *meetings[CIRCLES];
+    uint32_t group_count[CIRCLES];
+    uint32_t group_size[CIRCLES];
+} st_builder;
+
+/* The rank that is being built. */
+typedef struct st_rank {
+    st_builder *builder;
+    uint32_t stage;
+    uint32_t number;
+    uint32_t group[CIRCLES]; /* number of its group in the stage */
+    size_t met[CIRCLES];
+    uint32_t stream[STREAMS]; /* resources; ST_TASK_NONE until used */
+    st_task_id tail;          /* the next task of the chain waits for this one */
+    st_stream tail_stream;
+    st_task_id hidden; /* gathering that the second slot waits for */
+    /* Pieces: those whose weights were asked for, from there on, and those that were computed. */
+    size_t ahead_slot;
+    size_t ahead_piece;
+    uint64_t asked;
+    uint64_t computed;
+    st_task_id computed_last; /* the last task of a piece, or ST_TASK_NONE */
+    st_task_id reduced;       /* the last reduction of a piece, or ST_TASK_NONE */
+} st_rank;
+
+static void note(st_builder *builder, st_status status)
+{
+    builder->status = builder->status == ST_OK ? status : builder->status;
+}
+
+static uint32_t stream_of(st_rank *rank, st_stream stream)
+{
+    static const char *const names[STREAMS] = {"compute", "communication", "data", "send forward",
+                                               "send backward"};
+    st_builder *builder = rank->builder;
+    if (rank->stream[stream] == ST_TASK_NONE) {
+        uint32_t made = 0;
+        note(builder, st_graph_resource(builder->graph, rank->number,
+                                        stream == STREAM_COMPUTE ? ST_RESOURCE_COMPUTE
+                                                                 : ST_RESOURCE_COMMUNICATION,
+                                        names[stream], &made, builder->errors));
+        rank->stream[stream] = made;
+    }
+    return rank->stream[stream];
+}
+
+static void join(st_builder *builder, st_task_id before, st_task_id task, st_edge_kind kind)
+{
+    if (before != ST_TASK_NONE && task != ST_TASK_NONE && builder->status == ST_OK) {
+        note(builder, st_graph_edge(builder->graph, before, task, kind, builder->errors));
+    }
+}
+
+/* The meeting at which the rank is next in one of its groups; 0 where it is alone. */
+static uint32_t next_meeting(st_rank *rank, st_circle circle)
+{
+    st_builder *builder = rank->builder;
+    if (circle == CIRCLES || builder->group_size[circle] < 2 || builder->status != ST_OK) {
+        return 0;
+    }
+    size_t place = (size_t)(circle == CIRCLE_TIED ? 0 : rank->stage) * builder->group_count[circle];
+    st_meetings *meetings = &builder->meetings[circle][place + rank->group[circle]];
+    size_t turn = rank->met[circle]++;
+    if (turn == meetings->count) {
+        uint32_t *numbers =
+            st_array_room(meetings->numbers, sizeof(*numbers), turn, &meetings->capacity);
+        if (numbers == NULL) {
+            note(builder, st_graph_no_memory(builder->errors));
+            return 0;
+        }
+        meetings->numbers = numbers;
+        note(builder, st_graph_meeting(builder->graph, builder->group_size[circle], &numbers[turn],
+                                       builder->errors));
+        meetings->count++;
+    }
+    return meetings->numbers[turn];
+}
+
+/* Adds a task; it waits for nothing but the order of its stream. */
+static st_task_id add(st_rank *rank, st_stream stream, st_label label, uint32_t name, int64_t time)
+{
+    static const st_circle circles[LABELS] = {
+        [LABEL_FORWARD] = CIRCLES,  [LABEL_BACKWARD] = CIRCLES, [LABEL_WEIGHTS] = CIRCLES,
+        [LABEL_SLOWDOWN] = CIRCLES, [LABEL_LAUNCH] = CIRCLES,   [LABEL_TP] = CIRCLE_TP,
+        [LABEL_CP] = CIRCLE_CP,     [LABEL_EP] = CIRCLE_EP,     [LABEL_PP] = CIRCLES,
+        [LABEL_DP] = CIRCLE_DP,     [LABEL_TIED] = CIRCLE_TIED, [LABEL_OPTIMIZER] = CIRCLES};
+    st_builder *builder = rank->builder;
+    st_task_id task = ST_TASK_NONE;
+    st_task_spec spec = {.resource = stream_of(rank, stream),
+                         .name = name,
+                         .category = builder->category[label],
+                         .duration_ns = time,
+                         .meeting = next_meeting(rank, circles[label])};
+    if (builder->status == ST_OK) {
+        note(builder, st_graph_add(builder->graph, &spec, &task, builder->errors));
+    }
+    return task;
+}
+
+/* Adds a task to the chain in which a rank does one thing after the other. */
+static st_task_id chain(st_rank *rank, st_stream stream, st_label label, uint32_t name,
+                        int64_t time)
+{
+    st_task_id task = add(rank, stream, label, name, time);
+    if (rank->tail_stream != stream) {
+        join(rank->builder, rank->tail, task, ST_EDGE_STREAM);
+    }
+    rank->tail = task;
+    rank->tail_stream = stream;
+    return task;
+}
+
+static uint32_t name_of(st_builder *builder, const char *text)
+{
+    uint32_t name = 0;
+    note(builder, st_graph_name(builder->graph, text, &name, builder->errors));
+    return name;
+}
+
+/* "F 3", or with chunks "F 3.1"; from 1, as people count. */
+static uint32_t slot_name(st_builder *builder, const st_slot *slot)
+{
+    static const char letters[ST_PASSES] = {'F', 'B', 'W'};
+    char text[48];
+    if (builder->shape->chunks > 1) {
+        (void)snprintf(text, sizeof(text), "%c %lu.%u", letters[slot->pass],
+                       (unsigned long)slot->micro + 1, slot->chunk + 1U);
+    } else {
+        (void)snprintf(text, sizeof(text), "%c %lu", letters[slot->pass],
+                       (unsigned long)slot->micro + 1);
+    }
+    return name_of(builder, text);
+}
+
+/* The i-th of `count` parts of a time, so that all of them add up to it. */
+static int64_t share(int64_t time, uint32_t count, uint32_t i)
+{
+    int64_t each = time / count;
+    return each + (i < (uint32_t)(time % count) ? 1 : 0);
+}
+
+/* --- pieces -------------------------------------------------------------------------------------
+ */
+
+/* The pieces of a pass, NULL where it has none. */
+static const st_schedule_piece *pieces_of(const st_builder *builder, uint32_t place, st_pass pass,
+                                          size_t *count)
+{
+    const st_schedule_pieces *pieces = builder->plan->pieces;
+    *count = 0;
+    if (pieces == NULL) {
+        return NULL;
+    }
+    bool forward = pass == ST_PASS_FORWARD;
+    *count = forward ? pieces[place].forward_count : pieces[place].backward_count;
+    return *count == 0 ? NULL : forward ? pieces[place].forward : pieces[place].backward;
+}
+
+/* The next piece of the rank's order that needs weights; NULL at its end. */
+static const st_schedule_piece *next_ahead(st_rank *rank)
+{
+    st_builder *builder = rank->builder;
+    const st_slot *slots = builder->order->slots[rank->stage];
+    while (rank->ahead_slot < builder->order->counts[rank->stage]) {
+        const st_slot *slot = &slots[rank->ahead_slot];
+        uint32_t place = st_schedule_place(builder->shape, rank->stage, slot->chunk);
+        size_t count = 0;
+        const st_schedule_piece *pieces = pieces_of(builder, place, (st_pass)slot->pass, &count);
+        if (slot->pass != ST_PASS_WEIGHTS && rank->ahead_piece < count) {
+            return &pieces[rank->ahead_piece++];
+        }
+        rank->ahead_slot++;
+        rank->ahead_piece = 0;
+    }
+    return NULL;
+}
+
+/* Asks for the weights of the pieces up to `prefetch` ahead of the one that computes next. */
+static void gather_ahead(st_rank *rank)
+{
+    st_builder *builder = rank->builder;
+    size_t ring = (size_t)builder->plan->prefetch + 1;
+    while (rank->asked < rank->computed + ring && builder->status == ST_OK) {
+        const st_schedule_piece *piece = next_ahead(rank);
+        st_task_id task = ST_TASK_NONE;
+        if (piece == NULL) {
+            return;
+        }
+        if (piece->gather_hidden > 0) {
+            task = add(rank, STREAM_DATA, LABEL_DP, name_of(builder, "gather weights"),
+                       piece->gather_hidden);
+            join(builder, rank->computed_last, task, ST_EDGE_STREAM);
+        }
+        builder->gathered[rank->asked++ % ring] = task;
+    }
+}
+
+/* What a piece waits for before it computes; returns the task that its first one waits for. */
+static st_task_id begin_piece(st_rank *rank, const st_slot *slot, const st_schedule_piece *piece)
+{
+    st_builder *builder = rank->builder;
+    size_t ring = (size_t)builder->plan->prefetch + 1;
+    if (piece == NULL || slot->pass == ST_PASS_WEIGHTS) {
+        return ST_TASK_NONE;
+    }
+    gather_ahead(rank);
+    if (piece->gather_exposed > 0) {
+        (void)chain(rank, STREAM_COMMUNICATION, LABEL_DP, name_of(builder, "gather weights"),
+                    piece->gather_exposed);
+    }
+    return builder->status == ST_OK ? builder->gathered[rank->computed % ring] : ST_TASK_NONE;
+}
+
+/* Gradients of a piece that is done. */
+static void end_piece(st_rank *rank, const st_slot *slot, const st_schedule_piece *piece)
+{
+    st_builder *builder = rank->builder;
+    if (piece == NULL) {
+        return;
+    }
+    if (slot->pass != ST_PASS_WEIGHTS) {
+        rank->computed++;
+        rank->computed_last = rank->tail;
+    }
+    if (slot->pass == ST_PASS_FORWARD || (slot->pass == ST_PASS_BACKWARD && !slot->with_weights)) {
+        return;
+    }
+    uint32_t name = name_of(builder, "reduce gradients");
+    if (piece->reduce_hidden > 0) {
+        rank->reduced = add(rank, STREAM_DATA, LABEL_DP, name, piece->reduce_hidden);
+        join(builder, rank->tail, rank->reduced, ST_EDGE_STREAM);
+    }
+    if (piece->reduce_exposed > 0) {
+        (void)chain(rank, STREAM_COMMUNICATION, LABEL_DP, name, piece->reduce_exposed);
+    }
+}
+
+/* The time of the i-th piece, or of `count` equal parts; all of them add up to it. */
+static int64_t piece_time(int64_t time, const st_schedule_piece *pieces, uint32_t count, uint32_t i)
+{
+    if (pieces == NULL) {
+        return share(time, count, i);
+    }
+    double from = i == 0 ? 0 : pieces[i - 1].until;
+    return llround((double)time * pieces[i].until) - llround((double)time * from);
+}
+
+/* --- passes -------------------------------------------------------------------------------------
+ */
+
+static int64_t part_time(const st_builder *builder, const st_slot *slot, uint32_t place,
+                         st_part part)
+{
+    const st_chunk_times *times = &builder->shape->times[place];
+    int64_t time = times->part[slot->pass][part];
+    if (slot->with_weights) {
+        time += times->part[ST_PASS_WEIGHTS][part];
+    }
+    return time;
+}
+
+/* The tasks of one pass; returns the first. */
+static st_task_id add_parts(st_rank *rank, const st_slot *slot, uint32_t place)
+{
+    static const struct {
+        st_stream stream;
+        st_label label;
+    } ways[ST_PARTS] = {
+        {STREAM_COMPUTE, LABEL_FORWARD},  {STREAM_COMPUTE, LABEL_SLOWDOWN},
+        {STREAM_COMPUTE, LABEL_LAUNCH},   {STREAM_COMMUNICATION, LABEL_TP},
+        {STREAM_COMMUNICATION, LABEL_CP}, {STREAM_COMMUNICATION, LABEL_EP},
+    };
+    st_builder *builder = rank->builder;
+    uint32_t name = slot_name(builder, slot);
+    size_t count = 0;
+    const st_schedule_piece *pieces = pieces_of(builder, place, (st_pass)slot->pass, &count);
+    uint32_t layers = builder->plan->layers == 0 ? 1 : builder->plan->layers;
+    layers = pieces != NULL ? (uint32_t)count : layers;
+    st_task_id first = ST_TASK_NONE;
+    for (uint32_t i = 0; i < layers && builder->status == ST_OK; i++) {
+        const st_schedule_piece *piece = pieces == NULL ? NULL : &pieces[i];
+        st_task_id waits = begin_piece(rank, slot, piece);
+        for (int part = 0; part < ST_PARTS; part++) {
+            int64_t time = part_time(builder, slot, place, (st_part)part);
+            if (time == 0 && part != ST_PART_WORK) {
+                continue;
+            }
+            st_label label =
+                part == ST_PART_WORK ? (st_label)(LABEL_FORWARD + slot->pass) : ways[part].label;
+            st_task_id task =
+                chain(rank, ways[part].stream, label, name, piece_time(time, pieces, layers, i));
+            join(builder, waits, task, ST_EDGE_STREAM);
+            waits = ST_TASK_NONE;
+            first = first == ST_TASK_NONE ? task : first;
+        }
+        end_piece(rank, slot, piece);
+    }
+    return first;
+}
+
+static size_t cell_of(const st_builder *builder, uint32_t place, uint32_t micro, st_pass pass)
+{
+    return ((size_t)place * builder->shape->micros + micro) * 2 + (size_t)pass;
+}
+
+/*
+ * Hands the result of a pass to the rank that waits for it; returns the task that ends with it. A
+ * blocking stage exchanges with its neighbours once a pass, at the ends of the model, too, where it
+ * only receives.
+ */
+static st_task_id send(st_rank *rank, const st_slot *slot, uint32_t place)
+{
+    st_builder *builder = rank->builder;
+    const st_schedule_shape *shape = builder->shape;
+    bool forward = slot->pass == ST_PASS_FORWARD;
+    bool last = forward ? place + 1 == builder->places : place == 0;
+    st_task_id made = rank->tail;
+    if (shape->transfer == 0 || shape->stages == 1) {
+        return made;
+    }
+    uint32_t name = name_of(builder, forward ? "send activations" : "send gradients");
+    if (builder->plan->transfers_block) {
+        return chain(rank, STREAM_COMMUNICATION, LABEL_PP, name, shape->transfer);
+    }
+    if (last ||
+        st_schedule_stage(shape, forward ? place + 1 : place - 1, slot->micro) == rank->stage) {
+        return made;
+    }
+    st_task_id transfer =
+        add(rank, forward ? STREAM_FORWARD : STREAM_BACKWARD, LABEL_PP, name, shape->transfer);
+    join(builder, made, transfer, ST_EDGE_STREAM);
+    return transfer;
+}
+
+/* Sends what a pass has made, once it and what runs with it have ended. */
+static void hand_on(st_rank *rank, const st_slot *slot)
+{
+    st_builder *builder = rank->builder;
+    uint32_t place = st_schedule_place(builder->shape, rank->stage, slot->chunk);
+    int64_t data = builder->plan->ends.data_per_micro;
+    if (slot->pass == ST_PASS_WEIGHTS) {
+        return;
+    }
+    builder->sent[cell_of(builder, place, slot->micro, (st_pass)slot->pass)] =
+        send(rank, slot, place);
+    if (slot->pass == ST_PASS_BACKWARD && data > 0) {
+        (void)chain(rank, STREAM_COMMUNICATION, LABEL_DP, name_of(builder, "data"), data);
+    }
+}
+
+/* A slot, or several that run as one; returns how many. */
+static size_t add_slots(st_rank *rank, const st_slot *slots, size_t count)
+{
+    st_builder *builder = rank->builder;
+    st_task_id first = ST_TASK_NONE;
+    size_t together = 0;
+    do {
+        const st_slot *slot = &slots[together];
+        uint32_t place = st_schedule_place(builder->shape, rank->stage, slot->chunk);
+        st_task_id own = add_parts(rank, slot, place);
+        first = together == 0 ? own : first;
+        if (slot->pass != ST_PASS_WEIGHTS) {
+            builder->first[cell_of(builder, place, slot->micro, (st_pass)slot->pass)] = first;
+        }
+        together++;
+    } while (together < count && slots[together - 1].with_next);
+    for (size_t i = 0; i < together; i++) {
+        hand_on(rank, &slots[i]);
+    }
+    return together;
+}
+
+/* Weights are gathered before the first pass; the hidden rest only before the second. */
+static void begin(st_rank *rank)
+{
+    st_builder *builder = rank->builder;
+    const st_schedule_ends *ends = &builder->plan->ends;
+    uint32_t name = name_of(builder, "gather weights");
+    if (ends->gather_exposed > 0) {
+        (void)chain(rank, STREAM_COMMUNICATION, LABEL_DP, name, ends->gather_exposed);
+    }
+    if (ends->gather_hidden > 0) {
+        rank->hidden = add(rank, STREAM_DATA, LABEL_DP, name, ends->gather_hidden);
+        join(builder, rank->tail, rank->hidden, ST_EDGE_STREAM);
+    }
+}
+
+static void end(st_rank *rank, st_task_id reduce)
+{
+    st_builder *builder = rank->builder;
+    const st_schedule_ends *ends = &builder->plan->ends;
+    uint32_t last = builder->shape->stages - 1;
+    if (ends->reduce_exposed > 0 || reduce != ST_TASK_NONE) {
+        st_task_id task = chain(rank, STREAM_COMMUNICATION, LABEL_DP,
+                                name_of(builder, "reduce gradients"), ends->reduce_exposed);
+        join(builder, reduce, task, ST_EDGE_STREAM);
+    }
+    if (ends->tied > 0 && last > 0 && (rank->stage == 0 || rank->stage == last)) {
+        (void)chain(rank, STREAM_COMMUNICATION, LABEL_TIED, name_of(builder, "tied embedding"),
+                    ends->tied);
+    }
+    if (ends->slowdown > 0) {
+        (void)chain(rank, STREAM_COMPUTE, LABEL_SLOWDOWN, name_of(builder, "slowdown"),
+                    ends->slowdown);
+    }
+    if (ends->optimizer > 0) {
+        (void)chain(rank, STREAM_COMPUTE, LABEL_OPTIMIZER, name_of(builder, "optimizer"),
+                    ends->optimizer);
+    }
+}
+
+static size_t last_backward(const st_slot *slots, size_t count)
+{
+    size_t last = count;
+    while (last > 0 && slots[last - 1].pass != ST_PASS_BACKWARD) {
+        last--;
+    }
+    return last - (last > 0 ? 1 : 0);
+}
+
+/* The reduction that hides beside the last backward pass and starts with it. */
+static st_task_id add_beside(st_rank *rank, const st_slot *slot)
+{
+    st_builder *builder = rank->builder;
+    uint32_t place = st_schedule_place(builder->shape, rank->stage, slot->chunk);
+    st_task_id reduce = add(rank, STREAM_DATA, LABEL_DP, name_of(builder, "reduce gradients"),
+                            builder->plan->ends.reduce_hidden);
+    join(builder, rank->tail, reduce, ST_EDGE_STREAM);
+    builder->beside[cell_of(builder, place, slot->micro, ST_PASS_BACKWARD)] = reduce;
+    return reduce;
+}
+
+static void add_rank(st_rank *rank)
+{
+    st_builder *builder = rank->builder;
+    const st_slot *slots = builder->order->slots[rank->stage];
+    size_t count = builder->order->counts[rank->stage];
+    size_t last = last_backward(slots, count);
+    st_task_id reduce = ST_TASK_NONE;
+    (void)stream_of(rank, STREAM_COMPUTE);
+    begin(rank);
+    for (size_t i = 0; i < count && builder->status == ST_OK;) {
+        st_task_id waiting = i > 0 ? rank->hidden : ST_TASK_NONE;
+        size_t next = st_graph_task_count(builder->graph);
+        if (i <= last && builder->plan->ends.reduce_hidden > 0 &&
+            (i == last || (slots[i].with_next && i + 1 == last))) {
+            reduce = add_beside(rank, &slots[last]);
+            next++;
+        }
+        i += add_slots(rank, &slots[i], count - i);
+        if (waiting != ST_TASK_NONE && builder->status == ST_OK) {
+            join(builder, waiting, (st_task_id)next, ST_EDGE_STREAM);
+            rank->hidden = ST_TASK_NONE;
+        }
+    }
+    end(rank, reduce == ST_TASK_NONE ? rank->reduced : reduce);
+}
+
+/* Numbers of the groups of a rank among those of its stage. */
+static void place_rank(st_rank *rank, uint32_t pipeline)
+{
+    const st_schedule_groups *groups = &rank->builder->plan->groups;
+    for (int i = 0; i < STREAMS; i++) {
+        rank->stream[i] = ST_TASK_NONE;
+    }
+    if (!rank->builder->plan->every_rank) {
+        rank->number = rank->stage * (groups->pp_stride == 0 ? 1 : groups->pp_stride);
+        return;
+    }
+    uint32_t tp = pipeline % groups->tp;
+    uint32_t cp = pipeline / groups->tp % groups->cp;
+    uint32_t dp = pipeline / groups->tp / groups->cp;
+    rank->number = tp * groups->tp_stride + cp * groups->cp_stride + dp * groups->dp_stride +
+                   rank->stage * groups->pp_stride;
+    rank->group[CIRCLE_TP] = pipeline / groups->tp;
+    rank->group[CIRCLE_CP] = tp + groups->tp * dp;
+    rank->group[CIRCLE_EP] = (dp + groups->dp * (cp + groups->cp * tp)) / groups->ep;
+    rank->group[CIRCLE_DP] = tp;
+    rank->group[CIRCLE_TIED] = pipeline;
+}
+
+/* The passes of neighbours that wait for each other, once all stages of a pipeline are there. */
+static void join_stages(st_builder *builder)
+{
+    uint32_t last = builder->places - 1;
+    for (uint32_t place = 0; place <= last; place++) {
+        for (uint32_t micro = 0; micro < builder->shape->micros; micro++) {
+            size_t forward = cell_of(builder, place, micro, ST_PASS_FORWARD);
+            size_t backward = cell_of(builder, place, micro, ST_PASS_BACKWARD);
+            if (place > 0) {
+                size_t before = cell_of(builder, place - 1, micro, ST_PASS_FORWARD);
+                join(builder, builder->sent[before], builder->first[forward], ST_EDGE_USER);
+            }
+            size_t after =
+                place == last ? forward : cell_of(builder, place + 1, micro, ST_PASS_BACKWARD);
+            join(builder, builder->sent[after], builder->first[backward], ST_EDGE_USER);
+            join(builder, builder->sent[after], builder->beside[backward], ST_EDGE_USER);
+            builder->beside[backward] = ST_TASK_NONE;
+        }
+    }
+}
+
+static void add_pipeline(st_builder *builder, uint32_t pipeline)
+{
+    for (uint32_t stage = 0; stage < builder->shape->stages && builder->status == ST_OK; stage++) {
+        st_rank rank = {.builder = builder,
+                        .stage = stage,
+                        .tail = ST_TASK_NONE,
+                        .tail_stream = STREAMS,
+                        .hidden = ST_TASK_NONE,
+                        .computed_last = ST_TASK_NONE,
+                        .reduced = ST_TASK_NONE};
+        place_rank(&rank, pipeline);
+        add_rank(&rank);
+    }
+    join_stages(builder);
+}
+
+/* --- what is asked for -------------------------------------------------------------------------
+ */
+
+static st_status make_groups(st_builder *builder)
+{
+    const st_schedule_groups *groups = &builder->plan->groups;
+    if (!builder->plan->every_rank) {
+        builder->pipelines = 1;
+        builder->group_size[CIRCLE_TIED] = 2;
+        builder->group_count[CIRCLE_TIED] = 1;
+    } else {
+        builder->pipelines = groups->tp * groups->cp * groups->dp;
+        const uint32_t sizes[CIRCLES] = {groups->tp, groups->cp, groups->ep,
+                                         groups->dp * groups->cp, 2};
+        for (int i = 0; i < CIRCLES; i++) {
+            builder->group_size[i] = sizes[i];
+            builder->group_count[i] =
+                i == CIRCLE_TIED ? builder->pipelines : builder->pipelines / sizes[i];
+        }
+    }
+    for (int i = 0; i < CIRCLES; i++) {
+        size_t stages = i == CIRCLE_TIED ? 1 : builder->shape->stages;
+        builder->meetings[i] =
+            calloc(stages * builder->group_count[i] + 1, sizeof(*builder->meetings[i]));
+        if (builder->meetings[i] == NULL) {
+            return st_graph_no_memory(builder->errors);
+        }
+    }
+    return ST_OK;
+}
+
+static void free_groups(st_builder *builder)
+{
+    for (int i = 0; i < CIRCLES; i++) {
+        size_t stages = i == CIRCLE_TIED ? 1 : builder->shape->stages;
+        for (size_t j = 0; builder->meetings[i] != NULL && j < stages * builder->group_count[i];
+             j++) {
+            free(builder->meetings[i][j].numbers);
+        }
+        free(builder->meetings[i]);
+    }
+}
+
+static st_status prepare(st_builder *builder)
+{
+    size_t cells = (size_t)builder->places * builder->shape->micros * 2;
+    st_status status = st_schedule_check_order(builder->shape, builder->order, builder->errors);
+    if (status != ST_OK) {
+        return status;
+    }
+    builder->first = malloc(cells * sizeof(*builder->first));
+    builder->sent = malloc(cells * sizeof(*builder->sent));
+    builder->beside = malloc(cells * sizeof(*builder->beside));
+    builder->gathered = malloc(((size_t)builder->plan->prefetch + 1) * sizeof(*builder->gathered));
+    if (builder->first == NULL || builder->sent == NULL || builder->beside == NULL ||
+        builder->gathered == NULL) {
+        return st_graph_no_memory(builder->errors);
+    }
+    for (size_t i = 0; i < cells; i++) {
+        builder->beside[i] = ST_TASK_NONE;
+    }
+    for (int i = 0; i < LABELS && status == ST_OK; i++) {
+        status = st_graph_category(builder->graph, labels[i].name, labels[i].work,
+                                   &builder->category[i], builder->errors);
+    }
+    return status == ST_OK ? make_groups(builder) : status;
+}
+
+st_status st_schedule_build(const st_schedule_plan *plan, const st_schedule_order *order,
+                            st_graph *graph, st_errors *errors)
+{
+    st_status status = st_schedule_check(&plan->shape, errors);
+    if (status == ST_OK && plan->pieces != NULL) {
+        status = st_schedule_check_pieces(plan, errors);
+    }
+    if (status == ST_OK && plan->every_rank) {
+        status = st_schedule_check_groups(&plan->groups, errors);
+    }
+    if (status != ST_OK) {
+        return status;
+    }
+    st_builder builder = {.plan = plan,
+                          .shape = &plan->shape,
+                          .order = order,
+                          .graph = graph,
+                          .errors = errors,
+                          .places = st_schedule_places(&plan->shape)};
+    builder.status = prepare(&builder);
+    for (uint32_t i = 0; i < builder.pipelines && builder.status == ST_OK; i++) {
+        add_pipeline(&builder, i);
+    }
+    free_groups(&builder);
+    free(builder.first);
+    free(builder.sent);
+    free(builder.beside);
+    free(builder.gathered);
+    return builder.status;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Orders of one's own, and groups of ranks: refused where they do not describe a step. */
+#include "schedule/schedule_internal.h"
+
+#include <stdlib.h>
+
+static const char expected_passes[] = "every pass of every micro-batch and chunk once";
+
+static st_status refuse_order(uint32_t stage, const char *what, st_errors *errors)
+{
+    return st_errors_add(errors,
+                         &(st_error){.status = ST_ERR_VALUE,
+                                     .message = st_errors_text(errors, "the order of stage %lu %s",
+                                                               (unsigned long)stage, what),
+                                     .expected = expected_passes});
+}
+
+/* "forward pass of micro-batch 3", counted from 1, as tasks are named. */
+static const char *pass_text(const st_schedule_shape *shape, const st_slot *slot, st_errors *errors)
+{
+    static const char *const names[ST_PASSES] = {"forward", "backward", "weights"};
+    const char *name = slot->pass < ST_PASSES ? names[slot->pass] : "unknown";
+    if (shape->chunks > 1 || shape->kind == ST_SCHEDULE_DUALPIPE) {
+        return st_errors_text(errors, "%s pass of micro-batch %lu and chunk %lu", name,
+                              (unsigned long)slot->micro + 1, (unsigned long)slot->chunk + 1);
+    }
+    return st_errors_text(errors, "%s pass of micro-batch %lu", name,
+                          (unsigned long)slot->micro + 1);
+}
+
+/* Marks a slot's passes in `seen`; otherwise what is wrong with it. */
+static const char *mark(const st_schedule_shape *shape, uint32_t stage, const st_slot *slot,
+                        uint8_t *seen)
+{
+    uint32_t chunks = shape->kind == ST_SCHEDULE_DUALPIPE ? 2 : shape->chunks;
+    if (slot->micro >= shape->micros || slot->chunk >= chunks || slot->pass >= ST_PASSES ||
+        (slot->with_weights && slot->pass != ST_PASS_BACKWARD)) {
+        return "out of place";
+    }
+    uint32_t place = st_schedule_place(shape, stage, slot->chunk);
+    if (st_schedule_stage(shape, place, slot->micro) != stage) {
+        return "out of place";
+    }
+    uint8_t passes = (uint8_t)(1U << slot->pass);
+    passes = slot->with_weights ? passes | 1U << ST_PASS_WEIGHTS : passes;
+    uint8_t *cell = &seen[(size_t)place * shape->micros + slot->micro];
+    if ((*cell & passes) != 0) {
+        return "twice";
+    }
+    *cell |= passes;
+    return NULL;
+}
+
+static st_status check_stage(const st_schedule_shape *shape, const st_schedule_order *order,
+                             uint32_t stage, uint8_t *seen, st_errors *errors)
+{
+    for (size_t i = 0; i < order->counts[stage]; i++) {
+        const st_slot *slot = &order->slots[stage][i];
+        const char *wrong = mark(shape, stage, slot, seen);
+        if (wrong != NULL) {
+            return refuse_order(
+                stage,
+                st_errors_text(errors, "has the %s %s", pass_text(shape, slot, errors), wrong),
+                errors);
+        }
+    }
+    return ST_OK;
+}
+
+/* The first pass that no stage has. */
+static st_status check_missing(const st_schedule_shape *shape, const uint8_t *seen,
+                               st_errors *errors)
+{
+    size_t cells = (size_t)st_schedule_places(shape) * shape->micros;
+    uint32_t chunks = shape->kind == ST_SCHEDULE_DUALPIPE ? 2 : shape->chunks;
+    for (size_t i = 0; i < cells; i++) {
+        uint32_t place = (uint32_t)(i / shape->micros);
+        uint32_t micro = (uint32_t)(i % shape->micros);
+        st_slot slot = {.micro = micro};
+        if (seen[i] == (1U << ST_PASSES) - 1) {
+            continue;
+        }
+        while ((seen[i] & 1U << slot.pass) != 0) {
+            slot.pass++;
+        }
+        uint32_t stage = st_schedule_stage(shape, place, micro);
+        while (slot.chunk + 1U < chunks && st_schedule_place(shape, stage, slot.chunk) != place) {
+            slot.chunk++;
+        }
+        return refuse_order(
+            stage, st_errors_text(errors, "lacks the %s", pass_text(shape, &slot, errors)), errors);
+    }
+    return ST_OK;
+}
+
+st_status st_schedule_check_order(const st_schedule_shape *shape, const st_schedule_order *order,
+                                  st_errors *errors)
+{
+    size_t cells = (size_t)st_schedule_places(shape) * shape->micros;
+    st_status status = ST_OK;
+    if (order->stages != shape->stages) {
+        return refuse_order((uint32_t)order->stages, "is not wanted or missing", errors);
+    }
+    uint8_t *seen = calloc(cells, sizeof(*seen));
+    if (seen == NULL) {
+        return st_graph_no_memory(errors);
+    }
+    for (uint32_t stage = 0; stage < shape->stages && status == ST_OK; stage++) {
+        status = check_stage(shape, order, stage, seen, errors);
+    }
+    if (status == ST_OK) {
+        status = check_missing(shape, seen, errors);
+    }
+    free(seen);
+    return status;
+}
+
+st_status st_schedule_check_groups(const st_schedule_groups *groups, st_errors *errors)
+{
+    uint64_t ranks = (uint64_t)groups->tp * groups->cp * groups->dp;
+    if (groups->tp > 0 && groups->cp > 0 && groups->dp > 0 && groups->ep > 0 &&
+        groups->tp <= 1U << 20 && groups->cp <= 1U << 20 && groups->dp <= 1U << 20 &&
+        ranks <= 1U << 24 && ranks % groups->ep == 0) {
+        return ST_OK;
+    }
+    return st_errors_add(
+        errors, &(st_error){.status = ST_ERR_VALUE,
+                            .message = "the groups of a schedule do not fit each other",
+                            .expected = "sizes of at least 1, at most 2^24 pipelines, and expert "
+                                        "groups that divide the ranks of a stage"});
+}
+
+/* What is wrong with the pieces of a pass; NULL: nothing. */
+static const char *wrong_pieces(const st_schedule_piece *pieces, size_t count)
+{
+    double until = 0;
+    for (size_t i = 0; i < count; i++) {
+        const st_schedule_piece *piece = &pieces[i];
+        if (!(piece->until >= until && piece->until <= 1)) {
+            return "do not follow each other";
+        }
+        if (piece->gather_hidden < 0 || piece->gather_exposed < 0 || piece->reduce_hidden < 0 ||
+            piece->reduce_exposed < 0) {
+            return "have a negative time";
+        }
+        until = piece->until;
+    }
+    return count > 0 && until < 1 ? "end before the pass" : NULL;
+}
+
+st_status st_schedule_check_pieces(const st_schedule_plan *plan, st_errors *errors)
+{
+    uint32_t places = st_schedule_places(&plan->shape);
+    if (plan->prefetch > ST_MOST_PREFETCH) {
+        return st_errors_add(errors,
+                             &(st_error){.status = ST_ERR_VALUE,
+                                         .message = "weights are gathered too far ahead",
+                                         .found = st_errors_text(errors, "%lu pieces",
+                                                                 (unsigned long)plan->prefetch),
+                                         .expected = "at most 1024"});
+    }
+    for (uint32_t i = 0; i < places; i++) {
+        const st_schedule_pieces *pieces = &plan->pieces[i];
+        const char *wrong = wrong_pieces(pieces->forward, pieces->forward_count);
+        wrong = wrong != NULL ? wrong : wrong_pieces(pieces->backward, pieces->backward_count);
+        if (pieces->forward_count > ST_MOST_PIECES || pieces->backward_count > ST_MOST_PIECES) {
+            wrong = "are too many";
+        }
+        if (wrong != NULL) {
+            return st_errors_add(
+                errors,
+                &(st_error){.status = ST_ERR_VALUE,
+                            .message = st_errors_text(errors, "the pieces of chunk %lu %s",
+                                                      (unsigned long)i, wrong),
+                            .expected = "growing shares that end with 1, at most 100000 of them, "
+                                        "and times of at least 0"});
+        }
+    }
+    return ST_OK;
+}

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Building a task graph: resources, tasks and edges, appended to arrays that double. */
+#include "schedule/graph_internal.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_LIMIT          UINT64_C(4000000000)
+#define DEFAULT_RESOURCE_LIMIT (UINT64_C(1) << 26)
+
+const char *st_resource_kind_name(st_resource_kind kind)
+{
+    static const char *const names[ST_RESOURCE_KINDS] = {"compute", "communication", "copy",
+                                                         "host"};
+    return (unsigned)kind < ST_RESOURCE_KINDS ? names[kind] : "";
+}
+
+const char *st_edge_kind_name(st_edge_kind kind)
+{
+    static const char *const names[ST_EDGE_KINDS] = {"program", "launch",  "sync",
+                                                     "stream",  "meeting", "user"};
+    return (unsigned)kind < ST_EDGE_KINDS ? names[kind] : "";
+}
+
+static uint64_t limit_or(uint64_t limit, uint64_t otherwise)
+{
+    return limit == 0 || limit > otherwise ? otherwise : limit;
+}
+
+st_graph *st_graph_create(const st_graph_limits *limits)
+{
+    static const st_graph_limits none = {0};
+    uint32_t empty = 0;
+    uint16_t other = 0;
+    st_graph *graph = calloc(1, sizeof(*graph));
+    if (graph == NULL) {
+        return NULL;
+    }
+    limits = limits == NULL ? &none : limits;
+    graph->task_limit = limit_or(limits->tasks, DEFAULT_LIMIT);
+    graph->edge_limit = limit_or(limits->edges, DEFAULT_LIMIT);
+    graph->resource_limit = limit_or(limits->resources, DEFAULT_RESOURCE_LIMIT);
+    graph->meeting_limit = limit_or(limits->meetings, DEFAULT_LIMIT);
+    graph->texts = st_arena_create();
+    graph->meeting_size =
+        st_array_room(NULL, sizeof(*graph->meeting_size), 0, &graph->meeting_capacity);
+    if (graph->texts == NULL || graph->meeting_size == NULL ||
+        st_graph_name(graph, "", &empty, NULL) != ST_OK ||
+        st_graph_category(graph, "other", ST_WORK_NONE, &other, NULL) != ST_OK) {
+        st_graph_destroy(graph);
+        return NULL;
+    }
+    graph->meeting_size[0] = 0;
+    return graph;
+}
+
+void st_graph_destroy(st_graph *graph)
+{
+    if (graph == NULL) {
+        return;
+    }
+    void *const owned[] = {
+        graph->duration_ns, graph->earliest_ns, graph->resource,     graph->name,
+        graph->meeting,     graph->previous,    graph->category,     graph->edge_from,
+        graph->edge_to,     graph->edge_kind,   graph->before_first, graph->before,
+        graph->before_kind, graph->order,       graph->resources,    graph->ranks,
+        graph->name_slots,  graph->categories,  graph->meeting_size, graph->member_first,
+        graph->members,     graph->keyed,       graph->cycle,        (void *)graph->names,
+    };
+    for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++) {
+        free(owned[i]);
+    }
+    st_pair_table_free(&graph->rank_table);
+    st_arena_destroy(graph->texts);
+    free(graph);
+}
+
+st_status st_graph_no_memory(st_errors *errors)
+{
+    return st_out_of_memory(errors);
+}
+
+static st_status refuse(st_errors *errors, st_status status, const char *message, const char *found,
+                        const char *expected)
+{
+    return st_errors_add(
+        errors,
+        &(st_error){.status = status, .message = message, .found = found, .expected = expected});
+}
+
+static st_status too_many(st_errors *errors, const char *what, uint64_t limit)
+{
+    return refuse(errors, ST_ERR_LIMIT, st_errors_text(errors, "too many %s in a task graph", what),
+                  NULL, st_errors_text(errors, "at most %llu", (unsigned long long)limit));
+}
+
+static st_status open_for(const st_graph *graph, st_errors *errors, const char *what)
+{
+    if (!graph->sealed && !graph->broken) {
+        return ST_OK;
+    }
+    return refuse(errors, ST_ERR_USAGE,
+                  st_errors_text(errors, "a sealed task graph takes no further %s", what), NULL,
+                  NULL);
+}
+
+/* --- names and categories ----------------------------------------------------------------------
+ */
+
+/* FNV-1a (Fowler, Noll, Vo). */
+static uint64_t hash_of(const char *text)
+{
+    uint64_t hash = 0xcbf29ce484222325U;
+    for (; *text != '\0'; text++) {
+        hash = (hash ^ (unsigned char)*text) * 0x100000001b3U;
+    }
+    return hash ^ (hash >> 32);
+}
+
+static size_t name_slot(const st_graph *graph, const char *text)
+{
+    size_t slot = (size_t)hash_of(text) & (graph->name_slot_count - 1);
+    while (graph->name_slots[slot] != 0 &&
+           strcmp(graph->names[graph->name_slots[slot] - 1], text) != 0) {
+        slot = (slot + 1) & (graph->name_slot_count - 1);
+    }
+    return slot;
+}
+
+static bool widen_names(st_graph *graph)
+{
+    size_t wanted = graph->name_slot_count == 0 ? 256 : 2 * graph->name_slot_count;
+    uint32_t *slots = calloc(wanted, sizeof(*slots));
+    if (slots == NULL) {
+        return false;
+    }
+    free(graph->name_slots);
+    graph->name_slots = slots;
+    graph->name_slot_count = wanted;
+    for (size_t i = 0; i < graph->name_count; i++) {
+        slots[name_slot(graph, graph->names[i])] = (uint32_t)i + 1;
+    }
+    return true;
+}
+
+st_status st_graph_name(st_graph *graph, const char *text, uint32_t *name, st_errors *errors)
+{
+    if (2 * (graph->name_count + 1) > graph->name_slot_count && !widen_names(graph)) {
+        return st_graph_no_memory(errors);
+    }
+    size_t slot = name_slot(graph, text);
+    if (graph->name_slots[slot] == 0) {
+        if (graph->name_count == DEFAULT_LIMIT) {
+            return too_many(errors, "names", DEFAULT_LIMIT);
+        }
+        const char *copy = st_arena_copy(graph->texts, text, strlen(text));
+        void *names = st_array_room((void *)graph->names, sizeof(*graph->names), graph->name_count,
+                                    &graph->name_capacity);
+        graph->names = names == NULL ? graph->names : names;
+        if (copy == NULL || names == NULL) {
+            return st_graph_no_memory(errors);
+        }
+        graph->names[graph->name_count++] = copy;
+        graph->name_slots[slot] = (uint32_t)graph->name_count;
+    }
+    *name = graph->name_slots[slot] - 1;
+    return ST_OK;
+}
+
+static const char *work_name(st_work work)
+{
+    static const char *const names[] = {"no device work", "computing", "communicating"};
+    return (unsigned)work < 3 ? names[work] : "";
+}
+
+st_status st_graph_category(st_graph *graph, const char *text, st_work work, uint16_t *category,
+                            st_errors *errors)
+{
+    uint32_t name = 0;
+    st_status status = st_graph_name(graph, text, &name, errors);
+    for (size_t i = 0; i < graph->category_count && status == ST_OK; i++) {
+        if (graph->categories[i].name != name) {
+            continue;
+        }
+        if (graph->categories[i].work != work) {
+            return refuse(errors, ST_ERR_VALUE,
+                          st_errors_text(errors, "category '%s' counts for two things", text),
+                          work_name(work), work_name(graph->categories[i].work));
+        }
+        *category = (uint16_t)i;
+        return ST_OK;
+    }
+    if (status != ST_OK) {
+        return status;
+    }
+    if (graph->category_count == ST_GRAPH_CATEGORIES) {
+        return too_many(errors, "categories", ST_GRAPH_CATEGORIES);
+    }
+    st_category_record *records = st_array_room(graph->categories, sizeof(*records),
+                                                graph->category_count, &graph->category_capacity);
+    if (records == NULL) {
+        return st_graph_no_memory(errors);
+    }
+    graph->categories = records;
+    records[graph->category_count] = (st_category_record){.name = name, .work = work};
+    *category = (uint16_t)graph->category_count++;
+    return ST_OK;
+}
+
+/* --- resources and meetings --------------------------------------------------------------------
+ */
+
+/* The index of a rank, new ones at the end; ST_TASK_NONE when out of memory. */
+static uint32_t rank_index(st_graph *graph, uint32_t rank)
+{
+    size_t known = graph->rank_table.count;
+    uint32_t *ranks = st_array_room(graph->ranks, sizeof(*ranks), known, &graph->rank_capacity);
+    if (ranks == NULL) {
+        return ST_TASK_NONE;
+    }
+    graph->ranks = ranks;
+    uint32_t index = st_pair_number(&graph->rank_table, (st_pair){rank, 0});
+    if (index == known) {
+        ranks[index] = rank;
+    }
+    return index;
+}
+
+st_status st_graph_resource(st_graph *graph, uint32_t rank, st_resource_kind kind, const char *name,
+                            uint32_t *resource, st_errors *errors)
+{
+    uint32_t name_number = 0;
+    st_status status = open_for(graph, errors, "resources");
+    if (status != ST_OK) {
+        return status;
+    }
+    if ((unsigned)kind >= ST_RESOURCE_KINDS || rank == ST_RANKS_ALL) {
+        return refuse(errors, ST_ERR_VALUE, "no such kind of resource, or no such rank", NULL,
+                      "a kind of st_resource_kind and a rank below 4294967295");
+    }
+    if (graph->resource_count >= graph->resource_limit) {
+        return too_many(errors, "resources", graph->resource_limit);
+    }
+    status = st_graph_name(graph, name, &name_number, errors);
+    if (status != ST_OK) {
+        return status;
+    }
+    st_resource_record *records = st_array_room(graph->resources, sizeof(*records),
+                                                graph->resource_count, &graph->resource_capacity);
+    graph->resources = records == NULL ? graph->resources : records;
+    uint32_t index = records == NULL ? ST_TASK_NONE : rank_index(graph, rank);
+    if (index == ST_TASK_NONE) {
+        return st_graph_no_memory(errors);
+    }
+    records[graph->resource_count] = (st_resource_record){
+        .rank_index = index, .name = name_number, .last = ST_TASK_NONE, .kind = kind};
+    *resource = (uint32_t)graph->resource_count++;
+    return ST_OK;
+}
+
+st_status st_graph_meeting(st_graph *graph, uint32_t members, uint32_t *meeting, st_errors *errors)
+{
+    st_status status = open_for(graph, errors, "meetings");
+    if (status != ST_OK) {
+        return status;
+    }
+    if (members == 0) {
+        return refuse(errors, ST_ERR_VALUE, "a meeting without members", "0", "at least 1");
+    }
+    if (graph->meeting_count >= graph->meeting_limit) {
+        return too_many(errors, "meetings", graph->meeting_limit);
+    }
+    uint32_t *sizes = st_array_room(graph->meeting_size, sizeof(*sizes), graph->meeting_count + 1,
+                                    &graph->meeting_capacity);
+    if (sizes == NULL) {
+        return st_graph_no_memory(errors);
+    }
+    graph->meeting_size = sizes;
+    sizes[++graph->meeting_count] = members;
+    *meeting = (uint32_t)graph->meeting_count;
+    return ST_OK;
+}
+
+/* --- tasks and edges ---------------------------------------------------------------------------
+ */
+
+#define GROW(array, capacity)                                                                      \
+    do {                                                                                           \
+        void *grown = realloc((array), (capacity) * sizeof(*(array)));                             \
+        if (grown == NULL) {                                                                       \
+            return false;                                                                          \
+        }                                                                                          \
+        (array) = grown;                                                                           \
+    } while (0)
+
+/* Capacities grow by half: these arrays are most of the memory. */
+static size_t larger(size_t capacity)
+{
+    return capacity < 1024 ? 1024 : capacity + capacity / 2;
+}
+
+static bool more_tasks(st_graph *graph)
+{
+    size_t capacity = larger(graph->task_capacity);
+    GROW(graph->duration_ns, capacity);
+    GROW(graph->resource, capacity);
+    GROW(graph->name, capacity);
+    GROW(graph->meeting, capacity);
+    GROW(graph->previous, capacity);
+    GROW(graph->category, capacity);
+    if (graph->earliest_ns != NULL) {
+        GROW(graph->earliest_ns, capacity);
+    }
+    graph->task_capacity = capacity;
+    return true;
+}
+
+static bool more_edges(st_graph *graph)
+{
+    size_t capacity = larger(graph->edge_capacity);
+    GROW(graph->edge_from, capacity);
+    GROW(graph->edge_to, capacity);
+    GROW(graph->edge_kind, capacity);
+    graph->edge_capacity = capacity;
+    return true;
+}
+
+static st_status check_times(int64_t duration_ns, int64_t earliest_ns, st_errors *errors)
+{
+    if (duration_ns < 0) {
+        return refuse(errors, ST_ERR_VALUE, "a task has a negative duration",
+                      st_errors_text(errors, "%lld ns", (long long)duration_ns), "at least 0 ns");
+    }
+    if (earliest_ns < 0) {
+        return refuse(errors, ST_ERR_VALUE, "a task may start before time 0",
+                      st_errors_text(errors, "%lld ns", (long long)earliest_ns), "at least 0 ns");
+    }
+    return ST_OK;
+}
+
+static st_status check_spec(const st_graph *graph, const st_task_spec *spec, st_errors *errors)
+{
+    const char *what = NULL;
+    unsigned long long found = 0;
+    size_t count = 0;
+    if (spec->resource >= graph->resource_count) {
+        what = "resource", found = spec->resource, count = graph->resource_count;
+    } else if (spec->name >= graph->name_count) {
+        what = "name", found = spec->name, count = graph->name_count;
+    } else if (spec->category >= graph->category_count) {
+        what = "category", found = spec->category, count = graph->category_count;
+    } else if (spec->meeting > graph->meeting_count) {
+        what = "meeting", found = spec->meeting, count = graph->meeting_count;
+    }
+    if (what != NULL) {
+        return refuse(errors, ST_ERR_NAME,
+                      st_errors_text(errors, "a task names a %s that does not exist", what),
+                      st_errors_text(errors, "%llu", found),
+                      st_errors_text(errors, "one of the %zu that were added", count));
+    }
+    if (spec->meeting != 0 && spec->key != 0) {
+        return refuse(errors, ST_ERR_VALUE, "a task has both a meeting and a key", NULL,
+                      "one of them");
+    }
+    return check_times(spec->duration_ns, spec->earliest_ns, errors);
+}
+
+/* Makes room for all that a task may need, so that adding it cannot fail half-way. */
+static bool task_room(st_graph *graph, const st_task_spec *spec)
+{
+    if (graph->task_count == graph->task_capacity && !more_tasks(graph)) {
+        return false;
+    }
+    if (spec->earliest_ns != 0 && graph->earliest_ns == NULL) {
+        graph->earliest_ns = calloc(graph->task_capacity, sizeof(*graph->earliest_ns));
+        if (graph->earliest_ns == NULL) {
+            return false;
+        }
+    }
+    if (spec->key != 0) {
+        st_keyed_task *keyed =
+            st_array_room(graph->keyed, sizeof(*keyed), graph->keyed_count, &graph->keyed_capacity);
+        if (keyed == NULL) {
+            return false;
+        }
+        graph->keyed = keyed;
+    }
+    return true;
+}
+
+st_status st_graph_add(st_graph *graph, const st_task_spec *spec, st_task_id *task,
+                       st_errors *errors)
+{
+    st_status status = open_for(graph, errors, "tasks");
+    if (status == ST_OK) {
+        status = check_spec(graph, spec, errors);
+    }
+    if (status != ST_OK) {
+        return status;
+    }
+    if (graph->task_count >= graph->task_limit) {
+        return too_many(errors, "tasks", graph->task_limit);
+    }
+    if (!task_room(graph, spec)) {
+        return st_graph_no_memory(errors);
+    }
+    st_task_id added = (st_task_id)graph->task_count++;
+    st_resource_record *resource = &graph->resources[spec->resource];
+    graph->duration_ns[added] = spec->duration_ns;
+    graph->resource[added] = spec->resource;
+    graph->name[added] = spec->name;
+    graph->meeting[added] = spec->meeting;
+    graph->category[added] = spec->category;
+    graph->previous[added] = resource->last;
+    resource->last = added;
+    if (graph->earliest_ns != NULL) {
+        graph->earliest_ns[added] = spec->earliest_ns;
+    }
+    if (spec->key != 0) {
+        graph->keyed[graph->keyed_count++] =
+            (st_keyed_task){.key = spec->key, .task = added, .ranks = spec->key_ranks};
+    }
+    if (task != NULL) {
+        *task = added;
+    }
+    return ST_OK;
+}
+
+st_status st_graph_edge(st_graph *graph, st_task_id before, st_task_id task, st_edge_kind kind,
+                        st_errors *errors)
+{
+    st_status status = open_for(graph, errors, "edges");
+    if (status != ST_OK) {
+        return status;
+    }
+    if (before >= graph->task_count || task >= graph->task_count) {
+        return refuse(
+            errors, ST_ERR_NAME, "an edge names a task that does not exist",
+            st_errors_text(errors, "%lu -> %lu", (unsigned long)before, (unsigned long)task),
+            st_errors_text(errors, "one of the %zu that were added", graph->task_count));
+    }
+    if ((unsigned)kind >= ST_EDGE_KINDS || kind == ST_EDGE_MEETING) {
+        return refuse(errors, ST_ERR_VALUE, "no such kind of edge", NULL,
+                      "program, launch, sync, stream or user");
+    }
+    if (graph->edge_count >= graph->edge_limit) {
+        return too_many(errors, "edges", graph->edge_limit);
+    }
+    if (graph->edge_count == graph->edge_capacity && !more_edges(graph)) {
+        return st_graph_no_memory(errors);
+    }
+    graph->edge_from[graph->edge_count] = before;
+    graph->edge_to[graph->edge_count] = task;
+    graph->edge_kind[graph->edge_count++] = (uint8_t)kind;
+    return ST_OK;
+}
+
+st_status st_graph_set_duration(st_graph *graph, st_task_id task, int64_t duration_ns,
+                                st_errors *errors)
+{
+    if (task >= graph->task_count) {
+        return refuse(errors, ST_ERR_NAME, "no such task",
+                      st_errors_text(errors, "%lu", (unsigned long)task),
+                      st_errors_text(errors, "one of the %zu that were added", graph->task_count));
+    }
+    st_status status = check_times(duration_ns, 0, errors);
+    if (status == ST_OK) {
+        graph->duration_ns[task] = duration_ns;
+    }
+    return status;
+}

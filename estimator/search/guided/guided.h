@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Searches that do not compute every plan, from the inside; see guide.h. */
+#ifndef STEPTIME_SEARCH_GUIDED_GUIDED_H
+#define STEPTIME_SEARCH_GUIDED_GUIDED_H
+
+#include "search/worker.h"
+#include "search/ledger.h"
+#include "program/bounds.h"
+
+enum { ST_GUIDED_BATCH = 64 };
+
+/* A plan that was computed. */
+typedef struct st_trial {
+    uint64_t row;
+    uint32_t reason;
+    double goal;
+    double faults; /* checks that fail */
+    double near;   /* how far from fitting */
+} st_trial;
+
+typedef struct st_guided_run {
+    const st_search *search;
+    const st_processes *processes;
+    const st_search_watch *watch;
+    st_search_result *result;
+    st_search_worker **workers; /* one per thread */
+    int threads;
+    st_ledger ledger;
+    st_trial trials[ST_GUIDED_BATCH];
+    size_t trial_count;
+    bool interrupted;
+    uint64_t own; /* plans that this process computed */
+} st_guided_run;
+
+bool st_guided_wanted(const st_search *search);
+/* Refuses what the chosen method cannot do. */
+st_status st_guide_check(const st_search *search, st_errors *errors) ST_NODISCARD;
+/* The whole, in place of an exhaustive search. */
+st_status st_guided_search(const st_search *search, const st_processes *processes,
+                           const st_search_watch *watch, st_search_result *result,
+                           st_errors *errors) ST_NODISCARD;
+
+/* guided_ranks.c: which process computes one of the chunks of a batch, or scans a block. */
+static inline int st_guided_owner(const st_guided_run *run, uint64_t chunk)
+{
+    return (int)(chunk % (uint64_t)run->processes->count);
+}
+/* Every process gets the trials of the batch that the others have computed, in chunks. */
+st_status st_guided_share_batch(st_guided_run *run, size_t chunk) ST_NODISCARD;
+/* ... and what they have found out of all rows. */
+st_status st_guided_share_ledger(st_guided_run *run) ST_NODISCARD;
+st_status st_guided_share_scan(st_guided_run *run) ST_NODISCARD;
+
+/* guided_scan.c: bounds and verdicts of all rows. */
+st_status st_guided_scan(st_guided_run *run) ST_NODISCARD;
+/* guided_cmaes.c */
+st_status st_guided_cmaes(st_guided_run *run) ST_NODISCARD;
+
+/* What a worker says of a row that it has computed, with all checks. */
+void st_guided_read(const st_search *search, const st_space_worker *worker, size_t row,
+                    st_trial *trial);
+/* Adds a row to the batch; computes the batch when it is full. */
+st_status st_guided_try(st_guided_run *run, uint64_t row) ST_NODISCARD;
+/* Computes what is in the batch; the trials stay until the next one is added. */
+st_status st_guided_compute(st_guided_run *run) ST_NODISCARD;
+/* Whether a rule tells that the row need not be computed; notes it. */
+bool st_guided_skip(st_guided_run *run, uint64_t row);
+/* Whether the user interrupted this process. */
+bool st_guided_is_interrupted(const st_guided_run *run);
+bool st_guided_stop(st_guided_run *run);
+
+#endif

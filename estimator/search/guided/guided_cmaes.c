@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Search by CMA-ES over the lattice of choices. Plans that fail rank behind those that pass, by the
+ * number of checks that fail and by how far they are from fitting; plans that are known already are
+ * not computed again. Where a generation brings nothing new it begins anew, with more points.
+ */
+#include "search/guided/guided.h"
+
+#include "search/guided/cmaes.h"
+#include "search/lattice.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A point of a generation: its plan and what it is worth, the least the best. */
+typedef struct member {
+    uint64_t row;
+    double faults; /* 0: it passes; infinite: it was skipped */
+    double value;
+    size_t index;
+} member;
+
+typedef struct swarm {
+    st_guided_run *run;
+    st_lattice lattice;
+    st_cmaes *cmaes;
+    member *members;
+    size_t *order;
+    size_t capacity;
+    uint64_t budget;
+    unsigned idle; /* generations in a row that brought nothing */
+} swarm;
+
+static int compare_members(const void *a, const void *b)
+{
+    const member *first = a;
+    const member *second = b;
+    if (first->faults != second->faults) {
+        return first->faults < second->faults ? -1 : 1;
+    }
+    if (first->value != second->value) {
+        return first->value < second->value ? -1 : 1;
+    }
+    return first->index < second->index ? -1 : 1;
+}
+
+static bool make_room(swarm *self)
+{
+    size_t count = st_cmaes_count(self->cmaes);
+    if (count <= self->capacity && self->members != NULL) {
+        return true;
+    }
+    free(self->members);
+    free(self->order);
+    self->members = calloc(count + 1, sizeof *self->members);
+    self->order = calloc(count + 1, sizeof *self->order);
+    self->capacity = count;
+    return self->members != NULL && self->order != NULL;
+}
+
+/* What a plan that was settled before is worth. */
+static void recall(const swarm *self, member *one)
+{
+    const st_ledger *ledger = &self->run->ledger;
+    bool dense = ledger->states != NULL;
+    bool passed = dense && (ledger->states[one->row] & ST_STATE_PASSED) != 0;
+    one->faults = passed ? 0 : HUGE_VAL;
+    one->value = passed ? ledger->low[one->row] : HUGE_VAL;
+}
+
+/* Whether a plan is worth a trial. */
+static bool is_new(swarm *self, uint64_t row)
+{
+    st_guided_run *run = self->run;
+    if (st_ledger_is_computed(&run->ledger, row)) {
+        return false;
+    }
+    if (run->ledger.states == NULL) {
+        return true;
+    }
+    bool skipped = (run->ledger.states[row] & ST_STATE_SKIPPED) != 0;
+    return !skipped && st_ledger_verdict(&run->ledger, row) != ST_VERDICT_FAILS &&
+           !st_guided_skip(run, row);
+}
+
+/* The trials of a batch belong to the members from `first` on that have their rows. */
+static void take_trials(swarm *self, const st_trial *trials, size_t count)
+{
+    size_t members = st_cmaes_count(self->cmaes);
+    for (size_t i = 0; i < members; i++) {
+        for (size_t k = 0; k < count; k++) {
+            if (self->members[i].row == trials[k].row) {
+                bool passes = trials[k].reason == ST_REASON_NONE;
+                double near = isfinite(trials[k].near) ? trials[k].near : HUGE_VAL;
+                self->members[i].faults = passes ? 0 : 1 + trials[k].faults;
+                self->members[i].value = passes ? trials[k].goal : near;
+            }
+        }
+    }
+}
+
+static bool is_in_batch(const st_guided_run *run, uint64_t row)
+{
+    for (size_t i = 0; i < run->trial_count; i++) {
+        if (run->trials[i].row == row) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static st_status flush(swarm *self)
+{
+    st_guided_run *run = self->run;
+    size_t count = run->trial_count;
+    st_status status = st_guided_compute(run);
+    take_trials(self, run->trials, count);
+    return status;
+}
+
+/* One generation; `fresh`: plans that it computed. */
+static st_status run_generation(swarm *self, uint64_t *fresh)
+{
+    st_guided_run *run = self->run;
+    size_t count = st_cmaes_count(self->cmaes);
+    const double *points = st_cmaes_draw(self->cmaes);
+    uint64_t before = run->result->guided.computed;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < count; i++) {
+        member *one = &self->members[i];
+        one->row = st_lattice_row(&self->lattice, points + i * self->lattice.dimension);
+        one->index = i;
+        recall(self, one);
+    }
+    for (size_t i = 0; i < count && status == ST_OK; i++) {
+        bool room = run->result->guided.computed + run->trial_count < self->budget;
+        if (!room || is_in_batch(run, self->members[i].row) ||
+            !is_new(self, self->members[i].row)) {
+            continue;
+        }
+        run->trials[run->trial_count++].row = self->members[i].row;
+        if (run->trial_count == ST_GUIDED_BATCH) {
+            status = flush(self);
+        }
+    }
+    if (status == ST_OK) {
+        status = flush(self);
+    }
+    qsort(self->members, count, sizeof *self->members, compare_members);
+    for (size_t i = 0; i < count; i++) {
+        self->order[i] = self->members[i].index;
+    }
+    *fresh = run->result->guided.computed - before;
+    return status;
+}
+
+/* Goes on, or elsewhere where nothing new comes or the distribution has shrunk. */
+static st_status move_on(swarm *self, uint64_t fresh)
+{
+    enum { MOST_IDLE = 8 };
+    const double least = 1e-3;
+    st_cmaes_tell(self->cmaes, self->order);
+    self->idle = fresh > 0 ? 0 : self->idle + 1;
+    if (self->idle < MOST_IDLE && st_cmaes_spread(self->cmaes) > least) {
+        return ST_OK;
+    }
+    bool good = st_cmaes_restart(self->cmaes) && make_room(self);
+    return good ? ST_OK : ST_ERR_MEMORY;
+}
+
+static st_status run_generations(swarm *self)
+{
+    /* Of a small space everything is soon known, and chance alone would not end the search. */
+    const uint64_t most = 100 + 10 * self->budget;
+    st_guided *guided = &self->run->result->guided;
+    st_status status = ST_OK;
+    for (uint64_t i = 0; i < most && guided->computed < self->budget && status == ST_OK; i++) {
+        uint64_t fresh = 0;
+        if (st_guided_stop(self->run)) {
+            break;
+        }
+        status = run_generation(self, &fresh);
+        if (status == ST_OK) {
+            status = move_on(self, fresh);
+        }
+    }
+    return status;
+}
+
+st_status st_guided_cmaes(st_guided_run *run)
+{
+    const st_search *search = run->search;
+    uint64_t trials = search->request.guide.trials;
+    uint64_t open = search->rows - run->result->guided.told;
+    uint64_t budget = trials > 0 ? trials : ST_GUIDE_TRIALS;
+    swarm self = {
+        .run = run, .lattice = st_lattice_make(search), .budget = budget < open ? budget : open};
+    if (self.lattice.dimension == 0) { /* one plan */
+        st_status status = open > 0 ? st_guided_try(run, 0) : ST_OK;
+        return status == ST_OK ? st_guided_compute(run) : status;
+    }
+    self.cmaes = st_cmaes_create(self.lattice.dimension, search->request.space.seed);
+    st_status status = self.cmaes != NULL && make_room(&self) ? ST_OK : ST_ERR_MEMORY;
+    if (status == ST_OK) {
+        status = run_generations(&self);
+    }
+    st_cmaes_destroy(self.cmaes);
+    free(self.members);
+    free(self.order);
+    return status;
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What can be said of every plan without asking the plugins. */
+#include "search/guided/guided.h"
+
+#include "sweep/threads.h"
+#include "program/instructions.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/* One thread. */
+typedef struct scanner {
+    const st_search *search;
+    st_search_worker *worker;
+    st_bounds **bounds; /* per variant */
+    double *inputs;
+    st_range *outputs;
+    st_range *checks;
+    st_results found; /* reasons and the nearest plan */
+    uint64_t told;
+} scanner;
+
+static bool make_scanner(const st_search *search, st_search_worker *worker, scanner *made)
+{
+    const st_space *space = search->space;
+    *made = (scanner){.search = search, .worker = worker};
+    made->bounds = calloc(space->variant_count + 1, sizeof *made->bounds);
+    made->inputs = calloc(space->base.input_count + 1, sizeof *made->inputs);
+    made->outputs = calloc(space->cell_count + 1, sizeof *made->outputs);
+    made->checks = calloc(space->check_count + 1, sizeof *made->checks);
+    bool good = made->bounds != NULL && made->inputs != NULL && made->outputs != NULL &&
+                made->checks != NULL &&
+                st_results_make(&made->found, 0, false, st_reason_count(space), space->arena);
+    for (size_t i = 0; good && i < space->variant_count; i++) {
+        const st_program *program = space->variants[i].program;
+        made->bounds[i] =
+            st_bounds_create(program, program->options.providers, space->variants[i].plugin_count);
+        good = made->bounds[i] != NULL;
+    }
+    return good;
+}
+
+static void free_scanner(scanner *self)
+{
+    for (size_t i = 0; self->bounds != NULL && i < self->search->space->variant_count; i++) {
+        st_bounds_destroy(self->bounds[i]);
+    }
+    free(self->bounds);
+    free(self->inputs);
+    free(self->outputs);
+    free(self->checks);
+}
+
+static bool is_none(st_range range)
+{
+    return range.low != range.low;
+}
+
+static bool is_certain(const st_bounds *bounds, size_t check, st_range range, double value)
+{
+    return range.low == value && range.high == value && !st_bounds_check_is_open(bounds, check);
+}
+
+/* Why a row fails for certain, whatever providers say; ST_REASON_NONE: it does not. */
+static uint32_t find_fault(const scanner *self, double *faults)
+{
+    const st_space *space = self->search->space;
+    size_t count = 0;
+    const st_sheet_check *checks = st_sheet_checks(space->sheet, &count);
+    uint32_t reason = ST_REASON_NONE;
+    bool missing = false;
+    *faults = 0;
+    for (size_t i = count; i-- > 0;) {
+        missing = missing || is_none(self->checks[i]);
+        if (!checks[i].warning && self->checks[i].high == 0) {
+            reason = (uint32_t)i + 1;
+            *faults += 1;
+        }
+    }
+    for (size_t i = 0; i < space->cell_count; i++) {
+        missing = missing || is_none(self->outputs[i]);
+    }
+    return reason == ST_REASON_NONE && missing ? (uint32_t)st_reason_no_value(space) : reason;
+}
+
+/* Whether nothing can reject the row any more. */
+static bool is_safe(const scanner *self, const st_bounds *bounds)
+{
+    const st_space *space = self->search->space;
+    size_t count = 0;
+    const st_sheet_check *checks = st_sheet_checks(space->sheet, &count);
+    for (size_t i = 0; i < count; i++) {
+        bool holds = checks[i].warning ? !st_bounds_check_is_open(bounds, i)
+                                       : is_certain(bounds, i, self->checks[i], 1);
+        if (!holds) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < space->cell_count; i++) {
+        if (st_bounds_output_is_open(bounds, i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void scan_row(scanner *self, st_ledger *ledger, const st_space_worker *worker,
+                     uint64_t first, size_t row)
+{
+    const st_search *search = self->search;
+    double faults = 0;
+    size_t variant = st_space_row_inputs(worker, row, self->inputs);
+    bool lacks = st_space_order_lacks(worker, variant, row);
+    const st_bounds *bounds = self->bounds[variant];
+    st_bounds_run(self->bounds[variant], self->inputs, self->outputs, self->checks);
+    bool infeasible = worker->infeasible != NULL && worker->infeasible[row];
+    uint32_t reason = find_fault(self, &faults);
+    if (lacks || infeasible) {
+        reason = (uint32_t)(infeasible ? st_reason_infeasible(search->space)
+                                       : st_reason_order(search->space));
+        faults += infeasible ? ST_INFEASIBLE_CHECKS : 1;
+    }
+    uint64_t at = first + row;
+    if (reason != ST_REASON_NONE) {
+        double near = self->outputs[search->near].low;
+        ledger->states[at] = ST_VERDICT_FAILS;
+        self->found.reasons[reason]++;
+        self->told++;
+        st_rank_add_nearest(&self->found, at, faults, near);
+        return;
+    }
+    ledger->states[at] = is_safe(self, bounds) ? ST_VERDICT_PASSES : ST_VERDICT_OPEN;
+    double floor = search->floor > 0 ? self->outputs[search->floor].low : -HUGE_VAL;
+    double least = st_bounds_least(self->bounds[variant], 0);
+    double low = fmax(floor, fmax(least, self->outputs[0].low));
+    ledger->low[at] = low;
+    ledger->high[at] = self->outputs[0].high;
+}
+
+/* A row of a block that was computed: where no plugin takes part everything is known. */
+static void note_row(scanner *self, st_ledger *ledger, const st_trial *trial)
+{
+    if (trial->reason != ST_REASON_NONE) {
+        ledger->states[trial->row] = ST_VERDICT_FAILS;
+        self->found.reasons[trial->reason]++;
+        self->told++;
+        st_rank_add_nearest(&self->found, trial->row, trial->faults, trial->near);
+        return;
+    }
+    ledger->states[trial->row] = ST_VERDICT_PASSES;
+    ledger->low[trial->row] = trial->goal;
+    ledger->high[trial->row] = trial->goal;
+}
+
+static bool has_plugins(const st_space *space)
+{
+    for (size_t i = 0; i < space->variant_count; i++) {
+        if (space->variants[i].plugin_count > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void scan_block(scanner *self, st_ledger *ledger, uint64_t first, size_t rows)
+{
+    st_space_worker *worker = st_search_worker_fill(self->worker, NULL, first, rows);
+    if (has_plugins(self->search->space)) {
+        for (size_t row = 0; row < rows; row++) {
+            scan_row(self, ledger, worker, first, row);
+        }
+        return;
+    }
+    worker->all_checks = true;
+    st_space_compute(worker, rows);
+    for (size_t row = 0; row < rows; row++) {
+        st_trial trial = {.row = first + row};
+        st_guided_read(self->search, worker, row, &trial);
+        note_row(self, ledger, &trial);
+    }
+}
+
+static void scan_blocks(st_guided_run *run, scanner *scanners)
+{
+    const st_search *search = run->search;
+    int64_t blocks = (int64_t)((search->rows + ST_SPACE_BLOCK - 1) / ST_SPACE_BLOCK);
+    atomic_bool stop = false;
+#ifdef STEPTIME_HAVE_OPENMP
+#pragma omp parallel for schedule(dynamic, 4) num_threads(run->threads)
+#endif
+    for (int64_t block = 0; block < blocks; block++) {
+        if (atomic_load(&stop) || st_guided_owner(run, (uint64_t)block) != run->processes->rank) {
+            continue;
+        }
+        scanner *one = &scanners[st_thread_number()];
+        uint64_t first = (uint64_t)block * ST_SPACE_BLOCK;
+        uint64_t left = search->rows - first;
+        size_t rows = left < ST_SPACE_BLOCK ? (size_t)left : ST_SPACE_BLOCK;
+        scan_block(one, &run->ledger, first, rows);
+        if (st_guided_is_interrupted(run)) {
+            atomic_store(&stop, true);
+        }
+    }
+    run->interrupted = atomic_load(&stop);
+}
+
+st_status st_guided_scan(st_guided_run *run)
+{
+    scanner *scanners = calloc((size_t)run->threads, sizeof *scanners);
+    st_status status = scanners != NULL ? ST_OK : ST_ERR_MEMORY;
+    int made = 0;
+    while (status == ST_OK && made < run->threads) {
+        bool good = make_scanner(run->search, run->workers[made], &scanners[made]);
+        status = good ? ST_OK : ST_ERR_MEMORY;
+        made++;
+    }
+    if (status == ST_OK && made > 0) {
+        scan_blocks(run, scanners);
+        run->result->guided.scanned = true;
+        run->result->guided.declared = run->search->floor > 0 && has_plugins(run->search->space);
+    }
+    for (int i = 0; i < made; i++) {
+        if (status == ST_OK) {
+            st_results_merge(&run->result->found, &scanners[i].found);
+            run->result->guided.told += scanners[i].told;
+        }
+        free_scanner(&scanners[i]);
+    }
+    free(scanners);
+    if (status == ST_OK) {
+        status = st_guided_share_scan(run);
+    }
+    return status == ST_OK ? st_guided_share_ledger(run) : status;
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a search looks for and where; see search_state.h. */
+#include "search/search_make.h"
+
+#include "base/memory.h"
+#include "search/guided/guided.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* --- what is varied -------------------------------------------------------------------------- */
+
+/* All orders in which four groups can be numbered. */
+static const char all_orders[] =
+    "parallel.order=tp-cp-dp-pp,tp-cp-pp-dp,tp-dp-cp-pp,tp-dp-pp-cp,tp-pp-cp-dp,tp-pp-dp-cp,"
+    "cp-tp-dp-pp,cp-tp-pp-dp,cp-dp-tp-pp,cp-dp-pp-tp,cp-pp-tp-dp,cp-pp-dp-tp,dp-tp-cp-pp,"
+    "dp-tp-pp-cp,dp-cp-tp-pp,dp-cp-pp-tp,dp-pp-tp-cp,dp-pp-cp-tp,pp-tp-cp-dp,pp-tp-dp-cp,"
+    "pp-cp-tp-dp,pp-cp-dp-tp,pp-dp-tp-cp,pp-dp-cp-tp";
+
+/* "KEY" and whether values stand behind it. */
+static bool split(const char *text, st_arena *arena, st_varied *into)
+{
+    size_t length = strcspn(text, "=");
+    *into = (st_varied){.text = text[length] == '=' ? text : NULL};
+    while (length > 0 && text[length - 1] == ' ') {
+        length--;
+    }
+    while (length > 0 && text[0] == ' ') {
+        text++;
+        length--;
+    }
+    into->key = st_arena_copy(arena, text, length);
+    into->param = into->key != NULL ? st_plan_param_find(into->key) : ST_PARAMS;
+    return into->key != NULL;
+}
+
+/* Values of the one would be lost. Other keys are axes, of which this is reported elsewhere. */
+static st_status check_twice(const st_varied *list, size_t index, const char *text,
+                             st_errors *errors)
+{
+    for (size_t i = 0; i < index; i++) {
+        if (list[index].param != ST_PARAMS && list[i].param == list[index].param) {
+            return st_errors_add(
+                errors,
+                &(st_error){.status = ST_ERR_USAGE,
+                            .place = {.file = st_errors_text(errors, "--vary %.200s", text)},
+                            .message = st_errors_text(errors, "%s is varied twice", list[i].key),
+                            .expected = "all its values in one list"});
+        }
+    }
+    return ST_OK;
+}
+
+static st_status read_varies(const st_search_request *request, st_arena *arena, st_varied **varies,
+                             st_errors *errors)
+{
+    st_varied *list = st_arena_alloc(arena, request->vary_count + 1, sizeof *list);
+    st_status status = list != NULL ? ST_OK : st_out_of_memory(errors);
+    for (size_t i = 0; list != NULL && i < request->vary_count; i++) {
+        if (!split(request->varies[i], arena, &list[i])) {
+            return st_out_of_memory(errors);
+        }
+        st_status checked = check_twice(list, i, request->varies[i], errors);
+        status = status == ST_OK ? checked : status;
+    }
+    *varies = list;
+    return status;
+}
+
+/* Axes of a group advance with the first axis in it; plan parameters are put beside them plan by
+ * plan. */
+static st_status join_axes(st_search *search, st_arena *arena, st_errors *errors)
+{
+    const st_space_request *space = &search->request.space;
+    st_joined *joined = st_arena_alloc(arena, space->joined_count + 1, sizeof *joined);
+    const char *group = NULL; /* its first key */
+    const char *leader = NULL;
+    size_t count = 0;
+    if (joined == NULL) {
+        return st_out_of_memory(errors);
+    }
+    for (size_t i = 0; i < space->joined_count; i++) {
+        const st_joined *one = &space->joined[i];
+        if (group == NULL || strcmp(group, one->with) != 0) {
+            group = one->with;
+            leader = st_plan_param_find(group) == ST_PARAMS ? group : NULL;
+        }
+        if (st_plan_param_find(one->key) != ST_PARAMS) {
+            continue;
+        }
+        if (leader != NULL) {
+            joined[count++] = (st_joined){.key = one->key, .with = leader};
+        }
+        leader = leader != NULL ? leader : one->key;
+    }
+    search->joined = space->joined;
+    search->joined_count = space->joined_count;
+    search->request.space.joined = joined;
+    search->request.space.joined_count = count;
+    return ST_OK;
+}
+
+/* Axes of the space: what is varied and no plan parameter. */
+static st_status list_axes(st_search *search, const st_varied *varies, st_arena *arena,
+                           st_errors *errors)
+{
+    const st_search_request *request = &search->request;
+    const char **axes = st_arena_alloc(arena, request->vary_count + 1, sizeof *axes);
+    size_t count = 0;
+    if (axes == NULL) {
+        return st_out_of_memory(errors);
+    }
+    for (size_t i = 0; i < request->vary_count; i++) {
+        if (varies[i].param == ST_PARAMS) {
+            bool orders = varies[i].text == NULL && strcmp(varies[i].key, "parallel.order") == 0;
+            axes[count++] = orders ? all_orders : request->varies[i];
+        }
+    }
+    search->request.space.overs = axes;
+    search->request.space.over_count = count;
+    return join_axes(search, arena, errors);
+}
+
+/* Plan parameters that a job may leave open, but a sheet may not: any value does until they vary.
+ */
+static st_status close_job(st_search *search, const st_paths *paths, const st_sheet *sheet,
+                           st_arena *arena, st_errors *errors)
+{
+    static const char *const keys[] = {"batch.micro", "recompute", "cluster.nodes"};
+    static const char *const values[] = {"batch.micro=1", "recompute=none", "cluster.nodes=1"};
+    st_space_request *space = &search->request.space;
+    const st_job *job = NULL;
+    st_errors *quiet = st_errors_create();
+    const char **sets = st_arena_alloc(arena, space->set_count + 4, sizeof *sets);
+    if (quiet == NULL || sets == NULL) {
+        st_errors_destroy(quiet);
+        return st_out_of_memory(errors);
+    }
+    st_status status =
+        st_job_load(paths, space->job, space->sets, space->set_count, arena, &job, quiet);
+    st_errors_destroy(quiet);
+    if (status != ST_OK) {
+        return ST_OK; /* reported when the space is made */
+    }
+    for (size_t i = 0; i < space->set_count; i++) {
+        sets[i] = space->sets[i];
+    }
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        if (st_search_input(sheet, keys[i]) != NULL &&
+            st_job_value_of(job, keys[i])->origin == ST_ORIGIN_NONE) {
+            sets[space->set_count++] = values[i];
+        }
+    }
+    space->sets = sets;
+    return ST_OK;
+}
+
+/* --- cells ----------------------------------------------------------------------------------- */
+
+/* Goals by the names that sheets give them; the first is looked for where none is named. */
+const char *st_search_default_goal(const st_sheet *sheet)
+{
+    size_t sections = 0;
+    const st_sheet_section *report = st_sheet_sections(sheet, &sections);
+    if (st_sheet_find_cell(sheet, "step_time") != NULL) {
+        return "step_time";
+    }
+    return sections > 0 && report[0].count > 0 ? report[0].cells[0] : "step_time";
+}
+
+static st_status choose_cells(st_search *search, const st_sheet *sheet, st_arena *arena,
+                              st_errors *errors)
+{
+    const st_search_request *request = &search->request;
+    const char **cells = st_arena_alloc(arena, 5, sizeof *cells);
+    size_t count = 0;
+    if (cells == NULL) {
+        return st_out_of_memory(errors);
+    }
+    search->goal = request->minimise != NULL ? request->minimise : st_search_default_goal(sheet);
+    cells[count++] = search->goal;
+    for (size_t i = 0; i < 2 && request->front[i] != NULL; i++) {
+        cells[count++] = request->front[i];
+    }
+    if (st_sheet_find_cell(sheet, "memory") != NULL) {
+        search->near = count;
+        cells[count++] = "memory";
+    }
+    if (request->guide.floor != NULL) {
+        search->floor = count;
+        cells[count++] = request->guide.floor;
+    }
+    search->request.space.cells = cells;
+    search->request.space.cell_count = count;
+    return ST_OK;
+}
+
+/* The sheet, loaded once more than necessary: cells are chosen before the space is made. */
+static st_status find_cells(st_search *search, const st_paths *paths, st_arena *arena,
+                            const st_sheet **sheet, st_errors *errors)
+{
+    st_errors *quiet = st_errors_create();
+    st_estimate estimate;
+    st_request request = {.job = search->request.space.job,
+                          .sheet = search->request.space.sheet,
+                          .sets = search->request.space.sets,
+                          .set_count = search->request.space.set_count};
+    if (quiet == NULL) {
+        return st_out_of_memory(errors);
+    }
+    (void)!st_estimate_open(paths, &request, arena, &estimate, quiet);
+    st_errors_destroy(quiet);
+    *sheet = estimate.sheet;
+    if (estimate.sheet == NULL) {
+        return ST_OK; /* reported when the space is made */
+    }
+    return choose_cells(search, estimate.sheet, arena, errors);
+}
+
+/* --- the whole ------------------------------------------------------------------------------- */
+
+st_status st_search_create(const st_paths *paths, const st_search_request *request, st_arena *arena,
+                           st_search **search, st_errors *errors)
+{
+    st_search *made = st_arena_alloc(arena, 1, sizeof *made);
+    if (made == NULL) {
+        return st_out_of_memory(errors);
+    }
+    made->request = *request;
+    made->request.space.option = "--vary";
+    st_varied *varies = NULL;
+    const st_sheet *sheet = NULL;
+    st_status status = read_varies(request, arena, &varies, errors);
+    if (status == ST_OK) {
+        status = list_axes(made, varies, arena, errors);
+    }
+    if (status == ST_OK) {
+        status = find_cells(made, paths, arena, &sheet, errors);
+    }
+    if (status == ST_OK && sheet != NULL) {
+        status = close_job(made, paths, sheet, arena, errors);
+    }
+    st_space_request whole = made->request.space;
+    whole.uncounted = whole.sample > 0;
+    whole.sample = 0; /* plans are sampled, not the axes */
+    if (status == ST_OK) {
+        status = st_space_create(paths, &whole, arena, &made->space, errors);
+    }
+    if (status == ST_OK) {
+        status = st_search_make_plans(made, varies, errors);
+    }
+    if (status == ST_OK) {
+        status = st_guide_check(made, errors);
+    }
+    if (status == ST_OK) {
+        *search = made;
+    }
+    return status;
+}
+
+/* --- names ----------------------------------------------------------------------------------- */
+
+static const char *param_set(const st_search *search, st_plan_param param, double value)
+{
+    const char *key = st_plan_param_key(param);
+    const st_sheet_input *input = st_search_input(search->space->sheet, key);
+    char text[ST_QUANTITY_TEXT];
+    if (input != NULL && input->type.kind == ST_TYPE_ENUM) {
+        return st_arena_printf(search->space->arena, "%s=%s", key,
+                               input->type.enumeration->values[(size_t)value]);
+    }
+    if (input != NULL && input->type.kind == ST_TYPE_BOOL) {
+        return st_arena_printf(search->space->arena, "%s=%s", key, value != 0 ? "true" : "false");
+    }
+    return st_arena_printf(search->space->arena, "%s=%s", key,
+                           st_number_format(value, text, sizeof text));
+}
+
+const char *const *st_search_sets(const st_search *search, uint64_t row, bool all, size_t *count)
+{
+    const st_space *space = search->space;
+    const char **sets = st_arena_alloc(space->arena, ST_PARAMS + space->axis_count, sizeof *sets);
+    double values[ST_PARAMS];
+    *count = 0;
+    st_plan_at(&search->plans, row / space->total, values);
+    if (search->node_size.given) {
+        uint64_t digit = st_space_digit(space, search->node_size.axis, row % space->total);
+        values[ST_PARAM_NODES] = ceil(values[ST_PARAM_NODES] /
+                                      st_search_driven_value(search, &search->node_size, digit));
+    }
+    for (st_plan_param param = ST_PARAM_NODES; sets != NULL && param < ST_PARAMS; param++) {
+        const st_plan_choice *choice = &search->wanted.choices[param];
+        if (!choice->read || (!all && !search->shown[param])) {
+            continue;
+        }
+        sets[*count] = param_set(search, param, values[param]);
+        if (sets[(*count)++] == NULL) {
+            return NULL;
+        }
+    }
+    for (size_t i = 0; sets != NULL && i < space->axis_count; i++) {
+        char storage[ST_AXIS_TEXT];
+        uint64_t digit = st_space_digit(space, i, row % space->total);
+        sets[*count] = st_arena_printf(space->arena, "%s=%s", space->axes[i].axis.path,
+                                       st_axis_text(&space->axes[i].axis, digit, storage));
+        if (sets[(*count)++] == NULL) {
+            return NULL;
+        }
+    }
+    return sets;
+}

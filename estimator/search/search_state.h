@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Searching: every plan of a job for a number of GPUs, those that pass the sheet's checks ranked by
+ * a cell.
+ *
+ * The search is exhaustive unless another method is asked for. Its result does not depend on how
+ * many threads or processes take part: plans are compared by the cell and then by their number.
+ */
+#ifndef STEPTIME_SEARCH_SEARCH_STATE_H
+#define STEPTIME_SEARCH_SEARCH_STATE_H
+
+#include "search/guide.h"
+#include "search/plans.h"
+#include "search/processes.h"
+#include "search/rank.h"
+
+#include <signal.h>
+
+enum {
+    ST_SEARCH_MAX_TOP = 1000,
+    ST_SEARCH_MAX_PARTS = 64,
+    ST_SEARCH_MAX_GROUPS = 16,
+    ST_SEARCH_MAX_ZIPPED = 1000
+};
+
+typedef struct st_search_request {
+    st_space_request space; /* its axes are those of --vary over keys that are no plan parameter */
+    const char *gpus;       /* "512", "8..64*2"; NULL: as many as the job's plan takes */
+    const char *const *varies; /* KEY or KEY=VALUES */
+    size_t vary_count;         /* 0: every plan parameter that no --set holds */
+    const char *minimise;      /* a cell, or one of step_time, cost, energy, memory; NULL: time */
+    const char *front[2];      /* cells of a Pareto front; NULL: none */
+    const char *also;          /* a further cell to be shown where the sheet has it; NULL: none */
+    size_t top;
+    int threads;
+    st_guide guide;
+} st_search_request;
+
+/* A key that an axis drives: its value in a row is that of the axis' digit there. */
+typedef struct st_search_driven {
+    bool given;
+    size_t axis;
+    const double *values; /* NULL: a range */
+} st_search_driven;
+
+/* A plan parameter that advances with other keys: its value at every place of the group. */
+typedef struct st_zipped {
+    st_plan_param param;
+    size_t group;
+    const double *values;
+    size_t count;
+    st_place place;
+} st_zipped;
+
+typedef struct st_search {
+    st_search_request request;
+    st_space *space; /* of the axes, with the goal, the front's cells and the parts */
+    st_plan_request wanted;
+    st_plans plans;
+    uint64_t total;             /* plans times rows of the axes */
+    uint64_t rows;              /* of which so many are computed */
+    bool varies[ST_PARAMS];     /* has more than one value somewhere */
+    bool shown[ST_PARAMS];      /* varies, or is not what the job says */
+    st_search_driven node_size; /* GPUs in a node, where they differ from row to row */
+    st_search_driven bases[ST_PLAN_BASES];
+    bool bases_differ;       /* some of these are driven */
+    const st_joined *joined; /* as requested, plan parameters among them */
+    size_t joined_count;
+    st_zipped *zipped;
+    size_t zipped_count;
+    size_t group_axes[ST_SEARCH_MAX_GROUPS]; /* an axis of every group; SIZE_MAX: it has none */
+    size_t group_count;
+    const char *goal; /* the first cell of the space; the front's follow, then what is near */
+    size_t floor;     /* the cell that is declared to be a bound; 0: none */
+    size_t near;      /* the cell by which a plan that fails is near to one that does not */
+} st_search;
+
+typedef struct st_search_result {
+    st_results found; /* rows are numbers of the whole space */
+    bool interrupted;
+    st_guided guided;
+    uint64_t own_done; /* rows that this process computed */
+    int threads;       /* of this process */
+} st_search_result;
+
+typedef struct st_search_watch {
+    void (*progress)(void *context, uint64_t done, uint64_t rows);
+    void *context;
+    const volatile sig_atomic_t *interrupted;
+} st_search_watch;
+
+/* Everything lives in `arena`. */
+st_status st_search_create(const st_paths *paths, const st_search_request *request, st_arena *arena,
+                           st_search **search, st_errors *errors) ST_NODISCARD;
+
+/* With several processes every one of them gets the same result. */
+st_status st_search_run(const st_search *search, const st_processes *processes,
+                        const st_search_watch *watch, st_search_result *result,
+                        st_errors *errors) ST_NODISCARD;
+
+/* The number in the whole space of a row out of as many as are searched. */
+uint64_t st_search_pick(const st_search *search, uint64_t row);
+
+/* Whether rows of a search may be no plans, see st_reason_infeasible. */
+static inline bool st_search_has_infeasible(const st_search *search)
+{
+    return search->bases_differ || search->zipped_count > 0;
+}
+/* The value of such a key for one value of its axis. */
+double st_search_driven_value(const st_search *search, const st_search_driven *driven,
+                              uint64_t digit);
+
+/*
+ * The keys of a found plan as "key=value" for --set: all that a search may vary, or those alone
+ * that do or are not as in the job. NULL when out of memory.
+ */
+const char *const *st_search_sets(const st_search *search, uint64_t row, bool all, size_t *count);
+
+/* All cells of the search's space for some plans, one plan after the other. */
+st_status st_search_values(const st_search *search, const uint64_t *picks, size_t count,
+                           double *values) ST_NODISCARD;
+
+/* search_report.c */
+typedef struct st_search_view {
+    const st_search *search;
+    const st_search_result *result;
+    st_search detail;   /* the same search with all cells that are shown */
+    const char **parts; /* cells that make up the goal, then those of the step time */
+    size_t part_count;
+    size_t own_parts;      /* of the goal */
+    const char *whole;     /* what the others make up; NULL: there are none */
+    const double *ranking; /* values of the detail's cells */
+    const double *front;
+    const char *miss; /* what the nearest plan lacks; NULL where plans were found */
+} st_search_view;
+
+/* Computes what is shown of the plans that were found. */
+st_status st_search_view_make(const st_paths *paths, const st_search *search,
+                              const st_search_result *result, st_search_view *view,
+                              st_errors *errors) ST_NODISCARD;
+void st_search_write_text(const st_search_view *view, st_buffer *buffer);
+void st_search_write_json(const st_search_view *view, st_buffer *buffer);
+void st_search_write_csv(const st_search_view *view, st_buffer *buffer);
+
+/* search_method.c: "bound", and what is said of the plans that were not computed. */
+const char *st_method_name(st_method method);
+/* How much less a plan that was not computed may have, over the best one's value; 0: none is
+ * better; NaN: that is not known. */
+double st_search_gap(const st_search *search, const st_search_result *result);
+void st_search_write_method(const st_search_view *view, st_buffer *buffer);
+struct st_json;
+void st_search_write_json_method(const st_search_view *view, struct st_json *json);
+
+#endif

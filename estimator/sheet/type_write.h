@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values as their types show them to programs: exact numbers in the declared unit, names, truth. */
+#ifndef STEPTIME_SHEET_TYPE_WRITE_H
+#define STEPTIME_SHEET_TYPE_WRITE_H
+
+#include "base/json_write.h"
+#include "steptime/sheet.h"
+
+/* A base value as its type shows it: a number in the declared unit, a name, true or false. */
+void st_json_value(st_json *json, const char *key, const st_type *type, double value);
+void st_json_unit(st_json *json, const char *key, const st_type *type);
+
+/* The number of ST_STYLE_EXACT without its unit, "true", "false", or the name of a value. */
+void st_exact_text(const st_type *type, double value, char *text, size_t size);
+/* "GB/s", "bool", the enumeration's name. */
+const char *st_type_unit_text(const st_type *type);
+
+#endif

@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading axes; see axis.h. */
+#include "sweep/axis.h"
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/utf8.h"
+#include "job/keys.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { DIGITS = 15, UNIT_TEXT = 40 };
+
+/* Whole numbers up to here are exact and need no text. */
+static const double most_exact = 9007199254740992.0;
+
+typedef struct reader {
+    st_axis *axis;
+    st_arena *arena;
+    st_errors *errors;
+    size_t capacity;
+} reader;
+
+static st_status refuse(const reader *self, st_status status, const char *message,
+                        const char *expected)
+{
+    return st_errors_add(self->errors, &(st_error){.status = status,
+                                                   .place = self->axis->place,
+                                                   .message = message,
+                                                   .expected = expected});
+}
+
+static st_status out_of_memory(const reader *self)
+{
+    (void)st_out_of_memory(self->errors);
+    return ST_ERR_MEMORY;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static void trim(const char **text, size_t *length)
+{
+    while (*length > 0 && is_blank((*text)[0])) {
+        (*text)++;
+        (*length)--;
+    }
+    while (*length > 0 && is_blank((*text)[*length - 1])) {
+        (*length)--;
+    }
+}
+
+static st_status add_text(reader *self, const char *text)
+{
+    st_axis *axis = self->axis;
+    if (axis->count >= ST_AXIS_MAX_VALUES) {
+        return refuse(self, ST_ERR_LIMIT,
+                      st_errors_text(self->errors, "%s has too many values", axis->path),
+                      "at most 1000000");
+    }
+    const char **texts =
+        st_arena_grow(self->arena, axis->texts, sizeof *texts, axis->count + 1, &self->capacity);
+    if (texts == NULL || text == NULL) {
+        return out_of_memory(self);
+    }
+    texts[axis->count++] = text;
+    axis->texts = texts;
+    return ST_OK;
+}
+
+/* --- ranges ---------------------------------------------------------------------------------- */
+
+typedef enum range_kind { RANGE_STEPS, RANGE_FACTORS } range_kind;
+
+typedef struct range {
+    double start;
+    double end;
+    double step; /* what is added or what is multiplied with */
+    range_kind kind;
+    char unit[UNIT_TEXT];
+} range;
+
+/* What is left of an item while it is read. */
+typedef struct rest {
+    const char *text;
+    size_t length;
+} rest;
+
+static void skip(rest *from, size_t count)
+{
+    from->text += count;
+    from->length -= count;
+    trim(&from->text, &from->length);
+}
+
+static st_status read_number(const reader *self, rest *from, size_t length, double *number)
+{
+    size_t digits = st_number_scan(from->text, length);
+    st_status status = st_number_parse(from->text, digits > 0 ? digits : length, self->axis->place,
+                                       number, self->errors);
+    if (status == ST_OK) {
+        skip(from, digits);
+    }
+    return status;
+}
+
+/* Where a unit ends: before a step, that is '+', or '*' with a number behind it. */
+static size_t unit_length(const rest *from)
+{
+    for (size_t i = 0; i < from->length; i++) {
+        if (from->text[i] == '+') {
+            return i;
+        }
+        size_t next = i + 1;
+        while (next < from->length && is_blank(from->text[next])) {
+            next++;
+        }
+        if (from->text[i] == '*' && next < from->length &&
+            strchr("0123456789.-", from->text[next]) != NULL) {
+            return i;
+        }
+    }
+    return from->length;
+}
+
+/* One unit holds for a whole range, wherever it stands. */
+static st_status take_unit(const reader *self, const char *text, size_t length, range *into)
+{
+    trim(&text, &length);
+    if (length == 0) {
+        return ST_OK;
+    }
+    bool same = strlen(into->unit) == length && memcmp(into->unit, text, length) == 0;
+    if ((into->unit[0] != '\0' && !same) || length >= UNIT_TEXT) {
+        return refuse(self, ST_ERR_UNIT,
+                      st_errors_text(self->errors, "a range of %s has two units: '%s' and '%.*s'",
+                                     self->axis->path, into->unit, (int)(length < 40 ? length : 40),
+                                     text),
+                      "one unit for the whole range");
+    }
+    memcpy(into->unit, text, length);
+    into->unit[length] = '\0';
+    return ST_OK;
+}
+
+static st_status read_step(const reader *self, rest *from, range *into)
+{
+    if (from->length == 0) {
+        return ST_OK;
+    }
+    into->kind = from->text[0] == '*' ? RANGE_FACTORS : RANGE_STEPS;
+    skip(from, 1);
+    st_status status = read_number(self, from, from->length, &into->step);
+    if (status == ST_OK) {
+        status = take_unit(self, from->text, from->length, into);
+    }
+    if (status == ST_OK && into->kind == RANGE_FACTORS && into->step <= 1) {
+        status = refuse(self, ST_ERR_VALUE, "the factor of a range leads nowhere",
+                        "a factor above 1, as in 1..64*2");
+    }
+    if (status == ST_OK && into->step <= 0) {
+        status = refuse(self, ST_ERR_VALUE, "the step of a range leads nowhere",
+                        "a step above 0, as in 1..9+2");
+    }
+    return status;
+}
+
+static size_t find_dots(const char *item, size_t length)
+{
+    for (size_t i = 0; i + 1 < length; i++) {
+        if (item[i] == '.' && item[i + 1] == '.') {
+            return i;
+        }
+    }
+    return length;
+}
+
+/* "100..400*2 Gbit/s": `dots` is where ".." stands. */
+static st_status read_range(const reader *self, const char *item, size_t length, size_t dots,
+                            range *into)
+{
+    *into = (range){.step = 1, .kind = RANGE_STEPS};
+    rest left = {item, dots};
+    rest right = {item + dots + 2, length - dots - 2};
+    trim(&left.text, &left.length);
+    trim(&right.text, &right.length);
+    if (find_dots(right.text, right.length) < right.length) {
+        return refuse(self, ST_ERR_VALUE,
+                      st_errors_text(self->errors, "the range '%.*s' of %s has two '..'",
+                                     (int)(length < 80 ? length : 80), item, self->axis->path),
+                      "a start and an end, as in 1..64*2");
+    }
+    st_status status = read_number(self, &left, left.length, &into->start);
+    if (status == ST_OK) {
+        status = take_unit(self, left.text, left.length, into);
+    }
+    if (status == ST_OK) {
+        status = read_number(self, &right, right.length, &into->end);
+    }
+    if (status != ST_OK) {
+        return status;
+    }
+    size_t unit = unit_length(&right);
+    status = take_unit(self, right.text, unit, into);
+    skip(&right, unit);
+    if (status == ST_OK) {
+        status = read_step(self, &right, into);
+    }
+    if (status == ST_OK && into->end < into->start) {
+        status = refuse(self, ST_ERR_VALUE,
+                        st_errors_text(self->errors, "the range '%.*s' of %s is empty",
+                                       (int)(length < 80 ? length : 80), item, self->axis->path),
+                        "an end that is not below the start");
+    }
+    if (status == ST_OK && into->kind == RANGE_FACTORS && into->start <= 0) {
+        status = refuse(self, ST_ERR_VALUE, "a range of factors does not start above 0",
+                        "a start above 0, as in 1..64*2");
+    }
+    return status;
+}
+
+static bool is_whole(double value)
+{
+    return value == floor(value) && fabs(value) <= most_exact;
+}
+
+static double steps_of(const range *from)
+{
+    double steps = (from->end - from->start) / from->step;
+    if (is_whole(from->start) && is_whole(from->end) && is_whole(from->step)) {
+        return floor(steps) + 1;
+    }
+    /* A step such as 0.1 is never exact: the end belongs to the range all the same. */
+    return floor(steps * (1 + 1e-12) + 1e-9) + 1;
+}
+
+static st_status add_value(reader *self, double value, const char *unit)
+{
+    char number[ST_AXIS_TEXT];
+    (void)st_number_significant(value, DIGITS, number, sizeof number);
+    return add_text(
+        self, st_arena_printf(self->arena, "%s%s%s", number, unit[0] != '\0' ? " " : "", unit));
+}
+
+static st_status add_range(reader *self, const range *from)
+{
+    st_status status = ST_OK;
+    double value = from->start;
+    if (from->kind == RANGE_FACTORS) {
+        double slack = from->end * (1 + 1e-12);
+        while (value <= slack && status == ST_OK) {
+            status = add_value(self, value, from->unit);
+            value *= from->step;
+        }
+        return status;
+    }
+    double count = steps_of(from);
+    for (size_t i = 0; (double)i < count && status == ST_OK; i++) {
+        status = add_value(self, from->start + (double)i * from->step, from->unit);
+    }
+    return status;
+}
+
+/* --- lists ----------------------------------------------------------------------------------- */
+
+static bool is_numeric(const st_axis *axis)
+{
+    if (axis->key != NULL) {
+        return axis->key->kind == ST_KEY_COUNT || axis->key->kind == ST_KEY_NUMBER ||
+               axis->key->kind == ST_KEY_QUANTITY;
+    }
+    return axis->section == NULL;
+}
+
+/* The only item of an axis, and whole numbers: computed when asked for, however many. */
+static bool is_counted(const range *from)
+{
+    return from->kind == RANGE_STEPS && from->unit[0] == '\0' && is_whole(from->start) &&
+           is_whole(from->end) && is_whole(from->step);
+}
+
+static st_status add_item(reader *self, const char *item, size_t length, bool alone)
+{
+    size_t dots = is_numeric(self->axis) ? find_dots(item, length) : length;
+    if (dots == length) {
+        return add_text(self, st_arena_copy(self->arena, item, length));
+    }
+    range read;
+    st_status status = read_range(self, item, length, dots, &read);
+    if (status != ST_OK) {
+        return status;
+    }
+    if (alone && is_counted(&read)) {
+        self->axis->start = read.start;
+        self->axis->step = read.step;
+        self->axis->count = (size_t)steps_of(&read);
+        return ST_OK;
+    }
+    return add_range(self, &read);
+}
+
+st_status st_axis_parse_values(const char *values, st_arena *arena, st_axis *axis,
+                               st_errors *errors)
+{
+    reader self = {.axis = axis, .arena = arena, .errors = errors};
+    const char *text = values;
+    size_t length = strlen(values);
+    trim(&text, &length);
+    if (length == 0) {
+        return refuse(&self, ST_ERR_USAGE,
+                      st_errors_text(errors, "the axis over %s is empty", axis->path),
+                      "values, as in 1,2,4 or 1..8");
+    }
+    st_status status = ST_OK;
+    bool alone = memchr(text, ',', length) == NULL;
+    for (size_t number = 1;; number++) {
+        const char *comma = memchr(text, ',', length);
+        size_t item_length = comma != NULL ? (size_t)(comma - text) : length;
+        const char *item = text;
+        size_t whole = item_length;
+        trim(&item, &item_length);
+        if (item_length == 0) {
+            return refuse(&self, ST_ERR_USAGE,
+                          st_errors_text(errors, "value %zu of %s is empty", number, axis->path),
+                          "values, as in 1,2,4 or 1..8");
+        }
+        status = add_item(&self, item, item_length, alone);
+        if (status != ST_OK || comma == NULL) {
+            return status;
+        }
+        text += whole + 1;
+        length -= whole + 1;
+    }
+}
+
+/* --- the whole ------------------------------------------------------------------------------- */
+
+static st_status find_target(const reader *self, const char *path)
+{
+    static const size_t prefix = sizeof ST_CONSTANTS; /* with its dot */
+    st_axis *axis = self->axis;
+    st_errors *errors = self->errors;
+    const st_key_section *section = st_section_find(path);
+    axis->key = st_key_find(path);
+    if (axis->key != NULL) {
+        return ST_OK;
+    }
+    if (section != NULL && section->is_file) {
+        axis->section = section;
+        return ST_OK;
+    }
+    if (strncmp(path, ST_CONSTANTS ".", prefix) == 0 && st_is_constant_name(path + prefix)) {
+        return ST_OK;
+    }
+    return st_errors_add(
+        errors,
+        &(st_error){.status = ST_ERR_USAGE,
+                    .place = axis->place,
+                    .message = section != NULL
+                                   ? st_errors_text(errors, "%s is a section, not a key", path)
+                                   : st_errors_text(errors, "unknown key '%.100s'", path),
+                    .suggestion = section == NULL ? st_key_nearest_path(path) : NULL});
+}
+
+static bool is_clean(const char *text)
+{
+    size_t length = strlen(text);
+    for (size_t i = 0; i < length;) {
+        uint32_t code = 0;
+        size_t size = st_utf8_decode(text + i, length - i, &code);
+        if (size == 0 || (st_utf8_is_control(code) && code != '\t')) {
+            return false;
+        }
+        i += size;
+    }
+    return length <= ST_AXIS_MAX_BYTES;
+}
+
+/* A key alone stands for all its values, where these are few and known; NULL: they are not. */
+static const char *all_values(const st_key *key, st_arena *arena)
+{
+    if (key == NULL || (key->kind != ST_KEY_BOOL && key->kind != ST_KEY_ENUM)) {
+        return NULL;
+    }
+    char *values =
+        st_arena_printf(arena, "%s", key->kind == ST_KEY_BOOL ? "false true" : key->values);
+    for (char *at = values; at != NULL && *at != '\0'; at++) {
+        *at = *at == ' ' ? ',' : *at;
+    }
+    return values;
+}
+
+st_status st_axis_parse(const char *option, const char *text, st_arena *arena, st_axis *axis,
+                        st_errors *errors)
+{
+    reader self = {.axis = axis, .arena = arena, .errors = errors};
+    *axis = (st_axis){.place = {.file = st_arena_printf(arena, "%s %.200s", option, text)}};
+    if (axis->place.file == NULL) {
+        return out_of_memory(&self);
+    }
+    if (!is_clean(text)) {
+        axis->place.file = option;
+        return refuse(&self, ST_ERR_USAGE, "wrong characters or too many of them",
+                      "at most 65536 bytes of UTF-8 without controls");
+    }
+    const char *path = text;
+    size_t length = strcspn(text, "=");
+    bool alone = text[length] == '\0';
+    trim(&path, &length);
+    axis->path = st_arena_copy(arena, path, length);
+    if (axis->path == NULL) {
+        return out_of_memory(&self);
+    }
+    st_status status = find_target(&self, axis->path);
+    const char *values = alone ? all_values(axis->key, arena) : strchr(text, '=') + 1;
+    if (status == ST_OK && values == NULL) {
+        return refuse(&self, ST_ERR_USAGE, "there is no '='", "KEY=VALUES, as in parallel.tp=1,2");
+    }
+    return status == ST_OK ? st_axis_parse_values(values, arena, axis, errors) : status;
+}
+
+const char *st_axis_text(const st_axis *axis, size_t index, char *storage)
+{
+    if (axis->texts != NULL) {
+        return axis->texts[index];
+    }
+    (void)st_number_significant(axis->start + (double)index * axis->step, 17, storage,
+                                ST_AXIS_TEXT);
+    return storage;
+}
+
+st_status st_axes_check(const st_axis *axes, size_t count, st_errors *errors)
+{
+    st_status status = ST_OK;
+    for (size_t i = 1; i < count; i++) {
+        for (size_t j = 0; j < i; j++) {
+            if (strcmp(axes[i].path, axes[j].path) != 0) {
+                continue;
+            }
+            status = st_errors_add(
+                errors, &(st_error){.status = ST_ERR_USAGE,
+                                    .place = axes[i].place,
+                                    .message = st_errors_text(
+                                        errors, "%s has two axes, and can have one", axes[i].path),
+                                    .expected = "all its values in one list"});
+        }
+    }
+    return status;
+}

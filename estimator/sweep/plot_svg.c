@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Drawing a sweep as SVG; see plot.h. */
+#include "sweep/plot.h"
+
+#include "base/number.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    WIDTH = 720,
+    HEIGHT = 440,
+    LEFT = 90,
+    TOP = 30,
+    RIGHT = 190, /* room for the legend */
+    BOTTOM = 60,
+    TICKS = 5,
+    MOST_LABELS = 12,
+    NUMBER_TEXT = 32,
+    COLORS = 8
+};
+
+/* Told apart by people who see few colours, too (Okabe and Ito 2008). */
+static const char *const colors[COLORS] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                           "#e69f00", "#56b4e9", "#000000", "#999999"};
+
+typedef struct drawing {
+    const st_plot *plot;
+    st_buffer *buffer;
+    double least;
+    double most;
+    double width;
+    double height;
+} drawing;
+
+static void number(st_buffer *buffer, double value)
+{
+    char text[NUMBER_TEXT];
+    st_buffer_text(buffer, st_number_print('f', 1, value, text, sizeof text));
+}
+
+static void label(const drawing *self, double x, double y, const char *anchor, const char *text)
+{
+    st_buffer_text(self->buffer, "<text x=\"");
+    number(self->buffer, x);
+    st_buffer_text(self->buffer, "\" y=\"");
+    number(self->buffer, y);
+    st_buffer_printf(self->buffer, "\" text-anchor=\"%s\">", anchor);
+    st_text_xml(text, self->buffer);
+    st_buffer_text(self->buffer, "</text>\n");
+}
+
+static void line(const drawing *self, const double from[2], const double to[2], const char *color)
+{
+    st_buffer_text(self->buffer, "<path d=\"M");
+    number(self->buffer, from[0]);
+    st_buffer_text(self->buffer, " ");
+    number(self->buffer, from[1]);
+    st_buffer_text(self->buffer, "L");
+    number(self->buffer, to[0]);
+    st_buffer_text(self->buffer, " ");
+    number(self->buffer, to[1]);
+    st_buffer_printf(self->buffer, "\" stroke=\"%s\" fill=\"none\"/>\n", color);
+}
+
+static void find_range(drawing *self)
+{
+    size_t count = self->plot->columns * self->plot->rows;
+    self->least = HUGE_VAL;
+    self->most = -HUGE_VAL;
+    for (size_t i = 0; i < count; i++) {
+        double value = self->plot->values[i];
+        if (isfinite(value)) {
+            self->least = fmin(self->least, value);
+            self->most = fmax(self->most, value);
+        }
+    }
+    bool lines = self->plot->y == SIZE_MAX;
+    if (lines && self->least > 0) {
+        self->least = 0; /* a line's height is compared with nothing */
+    }
+    if (!(self->most > self->least)) {
+        self->most = self->least + 1;
+    }
+}
+
+static double x_of(const drawing *self, size_t column)
+{
+    double count = (double)self->plot->columns;
+    return LEFT + self->width * ((double)column + 0.5) / count;
+}
+
+static double y_of(const drawing *self, double value)
+{
+    return TOP + self->height * (1 - (value - self->least) / (self->most - self->least));
+}
+
+/* Values of an axis, as many as there is room for. */
+static void label_axis(const drawing *self, size_t axis, bool across)
+{
+    size_t count = self->plot->space->axes[axis].axis.count;
+    size_t step = (count + MOST_LABELS - 1) / MOST_LABELS;
+    char text[512];
+    for (size_t i = 0; i < count; i += step) {
+        (void)st_space_value_text(self->plot->space, axis, i, text, sizeof text);
+        if (across) {
+            label(self, x_of(self, i), TOP + self->height + 18, "middle", text);
+        } else {
+            double y = TOP + self->height * (1 - ((double)i + 0.5) / (double)count);
+            label(self, LEFT - 8, y + 4, "end", text);
+        }
+    }
+}
+
+static const char *axis_title(const drawing *self, size_t axis, char *text, size_t size)
+{
+    const char *unit = st_space_axis_unit(self->plot->space, axis);
+    (void)snprintf(text, size, unit[0] != '\0' ? "%s [%s]" : "%s",
+                   self->plot->space->axes[axis].axis.path, unit);
+    return text;
+}
+
+static void draw_frame(const drawing *self)
+{
+    char text[512];
+    const double corners[4][2] = {{LEFT, TOP},
+                                  {LEFT, TOP + self->height},
+                                  {LEFT + self->width, TOP + self->height},
+                                  {LEFT + self->width, TOP}};
+    for (size_t i = 0; i < 4; i++) {
+        line(self, corners[i], corners[(i + 1) % 4], "#888888");
+    }
+    label_axis(self, self->plot->x, true);
+    label(self, LEFT + self->width / 2, HEIGHT - 14, "middle",
+          axis_title(self, self->plot->x, text, sizeof text));
+    label(self, LEFT, TOP - 12, "middle",
+          self->plot->y == SIZE_MAX ? self->plot->space->cells[self->plot->cell]
+                                    : axis_title(self, self->plot->y, text, sizeof text));
+}
+
+static const char *value_text(const drawing *self, double value, char *text, size_t size)
+{
+    return st_type_format(self->plot->space->types[self->plot->cell], value, ST_STYLE_SCALED, text,
+                          size);
+}
+
+/* --- lines ----------------------------------------------------------------------------------- */
+
+/* The values of the other axes that a line stands for. */
+static void line_name(const drawing *self, size_t number_of_line, char *text, size_t size)
+{
+    const st_space *space = self->plot->space;
+    size_t rest = number_of_line;
+    size_t used = size;
+    char value[512];
+    text[--used] = '\0';
+    for (size_t i = space->axis_count; i-- > 0;) {
+        if (!st_plot_has_lines(self->plot, i)) {
+            continue;
+        }
+        size_t count = space->axes[i].axis.count;
+        (void)st_space_value_text(space, i, rest % count, value, sizeof value);
+        rest /= count;
+        size_t length = strlen(value);
+        if (length + 1 >= used) {
+            break;
+        }
+        if (text[used] != '\0') {
+            text[--used] = ' ';
+        }
+        used -= length;
+        memcpy(text + used, value, length);
+    }
+    memmove(text, text + used, size - used);
+}
+
+static void point(const drawing *self, const char *command, size_t column, double value)
+{
+    st_buffer_text(self->buffer, command);
+    number(self->buffer, x_of(self, column));
+    st_buffer_text(self->buffer, " ");
+    number(self->buffer, y_of(self, value));
+}
+
+/* "batch.micro recompute": what the names of lines are values of. */
+static void draw_legend_title(const drawing *self)
+{
+    const st_space *space = self->plot->space;
+    st_buffer text = {0};
+    for (size_t i = 0; i < space->axis_count; i++) {
+        if (st_plot_has_lines(self->plot, i)) {
+            st_buffer_printf(&text, "%s%s", text.length > 0 ? " " : "", space->axes[i].axis.path);
+        }
+    }
+    if (text.length > 0) {
+        label(self, LEFT + self->width + 12, TOP - 12, "start", text.data);
+    }
+    self->buffer->failed = self->buffer->failed || text.failed;
+    st_buffer_free(&text);
+}
+
+static void draw_line(const drawing *self, size_t row)
+{
+    const st_plot *plot = self->plot;
+    bool open = false;
+    char text[128];
+    const char *color = colors[row % COLORS];
+    st_buffer_text(self->buffer, "<path d=\"");
+    for (size_t i = 0; i < plot->columns; i++) {
+        double value = plot->values[row * plot->columns + i];
+        if (!isfinite(value)) {
+            open = false; /* a rejected row breaks the line */
+            continue;
+        }
+        if (!open) {
+            point(self, "M", i, value); /* a line to itself shows a point without neighbours */
+        }
+        point(self, "L", i, value);
+        open = true;
+    }
+    st_buffer_printf(
+        self->buffer,
+        "\" stroke=\"%s\" fill=\"none\" stroke-width=\"2\" stroke-linecap=\"round\"/>\n", color);
+    if (plot->rows > 1) {
+        double y = TOP + 16.0 * (double)row + 8;
+        const double from[2] = {LEFT + self->width + 12, y};
+        const double to[2] = {LEFT + self->width + 32, y};
+        line(self, from, to, color);
+        line_name(self, row, text, sizeof text);
+        label(self, to[0] + 6, y + 4, "start", text);
+    }
+}
+
+static void draw_lines(const drawing *self)
+{
+    char text[ST_QUANTITY_TEXT];
+    for (int i = 0; i <= TICKS; i++) {
+        double value = self->least + (self->most - self->least) * i / TICKS;
+        const double from[2] = {LEFT, y_of(self, value)};
+        const double to[2] = {LEFT + self->width, from[1]};
+        line(self, from, to, "#dddddd");
+        label(self, LEFT - 8, from[1] + 4, "end", value_text(self, value, text, sizeof text));
+    }
+    if (self->plot->rows > 1) {
+        draw_legend_title(self);
+    }
+    for (size_t row = 0; row < self->plot->rows; row++) {
+        draw_line(self, row);
+    }
+}
+
+/* --- heat map -------------------------------------------------------------------------------- */
+
+/* From dark blue over green to yellow, brighter all the way. */
+static void color_of(double share, char text[8])
+{
+    static const double stops[3][3] = {{43, 35, 104}, {33, 145, 140}, {253, 231, 37}};
+    int from = share < 0.5 ? 0 : 1;
+    double part = 2 * share - from;
+    int mixed[3];
+    for (int i = 0; i < 3; i++) {
+        mixed[i] = (int)(stops[from][i] + part * (stops[from + 1][i] - stops[from][i]));
+    }
+    (void)snprintf(text, 8, "#%02x%02x%02x", (unsigned)mixed[0] & 255U, (unsigned)mixed[1] & 255U,
+                   (unsigned)mixed[2] & 255U);
+}
+
+static void draw_box(const drawing *self, double x, double y, const double size[2],
+                     const char *color)
+{
+    st_buffer_text(self->buffer, "<rect x=\"");
+    number(self->buffer, x);
+    st_buffer_text(self->buffer, "\" y=\"");
+    number(self->buffer, y);
+    st_buffer_text(self->buffer, "\" width=\"");
+    number(self->buffer, size[0]);
+    st_buffer_text(self->buffer, "\" height=\"");
+    number(self->buffer, size[1]);
+    st_buffer_printf(self->buffer, "\" fill=\"%s\"/>\n", color);
+}
+
+static void draw_scale(const drawing *self)
+{
+    char text[ST_QUANTITY_TEXT];
+    char color[8];
+    double x = LEFT + self->width + 16;
+    label(self, x, TOP - 12, "start", self->plot->space->cells[self->plot->cell]);
+    for (int i = 0; i <= TICKS; i++) {
+        double share = (double)i / TICKS;
+        double y = TOP + (1 - share) * (self->height - 20);
+        const double size[2] = {18, 18};
+        color_of(share, color);
+        draw_box(self, x, y, size, color);
+        double value = self->least + share * (self->most - self->least);
+        label(self, x + 26, y + 14, "start", value_text(self, value, text, sizeof text));
+    }
+}
+
+static void draw_map(const drawing *self)
+{
+    const st_plot *plot = self->plot;
+    const double size[2] = {self->width / (double)plot->columns, self->height / (double)plot->rows};
+    char color[8];
+    for (size_t row = 0; row < plot->rows; row++) {
+        for (size_t i = 0; i < plot->columns; i++) {
+            double value = plot->values[row * plot->columns + i];
+            if (!isfinite(value)) {
+                continue;
+            }
+            color_of((value - self->least) / (self->most - self->least), color);
+            draw_box(self, LEFT + size[0] * (double)i,
+                     TOP + self->height - size[1] * (double)(row + 1), size, color);
+        }
+    }
+    label_axis(self, plot->y, false);
+    draw_scale(self);
+}
+
+void st_plot_write(const st_plot *plot, st_buffer *buffer)
+{
+    drawing self = {.plot = plot,
+                    .buffer = buffer,
+                    .width = WIDTH - LEFT - RIGHT,
+                    .height = HEIGHT - TOP - BOTTOM};
+    st_buffer_printf(buffer,
+                     "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+                     "viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"12\">\n",
+                     WIDTH, HEIGHT, WIDTH, HEIGHT);
+    st_buffer_text(buffer, "<title>");
+    st_text_xml(plot->space->cells[plot->cell], buffer);
+    st_buffer_text(buffer, " of ");
+    st_text_xml(st_job_name(plot->space->base.job), buffer);
+    st_buffer_text(buffer, "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n");
+    find_range(&self);
+    if (plot->y == SIZE_MAX) {
+        draw_lines(&self);
+    } else {
+        draw_map(&self);
+    }
+    draw_frame(&self);
+    st_buffer_text(buffer, "</svg>\n");
+}

@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making a space and naming its rows; see space.h. */
+#include "sweep/space.h"
+
+#include "base/memory.h"
+#include "sheet/type_write.h"
+#include "sweep/space_bind.h"
+#include "program/condition.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX_CELLS = 1000 };
+
+const uint64_t st_space_most_rows = 1000000000;
+
+/* Picks of a sample are spread over this many rows at most. */
+static const uint64_t most_total = UINT64_C(1) << 62;
+
+/* --- axes ------------------------------------------------------------------------------------ */
+
+/* An axis over what the sheet computes or calls by another name. */
+static st_status explain_unknown(const st_space *space, const char *text, st_errors *errors)
+{
+    size_t length = strcspn(text, "=");
+    const char *name = st_arena_copy(space->arena, text, length);
+    const char *file = st_arena_printf(space->arena, "%s %.200s", space->request.option, text);
+    if (name == NULL || file == NULL) {
+        return st_out_of_memory(errors);
+    }
+    const st_sheet_cell *cell = st_sheet_find_cell(space->sheet, name);
+    const st_sheet_input *input = st_sheet_find_input(space->sheet, name);
+    if (cell == NULL && (input == NULL || strcmp(input->from, name) == 0)) {
+        return ST_OK;
+    }
+    const char *sheet = st_sheet_name(space->sheet);
+    return st_errors_add(
+        errors,
+        &(st_error){.status = ST_ERR_USAGE,
+                    .place = {.file = file},
+                    .message =
+                        cell != NULL
+                            ? st_errors_text(errors,
+                                             "'%s' is a cell that sheet %s computes, and no "
+                                             "axis",
+                                             name, sheet)
+                            : st_errors_text(errors, "'%s' is an input of sheet %s", name, sheet),
+                    .expected = cell != NULL ? "a key of the job" : NULL,
+                    .suggestion = cell != NULL ? NULL : input->from});
+}
+
+/* Words for axes over names that are no keys: the sheet, loaded without axes, may know them. */
+static st_status explain_faults(st_space *space, st_errors *errors)
+{
+    st_errors *quiet = st_errors_create();
+    st_request request = {.job = space->request.job,
+                          .sheet = space->request.sheet,
+                          .sets = space->request.sets,
+                          .set_count = space->request.set_count};
+    st_status status = ST_OK;
+    if (quiet == NULL) {
+        return st_out_of_memory(errors);
+    }
+    (void)!st_estimate_open(space->paths, &request, space->arena, &space->base, quiet);
+    space->sheet = space->base.sheet;
+    for (size_t i = 0; space->sheet != NULL && i < space->request.over_count; i++) {
+        st_status explained = explain_unknown(space, space->request.overs[i], errors);
+        status = status == ST_OK ? explained : status;
+    }
+    st_errors_destroy(quiet);
+    return status;
+}
+
+static st_status copy_errors(const st_errors *from, st_errors *to)
+{
+    st_status status = ST_OK;
+    for (size_t i = 0; i < st_errors_size(from); i++) {
+        st_status added = st_errors_add(to, st_errors_at(from, i));
+        status = status == ST_OK ? added : status;
+    }
+    return status;
+}
+
+static st_status read_axes(st_space *space, st_errors *errors)
+{
+    const st_space_request *request = &space->request;
+    st_errors *faults = st_errors_create();
+    st_axis *axes = st_arena_alloc(space->arena, ST_AXES_MAX, sizeof *axes);
+    st_status status = ST_OK;
+    if (faults == NULL || axes == NULL) {
+        st_errors_destroy(faults);
+        return st_out_of_memory(errors);
+    }
+    if (request->over_count > ST_AXES_MAX) {
+        status = st_errors_add(faults, &(st_error){.status = ST_ERR_LIMIT,
+                                                   .place = {.file = request->option},
+                                                   .message = "there are too many axes",
+                                                   .expected = "at most 32"});
+    }
+    for (size_t i = 0; i < request->over_count && i < ST_AXES_MAX; i++) {
+        st_status read =
+            st_axis_parse(request->option, request->overs[i], space->arena, &axes[i], faults);
+        status = status == ST_OK ? read : status;
+        space->axes[i].axis = axes[i];
+    }
+    if (status == ST_OK) {
+        space->axis_count = request->over_count;
+        status = st_axes_check(axes, space->axis_count, faults);
+    } else if (explain_faults(space, errors) != ST_OK) {
+        st_errors_clear(faults); /* the sheet knew better what was meant */
+    }
+    (void)copy_errors(faults, errors);
+    st_errors_destroy(faults);
+    return status;
+}
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+static st_status refuse_count(const st_space *space, double rows, st_errors *errors)
+{
+    char text[ST_QUANTITY_TEXT];
+    bool sampled = space->request.sample > 0 || space->request.uncounted;
+    return st_errors_add(
+        errors, &(st_error){.status = ST_ERR_LIMIT,
+                            .place = {.file = space->request.option},
+                            .message = st_errors_text(errors, "the axes make %s configurations",
+                                                      st_number_format(rows, text, sizeof text)),
+                            .expected = sampled ? "at most 4.6e18, also to draw some of them"
+                                                : "at most 1000000000",
+                            .suggestion = sampled ? NULL : "draw some of them with --sample N"});
+}
+
+static st_status count_cross(st_space *space, st_errors *errors)
+{
+    double rows = 1;
+    space->total = 1;
+    for (size_t i = 0; i < space->axis_count; i++) {
+        if (space->axes[i].follows != 0) {
+            continue;
+        }
+        rows *= (double)space->axes[i].axis.count;
+        space->total = rows < (double)most_total ? space->total * space->axes[i].axis.count : 0;
+    }
+    if (space->total == 0 || (space->request.sample == 0 && !space->request.uncounted &&
+                              space->total > st_space_most_rows)) {
+        return refuse_count(space, rows, errors);
+    }
+    return ST_OK;
+}
+
+static st_status check_length(const st_axis *first, const st_axis *axis, st_errors *errors)
+{
+    if (axis->count == first->count) {
+        return ST_OK;
+    }
+    return st_errors_add(
+        errors, &(st_error){.status = ST_ERR_USAGE,
+                            .place = axis->place,
+                            .message = st_errors_text(
+                                errors, "zipped axes differ in length: %s has %zu values, %s %zu",
+                                first->path, first->count, axis->path, axis->count),
+                            .expected = "as many values on every axis"});
+}
+
+/* Finds the axes that advance with another. */
+static st_status join_axes(st_space *space, st_errors *errors)
+{
+    st_status status = ST_OK;
+    for (size_t k = 0; k < space->request.joined_count; k++) {
+        const st_joined *joined = &space->request.joined[k];
+        size_t first = 0;
+        size_t own = 0;
+        while (first < space->axis_count &&
+               strcmp(space->axes[first].axis.path, joined->with) != 0) {
+            first++;
+        }
+        while (own < space->axis_count && strcmp(space->axes[own].axis.path, joined->key) != 0) {
+            own++;
+        }
+        if (first >= own || own == space->axis_count) {
+            continue; /* an axis that is no axis is reported elsewhere */
+        }
+        st_status checked = check_length(&space->axes[first].axis, &space->axes[own].axis, errors);
+        status = status == ST_OK ? checked : status;
+        space->axes[own].follows = first + 1;
+    }
+    return status;
+}
+
+static st_status count_zip(st_space *space, st_errors *errors)
+{
+    space->total = space->axis_count > 0 ? space->axes[0].axis.count : 1;
+    for (size_t i = 1; i < space->axis_count; i++) {
+        const st_axis *axis = &space->axes[i].axis;
+        st_status status = check_length(&space->axes[0].axis, axis, errors);
+        if (status != ST_OK) {
+            return status;
+        }
+    }
+    if (space->request.sample == 0 && !space->request.uncounted &&
+        space->total > st_space_most_rows) {
+        return refuse_count(space, (double)space->total, errors);
+    }
+    return ST_OK;
+}
+
+static st_status count_rows(st_space *space, st_errors *errors)
+{
+    st_status status = space->request.zip ? count_zip(space, errors) : count_cross(space, errors);
+    uint64_t sample = space->request.sample;
+    space->rows = sample > 0 && sample < space->total ? sample : space->total;
+    return status;
+}
+
+static uint64_t mix(uint64_t value)
+{
+    /* splitmix64, by S. Vigna after Steele et al. 2014 */
+    value += UINT64_C(0x9e3779b97f4a7c15);
+    value = (value ^ (value >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    value = (value ^ (value >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return value ^ (value >> 31);
+}
+
+/* One row out of each of as many equal parts of the space: in order, none twice, none kept. */
+uint64_t st_space_pick(const st_space *space, uint64_t row)
+{
+    if (space->rows == space->total) {
+        return row;
+    }
+    uint64_t part = space->total / space->rows;
+    uint64_t more = space->total % space->rows; /* parts that have one row more */
+    uint64_t start = row * part + (row < more ? row : more);
+    return start + mix(space->request.seed ^ mix(row)) % (part + (row < more ? 1 : 0));
+}
+
+uint64_t st_space_digit(const st_space *space, size_t axis, uint64_t pick)
+{
+    if (space->request.zip) {
+        return pick;
+    }
+    size_t own = space->axes[axis].follows != 0 ? space->axes[axis].follows - 1 : axis;
+    for (size_t i = space->axis_count; i-- > own + 1;) {
+        pick /= space->axes[i].follows == 0 ? space->axes[i].axis.count : 1;
+    }
+    return pick % space->axes[own].axis.count;
+}
+
+/* --- cells ----------------------------------------------------------------------------------- */
+
+/* What is asked of a job first, by the names that sheets give it. */
+static const char *const usual[] = {"step_time", "mfu", "memory"};
+
+/* Whether there is a column of that name: a table with two is no table for programs. */
+static bool is_shown(const st_space *space, const char *name)
+{
+    for (size_t i = 0; i < space->cell_count; i++) {
+        if (strcmp(space->cells[i], name) == 0) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < space->axis_count; i++) {
+        if (strcmp(space->axes[i].axis.path, name) == 0 &&
+            st_sheet_find_input(space->base.sheet, name) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static st_status choose_cells(st_space *space, st_errors *errors)
+{
+    const st_space_request *request = &space->request;
+    size_t sections = 0;
+    const st_sheet_section *report = st_sheet_sections(space->base.sheet, &sections);
+    size_t cells = 0;
+    const st_sheet_cell *all = st_sheet_cells(space->base.sheet, &cells);
+    size_t room = request->cell_count + sizeof usual / sizeof usual[0] + 1;
+    space->cells = st_arena_alloc(space->arena, room, sizeof *space->cells);
+    space->types = st_arena_alloc(space->arena, room, sizeof *space->types);
+    if (space->cells == NULL || space->types == NULL) {
+        return st_out_of_memory(errors);
+    }
+    for (size_t i = 0; i < request->cell_count; i++) {
+        if (!request->once || !is_shown(space, request->cells[i])) {
+            space->cells[space->cell_count++] = request->cells[i];
+        }
+    }
+    for (size_t i = 0; request->cell_count == 0 && i < sizeof usual / sizeof usual[0]; i++) {
+        if (st_sheet_find_cell(space->base.sheet, usual[i]) != NULL) {
+            space->cells[space->cell_count++] = usual[i];
+        }
+    }
+    if (space->cell_count == 0 && sections > 0 && report[0].count > 0) {
+        space->cells[space->cell_count++] = report[0].cells[0];
+    } else if (space->cell_count == 0 && cells > 0) {
+        space->cells[space->cell_count++] = all[0].name;
+    }
+    return ST_OK;
+}
+
+static st_status find_types(st_space *space, st_errors *errors)
+{
+    st_status status = ST_OK;
+    for (size_t i = 0; i < space->cell_count; i++) {
+        const char *name = space->cells[i];
+        const st_sheet_cell *cell = st_sheet_find_cell(space->base.sheet, name);
+        const st_sheet_input *input = st_sheet_find_input(space->base.sheet, name);
+        if (cell == NULL && input == NULL) {
+            status = st_errors_add(
+                errors,
+                &(st_error){.status = ST_ERR_NAME,
+                            .message = st_errors_text(errors, "unknown cell '%.100s' in sheet %s",
+                                                      name, st_sheet_name(space->base.sheet)),
+                            .suggestion = st_sheet_nearest(space->base.sheet, name)});
+            continue;
+        }
+        space->types[i] = cell != NULL ? &cell->type : &input->type;
+    }
+    return status;
+}
+
+static st_type type_of_axis(const st_space_axis *axis)
+{
+    st_type type = {.kind = ST_TYPE_NUMBER, .unit = st_unit_one()};
+    const st_key *key = axis->axis.key;
+    if (key != NULL && key->unit != NULL) {
+        (void)!st_unit_parse(key->unit, strlen(key->unit), (st_place){0}, &type.unit, NULL);
+    } else if (axis->type != NULL) {
+        type = *axis->type;
+    }
+    return type;
+}
+
+static bool is_number(const st_space_axis *axis)
+{
+    const st_key *key = axis->axis.key;
+    bool named = key != NULL && (key->kind == ST_KEY_ENUM || key->kind == ST_KEY_BOOL);
+    return axis->has_numbers && !named &&
+           (axis->type == NULL || axis->type->kind == ST_TYPE_NUMBER);
+}
+
+/* A table is written while it is computed: its columns must be wide enough from the start. */
+static size_t width_of_texts(const st_space_axis *axis)
+{
+    enum { LOOKED_AT = 1000, WIDEST = 60 };
+    size_t width = 0;
+    for (size_t i = 0; !is_number(axis) && i < axis->axis.count && i < LOOKED_AT; i++) {
+        char storage[ST_AXIS_TEXT];
+        size_t length = strlen(st_axis_text(&axis->axis, i, storage));
+        width = length > width ? length : width;
+    }
+    return width < WIDEST ? width : WIDEST;
+}
+
+/* --- the whole ------------------------------------------------------------------------------- */
+
+/* The sheet with the conditions, the inputs by axis and the programs. */
+static st_status prepare(st_space *space, st_errors *errors)
+{
+    const st_space_request *request = &space->request;
+    st_status status = st_space_check_values(space, errors);
+    if (status == ST_OK) {
+        status = st_space_load_base(space, errors);
+    }
+    if (status != ST_OK) {
+        return status;
+    }
+    st_conditions conditions = {"--where", request->wheres, request->where_count};
+    status = st_sheet_with_conditions(space->base.sheet, &conditions, space->arena, &space->sheet,
+                                      errors);
+    if (status == ST_OK) {
+        (void)st_sheet_checks(space->sheet, &space->check_count);
+        status = choose_cells(space, errors);
+    }
+    if (status == ST_OK) {
+        status = find_types(space, errors);
+    }
+    if (status == ST_OK) {
+        status = st_space_bind_axes(space, errors);
+    }
+    for (size_t i = 0; i < space->axis_count && status == ST_OK; i++) {
+        space->axes[i].shown = type_of_axis(&space->axes[i]);
+        space->axes[i].text_width = width_of_texts(&space->axes[i]);
+    }
+    return status == ST_OK ? st_space_make_variants(space, errors) : status;
+}
+
+/* The axis that set a key, by the name of the option that it stands for; NULL: a --set did. */
+static const st_axis *find_setter(const st_space *space, const char *file)
+{
+    static const char option[] = "--set ";
+    const char *text = file != NULL ? file : "";
+    if (strncmp(text, option, sizeof option - 1) != 0) {
+        return NULL;
+    }
+    text += sizeof option - 1;
+    for (size_t i = 0; i < space->request.set_count; i++) {
+        if (strcmp(space->request.sets[i], text) == 0) {
+            return NULL;
+        }
+    }
+    for (size_t i = 0; i < space->axis_count; i++) {
+        const st_axis *axis = &space->axes[i].axis;
+        size_t length = strlen(axis->path);
+        if (strncmp(text, axis->path, length) == 0 && text[length] == '=') {
+            return axis;
+        }
+    }
+    return NULL;
+}
+
+/* Values of axes are set where a job is loaded; who gave them knows them as those of an axis. */
+static st_status prepare_aloud(st_space *space, st_errors *errors)
+{
+    st_errors *found = st_errors_create();
+    if (found == NULL) {
+        return st_out_of_memory(errors);
+    }
+    st_status status = prepare(space, found);
+    for (size_t i = 0; i < st_errors_size(found); i++) {
+        st_error error = *st_errors_at(found, i);
+        const st_axis *axis = find_setter(space, error.place.file);
+        error.place = axis != NULL ? axis->place : error.place;
+        (void)st_errors_add(errors, &error);
+    }
+    st_errors_destroy(found);
+    return status;
+}
+
+st_status st_space_create(const st_paths *paths, const st_space_request *request, st_arena *arena,
+                          st_space **space, st_errors *errors)
+{
+    st_space *made = st_arena_alloc(arena, 1, sizeof *made);
+    if (made == NULL) {
+        return st_out_of_memory(errors);
+    }
+    made->paths = paths;
+    made->arena = arena;
+    made->request = *request;
+    if (request->cell_count > MAX_CELLS) {
+        return st_errors_add(errors, &(st_error){.status = ST_ERR_LIMIT,
+                                                 .place = {.file = "--cells"},
+                                                 .message = "there are too many cells",
+                                                 .expected = "at most 1000"});
+    }
+    st_status status = read_axes(made, errors);
+    if (status == ST_OK) {
+        status = join_axes(made, errors);
+    }
+    if (status == ST_OK) {
+        status = count_rows(made, errors);
+    }
+    if (status == ST_OK) {
+        status = prepare_aloud(made, errors);
+    }
+    if (status == ST_OK) {
+        *space = made;
+    }
+    return status;
+}
+
+/* --- texts ----------------------------------------------------------------------------------- */
+
+const st_type *st_space_axis_type(const st_space *space, size_t axis)
+{
+    const st_space_axis *own = &space->axes[axis];
+    st_type *type = is_number(own) ? st_arena_alloc(space->arena, 1, sizeof *type) : NULL;
+    if (type != NULL) {
+        *type = own->shown;
+    }
+    return type;
+}
+
+double st_space_axis_number(const st_space *space, size_t axis, uint64_t digit)
+{
+    const st_space_axis *own = &space->axes[axis];
+    return own->numbers != NULL ? own->numbers[digit]
+                                : own->axis.start + (double)digit * own->axis.step;
+}
+
+const char *st_space_value_text(const st_space *space, size_t axis, uint64_t digit, char *text,
+                                size_t size)
+{
+    const st_space_axis *own = &space->axes[axis];
+    if (!is_number(own)) {
+        char storage[ST_AXIS_TEXT];
+        (void)snprintf(text, size, "%s", st_axis_text(&own->axis, digit, storage));
+        return text;
+    }
+    st_exact_text(&own->shown, st_space_axis_number(space, axis, digit), text, size);
+    return text;
+}
+
+const char *st_space_axis_unit(const st_space *space, size_t axis)
+{
+    const st_space_axis *own = &space->axes[axis];
+    if (!is_number(own)) {
+        return "";
+    }
+    if (own->axis.key != NULL) {
+        return own->axis.key->unit != NULL ? own->axis.key->unit : "";
+    }
+    return own->type != NULL && strcmp(own->type->unit.text, "1") != 0 ? own->type->unit.text : "";
+}
+
+const char *st_reason_text(const st_space *space, size_t reason)
+{
+    size_t count = 0;
+    const st_sheet_check *checks = st_sheet_checks(space->sheet, &count);
+    if (reason == ST_REASON_NONE) {
+        return "";
+    }
+    if (reason <= count) {
+        return checks[reason - 1].formula;
+    }
+    if (reason >= st_reason_refused(space, 0)) {
+        return space->refusals[reason - st_reason_refused(space, 0)];
+    }
+    if (reason == st_reason_infeasible(space)) {
+        return space->infeasible != NULL ? space->infeasible
+                                         : "sizes, layers and batch do not divide";
+    }
+    return reason == st_reason_no_value(space) ? "a cell or check has no finite value"
+                                               : "the order of ranks lacks a group";
+}

@@ -1,0 +1,618 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What axes do to a sheet's inputs. A key's values are read as --set reads them; a file is loaded
+ * once per value, with the other axes at their first values, and every input that it affects
+ * becomes a column. Where two axes affect one, the later one of the loader wins: an inner section
+ * over an outer one, a key over a section.
+ */
+#include "sweep/space_bind.h"
+
+#include "base/memory.h"
+#include "job/keys.h"
+#include "job/job_loader.h"
+#include "plugin/words.h"
+
+#include <string.h>
+
+enum { MAX_FILES = 1000 };
+
+/* --- jobs ------------------------------------------------------------------------------------ */
+
+/* The request's sets and every axis at a value; `digits` NULL: the first. Room for `more`. */
+static const char **list_sets(const st_space *space, const size_t *digits, size_t more,
+                              size_t *count)
+{
+    const st_space_request *request = &space->request;
+    const char **sets = st_arena_alloc(
+        space->arena, request->set_count + space->axis_count + more + 1, sizeof *sets);
+    char storage[ST_AXIS_TEXT];
+    *count = 0;
+    for (size_t i = 0; sets != NULL && i < request->set_count; i++) {
+        sets[(*count)++] = request->sets[i];
+    }
+    for (size_t i = 0; sets != NULL && i < space->axis_count; i++) {
+        const st_axis *axis = &space->axes[i].axis;
+        const char *value = st_axis_text(axis, digits != NULL ? digits[i] : 0, storage);
+        sets[*count] = st_arena_printf(space->arena, "%s=%s", axis->path, value);
+        if (sets[(*count)++] == NULL) {
+            return NULL;
+        }
+    }
+    return sets;
+}
+
+st_status st_space_load_base(st_space *space, st_errors *errors)
+{
+    st_request request = {.job = space->request.job, .sheet = space->request.sheet};
+    const char **sets = list_sets(space, NULL, 0, &request.set_count);
+    if (sets == NULL) {
+        return st_out_of_memory(errors);
+    }
+    request.sets = sets;
+    return st_estimate_open(space->paths, &request, space->arena, &space->base, errors);
+}
+
+/* --- values of keys -------------------------------------------------------------------------- */
+
+typedef struct binder {
+    st_space *space;
+    st_errors *errors;
+    size_t *owner; /* per input: axis + 1; 0: none */
+    const double **values;
+} binder;
+
+static void own(binder *self, size_t input, size_t axis, const double *values)
+{
+    self->owner[input] = axis + 1;
+    self->values[input] = values;
+}
+
+static st_status parse_typed(const char *path, const st_type *type, const st_value_text *text,
+                             double *number, st_errors *errors)
+{
+    switch (type->kind) {
+    case ST_TYPE_NUMBER:
+        return st_value_parse_quantity(path, text, &type->unit, number, errors);
+    case ST_TYPE_BOOL:
+        return st_value_parse_bool(path, text, number, errors);
+    case ST_TYPE_ENUM:
+        return st_value_parse_name(path, text, type->enumeration->values, type->enumeration->count,
+                                   number, errors);
+    }
+    return ST_ERR_VALUE;
+}
+
+/* A value of a key, or of an enumeration or a constant as its input knows it. */
+static st_status parse_value(const st_axis *axis, const st_sheet_input *input, size_t index,
+                             double *number, st_errors *errors)
+{
+    char storage[ST_AXIS_TEXT];
+    const char *text = st_axis_text(axis, index, storage);
+    st_value_text value = {.text = text, .length = strlen(text), .place = axis->place};
+    const st_key *key = axis->key;
+    st_errors *own_errors = st_errors_create();
+    if (own_errors == NULL) {
+        return st_out_of_memory(errors);
+    }
+    st_status status = ST_OK;
+    if (key != NULL) {
+        status = st_value_parse(key, &value, number, own_errors);
+    }
+    bool named = key != NULL && key->kind == ST_KEY_ENUM;
+    if (status == ST_OK && input != NULL && (key == NULL || named)) {
+        status = parse_typed(axis->path, &input->type, &value, number, own_errors);
+    }
+    if (status != ST_OK) {
+        status = st_errors_move(errors, own_errors, value.place);
+    }
+    st_errors_destroy(own_errors);
+    return status;
+}
+
+st_status st_axis_numbers(const st_axis *axis, const st_sheet_input *input, st_arena *arena,
+                          const double **values, st_errors *errors)
+{
+    double end = 0;
+    *values = NULL;
+    if (axis->texts == NULL) {
+        st_status status = parse_value(axis, input, 0, &end, errors);
+        return status == ST_OK ? parse_value(axis, input, axis->count - 1, &end, errors) : status;
+    }
+    double *numbers = st_arena_alloc(arena, axis->count, sizeof *numbers);
+    if (numbers == NULL) {
+        return st_out_of_memory(errors);
+    }
+    st_status status = ST_OK;
+    for (size_t i = 0; i < axis->count && !st_errors_full(errors); i++) {
+        st_status parsed = parse_value(axis, input, i, &numbers[i], errors);
+        status = status == ST_OK ? parsed : status;
+    }
+    *values = numbers;
+    return status;
+}
+
+static bool is_program_text(const st_key *key)
+{
+    return strcmp(key->path, "parallel.order") == 0 || strcmp(key->path, "model.layer_list") == 0;
+}
+
+static st_status refuse_text(const binder *self, const st_axis *axis)
+{
+    bool sheet = strcmp(axis->path, "sheet") == 0;
+    return st_errors_add(
+        self->errors,
+        &(st_error){.status = ST_ERR_USAGE,
+                    .place = axis->place,
+                    .message = st_errors_text(self->errors, "%s cannot be an axis: %s", axis->path,
+                                              sheet ? "rows of different sheets have different "
+                                                      "cells"
+                                                    : "it changes no number"),
+                    .suggestion =
+                        sheet ? "'steptime compare' shows two sheets side by side" : NULL});
+}
+
+/* All rows would be the same: a constant that no input reads is a slip, or of another sheet. */
+static st_status refuse_unread(binder *self, const st_axis *axis)
+{
+    const st_space *space = self->space;
+    size_t count = 0;
+    size_t read = 0;
+    const st_sheet_input *inputs = st_sheet_inputs(space->sheet, &count);
+    const char **constants = st_arena_alloc(space->arena, count + 1, sizeof *constants);
+    if (constants == NULL) {
+        return st_out_of_memory(self->errors);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (strncmp(inputs[i].from, ST_CONSTANTS ".", sizeof ST_CONSTANTS) == 0) {
+            constants[read++] = inputs[i].from;
+        }
+    }
+    return st_errors_add(
+        self->errors,
+        &(st_error){.status = ST_ERR_USAGE,
+                    .place = axis->place,
+                    .message = st_errors_text(self->errors,
+                                              "%s changes nothing: no input of sheet %s reads it",
+                                              axis->path, st_sheet_name(space->sheet)),
+                    .expected = "a constant of the sheet, which 'steptime sheet show' lists",
+                    .suggestion = st_nearest(axis->path, constants, read)});
+}
+
+static st_status bind_key_axis(binder *self, size_t index)
+{
+    st_space *space = self->space;
+    st_space_axis *axis = &space->axes[index];
+    const st_key *key = axis->axis.key;
+    size_t input_count = 0;
+    const st_sheet_input *inputs = st_sheet_inputs(space->sheet, &input_count);
+    if (key != NULL && key->kind == ST_KEY_TEXT) {
+        return ST_OK;
+    }
+    st_status status = ST_OK;
+    const double *numbers = NULL;
+    bool parsed = false;
+    for (size_t i = 0; i < input_count && status == ST_OK; i++) {
+        if (strcmp(inputs[i].from, axis->axis.path) != 0) {
+            continue;
+        }
+        if (!parsed || inputs[i].type.kind == ST_TYPE_ENUM) {
+            status = st_axis_numbers(&axis->axis, &inputs[i], space->arena, &numbers, self->errors);
+        }
+        parsed = true;
+        axis->type = &inputs[i].type;
+        own(self, i, index, numbers);
+    }
+    if (!parsed && key == NULL) {
+        return refuse_unread(self, &axis->axis);
+    }
+    if (!parsed) {
+        status = st_axis_numbers(&axis->axis, NULL, space->arena, &numbers, self->errors);
+    }
+    axis->numbers = numbers;
+    axis->has_numbers = true;
+    return status;
+}
+
+st_status st_space_check_values(st_space *space, st_errors *errors)
+{
+    const binder self = {.space = space, .errors = errors};
+    st_status status = ST_OK;
+    for (size_t i = 0; i < space->axis_count; i++) {
+        const st_key *key = space->axes[i].axis.key;
+        const double *unused = NULL;
+        st_status checked = ST_OK;
+        if (key != NULL && key->kind == ST_KEY_TEXT && !is_program_text(key)) {
+            checked = refuse_text(&self, &space->axes[i].axis);
+        } else if (key != NULL && key->kind != ST_KEY_TEXT) {
+            checked = st_axis_numbers(&space->axes[i].axis, NULL, space->arena, &unused, errors);
+        }
+        status = status == ST_OK ? checked : status;
+    }
+    return status;
+}
+
+/* --- files ----------------------------------------------------------------------------------- */
+
+static st_status load_job(const st_space *space, const size_t *digits, bool alone,
+                          const st_job **job, st_errors *errors)
+{
+    static const char *const single[] = {"parallel.tp=1", "parallel.cp=1", "parallel.dp=1",
+                                         "parallel.pp=1"};
+    size_t count = 0;
+    const char **sets = list_sets(space, digits, ST_SPACE_ORDER_GROUPS, &count);
+    if (sets == NULL) {
+        return st_out_of_memory(errors);
+    }
+    for (size_t i = 0; alone && i < ST_SPACE_ORDER_GROUPS; i++) {
+        sets[count++] = single[i];
+    }
+    return st_job_load(space->paths, space->request.job, sets, count, space->arena, job, errors);
+}
+
+static bool is_below(const char *from, const char *section)
+{
+    size_t length = strlen(section);
+    return strncmp(from, section, length) == 0 && from[length] == '.';
+}
+
+/* Loads the job of one value, quietly unless it fails. */
+static st_status bind_file(binder *self, const size_t *digits, const st_bound_input **bound,
+                           const st_job **job)
+{
+    st_errors *errors = st_errors_create();
+    if (errors == NULL) {
+        return st_out_of_memory(self->errors);
+    }
+    st_status status = load_job(self->space, digits, false, job, errors);
+    if (status == ST_OK) {
+        status = st_job_bind(*job, self->space->sheet, self->space->arena, bound, errors);
+    }
+    if (status != ST_OK) {
+        status = st_errors_move(self->errors, errors, (st_place){.file = ""});
+    }
+    st_errors_destroy(errors);
+    return status;
+}
+
+static const char *text_of(const st_job *job, const char *path)
+{
+    const st_job_value *value = st_job_value_of(job, path);
+    return value != NULL && value->origin != ST_ORIGIN_NONE ? value->text : "";
+}
+
+static bool changes_program(const st_job *one, const st_job *other)
+{
+    static const char *const paths[] = {"parallel.order", "model.layer_list"};
+    bool changes = false;
+    for (size_t i = 0; i < 2; i++) {
+        changes = changes || strcmp(text_of(one, paths[i]), text_of(other, paths[i])) != 0;
+    }
+    return changes;
+}
+
+/* What the files of an axis do to every input. */
+typedef struct file_values {
+    double **values; /* per input: per file */
+    bool *differs;   /* per input: from the job with the first file of every axis */
+} file_values;
+
+static bool make_values(const st_space *space, size_t files, file_values *made)
+{
+    size_t count = space->base.input_count;
+    made->values = st_arena_alloc(space->arena, count + 1, sizeof *made->values);
+    made->differs = st_arena_alloc(space->arena, count + 1, sizeof *made->differs);
+    bool good = made->values != NULL && made->differs != NULL;
+    for (size_t i = 0; good && i < count; i++) {
+        made->values[i] = st_arena_alloc(space->arena, files, sizeof **made->values);
+        good = made->values[i] != NULL;
+    }
+    return good;
+}
+
+/* Loads one file of an axis and notes what it changes. */
+static st_status read_file(binder *self, size_t index, size_t file, file_values *into)
+{
+    st_space *space = self->space;
+    size_t digits[ST_AXES_MAX] = {0};
+    const st_bound_input *bound = NULL;
+    const st_job *job = NULL;
+    digits[index] = file;
+    st_status status = bind_file(self, digits, &bound, &job);
+    if (status != ST_OK || bound == NULL) {
+        return status;
+    }
+    for (size_t i = 0; i < space->base.input_count; i++) {
+        into->values[i][file] = bound[i].value;
+        into->differs[i] = into->differs[i] || bound[i].value != space->base.input_values[i];
+    }
+    if (changes_program(job, space->base.job)) {
+        space->axes[index].variant_stride = 1;
+    }
+    return ST_OK;
+}
+
+static st_status bind_file_axis(binder *self, size_t index)
+{
+    st_space *space = self->space;
+    const st_axis *axis = &space->axes[index].axis;
+    file_values files;
+    st_status status = ST_OK;
+    if (axis->count > MAX_FILES) {
+        return st_errors_add(self->errors, &(st_error){.status = ST_ERR_LIMIT,
+                                                       .place = axis->place,
+                                                       .message = "too many files for an axis",
+                                                       .expected = "at most 1000"});
+    }
+    if (!make_values(space, axis->count, &files)) {
+        return st_out_of_memory(self->errors);
+    }
+    for (size_t k = 0; k < axis->count && status == ST_OK; k++) {
+        status = read_file(self, index, k, &files);
+    }
+    for (size_t i = 0; i < space->base.input_count && status == ST_OK; i++) {
+        if (files.differs[i] || is_below(space->base.inputs[i].input->from, axis->path)) {
+            own(self, i, index, files.values[i]);
+        }
+    }
+    return status;
+}
+
+/* --- all ------------------------------------------------------------------------------------- */
+
+static size_t depth_of(const char *path)
+{
+    size_t depth = 1;
+    for (; *path != '\0'; path++) {
+        depth += *path == '.' ? 1 : 0;
+    }
+    return depth;
+}
+
+static st_status list_driven(binder *self)
+{
+    st_space *space = self->space;
+    size_t count = space->base.input_count;
+    space->driven = st_arena_alloc(space->arena, count + 1, sizeof *space->driven);
+    if (space->driven == NULL) {
+        return st_out_of_memory(self->errors);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (self->owner[i] != 0) {
+            space->driven[space->driven_count++] =
+                (st_driven){.input = i, .axis = self->owner[i] - 1, .values = self->values[i]};
+        }
+    }
+    return ST_OK;
+}
+
+st_status st_space_bind_axes(st_space *space, st_errors *errors)
+{
+    enum { DEEPEST = 4 };
+    size_t count = space->base.input_count + 1;
+    binder self = {.space = space,
+                   .errors = errors,
+                   .owner = st_arena_alloc(space->arena, count, sizeof(size_t)),
+                   .values = st_arena_alloc(space->arena, count, sizeof(double *))};
+    if (self.owner == NULL || self.values == NULL) {
+        return st_out_of_memory(errors);
+    }
+    st_status status = ST_OK;
+    for (size_t depth = 1; depth <= DEEPEST; depth++) {
+        for (size_t i = 0; i < space->axis_count; i++) {
+            const st_axis *axis = &space->axes[i].axis;
+            if (axis->section != NULL && depth_of(axis->path) == depth) {
+                st_status bound = bind_file_axis(&self, i);
+                status = status == ST_OK ? bound : status;
+            }
+        }
+    }
+    for (size_t i = 0; i < space->axis_count; i++) {
+        if (space->axes[i].axis.section == NULL) {
+            st_status bound = bind_key_axis(&self, i);
+            status = status == ST_OK ? bound : status;
+        }
+    }
+    return status == ST_OK ? list_driven(&self) : status;
+}
+
+/* --- programs -------------------------------------------------------------------------------- */
+
+static void read_order(const char *order, st_variant *variant)
+{
+    static const char *const names[ST_SPACE_ORDER_GROUPS] = {"tp", "cp", "dp", "pp"};
+    variant->order = order[0] != '\0' ? order : NULL;
+    for (const char *word = order; *word != '\0';) {
+        size_t length = strcspn(word, "-");
+        for (size_t i = 0; i < ST_SPACE_ORDER_GROUPS; i++) {
+            if (strlen(names[i]) == length && memcmp(names[i], word, length) == 0) {
+                variant->named[i] = true;
+            }
+        }
+        word += length + (word[length] == '-' ? 1 : 0);
+    }
+}
+
+/* The library's providers look at the order and the layer list alone; sizes come with the rows. */
+static st_status gather(const st_space *space, const size_t *digits, st_estimate *estimate,
+                        st_errors *errors)
+{
+    const st_request request = {.refine = space->request.refine,
+                                .refine_count = space->request.refine_count};
+    *estimate = (st_estimate){.sheet = space->sheet};
+    st_status status = load_job(space, digits, true, &estimate->job, errors);
+    return status == ST_OK
+               ? st_estimate_gather(space->paths, &request, space->arena, estimate, errors)
+               : status;
+}
+
+static st_status make_variant(st_space *space, const size_t *digits, st_variant *variant,
+                              st_errors *errors)
+{
+    st_estimate estimate;
+    st_status status = gather(space, digits, &estimate, errors);
+    if (status != ST_OK) {
+        return status;
+    }
+    read_order(text_of(estimate.job, "parallel.order"), variant);
+    variant->plugin_count = estimate.plugin_count;
+    st_program_options options = {.outputs = space->cells,
+                                  .output_count = space->cell_count,
+                                  .providers = estimate.providers,
+                                  .provider_count = estimate.provider_count};
+    return st_program_compile(space->sheet, &options, space->arena, &variant->program, errors);
+}
+
+/* Warnings of the first variant are those of all. */
+static st_status make_quietly(st_space *space, const size_t *digits, st_variant *variant, bool warn,
+                              st_errors *errors)
+{
+    st_errors *own = st_errors_create();
+    if (own == NULL) {
+        return st_out_of_memory(errors);
+    }
+    st_status status = make_variant(space, digits, variant, own);
+    if (status != ST_OK || warn) {
+        st_status moved = st_errors_move(errors, own, (st_place){.file = ""});
+        status = status == ST_OK ? moved : status;
+    }
+    st_errors_destroy(own);
+    return status;
+}
+
+static bool is_key_of(const st_axis *axis, const char *key)
+{
+    return strcmp(axis->path, key) == 0 || (axis->section != NULL && is_below(key, axis->path));
+}
+
+/* In words, for whoever reads the result. */
+static st_status name_plugins(st_space *space, const st_estimate *estimate, st_errors *errors)
+{
+    space->refine =
+        st_arena_alloc(space->arena, estimate->refinement_count + 1, sizeof *space->refine);
+    if (space->refine == NULL) {
+        return st_out_of_memory(errors);
+    }
+    for (size_t i = 0; i < estimate->refinement_count; i++) {
+        space->refine[i] = st_refine_text(&estimate->refinements[i], space->arena);
+        if (space->refine[i] == NULL) {
+            return st_out_of_memory(errors);
+        }
+    }
+    space->refine_count = estimate->refinement_count;
+    return ST_OK;
+}
+
+/*
+ * Plugins read once what the sheet does not: every value of an axis over such a key needs a program
+ * of its own, and what a plan varies cannot be such a key.
+ */
+static st_status take_plugins(st_space *space, const st_estimate *estimate, st_errors *errors)
+{
+    space->plugins = estimate->providers;
+    space->plugin_count = estimate->plugin_count;
+    space->plugin_keys = estimate->plugin_keys;
+    space->refusals = st_arena_alloc(space->arena, space->plugin_count + 1, sizeof(char *));
+    if (space->refusals == NULL) {
+        return st_out_of_memory(errors);
+    }
+    for (size_t i = 0; i < space->plugin_count; i++) {
+        space->refusals[i] = st_arena_printf(space->arena, "plugin %s refuses %s",
+                                             space->plugins[i]->source, space->plugins[i]->name);
+        if (space->refusals[i] == NULL) {
+            return st_out_of_memory(errors);
+        }
+    }
+    for (size_t k = 0; k < estimate->plugin_keys.count; k++) {
+        for (size_t i = 0; i < space->axis_count; i++) {
+            if (is_key_of(&space->axes[i].axis, estimate->plugin_keys.paths[k])) {
+                space->axes[i].variant_stride = 1;
+            }
+        }
+    }
+    return ST_OK;
+}
+
+/* Looks at the plugins, quietly: the first variant tells what is wrong with them. */
+static st_status find_plugins(st_space *space, st_errors *errors)
+{
+    size_t count = space->request.refine_count;
+    st_errors *own = st_errors_create();
+    st_estimate estimate;
+    st_status status = ST_OK;
+    if (own == NULL) {
+        return st_out_of_memory(errors);
+    }
+    if (count == 0) {
+        (void)st_job_refinements(space->base.job, &count);
+    }
+    if (count > 0 && gather(space, NULL, &estimate, own) == ST_OK) {
+        status = take_plugins(space, &estimate, errors);
+        if (status == ST_OK) {
+            status = name_plugins(space, &estimate, errors);
+        }
+    }
+    st_errors_destroy(own);
+    return status;
+}
+
+static st_status count_variants(st_space *space, st_errors *errors)
+{
+    space->variant_count = 1;
+    for (size_t i = space->axis_count; i-- > 0;) {
+        st_space_axis *axis = &space->axes[i];
+        bool text = axis->axis.key != NULL && axis->axis.key->kind == ST_KEY_TEXT;
+        if (!text && axis->variant_stride == 0) {
+            continue;
+        }
+        axis->variant_stride = space->variant_count;
+        if (axis->axis.count > ST_SPACE_MAX_VARIANTS / space->variant_count) {
+            return st_errors_add(errors,
+                                 &(st_error){.status = ST_ERR_LIMIT,
+                                             .place = axis->axis.place,
+                                             .message = "too many orders of ranks or layer lists",
+                                             .expected = "at most 1000 combinations"});
+        }
+        space->variant_count *= axis->axis.count;
+    }
+    return ST_OK;
+}
+
+static void find_group_sizes(st_space *space)
+{
+    static const char *const keys[ST_SPACE_ORDER_GROUPS] = {"parallel.tp", "parallel.cp",
+                                                            "parallel.dp", "parallel.pp"};
+    for (size_t i = 0; i < ST_SPACE_ORDER_GROUPS; i++) {
+        space->group_sizes[i] = (st_group_size){
+            .axis = SIZE_MAX, .fixed = st_job_value_of(space->base.job, keys[i])->number};
+        for (size_t k = 0; k < space->axis_count; k++) {
+            if (strcmp(space->axes[k].axis.path, keys[i]) == 0) {
+                space->group_sizes[i].axis = k;
+            }
+        }
+    }
+}
+
+st_status st_space_make_variants(st_space *space, st_errors *errors)
+{
+    st_status status = find_plugins(space, errors);
+    if (status == ST_OK) {
+        status = count_variants(space, errors);
+    }
+    if (status != ST_OK) {
+        return status;
+    }
+    find_group_sizes(space);
+    space->variants = st_arena_alloc(space->arena, space->variant_count, sizeof(st_variant));
+    if (space->variants == NULL) {
+        return st_out_of_memory(errors);
+    }
+    for (size_t v = 0; v < space->variant_count && status == ST_OK; v++) {
+        size_t digits[ST_AXES_MAX] = {0};
+        for (size_t i = 0; i < space->axis_count; i++) {
+            const st_space_axis *axis = &space->axes[i];
+            digits[i] = axis->variant_stride == 0 ? 0 : v / axis->variant_stride % axis->axis.count;
+        }
+        status = make_quietly(space, digits, &space->variants[v], v == 0, errors);
+    }
+    return status;
+}

@@ -1,0 +1,688 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Computing rows of a space; see space.h. */
+#include "sweep/space.h"
+
+#include "program/rates.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- workers --------------------------------------------------------------------------------- */
+
+static void free_columns(double **columns, size_t count)
+{
+    for (size_t i = 0; columns != NULL && i < count; i++) {
+        free(columns[i]);
+    }
+    free(columns);
+}
+
+static double **make_columns(size_t count)
+{
+    double **columns = calloc(count + 1, sizeof *columns);
+    for (size_t i = 0; columns != NULL && i < count; i++) {
+        columns[i] = malloc(ST_SPACE_BLOCK * sizeof **columns);
+        if (columns[i] == NULL) {
+            free_columns(columns, i);
+            return NULL;
+        }
+    }
+    return columns;
+}
+
+static uint64_t **make_digits(size_t count)
+{
+    uint64_t **digits = calloc(count + 1, sizeof *digits);
+    for (size_t i = 0; digits != NULL && i < count; i++) {
+        digits[i] = malloc(ST_SPACE_BLOCK * sizeof **digits);
+        if (digits[i] == NULL) {
+            for (size_t j = 0; j < i; j++) {
+                free(digits[j]);
+            }
+            free(digits);
+            return NULL;
+        }
+    }
+    return digits;
+}
+
+/* Nothing before the last run's inputs has changed. */
+enum { UNCHANGED = ST_AXES_MAX + 1, LEAST_PIECE = 128 };
+
+/*
+ * The innermost axes that together make a piece worth its overhead vary within it; all others stand
+ * still, and what depends on them alone is computed when they move. In samples, zipped axes and
+ * where programs change from row to row everything varies.
+ */
+static void choose_pace(st_space_worker *worker)
+{
+    const st_space *space = worker->space;
+    bool flat = space->request.zip || space->rows != space->total || space->variant_count > 1;
+    worker->inner = flat ? 0 : space->axis_count;
+    worker->piece_rows = flat ? UINT64_MAX : 1;
+    while (worker->inner > 0 && worker->piece_rows < LEAST_PIECE) {
+        const st_space_axis *axis = &space->axes[--worker->inner];
+        worker->piece_rows *= axis->follows == 0 ? axis->axis.count : 1;
+    }
+    if (worker->inner == 0) {
+        worker->piece_rows = UINT64_MAX;
+    }
+}
+
+static void begin_pace(const st_space_worker *worker, uint8_t *levels)
+{
+    const st_space *space = worker->space;
+    for (size_t i = 0; i < space->driven_count; i++) {
+        levels[space->driven[i].input] = (uint8_t)(space->driven[i].axis + 1);
+    }
+    for (size_t i = 0; i < space->variant_count; i++) {
+        st_paced_begin(worker->workspaces[i], levels);
+    }
+}
+
+static bool make_workspaces(st_space_worker *worker)
+{
+    const st_space *space = worker->space;
+    worker->workspaces = calloc(space->variant_count + 1, sizeof *worker->workspaces);
+    for (size_t i = 0; worker->workspaces != NULL && i < space->variant_count; i++) {
+        worker->workspaces[i] = st_workspace_create(space->variants[i].program);
+        if (worker->workspaces[i] == NULL) {
+            return false;
+        }
+    }
+    uint8_t *levels = calloc(space->base.input_count + 1, sizeof *levels);
+    bool good = worker->workspaces != NULL && levels != NULL;
+    if (good) {
+        begin_pace(worker, levels);
+    }
+    free(levels);
+    return good;
+}
+
+/* What nothing drives stays at its value for good. */
+static void fill_columns(st_space_worker *worker)
+{
+    const st_space *space = worker->space;
+    for (size_t i = 0; i < space->base.input_count; i++) {
+        worker->base[i] = space->base.input_values[i];
+        worker->columns[i] = (st_column){.values = &worker->base[i], .stride = 0};
+    }
+}
+
+double *st_space_worker_add(st_space_worker *worker, size_t input)
+{
+    double *column = malloc(ST_SPACE_BLOCK * sizeof *column);
+    double *spare = malloc(ST_SPACE_BLOCK * sizeof *spare);
+    if (column == NULL || spare == NULL || worker->columns[input].stride != 0) {
+        free(column);
+        free(spare);
+        return NULL;
+    }
+    worker->varying[worker->varying_count] = input;
+    worker->inputs[worker->varying_count] = column;
+    worker->spare_inputs[worker->varying_count++] = spare;
+    worker->columns[input] = (st_column){.values = column, .stride = 1};
+    return column;
+}
+
+static bool add_driven(st_space_worker *worker)
+{
+    const st_space *space = worker->space;
+    for (size_t i = 0; i < space->driven_count; i++) {
+        const st_driven *driven = &space->driven[i];
+        if (driven->axis >= worker->inner && st_space_worker_add(worker, driven->input) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What holds rows: inputs, digits, results and verdicts. */
+static bool make_rows(st_space_worker *worker)
+{
+    const st_space *space = worker->space;
+    worker->digits = make_digits(space->axis_count);
+    worker->outputs = make_columns(space->cell_count);
+    worker->checks = make_columns(space->check_count);
+    worker->spare = make_columns(space->cell_count + space->check_count);
+    worker->judges = calloc(space->check_count + 1, sizeof *worker->judges);
+    worker->verdicts = calloc(ST_SPACE_BLOCK, sizeof *worker->verdicts);
+    worker->spare_verdicts = calloc(ST_SPACE_BLOCK, sizeof *worker->spare_verdicts);
+    worker->variants = calloc(ST_SPACE_BLOCK, sizeof *worker->variants);
+    worker->picked = calloc(ST_SPACE_BLOCK, sizeof *worker->picked);
+    worker->reasons = calloc(ST_SPACE_BLOCK, sizeof *worker->reasons);
+    if (space->plugin_count > 0) {
+        worker->refused = calloc(ST_SPACE_BLOCK, sizeof *worker->refused);
+        worker->spare_refused = calloc(ST_SPACE_BLOCK, sizeof *worker->spare_refused);
+        if (worker->refused == NULL || worker->spare_refused == NULL) {
+            return false;
+        }
+    }
+    return worker->digits != NULL && worker->outputs != NULL && worker->checks != NULL &&
+           worker->spare != NULL && worker->judges != NULL && worker->verdicts != NULL &&
+           worker->spare_verdicts != NULL && worker->variants != NULL && worker->picked != NULL &&
+           worker->reasons != NULL;
+}
+
+/* What holds inputs and where results go. */
+static bool make_lists(st_space_worker *worker)
+{
+    const st_space *space = worker->space;
+    size_t inputs = space->base.input_count + 1;
+    worker->columns = calloc(inputs, sizeof *worker->columns);
+    worker->base = calloc(inputs, sizeof *worker->base);
+    worker->inputs = calloc(inputs, sizeof *worker->inputs);
+    worker->spare_inputs = calloc(inputs, sizeof *worker->spare_inputs);
+    worker->varying = calloc(inputs, sizeof *worker->varying);
+    worker->laid_out = calloc(space->variant_count, sizeof *worker->laid_out);
+    worker->outputs_at =
+        calloc(space->cell_count + space->check_count + 1, sizeof *worker->outputs_at);
+    return worker->columns != NULL && worker->base != NULL && worker->inputs != NULL &&
+           worker->spare_inputs != NULL && worker->varying != NULL && worker->laid_out != NULL &&
+           worker->outputs_at != NULL;
+}
+
+/*
+ * The verdict of a row is the number of its reason, as a double, or infinity: the least of what its
+ * checks and cells say. A row is so rejected for the first check that fails; where none does, for
+ * a value that is none. Warnings reject nothing, but a check without a value does.
+ */
+static void make_judges(st_space_worker *worker)
+{
+    size_t count = 0;
+    const st_sheet_check *checks = st_sheet_checks(worker->space->sheet, &count);
+    for (size_t i = 0; i < count; i++) {
+        worker->judges[i] = (st_ruling){
+            .failed = checks[i].warning ? (double)INFINITY : (double)(i + 1),
+            .missing = (double)st_reason_no_value(worker->space),
+        };
+    }
+}
+
+st_space_worker *st_space_worker_create(const st_space *space)
+{
+    st_space_worker *worker = calloc(1, sizeof *worker);
+    if (worker == NULL) {
+        return NULL;
+    }
+    worker->space = space;
+    choose_pace(worker);
+    if (!make_lists(worker) || !make_rows(worker) || !make_workspaces(worker)) {
+        st_space_worker_destroy(worker);
+        return NULL;
+    }
+    fill_columns(worker);
+    make_judges(worker);
+    if (!add_driven(worker)) {
+        st_space_worker_destroy(worker);
+        return NULL;
+    }
+    return worker;
+}
+
+void st_space_worker_destroy(st_space_worker *worker)
+{
+    if (worker == NULL) {
+        return;
+    }
+    const st_space *space = worker->space;
+    for (size_t i = 0; worker->workspaces != NULL && i < space->variant_count; i++) {
+        st_workspace_destroy(worker->workspaces[i]);
+    }
+    for (size_t i = 0; worker->digits != NULL && i < space->axis_count; i++) {
+        free(worker->digits[i]);
+    }
+    free(worker->workspaces);
+    free(worker->digits);
+    free_columns(worker->inputs, worker->varying_count);
+    free_columns(worker->spare_inputs, worker->varying_count);
+    free(worker->varying);
+    free_columns(worker->outputs, space->cell_count);
+    free_columns(worker->checks, space->check_count);
+    free_columns(worker->spare, space->cell_count + space->check_count);
+    free(worker->laid_out);
+    free(worker->outputs_at);
+    free(worker->columns);
+    free(worker->base);
+    free(worker->judges);
+    free(worker->verdicts);
+    free(worker->spare_verdicts);
+    free(worker->variants);
+    free(worker->picked);
+    free(worker->reasons);
+    free(worker->refused);
+    free(worker->spare_refused);
+    free(worker);
+}
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+/* The digits of one axis, each of which stands for `stride` rows: whole runs at a time. */
+static void count_axis(uint64_t *digits, uint64_t first, size_t rows, uint64_t stride,
+                       uint64_t count)
+{
+    uint64_t digit = first / stride % count;
+    uint64_t left = stride - first % stride;
+    for (size_t row = 0; row < rows;) {
+        size_t end = left < rows - row ? row + (size_t)left : rows;
+        for (; row < end; row++) {
+            digits[row] = digit;
+        }
+        left = stride;
+        digit = digit + 1 == count ? 0 : digit + 1;
+    }
+}
+
+/* Those of an axis that moves with every row. */
+static void count_last_axis(uint64_t *digits, uint64_t first, size_t rows, uint64_t count)
+{
+    uint64_t digit = first % count;
+    for (size_t row = 0; row < rows;) {
+        size_t run = count - digit < rows - row ? (size_t)(count - digit) : rows - row;
+        for (size_t i = 0; i < run; i++) {
+            digits[row + i] = digit + i;
+        }
+        row += run;
+        digit = 0;
+    }
+}
+
+/* The digits of every row, from the last axis to the first, without a division per row. */
+static void count_digits(st_space_worker *worker, uint64_t first, size_t rows)
+{
+    const st_space *space = worker->space;
+    uint64_t stride = 1;
+    for (size_t axis = space->axis_count; axis-- > 0;) {
+        if (space->axes[axis].follows != 0) {
+            continue;
+        }
+        uint64_t count = space->axes[axis].axis.count;
+        if (stride == 1) {
+            count_last_axis(worker->digits[axis], first, rows, count);
+        } else {
+            count_axis(worker->digits[axis], first, rows, stride, count);
+        }
+        stride *= count;
+    }
+    for (size_t axis = 0; axis < space->axis_count; axis++) {
+        size_t follows = space->axes[axis].follows;
+        if (follows != 0) {
+            memcpy(worker->digits[axis], worker->digits[follows - 1],
+                   rows * sizeof *worker->digits[axis]);
+        }
+    }
+}
+
+static void find_digits(st_space_worker *worker, uint64_t first, size_t rows)
+{
+    const st_space *space = worker->space;
+    if (!space->request.zip && space->rows == space->total) {
+        count_digits(worker, first, rows);
+        return;
+    }
+    for (size_t row = 0; row < rows; row++) {
+        uint64_t pick = st_space_pick(space, first + row);
+        for (size_t axis = 0; axis < space->axis_count; axis++) {
+            worker->digits[axis][row] = st_space_digit(space, axis, pick);
+        }
+    }
+}
+
+static double value_at(const st_space *space, const st_driven *driven, uint64_t digit)
+{
+    const st_axis *axis = &space->axes[driven->axis].axis;
+    return driven->values != NULL ? driven->values[digit]
+                                  : axis->start + (double)digit * axis->step;
+}
+
+/* Columns of the inputs that vary within a piece. */
+static void fill_inputs(st_space_worker *worker, size_t rows)
+{
+    const st_space *space = worker->space;
+    size_t column = 0;
+    for (size_t i = 0; i < space->driven_count; i++) {
+        const st_driven *driven = &space->driven[i];
+        if (driven->axis < worker->inner) {
+            continue;
+        }
+        const uint64_t *digits = worker->digits[driven->axis];
+        double *target = worker->inputs[column++];
+        for (size_t row = 0; row < rows; row++) {
+            target[row] = value_at(space, driven, digits[row]);
+        }
+    }
+}
+
+static void find_variants(st_space_worker *worker, size_t rows)
+{
+    const st_space *space = worker->space;
+    memset(worker->variants, 0, rows * sizeof *worker->variants);
+    for (size_t axis = 0; axis < space->axis_count; axis++) {
+        size_t stride = space->axes[axis].variant_stride;
+        for (size_t row = 0; stride != 0 && row < rows; row++) {
+            worker->variants[row] += (uint32_t)(worker->digits[axis][row] * stride);
+        }
+    }
+}
+
+/* --- one program among several --------------------------------------------------------------- */
+
+static size_t pick_rows(st_space_worker *worker, size_t variant, size_t rows)
+{
+    size_t count = 0;
+    for (size_t row = 0; row < rows; row++) {
+        if (worker->variants[row] == variant) {
+            worker->picked[count++] = (uint32_t)row;
+        }
+    }
+    return count;
+}
+
+static void scatter(const st_space_worker *worker, double *const *from, double *const *to,
+                    size_t columns, size_t rows)
+{
+    for (size_t i = 0; i < columns; i++) {
+        for (size_t row = 0; row < rows; row++) {
+            to[i][worker->picked[row]] = from[i][row];
+        }
+    }
+}
+
+/* Checks that are the same in all rows, in every row. */
+static void fill_checks(const st_space_worker *worker, size_t variant, size_t rows,
+                        double *const *checks)
+{
+    for (size_t i = 0; i < worker->space->check_count; i++) {
+        double value = 0;
+        if (!st_paced_scalar_check(worker->workspaces[variant], i, &value)) {
+            continue;
+        }
+        for (size_t row = 0; row < rows; row++) {
+            checks[i][row] = value;
+        }
+    }
+}
+
+/* Runs the picked rows side by side and puts the results where they belong. */
+static void run_picked(st_space_worker *worker, size_t variant, size_t rows)
+{
+    const st_space *space = worker->space;
+    double **outputs = worker->spare;
+    double **checks = outputs + space->cell_count;
+    double **inputs = worker->spare_inputs;
+    for (size_t i = 0; i < worker->varying_count; i++) {
+        for (size_t row = 0; row < rows; row++) {
+            inputs[i][row] = worker->inputs[i][worker->picked[row]];
+        }
+        worker->columns[worker->varying[i]].values = inputs[i];
+    }
+    st_paced run = {.inputs = worker->columns,
+                    .level = worker->laid_out[variant] ? UNCHANGED : 0,
+                    .rows = rows,
+                    .outputs = outputs,
+                    .checks = worker->all_checks ? checks : NULL,
+                    .judges = worker->judges,
+                    .verdicts = worker->spare_verdicts,
+                    .refused = worker->spare_refused};
+    st_paced_run(worker->workspaces[variant], &run);
+    worker->laid_out[variant] = true;
+    for (size_t i = 0; i < worker->varying_count; i++) {
+        worker->columns[worker->varying[i]].values = worker->inputs[i];
+    }
+    scatter(worker, outputs, worker->outputs, space->cell_count, rows);
+    for (size_t row = 0; row < rows && worker->refused != NULL; row++) {
+        worker->refused[worker->picked[row]] = worker->spare_refused[row];
+    }
+    scatter(worker, &worker->spare_verdicts, &worker->verdicts, 1, rows);
+    if (worker->all_checks) {
+        fill_checks(worker, variant, rows, checks);
+        scatter(worker, checks, worker->checks, space->check_count, rows);
+    }
+}
+
+/* --- verdicts -------------------------------------------------------------------------------- */
+
+static void judge_cells(st_space_worker *worker, size_t rows)
+{
+    const st_space *space = worker->space;
+    double no_value = (double)st_reason_no_value(space);
+    double *restrict verdicts = worker->verdicts;
+    for (size_t i = 0; i < space->cell_count; i++) {
+        const double *restrict values = worker->outputs[i];
+        for (size_t row = 0; row < rows; row++) {
+            /* 0 for what is finite */
+            double found = values[row] - values[row] == 0.0 ? (double)INFINITY : no_value;
+            verdicts[row] = found < verdicts[row] ? found : verdicts[row];
+        }
+    }
+}
+
+static void give_reasons(st_space_worker *worker, size_t rows)
+{
+    double most = (double)st_reason_no_value(worker->space);
+    for (size_t row = 0; row < rows; row++) {
+        double verdict = worker->verdicts[row];
+        worker->reasons[row] = verdict > most ? ST_REASON_NONE : (uint32_t)verdict;
+    }
+}
+
+/* What has no value for want of a plugin's is its refusal. */
+static void judge_refusals(st_space_worker *worker, size_t rows)
+{
+    const st_space *space = worker->space;
+    uint32_t no_value = (uint32_t)st_reason_no_value(space);
+    for (size_t row = 0; row < rows && worker->refused != NULL; row++) {
+        uint32_t provider = worker->refused[row];
+        if (worker->reasons[row] == no_value && provider > 0 && provider <= space->plugin_count) {
+            worker->reasons[row] = (uint32_t)st_reason_refused(space, provider - 1);
+        }
+    }
+}
+
+/* --- pieces ---------------------------------------------------------------------------------- */
+
+/* Moves the axes that stand still within a piece to where they are in a row of the block; returns
+ * the level of the outermost that has moved. */
+static unsigned move_outer_axes(st_space_worker *worker, size_t row)
+{
+    const st_space *space = worker->space;
+    unsigned level = worker->laid_out[0] ? UNCHANGED : 0;
+    for (size_t axis = worker->inner; axis-- > 0;) {
+        uint64_t digit = worker->digits[axis][row];
+        if (digit != worker->current[axis] && level != 0) {
+            level = (unsigned)axis + 1;
+        }
+        worker->current[axis] = digit;
+    }
+    for (size_t i = 0; i < space->driven_count && level != UNCHANGED; i++) {
+        const st_driven *driven = &space->driven[i];
+        if (driven->axis < worker->inner) {
+            worker->base[driven->input] = value_at(space, driven, worker->current[driven->axis]);
+        }
+    }
+    return level;
+}
+
+static void run_piece(st_space_worker *worker, size_t first, size_t rows)
+{
+    const st_space *space = worker->space;
+    st_paced run = {.inputs = worker->columns,
+                    .level = move_outer_axes(worker, first),
+                    .rows = rows,
+                    .outputs = worker->outputs_at,
+                    .checks = worker->all_checks ? worker->outputs_at + space->cell_count : NULL,
+                    .judges = worker->judges,
+                    .verdicts = worker->verdicts + first,
+                    .refused = worker->refused != NULL ? worker->refused + first : NULL};
+    for (size_t i = 0; i < space->cell_count; i++) {
+        worker->outputs_at[i] = worker->outputs[i] + first;
+    }
+    for (size_t i = 0; i < space->check_count; i++) {
+        worker->outputs_at[space->cell_count + i] = worker->checks[i] + first;
+    }
+    for (size_t i = 0; i < worker->varying_count; i++) {
+        worker->columns[worker->varying[i]].values = worker->inputs[i] + first;
+    }
+    st_paced_run(worker->workspaces[0], &run);
+    worker->laid_out[0] = true;
+    if (worker->all_checks) {
+        fill_checks(worker, 0, rows, worker->outputs_at + space->cell_count);
+    }
+}
+
+static void run_pieces(st_space_worker *worker, size_t rows)
+{
+    bool alone = worker->scattered && worker->inner > 0;
+    uint64_t piece = alone ? 1 : worker->piece_rows;
+    uint64_t left = piece - worker->first % piece;
+    for (size_t row = 0; row < rows;) {
+        size_t count = left < rows - row ? (size_t)left : rows - row;
+        run_piece(worker, row, count);
+        row += count;
+        left = piece;
+    }
+}
+
+static void run_variants(st_space_worker *worker, size_t rows)
+{
+    const st_space *space = worker->space;
+    find_variants(worker, rows);
+    for (size_t i = 0; i < space->variant_count; i++) {
+        size_t picked = pick_rows(worker, i, rows);
+        if (picked > 0) {
+            run_picked(worker, i, picked);
+        }
+    }
+}
+
+static bool order_lacks(const st_space_worker *worker, const st_variant *variant, size_t row)
+{
+    const st_space *space = worker->space;
+    for (size_t i = 0; i < ST_SPACE_ORDER_GROUPS; i++) {
+        const st_group_size *size = &space->group_sizes[i];
+        double ranks = size->fixed;
+        if (worker->group_sizes[i] != NULL) {
+            ranks = worker->group_sizes[i][row];
+        } else if (size->axis != SIZE_MAX) {
+            const st_space_axis *axis = &space->axes[size->axis];
+            uint64_t digit = worker->digits[size->axis][row];
+            ranks = axis->numbers != NULL ? axis->numbers[digit]
+                                          : axis->axis.start + (double)digit * axis->axis.step;
+        }
+        if (ranks > 1 && !variant->named[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool st_space_order_lacks(const st_space_worker *worker, size_t variant, size_t row)
+{
+    const st_variant *one = &worker->space->variants[variant];
+    return one->order != NULL && order_lacks(worker, one, row);
+}
+
+static void judge_orders(st_space_worker *worker, size_t rows)
+{
+    const st_space *space = worker->space;
+    for (size_t row = 0; row < rows; row++) {
+        const st_variant *variant =
+            &space->variants[space->variant_count > 1 ? worker->variants[row] : 0];
+        if (variant->order != NULL && order_lacks(worker, variant, row)) {
+            worker->reasons[row] = (uint32_t)st_reason_order(space);
+        }
+    }
+}
+
+static void mark_infeasible(st_space_worker *worker, size_t rows)
+{
+    for (size_t row = 0; worker->infeasible != NULL && row < rows; row++) {
+        if (worker->infeasible[row]) {
+            worker->reasons[row] = (uint32_t)st_reason_infeasible(worker->space);
+        }
+    }
+}
+
+static bool has_orders(const st_space *space)
+{
+    for (size_t i = 0; i < space->variant_count; i++) {
+        if (space->variants[i].order != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void st_space_fill(st_space_worker *worker, uint64_t first, size_t rows)
+{
+    worker->rows = rows;
+    worker->first = first;
+    worker->scattered = false;
+    find_digits(worker, first, rows);
+    fill_inputs(worker, rows);
+}
+
+void st_space_fill_rows(st_space_worker *worker, const uint64_t *picks, size_t rows)
+{
+    worker->rows = rows;
+    worker->first = 0;
+    worker->scattered = true;
+    for (size_t axis = 0; axis < worker->space->axis_count; axis++) {
+        for (size_t row = 0; row < rows; row++) {
+            worker->digits[axis][row] = st_space_digit(worker->space, axis, picks[row]);
+        }
+    }
+    fill_inputs(worker, rows);
+}
+
+/* Whether checks are wanted in columns of their own is laid out in the workspaces. */
+static void begin_layout(st_space_worker *worker)
+{
+    if (worker->checks_laid_out != worker->all_checks) {
+        memset(worker->laid_out, 0, worker->space->variant_count * sizeof *worker->laid_out);
+        worker->checks_laid_out = worker->all_checks;
+    }
+}
+
+size_t st_space_row_inputs(const st_space_worker *worker, size_t row, double *inputs)
+{
+    const st_space *space = worker->space;
+    size_t variant = 0;
+    memcpy(inputs, space->base.input_values, space->base.input_count * sizeof *inputs);
+    for (size_t i = 0; i < space->driven_count; i++) {
+        const st_driven *driven = &space->driven[i];
+        inputs[driven->input] = value_at(space, driven, worker->digits[driven->axis][row]);
+    }
+    for (size_t i = 0; i < worker->varying_count; i++) {
+        inputs[worker->varying[i]] = worker->inputs[i][row];
+    }
+    for (size_t i = 0; i < space->axis_count; i++) {
+        variant += (size_t)worker->digits[i][row] * space->axes[i].variant_stride;
+    }
+    return variant;
+}
+
+void st_space_compute(st_space_worker *worker, size_t rows)
+{
+    const st_space *space = worker->space;
+    begin_layout(worker);
+    if (space->variant_count > 1) {
+        run_variants(worker, rows);
+    } else {
+        run_pieces(worker, rows);
+    }
+    judge_cells(worker, rows);
+    give_reasons(worker, rows);
+    judge_refusals(worker, rows);
+    if (has_orders(space)) {
+        judge_orders(worker, rows);
+    }
+    mark_infeasible(worker, rows);
+}
+
+void st_space_run(st_space_worker *worker, uint64_t first, size_t rows)
+{
+    st_space_fill(worker, first, rows);
+    st_space_compute(worker, rows);
+}

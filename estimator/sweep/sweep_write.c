@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of a sweep as a table for people, CSV or lines of JSON. */
+#include "sweep/sweep.h"
+
+#include "sheet/type_write.h"
+#include "estimate/report.h"
+
+#include <string.h>
+
+enum { VALUE_TEXT = 512, COLUMN_WIDTH = 10 };
+
+static const char *unit_or_null(const char *unit)
+{
+    return unit[0] != '\0' ? unit : "1";
+}
+
+/* --- heads ----------------------------------------------------------------------------------- */
+
+static void write_csv_name(const char *name, const char *unit, bool first, st_buffer *buffer)
+{
+    char text[VALUE_TEXT];
+    bool has_unit = unit[0] != '\0' && strcmp(unit, "1") != 0;
+    (void)snprintf(text, sizeof text, has_unit ? "%s [%s]" : "%s", name, unit);
+    st_buffer_text(buffer, first ? "" : ",");
+    st_buffer_csv_field(buffer, text);
+}
+
+static const char *cell_unit(const st_type *type)
+{
+    return type->kind == ST_TYPE_NUMBER ? type->unit.text : "";
+}
+
+static void write_csv_head(const st_space *space, bool all, st_buffer *buffer)
+{
+    for (size_t i = 0; i < space->axis_count; i++) {
+        write_csv_name(space->axes[i].axis.path, st_space_axis_unit(space, i), i == 0, buffer);
+    }
+    for (size_t i = 0; i < space->cell_count; i++) {
+        write_csv_name(space->cells[i], cell_unit(space->types[i]), space->axis_count + i == 0,
+                       buffer);
+    }
+    st_buffer_text(buffer, all ? ",rejected\n" : "\n");
+}
+
+static void write_json_names(const st_space *space, bool axes, st_buffer *buffer)
+{
+    size_t count = axes ? space->axis_count : space->cell_count;
+    for (size_t i = 0; i < count; i++) {
+        const char *name = axes ? space->axes[i].axis.path : space->cells[i];
+        const char *unit =
+            axes ? unit_or_null(st_space_axis_unit(space, i)) : st_type_unit_text(space->types[i]);
+        st_buffer_text(buffer, i == 0 ? "{\"name\": " : ", {\"name\": ");
+        st_buffer_json_string(buffer, name);
+        st_buffer_text(buffer, ", \"unit\": ");
+        st_buffer_json_string(buffer, unit);
+        st_buffer_text(buffer, "}");
+    }
+}
+
+static void write_json_head(const st_space *space, st_buffer *buffer)
+{
+    st_buffer_printf(buffer, "{\"schema\": %d, \"job\": ", ST_SCHEMA_VERSION);
+    st_buffer_json_string(buffer, st_job_name(space->base.job));
+    st_buffer_text(buffer, ", \"sheet\": ");
+    st_buffer_json_string(buffer, st_sheet_name(space->base.sheet));
+    if (space->refine_count > 0) {
+        st_buffer_text(buffer, ", \"refine\": [");
+        for (size_t i = 0; i < space->refine_count; i++) {
+            st_buffer_text(buffer, i == 0 ? "" : ", ");
+            st_buffer_json_string(buffer, space->refine[i]);
+        }
+        st_buffer_text(buffer, "]");
+    }
+    st_buffer_text(buffer, ", \"axes\": [");
+    write_json_names(space, true, buffer);
+    st_buffer_text(buffer, "], \"cells\": [");
+    write_json_names(space, false, buffer);
+    st_buffer_text(buffer, "]}\n");
+}
+
+static size_t width_of(const char *name)
+{
+    size_t length = strlen(name);
+    return length > COLUMN_WIDTH ? length : COLUMN_WIDTH;
+}
+
+/* Names of files and of enumerations are as wide as they are; a number fits. */
+static size_t axis_width(const st_space *space, size_t axis)
+{
+    const st_space_axis *own = &space->axes[axis];
+    size_t width = width_of(own->axis.path);
+    return own->text_width > width ? own->text_width : width;
+}
+
+static void write_padded(const char *text, size_t width, bool first, st_buffer *buffer)
+{
+    st_buffer_printf(buffer, "%s%*s", first ? "" : "  ", (int)width, text);
+}
+
+static void write_text_head(const st_space *space, bool all, st_buffer *buffer)
+{
+    for (size_t i = 0; i < space->refine_count; i++) {
+        st_buffer_printf(buffer, "refine  %s\n", space->refine[i]);
+    }
+    st_buffer_text(buffer, space->refine_count > 0 ? "\n" : "");
+    for (size_t i = 0; i < space->axis_count; i++) {
+        const char *name = space->axes[i].axis.path;
+        write_padded(name, axis_width(space, i), i == 0, buffer);
+    }
+    for (size_t i = 0; i < space->cell_count; i++) {
+        write_padded(space->cells[i], width_of(space->cells[i]), space->axis_count + i == 0,
+                     buffer);
+    }
+    st_buffer_text(buffer, all ? "  rejected\n" : "\n");
+}
+
+void st_sweep_write_head(const st_space *space, const st_sweep_options *options, st_buffer *buffer)
+{
+    switch (options->format) {
+    case ST_SWEEP_TEXT:
+        write_text_head(space, options->all, buffer);
+        break;
+    case ST_SWEEP_CSV:
+        write_csv_head(space, options->all, buffer);
+        break;
+    case ST_SWEEP_JSON:
+        write_json_head(space, buffer);
+        break;
+    case ST_SWEEP_NOTHING:
+        break;
+    }
+}
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+/* One row of what a worker holds. */
+typedef struct row_view {
+    const st_space_worker *worker;
+    const st_space *space;
+    size_t row;
+    bool all;
+} row_view;
+
+static const char *axis_text(const row_view *view, size_t axis, char *text)
+{
+    return st_space_value_text(view->space, axis, view->worker->digits[axis][view->row], text,
+                               VALUE_TEXT);
+}
+
+static size_t reason_of(const row_view *view)
+{
+    return view->worker->reasons[view->row];
+}
+
+static void write_csv_row(const row_view *view, st_buffer *buffer)
+{
+    const st_space *space = view->space;
+    char text[VALUE_TEXT];
+    for (size_t i = 0; i < space->axis_count; i++) {
+        st_buffer_text(buffer, i == 0 ? "" : ",");
+        st_buffer_csv_field(buffer, axis_text(view, i, text));
+    }
+    for (size_t i = 0; i < space->cell_count; i++) {
+        st_buffer_text(buffer, space->axis_count + i == 0 ? "" : ",");
+        if (reason_of(view) == ST_REASON_NONE) {
+            st_exact_text(space->types[i], view->worker->outputs[i][view->row], text, sizeof text);
+            st_buffer_csv_field(buffer, text);
+        }
+    }
+    if (view->all) {
+        st_buffer_text(buffer, ",");
+        st_buffer_csv_field(buffer, st_reason_text(space, reason_of(view)));
+    }
+    st_buffer_text(buffer, "\n");
+}
+
+static bool is_json_word(const st_space_axis *axis)
+{
+    const st_key *key = axis->axis.key;
+    bool named = key != NULL && (key->kind == ST_KEY_ENUM || key->kind == ST_KEY_TEXT);
+    return axis->has_numbers && !named && (axis->type == NULL || axis->type->kind != ST_TYPE_ENUM);
+}
+
+static void write_json_row(const row_view *view, st_buffer *buffer)
+{
+    const st_space *space = view->space;
+    char text[VALUE_TEXT];
+    st_buffer_text(buffer, "{");
+    for (size_t i = 0; i < space->axis_count; i++) {
+        st_buffer_text(buffer, i == 0 ? "" : ", ");
+        st_buffer_json_string(buffer, space->axes[i].axis.path);
+        st_buffer_text(buffer, ": ");
+        const char *value = axis_text(view, i, text);
+        if (is_json_word(&space->axes[i])) {
+            st_buffer_text(buffer, value);
+        } else {
+            st_buffer_json_string(buffer, value);
+        }
+    }
+    for (size_t i = 0; i < space->cell_count; i++) {
+        st_buffer_text(buffer, space->axis_count + i == 0 ? "" : ", ");
+        st_buffer_json_string(buffer, space->cells[i]);
+        st_buffer_text(buffer, ": ");
+        st_exact_text(space->types[i], view->worker->outputs[i][view->row], text, sizeof text);
+        if (reason_of(view) != ST_REASON_NONE) {
+            st_buffer_text(buffer, "null");
+        } else if (space->types[i]->kind == ST_TYPE_ENUM) {
+            st_buffer_json_string(buffer, text);
+        } else {
+            st_buffer_text(buffer, text);
+        }
+    }
+    if (view->all && reason_of(view) != ST_REASON_NONE) {
+        st_buffer_text(buffer, ", \"rejected\": ");
+        st_buffer_json_string(buffer, st_reason_text(space, reason_of(view)));
+    } else if (view->all) {
+        st_buffer_text(buffer, ", \"rejected\": null");
+    }
+    st_buffer_text(buffer, "}\n");
+}
+
+static void write_text_row(const row_view *view, st_buffer *buffer)
+{
+    const st_space *space = view->space;
+    char text[VALUE_TEXT];
+    for (size_t i = 0; i < space->axis_count; i++) {
+        char shown[2 * VALUE_TEXT];
+        const char *unit = st_space_axis_unit(space, i);
+        (void)snprintf(shown, sizeof shown, "%s%s%s", axis_text(view, i, text),
+                       unit[0] != '\0' ? " " : "", unit);
+        write_padded(shown, axis_width(space, i), i == 0, buffer);
+    }
+    for (size_t i = 0; i < space->cell_count; i++) {
+        const char *shown = "-";
+        if (reason_of(view) == ST_REASON_NONE) {
+            shown = st_type_format(space->types[i], view->worker->outputs[i][view->row],
+                                   ST_STYLE_SCALED, text, sizeof text);
+        }
+        write_padded(shown, width_of(space->cells[i]), space->axis_count + i == 0, buffer);
+    }
+    if (view->all && reason_of(view) != ST_REASON_NONE) {
+        st_buffer_printf(buffer, "  %s", st_reason_text(space, reason_of(view)));
+    }
+    st_buffer_text(buffer, "\n");
+}
+
+void st_sweep_write_rows(const st_space_worker *worker, const st_sweep_options *options,
+                         st_buffer *buffer)
+{
+    row_view view = {.worker = worker, .space = worker->space, .all = options->all};
+    for (view.row = 0; view.row < worker->rows; view.row++) {
+        if (!options->all && worker->reasons[view.row] != ST_REASON_NONE) {
+            continue;
+        }
+        switch (options->format) {
+        case ST_SWEEP_TEXT:
+            write_text_row(&view, buffer);
+            break;
+        case ST_SWEEP_CSV:
+            write_csv_row(&view, buffer);
+            break;
+        case ST_SWEEP_JSON:
+            write_json_row(&view, buffer);
+            break;
+        case ST_SWEEP_NOTHING:
+            break;
+        }
+    }
+}

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Building and replaying a job's timeline, and what it is made of. */
+#include "timeline/timeline.h"
+
+#include "schedule/graph_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of a timeline: some 5 GB, and a minute. */
+enum { MOST_TASKS = 60000000 };
+
+const char *st_term_name(st_term term)
+{
+    static const char *const names[ST_TERMS] = {"steady", "ramp",     "transfers", "data",
+                                                "tied",   "slowdown", "optimizer"};
+    return (unsigned)term < ST_TERMS ? names[term] : "";
+}
+
+const char *st_term_reason(st_term term)
+{
+    static const char *const reasons[ST_TERMS] = {
+        "chunks of the slowest stage last as long as their layers, the sheet's stages as the "
+        "fullest one",
+        "stages and chunks differ in length, or weights' gradients fill the ramp; the sheet passes "
+        "every stage but the slowest once, and shares out what chunks and weights' gradients save",
+        "the sheet counts 2(mv + p - 1) transfers; the replay those that a stage waits for",
+        "early stages communicate while others still work; weights that are asked for late wait in "
+        "the middle of a step, which the sheet leaves out",
+        "only first and last stage wait for it",
+        "stages slow down one after the other while the pipeline fills and drains, which the sheet "
+        "counts once; a message may run beside another pass than the sheet counts it for",
+        "stages that end early run it while others work",
+    };
+    return (unsigned)term < ST_TERMS ? reasons[term] : "";
+}
+
+const char *st_timeline_schedule(const st_timeline_plan *plan)
+{
+    return plan->order_name != NULL ? plan->order_name
+                                    : st_schedule_name(plan->schedule.shape.kind);
+}
+
+const char *st_hiding_name(st_hiding hiding)
+{
+    static const char *const names[ST_HIDINGS] = {"exposed communication", "hidden communication",
+                                                  "price of hiding"};
+    return (unsigned)hiding < ST_HIDINGS ? names[hiding] : "";
+}
+
+const char *st_hiding_reason(st_hiding hiding)
+{
+    static const char *const reasons[ST_HIDINGS] = {
+        "the sheet hides what there is computation for and counts what holds up the step; the "
+        "replay counts messages of the slowest stage that nothing runs beside, and what that stage "
+        "waits for as idle",
+        "the sheet hides as much as there is computation to hide it, the replay what meets "
+        "computation on the slowest stage",
+        "the replay slows down the computation that a message meets on the slowest stage, the "
+        "sheet as much as lasts like the message",
+    };
+    return (unsigned)hiding < ST_HIDINGS ? reasons[hiding] : "";
+}
+
+/* --- replays ------------------------------------------------------------------------------------
+ */
+
+typedef struct interference {
+    const double *slowdown;  /* by st_slowed */
+    const st_slowed *slowed; /* by category of the graph */
+} interference;
+
+/* Computation runs at 1/slowdown of its speed while its rank communicates. */
+static double rate_beside(void *self, const st_graph *graph, st_task_id task,
+                          const st_task_id *beside, size_t count)
+{
+    const interference *own = self;
+    bool communicates = false;
+    for (size_t i = 0; i < count; i++) {
+        communicates = communicates || st_graph_work(graph, beside[i]) == ST_WORK_COMMUNICATION;
+    }
+    return communicates && st_graph_work(graph, task) == ST_WORK_COMPUTE
+               ? 1 / own->slowdown[own->slowed[graph->category[task]]]
+               : 1;
+}
+
+static st_slowed slowed_of(const char *category, bool splits)
+{
+    if (strcmp(category, "forward") == 0) {
+        return ST_SLOWED_FORWARD;
+    }
+    if (strcmp(category, "backward") == 0) {
+        return splits ? ST_SLOWED_INPUTS : ST_SLOWED_BACKWARD;
+    }
+    return strcmp(category, "weights") == 0 ? ST_SLOWED_WEIGHTS : ST_SLOWED_REST;
+}
+
+/* Whether gradients of weights are computed apart, not just in a few passes as in DualPipe. */
+static bool has_weights(const st_graph *graph)
+{
+    size_t backward = 0;
+    size_t weights = 0;
+    for (size_t i = 0; i < st_graph_task_count(graph); i++) {
+        const char *category = st_graph_category_name(graph, graph->category[i]);
+        backward += strcmp(category, "backward") == 0 ? 1 : 0;
+        weights += strcmp(category, "weights") == 0 ? 1 : 0;
+    }
+    return weights > 0 && 2 * weights >= backward;
+}
+
+static bool is_slowed(const st_timeline_plan *plan)
+{
+    bool slowed = false;
+    for (int i = 0; i < ST_SLOWED_KINDS; i++) {
+        slowed = slowed || plan->slowdown[i] > 1;
+    }
+    return slowed;
+}
+
+static st_status run_slowed(st_timeline *timeline, st_errors *errors)
+{
+    size_t count = st_graph_category_count(timeline->graph);
+    st_slowed *slowed = calloc(count + 1, sizeof(*slowed));
+    if (slowed == NULL) {
+        return st_graph_no_memory(errors);
+    }
+    bool splits = has_weights(timeline->graph);
+    for (size_t i = 0; i < count; i++) {
+        slowed[i] = slowed_of(st_graph_category_name(timeline->graph, (uint16_t)i), splits);
+    }
+    interference own = {timeline->plan.slowdown, slowed};
+    st_rate_rule rule = {.rate = rate_beside, .self = &own};
+    st_status status = st_replay_run_rates(timeline->replay, &rule, errors);
+    free(slowed);
+    return status;
+}
+
+static st_status run(st_timeline *timeline, const st_schedule_order *order, st_errors *errors)
+{
+    timeline->graph = st_graph_create(&(st_graph_limits){.tasks = MOST_TASKS});
+    if (timeline->graph == NULL) {
+        return st_graph_no_memory(errors);
+    }
+    st_status status = st_schedule_build(&timeline->plan.schedule, order, timeline->graph, errors);
+    if (status == ST_OK) {
+        status = st_graph_seal(timeline->graph, errors);
+    }
+    if (status != ST_OK) {
+        return status;
+    }
+    timeline->replay = st_replay_create(timeline->graph);
+    if (timeline->replay == NULL) {
+        return st_graph_no_memory(errors);
+    }
+    return is_slowed(&timeline->plan) ? run_slowed(timeline, errors)
+                                      : st_replay_run(timeline->replay, errors);
+}
+
+/* The category of computation that is nothing but the price of messages; the count: none. */
+static size_t category_of_slowdown(const st_graph *graph)
+{
+    size_t count = st_graph_category_count(graph);
+    size_t i = 0;
+    while (i < count && strcmp(st_graph_category_name(graph, (uint16_t)i), "slowdown") != 0) {
+        i++;
+    }
+    return i;
+}
+
+/* First and last moment and price of every rank; ranks are listed pipeline by pipeline. */
+static void measure_rows(st_timeline *timeline)
+{
+    const st_graph *graph = timeline->graph;
+    size_t slowdown = category_of_slowdown(graph);
+    for (size_t i = 0; i < timeline->row_count; i++) {
+        timeline->rows[i] =
+            (st_timeline_row){.rank = st_graph_rank(graph, i),
+                              .stage = (uint32_t)(i % timeline->plan.schedule.shape.stages),
+                              .first = INT64_MAX};
+    }
+    for (size_t i = 0; i < st_graph_task_count(graph); i++) {
+        st_timeline_row *row = &timeline->rows[graph->resources[graph->resource[i]].rank_index];
+        st_task_time time = st_replay_task(timeline->replay, (st_task_id)i);
+        row->first = time.start_ns < row->first ? time.start_ns : row->first;
+        row->last = time.end_ns > row->last ? time.end_ns : row->last;
+        int64_t alone = graph->category[i] == slowdown ? 0 : graph->duration_ns[i];
+        if (st_graph_work(graph, (st_task_id)i) == ST_WORK_COMPUTE) {
+            row->price += time.end_ns - time.start_ns - alone;
+        }
+    }
+}
+
+/* --- terms --------------------------------------------------------------------------------------
+ */
+
+/* The step time of a replay: ZB-2p's stages begin the next step without waiting for each other. */
+static int64_t step_of(const st_timeline *timeline)
+{
+    const st_timeline_plan *plan = &timeline->plan;
+    bool staggered = plan->order != NULL ? plan->order_staggered
+                                         : plan->schedule.shape.kind == ST_SCHEDULE_ZERO_BUBBLE_2;
+    int64_t longest = 0;
+    if (!staggered) {
+        return timeline->end;
+    }
+    for (size_t i = 0; i < timeline->row_count; i++) {
+        int64_t span = timeline->rows[i].last - timeline->rows[i].first;
+        longest = span > longest ? span : longest;
+    }
+    return longest;
+}
+
+/* Work of the stage that has most of it, without transfers and the ends of the step. */
+static int64_t slowest_stage(const st_schedule_plan *plan, uint32_t *which)
+{
+    const st_schedule_shape *shape = &plan->shape;
+    int64_t slowest = 0;
+    *which = 0;
+    for (uint32_t stage = 0; stage < shape->stages; stage++) {
+        int64_t sum = 0;
+        uint32_t places = st_schedule_places(shape);
+        for (uint32_t place = 0; place < places; place++) {
+            bool near = place % shape->stages == stage;
+            bool far = shape->kind == ST_SCHEDULE_DUALPIPE && place == shape->stages - 1 - stage;
+            for (int i = 0; i < ST_PASSES * ST_PARTS && (near || far); i++) {
+                sum += (near + far) * shape->times[place].part[i / ST_PARTS][i % ST_PARTS];
+            }
+        }
+        sum = shape->kind == ST_SCHEDULE_DUALPIPE ? sum / 2 : sum;
+        *which = sum > slowest ? stage : *which;
+        slowest = sum > slowest ? sum : slowest;
+    }
+    return slowest * shape->micros;
+}
+
+/* Replays with the ends of the step or the transfers left out, one more each time. */
+static st_status replay_without(const st_timeline *whole, const st_schedule_order *order, int round,
+                                int64_t *step, st_errors *errors)
+{
+    st_timeline part = {.plan = whole->plan};
+    st_schedule_plan *plan = &part.plan.schedule;
+    st_arena *arena = st_arena_create();
+    plan->every_rank = false;
+    plan->ends.optimizer = round >= 1 ? 0 : plan->ends.optimizer;
+    plan->ends.slowdown = round >= 2 ? 0 : plan->ends.slowdown;
+    for (int i = 0; i < ST_SLOWED_KINDS && round >= 2; i++) {
+        part.plan.slowdown[i] = 1;
+    }
+    plan->ends.tied = round >= 3 ? 0 : plan->ends.tied;
+    if (round >= 4) {
+        plan->ends = (st_schedule_ends){0};
+        plan->pieces = NULL;
+    }
+    plan->shape.transfer = round >= 5 ? 0 : plan->shape.transfer;
+    st_status status = arena == NULL ? st_graph_no_memory(errors) : run(&part, order, errors);
+    if (status == ST_OK) {
+        part.row_count = st_graph_rank_count(part.graph);
+        part.rows = st_arena_alloc(arena, part.row_count, sizeof(*part.rows));
+        status = part.rows == NULL ? st_graph_no_memory(errors) : ST_OK;
+    }
+    if (status == ST_OK) {
+        part.end = st_replay_end_ns(part.replay);
+        measure_rows(&part);
+        *step = step_of(&part);
+    }
+    st_timeline_free(&part);
+    st_arena_destroy(arena);
+    return status;
+}
+
+/*
+ * Communication of the slowest stage. Where there is but one stage, its price is known without
+ * leaving the messages out: what they delay each other by belongs to the data term.
+ */
+static void find_hiding(st_timeline *timeline, uint32_t slowest)
+{
+    const st_timeline_row *row = &timeline->rows[slowest];
+    const st_timeline_plan *plan = &timeline->plan;
+    timeline->hiding_s[ST_HIDING_EXPOSED] =
+        (double)row->time.exposed_communication_ns / ST_TICKS_PER_S;
+    timeline->hiding_s[ST_HIDING_HIDDEN] =
+        (double)row->time.overlapped_ns / ST_TICKS_PER_S + plan->hidden_inside_s;
+    timeline->hiding_s[ST_HIDING_PRICE] = (double)row->price / ST_TICKS_PER_S;
+    if (is_slowed(plan) && plan->schedule.shape.stages == 1) {
+        int64_t inside = 0;
+        for (uint32_t i = 0; i < plan->schedule.shape.chunks; i++) {
+            for (int pass = 0; pass < ST_PASSES; pass++) {
+                inside += plan->schedule.shape.times[i].part[pass][ST_PART_SLOWDOWN];
+            }
+        }
+        int64_t price = row->price - inside * plan->schedule.shape.micros;
+        timeline->term[ST_TERM_DATA] += timeline->term[ST_TERM_SLOWDOWN] - price;
+        timeline->term[ST_TERM_SLOWDOWN] = price;
+    }
+}
+
+static st_status find_terms(st_timeline *timeline, const st_schedule_order *order,
+                            st_errors *errors)
+{
+    static const st_term terms[] = {ST_TERM_OPTIMIZER, ST_TERM_SLOWDOWN, ST_TERM_TIED, ST_TERM_DATA,
+                                    ST_TERM_TRANSFERS};
+    int64_t before = 0;
+    st_status status = replay_without(timeline, order, 0, &before, errors);
+    for (int i = 0; i < 5 && status == ST_OK; i++) {
+        int64_t step = 0;
+        status = replay_without(timeline, order, i + 1, &step, errors);
+        timeline->term[terms[i]] = before - step;
+        before = step;
+    }
+    uint32_t slowest = 0;
+    timeline->term[ST_TERM_STEADY] = slowest_stage(&timeline->plan.schedule, &slowest);
+    timeline->term[ST_TERM_RAMP] = before - timeline->term[ST_TERM_STEADY];
+    if (status == ST_OK) {
+        find_hiding(timeline, slowest);
+    }
+    return status;
+}
+
+/* --- rows and categories ------------------------------------------------------------------------
+ */
+
+static st_status break_down(st_timeline *timeline, st_arena *arena, st_errors *errors)
+{
+    const st_graph *graph = timeline->graph;
+    timeline->row_count = st_graph_rank_count(graph);
+    timeline->rows = st_arena_alloc(arena, timeline->row_count, sizeof(*timeline->rows));
+    st_rank_time *times = st_arena_alloc(arena, timeline->row_count, sizeof(*times));
+    if (timeline->rows == NULL || times == NULL) {
+        return st_graph_no_memory(errors);
+    }
+    measure_rows(timeline);
+    st_status status = st_replay_ranks(timeline->replay, times, errors);
+    for (size_t i = 0; i < timeline->row_count && status == ST_OK; i++) {
+        timeline->rows[i].time = times[i];
+    }
+    return status;
+}
+
+static st_status add_categories(st_timeline *timeline, st_arena *arena, st_errors *errors)
+{
+    const st_graph *graph = timeline->graph;
+    size_t count = st_graph_category_count(graph);
+    int64_t *sums = st_arena_alloc(arena, count, sizeof(*sums));
+    uint64_t *counts = st_arena_alloc(arena, count, sizeof(*counts));
+    timeline->categories = st_arena_alloc(arena, count, sizeof(*timeline->categories));
+    if (sums == NULL || counts == NULL || timeline->categories == NULL) {
+        return st_graph_no_memory(errors);
+    }
+    st_status status = st_replay_categories(timeline->replay, ST_RANKS_ALL, sums, counts, errors);
+    if (status == ST_OK) {
+        status =
+            st_replay_path(timeline->replay, arena, &timeline->path, &timeline->path_count, errors);
+    }
+    for (size_t i = 0; i < count && status == ST_OK; i++) {
+        timeline->categories[i] =
+            (st_timeline_category){.name = st_graph_category_name(graph, (uint16_t)i),
+                                   .count = counts[i],
+                                   .time = sums[i]};
+    }
+    for (size_t i = 0; i < timeline->path_count && status == ST_OK; i++) {
+        timeline->categories[graph->category[timeline->path[i].task]].path +=
+            timeline->path[i].time_ns;
+    }
+    timeline->category_count = count;
+    return status;
+}
+
+/* --- all of it ----------------------------------------------------------------------------------
+ */
+
+st_status st_timeline_make(const st_timeline_plan *plan, bool every_rank, st_arena *arena,
+                           st_timeline *timeline, st_errors *errors)
+{
+    st_schedule_order order = {0};
+    st_status status = ST_OK;
+    *timeline = (st_timeline){.plan = *plan};
+    timeline->plan.schedule.every_rank = every_rank;
+    if (plan->order != NULL) {
+        order = *plan->order;
+    } else {
+        status = st_schedule_order_make(&plan->schedule.shape, arena, &order, errors);
+    }
+    if (status == ST_OK) {
+        status = run(timeline, &order, errors);
+    }
+    if (status == ST_OK) {
+        timeline->end = st_replay_end_ns(timeline->replay);
+        status = break_down(timeline, arena, errors);
+    }
+    if (status == ST_OK) {
+        timeline->step = step_of(timeline);
+        status = add_categories(timeline, arena, errors);
+    }
+    if (status == ST_OK) {
+        status = find_terms(timeline, &order, errors);
+    }
+    double pipeline = (double)timeline->term[ST_TERM_STEADY] + (double)timeline->term[ST_TERM_RAMP];
+    timeline->bubble = pipeline > 0 ? (double)timeline->term[ST_TERM_RAMP] / pipeline : 0;
+    if (status != ST_OK) {
+        st_timeline_free(timeline);
+    }
+    return status;
+}
+
+void st_timeline_free(st_timeline *timeline)
+{
+    st_replay_destroy(timeline->replay);
+    st_graph_destroy(timeline->graph);
+    timeline->replay = NULL;
+    timeline->graph = NULL;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The timeline of a job: its step as tasks of a pipeline schedule, replayed, beside what the
+ * sheet's closed form says.
+ *
+ * Durations are cells of the sheet: of formulas/megatron.yaml, or of formulas/li2024.yaml, whose
+ * stages are alike. Times are counted in picoseconds, so that rounding stays below 1e-9 of a step.
+ */
+#ifndef STEPTIME_TIMELINE_TIMELINE_H
+#define STEPTIME_TIMELINE_TIMELINE_H
+
+#include "estimate/report.h"
+#include "steptime/schedule.h"
+
+#define ST_TICKS_PER_S 1e12
+
+/* What a step is made of on the way from closed form to replay. */
+typedef enum st_term {
+    ST_TERM_STEADY, /* all micro-batches on the slowest stage */
+    ST_TERM_RAMP,   /* what filling and draining adds */
+    ST_TERM_TRANSFERS,
+    ST_TERM_DATA,
+    ST_TERM_TIED,
+    ST_TERM_SLOWDOWN,
+    ST_TERM_OPTIMIZER,
+    ST_TERMS
+} st_term;
+
+const char *st_term_name(st_term term);
+/* Why closed form and replay may differ in a term. */
+const char *st_term_reason(st_term term);
+
+/* What becomes of the communication of the slowest stage. */
+typedef enum st_hiding {
+    ST_HIDING_EXPOSED, /* nothing computes beside it */
+    ST_HIDING_HIDDEN,
+    ST_HIDING_PRICE, /* what the hidden part adds to the computation beside it */
+    ST_HIDINGS
+} st_hiding;
+
+/* "exposed communication", ... */
+const char *st_hiding_name(st_hiding hiding);
+/* Why closed form and replay may differ in it. */
+const char *st_hiding_reason(st_hiding hiding);
+
+/* Computation by the mix of its kernels, each of which a message slows down in its own way. */
+typedef enum st_slowed {
+    ST_SLOWED_FORWARD,
+    ST_SLOWED_BACKWARD,
+    ST_SLOWED_INPUTS,  /* backward passes where gradients of weights are computed apart */
+    ST_SLOWED_WEIGHTS, /* those gradients */
+    ST_SLOWED_REST,
+    ST_SLOWED_KINDS
+} st_slowed;
+
+/* A job as a plan, and what the closed form says of it. */
+typedef struct st_timeline_plan {
+    const char *job;
+    const char *sheet;
+    st_schedule_plan schedule;
+    uint32_t layers;           /* of a chunk, the most; 1 where the sheet has no layers */
+    double closed_s;           /* step time of the sheet */
+    double term_s[ST_TERMS];   /* adds up to it */
+    bool closed_same_schedule; /* the sheet models the schedule that is replayed */
+    const char *step_cell;     /* that holds it: "step_time", "T_iter" */
+    double hiding_s[ST_HIDINGS];
+    double hidden_inside_s; /* the part of what is hidden that is not laid out as tasks */
+    /* By which computation slows down beside messages of data parallelism; at least 1. */
+    double slowdown[ST_SLOWED_KINDS];
+    /* NULL: the order of the schedule's kind; else one's own, with its name. */
+    const st_schedule_order *order;
+    const char *order_name;
+    bool order_staggered; /* stages begin the next step without waiting for each other */
+} st_timeline_plan;
+
+/* The name of the schedule that is replayed. */
+const char *st_timeline_schedule(const st_timeline_plan *plan);
+
+/*
+ * Runs the sheet of `estimate`, which must be loaded, and turns its cells into a plan. DualPipe
+ * takes the job's stages, whatever its schedule is. ddp becomes a step of one stage whose gradients
+ * are reduced bucket by bucket. A sheet without the cells, a pipeline whose
+ * chunks do not divide the layers of a stage, and times that a step cannot have are errors.
+ */
+st_status st_timeline_plan_make(st_estimate *estimate, bool dualpipe, st_arena *arena,
+                                st_timeline_plan *plan, st_errors *errors) ST_NODISCARD;
+
+/* A stage, or with every rank a rank. */
+typedef struct st_timeline_row {
+    uint32_t rank;
+    uint32_t stage;
+    st_rank_time time;
+    int64_t price; /* by which messages beside it lengthen its computation */
+    int64_t first; /* start of its first task */
+    int64_t last;  /* end of its last */
+} st_timeline_row;
+
+/* A category of tasks. */
+typedef struct st_timeline_category {
+    const char *name;
+    uint64_t count;
+    int64_t time; /* all ranks */
+    int64_t path; /* on the critical path */
+} st_timeline_category;
+
+typedef struct st_timeline {
+    st_timeline_plan plan;
+    st_graph *graph;   /* owned */
+    st_replay *replay; /* owned */
+    int64_t end;       /* of the last task */
+    int64_t step;      /* the step time: `end`, for ZB-2p the longest span of a rank */
+    int64_t term[ST_TERMS];
+    double hiding_s[ST_HIDINGS]; /* as in the plan */
+    double bubble; /* share of the step that the slowest stage is without passes and transfers */
+    st_timeline_row *rows;
+    size_t row_count;
+    st_timeline_category *categories;
+    size_t category_count;
+    const st_path_step *path;
+    size_t path_count;
+} st_timeline;
+
+/* Builds, replays and breaks down; what it owns is freed by st_timeline_free. */
+st_status st_timeline_make(const st_timeline_plan *plan, bool every_rank, st_arena *arena,
+                           st_timeline *timeline, st_errors *errors) ST_NODISCARD;
+void st_timeline_free(st_timeline *timeline);
+
+void st_timeline_write_text(const st_timeline *timeline, st_arena *arena, st_buffer *buffer);
+void st_timeline_write_json(const st_timeline *timeline, st_buffer *buffer);
+void st_timeline_write_csv(const st_timeline *timeline, st_buffer *buffer);
+/* The terms of closed form and replay alone, and why they differ. */
+void st_timeline_write_terms(const st_timeline *timeline, st_arena *arena, st_buffer *buffer);
+void st_timeline_write_terms_json(const st_timeline *timeline, st_buffer *buffer);
+void st_timeline_write_terms_csv(const st_timeline *timeline, st_buffer *buffer);
+/* One row of boxes a stage over time; refuses more tasks than can be drawn. */
+st_status st_timeline_write_svg(const st_timeline *timeline, st_buffer *buffer,
+                                st_errors *errors) ST_NODISCARD;
+
+#endif

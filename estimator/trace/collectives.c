@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Providers of plugins called for one message, with keys of a job for what they read beside it. */
+#include "trace/collectives.h"
+
+#include "job/files.h"
+#include "plugin/module.h"
+
+#include <math.h>
+#include <string.h>
+
+struct st_plugin_collectives {
+    const st_job *job;
+    st_plugin_instance **instances;
+    size_t count;
+    st_place place;
+    st_arena *arena;
+    double per_node; /* GPUs of a machine, 0: unknown */
+};
+
+static bool job_number(const st_job *job, const char *key, double *number)
+{
+    const st_job_value *value = st_job_value_of(job, key);
+    if (value == NULL || value->origin == ST_ORIGIN_NONE) {
+        return false;
+    }
+    *number = value->number;
+    return true;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static void close_instance(void *context)
+{
+    st_plugin_close(context);
+}
+
+/* By the names that sheets have for them; a model of NCCL that is not monotone has no flag. */
+static bool has_collective(const st_plugin_module *module)
+{
+    static const char *const names[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all",
+                                        "broadcast"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (st_plugin_find_provider(module, names[i]) != SIZE_MAX) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What the job's `refine` has for a plugin; the wish itself where that has options or the job none.
+ */
+static const st_refinement *options_of(const st_plugin_collectives *own, const st_refinement *wish,
+                                       const char *id)
+{
+    size_t count = 0;
+    const st_refinement *all = st_job_refinements(own->job, &count);
+    for (size_t i = 0; i < count && wish->option_count == 0; i++) {
+        if (strcmp(all[i].plugin, id) == 0) {
+            return &all[i];
+        }
+    }
+    return wish;
+}
+
+static st_status give_options(const st_plugin_collectives *own, const st_refinement *from,
+                              st_plugin_given **given, st_errors *errors)
+{
+    *given = st_arena_alloc(own->arena, from->option_count + 1, sizeof(**given));
+    if (*given == NULL) {
+        return st_out_of_memory(errors);
+    }
+    for (size_t i = 0; i < from->option_count; i++) {
+        const st_refinement_option *option = &from->options[i];
+        (*given)[i] = (st_plugin_given){.name = option->name,
+                                        .text = option->text,
+                                        .name_place = option->name_place,
+                                        .place = option->place};
+    }
+    return ST_OK;
+}
+
+/* Collectives of a trace have neither: a profile is one for each, and the fallback is the ring. */
+static st_status check_wish(const st_refinement *wish, st_errors *errors)
+{
+    if (wish->profile == NULL && !wish->fallback) {
+        return ST_OK;
+    }
+    return st_errors_add(errors,
+                         &(st_error){.status = ST_ERR_USAGE,
+                                     .place = wish->place,
+                                     .message = wish->fallback
+                                                    ? "collectives of a trace have no formula to "
+                                                      "fall back on"
+                                                    : "collectives of a trace take options and no "
+                                                      "profile"});
+}
+
+/* Options of the job count here, its profile does not. */
+static void warn_of_profile(const st_plugin_collectives *own, const st_refinement *wish,
+                            const st_refinement *from, st_errors *errors)
+{
+    if (from == wish || from->profile == NULL) {
+        return;
+    }
+    (void)st_errors_add(
+        errors,
+        &(st_error){.status = ST_ERR_USAGE,
+                    .severity = ST_SEVERITY_WARNING,
+                    .place = own->place,
+                    .message = st_errors_text(errors,
+                                              "the job's profile '%s' of plugin '%s' is left out: "
+                                              "collectives of a trace take options and no profile",
+                                              from->profile, from->plugin)});
+}
+
+static st_status open_one(st_plugin_collectives *own, const st_paths *paths,
+                          const st_refinement *wish, st_errors *errors)
+{
+    const st_plugin_module *module = NULL;
+    st_plugin_instance *instance = NULL;
+    st_plugin_given *given = NULL;
+    const st_refinement *from = wish;
+    st_status status = check_wish(wish, errors);
+    if (status == ST_OK) {
+        status = st_plugin_load(paths, wish->plugin, own->place, own->arena, &module, errors);
+    }
+    if (status == ST_OK && !has_collective(module)) {
+        status = st_errors_add(
+            errors, &(st_error){.status = ST_ERR_USAGE,
+                                .place = own->place,
+                                .message = st_errors_text(errors, "plugin '%s' has no collectives",
+                                                          st_plugin_descriptor(module)->id)});
+    }
+    if (status == ST_OK) {
+        from = options_of(own, wish, st_plugin_descriptor(module)->id);
+        warn_of_profile(own, wish, from, errors);
+        status = give_options(own, from, &given, errors);
+    }
+    if (status == ST_OK) {
+        status = st_plugin_open(module, given, from->option_count, own->place, &instance, errors);
+    }
+    if (status != ST_OK) {
+        return status;
+    }
+    if (!st_arena_defer(own->arena, close_instance, instance)) {
+        st_plugin_close(instance);
+        return st_out_of_memory(errors);
+    }
+    own->instances[own->count++] = instance;
+    return ST_OK;
+}
+
+st_status st_plugin_collectives_open(const st_plugin_collectives_request *request, st_arena *arena,
+                                     st_plugin_collectives **opened, st_errors *errors)
+{
+    st_plugin_collectives *own = st_arena_alloc(arena, 1, sizeof(*own));
+    st_plugin_instance **instances = st_arena_alloc(arena, request->count + 1, sizeof(*instances));
+    if (own == NULL || instances == NULL) {
+        return st_out_of_memory(errors);
+    }
+    *own = (st_plugin_collectives){
+        .job = request->job, .instances = instances, .place = request->place, .arena = arena};
+    (void)job_number(request->job, "cluster.gpus_per_node", &own->per_node);
+    st_status status = ST_OK;
+    for (size_t i = 0; i < request->count; i++) {
+        st_status one = open_one(own, request->paths, &request->refinements[i], errors);
+        status = status == ST_OK ? one : status;
+    }
+    *opened = own;
+    return status;
+}
+
+/* ---- one transfer ---------------------------------------------------------------------------- */
+
+/* Ranks of the group on a machine, 0: unknown. */
+static double ranks_per_node(const st_plugin_collectives *own, const st_trace_transfer *transfer)
+{
+    double most = own->per_node / transfer->stride;
+    if (own->per_node <= 0) {
+        return 0;
+    }
+    most = most < 1 ? 1 : most;
+    return most < transfer->ranks ? most : transfer->ranks;
+}
+
+/* The value of an argument; false where nothing is known of it. */
+static bool argument_value(const st_plugin_collectives *own, const st_trace_transfer *transfer,
+                           const char *name, double *value)
+{
+    double per_node = ranks_per_node(own, transfer);
+    bool known = true;
+    if (strcmp(name, "size") == 0) {
+        *value = transfer->size_bytes;
+    } else if (strcmp(name, "ranks") == 0) {
+        *value = transfer->ranks;
+    } else if (strcmp(name, "per_node") == 0) {
+        *value = per_node;
+        known = per_node > 0;
+    } else if (strcmp(name, "bandwidth") == 0) {
+        known =
+            per_node > 0 && job_number(own->job,
+                                       transfer->ranks > per_node ? "cluster.nic_bandwidth"
+                                                                  : "cluster.gpu.link_bandwidth",
+                                       value);
+        *value *= known ? transfer->bandwidth_factor : 0;
+    } else {
+        bool is_rate = strcmp(name, "cluster.nic_bandwidth") == 0 ||
+                       strcmp(name, "cluster.gpu.link_bandwidth") == 0;
+        known = strchr(name, '.') != NULL && job_number(own->job, name, value);
+        *value *= known && is_rate ? transfer->bandwidth_factor : 1;
+    }
+    return known && isfinite(*value);
+}
+
+static st_status refuse(const st_plugin_collectives *own, const st_plugin_instance *instance,
+                        const st_trace_transfer *transfer, const char *why, st_errors *errors)
+{
+    return st_errors_add(errors,
+                         &(st_error){.status = ST_ERR_PROVIDER,
+                                     .place = own->place,
+                                     .message = st_errors_text(
+                                         errors,
+                                         "plugin '%s' gives no time for %s of %.0f bytes over %.0f "
+                                         "ranks: %s",
+                                         instance->module->shown.id, transfer->collective,
+                                         transfer->size_bytes, transfer->ranks, why)});
+}
+
+static st_status evaluate(const st_plugin_collectives *own, const st_plugin_instance *instance,
+                          size_t provider, const st_trace_transfer *transfer, double *seconds,
+                          st_errors *errors)
+{
+    const st_plugin_provider *shown = instance->module->shown.providers[provider];
+    double values[64] = {0};
+    const double *columns[64] = {NULL};
+    st_provider_account account = {0};
+    for (size_t i = 0; i < shown->argument_count; i++) {
+        const st_plugin_argument *argument = shown->arguments[i];
+        if (argument_value(own, transfer, argument->name, &values[i])) {
+            columns[i] = &values[i];
+        } else if ((argument->flags & ST_PLUGIN_OPTIONAL) == 0) {
+            return refuse(own, instance, transfer,
+                          st_errors_text(errors,
+                                         "it needs %s; --job tells what the cluster is, or --have "
+                                         "cluster=NAME",
+                                         argument->name),
+                          errors);
+        }
+    }
+    if (st_plugin_evaluate(instance, provider, 1, columns, seconds) == ST_OK &&
+        isfinite(*seconds) && *seconds > 0) {
+        return ST_OK;
+    }
+    if (st_plugin_explain(instance, provider, columns, own->arena, &account) != ST_OK) {
+        return ST_ERR_MEMORY;
+    }
+    return refuse(own, instance, transfer,
+                  account.refusal != NULL ? account.refusal : "it lies outside of what it knows",
+                  errors);
+}
+
+static st_status time_of(void *context, const st_trace_transfer *transfer, double *seconds,
+                         st_errors *errors)
+{
+    const st_plugin_collectives *own = context;
+    *seconds = 0;
+    for (size_t i = 0; i < own->count; i++) {
+        size_t provider = st_plugin_find_provider(own->instances[i]->module, transfer->collective);
+        if (provider != SIZE_MAX) {
+            return evaluate(own, own->instances[i], provider, transfer, seconds, errors);
+        }
+    }
+    return ST_OK;
+}
+
+st_trace_collective_model st_plugin_collectives_model(st_plugin_collectives *opened)
+{
+    return (st_trace_collective_model){.context = opened, .time = time_of};
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Times of collectives from plugins where there is no sheet: what a provider reads is the message,
+ * the group, and keys of a job.
+ */
+#ifndef STEPTIME_TRACE_COLLECTIVES_H
+#define STEPTIME_TRACE_COLLECTIVES_H
+
+#include "steptime/plugins.h"
+#include "steptime/trace.h"
+
+typedef struct st_plugin_collectives st_plugin_collectives;
+
+/* Which plugins, in order of preference, and what they read. */
+typedef struct st_plugin_collectives_request {
+    const st_paths *paths;
+    const st_job *job; /* what the cluster is, and options of plugins that have none here */
+    const st_refinement *refinements;
+    size_t count;
+    st_place place; /* of errors, also later ones */
+} st_plugin_collectives_request;
+
+/*
+ * Opens plugins with their options, or where they have none with those that the job's `refine` has
+ * for them. Profiles and fallbacks are refused. Lives in `arena`, with which
+ * the plugins are closed. A plugin without any collective is refused.
+ */
+st_status st_plugin_collectives_open(const st_plugin_collectives_request *request, st_arena *arena,
+                                     st_plugin_collectives **opened,
+                                     st_errors *errors) ST_NODISCARD;
+
+/* The model for st_trace_whatif. */
+st_trace_collective_model st_plugin_collectives_model(st_plugin_collectives *opened);
+
+#endif

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See event_draft.h. Keys may come in any order, and unknown ones are passed over. */
+#include "trace/event_draft.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* Until 2067, so that no window, and no time since 1970 of a file with a base, overflows. */
+static const int64_t MOST_NS = INT64_MAX / 3;
+/* About 36 years. */
+static const int64_t LONGEST_NS = INT64_C(1) << 60;
+
+enum { MOST_EXPONENT = 30, NS_DIGITS = 3 };
+
+/* A decimal number's digits, as one number that is scaled by a power of ten. */
+typedef struct decimal {
+    uint64_t digits;
+    int exponent;
+    bool negative;
+    bool too_long;
+} decimal;
+
+static decimal read_decimal(const char *text, size_t length)
+{
+    decimal made = {.negative = length > 0 && text[0] == '-'};
+    bool behind_point = false;
+    size_t i = made.negative;
+    for (; i < length && text[i] != 'e' && text[i] != 'E'; i++) {
+        if (text[i] == '.') {
+            behind_point = true;
+        } else if (made.digits > (UINT64_MAX - 9) / 10) {
+            made.too_long = made.too_long || !behind_point; /* further decimals do not count */
+        } else {
+            made.digits = made.digits * 10 + (uint64_t)(text[i] - '0');
+            made.exponent -= behind_point;
+        }
+    }
+    int power = 0;
+    bool power_negative = i + 1 < length && text[i + 1] == '-';
+    i += i + 1 < length && (text[i + 1] == '-' || text[i + 1] == '+');
+    for (i++; i < length; i++)
+        power = power < 10000 ? power * 10 + (text[i] - '0') : power;
+    made.exponent += power_negative ? -power : power;
+    return made;
+}
+
+bool st_time_ns(const char *text, size_t length, int64_t *time_ns, bool *decimals)
+{
+    decimal number = read_decimal(text, length);
+    int scale = number.exponent + NS_DIGITS;
+    if (number.too_long || (number.digits != 0 && scale > MOST_EXPONENT))
+        return false;
+    if (scale < NS_DIGITS && number.digits != 0)
+        *decimals = true;
+    for (; scale > 0 && number.digits != 0; scale--) {
+        if (number.digits > (uint64_t)MOST_NS / 10)
+            return false;
+        number.digits *= 10;
+    }
+    for (; scale < 0 && number.digits != 0; scale++)
+        number.digits /= 10;
+    if (number.digits > (uint64_t)MOST_NS)
+        return false;
+    *time_ns = number.negative ? -(int64_t)number.digits : (int64_t)number.digits;
+    return true;
+}
+
+bool st_whole(const char *text, size_t length, int64_t *value)
+{
+    bool negative = length > 0 && text[0] == '-';
+    size_t i = negative;
+    uint64_t sum = 0;
+    if (i == length)
+        return false;
+    for (; i < length; i++) {
+        if (text[i] < '0' || text[i] > '9' || sum > (uint64_t)INT64_MAX / 10 - 1)
+            return false;
+        sum = sum * 10 + (uint64_t)(text[i] - '0');
+    }
+    *value = negative ? -(int64_t)sum : (int64_t)sum;
+    return true;
+}
+
+static bool key_is(const char *key, size_t length, const char *name)
+{
+    return strlen(name) == length && memcmp(key, name, length) == 0;
+}
+
+/* A whole number, which some tools that rewrite traces spell with a fraction of zeros. */
+bool st_whole_value(const char *text, size_t length, int64_t *value)
+{
+    size_t end = length;
+    while (end > 1 && text[end - 1] == '0')
+        end--;
+    bool has_zeros = end > 1 && end < length && text[end - 1] == '.';
+    return st_whole(text, has_zeros ? end - 1 : length, value);
+}
+
+/* A value that is a whole number or a text that spells one; others leave *value as it is. */
+static bool read_whole(st_scan *scan, int64_t *value)
+{
+    st_span text;
+    char c = st_scan_peek(scan);
+    if (c == '"'                           ? !st_scan_string(scan, &text)
+        : c != '-' && (c < '0' || c > '9') ? true
+                                           : !st_scan_number(scan, &text))
+        return st_scan_ok(scan) && st_scan_skip(scan);
+    (void)st_whole_value(st_span_text(scan, text), text.length, value);
+    return true;
+}
+
+/* The first number of a list; others are passed over. */
+static bool read_first(st_scan *scan, int64_t *value)
+{
+    bool started = false;
+    if (st_scan_peek(scan) != '[')
+        return st_scan_skip(scan);
+    if (!st_scan_enter(scan, '['))
+        return false;
+    for (size_t i = 0; st_scan_item(scan, &started); i++) {
+        if (i == 0 ? !read_whole(scan, value) : !st_scan_skip(scan))
+            return false;
+    }
+    return st_scan_ok(scan);
+}
+
+/* A text; values of other kinds are passed over. */
+static bool read_text(st_scan *scan, st_span *text)
+{
+    return st_scan_peek(scan) == '"' ? st_scan_string(scan, text) : st_scan_skip(scan);
+}
+
+/* Microseconds, also as a text; null is none. */
+static bool read_time(st_scan *scan, const char *what, int64_t *time_ns, st_draft *draft,
+                      bool *given)
+{
+    st_span text;
+    char c = st_scan_peek(scan);
+    if (c == 'n')
+        return st_scan_skip(scan);
+    if (c == '"' ? !st_scan_string(scan, &text) : !st_scan_number(scan, &text))
+        return false;
+    const char *number = st_span_text(scan, text);
+    if (text.length == 0 || st_scan_number_length(number) != text.length) {
+        (void)st_scan_fail(scan, ST_ERR_VALUE, "a time that is no number", "microseconds");
+        return false;
+    }
+    *given = true;
+    if (st_time_ns(number, text.length, time_ns, &draft->has_decimals))
+        return true;
+    (void)st_scan_fail(scan, ST_ERR_VALUE, what, "less than 97 years of microseconds");
+    return false;
+}
+
+/* "stream 7" of 2020 is stream 7. */
+static bool read_mark(st_scan *scan, st_mark *mark)
+{
+    static const char stream[] = "stream ";
+    st_span text;
+    char c = st_scan_peek(scan);
+    if (c != '"' && c != '-' && (c < '0' || c > '9'))
+        return st_scan_skip(scan);
+    mark->given = true;
+    if (c != '"') {
+        if (!st_scan_number(scan, &text))
+            return false;
+        mark->is_text = !st_whole(st_span_text(scan, text), text.length, &mark->number);
+        mark->text = text;
+        return true;
+    }
+    if (!st_scan_string(scan, &text))
+        return false;
+    const char *word = st_span_text(scan, text);
+    size_t skip = text.length >= sizeof stream && memcmp(word, stream, sizeof stream - 1) == 0
+                      ? sizeof stream - 1
+                      : 0;
+    mark->is_text = !st_whole(word + skip, text.length - skip, &mark->number);
+    mark->text = text;
+    return true;
+}
+
+/* Where the value of a key of args belongs. */
+typedef struct args_key {
+    const char *name;
+    size_t length;
+    size_t offset; /* in st_draft */
+} args_key;
+
+#define ARGS_KEY(name, member)                                                                     \
+    {                                                                                              \
+        (name), sizeof(name) - 1, offsetof(st_draft, member)                                       \
+    }
+
+static const args_key number_keys[] = {
+    ARGS_KEY("correlation", correlation),
+    ARGS_KEY("External id", external),
+    ARGS_KEY("external id", external),
+    ARGS_KEY("device", device),
+    ARGS_KEY("stream", stream),
+    ARGS_KEY("wait_on_stream", wait_stream),
+    ARGS_KEY("wait_on_cuda_event_record_corr_id", record_correlation),
+    ARGS_KEY("In msg nelems", in_elements),
+    ARGS_KEY("Out msg nelems", out_elements),
+    ARGS_KEY("Group size", group_size),
+    ARGS_KEY("Seq", sequence),
+};
+
+static const args_key text_keys[] = {
+    ARGS_KEY("Collective name", collective),
+    ARGS_KEY("dtype", dtype),
+    ARGS_KEY("Process Group Name", group),
+    ARGS_KEY("Process Group Ranks", ranks),
+};
+
+/* The place of a key's value in the draft, NULL for keys that do not matter. */
+static void *find_place(st_draft *draft, const args_key *keys, size_t count, const char *key,
+                        size_t length)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (keys[i].length == length && memcmp(key, keys[i].name, length) == 0)
+            return (char *)draft + keys[i].offset;
+    }
+    return NULL;
+}
+
+static bool read_argument(st_scan *scan, st_draft *draft, st_span key)
+{
+    const char *name = st_span_text(scan, key);
+    int64_t *number =
+        find_place(draft, number_keys, sizeof number_keys / sizeof *number_keys, name, key.length);
+    if (number != NULL)
+        return read_whole(scan, number);
+    if (key_is(name, key.length, "grid"))
+        return read_first(scan, &draft->blocks);
+    st_span *text =
+        find_place(draft, text_keys, sizeof text_keys / sizeof *text_keys, name, key.length);
+    return text != NULL ? read_text(scan, text) : st_scan_skip(scan);
+}
+
+static bool read_args(st_scan *scan, st_draft *draft)
+{
+    st_span key;
+    bool started = false;
+    if (st_scan_peek(scan) != '{')
+        return st_scan_skip(scan);
+    if (!st_scan_enter(scan, '{'))
+        return false;
+    while (st_scan_key(scan, &started, &key)) {
+        if (!read_argument(scan, draft, key))
+            return false;
+    }
+    return st_scan_ok(scan);
+}
+
+static bool read_phase(st_scan *scan, st_draft *draft)
+{
+    st_span text;
+    if (!st_scan_string(scan, &text))
+        return false;
+    draft->phase = text.length == 1 ? *st_span_text(scan, text) : '?';
+    return true;
+}
+
+static bool read_member(st_scan *scan, st_draft *draft, st_span key)
+{
+    const char *name = st_span_text(scan, key);
+    if (key_is(name, key.length, "args"))
+        return read_args(scan, draft);
+    if (key_is(name, key.length, "ph"))
+        return read_phase(scan, draft);
+    if (key_is(name, key.length, "ts"))
+        return read_time(scan, "a time is too large", &draft->start_ns, draft, &draft->has_start);
+    if (key_is(name, key.length, "dur")) {
+        if (!read_time(scan, "a duration is too large", &draft->duration_ns, draft,
+                       &draft->has_duration))
+            return false;
+        if (draft->duration_ns <= LONGEST_NS)
+            return true;
+        (void)st_scan_fail(scan, ST_ERR_VALUE, "a duration is too large", "less than 36 years");
+        return false;
+    }
+    if (key_is(name, key.length, "name")) {
+        draft->has_name = st_scan_peek(scan) == '"';
+        return read_text(scan, &draft->name);
+    }
+    if (key_is(name, key.length, "cat")) {
+        draft->has_category = st_scan_peek(scan) == '"';
+        return read_text(scan, &draft->category);
+    }
+    if (key_is(name, key.length, "pid"))
+        return read_mark(scan, &draft->process);
+    if (key_is(name, key.length, "tid"))
+        return read_mark(scan, &draft->thread);
+    return st_scan_skip(scan);
+}
+
+bool st_draft_read(st_scan *scan, st_draft *draft)
+{
+    st_span key;
+    bool started = false;
+    *draft = (st_draft){.correlation = -1,
+                        .external = -1,
+                        .device = -1,
+                        .stream = -1,
+                        .wait_stream = -1,
+                        .record_correlation = -1,
+                        .in_elements = -1,
+                        .out_elements = -1,
+                        .group_size = -1,
+                        .sequence = -1,
+                        .blocks = -1};
+    if (!st_scan_enter(scan, '{'))
+        return false;
+    while (st_scan_key(scan, &started, &key)) {
+        if (!read_member(scan, draft, key))
+            return false;
+    }
+    return st_scan_ok(scan);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One event as it stands in the file. */
+#ifndef STEPTIME_TRACE_EVENT_DRAFT_H
+#define STEPTIME_TRACE_EVENT_DRAFT_H
+
+#include "trace/scan.h"
+
+/* A whole number or a text, as pid and tid are. */
+typedef struct st_mark {
+    bool given;
+    bool is_text;
+    int64_t number;
+    st_span text;
+} st_mark;
+
+typedef struct st_draft {
+    char phase; /* 0: none */
+    bool has_start;
+    bool has_duration;
+    bool has_decimals;
+    bool has_name;
+    bool has_category;
+    st_span name;
+    st_span category;
+    int64_t start_ns;
+    int64_t duration_ns;
+    st_mark process;
+    st_mark thread;
+    /* of args; -1 where it is not given */
+    int64_t correlation;
+    int64_t external;
+    int64_t device;
+    int64_t stream;
+    int64_t wait_stream;
+    int64_t record_correlation;
+    int64_t in_elements;
+    int64_t out_elements;
+    int64_t group_size;
+    int64_t sequence;
+    int64_t blocks;     /* of the grid's first dimension */
+    st_span collective; /* of length 0 where it is not given, as below */
+    st_span dtype;
+    st_span group;
+    st_span ranks;
+} st_draft;
+
+/* Reads the event that begins here; the spans live until the scanner's hold goes. */
+bool st_draft_read(st_scan *scan, st_draft *draft);
+
+/*
+ * Microseconds as decimal text to nanoseconds; what is below a nanosecond is dropped. False where
+ * it does not fit. `decimals` is set to true, or left, as it has a part below a microsecond.
+ */
+bool st_time_ns(const char *text, size_t length, int64_t *time_ns, bool *decimals);
+
+/* A whole number; false where it is none or does not fit. */
+bool st_whole(const char *text, size_t length, int64_t *value);
+/* The same, also with a fraction of zeros. */
+bool st_whole_value(const char *text, size_t length, int64_t *value);
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * See strings.h. The table is looked up by the text as it stands in the file; a name that is
+ * spelled in two ways is found again once it is decoded.
+ */
+#include "trace/strings.h"
+
+#include "base/utf8.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_SLOTS = 1024 };
+
+static uint64_t mix(uint64_t value)
+{
+    value ^= value >> 32;
+    value *= UINT64_C(0x9E3779B97F4A7C15);
+    return value ^ value >> 29;
+}
+
+static uint64_t hash_of(const char *text, size_t length)
+{
+    uint64_t hash = length;
+    uint64_t word = 0;
+    for (; length >= sizeof word; length -= sizeof word, text += sizeof word) {
+        memcpy(&word, text, sizeof word);
+        hash = mix(hash ^ word) + UINT64_C(0x632BE59BD9B4E019);
+    }
+    word = 0;
+    if (length > 0)
+        memcpy(&word, text, length);
+    return mix(hash ^ word);
+}
+
+st_status st_names_init(st_names *names)
+{
+    *names = (st_names){.arena = st_arena_create(), .slot_count = FIRST_SLOTS};
+    names->slots = calloc(FIRST_SLOTS, sizeof *names->slots);
+    names->hashes = calloc(FIRST_SLOTS, sizeof *names->hashes);
+    return names->arena != NULL && names->slots != NULL && names->hashes != NULL ? ST_OK
+                                                                                 : ST_ERR_MEMORY;
+}
+
+void st_names_free(st_names *names)
+{
+    st_arena_destroy(names->arena);
+    free(names->slots);
+    free(names->hashes);
+    *names = (st_names){0};
+}
+
+static st_status grow_slots(st_names *names)
+{
+    size_t count = 2 * names->slot_count;
+    uint32_t *slots = calloc(count, sizeof *slots);
+    uint64_t *hashes = calloc(count, sizeof *hashes);
+    if (slots == NULL || hashes == NULL) {
+        free(slots);
+        free(hashes);
+        return ST_ERR_MEMORY;
+    }
+    for (size_t i = 0; i < names->slot_count; i++) {
+        size_t slot = (size_t)names->hashes[i] & (count - 1);
+        if (names->slots[i] == 0)
+            continue;
+        while (slots[slot] != 0)
+            slot = (slot + 1) & (count - 1);
+        slots[slot] = names->slots[i];
+        hashes[slot] = names->hashes[i];
+    }
+    free(names->slots);
+    free(names->hashes);
+    names->slots = slots;
+    names->hashes = hashes;
+    names->slot_count = count;
+    return ST_OK;
+}
+
+/* The slot of a text, or the free one where it belongs. */
+static size_t find_slot(const st_names *names, const char *text, size_t length, uint64_t hash)
+{
+    size_t slot = (size_t)hash & (names->slot_count - 1);
+    while (names->slots[slot] != 0) {
+        const char *other = names->texts[names->slots[slot] - 1];
+        if (names->hashes[slot] == hash && strncmp(other, text, length) == 0 &&
+            other[length] == '\0')
+            return slot;
+        slot = (slot + 1) & (names->slot_count - 1);
+    }
+    return slot;
+}
+
+static unsigned hex4(const char *text)
+{
+    unsigned value = 0;
+    for (size_t i = 0; i < 4; i++) {
+        unsigned c = (unsigned char)text[i];
+        value = value * 16 + (c <= '9' ? c - '0' : (c | 0x20U) - 'a' + 10U);
+    }
+    return value;
+}
+
+static size_t put_utf8(unsigned code, char *out)
+{
+    if (code < ' ' || (code >= 0xD800 && code < 0xE000))
+        code = '?'; /* a control, or half of a pair, which the scanner lets through */
+    if (code < 0x80) {
+        out[0] = (char)code;
+        return 1;
+    }
+    if (code < 0x800) {
+        out[0] = (char)(0xC0 | code >> 6);
+        out[1] = (char)(0x80 | (code & 0x3F));
+        return 2;
+    }
+    out[0] = (char)(0xE0 | code >> 12);
+    out[1] = (char)(0x80 | (code >> 6 & 0x3F));
+    out[2] = (char)(0x80 | (code & 0x3F));
+    return 3;
+}
+
+/* Decodes escapes; the scanner has checked them. No escape is shorter than what it stands for. */
+static size_t decode(const char *text, size_t length, char *out)
+{
+    size_t done = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] != '\\' || i + 1 >= length) {
+            out[done++] = text[i];
+        } else if (text[++i] == 'u' && i + 4 < length) {
+            done += put_utf8(hex4(text + i + 1), out + done);
+            i += 4;
+        } else {
+            out[done++] = strchr("bfnrt", text[i]) != NULL ? ' ' : text[i];
+        }
+    }
+    return done;
+}
+
+static void repair(char *text, size_t length)
+{
+    for (size_t i = 0; i < length;) {
+        uint32_t code = 0;
+        size_t size = st_utf8_decode(text + i, length - i, &code);
+        if (size == 0 || (unsigned char)text[i] < ' ' || text[i] == 0x7F) {
+            text[i] = '?';
+            size = 1;
+        }
+        i += size;
+    }
+}
+
+static st_status add_text(st_names *names, const char *text, size_t length, size_t slot,
+                          uint64_t hash)
+{
+    if (names->count >= ST_NAMES_MAX || length > ST_NAMES_MAX_BYTES - names->bytes)
+        return ST_ERR_LIMIT;
+    const char **texts = st_arena_grow(names->arena, (void *)names->texts, sizeof *texts,
+                                       (size_t)names->count + 1, &names->capacity);
+    char *copy = st_arena_copy(names->arena, text, length);
+    if (texts == NULL || copy == NULL)
+        return ST_ERR_MEMORY;
+    names->texts = texts;
+    names->texts[names->count++] = copy;
+    names->bytes += length;
+    names->slots[slot] = names->count;
+    names->hashes[slot] = hash;
+    return (size_t)names->count * 2 > names->slot_count ? grow_slots(names) : ST_OK;
+}
+
+static bool is_plain(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        if ((unsigned char)text[i] < ' ' || (unsigned char)text[i] >= 0x7F)
+            return false;
+    }
+    return true;
+}
+
+static st_status add_odd(st_names *names, const char *text, size_t length, bool escaped,
+                         uint32_t *name)
+{
+    char *clean = malloc(length + 1);
+    if (clean == NULL)
+        return ST_ERR_MEMORY;
+    if (escaped)
+        length = decode(text, length, clean);
+    else
+        memcpy(clean, text, length);
+    repair(clean, length);
+    uint64_t hash = hash_of(clean, length);
+    size_t slot = find_slot(names, clean, length, hash);
+    st_status status = ST_OK;
+    *name = names->slots[slot] - 1;
+    if (names->slots[slot] == 0) {
+        *name = names->count;
+        status = add_text(names, clean, length, slot, hash);
+    }
+    free(clean);
+    return status;
+}
+
+st_status st_names_add(st_names *names, const char *text, size_t length, bool escaped,
+                       uint32_t *name)
+{
+    uint64_t hash = hash_of(text, length);
+    size_t slot = find_slot(names, text, length, hash);
+    if (names->slots[slot] != 0 && !escaped) {
+        *name = names->slots[slot] - 1;
+        return ST_OK;
+    }
+    if (escaped || !is_plain(text, length))
+        return add_odd(names, text, length, escaped, name);
+    *name = names->count;
+    return add_text(names, text, length, slot, hash);
+}

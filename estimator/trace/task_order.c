@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See task_order.h. */
+#include "trace/task_order.h"
+
+#include <stdlib.h>
+
+/* Which list an event belongs to; ST_TRACE_NONE: to none. */
+typedef uint32_t list_of(const st_order *order, uint32_t event);
+
+static uint32_t stream_of(const st_order *order, uint32_t event)
+{
+    const st_trace_event *e = &order->trace->events[event];
+    return st_trace_is_gpu(e) ? e->track : ST_TRACE_NONE;
+}
+
+static uint32_t thread_of(const st_order *order, uint32_t event)
+{
+    const st_trace_event *e = &order->trace->events[event];
+    return e->kind == ST_TRACE_CALL ? e->track : ST_TRACE_NONE;
+}
+
+static uint32_t launch_of(const st_order *order, uint32_t event)
+{
+    return order->call_of[event];
+}
+
+/* Counts, then places; events keep their order. */
+static st_status make_lists(const st_order *order, size_t count, list_of *which, st_lists *lists)
+{
+    size_t events = order->trace->event_count;
+    uint32_t *starts = st_arena_alloc(order->arena, count + 2, sizeof *starts);
+    if (starts == NULL)
+        return ST_ERR_MEMORY;
+    for (uint32_t i = 0; i < events; i++) {
+        uint32_t list = which(order, i);
+        if (list != ST_TRACE_NONE)
+            starts[list + 2]++;
+    }
+    for (size_t i = 2; i < count + 2; i++)
+        starts[i] += starts[i - 1];
+    lists->items =
+        st_arena_alloc(order->arena, (size_t)starts[count + 1] + 1, sizeof *lists->items);
+    if (lists->items == NULL)
+        return ST_ERR_MEMORY;
+    for (uint32_t i = 0; i < events; i++) {
+        uint32_t list = which(order, i);
+        if (list != ST_TRACE_NONE)
+            lists->items[starts[list + 1]++] = i;
+    }
+    lists->starts = starts;
+    return ST_OK;
+}
+
+int st_launch_compare(const void *left, const void *right)
+{
+    const st_launch *a = left;
+    const st_launch *b = right;
+    if (a->launch_ns != b->launch_ns)
+        return a->launch_ns < b->launch_ns ? -1 : 1;
+    return (a->event > b->event) - (a->event < b->event);
+}
+
+/* A copy of the lists by start, each sorted by launch. */
+static st_status sort_by_launch(st_order *order)
+{
+    size_t tracks = order->trace->track_count;
+    st_launch *keys = malloc((order->gpu_count + 1) * sizeof *keys);
+    order->by_launch.starts = order->by_start.starts;
+    order->by_launch.items =
+        st_arena_alloc(order->arena, order->gpu_count + 1, sizeof *order->by_launch.items);
+    if (keys == NULL || order->by_launch.items == NULL) {
+        free(keys);
+        return ST_ERR_MEMORY;
+    }
+    for (size_t t = 0; t < tracks; t++) {
+        uint32_t first = order->by_start.starts[t];
+        uint32_t end = order->by_start.starts[t + 1];
+        for (uint32_t i = first; i < end; i++)
+            keys[i - first] =
+                (st_launch){order->launch_ns[order->by_start.items[i]], order->by_start.items[i]};
+        qsort(keys, end - first, sizeof *keys, st_launch_compare);
+        for (uint32_t i = first; i < end; i++)
+            order->by_launch.items[i] = keys[i - first].event;
+    }
+    free(keys);
+    return ST_OK;
+}
+
+static void find_window(st_order *order, const st_trace_event *event, bool *any)
+{
+    if (!*any)
+        order->start_ns = event->start_ns;
+    if (!*any || st_trace_end_ns(event) > order->end_ns)
+        order->end_ns = st_trace_end_ns(event);
+    *any = true;
+}
+
+static void find_launches(st_order *order)
+{
+    const st_trace *trace = order->trace;
+    bool any = false;
+    for (uint32_t i = 0; i < trace->event_count; i++) {
+        const st_trace_event *event = &trace->events[i];
+        order->call_of[i] = ST_TRACE_NONE;
+        if (event->kind == ST_TRACE_CALL)
+            find_window(order, event, &any);
+        if (!st_trace_is_gpu(event))
+            continue;
+        find_window(order, event, &any);
+        uint32_t call = st_links_find(&order->calls, event->correlation, event->start_ns);
+        order->call_of[i] = call;
+        order->launch_ns[i] =
+            call != ST_TRACE_NONE ? trace->events[call].start_ns : event->start_ns;
+        order->gpu_count++;
+    }
+}
+
+st_status st_order_make(const st_trace *trace, st_arena *arena, st_order *order)
+{
+    *order = (st_order){.trace = trace, .arena = arena};
+    st_status status = st_links_make(trace, ST_TRACE_CALL, &order->calls);
+    if (status == ST_OK)
+        status = st_links_make(trace, ST_TRACE_SYNC, &order->syncs);
+    order->call_of = st_arena_alloc(arena, trace->event_count + 1, sizeof *order->call_of);
+    order->launch_ns = st_arena_alloc(arena, trace->event_count + 1, sizeof *order->launch_ns);
+    if (status != ST_OK || order->call_of == NULL || order->launch_ns == NULL)
+        return ST_ERR_MEMORY;
+    find_launches(order);
+    status = make_lists(order, trace->track_count, stream_of, &order->by_start);
+    if (status == ST_OK)
+        status = make_lists(order, trace->track_count, thread_of, &order->thread_calls);
+    if (status == ST_OK)
+        status = make_lists(order, trace->event_count, launch_of, &order->call_tasks);
+    return status == ST_OK ? sort_by_launch(order) : status;
+}
+
+void st_order_free(st_order *order)
+{
+    st_links_free(&order->calls);
+    st_links_free(&order->syncs);
+}
+
+/* How many tasks of a stream were launched before a time. */
+static uint32_t launched_before(const st_order *order, uint32_t track, int64_t before_ns)
+{
+    uint32_t low = order->by_launch.starts[track];
+    uint32_t high = order->by_launch.starts[track + 1];
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (order->launch_ns[order->by_launch.items[middle]] < before_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+uint32_t st_order_last(const st_order *order, uint32_t track, int64_t before_ns)
+{
+    uint32_t next = launched_before(order, track, before_ns);
+    return next > order->by_launch.starts[track] ? order->by_launch.items[next - 1] : ST_TRACE_NONE;
+}
+
+uint32_t st_order_next(const st_order *order, uint32_t track, int64_t from_ns)
+{
+    uint32_t next = launched_before(order, track, from_ns);
+    return next < order->by_launch.starts[track + 1] ? order->by_launch.items[next] : ST_TRACE_NONE;
+}

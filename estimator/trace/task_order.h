@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The events of a rank in the orders in which dependencies are looked for. */
+#ifndef STEPTIME_TRACE_TASK_ORDER_H
+#define STEPTIME_TRACE_TASK_ORDER_H
+
+#include "trace/link.h"
+
+/* Lists by track or by call, one behind the other: items[starts[i]] to items[starts[i + 1]]. */
+typedef struct st_lists {
+    uint32_t *starts;
+    uint32_t *items; /* events */
+} st_lists;
+
+/* An event beside the time by which it is sorted. */
+typedef struct st_launch {
+    int64_t launch_ns;
+    uint32_t event;
+} st_launch;
+
+/* For qsort: by launch, then in the order of the events. */
+int st_launch_compare(const void *left, const void *right);
+
+typedef struct st_order {
+    const st_trace *trace;
+    st_arena *arena;
+    st_links calls;
+    st_links syncs;
+    uint32_t *call_of;     /* by event: the call that launches a GPU task, or ST_TRACE_NONE */
+    int64_t *launch_ns;    /* by event: when a GPU task was launched, or began without a launch */
+    st_lists by_start;     /* GPU tasks of a stream, by start */
+    st_lists by_launch;    /* by launch */
+    st_lists thread_calls; /* calls of a thread, by start */
+    st_lists call_tasks;   /* GPU tasks of a call (by event), by start */
+    int64_t start_ns;      /* window */
+    int64_t end_ns;
+    size_t gpu_count;
+} st_order;
+
+st_status st_order_make(const st_trace *trace, st_arena *arena, st_order *order) ST_NODISCARD;
+void st_order_free(st_order *order);
+
+/* The last task of a stream that was launched before a time, ST_TRACE_NONE without one. */
+uint32_t st_order_last(const st_order *order, uint32_t track, int64_t before_ns);
+/* The first that was launched at a time or after it. */
+uint32_t st_order_next(const st_order *order, uint32_t track, int64_t from_ns);
+
+#endif

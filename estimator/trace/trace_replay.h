@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `steptime trace graph` and `steptime trace replay` print. */
+#ifndef STEPTIME_TRACE_TRACE_REPLAY_H
+#define STEPTIME_TRACE_TRACE_REPLAY_H
+
+#include "trace/reports.h"
+
+typedef struct st_trace_replayed {
+    st_trace_breakdown recorded;
+    st_trace_breakdown replayed; /* with the delays that dependencies do not explain */
+    st_trace_breakdown alone;    /* by dependencies alone */
+    int64_t transfer_ns;         /* of its collectives, from the arrival of the last rank */
+    int64_t waiting_ns;          /* in collectives, for other ranks */
+    st_trace_step *steps;        /* as recorded */
+    int64_t *step_ns;            /* replayed */
+    size_t step_count;
+} st_trace_replayed;
+
+typedef struct st_trace_replay_report {
+    st_trace_graph *graph;
+    st_trace_replayed *ranks;
+    int64_t recorded_ns; /* first event of any rank to the last */
+    int64_t replayed_ns;
+    double most_points; /* the largest difference of a share of a rank's window, in percent of it */
+    double most_points_alone;
+    st_trace_tally *path; /* the critical path by category, longest first */
+    size_t path_count;
+} st_trace_replay_report;
+
+/* Replays a graph twice; what stays in its replay and durations is with all delays. */
+st_status st_trace_replay_make(st_trace_graph *graph, st_replay *replay, st_arena *arena,
+                               st_trace_replay_report *report, st_errors *errors) ST_NODISCARD;
+
+void st_trace_replay_text(const st_trace_replay_report *report, st_arena *arena, st_buffer *buffer);
+void st_trace_replay_json(const st_trace_replay_report *report, st_buffer *buffer);
+void st_trace_replay_csv(const st_trace_replay_report *report, st_buffer *buffer);
+
+void st_trace_graph_text(const st_trace_graph *graph, st_arena *arena, st_buffer *buffer);
+void st_trace_graph_json(const st_trace_graph *graph, st_buffer *buffer);
+void st_trace_graph_csv(const st_trace_graph *graph, st_buffer *buffer);
+
+/* Appends a replay that ran, as a trace. ST_ERR_LIMIT beyond five million tasks. */
+st_status st_trace_export(const st_trace_graph *graph, const st_replay *replay, st_buffer *buffer,
+                          st_errors *errors) ST_NODISCARD;
+
+/* Before and after a change. */
+void st_trace_whatif_text(const st_trace_set *set, const st_trace_outcome *outcome, st_arena *arena,
+                          st_buffer *buffer);
+void st_trace_whatif_json(const st_trace_set *set, const st_trace_outcome *outcome,
+                          st_buffer *buffer);
+void st_trace_whatif_csv(const st_trace_set *set, const st_trace_outcome *outcome,
+                         st_buffer *buffer);
+
+/* The columns file to idle_ns of a line. */
+void st_trace_breakdown_csv(const st_trace *trace, const char *which,
+                            const st_trace_breakdown *time, st_buffer *buffer);
+void st_trace_breakdown_csv_head(st_buffer *buffer);
+/* "+1.23 %" */
+const char *st_change_text(int64_t new_ns, int64_t old_ns, char *text, size_t size);
+/* A table of breakdowns: rank, which, window, and the four shares. */
+st_table *st_trace_breakdown_table(st_arena *arena);
+void st_trace_breakdown_row(st_table *table, const char *rank, const char *which,
+                            const st_trace_breakdown *time);
+
+/* The members window_ns to idle_ns of an open object. */
+void st_trace_breakdown_json(st_json *json, const st_trace_breakdown *time);
+
+#endif
