@@ -60,8 +60,7 @@ static void syntax(csv_reader *reader, size_t offset, const char *message, const
 static void out_of_memory(csv_reader *reader)
 {
     reader->status =
-        st_errors_add(reader->errors, &(st_error){.status = ST_ERR_MEMORY,
-                                                  .message = st_status_text(ST_ERR_MEMORY)});
+        st_fail(reader->errors, ST_ERR_MEMORY, (st_place){0}, "%s", st_status_text(ST_ERR_MEMORY));
 }
 
 /* ---- bytes ---- */

@@ -171,18 +171,12 @@ static st_status fault(json_reader *reader, const char *file, st_errors *errors)
     if (reader->no_memory)
         return st_out_of_memory(errors);
     if (reader->limit != NULL)
-        return st_errors_add(
-            errors, &(st_error){.status = ST_ERR_LIMIT,
-                                .place = place,
-                                .message = "too much JSON for a configuration",
-                                .expected = st_errors_text(errors, "at most %s", reader->limit)});
+        return st_fail(errors, ST_ERR_LIMIT, place,
+                       "too much JSON for a configuration" ST_EXPECTED "at most %s", reader->limit);
     unsigned char *text = yajl_get_error(reader->handle, 0, NULL, 0);
     const char *words = text != NULL ? (const char *)text : "";
-    st_status status = st_errors_add(
-        errors, &(st_error){.status = ST_ERR_SYNTAX,
-                            .place = place,
-                            .message = st_errors_text(errors, "not JSON: %.*s",
-                                                      (int)strcspn(words, "\n"), words)});
+    st_status status =
+        st_fail(errors, ST_ERR_SYNTAX, place, "not JSON: %.*s", (int)strcspn(words, "\n"), words);
     if (text != NULL)
         yajl_free_error(reader->handle, text);
     return status;
@@ -197,12 +191,10 @@ st_status st_json_parse(const char *file, const char *text, size_t length, st_ar
                         st_json **tree, st_errors *errors)
 {
     if (length > ST_JSON_MAX_BYTES)
-        return st_errors_add(errors,
-                             &(st_error){.status = ST_ERR_LIMIT,
-                                         .place = {.file = file},
-                                         .message = "the file is too large for a configuration",
-                                         .found = st_errors_text(errors, "%zu bytes", length),
-                                         .expected = "at most 8 MiB"});
+        return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = file},
+                       "the file is too large for a configuration" ST_FOUND "%zu bytes" ST_EXPECTED
+                       "at most 8 MiB",
+                       length);
     if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) {
         text += 3;
         length -= 3;
@@ -237,10 +229,8 @@ st_status st_json_parse(const char *file, const char *text, size_t length, st_ar
     (void)length;
     (void)arena;
     (void)tree;
-    return st_errors_add(errors, &(st_error){.status = ST_ERR_USAGE,
-                                             .place = {.file = file},
-                                             .message = "this steptime cannot read JSON: it was "
-                                                        "built without yajl (libyajl-dev)"});
+    return st_fail(errors, ST_ERR_USAGE, (st_place){.file = file},
+                   "this steptime cannot read JSON: it was built without yajl (libyajl-dev)");
 }
 
 #endif

@@ -98,12 +98,10 @@ st_status st_number_parse(const char *text, size_t length, st_place place, doubl
                           st_errors *errors)
 {
     if (length > LONGEST_NUMBER)
-        return st_errors_add(errors,
-                             &(st_error){.status = ST_ERR_LIMIT,
-                                         .place = place,
-                                         .message = "number is too long",
-                                         .found = st_errors_text(errors, "%zu characters", length),
-                                         .expected = "at most 400 characters"});
+        return st_fail(errors, ST_ERR_LIMIT, place,
+                       "number is too long" ST_FOUND "%zu characters" ST_EXPECTED
+                       "at most 400 characters",
+                       length);
     size_t end = st_number_scan(text, length);
     if (end == 0 || end < length)
         return st_number_fault(text, length, end, place, errors);
@@ -114,12 +112,10 @@ st_status st_number_parse(const char *text, size_t length, st_place place, doubl
     else if (result == 0.0 && is_written_nonzero(text, length))
         message = "number is too small to be told from zero";
     if (message != NULL)
-        return st_errors_add(
-            errors, &(st_error){.status = ST_ERR_VALUE,
-                                .place = place,
-                                .message = message,
-                                .found = st_errors_text(errors, "'%.*s'", (int)length, text),
-                                .expected = "0 or a magnitude from 4.9e-324 to 1.7e308"});
+        return st_fail(errors, ST_ERR_VALUE, place,
+                       "%s" ST_FOUND "'%.*s'" ST_EXPECTED
+                       "0 or a magnitude from 4.9e-324 to 1.7e308",
+                       message, (int)length, text);
     *value = result;
     return ST_OK;
 }

@@ -151,10 +151,8 @@ st_status st_number_fault(const char *text, size_t length, size_t end, st_place 
     else
         describe_rest(&one, errors);
     int shown = length > 400 ? 400 : (int)length;
-    return st_errors_add(errors, &(st_error){.status = ST_ERR_SYNTAX,
-                                             .place = st_utf8_advance(place, text, end),
-                                             .message = one.message,
-                                             .found = st_errors_text(errors, "'%.*s'", shown, text),
-                                             .expected = "a decimal number such as 2.5 or 1e9",
-                                             .suggestion = one.suggestion});
+    return st_fail(errors, ST_ERR_SYNTAX, st_utf8_advance(place, text, end),
+                   "%s" ST_FOUND "'%.*s'" ST_EXPECTED "a decimal number such as 2.5 or 1e9" ST_HINT
+                   "%s",
+                   one.message, shown, text, st_or_none(one.suggestion));
 }

@@ -156,12 +156,8 @@ static const char *reason_for(int fault)
 
 static st_status report(const char *path, int fault, st_errors *errors)
 {
-    (void)st_errors_add(
-        errors, &(st_error){.status = ST_ERR_IO,
-                            .place = {.file = path},
-                            .message = st_errors_text(errors, "cannot write the file: %s",
-                                                      path[0] != '\0' ? reason_for(fault)
-                                                                      : "its name is empty")});
+    st_fail(errors, ST_ERR_IO, (st_place){.file = path}, "cannot write the file: %s",
+            path[0] != '\0' ? reason_for(fault) : "its name is empty");
     return ST_ERR_IO;
 }
 

@@ -97,12 +97,10 @@ static bool is_number_fault(const parts *whole)
 static st_status refuse_dimension(const parts *whole, const st_unit *unit, const st_unit *expected,
                                   st_errors *errors)
 {
-    return st_errors_add(
-        errors, &(st_error){.status = ST_ERR_UNIT,
-                            .place = st_utf8_advance(whole->place, whole->text, whole->unit_start),
-                            .message = "unit of the wrong dimension",
-                            .found = with_dimension(whole->text, whole->length, unit, errors),
-                            .expected = expectation(expected, errors)});
+    return st_fail(
+        errors, ST_ERR_UNIT, st_utf8_advance(whole->place, whole->text, whole->unit_start),
+        "unit of the wrong dimension" ST_FOUND "%s" ST_EXPECTED "%s",
+        with_dimension(whole->text, whole->length, unit, errors), expectation(expected, errors));
 }
 
 /* Reads the unit behind the number; a pure number may have none. */
@@ -116,14 +114,10 @@ static st_status read_unit(const parts *whole, const st_unit *expected, st_unit 
     if (rest == 0 && is_number)
         return ST_OK;
     if (rest == 0)
-        return st_errors_add(
-            errors,
-            &(st_error){.status = ST_ERR_UNIT,
-                        .place = whole->place,
-                        .message = "unit is missing",
-                        .found = st_errors_text(errors, "'%.*s'", (int)whole->length, whole->text),
-                        .expected = st_errors_text(errors, "a number with a unit, e.g. 2.5 %s",
-                                                   expected->text)});
+        return st_fail(errors, ST_ERR_UNIT, whole->place,
+                       "unit is missing" ST_FOUND "'%.*s'" ST_EXPECTED
+                       "a number with a unit, e.g. 2.5 %s",
+                       (int)whole->length, whole->text, expected->text);
     st_status status = st_unit_parse(
         text, rest, st_utf8_advance(whole->place, whole->text, whole->unit_start), unit, errors);
     if (status != ST_OK)
@@ -164,13 +158,10 @@ st_status st_quantity_parse(const char *text, size_t length, const st_unit *expe
         return status;
     double base_value = st_unit_to_base(&unit, number);
     if (!isfinite(base_value) || (base_value == 0.0 && number != 0.0))
-        return st_errors_add(
-            errors,
-            &(st_error){.status = ST_ERR_VALUE,
-                        .place = whole.place,
-                        .message = "quantity is too large or too small to be held",
-                        .found = st_errors_text(errors, "'%.*s'", (int)whole.length, whole.text),
-                        .expected = expectation(expected, errors)});
+        return st_fail(errors, ST_ERR_VALUE, whole.place,
+                       "quantity is too large or too small to be held" ST_FOUND "'%.*s'" ST_EXPECTED
+                       "%s",
+                       (int)whole.length, whole.text, expectation(expected, errors));
     *value = base_value;
     return ST_OK;
 }

@@ -150,9 +150,7 @@ static void read_events(reader *in)
 
 static st_status refuse_memory(const char *file, st_errors *errors)
 {
-    return st_errors_add(
-        errors,
-        &(st_error){.status = ST_ERR_MEMORY, .place = {.file = file}, .message = "out of memory"});
+    return st_fail(errors, ST_ERR_MEMORY, (st_place){.file = file}, "out of memory");
 }
 
 /* The tree points into the file's name and text for as long as the arena lives. */

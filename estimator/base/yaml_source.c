@@ -46,13 +46,10 @@ static st_status refuse_bytes(const st_yaml_source *source, size_t offset, uint3
     const char *found = code != 0 || byte == 0 ? st_errors_text(errors, "U+%04X", (unsigned)code)
                                                : st_errors_text(errors, "byte 0x%02X", byte);
     bool is_valid = code != 0 || byte == 0;
-    return st_errors_add(
-        errors,
-        &(st_error){.status = ST_ERR_SYNTAX,
-                    .place = st_yaml_source_place(source, offset),
-                    .message = is_valid ? "control character in the file" : "the file is not UTF-8",
-                    .found = found,
-                    .expected = is_valid ? "text" : "text encoded as UTF-8"});
+    return st_fail(errors, ST_ERR_SYNTAX, st_yaml_source_place(source, offset),
+                   "%s" ST_FOUND "%s" ST_EXPECTED "%s",
+                   is_valid ? "control character in the file" : "the file is not UTF-8", found,
+                   is_valid ? "text" : "text encoded as UTF-8");
 }
 
 static st_status check_characters(const st_yaml_source *source, st_errors *errors)
@@ -78,28 +75,20 @@ static st_status check_not_empty(const st_yaml_source *source, st_errors *errors
     for (size_t i = 0; i < source->length; i++)
         if (strchr(" \t\r\n", source->text[i]) == NULL)
             return ST_OK;
-    return st_errors_add(errors, &(st_error){.status = ST_ERR_SYNTAX,
-                                             .place = {.file = source->file},
-                                             .message = "the file is empty"});
+    return st_fail(errors, ST_ERR_SYNTAX, (st_place){.file = source->file}, "the file is empty");
 }
 
 st_status st_yaml_source_check(st_yaml_source *source, st_errors *errors)
 {
     if (source->length > source->most_bytes)
-        return st_errors_add(
-            errors,
-            &(st_error){.status = ST_ERR_LIMIT,
-                        .place = {.file = source->file},
-                        .message = "the file is too large",
-                        .found = st_errors_text(errors, "%zu bytes", source->length),
-                        .expected = st_errors_text(errors, "at most %zu bytes (%zu MiB)",
-                                                   source->most_bytes, source->most_bytes >> 20)});
+        return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = source->file},
+                       "the file is too large" ST_FOUND "%zu bytes" ST_EXPECTED
+                       "at most %zu bytes (%zu MiB)",
+                       source->length, source->most_bytes, source->most_bytes >> 20);
     if (is_utf16_or_32(source))
-        return st_errors_add(errors, &(st_error){.status = ST_ERR_SYNTAX,
-                                                 .place = {.file = source->file},
-                                                 .message = "the file is not UTF-8",
-                                                 .found = "UTF-16 or UTF-32",
-                                                 .expected = "text encoded as UTF-8"});
+        return st_fail(errors, ST_ERR_SYNTAX, (st_place){.file = source->file},
+                       "the file is not UTF-8" ST_FOUND "UTF-16 or UTF-32" ST_EXPECTED
+                       "text encoded as UTF-8");
     if (source->length >= 3 && memcmp(source->text, "\xEF\xBB\xBF", 3) == 0) {
         source->text += 3;
         source->length -= 3;

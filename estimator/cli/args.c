@@ -19,9 +19,8 @@ typedef struct word_list {
 
 st_status cli_wrong_use(cli_run *run, const char *message, const char *suggestion)
 {
-    return st_errors_add(
-        run->errors,
-        &(st_error){.status = ST_ERR_USAGE, .message = message, .suggestion = suggestion});
+    return st_fail(run->errors, ST_ERR_USAGE, (st_place){0}, "%s" ST_HINT "%s", message,
+                   st_or_none(suggestion));
 }
 
 const cli_verb *cli_find_verb(const char *name)
@@ -174,7 +173,7 @@ static st_status unknown_option(cli_run *run, const char *word, size_t length)
 static st_status check_choice(cli_run *run, const char *what, const char *choices,
                               const char *value)
 {
-    const char *names[NAMES_MAX];
+    const char *names[NAMES_MAX] = {0};
     size_t count = 0;
     for (const char *next = choices; next != NULL && *next != '\0' && count < NAMES_MAX;) {
         size_t length = strcspn(next, " ");
@@ -185,13 +184,10 @@ static st_status check_choice(cli_run *run, const char *what, const char *choice
     }
     if (choices == NULL)
         return ST_OK;
-    return st_errors_add(
-        run->errors, &(st_error){.status = ST_ERR_USAGE,
-                                 .message = what,
-                                 .found = st_errors_text(run->errors, "'%s'", value),
-                                 .expected = st_errors_text(run->errors, "%s%s",
-                                                            count > 1 ? "one of " : "", choices),
-                                 .suggestion = st_nearest(value, names, count)});
+    return st_fail(run->errors, ST_ERR_USAGE, (st_place){0},
+                   "%s" ST_FOUND "'%s'" ST_EXPECTED "%s%s" ST_HINT "%s", what, value,
+                   count > 1 ? "one of " : "", choices,
+                   st_errors_nearest(run->errors, value, names, count));
 }
 
 static st_status give(cli_run *run, const cli_option *option, const char *value)

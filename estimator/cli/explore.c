@@ -27,15 +27,12 @@ st_status cli_explore_count(cli_run *run, cli_option_id id, uint64_t least, uint
         value = 10 * value + (uint64_t)(text[i] - '0');
     bool huge = digits > 18 && text[digits] == '\0';
     if (!good || value < least)
-        return st_errors_add(
-            run->errors,
-            &(st_error){.status = ST_ERR_USAGE,
-                        .message = st_errors_text(run->errors, "option --%s", name_of(run, id)),
-                        .found = st_errors_text(run->errors, "'%.60s'", text),
-                        .expected =
-                            huge ? "a whole number of at most 18 digits"
-                                 : st_errors_text(run->errors, "a whole number of at least %llu",
-                                                  (unsigned long long)least)});
+        return st_fail(
+            run->errors, ST_ERR_USAGE, (st_place){0},
+            "option --%s" ST_FOUND "'%.60s'" ST_EXPECTED "%s", name_of(run, id), text,
+            st_or_none(huge ? "a whole number of at most 18 digits"
+                            : st_errors_text(run->errors, "a whole number of at least %llu",
+                                             (unsigned long long)least)));
     *count = value;
     return ST_OK;
 }
@@ -50,11 +47,9 @@ st_status cli_explore_threads(cli_run *run, int *threads)
 
 static st_status refuse_item(cli_run *run, cli_option_id id, const char *message)
 {
-    return st_errors_add(run->errors,
-                         &(st_error){.status = ST_ERR_USAGE,
-                                     .message = st_errors_text(run->errors, "option --%s %s",
-                                                               name_of(run, id), message),
-                                     .expected = "names separated by commas"});
+    return st_fail(run->errors, ST_ERR_USAGE, (st_place){0},
+                   "option --%s %s" ST_EXPECTED "names separated by commas", name_of(run, id),
+                   message);
 }
 
 st_status cli_explore_list(cli_run *run, cli_option_id id, const char *const **items, size_t *count)
@@ -127,12 +122,10 @@ static st_status read_word(cli_run *run, cli_option_id id, const char *const *wo
             return ST_OK;
         }
     }
-    return st_errors_add(
-        run->errors, &(st_error){.status = ST_ERR_USAGE,
-                                 .message = id == CLI_METHOD ? "option --method" : "option --prune",
-                                 .found = st_errors_text(run->errors, "'%.60s'", text),
-                                 .expected = id == CLI_METHOD ? "exhaustive, bound or cmaes"
-                                                              : "proven or declared"});
+    return st_fail(run->errors, ST_ERR_USAGE, (st_place){0},
+                   "%s" ST_FOUND "'%.60s'" ST_EXPECTED "%s",
+                   id == CLI_METHOD ? "option --method" : "option --prune", text,
+                   id == CLI_METHOD ? "exhaustive, bound or cmaes" : "proven or declared");
 }
 
 st_status cli_explore_guide(cli_run *run, st_guide *guide)

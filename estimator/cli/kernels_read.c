@@ -69,17 +69,11 @@ static st_status read_steps(cli_kernels *own, const cli_table *table)
 static st_status no_steps(const cli_kernels *own)
 {
     st_errors *errors = own->run->errors;
-    return st_errors_add(
-        errors,
-        &(st_error){.status = ST_ERR_VALUE,
-                    .place = {.file = own->tables[0].file},
-                    .message = st_errors_text(
-                        errors,
-                        "no layer time can be told from these rows: %zu left out, %zu with a "
-                        "pipeline, %zu with MoE layers, %zu faster than the ends of the model",
-                        own->rows.left_out, own->rows.pipelined, own->rows.mixed,
-                        own->rows.shorter),
-                    .suggestion = "layer times need measured steps with pp 1"});
+    return st_fail(errors, ST_ERR_VALUE, (st_place){.file = own->tables[0].file},
+                   "no layer time can be told from these rows: %zu left out, %zu with a pipeline, "
+                   "%zu with MoE layers, %zu faster than the ends of the model" ST_HINT
+                   "layer times need measured steps with pp 1",
+                   own->rows.left_out, own->rows.pipelined, own->rows.mixed, own->rows.shorter);
 }
 
 /* ---- traces ---- */

@@ -105,13 +105,9 @@ static st_status remove_old(st_profiles *profiles, const char *name, cli_run *ru
     st_status status = st_profiles_find(profiles, &filter, run->arena, &found, &count, run->errors);
     for (size_t i = 0; i < count && status == ST_OK; i++)
         if (strcmp(found[i].plugin, plugin) != 0)
-            return st_errors_add(run->errors,
-                                 &(st_error){.status = ST_ERR_NAME,
-                                             .place = {.file = "--save"},
-                                             .message = st_errors_text(
-                                                 run->errors, "profile '%s' is one of plugin %s",
-                                                 name, found[i].plugin),
-                                             .suggestion = "take another name"});
+            return st_fail(run->errors, ST_ERR_NAME, (st_place){.file = "--save"},
+                           "profile '%s' is one of plugin %s" ST_HINT "take another name", name,
+                           found[i].plugin);
     return status == ST_OK && count > 0 ? st_profiles_remove(profiles, name, &count, run->errors)
                                         : status;
 }

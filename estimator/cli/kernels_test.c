@@ -59,8 +59,7 @@ st_status cli_kernels_try_steps(cli_kernels *own)
                       : st_times_read(&times, buffer.data, buffer.length, reason, sizeof reason);
     st_buffer_free(&buffer);
     if (fault != NULL)
-        return st_errors_add(own->run->errors,
-                             &(st_error){.status = ST_ERR_LIMIT, .message = fault});
+        return st_fail(own->run->errors, ST_ERR_LIMIT, (st_place){0}, "%s", fault);
     for (size_t i = 0; i < own->table_count && status == ST_OK; i++)
         status = try_table(own, &own->tables[i], &times);
     st_times_free(&times);
@@ -170,11 +169,8 @@ static st_status join(cli_kernels *own, const st_time_set *fitted, const st_time
 
 static st_status other_columns(const cli_kernels *own, const char *file)
 {
-    return st_errors_add(own->run->errors,
-                         &(st_error){.status = ST_ERR_NAME,
-                                     .place = {.file = file},
-                                     .message = "this table has none of the times that are fitted, "
-                                                "or other columns"});
+    return st_fail(own->run->errors, ST_ERR_NAME, (st_place){.file = file},
+                   "this table has none of the times that are fitted, or other columns");
 }
 
 static bool is_same_kind(const st_time_set *left, const st_time_set *right)

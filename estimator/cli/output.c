@@ -45,10 +45,8 @@ static st_status write_stdout(cli_run *run)
     if (st_errors_count(run->errors, ST_SEVERITY_ERROR) == 0)
         st_errors_clear(run->errors); /* warnings about what nobody can see */
     const char *reason = fault == EBADF ? "it is closed" : strerror(fault);
-    return st_errors_add(
-        run->errors, &(st_error){.status = ST_ERR_IO,
-                                 .message = st_errors_text(
-                                     run->errors, "cannot write to standard output: %s", reason)});
+    return st_fail(run->errors, ST_ERR_IO, (st_place){0}, "cannot write to standard output: %s",
+                   reason);
 }
 
 int cli_write_result(cli_run *run, int code)

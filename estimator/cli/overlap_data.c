@@ -38,11 +38,10 @@ static st_status read_share(cli_run *run, double *share)
     if (text != NULL &&
         (st_number_parse(text, strlen(text), (st_place){0}, &percent, NULL) != ST_OK ||
          !(percent >= 0 && percent <= 100)))
-        return st_errors_add(run->errors,
-                             &(st_error){.status = ST_ERR_USAGE,
-                                         .message = "option --unmatched",
-                                         .found = st_errors_text(run->errors, "'%s'", text),
-                                         .expected = "percent of the kernels, from 0 to 100"});
+        return st_fail(run->errors, ST_ERR_USAGE, (st_place){0},
+                       "option --unmatched" ST_FOUND "'%s'" ST_EXPECTED
+                       "percent of the kernels, from 0 to 100",
+                       text);
     *share = percent / 100;
     return ST_OK;
 }

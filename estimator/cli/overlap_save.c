@@ -63,14 +63,10 @@ static st_status check_others(st_profiles *profiles, const st_profile *entry, cl
     for (size_t i = 0; i < count && status == ST_OK; i++)
         if (strcmp(found[i].kind, entry->kind) != 0 ||
             strcmp(found[i].cluster, entry->cluster) != 0)
-            status = st_errors_add(
-                run->errors,
-                &(st_error){.status = ST_ERR_NAME,
-                            .place = {.file = "--save"},
-                            .message = st_errors_text(
-                                run->errors, "profile '%s' has another model, of cluster '%s'",
-                                entry->name, found[i].cluster),
-                            .suggestion = "take another name, or remove it first"});
+            status = st_fail(run->errors, ST_ERR_NAME, (st_place){.file = "--save"},
+                             "profile '%s' has another model, of cluster '%s'" ST_HINT
+                             "take another name, or remove it first",
+                             entry->name, found[i].cluster);
     return status;
 }
 

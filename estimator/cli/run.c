@@ -60,12 +60,9 @@ st_status cli_count(cli_run *run, cli_option_id id, size_t *value)
     const cli_option *option = run->verb->options;
     while (option->id != id)
         option++;
-    return st_errors_add(
-        run->errors,
-        &(st_error){.status = ST_ERR_USAGE,
-                    .message = st_errors_text(run->errors, "option --%s", option->name),
-                    .found = st_errors_text(run->errors, "'%s'", text),
-                    .expected = "a whole number from 1 to 1048576"});
+    return st_fail(run->errors, ST_ERR_USAGE, (st_place){0},
+                   "option --%s" ST_FOUND "'%s'" ST_EXPECTED "a whole number from 1 to 1048576",
+                   option->name, text);
 }
 
 void cli_today(char date[16])
@@ -151,8 +148,7 @@ int cli_exit_code(const cli_run *run, st_status status)
         all_checks = all_checks && error->status == ST_ERR_CHECK;
     }
     if (st_errors_count(run->errors, ST_SEVERITY_ERROR) == 0) {
-        (void)st_errors_add(run->errors,
-                            &(st_error){.status = status, .message = st_status_text(status)});
+        st_fail(run->errors, status, (st_place){0}, "%s", st_status_text(status));
         return CLI_FAILED;
     }
     if (all_checks)

@@ -39,14 +39,12 @@ static st_status refuse_name(cli_run *run, const st_paths *paths, const wanted_s
     for (size_t i = 0; i < count; i++) {
         names[ST_SCHEDULES + i] = entries[i].id;
     }
-    return st_errors_add(
-        run->errors,
-        &(st_error){.status = ST_ERR_USAGE,
-                    .place = wanted->place,
-                    .message = st_errors_text(run->errors, "there is no schedule '%.80s'", name),
-                    .expected = "gpipe, 1f1b, interleaved, zero_bubble, zero_bubble_2, dualpipe, "
-                                "or PLUGIN:NAME",
-                    .suggestion = st_nearest(name, names, ST_SCHEDULES + count)});
+    return st_fail(
+        run->errors, ST_ERR_USAGE, wanted->place,
+        "there is no schedule '%.80s'" ST_EXPECTED
+        "gpipe, 1f1b, interleaved, zero_bubble, zero_bubble_2, dualpipe, or PLUGIN:NAME" ST_HINT
+        "%s",
+        name, st_errors_nearest(run->errors, name, names, ST_SCHEDULES + count));
 }
 
 /* The plugin has no such schedule, or several and none was named. */
@@ -65,14 +63,10 @@ static st_status refuse_schedule(cli_run *run, const st_plugin *shown, const cha
         : name[0] == '\0'
             ? st_errors_text(run->errors, "plugin '%s' has several schedules", shown->id)
             : st_errors_text(run->errors, "plugin '%s' has no schedule '%.80s'", shown->id, name);
-    st_status status = st_errors_add(
-        run->errors,
-        &(st_error){.status = ST_ERR_USAGE,
-                    .place = place,
-                    .message = message,
-                    .expected =
-                        list.data != NULL ? st_errors_text(run->errors, "%s", list.data) : NULL,
-                    .suggestion = st_nearest(name, names, shown->schedule_count)});
+    st_status status =
+        st_fail(run->errors, ST_ERR_USAGE, place, "%s" ST_EXPECTED "%s" ST_HINT "%s", message,
+                st_or_none(list.data != NULL ? st_errors_text(run->errors, "%s", list.data) : NULL),
+                st_errors_nearest(run->errors, name, names, shown->schedule_count));
     st_buffer_free(&list);
     return status;
 }

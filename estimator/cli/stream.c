@@ -37,10 +37,7 @@ static st_status fail(cli_stream *stream, int fault)
     st_errors *errors = stream->run->errors;
     stream->failed = true;
     const char *reason = fault == EBADF ? "it is closed" : strerror(fault);
-    return st_errors_add(
-        errors, &(st_error){.status = ST_ERR_IO,
-                            .message = st_errors_text(errors, "cannot write to standard output: %s",
-                                                      reason)});
+    return st_fail(errors, ST_ERR_IO, (st_place){0}, "cannot write to standard output: %s", reason);
 }
 
 st_status cli_stream_write(void *context, const char *data, size_t length)

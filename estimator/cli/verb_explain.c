@@ -42,11 +42,8 @@ static st_status read_whole(cli_run *run, cli_option_id option, const char *name
         return ST_OK;
     size_t digits = strspn(text, "0123456789");
     if (digits == 0 || text[digits] != '\0')
-        return st_errors_add(run->errors,
-                             &(st_error){.status = ST_ERR_USAGE,
-                                         .message = name,
-                                         .found = st_errors_text(run->errors, "'%s'", text),
-                                         .expected = expected});
+        return st_fail(run->errors, ST_ERR_USAGE, (st_place){0},
+                       "%s" ST_FOUND "'%s'" ST_EXPECTED "%s", name, text, expected);
     *value = 0;
     for (size_t i = 0; i < digits && *value < most; i++)
         *value = *value * 10 + (text[i] - '0');
@@ -66,12 +63,9 @@ static st_status read_view(cli_run *run, st_explain_view *view)
         status = read_whole(run, CLI_DIGITS, "option --digits", expected, DIGITS_MAX + 1, &digits);
         view->style = ST_STYLE_DIGITS(digits);
         if (status == ST_OK && (digits < 1 || digits > DIGITS_MAX))
-            status = st_errors_add(run->errors,
-                                   &(st_error){.status = ST_ERR_USAGE,
-                                               .message = "option --digits",
-                                               .found = st_errors_text(run->errors, "'%s'",
-                                                                       cli_value(run, CLI_DIGITS)),
-                                               .expected = expected});
+            status = st_fail(run->errors, ST_ERR_USAGE, (st_place){0},
+                             "option --digits" ST_FOUND "'%s'" ST_EXPECTED "%s",
+                             cli_value(run, CLI_DIGITS), expected);
     }
     return status;
 }

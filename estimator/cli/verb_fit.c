@@ -99,13 +99,9 @@ static void explain_empty(const fit_run *own)
     }
     for (size_t i = 0; i < own->set_count; i++)
         if (own->sets[i].row_count > 0)
-            (void)st_errors_add(
-                own->run->errors,
-                &(st_error){.status = ST_ERR_VALUE,
-                            .severity = ST_SEVERITY_WARNING,
-                            .place = {.file = own->sets[i].file},
-                            .message = st_errors_text(own->run->errors, "all rows are left out: %s",
-                                                      own->sets[i].rows[0].left_out)});
+            st_report(own->run->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE,
+                      (st_place){.file = own->sets[i].file}, "all rows are left out: %s",
+                      own->sets[i].rows[0].left_out);
 }
 
 static st_status read_rows(fit_run *own)
@@ -143,12 +139,9 @@ static st_status read_scale(fit_run *own)
         st_quantity_parse(text, strlen(text), &one, (st_place){0}, &own->calibration.scale, NULL);
     if (status == ST_OK && own->calibration.scale > 0)
         return ST_OK;
-    return st_errors_add(own->run->errors,
-                         &(st_error){.status = ST_ERR_USAGE,
-                                     .place = {.file = "--scale"},
-                                     .message = "no share above 0",
-                                     .found = st_errors_text(own->run->errors, "'%s'", text),
-                                     .expected = "a share such as 0.1 or 10 %"});
+    return st_fail(own->run->errors, ST_ERR_USAGE, (st_place){.file = "--scale"},
+                   "no share above 0" ST_FOUND "'%s'" ST_EXPECTED "a share such as 0.1 or 10 %%",
+                   text);
 }
 
 static st_status read_options(fit_run *own)

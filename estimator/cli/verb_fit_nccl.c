@@ -192,11 +192,9 @@ static st_status save(const cli_nccl *own)
 static st_status keep_out(const cli_nccl *own)
 {
     st_errors *errors = own->run->errors;
-    return st_errors_add(errors,
-                         &(st_error){.status = ST_ERR_VALUE,
-                                     .message = st_errors_text(errors, "profile '%s' is not stored",
-                                                               cli_value(own->run, CLI_SAVE)),
-                                     .expected = "tables of which none is refused"});
+    return st_fail(errors, ST_ERR_VALUE, (st_place){0},
+                   "profile '%s' is not stored" ST_EXPECTED "tables of which none is refused",
+                   cli_value(own->run, CLI_SAVE));
 }
 
 static int run_fit_nccl(cli_run *run)

@@ -413,11 +413,9 @@ static st_status read_limit(cli_run *run, unsigned *limit_ms)
     if (text != NULL &&
         (st_number_parse(text, strlen(text), (st_place){0}, &seconds, NULL) != ST_OK ||
          !(seconds >= 0.1 && seconds <= 3600)))
-        return st_errors_add(run->errors,
-                             &(st_error){.status = ST_ERR_USAGE,
-                                         .message = "option --limit",
-                                         .found = st_errors_text(run->errors, "'%s'", text),
-                                         .expected = "seconds, from 0.1 to 3600"});
+        return st_fail(run->errors, ST_ERR_USAGE, (st_place){0},
+                       "option --limit" ST_FOUND "'%s'" ST_EXPECTED "seconds, from 0.1 to 3600",
+                       text);
     *limit_ms = (unsigned)(seconds * 1000);
     return ST_OK;
 }
@@ -430,11 +428,8 @@ static st_status count_failures(cli_run *run, const st_finding *findings, size_t
         failed += findings[i].kind == ST_FINDING_FAIL ? 1 : 0;
     if (failed == 0)
         return ST_OK;
-    return st_errors_add(
-        run->errors,
-        &(st_error){.status = ST_ERR_CHECK,
-                    .message = st_errors_text(run->errors, "plugin %s fails %zu of %zu checks",
-                                              run->arguments[0], failed, count)});
+    return st_fail(run->errors, ST_ERR_CHECK, (st_place){0}, "plugin %s fails %zu of %zu checks",
+                   run->arguments[0], failed, count);
 }
 
 static int run_check(cli_run *run)

@@ -59,13 +59,11 @@ static st_status read_request(cli_run *run, st_scale_request *request)
 static st_status conclude(cli_run *run, const st_scale *scale)
 {
     if (scale->interrupted)
-        return st_errors_add(run->errors,
-                             &(st_error){.status = ST_ERR_IO, .message = "interrupted"});
+        return st_fail(run->errors, ST_ERR_IO, (st_place){0}, "interrupted");
     if (scale->found > 0)
         return ST_OK;
-    return st_errors_add(run->errors, &(st_error){.status = ST_ERR_CHECK,
-                                                  .message = "no number of GPUs has a plan that "
-                                                             "passes all checks"});
+    return st_fail(run->errors, ST_ERR_CHECK, (st_place){0},
+                   "no number of GPUs has a plan that passes all checks");
 }
 
 static st_status study(cli_run *run, cli_explorer *explorer)

@@ -97,12 +97,9 @@ static st_status conclude(cli_run *run, const st_search *search, const st_search
                           const st_search_view *view)
 {
     if (result->interrupted)
-        return st_errors_add(run->errors,
-                             &(st_error){.status = ST_ERR_IO,
-                                         .message = st_errors_text(
-                                             run->errors, "interrupted after %llu of %llu plans",
-                                             (unsigned long long)result->found.done,
-                                             (unsigned long long)search->rows)});
+        return st_fail(run->errors, ST_ERR_IO, (st_place){0},
+                       "interrupted after %llu of %llu plans",
+                       (unsigned long long)result->found.done, (unsigned long long)search->rows);
     if (result->found.kept > 0)
         return ST_OK;
     const char *miss = view->miss != NULL
@@ -113,10 +110,8 @@ static st_status conclude(cli_run *run, const st_search *search, const st_search
         partly ? "no plan that was looked at passes all checks" : "no plan passes all checks";
     if (search->rows == 0)
         message = "there is no plan for that many GPUs: sizes, layers and batch do not divide";
-    return st_errors_add(run->errors,
-                         &(st_error){.status = ST_ERR_CHECK,
-                                     .message = message,
-                                     .suggestion = cli_is_given(run, CLI_CSV) ? miss : NULL});
+    return st_fail(run->errors, ST_ERR_CHECK, (st_place){0}, "%s" ST_HINT "%s", message,
+                   cli_is_given(run, CLI_CSV) ? miss : "");
 }
 
 static st_status show(cli_run *run, cli_explorer *explorer, const st_search *search,

@@ -106,17 +106,11 @@ static st_status tell(cli_run *run, const st_space *space, const st_sweep_result
         status = ST_ERR_MEMORY;
     st_buffer_free(&text);
     if (result->interrupted)
-        return st_errors_add(
-            run->errors,
-            &(st_error){.status = ST_ERR_IO,
-                        .message = st_errors_text(
-                            run->errors, "interrupted after %llu of %llu rows",
-                            (unsigned long long)result->done, (unsigned long long)space->rows)});
+        return st_fail(run->errors, ST_ERR_IO, (st_place){0}, "interrupted after %llu of %llu rows",
+                       (unsigned long long)result->done, (unsigned long long)space->rows);
     if (status == ST_OK && result->kept == 0)
-        return st_errors_add(run->errors,
-                             &(st_error){.status = ST_ERR_CHECK,
-                                         .message = "every row is rejected",
-                                         .suggestion = "--all shows what each is rejected for"});
+        return st_fail(run->errors, ST_ERR_CHECK, (st_place){0},
+                       "every row is rejected" ST_HINT "--all shows what each is rejected for");
     return status;
 }
 

@@ -163,14 +163,10 @@ static st_status refuse_name(validation *own, const char *name, const st_path_en
     for (size_t i = 0; i < own->request.source_count; i++)
         names[known++] = own->request.sources[i].name;
     const char *near = st_nearest(name, names, known);
-    return st_errors_add(
-        errors,
-        &(st_error){
-            .status = ST_ERR_USAGE,
-            .message = st_errors_text(errors, "there is no validation source or job '%s'", name),
-            .suggestion = near != NULL
-                              ? near
-                              : "'steptime list validation' and 'steptime list tables' list them"});
+    return st_fail(
+        errors, ST_ERR_USAGE, (st_place){0},
+        "there is no validation source or job '%s'" ST_HINT "%s", name,
+        near != NULL ? near : "'steptime list validation' and 'steptime list tables' list them");
 }
 
 /* All sources of cases are read before any is run, so that every fault is told at once. */
@@ -193,14 +189,6 @@ static st_status load_cases(validation *own, const st_path_entry *entries, size_
     return status;
 }
 
-static void warn(validation *own, const char *message, const char *suggestion)
-{
-    (void)st_errors_add(own->run->errors, &(st_error){.status = ST_ERR_IO,
-                                                      .severity = ST_SEVERITY_WARNING,
-                                                      .message = message,
-                                                      .suggestion = suggestion});
-}
-
 static st_status run_cases(validation *own)
 {
     const st_path_entry *entries = NULL;
@@ -209,16 +197,15 @@ static st_status run_cases(validation *own)
     st_status status =
         st_paths_list(own->paths, ST_FOLDER_VALIDATION, run->arena, &entries, &count, run->errors);
     if (status == ST_OK && count + own->request.source_count == 0)
-        status = st_errors_add(run->errors,
-                               &(st_error){.status = ST_ERR_NAME,
-                                           .message = "the search path has no validation sources"});
+        status = st_fail(run->errors, ST_ERR_NAME, (st_place){0},
+                         "the search path has no validation sources");
     if (status == ST_OK)
         status = choose_jobs(own, entries, count);
     if (status == ST_OK)
         status = load_cases(own, entries, count);
     if (status == ST_OK && own->case_count > 0 && cli_is_given(run, CLI_REFINE))
-        warn(own, "published cases are computed as they say themselves, whatever --refine says",
-             NULL);
+        st_report(own->run->errors, ST_SEVERITY_WARNING, ST_ERR_IO, (st_place){0},
+                  "published cases are computed as they say themselves, whatever --refine says");
     for (size_t i = 0; status == ST_OK && i < own->case_count; i++) {
         status = st_cases_run(own->paths, run->arena, &own->cases[i], run->errors);
         own->failed += own->cases[i].failed;
@@ -288,10 +275,8 @@ static st_status require_rows(validation *own, size_t first, const char *file)
             why = own->tables[i].reasons[0].text;
     }
     st_errors *errors = own->run->errors;
-    return st_errors_add(
-        errors, &(st_error){.status = ST_ERR_VALUE,
-                            .place = {.file = file},
-                            .message = st_errors_text(errors, "no row can be compared: %s", why)});
+    return st_fail(errors, ST_ERR_VALUE, (st_place){.file = file}, "no row can be compared: %s",
+                   why);
 }
 
 static st_status run_given_tables(validation *own, const cli_table *tables, size_t count)
@@ -320,10 +305,8 @@ static st_status run_source_data(validation *own, const st_measured_request *req
         return ST_ERR_MEMORY;
     if (access(file, F_OK) == 0)
         return read_table(own, request, file, (st_place){0}, NULL);
-    warn(own,
-         st_errors_text(own->run->errors, "source %s is not compared: there is no %s", source->name,
-                        file),
-         NULL);
+    st_report(own->run->errors, ST_SEVERITY_WARNING, ST_ERR_IO, (st_place){0},
+              "source %s is not compared: there is no %s", source->name, file);
     return ST_OK;
 }
 
@@ -350,8 +333,9 @@ static st_status run_source_tables(validation *own)
                          : st_errors_text(own->run->errors, "%s, %s", absent, source->name);
     }
     if (absent != NULL)
-        warn(own, st_errors_text(own->run->errors, "not compared: %s", absent),
-             "STEPTIME_DATA must name the folder with their tables");
+        st_report(own->run->errors, ST_SEVERITY_WARNING, ST_ERR_IO, (st_place){0},
+                  "not compared: %s" ST_HINT "STEPTIME_DATA must name the folder with their tables",
+                  absent);
     return status;
 }
 

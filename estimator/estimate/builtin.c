@@ -168,14 +168,10 @@ static st_status check_bare(const st_job *job, const st_sheet *sheet, st_errors 
     for (size_t i = 0; i < ENTRIES; i++) {
         const st_sheet_function *function = find_function(sheet, entries[i].name);
         if (function != NULL && function->formula == NULL) {
-            return st_errors_add(
-                errors,
-                &(st_error){.status = ST_ERR_NAME,
-                            .place = {.file = st_job_file(job)},
-                            .message = st_errors_text(
-                                errors, "model.layer_list has no value; sheet %s looks into layers",
-                                st_sheet_name(sheet)),
-                            .expected = "the name of a list in configs/layers"});
+            return st_fail(errors, ST_ERR_NAME, (st_place){.file = st_job_file(job)},
+                           "model.layer_list has no value; sheet %s looks into layers" ST_EXPECTED
+                           "the name of a list in configs/layers",
+                           st_sheet_name(sheet));
         }
     }
     return ST_OK;

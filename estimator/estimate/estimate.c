@@ -32,11 +32,9 @@ static st_status load_sheet(const st_paths *paths, const char *asked, st_arena *
     if (name == NULL) {
         const st_job_value *value = st_job_value_of(estimate->job, "sheet");
         if (value == NULL || value->origin == ST_ORIGIN_NONE) {
-            return st_errors_add(errors, &(st_error){.status = ST_ERR_NAME,
-                                                     .place = {.file = st_job_file(estimate->job)},
-                                                     .message = "the job names no sheet",
-                                                     .suggestion = "add 'sheet: NAME' to the job "
-                                                                   "or give --sheet NAME"});
+            return st_fail(errors, ST_ERR_NAME, (st_place){.file = st_job_file(estimate->job)},
+                           "the job names no sheet" ST_HINT
+                           "add 'sheet: NAME' to the job or give --sheet NAME");
         }
         name = value->text;
         if (strchr(name, '/') == NULL) /* a path is relative to the job's file already */
@@ -216,12 +214,9 @@ st_status st_estimate_show_names(st_estimate *estimate, const char *const *names
     for (size_t i = 0; i < count; i++) {
         if (describe(estimate->sheet, names[i], &estimate->shown[i]))
             continue;
-        status = st_errors_add(
-            errors, &(st_error){.status = ST_ERR_NAME,
-                                .place = place,
-                                .message = st_errors_text(errors, "unknown cell '%s' in sheet %s",
-                                                          names[i], st_sheet_name(estimate->sheet)),
-                                .suggestion = st_sheet_nearest(estimate->sheet, names[i])});
+        status = st_fail(errors, ST_ERR_NAME, place, "unknown cell '%s' in sheet %s" ST_HINT "%s",
+                         names[i], st_sheet_name(estimate->sheet),
+                         st_or_none(st_sheet_nearest(estimate->sheet, names[i])));
     }
     return status;
 }

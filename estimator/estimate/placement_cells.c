@@ -176,16 +176,9 @@ static bool can_be_provided(const st_sheet *sheet)
 
 static st_status warn_of_order(const st_sheet *sheet, const st_job_value *order, st_errors *errors)
 {
-    (void)st_errors_add(
-        errors, &(st_error){
-                    .status = ST_ERR_NAME,
-                    .severity = ST_SEVERITY_WARNING,
-                    .place = order->place,
-                    .message = st_errors_text(errors,
-                                              "parallel.order has no effect on the estimate: sheet "
-                                              "%s has no cells of placement",
-                                              st_sheet_name(sheet)),
-                });
+    st_report(errors, ST_SEVERITY_WARNING, ST_ERR_NAME, order->place,
+              "parallel.order has no effect on the estimate: sheet %s has no cells of placement",
+              st_sheet_name(sheet));
     return ST_OK;
 }
 

@@ -28,23 +28,16 @@ static st_status place_job(const st_job *job, st_traffic_report *report, st_erro
         plan.place = order->place;
     }
     if (plan.gpus_per_node == 0) {
-        return st_errors_add(errors,
-                             &(st_error){.status = ST_ERR_NAME,
-                                         .place = {.file = st_job_file(job)},
-                                         .message = "the job does not say how many GPUs a node has",
-                                         .expected = "cluster.gpus_per_node"});
+        return st_fail(errors, ST_ERR_NAME, (st_place){.file = st_job_file(job)},
+                       "the job does not say how many GPUs a node has" ST_EXPECTED
+                       "cluster.gpus_per_node");
     }
     st_status status = st_placement_create(&plan, &report->placement, errors);
     size_t nodes = count_of(job, "cluster.nodes", 0);
     if (status == ST_OK && nodes > 0 && report->placement.ranks > nodes * plan.gpus_per_node) {
-        status = st_errors_add(
-            errors, &(st_error){.status = ST_ERR_CHECK,
-                                .place = {.file = st_job_file(job)},
-                                .message = st_errors_text(errors,
-                                                          "the plan has %zu ranks and the cluster "
-                                                          "%zu GPUs",
-                                                          report->placement.ranks,
-                                                          nodes * plan.gpus_per_node)});
+        status = st_fail(errors, ST_ERR_CHECK, (st_place){.file = st_job_file(job)},
+                         "the plan has %zu ranks and the cluster %zu GPUs", report->placement.ranks,
+                         nodes * plan.gpus_per_node);
     }
     return status;
 }
@@ -96,12 +89,10 @@ st_status st_traffic_report_make(st_estimate *estimate, st_group only, st_arena 
         }
     }
     if (count == 0) {
-        return st_errors_add(
-            errors,
-            &(st_error){.status = ST_ERR_USAGE,
-                        .message = st_errors_text(errors, "sheet '%s' has no traffic to show",
-                                                  st_sheet_name(estimate->sheet)),
-                        .expected = "cells such as tp_sent, dp_sent or tp_ring_traffic"});
+        return st_fail(errors, ST_ERR_USAGE, (st_place){0},
+                       "sheet '%s' has no traffic to show" ST_EXPECTED
+                       "cells such as tp_sent, dp_sent or tp_ring_traffic",
+                       st_sheet_name(estimate->sheet));
     }
     status = st_estimate_show_names(estimate, names, count, (st_place){0}, arena, errors);
     if (status == ST_OK) {

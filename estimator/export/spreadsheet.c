@@ -134,10 +134,8 @@ static void translate_check(st_translator *own, size_t index)
 static st_status outcome(const st_translator *own, st_errors *errors)
 {
     if (own->too_large) {
-        return st_errors_add(errors, &(st_error){.status = ST_ERR_LIMIT,
-                                                 .place = {.file = own->sheet->file},
-                                                 .message = "the sheet grows too large when its "
-                                                            "functions are put in place"});
+        return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = own->sheet->file},
+                       "the sheet grows too large when its functions are put in place");
     }
     if (own->failed || own->session.failed) {
         return st_out_of_memory(errors);

@@ -23,13 +23,9 @@ enum {
 
 static st_status cannot(const st_xlsx *file, const char *reason, st_errors *errors)
 {
-    return st_errors_add(
-        errors,
-        &(st_error){.status = ST_ERR_IO,
-                    .place = {.file = file->target},
-                    .message = st_errors_text(
-                        errors, "cannot make the workbook in the folder %s: %s",
-                        file->folder != NULL ? file->folder : "for temporary files", reason)});
+    return st_fail(errors, ST_ERR_IO, (st_place){.file = file->target},
+                   "cannot make the workbook in the folder %s: %s",
+                   file->folder != NULL ? file->folder : "for temporary files", reason);
 }
 
 void st_xlsx_enter(st_xlsx *file)

@@ -18,15 +18,6 @@ struct st_xlsx_table {
     size_t rows;
 };
 
-static st_status refuse(const char *path, const char *message, const char *expected,
-                        st_errors *errors)
-{
-    return st_errors_add(errors, &(st_error){.status = ST_ERR_LIMIT,
-                                             .place = {.file = path},
-                                             .message = message,
-                                             .expected = expected});
-}
-
 static const char *unit_of(const st_xlsx_column *column)
 {
     bool number = column->type != NULL && column->type->kind == ST_TYPE_NUMBER;
@@ -60,8 +51,9 @@ st_status st_xlsx_table_begin(const char *path, const st_xlsx_layout *layout, st
 {
     *table = NULL;
     if (layout->count > ST_XLSX_MAX_COLUMNS)
-        return refuse(path, "the table has too many columns for a spreadsheet",
-                      "at most 16,384 columns", errors);
+        return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = path},
+                       "the table has too many columns for a spreadsheet" ST_EXPECTED
+                       "at most 16,384 columns");
     st_xlsx_table *made = st_arena_alloc(arena, 1, sizeof *made);
     if (made == NULL)
         return st_out_of_memory(errors);
@@ -98,8 +90,9 @@ static void write_field(st_xlsx_table *table, size_t column, const st_xlsx_field
 st_status st_xlsx_table_row(st_xlsx_table *table, const st_xlsx_field *fields, st_errors *errors)
 {
     if (table->rows >= ST_XLSX_MAX_ROWS)
-        return refuse(table->file.target, "the table has too many rows for a spreadsheet",
-                      "at most 1,048,574 rows", errors);
+        return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = table->file.target},
+                       "the table has too many rows for a spreadsheet" ST_EXPECTED
+                       "at most 1,048,574 rows");
     st_xlsx_enter(&table->file);
     for (size_t i = 0; i < table->layout.count && !table->file.failed; i++)
         write_field(table, i, &fields[i]);

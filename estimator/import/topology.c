@@ -51,14 +51,12 @@ static void fail(xml_reader *reader, st_status status, const char *message, cons
         return;
     XML_Size line = XML_GetCurrentLineNumber(reader->parser);
     XML_Size column = XML_GetCurrentColumnNumber(reader->parser);
-    reader->status = st_errors_add(
-        reader->errors, &(st_error){.status = status,
-                                    .place = {.file = reader->request->file,
-                                              .line = line < INT32_MAX ? (int)line : 0,
-                                              .column = column < INT32_MAX ? (int)column + 1 : 0},
-                                    .message = message,
-                                    .found = found,
-                                    .expected = expected});
+    reader->status = st_fail(reader->errors, status,
+                             (st_place){.file = reader->request->file,
+                                        .line = line < INT32_MAX ? (int)line : 0,
+                                        .column = column < INT32_MAX ? (int)column + 1 : 0},
+                             "%s" ST_FOUND "%s" ST_EXPECTED "%s", message, st_or_none(found),
+                             st_or_none(expected));
     (void)XML_StopParser(reader->parser, XML_FALSE);
 }
 
@@ -389,11 +387,9 @@ st_status st_import_nccl_topology(const st_topology_request *request, st_buffer 
 {
     (void)request;
     (void)cluster;
-    return st_errors_add(errors, &(st_error){.status = ST_ERR_USAGE,
-                                             .message = "this steptime was built without expat, "
-                                                        "which reads XML",
-                                             .suggestion = "install libexpat1-dev and build it "
-                                                           "again"});
+    return st_fail(errors, ST_ERR_USAGE, (st_place){0},
+                   "this steptime was built without expat, which reads XML" ST_HINT
+                   "install libexpat1-dev and build it again");
 }
 
 #endif

@@ -18,15 +18,6 @@ static const struct {
     {70, 25, "NVLink 2"},  {60, 20, "NVLink 1"},
 };
 
-static st_status fail(const st_topology_request *request, const char *message, const char *found,
-                      st_errors *errors)
-{
-    return st_errors_add(errors, &(st_error){.status = ST_ERR_VALUE,
-                                             .place = {.file = request->file},
-                                             .message = message,
-                                             .found = found});
-}
-
 /* A text of the file or of the command line on a line of a comment or of a quoted value. */
 static void write_plain(const char *text, st_buffer *buffer)
 {
@@ -131,30 +122,31 @@ static st_status check(const st_topology *topology, const st_topology_request *r
 {
     size_t gpus = topology->gpu_count;
     if (gpus == 0)
-        return fail(request, "the topology has no GPU", NULL, errors);
+        return st_fail(errors, ST_ERR_VALUE, (st_place){.file = request->file},
+                       "the topology has no GPU");
     unsigned sm = topology->gpus[0].sm;
     unsigned named = request->gpu != NULL ? (unsigned)lround(request->compute_capability * 10) : 0;
     if (named > 0 && sm > 0 && named != sm)
-        return fail(request, st_errors_text(errors, "the GPUs of the file are no %s", request->gpu),
-                    st_errors_text(errors, "compute capability %u.%u, and %u.%u of %s", sm / 10,
-                                   sm % 10, named / 10, named % 10, request->gpu),
-                    errors);
+        return st_fail(errors, ST_ERR_VALUE, (st_place){.file = request->file},
+                       "the GPUs of the file are no %s" ST_FOUND
+                       "compute capability %u.%u, and %u.%u of %s",
+                       request->gpu, sm / 10, sm % 10, named / 10, named % 10, request->gpu);
     if (gpus % topology->hosts != 0)
-        return fail(request, "the number of GPUs is not a multiple of that of hosts",
-                    st_errors_text(errors, "%zu GPUs of %zu hosts", gpus, topology->hosts), errors);
+        return st_fail(errors, ST_ERR_VALUE, (st_place){.file = request->file},
+                       "the number of GPUs is not a multiple of that of hosts" ST_FOUND
+                       "%zu GPUs of %zu hosts",
+                       gpus, topology->hosts);
     for (size_t i = 1; i < gpus; i++) {
         const st_topology_gpu *gpu = &topology->gpus[i];
         if (gpu->sm != topology->gpus[0].sm)
-            return fail(request, "the GPUs are not all of one kind",
-                        st_errors_text(errors, "compute capabilities %u.%u and %u.%u",
-                                       topology->gpus[0].sm / 10, topology->gpus[0].sm % 10,
-                                       gpu->sm / 10, gpu->sm % 10),
-                        errors);
+            return st_fail(
+                errors, ST_ERR_VALUE, (st_place){.file = request->file},
+                "the GPUs are not all of one kind" ST_FOUND "compute capabilities %u.%u and %u.%u",
+                topology->gpus[0].sm / 10, topology->gpus[0].sm % 10, gpu->sm / 10, gpu->sm % 10);
         if (gpu->nvlinks != topology->gpus[0].nvlinks)
-            return fail(
-                request, "the GPUs have different numbers of NVLinks",
-                st_errors_text(errors, "%u and %u", topology->gpus[0].nvlinks, gpu->nvlinks),
-                errors);
+            return st_fail(errors, ST_ERR_VALUE, (st_place){.file = request->file},
+                           "the GPUs have different numbers of NVLinks" ST_FOUND "%u and %u",
+                           topology->gpus[0].nvlinks, gpu->nvlinks);
     }
     return ST_OK;
 }

@@ -65,12 +65,7 @@ static const char *reason_of(int code, char *reason)
 static st_status cannot_read(const char *path, int code, st_place place, st_errors *errors)
 {
     char reason[REASON_BYTES];
-    return st_errors_add(errors, &(st_error){
-                                     .status = ST_ERR_IO,
-                                     .place = place,
-                                     .message = st_errors_text(errors, "cannot read '%s': %s", path,
-                                                               reason_of(code, reason)),
-                                 });
+    return st_fail(errors, ST_ERR_IO, place, "cannot read '%s': %s", path, reason_of(code, reason));
 }
 
 /* What is expected of a file. */
@@ -86,26 +81,16 @@ static const file_kind foreign_file = {"a file to import", ST_IMPORT_MAX_BYTES};
 static st_status wrong_kind(const file_kind *wanted, const char *path, const char *kind,
                             st_place place, st_errors *errors)
 {
-    return st_errors_add(errors, &(st_error){
-                                     .status = ST_ERR_IO,
-                                     .place = place,
-                                     .message = st_errors_text(errors, "cannot read '%s'", path),
-                                     .found = kind,
-                                     .expected = wanted->name,
-                                 });
+    return st_fail(errors, ST_ERR_IO, place, "cannot read '%s'" ST_FOUND "%s" ST_EXPECTED "%s",
+                   path, kind, wanted->name);
 }
 
 static st_status too_large(const file_kind *wanted, const char *path, const char *size,
                            st_place place, st_errors *errors)
 {
-    return st_errors_add(
-        errors, &(st_error){
-                    .status = ST_ERR_LIMIT,
-                    .place = place,
-                    .message = st_errors_text(errors, "'%s' is too large", path),
-                    .found = size,
-                    .expected = st_errors_text(errors, "at most %zu bytes", wanted->most_bytes),
-                });
+    return st_fail(errors, ST_ERR_LIMIT, place,
+                   "'%s' is too large" ST_FOUND "%s" ST_EXPECTED "at most %zu bytes", path, size,
+                   wanted->most_bytes);
 }
 
 /* Reads to the end; false with errno set, or with errno 0 when the limit was passed. */

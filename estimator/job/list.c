@@ -48,14 +48,9 @@ static st_status add_name(name_list *list, const char *name, size_t length, size
     if (!is_listable(name, length))
         return ST_OK;
     if (list->count == MAX_ENTRIES)
-        return st_errors_add(list->errors,
-                             &(st_error){
-                                 .status = ST_ERR_LIMIT,
-                                 .message = st_errors_text(list->errors,
-                                                           "more than %d files in '%s' over all "
-                                                           "roots of the search path",
-                                                           MAX_ENTRIES, list->shape->path),
-                             });
+        return st_fail(list->errors, ST_ERR_LIMIT, (st_place){0},
+                       "more than %d files in '%s' over all roots of the search path", MAX_ENTRIES,
+                       list->shape->path);
     const char *copy = st_arena_copy(list->arena, name, length);
     found_name *names =
         st_arena_grow(list->arena, list->names, sizeof *names, list->count + 1, &list->capacity);
@@ -125,12 +120,8 @@ static st_status list_folder(name_list *list, size_t rank)
     if (stream == NULL && (errno == ENOENT || errno == ENOTDIR))
         return ST_OK;
     if (stream == NULL)
-        return st_errors_add(
-            list->errors,
-            &(st_error){
-                .status = ST_ERR_IO,
-                .message = st_errors_text(list->errors, "cannot read the folder '%s'", folder),
-            });
+        return st_fail(list->errors, ST_ERR_IO, (st_place){0}, "cannot read the folder '%s'",
+                       folder);
     st_status status = list_stream(list, rank, stream);
     (void)closedir(stream);
     return status;

@@ -63,15 +63,10 @@ static st_status add_arguments(st_paths *paths, const char *const *folders, size
     st_status first = ST_OK;
     for (size_t i = 0; i < count; i++) {
         const char *fault = folder_fault(folders[i]);
-        st_status status =
-            fault == NULL
-                ? add_root(paths, folders[i], strlen(folders[i]), errors)
-                : st_errors_add(errors, &(st_error){
-                                            .status = ST_ERR_USAGE,
-                                            .place = {.file = "--path"},
-                                            .message = st_errors_text(errors, "the folder '%s' %s",
-                                                                      folders[i], fault),
-                                        });
+        st_status status = fault == NULL
+                               ? add_root(paths, folders[i], strlen(folders[i]), errors)
+                               : st_fail(errors, ST_ERR_USAGE, (st_place){.file = "--path"},
+                                         "the folder '%s' %s", folders[i], fault);
         if (first == ST_OK)
             first = status;
     }
@@ -89,13 +84,8 @@ static st_status add_environment(st_paths *paths, st_errors *errors)
             return st_out_of_memory(errors);
         const char *fault = length > 0 ? folder_fault(folder) : NULL;
         if (fault != NULL) {
-            (void)st_errors_add(
-                errors, &(st_error){
-                            .status = ST_ERR_IO,
-                            .severity = ST_SEVERITY_WARNING,
-                            .place = {.file = "STEPTIME_PATH"},
-                            .message = st_errors_text(errors, "the folder '%s' %s", folder, fault),
-                        });
+            st_report(errors, ST_SEVERITY_WARNING, ST_ERR_IO, (st_place){.file = "STEPTIME_PATH"},
+                      "the folder '%s' %s", folder, fault);
         } else if (length > 0) {
             st_status status = add_root(paths, folder, length, errors);
             if (status != ST_OK)
@@ -244,17 +234,11 @@ static st_status unknown_name(const lookup *request)
         nearest = names != NULL ? st_nearest(request->name, names, count) : NULL;
     }
     st_errors *errors = request->errors;
-    return st_errors_add(
-        errors,
-        &(st_error){
-            .status = ST_ERR_NAME,
-            .place = request->place,
-            .message = st_errors_text(errors, "there is no %s '%s' on the search path",
-                                      noun_of(request), request->name),
-            .expected =
-                nearest == NULL && remedy == NULL ? known_names(request, entries, count) : NULL,
-            .suggestion = remedy != NULL ? remedy : nearest,
-        });
+    return st_fail(errors, ST_ERR_NAME, request->place,
+                   "there is no %s '%s' on the search path" ST_EXPECTED "%s" ST_HINT "%s",
+                   noun_of(request), request->name,
+                   nearest == NULL && remedy == NULL ? known_names(request, entries, count) : "",
+                   remedy != NULL ? remedy : st_or_none(nearest));
 }
 
 /* A root that lacks the file is passed over; one that has it but cannot give it is an error. */
@@ -295,15 +279,9 @@ static st_status missing_file(const lookup *request, const char *path)
                 st_errors_text(request->errors, "write %s, without .yaml, to read the one in %s",
                                bare.name, found.file);
     }
-    return st_errors_add(
-        request->errors,
-        &(st_error){
-            .status = ST_ERR_IO,
-            .place = request->place,
-            .message = st_errors_text(request->errors, "the %s file '%s' does not exist",
-                                      noun_of(request), path),
-            .suggestion = suggestion,
-        });
+    return st_fail(request->errors, ST_ERR_IO, request->place,
+                   "the %s file '%s' does not exist" ST_HINT "%s", noun_of(request), path,
+                   st_or_none(suggestion));
 }
 
 static st_status read_path(const lookup *request, st_source *source)
@@ -316,15 +294,6 @@ static st_status read_path(const lookup *request, st_source *source)
     if (!embedded && stat(path, &status) != 0 && errno == ENOENT)
         return missing_file(request, path);
     return st_file_read(path, request->place, request->arena, source, request->errors);
-}
-
-static st_status wrong_name(const lookup *request, st_status status, const char *message)
-{
-    return st_errors_add(request->errors, &(st_error){
-                                              .status = status,
-                                              .place = request->place,
-                                              .message = message,
-                                          });
 }
 
 /* Names are shown in reports, where a terminal would act on what they hold. */
@@ -346,22 +315,20 @@ st_status st_paths_read(const st_paths *paths, st_folder folder, const char *nam
 {
     const lookup request = {paths, folder, name, place, arena, errors};
     if (name[0] == '\0')
-        return wrong_name(&request, ST_ERR_NAME,
-                          st_errors_text(errors, "the name of the %s is empty", noun_of(&request)));
+        return st_fail(request.errors, ST_ERR_NAME, request.place, "the name of the %s is empty",
+                       noun_of(&request));
     if (strlen(name) > ST_PATH_MAX_BYTES)
-        return wrong_name(&request, ST_ERR_LIMIT,
-                          st_errors_text(errors, "the name of the %s has more than %d bytes",
-                                         noun_of(&request), ST_PATH_MAX_BYTES));
+        return st_fail(request.errors, ST_ERR_LIMIT, request.place,
+                       "the name of the %s has more than %d bytes", noun_of(&request),
+                       ST_PATH_MAX_BYTES);
     if (has_control(name))
-        return wrong_name(&request, ST_ERR_NAME,
-                          st_errors_text(errors, "the name of the %s has a control character: '%s'",
-                                         noun_of(&request), name));
+        return st_fail(request.errors, ST_ERR_NAME, request.place,
+                       "the name of the %s has a control character: '%s'", noun_of(&request), name);
     if (strcmp(name, "-") == 0) {
         if (folder == ST_FOLDER_JOBS && !st_place_in_file(place))
             return st_file_read_stdin(place, arena, source, errors);
-        return wrong_name(
-            &request, ST_ERR_NAME,
-            st_errors_text(errors, "only a job can be read from standard input ('-')"));
+        return st_fail(request.errors, ST_ERR_NAME, request.place,
+                       "only a job can be read from standard input ('-')");
     }
     return st_name_is_path(name) ? read_path(&request, source) : read_name(&request, source);
 }

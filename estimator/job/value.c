@@ -26,14 +26,9 @@ static const char *quote(const st_value_text *value, st_errors *errors)
 static st_status refuse(const char *name, const st_value_text *value, const char *expected,
                         const char *suggestion, st_errors *errors)
 {
-    return st_errors_add(errors, &(st_error){
-                                     .status = ST_ERR_VALUE,
-                                     .place = value->place,
-                                     .message = st_errors_text(errors, "wrong value for %s", name),
-                                     .found = quote(value, errors),
-                                     .expected = expected,
-                                     .suggestion = suggestion,
-                                 });
+    return st_fail(errors, ST_ERR_VALUE, value->place,
+                   "wrong value for %s" ST_FOUND "%s" ST_EXPECTED "%s" ST_HINT "%s", name,
+                   quote(value, errors), st_or_none(expected), st_or_none(suggestion));
 }
 
 static const char *plain_number(double number, char *text, size_t size)
@@ -270,20 +265,6 @@ static st_status parse_enum(const st_key *key, const st_value_text *value, doubl
 
 /* ---- texts ---- */
 
-static st_status refuse_order(const st_value_text *value, const char *message, const char *found,
-                              const char *suggestion, st_errors *errors)
-{
-    return st_errors_add(errors, &(st_error){
-                                     .status = ST_ERR_VALUE,
-                                     .place = value->place,
-                                     .message = message,
-                                     .found = found,
-                                     .expected = "some of tp, cp, ep, dp and pp, joined by '-', "
-                                                 "each at most once",
-                                     .suggestion = suggestion,
-                                 });
-}
-
 static st_status check_order(const st_value_text *value, st_errors *errors)
 {
     static const char *const groups[] = {"tp", "cp", "ep", "dp", "pp"};
@@ -297,12 +278,16 @@ static st_status check_order(const st_value_text *value, st_errors *errors)
         char name[24];
         (void)snprintf(name, sizeof name, "%.*s", length < 20 ? (int)length : 20, rest);
         if (group == GROUPS)
-            return refuse_order(value, "parallel.order names an unknown group",
-                                st_errors_text(errors, "'%s'", name),
-                                st_nearest(name, groups, GROUPS), errors);
+            return st_fail(errors, ST_ERR_VALUE, value->place,
+                           "parallel.order names an unknown group" ST_FOUND "'%s'" ST_EXPECTED
+                           "some of tp, cp, ep, dp and pp, joined by '-', each at most once" ST_HINT
+                           "%s",
+                           name, st_errors_nearest(errors, name, groups, GROUPS));
         if (seen[group])
-            return refuse_order(value, "parallel.order names a group twice",
-                                st_errors_text(errors, "'%s'", name), NULL, errors);
+            return st_fail(errors, ST_ERR_VALUE, value->place,
+                           "parallel.order names a group twice" ST_FOUND "'%s'" ST_EXPECTED
+                           "some of tp, cp, ep, dp and pp, joined by '-', each at most once",
+                           name);
         seen[group] = true;
         rest += length;
         if (*rest == '\0')

@@ -27,11 +27,7 @@ typedef struct describing {
 st_status st_module_fail(const st_plugin_module *module, st_status status, st_place place,
                          const char *message, st_errors *errors)
 {
-    return st_errors_add(
-        errors, &(st_error){.status = status,
-                            .place = place,
-                            .message = st_errors_text(errors, "plugin %s cannot be used: %s",
-                                                      module->file, message)});
+    return st_fail(errors, status, place, "plugin %s cannot be used: %s", module->file, message);
 }
 
 static void fault(describing *own, const char *message)

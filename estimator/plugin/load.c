@@ -46,10 +46,7 @@ static void warn_if_open_to_all(const char *path, const char *what, bool sticky_
             return; /* the folder of several plugins */
         }
     }
-    (void)st_errors_add(errors, &(st_error){.status = ST_ERR_PROVIDER,
-                                            .severity = ST_SEVERITY_WARNING,
-                                            .place = place,
-                                            .message = message});
+    st_report(errors, ST_SEVERITY_WARNING, ST_ERR_PROVIDER, place, "%s", message);
 }
 
 /* "a/b" of "a/b/c.so" */
@@ -147,13 +144,9 @@ static void tell_unknown(const st_paths *paths, const char *name, st_place place
         names[i] = entries[i].id;
     }
     const char *nearest = st_nearest(name, names, count);
-    (void)st_errors_add(
-        errors, &(st_error){.status = ST_ERR_NAME,
-                            .place = place,
-                            .message = st_errors_text(
-                                errors, "there is no plugin '%.80s' on the search path", name),
-                            .expected = nearest == NULL ? "one of 'steptime plugin list'" : NULL,
-                            .suggestion = nearest});
+    st_fail(errors, ST_ERR_NAME, place,
+            "there is no plugin '%.80s' on the search path" ST_EXPECTED "%s" ST_HINT "%s", name,
+            nearest == NULL ? "one of 'steptime plugin list'" : "", st_or_none(nearest));
 }
 
 /* A plugin that goes by another name than its folder would be listed and asked for by two. */

@@ -21,14 +21,11 @@ static st_status parse_choice(const st_module_option *option, const char *text, 
             return ST_OK;
         }
     }
-    return st_errors_add(
-        errors, &(st_error){.status = ST_ERR_VALUE,
-                            .place = place,
-                            .message = st_errors_text(errors, "wrong value for option '%s'",
-                                                      option->shown.name),
-                            .found = st_errors_text(errors, "'%.80s'", text),
-                            .expected = st_errors_text(errors, "one of %s", option->shown.choices),
-                            .suggestion = st_nearest(text, option->choices, option->choice_count)});
+    return st_fail(errors, ST_ERR_VALUE, place,
+                   "wrong value for option '%s'" ST_FOUND "'%.80s'" ST_EXPECTED "one of %s" ST_HINT
+                   "%s",
+                   option->shown.name, text, option->shown.choices,
+                   st_errors_nearest(errors, text, option->choices, option->choice_count));
 }
 
 /* The fault of a number, with the name of the option before it. */
@@ -77,18 +74,12 @@ st_status st_module_check_range(const st_module_option *option, double number, s
         (number >= shown->minimum && number <= shown->maximum && isfinite(number))) {
         return ST_OK;
     }
-    return st_errors_add(
-        errors,
-        &(st_error){
-            .status = ST_ERR_VALUE,
-            .place = place,
-            .message = st_errors_text(errors, "option '%s' is out of range", shown->name),
-            .found = st_quantity_format(number, &option->unit, ST_STYLE_UNIT, found, sizeof(found)),
-            .expected = st_errors_text(errors, "%s to %s",
-                                       st_quantity_format(shown->minimum, &option->unit,
-                                                          ST_STYLE_UNIT, least, sizeof(least)),
-                                       st_quantity_format(shown->maximum, &option->unit,
-                                                          ST_STYLE_UNIT, most, sizeof(most)))});
+    return st_fail(
+        errors, ST_ERR_VALUE, place,
+        "option '%s' is out of range" ST_FOUND "%s" ST_EXPECTED "%s to %s", shown->name,
+        st_quantity_format(number, &option->unit, ST_STYLE_UNIT, found, sizeof(found)),
+        st_quantity_format(shown->minimum, &option->unit, ST_STYLE_UNIT, least, sizeof(least)),
+        st_quantity_format(shown->maximum, &option->unit, ST_STYLE_UNIT, most, sizeof(most)));
 }
 
 /* The text of a number that a program gave. */
@@ -112,13 +103,10 @@ static st_status unknown_option(const st_plugin_module *module, const st_plugin_
         names[i] = module->shown.options[i]->name;
     }
     const char *nearest = names == NULL ? NULL : st_nearest(given->name, names, count);
-    return st_errors_add(
-        errors, &(st_error){.status = ST_ERR_NAME,
-                            .place = given->name_place,
-                            .message = st_errors_text(errors, "plugin '%s' has no option '%.80s'",
-                                                      module->shown.id, given->name),
-                            .expected = nearest == NULL && count == 0 ? "none" : NULL,
-                            .suggestion = nearest});
+    return st_fail(errors, ST_ERR_NAME, given->name_place,
+                   "plugin '%s' has no option '%.80s'" ST_EXPECTED "%s" ST_HINT "%s",
+                   module->shown.id, given->name, nearest == NULL && count == 0 ? "none" : "",
+                   st_or_none(nearest));
 }
 
 static bool is_choice_index(const st_module_option *option, double number)
@@ -134,11 +122,8 @@ static st_status take_number(st_plugin_instance *instance, const st_module_optio
         option->shown.kind == ST_PLUGIN_NUMBER ||
         (option->shown.kind == ST_PLUGIN_CHOICE && is_choice_index(option, given->number));
     if (!usable) {
-        return st_errors_add(errors, &(st_error){.status = ST_ERR_VALUE,
-                                                 .place = given->place,
-                                                 .message = st_errors_text(
-                                                     errors, "option '%s' takes no such number",
-                                                     option->shown.name)});
+        return st_fail(errors, ST_ERR_VALUE, given->place, "option '%s' takes no such number",
+                       option->shown.name);
     }
     st_status status = st_module_check_range(option, given->number, given->place, errors);
     if (status == ST_OK) {
@@ -266,12 +251,8 @@ void st_plugin_take_warnings(const st_plugin_instance *instance, st_place place,
     const char *rest = own->warnings.data == NULL ? "" : own->warnings.data;
     while (*rest != '\0') {
         size_t length = strcspn(rest, "\n");
-        (void)st_errors_add(errors, &(st_error){.status = ST_ERR_PROVIDER,
-                                                .severity = ST_SEVERITY_WARNING,
-                                                .place = place,
-                                                .message = st_errors_text(
-                                                    errors, "plugin '%s': %.*s",
-                                                    own->module->shown.id, (int)length, rest)});
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_PROVIDER, place, "plugin '%s': %.*s",
+                  own->module->shown.id, (int)length, rest);
         rest += length + (rest[length] == '\n' ? 1 : 0);
     }
     st_buffer_free(&own->warnings);
@@ -301,12 +282,8 @@ static st_status call_open(st_plugin_instance *instance, st_place place, st_erro
         instance->is_open = true;
         return ST_OK;
     }
-    return st_errors_add(
-        errors, &(st_error){.status = ST_ERR_PROVIDER,
-                            .place = place,
-                            .message = st_errors_text(
-                                errors, "plugin '%s' cannot be opened: %s", shown->id,
-                                instance->has_error ? instance->error : "it gives no reason")});
+    return st_fail(errors, ST_ERR_PROVIDER, place, "plugin '%s' cannot be opened: %s", shown->id,
+                   instance->has_error ? instance->error : "it gives no reason");
 }
 
 st_status st_plugin_open(const st_plugin_module *module, const st_plugin_given *given, size_t count,

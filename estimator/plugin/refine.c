@@ -34,13 +34,9 @@ typedef struct refining {
 static st_status refuse(const refining *own, st_status status, const char *provider,
                         const char *message)
 {
-    return st_errors_add(
-        own->errors,
-        &(st_error){.status = status,
-                    .place = own->refinement->place,
-                    .message = st_errors_text(own->errors, "plugin '%s' for '%s' of sheet %s %s",
-                                              own->refinement->plugin, provider,
-                                              st_sheet_name(own->sheet), message)});
+    return st_fail(own->errors, status, own->refinement->place,
+                   "plugin '%s' for '%s' of sheet %s %s", own->refinement->plugin, provider,
+                   st_sheet_name(own->sheet), message);
 }
 
 static const st_sheet_function *find_function(const st_sheet *sheet, const char *name)
@@ -441,15 +437,9 @@ static st_status open_for(refining *own, const char *provider, size_t *calibrate
     }
     *calibrated += count > 0 ? 1 : 0;
     if (count == 0) {
-        (void)st_errors_add(own->errors,
-                            &(st_error){.status = ST_ERR_NAME,
-                                        .severity = ST_SEVERITY_WARNING,
-                                        .place = refinement->profile_place,
-                                        .message = st_errors_text(
-                                            own->errors,
-                                            "profile '%s' has nothing of %s for %s, which "
-                                            "keeps its nominal options",
-                                            refinement->profile, refinement->plugin, provider)});
+        st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_NAME, refinement->profile_place,
+                  "profile '%s' has nothing of %s for %s, which keeps its nominal options",
+                  refinement->profile, refinement->plugin, provider);
     }
     return open_all(own, found, count);
 }
@@ -457,15 +447,9 @@ static st_status open_for(refining *own, const char *provider, size_t *calibrate
 /* A profile that fits no provider of the sheet is the wrong one. */
 static st_status no_profile(const refining *own)
 {
-    return st_errors_add(
-        own->errors,
-        &(st_error){.status = ST_ERR_NAME,
-                    .place = own->refinement->profile_place,
-                    .message = st_errors_text(own->errors,
-                                              "profile '%s' is for none of the collectives that "
-                                              "plugin '%s' has in sheet %s",
-                                              own->refinement->profile, own->refinement->plugin,
-                                              st_sheet_name(own->sheet))});
+    return st_fail(own->errors, ST_ERR_NAME, own->refinement->profile_place,
+                   "profile '%s' is for none of the collectives that plugin '%s' has in sheet %s",
+                   own->refinement->profile, own->refinement->plugin, st_sheet_name(own->sheet));
 }
 
 /* "all_reduce, all_gather and 3 more" */
@@ -493,12 +477,9 @@ static st_status fits_nothing(const refining *own)
                              "name",
                              list_providers(own, shown),
                              shown->provider_count == 1 ? "that" : "such a");
-    return st_errors_add(own->errors,
-                         &(st_error){.status = ST_ERR_PROVIDER,
-                                     .place = own->refinement->place,
-                                     .message = st_errors_text(
-                                         own->errors, "plugin '%s' fits nothing in sheet %s: %s",
-                                         shown->id, st_sheet_name(own->sheet), why)});
+    return st_fail(own->errors, ST_ERR_PROVIDER, own->refinement->place,
+                   "plugin '%s' fits nothing in sheet %s: %s", shown->id, st_sheet_name(own->sheet),
+                   why);
 }
 
 static st_status bind_all(refining *own)

@@ -192,12 +192,8 @@ static st_status add(reader *self, const st_refinement *entry)
 {
     for (size_t i = 0; i < self->count; i++) {
         if (strcmp(self->list[i].plugin, entry->plugin) == 0) {
-            return st_errors_add(
-                self->errors,
-                &(st_error){.status = ST_ERR_USAGE,
-                            .place = {.file = "--refine"},
-                            .message = st_errors_text(self->errors, "plugin '%.80s' is named twice",
-                                                      entry->plugin)});
+            return st_fail(self->errors, ST_ERR_USAGE, (st_place){.file = "--refine"},
+                           "plugin '%.80s' is named twice", entry->plugin);
         }
     }
     if (self->count == ST_MAX_REFINEMENTS) {

@@ -232,11 +232,9 @@ static st_status find_output(const st_sheet *sheet, const char *name, st_program
         *input = (uint32_t)index;
         return ST_OK;
     }
-    return st_errors_add(
-        errors, &(st_error){.status = ST_ERR_USAGE,
-                            .message = st_errors_text(errors, "sheet '%s' has no cell '%.60s'",
-                                                      sheet->name, name),
-                            .suggestion = st_sheet_nearest(sheet, name)});
+    return st_fail(errors, ST_ERR_USAGE, (st_place){0},
+                   "sheet '%s' has no cell '%.60s'" ST_HINT "%s", sheet->name, name,
+                   st_or_none(st_sheet_nearest(sheet, name)));
 }
 
 /* What was asked for, kept for as long as the program: the names of the outputs (every cell unless

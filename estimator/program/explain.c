@@ -194,17 +194,11 @@ static void check_parts(st_explainer *explainer, const st_provider *provider,
     }
     char is[ST_QUANTITY_TEXT];
     char should[ST_QUANTITY_TEXT];
-    (void)st_errors_add(
-        explainer->errors,
-        &(st_error){.status = ST_ERR_PROVIDER,
-                    .severity = ST_SEVERITY_WARNING,
-                    .message = st_errors_text(
-                        explainer->errors,
-                        "the parts that provider '%s' gives for '%s' sum to %s, not to %s",
-                        provider->source, provider->name,
-                        st_quantity_format(sum, &provider->unit, ST_STYLE_UNIT, is, sizeof(is)),
-                        st_quantity_format(value, &provider->unit, ST_STYLE_UNIT, should,
-                                           sizeof(should)))});
+    st_report(explainer->errors, ST_SEVERITY_WARNING, ST_ERR_PROVIDER, (st_place){0},
+              "the parts that provider '%s' gives for '%s' sum to %s, not to %s", provider->source,
+              provider->name,
+              st_quantity_format(sum, &provider->unit, ST_STYLE_UNIT, is, sizeof(is)),
+              st_quantity_format(value, &provider->unit, ST_STYLE_UNIT, should, sizeof(should)));
 }
 
 /* What the provider says itself. */
@@ -321,22 +315,19 @@ static st_status find(const st_program *program, const char *name, size_t *cell,
     *input = SIZE_MAX;
     if (!st_names_get(&sheet->cell_names, name, cell) &&
         !st_names_get(&sheet->input_names, name, input)) {
-        return st_errors_add(
-            errors, &(st_error){.status = ST_ERR_USAGE,
-                                .message = st_errors_text(errors, "sheet '%s' has no cell '%.60s'",
-                                                          sheet->name, name),
-                                .suggestion = st_sheet_nearest(sheet, name)});
+        return st_fail(errors, ST_ERR_USAGE, (st_place){0},
+                       "sheet '%s' has no cell '%.60s'" ST_HINT "%s", sheet->name, name,
+                       st_or_none(st_sheet_nearest(sheet, name)));
     }
     for (size_t i = 0; i < program->output_count; i++) {
         if (strcmp(program->outputs[i].name, name) == 0) {
             return ST_OK;
         }
     }
-    return st_errors_add(
-        errors,
-        &(st_error){.status = ST_ERR_USAGE,
-                    .message = st_errors_text(errors, "the program does not compute '%s'", name),
-                    .expected = "one of the outputs that it was compiled for"});
+    return st_fail(errors, ST_ERR_USAGE, (st_place){0},
+                   "the program does not compute '%s'" ST_EXPECTED
+                   "one of the outputs that it was compiled for",
+                   name);
 }
 
 st_status st_program_explain(const st_program *program, const double *inputs, const char *cell,
@@ -373,9 +364,8 @@ st_status st_program_explain_view(const st_program *program, const double *input
         return st_out_of_memory(errors);
     }
     if (explainer.failed || result == NULL) {
-        return st_errors_add(errors, &(st_error){.status = ST_ERR_LIMIT,
-                                                 .message = "the explanation is too large",
-                                                 .suggestion = "a smaller --depth"});
+        return st_fail(errors, ST_ERR_LIMIT, (st_place){0},
+                       "the explanation is too large" ST_HINT "a smaller --depth");
     }
     *explanation = result;
     return ST_OK;

@@ -288,12 +288,8 @@ static st_status search_function(st_lowering *lowering, size_t index, st_errors 
     if (function->expr != NULL) {
         return st_lowering_search(lowering, function->expr, errors);
     }
-    return st_errors_add(
-        errors,
-        &(st_error){.status = ST_ERR_PROVIDER,
-                    .place = function->place,
-                    .message = st_errors_text(
-                        errors, "function '%s' has no formula and no provider", function->name)});
+    return st_fail(errors, ST_ERR_PROVIDER, function->place,
+                   "function '%s' has no formula and no provider", function->name);
 }
 
 st_status st_lowering_search(st_lowering *lowering, const st_expr *expr, st_errors *errors)
@@ -312,10 +308,8 @@ st_status st_lowering_search(st_lowering *lowering, const st_expr *expr, st_erro
 st_status st_lowering_status(const st_lowering *lowering, st_errors *errors)
 {
     if (lowering->too_large || lowering->graph.count >= ST_GRAPH_MAX_VALUES) {
-        return st_errors_add(errors, &(st_error){.status = ST_ERR_LIMIT,
-                                                 .place = {.file = lowering->sheet->file},
-                                                 .message = "the sheet grows too large when its "
-                                                            "functions are put in place"});
+        return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = lowering->sheet->file},
+                       "the sheet grows too large when its functions are put in place");
     }
     if (lowering->graph.failed) {
         return st_out_of_memory(errors);

@@ -241,10 +241,7 @@ static void report_culprit(st_verifier *verifier, const st_culprit *culprit)
     }
     st_buffer_free(&operands);
     st_status status = culprit->provider != NULL ? ST_ERR_PROVIDER : ST_ERR_MATH;
-    (void)st_errors_add(errors,
-                        &(st_error){.status = status,
-                                    .place = st_formula_place_at(culprit->formula, expr->offset),
-                                    .message = message});
+    st_fail(errors, status, st_formula_place_at(culprit->formula, expr->offset), "%s", message);
     verifier->value_status = verifier->value_status == ST_OK ? status : verifier->value_status;
 }
 
@@ -331,12 +328,9 @@ static st_status verify_checks(st_verifier *verifier)
         if (is_bad(value)) {
             verify_condition(verifier, i);
         } else if (value != 1.0) {
-            (void)st_errors_add(
-                verifier->errors,
-                &(st_error){.status = ST_ERR_CHECK,
-                            .severity = check->warning ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR,
-                            .place = check->place,
-                            .message = fill_message(&verifier->session, i, verifier->errors)});
+            st_report(verifier->errors, check->warning ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR,
+                      ST_ERR_CHECK, check->place, "%s",
+                      fill_message(&verifier->session, i, verifier->errors));
             status = check->warning ? status : ST_ERR_CHECK;
         }
     }
@@ -347,12 +341,8 @@ static void verify_input(st_verifier *verifier, size_t index)
 {
     const st_sheet_input *input = &verifier->session.program->sheet->inputs[index];
     if (is_bad(verifier->session.inputs[index])) {
-        st_status status = st_errors_add(
-            verifier->errors,
-            &(st_error){.status = ST_ERR_MATH,
-                        .place = input->place,
-                        .message = st_errors_text(verifier->errors, "input '%s' has no value",
-                                                  input->name)});
+        st_status status = st_fail(verifier->errors, ST_ERR_MATH, input->place,
+                                   "input '%s' has no value", input->name);
         verifier->value_status = verifier->value_status == ST_OK ? status : verifier->value_status;
     }
 }
@@ -407,16 +397,9 @@ static void warn_of_fallbacks(st_verifier *verifier, st_arena *arena)
             continue;
         }
         const st_sheet_cell *cell = st_sheet_find_cell(program->sheet, list[i].cell);
-        (void)st_errors_add(
-            verifier->errors,
-            &(st_error){.status = ST_ERR_PROVIDER,
-                        .severity = ST_SEVERITY_WARNING,
-                        .place = cell->place,
-                        .message = st_errors_text(
-                            verifier->errors,
-                            "cell '%s' keeps its formula for '%s': provider '%s' refuses: %s",
-                            cell->name, list[i].provider->name, list[i].provider->source,
-                            list[i].refusal)});
+        st_report(verifier->errors, ST_SEVERITY_WARNING, ST_ERR_PROVIDER, cell->place,
+                  "cell '%s' keeps its formula for '%s': provider '%s' refuses: %s", cell->name,
+                  list[i].provider->name, list[i].provider->source, list[i].refusal);
     }
 }
 

@@ -68,16 +68,11 @@ static st_status join(st_composer *composer, const st_keyed_task *keyed)
         expected[number] = keyed->ranks;
         graph->meeting_size[made] = keyed->ranks;
     } else if (expected[number] != keyed->ranks) {
-        return st_errors_add(
-            composer->errors,
-            &(st_error){
-                .status = ST_ERR_VALUE,
-                .message = st_errors_text(composer->errors,
-                                          "%s meets another number of ranks than its partners",
-                                          st_graph_describe(graph, keyed->task, composer->errors)),
-                .found = st_errors_text(composer->errors, "%lu", (unsigned long)keyed->ranks),
-                .expected =
-                    st_errors_text(composer->errors, "%lu", (unsigned long)expected[number])});
+        return st_fail(composer->errors, ST_ERR_VALUE, (st_place){0},
+                       "%s meets another number of ranks than its partners" ST_FOUND
+                       "%lu" ST_EXPECTED "%lu",
+                       st_graph_describe(graph, keyed->task, composer->errors),
+                       (unsigned long)keyed->ranks, (unsigned long)expected[number]);
     }
     graph->meeting[keyed->task] = composer->first_meeting + number;
     graph->meeting_size[composer->first_meeting + number] += keyed->ranks == 0 ? 1 : 0;
@@ -130,12 +125,9 @@ static st_status check_size(const st_graph *graph, size_t meeting, st_errors *er
         count == 0 ? st_errors_text(errors, "nobody comes to meeting %zu", meeting)
                    : st_errors_text(errors, "%s does not meet as many tasks as it should",
                                     st_graph_describe(graph, graph->members[first], errors));
-    return st_errors_add(
-        errors, &(st_error){.status = ST_ERR_VALUE,
-                            .message = what,
-                            .found = ranks_of(graph, graph->members + first, count, errors),
-                            .expected = st_errors_text(
-                                errors, "%lu", (unsigned long)graph->meeting_size[meeting])});
+    return st_fail(errors, ST_ERR_VALUE, (st_place){0}, "%s" ST_FOUND "%s" ST_EXPECTED "%lu", what,
+                   ranks_of(graph, graph->members + first, count, errors),
+                   (unsigned long)graph->meeting_size[meeting]);
 }
 
 st_status st_graph_list_members(st_graph *graph, st_errors *errors)

@@ -95,10 +95,8 @@ static st_status report(const st_graph *graph, st_errors *errors)
     if (graph->cycle_count > 0) {
         st_buffer_printf(&text, " waits for %s", st_graph_describe(graph, graph->cycle[0], errors));
     }
-    st_status status = st_errors_add(
-        errors, &(st_error){.status = ST_ERR_CYCLE,
-                            .message = st_errors_text(errors, "tasks wait for each other: %s",
-                                                      text.data == NULL ? "" : text.data)});
+    st_status status = st_fail(errors, ST_ERR_CYCLE, (st_place){0}, "tasks wait for each other: %s",
+                               text.data == NULL ? "" : text.data);
     st_buffer_free(&text);
     return status;
 }

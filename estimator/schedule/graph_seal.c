@@ -181,9 +181,7 @@ static void drop_edges(st_graph *graph)
 st_status st_graph_seal(st_graph *graph, st_errors *errors)
 {
     if (graph->sealed || graph->broken) {
-        return st_errors_add(
-            errors,
-            &(st_error){.status = ST_ERR_USAGE, .message = "a task graph is sealed a second time"});
+        return st_fail(errors, ST_ERR_USAGE, (st_place){0}, "a task graph is sealed a second time");
     }
     st_status status = st_graph_compose(graph, errors);
     if (status == ST_OK) {

@@ -22,10 +22,8 @@ typedef struct st_layers_reader {
 static bool fault(st_layers_reader *reader, st_place place, const char *message,
                   const char *expected)
 {
-    (void)st_errors_add(reader->errors, &(st_error){.status = ST_ERR_VALUE,
-                                                    .place = place,
-                                                    .message = message,
-                                                    .expected = expected});
+    st_fail(reader->errors, ST_ERR_VALUE, place, "%s" ST_EXPECTED "%s", message,
+            st_or_none(expected));
     return false;
 }
 
@@ -39,13 +37,9 @@ static bool check_keys(st_layers_reader *reader, const st_yaml_node *map, const 
             found = found || strcmp(map->keys[i], known[j]) == 0;
         }
         if (!found) {
-            (void)st_errors_add(
-                reader->errors,
-                &(st_error){.status = ST_ERR_NAME,
-                            .place = map->key_places[i],
-                            .message =
-                                st_errors_text(reader->errors, "unknown key '%.60s'", map->keys[i]),
-                            .suggestion = st_nearest(map->keys[i], known, count)});
+            st_fail(reader->errors, ST_ERR_NAME, map->key_places[i],
+                    "unknown key '%.60s'" ST_HINT "%s", map->keys[i],
+                    st_errors_nearest(reader->errors, map->keys[i], known, count));
             good = false;
         }
     }

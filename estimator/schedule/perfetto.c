@@ -40,12 +40,10 @@ st_status st_perfetto_begin(st_perfetto *trace, const st_graph *graph, const cha
     size_t tasks = st_graph_task_count(graph);
     *trace = (st_perfetto){.buffer = buffer};
     if (tasks > MOST_TASKS) {
-        return st_errors_add(errors,
-                             &(st_error){.status = ST_ERR_LIMIT,
-                                         .message = st_errors_text(
-                                             errors, "%zu tasks are too many for one trace", tasks),
-                                         .expected = "at most 5000000",
-                                         .suggestion = "take fewer ranks"});
+        return st_fail(errors, ST_ERR_LIMIT, (st_place){0},
+                       "%zu tasks are too many for one trace" ST_EXPECTED "at most 5000000" ST_HINT
+                       "take fewer ranks",
+                       tasks);
     }
     st_buffer_text(buffer, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
     for (size_t i = 0; i < st_graph_rank_count(graph); i++) {

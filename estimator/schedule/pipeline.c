@@ -211,15 +211,6 @@ static void order_dualpipe(const st_schedule_shape *shape, uint32_t stage, uint3
 /* --- shapes ------------------------------------------------------------------------------------
  */
 
-static st_status refuse(st_errors *errors, const char *message, const char *found,
-                        const char *expected)
-{
-    return st_errors_add(errors, &(st_error){.status = ST_ERR_VALUE,
-                                             .message = message,
-                                             .found = found,
-                                             .expected = expected});
-}
-
 static const char *number(st_errors *errors, uint32_t value)
 {
     return st_errors_text(errors, "%lu", (unsigned long)value);
@@ -228,14 +219,17 @@ static const char *number(st_errors *errors, uint32_t value)
 static st_status check_dualpipe(const st_schedule_shape *shape, st_errors *errors)
 {
     if (shape->stages % 2 != 0) {
-        return refuse(errors, "DualPipe needs an even number of stages",
-                      number(errors, shape->stages), "an even number");
+        return st_fail(errors, ST_ERR_VALUE, (st_place){0},
+                       "DualPipe needs an even number of stages" ST_FOUND "%s" ST_EXPECTED
+                       "an even number",
+                       number(errors, shape->stages));
     }
     if (shape->micros % 2 != 0 || shape->micros / 2 < shape->stages) {
-        return refuse(errors, "DualPipe needs an even number of micro-batches, two or more a stage",
-                      number(errors, shape->micros),
-                      st_errors_text(errors, "an even number of at least %lu",
-                                     2 * (unsigned long)shape->stages));
+        return st_fail(
+            errors, ST_ERR_VALUE, (st_place){0},
+            "DualPipe needs an even number of micro-batches, two or more a stage" ST_FOUND
+            "%s" ST_EXPECTED "an even number of at least %lu",
+            number(errors, shape->micros), 2 * (unsigned long)shape->stages);
     }
     return ST_OK;
 }
@@ -243,31 +237,31 @@ static st_status check_dualpipe(const st_schedule_shape *shape, st_errors *error
 st_status st_schedule_check(const st_schedule_shape *shape, st_errors *errors)
 {
     if ((unsigned)shape->kind >= ST_SCHEDULES) {
-        return refuse(errors, "no such schedule", NULL, "a kind of st_schedule_kind");
+        return st_fail(errors, ST_ERR_VALUE, (st_place){0},
+                       "no such schedule" ST_EXPECTED "a kind of st_schedule_kind");
     }
     const char *name = st_schedule_name(shape->kind);
     if (shape->stages == 0 || shape->micros == 0 || shape->chunks == 0) {
         const char *what = shape->stages == 0   ? "stage"
                            : shape->micros == 0 ? "micro-batch"
                                                 : "chunk";
-        return refuse(errors, st_errors_text(errors, "schedule %s has no %s", name, what), "0",
-                      "at least 1");
+        return st_fail(errors, ST_ERR_VALUE, (st_place){0},
+                       "schedule %s has no %s" ST_FOUND "0" ST_EXPECTED "at least 1", name, what);
     }
     if (shape->chunks > 1 && shape->kind != ST_SCHEDULE_INTERLEAVED) {
-        return refuse(errors, st_errors_text(errors, "schedule %s has one chunk a stage", name),
-                      number(errors, shape->chunks), "1, or the interleaved schedule");
+        return st_fail(errors, ST_ERR_VALUE, (st_place){0},
+                       "schedule %s has one chunk a stage" ST_FOUND "%s" ST_EXPECTED
+                       "1, or the interleaved schedule",
+                       name, number(errors, shape->chunks));
     }
     uint64_t slots = 3 * (uint64_t)shape->stages * shape->micros;
     if (shape->stages > MOST_SLOTS || shape->chunks > MOST_CHUNKS ||
         slots > MOST_SLOTS / shape->chunks) {
-        return st_errors_add(
-            errors,
-            &(st_error){.status = ST_ERR_LIMIT,
-                        .message = st_errors_text(
-                            errors, "%lu stages with %lu chunks and %lu micro-batches are too many",
-                            (unsigned long)shape->stages, (unsigned long)shape->chunks,
-                            (unsigned long)shape->micros),
-                        .expected = "at most 2^24 passes"});
+        return st_fail(errors, ST_ERR_LIMIT, (st_place){0},
+                       "%lu stages with %lu chunks and %lu micro-batches are too many" ST_EXPECTED
+                       "at most 2^24 passes",
+                       (unsigned long)shape->stages, (unsigned long)shape->chunks,
+                       (unsigned long)shape->micros);
     }
     return shape->kind == ST_SCHEDULE_DUALPIPE ? check_dualpipe(shape, errors) : ST_OK;
 }

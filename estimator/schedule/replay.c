@@ -68,11 +68,9 @@ static bool finish(st_replay *replay, st_task_id task, int64_t start_ns)
 
 st_status st_replay_too_late(const st_graph *graph, st_task_id task, st_errors *errors)
 {
-    return st_errors_add(
-        errors, &(st_error){.status = ST_ERR_LIMIT,
-                            .message = st_errors_text(errors, "%s ends too late",
-                                                      st_graph_describe(graph, task, errors)),
-                            .expected = "at most 2^63 - 1 ns, 292 years"});
+    return st_fail(errors, ST_ERR_LIMIT, (st_place){0},
+                   "%s ends too late" ST_EXPECTED "at most 2^63 - 1 ns, 292 years",
+                   st_graph_describe(graph, task, errors));
 }
 
 st_status st_replay_run(st_replay *replay, st_errors *errors)

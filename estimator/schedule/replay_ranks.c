@@ -219,10 +219,8 @@ st_status st_replay_categories(const st_replay *replay, uint32_t rank, int64_t *
     const st_graph *graph = replay->graph;
     uint32_t index = st_pair_find(&graph->rank_table, (st_pair){rank, 0});
     if (rank != ST_RANKS_ALL && index == ST_TASK_NONE) {
-        return st_errors_add(
-            errors, &(st_error){.status = ST_ERR_NAME,
-                                .message = st_errors_text(errors, "rank %lu has no resources",
-                                                          (unsigned long)rank)});
+        return st_fail(errors, ST_ERR_NAME, (st_place){0}, "rank %lu has no resources",
+                       (unsigned long)rank);
     }
     for (size_t i = 0; i < graph->category_count; i++) {
         sums_ns[i] = 0;
@@ -237,12 +235,10 @@ st_status st_replay_categories(const st_replay *replay, uint32_t rank, int64_t *
         }
         int64_t time_ns = replay->end_ns[i] - replay->start_ns[i];
         if (__builtin_add_overflow(sums_ns[category], time_ns, &sums_ns[category])) {
-            return st_errors_add(
-                errors, &(st_error){.status = ST_ERR_LIMIT,
-                                    .message = st_errors_text(
-                                        errors, "the tasks of category '%s' last too long together",
-                                        st_graph_category_name(graph, category)),
-                                    .expected = "at most 2^63 - 1 ns, 292 years"});
+            return st_fail(errors, ST_ERR_LIMIT, (st_place){0},
+                           "the tasks of category '%s' last too long together" ST_EXPECTED
+                           "at most 2^63 - 1 ns, 292 years",
+                           st_graph_category_name(graph, category));
         }
         if (counts != NULL) {
             counts[category]++;

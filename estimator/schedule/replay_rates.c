@@ -132,13 +132,10 @@ static void refresh(st_rates *rates, size_t rank, int64_t now_ns)
         if (!(rate >= LEAST_RATE && rate <= 1)) {
             char text[ST_QUANTITY_TEXT];
             rates->status =
-                st_errors_add(rates->errors,
-                              &(st_error){.status = ST_ERR_PROVIDER,
-                                          .message = st_errors_text(
-                                              rates->errors, "%s got an impossible rate",
-                                              st_graph_describe(rates->graph, task, rates->errors)),
-                                          .found = st_number_format(rate, text, sizeof(text)),
-                                          .expected = "from 1e-6 to 1"});
+                st_fail(rates->errors, ST_ERR_PROVIDER, (st_place){0},
+                        "%s got an impossible rate" ST_FOUND "%s" ST_EXPECTED "from 1e-6 to 1",
+                        st_graph_describe(rates->graph, task, rates->errors),
+                        st_number_format(rate, text, sizeof(text)));
             return;
         }
         running->left_ns -= running->rate * (double)(now_ns - running->since_ns);

@@ -8,11 +8,9 @@ static const char expected_passes[] = "every pass of every micro-batch and chunk
 
 static st_status refuse_order(uint32_t stage, const char *what, st_errors *errors)
 {
-    return st_errors_add(errors,
-                         &(st_error){.status = ST_ERR_VALUE,
-                                     .message = st_errors_text(errors, "the order of stage %lu %s",
-                                                               (unsigned long)stage, what),
-                                     .expected = expected_passes});
+    return st_fail(errors, ST_ERR_VALUE, (st_place){0},
+                   "the order of stage %lu %s" ST_EXPECTED "%s", (unsigned long)stage, what,
+                   expected_passes);
 }
 
 /* "forward pass of micro-batch 3", counted from 1, as tasks are named. */
@@ -123,11 +121,10 @@ st_status st_schedule_check_groups(const st_schedule_groups *groups, st_errors *
         ranks <= 1U << 24 && ranks % groups->ep == 0) {
         return ST_OK;
     }
-    return st_errors_add(
-        errors, &(st_error){.status = ST_ERR_VALUE,
-                            .message = "the groups of a schedule do not fit each other",
-                            .expected = "sizes of at least 1, at most 2^24 pipelines, and expert "
-                                        "groups that divide the ranks of a stage"});
+    return st_fail(errors, ST_ERR_VALUE, (st_place){0},
+                   "the groups of a schedule do not fit each other" ST_EXPECTED
+                   "sizes of at least 1, at most 2^24 pipelines, and expert groups that divide the "
+                   "ranks of a stage");
 }
 
 /* What is wrong with the pieces of a pass; NULL: nothing. */
@@ -152,12 +149,10 @@ st_status st_schedule_check_pieces(const st_schedule_plan *plan, st_errors *erro
 {
     uint32_t places = st_schedule_places(&plan->shape);
     if (plan->prefetch > ST_MOST_PREFETCH) {
-        return st_errors_add(errors,
-                             &(st_error){.status = ST_ERR_VALUE,
-                                         .message = "weights are gathered too far ahead",
-                                         .found = st_errors_text(errors, "%lu pieces",
-                                                                 (unsigned long)plan->prefetch),
-                                         .expected = "at most 1024"});
+        return st_fail(errors, ST_ERR_VALUE, (st_place){0},
+                       "weights are gathered too far ahead" ST_FOUND "%lu pieces" ST_EXPECTED
+                       "at most 1024",
+                       (unsigned long)plan->prefetch);
     }
     for (uint32_t i = 0; i < places; i++) {
         const st_schedule_pieces *pieces = &plan->pieces[i];
@@ -167,13 +162,11 @@ st_status st_schedule_check_pieces(const st_schedule_plan *plan, st_errors *erro
             wrong = "are too many";
         }
         if (wrong != NULL) {
-            return st_errors_add(
-                errors,
-                &(st_error){.status = ST_ERR_VALUE,
-                            .message = st_errors_text(errors, "the pieces of chunk %lu %s",
-                                                      (unsigned long)i, wrong),
-                            .expected = "growing shares that end with 1, at most 100000 of them, "
-                                        "and times of at least 0"});
+            return st_fail(
+                errors, ST_ERR_VALUE, (st_place){0},
+                "the pieces of chunk %lu %s" ST_EXPECTED
+                "growing shares that end with 1, at most 100000 of them, and times of at least 0",
+                (unsigned long)i, wrong);
         }
     }
     return ST_OK;

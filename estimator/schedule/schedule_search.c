@@ -301,11 +301,9 @@ static st_status check_times(const st_schedule_shape *shape, st_errors *errors)
     if (good) {
         return ST_OK;
     }
-    return st_errors_add(
-        errors, &(st_error){.status = ST_ERR_VALUE,
-                            .message = "schedule zero_bubble_2 has no times to go by",
-                            .expected = "times of every stage, not negative, and a step that 63 "
-                                        "bits can count"});
+    return st_fail(errors, ST_ERR_VALUE, (st_place){0},
+                   "schedule zero_bubble_2 has no times to go by" ST_EXPECTED
+                   "times of every stage, not negative, and a step that 63 bits can count");
 }
 
 static int64_t memory_limit(const st_schedule_shape *shape)
@@ -326,10 +324,9 @@ st_status st_schedule_search(const st_schedule_shape *shape, st_arena *arena, st
         return status;
     }
     if (!(share > 0 && share <= 1)) {
-        return st_errors_add(errors, &(st_error){.status = ST_ERR_VALUE,
-                                                 .message = "weights' gradients need a share of "
-                                                            "the activations",
-                                                 .expected = "above 0 and at most 1"});
+        return st_fail(errors, ST_ERR_VALUE, (st_place){0},
+                       "weights' gradients need a share of the activations" ST_EXPECTED
+                       "above 0 and at most 1");
     }
     st_search search = {.shape = shape,
                         .limit = memory_limit(shape),
@@ -356,9 +353,8 @@ st_status st_schedule_search(const st_schedule_shape *shape, st_arena *arena, st
         }
     }
     if (search.least == NEVER) {
-        return st_errors_add(errors,
-                             &(st_error){.status = ST_ERR_VALUE,
-                                         .message = "no zero_bubble_2 schedule fits the memory"});
+        return st_fail(errors, ST_ERR_VALUE, (st_place){0},
+                       "no zero_bubble_2 schedule fits the memory");
     }
     search.rule = best;
     search.lists = lists;

@@ -82,18 +82,11 @@ st_status st_graph_no_memory(st_errors *errors)
     return st_out_of_memory(errors);
 }
 
-static st_status refuse(st_errors *errors, st_status status, const char *message, const char *found,
-                        const char *expected)
-{
-    return st_errors_add(
-        errors,
-        &(st_error){.status = status, .message = message, .found = found, .expected = expected});
-}
-
 static st_status too_many(st_errors *errors, const char *what, uint64_t limit)
 {
-    return refuse(errors, ST_ERR_LIMIT, st_errors_text(errors, "too many %s in a task graph", what),
-                  NULL, st_errors_text(errors, "at most %llu", (unsigned long long)limit));
+    return st_fail(errors, ST_ERR_LIMIT, (st_place){0},
+                   "too many %s in a task graph" ST_EXPECTED "at most %llu", what,
+                   (unsigned long long)limit);
 }
 
 static st_status open_for(const st_graph *graph, st_errors *errors, const char *what)
@@ -101,9 +94,8 @@ static st_status open_for(const st_graph *graph, st_errors *errors, const char *
     if (!graph->sealed && !graph->broken) {
         return ST_OK;
     }
-    return refuse(errors, ST_ERR_USAGE,
-                  st_errors_text(errors, "a sealed task graph takes no further %s", what), NULL,
-                  NULL);
+    return st_fail(errors, ST_ERR_USAGE, (st_place){0}, "a sealed task graph takes no further %s",
+                   what);
 }
 
 /* --- names and categories ----------------------------------------------------------------------
@@ -185,9 +177,9 @@ st_status st_graph_category(st_graph *graph, const char *text, st_work work, uin
             continue;
         }
         if (graph->categories[i].work != work) {
-            return refuse(errors, ST_ERR_VALUE,
-                          st_errors_text(errors, "category '%s' counts for two things", text),
-                          work_name(work), work_name(graph->categories[i].work));
+            return st_fail(errors, ST_ERR_VALUE, (st_place){0},
+                           "category '%s' counts for two things" ST_FOUND "%s" ST_EXPECTED "%s",
+                           text, work_name(work), work_name(graph->categories[i].work));
         }
         *category = (uint16_t)i;
         return ST_OK;
@@ -237,8 +229,9 @@ st_status st_graph_resource(st_graph *graph, uint32_t rank, st_resource_kind kin
         return status;
     }
     if ((unsigned)kind >= ST_RESOURCE_KINDS || rank == ST_RANKS_ALL) {
-        return refuse(errors, ST_ERR_VALUE, "no such kind of resource, or no such rank", NULL,
-                      "a kind of st_resource_kind and a rank below 4294967295");
+        return st_fail(errors, ST_ERR_VALUE, (st_place){0},
+                       "no such kind of resource, or no such rank" ST_EXPECTED
+                       "a kind of st_resource_kind and a rank below 4294967295");
     }
     if (graph->resource_count >= graph->resource_limit) {
         return too_many(errors, "resources", graph->resource_limit);
@@ -267,7 +260,8 @@ st_status st_graph_meeting(st_graph *graph, uint32_t members, uint32_t *meeting,
         return status;
     }
     if (members == 0) {
-        return refuse(errors, ST_ERR_VALUE, "a meeting without members", "0", "at least 1");
+        return st_fail(errors, ST_ERR_VALUE, (st_place){0},
+                       "a meeting without members" ST_FOUND "0" ST_EXPECTED "at least 1");
     }
     if (graph->meeting_count >= graph->meeting_limit) {
         return too_many(errors, "meetings", graph->meeting_limit);
@@ -330,12 +324,16 @@ static bool more_edges(st_graph *graph)
 static st_status check_times(int64_t duration_ns, int64_t earliest_ns, st_errors *errors)
 {
     if (duration_ns < 0) {
-        return refuse(errors, ST_ERR_VALUE, "a task has a negative duration",
-                      st_errors_text(errors, "%lld ns", (long long)duration_ns), "at least 0 ns");
+        return st_fail(errors, ST_ERR_VALUE, (st_place){0},
+                       "a task has a negative duration" ST_FOUND "%lld ns" ST_EXPECTED
+                       "at least 0 ns",
+                       (long long)duration_ns);
     }
     if (earliest_ns < 0) {
-        return refuse(errors, ST_ERR_VALUE, "a task may start before time 0",
-                      st_errors_text(errors, "%lld ns", (long long)earliest_ns), "at least 0 ns");
+        return st_fail(errors, ST_ERR_VALUE, (st_place){0},
+                       "a task may start before time 0" ST_FOUND "%lld ns" ST_EXPECTED
+                       "at least 0 ns",
+                       (long long)earliest_ns);
     }
     return ST_OK;
 }
@@ -355,14 +353,14 @@ static st_status check_spec(const st_graph *graph, const st_task_spec *spec, st_
         what = "meeting", found = spec->meeting, count = graph->meeting_count;
     }
     if (what != NULL) {
-        return refuse(errors, ST_ERR_NAME,
-                      st_errors_text(errors, "a task names a %s that does not exist", what),
-                      st_errors_text(errors, "%llu", found),
-                      st_errors_text(errors, "one of the %zu that were added", count));
+        return st_fail(errors, ST_ERR_NAME, (st_place){0},
+                       "a task names a %s that does not exist" ST_FOUND "%llu" ST_EXPECTED
+                       "one of the %zu that were added",
+                       what, found, count);
     }
     if (spec->meeting != 0 && spec->key != 0) {
-        return refuse(errors, ST_ERR_VALUE, "a task has both a meeting and a key", NULL,
-                      "one of them");
+        return st_fail(errors, ST_ERR_VALUE, (st_place){0},
+                       "a task has both a meeting and a key" ST_EXPECTED "one of them");
     }
     return check_times(spec->duration_ns, spec->earliest_ns, errors);
 }
@@ -436,14 +434,14 @@ st_status st_graph_edge(st_graph *graph, st_task_id before, st_task_id task, st_
         return status;
     }
     if (before >= graph->task_count || task >= graph->task_count) {
-        return refuse(
-            errors, ST_ERR_NAME, "an edge names a task that does not exist",
-            st_errors_text(errors, "%lu -> %lu", (unsigned long)before, (unsigned long)task),
-            st_errors_text(errors, "one of the %zu that were added", graph->task_count));
+        return st_fail(errors, ST_ERR_NAME, (st_place){0},
+                       "an edge names a task that does not exist" ST_FOUND "%lu -> %lu" ST_EXPECTED
+                       "one of the %zu that were added",
+                       (unsigned long)before, (unsigned long)task, graph->task_count);
     }
     if ((unsigned)kind >= ST_EDGE_KINDS || kind == ST_EDGE_MEETING) {
-        return refuse(errors, ST_ERR_VALUE, "no such kind of edge", NULL,
-                      "program, launch, sync, stream or user");
+        return st_fail(errors, ST_ERR_VALUE, (st_place){0},
+                       "no such kind of edge" ST_EXPECTED "program, launch, sync, stream or user");
     }
     if (graph->edge_count >= graph->edge_limit) {
         return too_many(errors, "edges", graph->edge_limit);
@@ -461,9 +459,9 @@ st_status st_graph_set_duration(st_graph *graph, st_task_id task, int64_t durati
                                 st_errors *errors)
 {
     if (task >= graph->task_count) {
-        return refuse(errors, ST_ERR_NAME, "no such task",
-                      st_errors_text(errors, "%lu", (unsigned long)task),
-                      st_errors_text(errors, "one of the %zu that were added", graph->task_count));
+        return st_fail(errors, ST_ERR_NAME, (st_place){0},
+                       "no such task" ST_FOUND "%lu" ST_EXPECTED "one of the %zu that were added",
+                       (unsigned long)task, graph->task_count);
     }
     st_status status = check_times(duration_ns, 0, errors);
     if (status == ST_OK) {

@@ -174,9 +174,8 @@ static st_status check_request(const st_best_request *request, st_errors *errors
     if (request->top >= 1 && request->top <= ST_SEARCH_MAX_TOP) {
         return ST_OK;
     }
-    return st_errors_add(errors, &(st_error){.status = ST_ERR_USAGE,
-                                             .message = "that many plans cannot be ranked",
-                                             .expected = "1 to 1000"});
+    return st_fail(errors, ST_ERR_USAGE, (st_place){0},
+                   "that many plans cannot be ranked" ST_EXPECTED "1 to 1000");
 }
 
 static st_status make_search(finding *self)

@@ -376,10 +376,9 @@ static st_status add_shape(maker *self)
         return ST_OK;
     }
     if (plans->shape_count == ST_SHAPES_MAX || rows > (UINT64_C(1) << 40)) {
-        return st_errors_add(self->errors,
-                             &(st_error){.status = ST_ERR_LIMIT,
-                                         .message = "there are too many plans to number them",
-                                         .expected = "fewer GPU counts or fewer values"});
+        return st_fail(self->errors, ST_ERR_LIMIT, (st_place){0},
+                       "there are too many plans to number them" ST_EXPECTED
+                       "fewer GPU counts or fewer values");
     }
     st_shape *shapes = st_arena_grow(self->arena, plans->shapes, sizeof *shapes,
                                      plans->shape_count + 1, &self->capacity);

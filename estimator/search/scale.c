@@ -197,12 +197,10 @@ static st_status read_job(study *self)
         self->scale->rows[i].gpus = search->wanted.gpus[i];
     }
     if (self->request->strong && self->job_batch == 0) {
-        return st_errors_add(
-            self->errors,
-            &(st_error){.status = ST_ERR_USAGE,
-                        .message = "strong scaling needs a batch that stays, and the job has no "
-                                   "batch.global",
-                        .suggestion = "without --strong every rank keeps its batch.micro"});
+        return st_fail(
+            self->errors, ST_ERR_USAGE, (st_place){0},
+            "strong scaling needs a batch that stays, and the job has no batch.global" ST_HINT
+            "without --strong every rank keeps its batch.micro");
     }
     self->scale->weak = self->request->weak || self->job_batch == 0;
     return ST_OK;

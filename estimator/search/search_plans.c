@@ -73,10 +73,8 @@ static st_status list_values(const st_search *search, const st_axis *axis,
     const double *values = NULL;
     st_status status = st_axis_numbers(axis, input, search->space->arena, &values, errors);
     if (status == ST_OK && axis->count > MOST_VALUES) {
-        status = st_errors_add(errors, &(st_error){.status = ST_ERR_LIMIT,
-                                                   .place = axis->place,
-                                                   .message = "there are too many values",
-                                                   .expected = "at most 100000"});
+        status = st_fail(errors, ST_ERR_LIMIT, axis->place,
+                         "there are too many values" ST_EXPECTED "at most 100000");
     }
     if (status == ST_OK && values == NULL) {
         double *range = st_arena_alloc(search->space->arena, axis->count, sizeof *range);
@@ -127,11 +125,8 @@ static st_status check_once(const st_search *search, const st_axis *axis, const 
     if (!twice) {
         return ST_OK;
     }
-    return st_errors_add(
-        errors, &(st_error){.status = ST_ERR_USAGE,
-                            .place = axis->place,
-                            .message = st_errors_text(errors, "%s has a value twice", axis->path),
-                            .expected = "every value once"});
+    return st_fail(errors, ST_ERR_USAGE, axis->place,
+                   "%s has a value twice" ST_EXPECTED "every value once", axis->path);
 }
 
 /* The number of the group in which a key advances with others; SIZE_MAX: in none. */
@@ -162,10 +157,8 @@ static st_status add_zipped(st_search *search, size_t group, const st_axis *axis
         return st_out_of_memory(errors);
     }
     if (group >= ST_SEARCH_MAX_GROUPS || choice->count > ST_SEARCH_MAX_ZIPPED) {
-        return st_errors_add(errors, &(st_error){.status = ST_ERR_LIMIT,
-                                                 .place = axis->place,
-                                                 .message = "too much is zipped",
-                                                 .expected = "at most 16 groups of 1000 values"});
+        return st_fail(errors, ST_ERR_LIMIT, axis->place,
+                       "too much is zipped" ST_EXPECTED "at most 16 groups of 1000 values");
     }
     for (size_t i = 0; i < choice->count; i++) {
         size_t at = 0;
@@ -191,13 +184,10 @@ static st_status check_length(const st_zipped *zipped, const char *other, size_t
     if (zipped->count == count) {
         return ST_OK;
     }
-    return st_errors_add(
-        errors, &(st_error){.status = ST_ERR_USAGE,
-                            .place = zipped->place,
-                            .message = st_errors_text(
-                                errors, "zipped axes differ in length: %s has %zu values, %s %zu",
-                                other, count, st_plan_param_key(zipped->param), zipped->count),
-                            .expected = "as many values on every axis"});
+    return st_fail(errors, ST_ERR_USAGE, zipped->place,
+                   "zipped axes differ in length: %s has %zu values, %s %zu" ST_EXPECTED
+                   "as many values on every axis",
+                   other, count, st_plan_param_key(zipped->param), zipped->count);
 }
 
 /* The axes of the groups in which plan parameters are, and whether all have as many values. */
@@ -310,12 +300,10 @@ static bool lacks_base(const st_search *search, st_plan_param param)
 
 static st_status refuse_open(const char *key, st_errors *errors)
 {
-    return st_errors_add(errors,
-                         &(st_error){.status = ST_ERR_USAGE,
-                                     .place = {.file = st_errors_text(errors, "--vary %s", key)},
-                                     .message = st_errors_text(
-                                         errors, "the job does not say what %s may divide", key),
-                                     .expected = "KEY=VALUES, as in batch.micro=1,2,4"});
+    return st_fail(
+        errors, ST_ERR_USAGE, (st_place){.file = st_errors_text(errors, "--vary %s", key)},
+        "the job does not say what %s may divide" ST_EXPECTED "KEY=VALUES, as in batch.micro=1,2,4",
+        key);
 }
 
 /* All that a shape allows, or all names. */
@@ -338,13 +326,11 @@ static st_status choose_given(st_search *search, const st_varied *given,
         return choose_listed(search, given, choice, errors);
     }
     if (group_of(search, given->key) != SIZE_MAX) {
-        return st_errors_add(
-            errors,
-            &(st_error){.status = ST_ERR_USAGE,
-                        .place = {.file = st_errors_text(errors, "--vary %s", given->key)},
-                        .message =
-                            st_errors_text(errors, "%s is zipped without values", given->key),
-                        .expected = "as many values as the keys have that it advances with"});
+        return st_fail(errors, ST_ERR_USAGE,
+                       (st_place){.file = st_errors_text(errors, "--vary %s", given->key)},
+                       "%s is zipped without values" ST_EXPECTED
+                       "as many values as the keys have that it advances with",
+                       given->key);
     }
     if (input == NULL) {
         return choose_fixed(search, given->param, choice, errors);
@@ -397,11 +383,9 @@ static st_status refuse_nodes(const st_varied *varies, size_t count, st_errors *
 {
     for (size_t i = 0; i < count; i++) {
         if (varies[i].param == ST_PARAM_NODES) {
-            return st_errors_add(
-                errors, &(st_error){.status = ST_ERR_USAGE,
-                                    .place = {.file = "--vary cluster.nodes"},
-                                    .message = "a search takes as many nodes as its GPUs need",
-                                    .suggestion = "give the numbers of GPUs with --gpus"});
+            return st_fail(errors, ST_ERR_USAGE, (st_place){.file = "--vary cluster.nodes"},
+                           "a search takes as many nodes as its GPUs need" ST_HINT
+                           "give the numbers of GPUs with --gpus");
         }
     }
     return ST_OK;
@@ -448,11 +432,9 @@ static st_status read_gpus(st_search *search, st_errors *errors)
     for (size_t i = 0; i < choice.count && status == ST_OK; i++) {
         double gpus = choice.values[i];
         if (gpus < 1 || gpus > MOST_GPUS || gpus != floor(gpus) || choice.count > MAX_GPU_COUNTS) {
-            status = st_errors_add(
-                errors, &(st_error){.status = ST_ERR_USAGE,
-                                    .place = axis.place,
-                                    .message = "that many GPUs cannot be searched",
-                                    .expected = "whole numbers from 1 to 100000000, at most 1000"});
+            status = st_fail(errors, ST_ERR_USAGE, axis.place,
+                             "that many GPUs cannot be searched" ST_EXPECTED
+                             "whole numbers from 1 to 100000000, at most 1000");
         }
     }
     return status == ST_OK ? take_gpus(search, &choice, errors) : status;
@@ -570,16 +552,10 @@ static st_status find_base(st_search *search, st_plan_base base, st_errors *erro
     if (!search->wanted.choices[param].free) {
         return ST_OK;
     }
-    return st_errors_add(
-        errors, &(st_error){.status = ST_ERR_LIMIT,
-                            .place = {.file = "--vary"},
-                            .message = st_errors_text(errors,
-                                                      "too many values of %s with %s, which "
-                                                      "is made from it",
-                                                      key, st_plan_param_key(param)),
-                            .expected = "at most 100",
-                            .suggestion = st_errors_text(errors, "give the values of %s, too",
-                                                         st_plan_param_key(param))});
+    return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = "--vary"},
+                   "too many values of %s with %s, which is made from it" ST_EXPECTED
+                   "at most 100" ST_HINT "give the values of %s, too",
+                   key, st_plan_param_key(param), st_plan_param_key(param));
 }
 
 /* Where GPUs in a node differ from row to row, nodes do. */
@@ -628,12 +604,10 @@ static st_status count_rows(st_search *search, st_errors *errors)
     uint64_t sample = search->request.space.sample;
     search->total = rows < 1e18 ? search->plans.count * search->space->total : 0;
     if (rows >= 1e18 || (sample == 0 && search->total > st_space_most_rows)) {
-        return st_errors_add(
-            errors, &(st_error){.status = ST_ERR_LIMIT,
-                                .place = {.file = "--vary"},
-                                .message = st_errors_text(errors, "there are %.3g plans", rows),
-                                .expected = "at most 1000000000",
-                                .suggestion = "vary less, or draw some of them with --sample N"});
+        return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = "--vary"},
+                       "there are %.3g plans" ST_EXPECTED "at most 1000000000" ST_HINT
+                       "vary less, or draw some of them with --sample N",
+                       rows);
     }
     search->rows = sample > 0 && sample < search->total ? sample : search->total;
     return ST_OK;
@@ -653,18 +627,16 @@ static st_status check_plugins(const st_search *search, st_errors *errors)
         if (param == ST_PARAMS || !search->varies[param]) {
             continue;
         }
-        st_status told = st_errors_add(
-            errors,
-            &(st_error){.status = nodes ? ST_ERR_VALUE : ST_ERR_USAGE,
-                        .severity = nodes ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR,
-                        .place = {.file = "--refine"},
-                        .message = nodes ? "the profile of the job's own number of nodes "
-                                           "counts for every plan"
-                                         : st_errors_text(errors,
-                                                          "a plugin reads %s, which plans vary and "
-                                                          "sheet %s has not among its inputs",
-                                                          keys->paths[i],
-                                                          st_sheet_name(search->space->sheet))});
+        st_status told =
+            st_report(errors, nodes ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR,
+                      nodes ? ST_ERR_VALUE : ST_ERR_USAGE, (st_place){.file = "--refine"}, "%s",
+                      st_or_none(nodes ? "the profile of the job's own number of nodes "
+                                         "counts for every plan"
+                                       : st_errors_text(errors,
+                                                        "a plugin reads %s, which plans vary and "
+                                                        "sheet %s has not among its inputs",
+                                                        keys->paths[i],
+                                                        st_sheet_name(search->space->sheet))));
         status = nodes ? status : told;
     }
     return status;

@@ -208,8 +208,7 @@ st_status st_search_view_make(const st_paths *paths, const st_search *search,
         status = view->miss != NULL ? ST_OK : ST_ERR_MEMORY;
     }
     if (status != ST_OK) {
-        (void)st_errors_add(errors,
-                            &(st_error){.status = status, .message = st_status_text(status)});
+        st_fail(errors, status, (st_place){0}, "%s", st_status_text(status));
     }
     return status;
 }

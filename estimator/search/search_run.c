@@ -235,10 +235,8 @@ st_status st_search_run(const st_search *search, const st_processes *processes,
     st_status status = run_exhaustive(&self, result);
     free_workers(&self);
     if (status != ST_OK) {
-        (void)st_errors_add(errors, &(st_error){.status = status,
-                                                .message = status == ST_ERR_MEMORY
-                                                               ? "out of memory"
-                                                               : "the processes lost touch"});
+        st_fail(errors, status, (st_place){0}, "%s",
+                status == ST_ERR_MEMORY ? "out of memory" : "the processes lost touch");
     }
     return status;
 }

@@ -41,12 +41,10 @@ static st_status check_twice(const st_varied *list, size_t index, const char *te
 {
     for (size_t i = 0; i < index; i++) {
         if (list[index].param != ST_PARAMS && list[i].param == list[index].param) {
-            return st_errors_add(
-                errors,
-                &(st_error){.status = ST_ERR_USAGE,
-                            .place = {.file = st_errors_text(errors, "--vary %.200s", text)},
-                            .message = st_errors_text(errors, "%s is varied twice", list[i].key),
-                            .expected = "all its values in one list"});
+            return st_fail(errors, ST_ERR_USAGE,
+                           (st_place){.file = st_errors_text(errors, "--vary %.200s", text)},
+                           "%s is varied twice" ST_EXPECTED "all its values in one list",
+                           list[i].key);
         }
     }
     return ST_OK;

@@ -372,12 +372,9 @@ st_status st_space_file_add_axes(const st_space_file *space, st_arena *arena,
                                  st_space_request *request, st_errors *errors)
 {
     if (space->gpus != NULL) {
-        return st_errors_add(errors,
-                             &(st_error){.status = ST_ERR_USAGE,
-                                         .place = space->gpus_place,
-                                         .message = "a sweep does not divide GPUs",
-                                         .expected = "axes over cluster.nodes and parallel.dp, or "
-                                                     "'steptime search'"});
+        return st_fail(errors, ST_ERR_USAGE, space->gpus_place,
+                       "a sweep does not divide GPUs" ST_EXPECTED
+                       "axes over cluster.nodes and parallel.dp, or 'steptime search'");
     }
     return add_common(space, arena, request, &request->overs, &request->over_count, errors);
 }

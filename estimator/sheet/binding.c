@@ -15,11 +15,8 @@ typedef struct st_binder {
 
 static st_status refuse(const st_binder *binder, st_status status, const char *reason)
 {
-    return st_errors_add(
-        binder->errors, &(st_error){.status = status,
-                                    .message = st_errors_text(
-                                        binder->errors, "the provider '%s' for '%s' %s",
-                                        binder->provider->source, binder->provider->name, reason)});
+    return st_fail(binder->errors, status, (st_place){0}, "the provider '%s' for '%s' %s",
+                   binder->provider->source, binder->provider->name, reason);
 }
 
 /* ---- what a provider reads ------------------------------------------------------------------- */

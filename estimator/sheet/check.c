@@ -64,13 +64,9 @@ static bool unknown_name(st_checker *checker, const st_expr *expr)
     } else if (st_names_get(&sheet->function_names, expr->name, &index)) {
         expected = "arguments in parentheses: it is a function";
     }
-    (void)st_errors_add(
-        checker->errors,
-        &(st_error){.status = ST_ERR_NAME,
-                    .place = st_checker_place(checker, expr->offset),
-                    .message = st_errors_text(checker->errors, "unknown name '%.60s'", expr->name),
-                    .expected = expected,
-                    .suggestion = expected == NULL ? nearest_name(checker, expr->name) : NULL});
+    st_fail(checker->errors, ST_ERR_NAME, st_checker_place(checker, expr->offset),
+            "unknown name '%.60s'" ST_EXPECTED "%s" ST_HINT "%s", expr->name, st_or_none(expected),
+            expected == NULL ? st_or_none(nearest_name(checker, expr->name)) : "");
     return false;
 }
 
@@ -312,17 +308,13 @@ bool st_checker_expect(st_checker *checker, st_expr *expr, const st_type *type, 
     }
     bool numbers = expr->type.kind == ST_TYPE_NUMBER && type->kind == ST_TYPE_NUMBER;
     const char *wanted = st_checker_describe_type(checker, type);
-    (void)st_errors_add(
-        checker->errors,
-        &(st_error){.status = numbers ? ST_ERR_UNIT : ST_ERR_VALUE,
-                    .place = st_checker_place(checker, expr->offset),
-                    .message = st_errors_text(checker->errors, "%s has the wrong %s", what,
-                                              numbers ? "unit" : "type"),
-                    .found = st_checker_describe(checker, expr),
-                    .expected =
-                        type->kind == ST_TYPE_NUMBER && strcmp(type->unit.text, "1") != 0 &&
-                                strcmp(type->unit.text, wanted) != 0
-                            ? st_errors_text(checker->errors, "%s (%s)", type->unit.text, wanted)
-                            : wanted});
+    st_fail(checker->errors, numbers ? ST_ERR_UNIT : ST_ERR_VALUE,
+            st_checker_place(checker, expr->offset),
+            "%s has the wrong %s" ST_FOUND "%s" ST_EXPECTED "%s", what, numbers ? "unit" : "type",
+            st_checker_describe(checker, expr),
+            st_or_none(type->kind == ST_TYPE_NUMBER && strcmp(type->unit.text, "1") != 0 &&
+                               strcmp(type->unit.text, wanted) != 0
+                           ? st_errors_text(checker->errors, "%s (%s)", type->unit.text, wanted)
+                           : wanted));
     return false;
 }

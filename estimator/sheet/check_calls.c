@@ -10,15 +10,9 @@ static bool check_count(st_checker *checker, const st_expr *expr, size_t least, 
     if (count >= least && count <= most) {
         return true;
     }
-    (void)st_errors_add(
-        checker->errors,
-        &(st_error){.status = ST_ERR_VALUE,
-                    .place = st_checker_place(checker, expr->offset),
-                    .message = st_errors_text(checker->errors, "wrong number of arguments for '%s'",
-                                              expr->name),
-                    .found = st_errors_text(checker->errors, "%zu", count),
-                    .expected = st_errors_text(checker->errors,
-                                               least == most ? "%zu" : "%zu or more", least)});
+    st_fail(checker->errors, ST_ERR_VALUE, st_checker_place(checker, expr->offset),
+            "wrong number of arguments for '%s'" ST_FOUND "%zu" ST_EXPECTED "%s", expr->name, count,
+            st_errors_text(checker->errors, least == most ? "%zu" : "%zu or more", least));
     return false;
 }
 
@@ -100,15 +94,13 @@ static bool unknown_function(st_checker *checker, const st_expr *expr)
     const st_sheet *sheet = checker->sheet;
     bool cell = st_sheet_find_cell(sheet, expr->name) != NULL ||
                 st_sheet_find_input(sheet, expr->name) != NULL;
-    (void)st_errors_add(
-        checker->errors,
-        &(st_error){.status = ST_ERR_NAME,
-                    .place = st_checker_place(checker, expr->offset),
-                    .message = st_errors_text(
-                        checker->errors,
-                        cell ? "'%.60s' is no function" : "unknown function '%.60s'", expr->name),
-                    .expected = cell ? "'*' between a value and a parenthesis" : NULL,
-                    .suggestion = cell ? NULL : nearest_function(checker, expr->name)});
+    st_fail(checker->errors, ST_ERR_NAME, st_checker_place(checker, expr->offset),
+            "%s" ST_EXPECTED "%s" ST_HINT "%s",
+            st_errors_text(checker->errors,
+                           cell ? "'%.60s' is no function" : "unknown function '%.60s'",
+                           expr->name),
+            cell ? "'*' between a value and a parenthesis" : "",
+            cell ? "" : st_or_none(nearest_function(checker, expr->name)));
     return false;
 }
 

@@ -76,11 +76,9 @@ static size_t check_height(st_checker *checker, const st_expr *expr, const size_
 {
     size_t height = expr == NULL ? 0 : inlined_height(expr, functions);
     if (height > ST_SHEET_MAX_HEIGHT) {
-        (void)st_errors_add(checker->errors, &(st_error){.status = ST_ERR_LIMIT,
-                                                         .place = place,
-                                                         .message = "functions call functions, and "
-                                                                    "the formula gets too deep",
-                                                         .expected = "at most 4000 levels"});
+        st_fail(checker->errors, ST_ERR_LIMIT, place,
+                "functions call functions, and the formula gets too deep" ST_EXPECTED
+                "at most 4000 levels");
         return 0; /* told once, not for everybody who calls this */
     }
     return height;
@@ -112,12 +110,8 @@ void st_sheet_warn_unused(const st_sheet *sheet, st_errors *errors)
     for (size_t i = 0; i < sheet->input_count; i++) {
         const st_sheet_input *input = &sheet->inputs[i];
         if (!input->used) {
-            (void)st_errors_add(
-                errors, &(st_error){.status = ST_ERR_NAME,
-                                    .severity = ST_SEVERITY_WARNING,
-                                    .place = input->place,
-                                    .message = st_errors_text(
-                                        errors, "no cell or check reads input '%s'", input->name)});
+            st_report(errors, ST_SEVERITY_WARNING, ST_ERR_NAME, input->place,
+                      "no cell or check reads input '%s'", input->name);
         }
     }
 }

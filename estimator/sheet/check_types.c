@@ -58,10 +58,8 @@ st_place st_checker_place(const st_checker *checker, size_t offset)
 bool st_checker_fault(st_checker *checker, size_t offset, st_status status, const char *message,
                       const char *expected)
 {
-    (void)st_errors_add(checker->errors, &(st_error){.status = status,
-                                                     .place = st_checker_place(checker, offset),
-                                                     .message = message,
-                                                     .expected = expected});
+    st_fail(checker->errors, status, st_checker_place(checker, offset), "%s" ST_EXPECTED "%s",
+            message, st_or_none(expected));
     return false;
 }
 
@@ -100,13 +98,10 @@ bool st_checker_settle(st_checker *checker, st_expr *expr, const st_enum *enumer
             return true;
         }
     }
-    (void)st_errors_add(
-        checker->errors,
-        &(st_error){.status = ST_ERR_NAME,
-                    .place = st_checker_place(checker, expr->offset),
-                    .message = st_errors_text(checker->errors, "'%.60s' is no value of '%s'",
-                                              expr->name, enumeration->name),
-                    .suggestion = st_nearest(expr->name, enumeration->values, enumeration->count)});
+    st_fail(
+        checker->errors, ST_ERR_NAME, st_checker_place(checker, expr->offset),
+        "'%.60s' is no value of '%s'" ST_HINT "%s", expr->name, enumeration->name,
+        st_errors_nearest(checker->errors, expr->name, enumeration->values, enumeration->count));
     return false;
 }
 

@@ -100,10 +100,8 @@ static bool read_unit(const st_formula *formula, size_t open, st_unit *unit, siz
     size_t start = open + 1;
     const char *close = memchr(formula->text + start, ']', formula->length - start);
     if (close == NULL) {
-        (void)st_errors_add(errors, &(st_error){.status = ST_ERR_SYNTAX,
-                                                .place = st_formula_place_at(formula, open),
-                                                .message = "the unit's bracket is not closed",
-                                                .expected = "']'"});
+        st_fail(errors, ST_ERR_SYNTAX, st_formula_place_at(formula, open),
+                "the unit's bracket is not closed" ST_EXPECTED "']'");
         return false;
     }
     size_t length = (size_t)(close - formula->text) - start;
@@ -132,13 +130,10 @@ static st_token read_number(const st_formula *formula, size_t offset, st_errors 
     token.length = end - offset;
     if (!isfinite(token.number) || (token.number == 0 && value != 0)) {
         const char *found = st_errors_text(errors, "'%.*s'", (int)token.length, text);
-        (void)st_errors_add(errors,
-                            &(st_error){.status = ST_ERR_VALUE,
-                                        .place = st_formula_place_at(formula, offset),
-                                        .message = token.number == 0
-                                                       ? "the number is too small in base units"
-                                                       : "the number is too large in base units",
-                                        .found = found});
+        st_fail(errors, ST_ERR_VALUE, st_formula_place_at(formula, offset), "%s" ST_FOUND "%s",
+                token.number == 0 ? "the number is too small in base units"
+                                  : "the number is too large in base units",
+                st_or_none(found));
         return fault_token(offset);
     }
     return token;
@@ -169,11 +164,9 @@ static st_token refuse(const st_formula *formula, size_t offset, size_t length,
                        const char *expected, st_errors *errors)
 {
     const char *found = st_errors_text(errors, "'%.*s'", (int)length, formula->text + offset);
-    (void)st_errors_add(errors, &(st_error){.status = ST_ERR_SYNTAX,
-                                            .place = st_formula_place_at(formula, offset),
-                                            .message = "the language has no such sign",
-                                            .found = found,
-                                            .expected = expected});
+    st_fail(errors, ST_ERR_SYNTAX, st_formula_place_at(formula, offset),
+            "the language has no such sign" ST_FOUND "%s" ST_EXPECTED "%s", st_or_none(found),
+            st_or_none(expected));
     return fault_token(offset);
 }
 

@@ -79,12 +79,10 @@ static void read_sheet(st_loader *loader, const st_yaml_node *root)
                                        "functions", "cells", "roles", "checks",  "report"};
     st_sheet *sheet = loader->sheet;
     if (root->kind != ST_YAML_MAP) {
-        (void)st_errors_add(loader->errors,
-                            &(st_error){.status = ST_ERR_VALUE,
-                                        .place = root->place,
-                                        .message = "a sheet is described by keys",
-                                        .found = st_yaml_describe(root, loader->errors),
-                                        .expected = "a map with 'sheet', 'inputs', 'cells', ..."});
+        st_fail(loader->errors, ST_ERR_VALUE, root->place,
+                "a sheet is described by keys" ST_FOUND "%s" ST_EXPECTED
+                "a map with 'sheet', 'inputs', 'cells', ...",
+                st_yaml_describe(root, loader->errors));
         return;
     }
     st_loader_check_keys(loader, root, keys, sizeof(keys) / sizeof(keys[0]), "the sheet");

@@ -18,13 +18,10 @@ static bool is_map(st_loader *loader, const st_yaml_node *node, const char *what
     if (node->kind == ST_YAML_MAP) {
         return true;
     }
-    (void)st_errors_add(
-        loader->errors,
-        &(st_error){.status = ST_ERR_VALUE,
-                    .place = node->place,
-                    .message = st_errors_text(loader->errors, "%s is not described by keys", what),
-                    .found = st_yaml_describe(node, loader->errors),
-                    .expected = "a map, e.g. {unit: us, is: V/C, doc: transfer}"});
+    st_fail(loader->errors, ST_ERR_VALUE, node->place,
+            "%s is not described by keys" ST_FOUND "%s" ST_EXPECTED
+            "a map, e.g. {unit: us, is: V/C, doc: transfer}",
+            what, st_yaml_describe(node, loader->errors));
     return false;
 }
 
@@ -213,14 +210,11 @@ static void read_default(st_loader *loader, const st_yaml_node *node, st_sheet_i
             return;
         }
     }
-    (void)st_errors_add(
-        loader->errors,
-        &(st_error){.status = ST_ERR_VALUE,
-                    .place = node->place,
-                    .message = st_errors_text(loader->errors, "the default of '%s'", input->name),
-                    .found = st_yaml_describe(node, loader->errors),
-                    .expected = truth ? "true or false" : "a value of its enumeration",
-                    .suggestion = st_nearest(node->text, values, count)});
+    st_fail(loader->errors, ST_ERR_VALUE, node->place,
+            "the default of '%s'" ST_FOUND "%s" ST_EXPECTED "%s" ST_HINT "%s", input->name,
+            st_yaml_describe(node, loader->errors),
+            truth ? "true or false" : "a value of its enumeration",
+            st_errors_nearest(loader->errors, node->text, values, count));
 }
 
 static void read_input(st_loader *loader, const char *name, st_place place,
@@ -472,14 +466,9 @@ static bool section_name(st_loader *loader, const st_yaml_node *item)
         nearest =
             nearest == NULL ? st_nearest(item->text, pair + 1, 1) : st_nearest(item->text, pair, 2);
     }
-    (void)st_errors_add(loader->errors, &(st_error){.status = ST_ERR_NAME,
-                                                    .place = item->place,
-                                                    .message = st_errors_text(
-                                                        loader->errors,
-                                                        "the report names '%.60s', which is no"
-                                                        " cell or input",
-                                                        item->text),
-                                                    .suggestion = nearest});
+    st_fail(loader->errors, ST_ERR_NAME, item->place,
+            "the report names '%.60s', which is no cell or input" ST_HINT "%s", item->text,
+            st_or_none(nearest));
     return false;
 }
 

@@ -7,9 +7,7 @@
 bool st_loader_fault(st_loader *loader, st_place place, st_status status, const char *message,
                      const char *expected)
 {
-    (void)st_errors_add(
-        loader->errors,
-        &(st_error){.status = status, .place = place, .message = message, .expected = expected});
+    st_fail(loader->errors, status, place, "%s" ST_EXPECTED "%s", message, st_or_none(expected));
     return false;
 }
 
@@ -51,16 +49,12 @@ void st_loader_check_keys(st_loader *loader, const st_yaml_node *map, const char
             /* {is: max(a, b)} has the keys "is" and "b)". */
             suggestion = "inside { } a formula with commas needs quotes";
         }
-        (void)st_errors_add(
-            loader->errors,
-            &(st_error){
-                .status = ST_ERR_NAME,
-                .place = map->key_places[i],
-                .message = st_errors_text(loader->errors, "%s has no key '%s'", what, map->keys[i]),
-                .expected = list.data == NULL
-                                ? NULL
-                                : st_errors_text(loader->errors, "one of %s", list.data),
-                .suggestion = suggestion});
+        st_fail(loader->errors, ST_ERR_NAME, map->key_places[i],
+                "%s has no key '%s'" ST_EXPECTED "%s" ST_HINT "%s", what, map->keys[i],
+                st_or_none(list.data == NULL
+                               ? NULL
+                               : st_errors_text(loader->errors, "one of %s", list.data)),
+                st_or_none(suggestion));
         st_buffer_free(&list);
     }
 }
@@ -73,12 +67,8 @@ const st_yaml_node *st_loader_get(st_loader *loader, const st_yaml_node *map, co
     if (node == NULL || node->kind == kind) {
         return node;
     }
-    (void)st_errors_add(loader->errors, &(st_error){.status = ST_ERR_VALUE,
-                                                    .place = node->place,
-                                                    .message = st_errors_text(
-                                                        loader->errors, "'%s' of %s", key, what),
-                                                    .found = st_yaml_describe(node, loader->errors),
-                                                    .expected = kinds[kind]});
+    st_fail(loader->errors, ST_ERR_VALUE, node->place, "'%s' of %s" ST_FOUND "%s" ST_EXPECTED "%s",
+            key, what, st_yaml_describe(node, loader->errors), kinds[kind]);
     return NULL;
 }
 
@@ -127,12 +117,9 @@ bool st_loader_flag(st_loader *loader, const st_yaml_node *map, const char *key,
     if (strcmp(node->text, "true") == 0) {
         return true;
     }
-    (void)st_errors_add(loader->errors, &(st_error){.status = ST_ERR_VALUE,
-                                                    .place = node->place,
-                                                    .message = st_errors_text(
-                                                        loader->errors, "'%s' of %s", key, what),
-                                                    .found = st_yaml_describe(node, loader->errors),
-                                                    .expected = "true or false"});
+    st_fail(loader->errors, ST_ERR_VALUE, node->place,
+            "'%s' of %s" ST_FOUND "%s" ST_EXPECTED "true or false", key, what,
+            st_yaml_describe(node, loader->errors));
     return false;
 }
 
@@ -171,13 +158,10 @@ bool st_loader_type(st_loader *loader, const st_yaml_node *node, st_type *type)
         return true;
     }
     if (node->kind != ST_YAML_SCALAR) {
-        (void)st_errors_add(
-            loader->errors,
-            &(st_error){.status = ST_ERR_VALUE,
-                        .place = node->place,
-                        .message = "a unit is one text",
-                        .found = st_yaml_describe(node, loader->errors),
-                        .expected = "a unit, 'bool' or the name of an enumeration"});
+        st_fail(loader->errors, ST_ERR_VALUE, node->place,
+                "a unit is one text" ST_FOUND "%s" ST_EXPECTED
+                "a unit, 'bool' or the name of an enumeration",
+                st_yaml_describe(node, loader->errors));
         return false;
     }
     if (strcmp(node->text, "bool") == 0) {

@@ -176,12 +176,9 @@ static void report_cycle(st_walk *walk, size_t target)
                           ? ""
                           : st_errors_text(walk->errors, " (the provider '%s' for '%s' reads %s)",
                                            reader->source, reader->name, node_name(walk, target));
-    (void)st_errors_add(
-        walk->errors,
-        &(st_error){.status = ST_ERR_CYCLE,
-                    .place = st_formula_place_at(formula, expr == NULL ? 0 : expr->offset),
-                    .message = st_errors_text(walk->errors, "%s: %s%s", what,
-                                              path.data == NULL ? "" : path.data, why)});
+    st_fail(walk->errors, ST_ERR_CYCLE,
+            st_formula_place_at(formula, expr == NULL ? 0 : expr->offset), "%s: %s%s", what,
+            path.data == NULL ? "" : path.data, why);
     st_buffer_free(&path);
 }
 

@@ -129,11 +129,8 @@ st_place st_formula_place_at(const st_formula *formula, size_t offset)
 static st_expr *fail(st_parser *parser, size_t offset, st_status status, const char *message,
                      const char *expected)
 {
-    (void)st_errors_add(parser->errors,
-                        &(st_error){.status = status,
-                                    .place = st_formula_place_at(parser->formula, offset),
-                                    .message = message,
-                                    .expected = expected});
+    st_fail(parser->errors, status, st_formula_place_at(parser->formula, offset),
+            "%s" ST_EXPECTED "%s", message, st_or_none(expected));
     return NULL;
 }
 
@@ -151,14 +148,11 @@ static st_expr *unexpected(st_parser *parser, const char *expected)
                                 : st_errors_text(parser->errors, "'%.*s'",
                                                  token->length > 60 ? 60 : (int)token->length,
                                                  parser->formula->text + token->offset);
-        (void)st_errors_add(
-            parser->errors,
-            &(st_error){.status = ST_ERR_SYNTAX,
-                        .place = st_formula_place_at(parser->formula, token->offset),
-                        .message = end ? "the formula ends too early"
-                                       : "something does not belong here in the formula",
-                        .found = found,
-                        .expected = expected});
+        st_fail(parser->errors, ST_ERR_SYNTAX, st_formula_place_at(parser->formula, token->offset),
+                "%s" ST_FOUND "%s" ST_EXPECTED "%s",
+                end ? "the formula ends too early"
+                    : "something does not belong here in the formula",
+                st_or_none(found), st_or_none(expected));
     }
     return NULL;
 }

@@ -22,15 +22,6 @@ typedef struct reader {
     size_t capacity;
 } reader;
 
-static st_status refuse(const reader *self, st_status status, const char *message,
-                        const char *expected)
-{
-    return st_errors_add(self->errors, &(st_error){.status = status,
-                                                   .place = self->axis->place,
-                                                   .message = message,
-                                                   .expected = expected});
-}
-
 static st_status out_of_memory(const reader *self)
 {
     (void)st_out_of_memory(self->errors);
@@ -57,9 +48,8 @@ static st_status add_text(reader *self, const char *text)
 {
     st_axis *axis = self->axis;
     if (axis->count >= ST_AXIS_MAX_VALUES) {
-        return refuse(self, ST_ERR_LIMIT,
-                      st_errors_text(self->errors, "%s has too many values", axis->path),
-                      "at most 1000000");
+        return st_fail(self->errors, ST_ERR_LIMIT, self->axis->place,
+                       "%s has too many values" ST_EXPECTED "at most 1000000", axis->path);
     }
     const char **texts =
         st_arena_grow(self->arena, axis->texts, sizeof *texts, axis->count + 1, &self->capacity);
@@ -135,11 +125,10 @@ static st_status take_unit(const reader *self, const char *text, size_t length, 
     }
     bool same = strlen(into->unit) == length && memcmp(into->unit, text, length) == 0;
     if ((into->unit[0] != '\0' && !same) || length >= UNIT_TEXT) {
-        return refuse(self, ST_ERR_UNIT,
-                      st_errors_text(self->errors, "a range of %s has two units: '%s' and '%.*s'",
-                                     self->axis->path, into->unit, (int)(length < 40 ? length : 40),
-                                     text),
-                      "one unit for the whole range");
+        return st_fail(self->errors, ST_ERR_UNIT, self->axis->place,
+                       "a range of %s has two units: '%s' and '%.*s'" ST_EXPECTED
+                       "one unit for the whole range",
+                       self->axis->path, into->unit, (int)(length < 40 ? length : 40), text);
     }
     memcpy(into->unit, text, length);
     into->unit[length] = '\0';
@@ -158,12 +147,14 @@ static st_status read_step(const reader *self, rest *from, range *into)
         status = take_unit(self, from->text, from->length, into);
     }
     if (status == ST_OK && into->kind == RANGE_FACTORS && into->step <= 1) {
-        status = refuse(self, ST_ERR_VALUE, "the factor of a range leads nowhere",
-                        "a factor above 1, as in 1..64*2");
+        status = st_fail(self->errors, ST_ERR_VALUE, self->axis->place,
+                         "the factor of a range leads nowhere" ST_EXPECTED
+                         "a factor above 1, as in 1..64*2");
     }
     if (status == ST_OK && into->step <= 0) {
-        status = refuse(self, ST_ERR_VALUE, "the step of a range leads nowhere",
-                        "a step above 0, as in 1..9+2");
+        status =
+            st_fail(self->errors, ST_ERR_VALUE, self->axis->place,
+                    "the step of a range leads nowhere" ST_EXPECTED "a step above 0, as in 1..9+2");
     }
     return status;
 }
@@ -188,10 +179,10 @@ static st_status read_range(const reader *self, const char *item, size_t length,
     trim(&left.text, &left.length);
     trim(&right.text, &right.length);
     if (find_dots(right.text, right.length) < right.length) {
-        return refuse(self, ST_ERR_VALUE,
-                      st_errors_text(self->errors, "the range '%.*s' of %s has two '..'",
-                                     (int)(length < 80 ? length : 80), item, self->axis->path),
-                      "a start and an end, as in 1..64*2");
+        return st_fail(self->errors, ST_ERR_VALUE, self->axis->place,
+                       "the range '%.*s' of %s has two '..'" ST_EXPECTED
+                       "a start and an end, as in 1..64*2",
+                       (int)(length < 80 ? length : 80), item, self->axis->path);
     }
     st_status status = read_number(self, &left, left.length, &into->start);
     if (status == ST_OK) {
@@ -210,14 +201,15 @@ static st_status read_range(const reader *self, const char *item, size_t length,
         status = read_step(self, &right, into);
     }
     if (status == ST_OK && into->end < into->start) {
-        status = refuse(self, ST_ERR_VALUE,
-                        st_errors_text(self->errors, "the range '%.*s' of %s is empty",
-                                       (int)(length < 80 ? length : 80), item, self->axis->path),
-                        "an end that is not below the start");
+        status = st_fail(self->errors, ST_ERR_VALUE, self->axis->place,
+                         "the range '%.*s' of %s is empty" ST_EXPECTED
+                         "an end that is not below the start",
+                         (int)(length < 80 ? length : 80), item, self->axis->path);
     }
     if (status == ST_OK && into->kind == RANGE_FACTORS && into->start <= 0) {
-        status = refuse(self, ST_ERR_VALUE, "a range of factors does not start above 0",
-                        "a start above 0, as in 1..64*2");
+        status = st_fail(self->errors, ST_ERR_VALUE, self->axis->place,
+                         "a range of factors does not start above 0" ST_EXPECTED
+                         "a start above 0, as in 1..64*2");
     }
     return status;
 }
@@ -310,9 +302,9 @@ st_status st_axis_parse_values(const char *values, st_arena *arena, st_axis *axi
     size_t length = strlen(values);
     trim(&text, &length);
     if (length == 0) {
-        return refuse(&self, ST_ERR_USAGE,
-                      st_errors_text(errors, "the axis over %s is empty", axis->path),
-                      "values, as in 1,2,4 or 1..8");
+        return st_fail(self.errors, ST_ERR_USAGE, self.axis->place,
+                       "the axis over %s is empty" ST_EXPECTED "values, as in 1,2,4 or 1..8",
+                       axis->path);
     }
     st_status status = ST_OK;
     bool alone = memchr(text, ',', length) == NULL;
@@ -323,9 +315,9 @@ st_status st_axis_parse_values(const char *values, st_arena *arena, st_axis *axi
         size_t whole = item_length;
         trim(&item, &item_length);
         if (item_length == 0) {
-            return refuse(&self, ST_ERR_USAGE,
-                          st_errors_text(errors, "value %zu of %s is empty", number, axis->path),
-                          "values, as in 1,2,4 or 1..8");
+            return st_fail(self.errors, ST_ERR_USAGE, self.axis->place,
+                           "value %zu of %s is empty" ST_EXPECTED "values, as in 1,2,4 or 1..8",
+                           number, axis->path);
         }
         status = add_item(&self, item, item_length, alone);
         if (status != ST_OK || comma == NULL) {
@@ -355,14 +347,11 @@ static st_status find_target(const reader *self, const char *path)
     if (strncmp(path, ST_CONSTANTS ".", prefix) == 0 && st_is_constant_name(path + prefix)) {
         return ST_OK;
     }
-    return st_errors_add(
-        errors,
-        &(st_error){.status = ST_ERR_USAGE,
-                    .place = axis->place,
-                    .message = section != NULL
-                                   ? st_errors_text(errors, "%s is a section, not a key", path)
-                                   : st_errors_text(errors, "unknown key '%.100s'", path),
-                    .suggestion = section == NULL ? st_key_nearest_path(path) : NULL});
+    return st_fail(errors, ST_ERR_USAGE, axis->place, "%s" ST_HINT "%s",
+                   st_or_none(section != NULL
+                                  ? st_errors_text(errors, "%s is a section, not a key", path)
+                                  : st_errors_text(errors, "unknown key '%.100s'", path)),
+                   section == NULL ? st_or_none(st_key_nearest_path(path)) : "");
 }
 
 static bool is_clean(const char *text)
@@ -403,8 +392,9 @@ st_status st_axis_parse(const char *option, const char *text, st_arena *arena, s
     }
     if (!is_clean(text)) {
         axis->place.file = option;
-        return refuse(&self, ST_ERR_USAGE, "wrong characters or too many of them",
-                      "at most 65536 bytes of UTF-8 without controls");
+        return st_fail(self.errors, ST_ERR_USAGE, self.axis->place,
+                       "wrong characters or too many of them" ST_EXPECTED
+                       "at most 65536 bytes of UTF-8 without controls");
     }
     const char *path = text;
     size_t length = strcspn(text, "=");
@@ -417,7 +407,8 @@ st_status st_axis_parse(const char *option, const char *text, st_arena *arena, s
     st_status status = find_target(&self, axis->path);
     const char *values = alone ? all_values(axis->key, arena) : strchr(text, '=') + 1;
     if (status == ST_OK && values == NULL) {
-        return refuse(&self, ST_ERR_USAGE, "there is no '='", "KEY=VALUES, as in parallel.tp=1,2");
+        return st_fail(self.errors, ST_ERR_USAGE, self.axis->place,
+                       "there is no '='" ST_EXPECTED "KEY=VALUES, as in parallel.tp=1,2");
     }
     return status == ST_OK ? st_axis_parse_values(values, arena, axis, errors) : status;
 }
@@ -440,12 +431,10 @@ st_status st_axes_check(const st_axis *axes, size_t count, st_errors *errors)
             if (strcmp(axes[i].path, axes[j].path) != 0) {
                 continue;
             }
-            status = st_errors_add(
-                errors, &(st_error){.status = ST_ERR_USAGE,
-                                    .place = axes[i].place,
-                                    .message = st_errors_text(
-                                        errors, "%s has two axes, and can have one", axes[i].path),
-                                    .expected = "all its values in one list"});
+            status = st_fail(errors, ST_ERR_USAGE, axes[i].place,
+                             "%s has two axes, and can have one" ST_EXPECTED
+                             "all its values in one list",
+                             axes[i].path);
         }
     }
     return status;

@@ -15,14 +15,6 @@ typedef struct reader {
     const char *parts[PARTS]; /* x, y, z; NULL: not given */
 } reader;
 
-static st_status refuse(const reader *self, const char *message, const char *expected)
-{
-    return st_errors_add(self->errors, &(st_error){.status = ST_ERR_USAGE,
-                                                   .place = {.file = "--plot"},
-                                                   .message = message,
-                                                   .expected = expected});
-}
-
 static st_status read_parts(reader *self, const char *text)
 {
     static const char *const shape = "x=KEY,y=CELL or x=KEY,y=KEY,z=CELL";
@@ -31,7 +23,8 @@ static st_status read_parts(reader *self, const char *text)
         size_t part = text[0] == 'x' ? 0 : text[0] == 'y' ? 1 : 2;
         bool known = length > 2 && strchr("xyz", text[0]) != NULL && text[1] == '=';
         if (!known || self->parts[part] != NULL) {
-            return refuse(self, "a part of the picture cannot be read", shape);
+            return st_fail(self->errors, ST_ERR_USAGE, (st_place){.file = "--plot"},
+                           "a part of the picture cannot be read" ST_EXPECTED "%s", shape);
         }
         self->parts[part] = st_arena_copy(self->space->arena, text + 2, length - 2);
         if (self->parts[part] == NULL) {
@@ -86,20 +79,22 @@ static st_status find_all(const reader *self, st_plot *plot)
     const char *x = self->parts[0];
     const char *y = self->parts[1];
     if (x == NULL || y == NULL || cell == NULL) {
-        return refuse(self, "the picture lacks x or y", "x=KEY,y=CELL or x=KEY,y=KEY,z=CELL");
+        return st_fail(self->errors, ST_ERR_USAGE, (st_place){.file = "--plot"},
+                       "the picture lacks x or y" ST_EXPECTED "x=KEY,y=CELL or x=KEY,y=KEY,z=CELL");
     }
     plot->x = find_axis(self->space, x);
     plot->y = map ? find_axis(self->space, y) : SIZE_MAX;
     plot->cell = find_cell(self->space, cell);
     if (plot->x == SIZE_MAX || (map && plot->y == SIZE_MAX) || plot->x == plot->y) {
-        return refuse(self,
-                      st_errors_text(self->errors, "'%.60s' is no axis of the sweep",
-                                     plot->x == SIZE_MAX ? x : y),
-                      "a key that --over names");
+        return st_fail(self->errors, ST_ERR_USAGE, (st_place){.file = "--plot"},
+                       "'%.60s' is no axis of the sweep" ST_EXPECTED "a key that --over names",
+                       plot->x == SIZE_MAX ? x : y);
     }
     if (plot->cell == SIZE_MAX) {
-        return refuse(self, st_errors_text(self->errors, "'%.60s' is no column of numbers", cell),
-                      "a cell that the sweep shows; --cells names them");
+        return st_fail(self->errors, ST_ERR_USAGE, (st_place){.file = "--plot"},
+                       "'%.60s' is no column of numbers" ST_EXPECTED
+                       "a cell that the sweep shows; --cells names them",
+                       cell);
     }
     return ST_OK;
 }
@@ -123,8 +118,9 @@ st_status st_plot_create(const st_space *space, const char *text, st_plot **plot
                                       : (size_t)(space->total / made->columns);
     size_t most = made->y != SIZE_MAX ? ST_PLOT_MAX_POINTS : ST_PLOT_MAX_LINES;
     if (made->rows > most || made->columns > ST_PLOT_MAX_POINTS / made->rows) {
-        return refuse(&self, "the picture would show too much",
-                      "at most 24 lines and 100000 points");
+        return st_fail(self.errors, ST_ERR_USAGE, (st_place){.file = "--plot"},
+                       "the picture would show too much" ST_EXPECTED
+                       "at most 24 lines and 100000 points");
     }
     size_t count = made->columns * made->rows;
     made->values = st_arena_alloc(space->arena, count, sizeof *made->values);

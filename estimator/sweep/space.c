@@ -34,19 +34,15 @@ static st_status explain_unknown(const st_space *space, const char *text, st_err
         return ST_OK;
     }
     const char *sheet = st_sheet_name(space->sheet);
-    return st_errors_add(
-        errors,
-        &(st_error){.status = ST_ERR_USAGE,
-                    .place = {.file = file},
-                    .message =
-                        cell != NULL
-                            ? st_errors_text(errors,
-                                             "'%s' is a cell that sheet %s computes, and no "
-                                             "axis",
-                                             name, sheet)
-                            : st_errors_text(errors, "'%s' is an input of sheet %s", name, sheet),
-                    .expected = cell != NULL ? "a key of the job" : NULL,
-                    .suggestion = cell != NULL ? NULL : input->from});
+    return st_fail(
+        errors, ST_ERR_USAGE, (st_place){.file = file}, "%s" ST_EXPECTED "%s" ST_HINT "%s",
+        st_or_none(cell != NULL
+                       ? st_errors_text(errors,
+                                        "'%s' is a cell that sheet %s computes, and no "
+                                        "axis",
+                                        name, sheet)
+                       : st_errors_text(errors, "'%s' is an input of sheet %s", name, sheet)),
+        cell != NULL ? "a key of the job" : "", cell != NULL ? "" : input->from);
 }
 
 /* Words for axes over names that are no keys: the sheet, loaded without axes, may know them. */
@@ -92,10 +88,8 @@ static st_status read_axes(st_space *space, st_errors *errors)
         return st_out_of_memory(errors);
     }
     if (request->over_count > ST_AXES_MAX) {
-        status = st_errors_add(faults, &(st_error){.status = ST_ERR_LIMIT,
-                                                   .place = {.file = request->option},
-                                                   .message = "there are too many axes",
-                                                   .expected = "at most 32"});
+        status = st_fail(faults, ST_ERR_LIMIT, (st_place){.file = request->option},
+                         "there are too many axes" ST_EXPECTED "at most 32");
     }
     for (size_t i = 0; i < request->over_count && i < ST_AXES_MAX; i++) {
         st_status read =
@@ -120,14 +114,11 @@ static st_status refuse_count(const st_space *space, double rows, st_errors *err
 {
     char text[ST_QUANTITY_TEXT];
     bool sampled = space->request.sample > 0 || space->request.uncounted;
-    return st_errors_add(
-        errors, &(st_error){.status = ST_ERR_LIMIT,
-                            .place = {.file = space->request.option},
-                            .message = st_errors_text(errors, "the axes make %s configurations",
-                                                      st_number_format(rows, text, sizeof text)),
-                            .expected = sampled ? "at most 4.6e18, also to draw some of them"
-                                                : "at most 1000000000",
-                            .suggestion = sampled ? NULL : "draw some of them with --sample N"});
+    return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = space->request.option},
+                   "the axes make %s configurations" ST_EXPECTED "%s" ST_HINT "%s",
+                   st_number_format(rows, text, sizeof text),
+                   sampled ? "at most 4.6e18, also to draw some of them" : "at most 1000000000",
+                   sampled ? "" : "draw some of them with --sample N");
 }
 
 static st_status count_cross(st_space *space, st_errors *errors)
@@ -153,13 +144,10 @@ static st_status check_length(const st_axis *first, const st_axis *axis, st_erro
     if (axis->count == first->count) {
         return ST_OK;
     }
-    return st_errors_add(
-        errors, &(st_error){.status = ST_ERR_USAGE,
-                            .place = axis->place,
-                            .message = st_errors_text(
-                                errors, "zipped axes differ in length: %s has %zu values, %s %zu",
-                                first->path, first->count, axis->path, axis->count),
-                            .expected = "as many values on every axis"});
+    return st_fail(errors, ST_ERR_USAGE, axis->place,
+                   "zipped axes differ in length: %s has %zu values, %s %zu" ST_EXPECTED
+                   "as many values on every axis",
+                   first->path, first->count, axis->path, axis->count);
 }
 
 /* Finds the axes that advance with another. */
@@ -306,12 +294,10 @@ static st_status find_types(st_space *space, st_errors *errors)
         const st_sheet_cell *cell = st_sheet_find_cell(space->base.sheet, name);
         const st_sheet_input *input = st_sheet_find_input(space->base.sheet, name);
         if (cell == NULL && input == NULL) {
-            status = st_errors_add(
-                errors,
-                &(st_error){.status = ST_ERR_NAME,
-                            .message = st_errors_text(errors, "unknown cell '%.100s' in sheet %s",
-                                                      name, st_sheet_name(space->base.sheet)),
-                            .suggestion = st_sheet_nearest(space->base.sheet, name)});
+            status = st_fail(errors, ST_ERR_NAME, (st_place){0},
+                             "unknown cell '%.100s' in sheet %s" ST_HINT "%s", name,
+                             st_sheet_name(space->base.sheet),
+                             st_or_none(st_sheet_nearest(space->base.sheet, name)));
             continue;
         }
         space->types[i] = cell != NULL ? &cell->type : &input->type;
@@ -438,10 +424,8 @@ st_status st_space_create(const st_paths *paths, const st_space_request *request
     made->arena = arena;
     made->request = *request;
     if (request->cell_count > MAX_CELLS) {
-        return st_errors_add(errors, &(st_error){.status = ST_ERR_LIMIT,
-                                                 .place = {.file = "--cells"},
-                                                 .message = "there are too many cells",
-                                                 .expected = "at most 1000"});
+        return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = "--cells"},
+                       "there are too many cells" ST_EXPECTED "at most 1000");
     }
     st_status status = read_axes(made, errors);
     if (status == ST_OK) {

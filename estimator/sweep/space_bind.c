@@ -139,16 +139,12 @@ static bool is_program_text(const st_key *key)
 static st_status refuse_text(const binder *self, const st_axis *axis)
 {
     bool sheet = strcmp(axis->path, "sheet") == 0;
-    return st_errors_add(
-        self->errors,
-        &(st_error){.status = ST_ERR_USAGE,
-                    .place = axis->place,
-                    .message = st_errors_text(self->errors, "%s cannot be an axis: %s", axis->path,
-                                              sheet ? "rows of different sheets have different "
-                                                      "cells"
-                                                    : "it changes no number"),
-                    .suggestion =
-                        sheet ? "'steptime compare' shows two sheets side by side" : NULL});
+    return st_fail(self->errors, ST_ERR_USAGE, axis->place, "%s cannot be an axis: %s" ST_HINT "%s",
+                   axis->path,
+                   sheet ? "rows of different sheets have different "
+                           "cells"
+                         : "it changes no number",
+                   sheet ? "'steptime compare' shows two sheets side by side" : "");
 }
 
 /* All rows would be the same: a constant that no input reads is a slip, or of another sheet. */
@@ -167,15 +163,11 @@ static st_status refuse_unread(binder *self, const st_axis *axis)
             constants[read++] = inputs[i].from;
         }
     }
-    return st_errors_add(
-        self->errors,
-        &(st_error){.status = ST_ERR_USAGE,
-                    .place = axis->place,
-                    .message = st_errors_text(self->errors,
-                                              "%s changes nothing: no input of sheet %s reads it",
-                                              axis->path, st_sheet_name(space->sheet)),
-                    .expected = "a constant of the sheet, which 'steptime sheet show' lists",
-                    .suggestion = st_nearest(axis->path, constants, read)});
+    return st_fail(self->errors, ST_ERR_USAGE, axis->place,
+                   "%s changes nothing: no input of sheet %s reads it" ST_EXPECTED
+                   "a constant of the sheet, which 'steptime sheet show' lists" ST_HINT "%s",
+                   axis->path, st_sheet_name(space->sheet),
+                   st_errors_nearest(self->errors, axis->path, constants, read));
 }
 
 static st_status bind_key_axis(binder *self, size_t index)
@@ -338,10 +330,8 @@ static st_status bind_file_axis(binder *self, size_t index)
     file_values files;
     st_status status = ST_OK;
     if (axis->count > MAX_FILES) {
-        return st_errors_add(self->errors, &(st_error){.status = ST_ERR_LIMIT,
-                                                       .place = axis->place,
-                                                       .message = "too many files for an axis",
-                                                       .expected = "at most 1000"});
+        return st_fail(self->errors, ST_ERR_LIMIT, axis->place,
+                       "too many files for an axis" ST_EXPECTED "at most 1000");
     }
     if (!make_values(space, axis->count, &files)) {
         return st_out_of_memory(self->errors);
@@ -566,11 +556,9 @@ static st_status count_variants(st_space *space, st_errors *errors)
         }
         axis->variant_stride = space->variant_count;
         if (axis->axis.count > ST_SPACE_MAX_VARIANTS / space->variant_count) {
-            return st_errors_add(errors,
-                                 &(st_error){.status = ST_ERR_LIMIT,
-                                             .place = axis->axis.place,
-                                             .message = "too many orders of ranks or layer lists",
-                                             .expected = "at most 1000 combinations"});
+            return st_fail(errors, ST_ERR_LIMIT, axis->axis.place,
+                           "too many orders of ranks or layer lists" ST_EXPECTED
+                           "at most 1000 combinations");
         }
         space->variant_count *= axis->axis.count;
     }

@@ -209,16 +209,11 @@ static st_stage_layers *stage_layers(st_planner *planner, uint32_t count)
 static st_status refuse_chunks(const st_planner *planner, uint32_t stage, double layers,
                                uint32_t chunks)
 {
-    return st_errors_add(
-        planner->errors,
-        &(st_error){.status = ST_ERR_CHECK,
-                    .message = st_errors_text(
-                        planner->errors,
-                        "%lu chunks per rank (parallel.virtual_stages) do not "
-                        "divide the %lu layers of stage %lu",
-                        (unsigned long)chunks, (unsigned long)layers, (unsigned long)stage),
-                    .expected = "a divisor of the layers of every stage; the first and the last "
-                                "may have fewer"});
+    return st_fail(planner->errors, ST_ERR_CHECK, (st_place){0},
+                   "%lu chunks per rank (parallel.virtual_stages) do not divide the %lu layers of "
+                   "stage %lu" ST_EXPECTED
+                   "a divisor of the layers of every stage; the first and the last may have fewer",
+                   (unsigned long)chunks, (unsigned long)layers, (unsigned long)stage);
 }
 
 /*

@@ -174,13 +174,11 @@ static st_status plan_li2024(st_planner *planner, bool dualpipe)
 static st_status refuse_sheet(const st_estimate *estimate, st_errors *errors)
 {
     const char *lacks = lacking(estimate->sheet, st_megatron_names);
-    return st_errors_add(
-        errors, &(st_error){.status = ST_ERR_USAGE,
-                            .message = st_errors_text(
-                                errors, "sheet '%s' has no times of passes to lay out",
-                                st_sheet_name(estimate->sheet)),
-                            .found = st_errors_text(errors, "no cell '%s'", lacks),
-                            .expected = "the cells of megatron, of li2024 or of ddp (--sheet)"});
+    return st_fail(errors, ST_ERR_USAGE, (st_place){0},
+                   "sheet '%s' has no times of passes to lay out" ST_FOUND
+                   "no cell '%s'" ST_EXPECTED
+                   "the cells of megatron, of li2024 or of ddp (--sheet)",
+                   st_sheet_name(estimate->sheet), lacks);
 }
 
 st_status st_timeline_plan_make(st_estimate *estimate, bool dualpipe, st_arena *arena,
@@ -206,10 +204,9 @@ st_status st_timeline_plan_make(st_estimate *estimate, bool dualpipe, st_arena *
         status = refuse_sheet(estimate, errors);
     }
     if (status == ST_OK && planner.out_of_range) {
-        status = st_errors_add(errors, &(st_error){.status = ST_ERR_LIMIT,
-                                                   .message = "a task would last too long, or less "
-                                                              "than nothing",
-                                                   .expected = "at most 10^6 s"});
+        status = st_fail(errors, ST_ERR_LIMIT, (st_place){0},
+                         "a task would last too long, or less than nothing" ST_EXPECTED
+                         "at most 10^6 s");
     }
     return status == ST_OK ? fill_groups(&planner) : status;
 }

@@ -213,15 +213,11 @@ st_status st_timeline_write_svg(const st_timeline *timeline, st_buffer *buffer, 
 {
     size_t tasks = st_graph_task_count(timeline->graph);
     if (tasks > MOST_BOXES || timeline->row_count > MOST_DRAWN_ROWS) {
-        return st_errors_add(
-            errors,
-            &(st_error){.status = ST_ERR_LIMIT,
-                        .message = st_errors_text(errors,
-                                                  "%zu tasks on %zu ranks are too many for "
-                                                  "a picture",
-                                                  tasks, timeline->row_count),
-                        .expected = "at most 200000 tasks on 256 ranks",
-                        .suggestion = "take fewer micro-batches, or one rank of each stage"});
+        return st_fail(errors, ST_ERR_LIMIT, (st_place){0},
+                       "%zu tasks on %zu ranks are too many for a picture" ST_EXPECTED
+                       "at most 200000 tasks on 256 ranks" ST_HINT
+                       "take fewer micro-batches, or one rank of each stage",
+                       tasks, timeline->row_count);
     }
     int bottom = TOP + row_height(timeline) * (int)timeline->row_count;
     st_buffer_printf(buffer,

@@ -436,15 +436,10 @@ static st_status warn_alone(st_build *b)
     for (size_t i = 0; i < count; i++) {
         if (members[i] == 0 || meets[i] || count < 2)
             continue;
-        (void)st_errors_add(
-            b->errors,
-            &(st_error){.status = ST_ERR_VALUE,
-                        .severity = ST_SEVERITY_WARNING,
-                        .place = {.file = b->out->set->ranks[i]->file},
-                        .message = st_errors_text(b->errors,
-                                                  "none of its %zu collectives is one of another "
-                                                  "file: they last as recorded",
-                                                  members[i])});
+        st_report(b->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE,
+                  (st_place){.file = b->out->set->ranks[i]->file},
+                  "none of its %zu collectives is one of another file: they last as recorded",
+                  members[i]);
     }
     return ST_OK;
 }
@@ -483,10 +478,9 @@ static st_status refuse_idle(const st_trace_set *set, st_errors *errors)
         size_t tasks = trace->kind_counts[ST_TRACE_KERNEL] + trace->kind_counts[ST_TRACE_MEMCPY] +
                        trace->kind_counts[ST_TRACE_MEMSET];
         if (tasks == 0)
-            status = st_errors_add(errors, &(st_error){.status = ST_ERR_VALUE,
-                                                       .place = {.file = trace->file},
-                                                       .message = "the trace has no GPU work",
-                                                       .expected = "kernels, to build a graph of"});
+            status =
+                st_fail(errors, ST_ERR_VALUE, (st_place){.file = trace->file},
+                        "the trace has no GPU work" ST_EXPECTED "kernels, to build a graph of");
     }
     return status;
 }

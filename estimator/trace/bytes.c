@@ -32,10 +32,8 @@ struct st_bytes {
 
 static st_status io_error(const char *name, const char *reason, st_errors *errors)
 {
-    return st_errors_add(errors, &(st_error){.status = ST_ERR_IO,
-                                             .place = {.file = name},
-                                             .message = st_errors_text(
-                                                 errors, "cannot read the trace: %s", reason)});
+    return st_fail(errors, ST_ERR_IO, (st_place){.file = name}, "cannot read the trace: %s",
+                   reason);
 }
 
 static st_status create(const char *name, st_bytes **bytes)
@@ -171,10 +169,8 @@ static st_status inflate_fault(const st_bytes *bytes, int code, st_errors *error
     if (code == Z_MEM_ERROR)
         return ST_ERR_MEMORY;
     const char *reason = bytes->stream.msg != NULL ? bytes->stream.msg : "not gzip";
-    return st_errors_add(errors, &(st_error){.status = ST_ERR_SYNTAX,
-                                             .place = {.file = bytes->name},
-                                             .message = st_errors_text(
-                                                 errors, "the gzip data are damaged: %s", reason)});
+    return st_fail(errors, ST_ERR_SYNTAX, (st_place){.file = bytes->name},
+                   "the gzip data are damaged: %s", reason);
 }
 
 /* One step of zlib; *done: the text is over. */
@@ -216,11 +212,9 @@ static st_status read_gzip(st_bytes *bytes, char *into, size_t capacity, size_t 
     *got = room - bytes->stream.avail_out;
     bytes->inflated_bytes += *got;
     if (bytes->inflated_bytes > MOST_INFLATED_BYTES)
-        return st_errors_add(errors, &(st_error){.status = ST_ERR_LIMIT,
-                                                 .place = {.file = bytes->name},
-                                                 .message = "the gzip data hold too much text",
-                                                 .found = "more than 64 GiB",
-                                                 .expected = "at most 64 GiB"});
+        return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = bytes->name},
+                       "the gzip data hold too much text" ST_FOUND "more than 64 GiB" ST_EXPECTED
+                       "at most 64 GiB");
     return ST_OK;
 }
 

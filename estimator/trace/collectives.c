@@ -85,14 +85,11 @@ static st_status check_wish(const st_refinement *wish, st_errors *errors)
     if (wish->profile == NULL && !wish->fallback) {
         return ST_OK;
     }
-    return st_errors_add(errors,
-                         &(st_error){.status = ST_ERR_USAGE,
-                                     .place = wish->place,
-                                     .message = wish->fallback
-                                                    ? "collectives of a trace have no formula to "
-                                                      "fall back on"
-                                                    : "collectives of a trace take options and no "
-                                                      "profile"});
+    return st_fail(errors, ST_ERR_USAGE, wish->place, "%s",
+                   wish->fallback ? "collectives of a trace have no formula to "
+                                    "fall back on"
+                                  : "collectives of a trace take options and no "
+                                    "profile");
 }
 
 /* Options of the job count here, its profile does not. */
@@ -102,15 +99,10 @@ static void warn_of_profile(const st_plugin_collectives *own, const st_refinemen
     if (from == wish || from->profile == NULL) {
         return;
     }
-    (void)st_errors_add(
-        errors,
-        &(st_error){.status = ST_ERR_USAGE,
-                    .severity = ST_SEVERITY_WARNING,
-                    .place = own->place,
-                    .message = st_errors_text(errors,
-                                              "the job's profile '%s' of plugin '%s' is left out: "
-                                              "collectives of a trace take options and no profile",
-                                              from->profile, from->plugin)});
+    st_report(errors, ST_SEVERITY_WARNING, ST_ERR_USAGE, own->place,
+              "the job's profile '%s' of plugin '%s' is left out: collectives of a trace take "
+              "options and no profile",
+              from->profile, from->plugin);
 }
 
 static st_status open_one(st_plugin_collectives *own, const st_paths *paths,
@@ -125,11 +117,8 @@ static st_status open_one(st_plugin_collectives *own, const st_paths *paths,
         status = st_plugin_load(paths, wish->plugin, own->place, own->arena, &module, errors);
     }
     if (status == ST_OK && !has_collective(module)) {
-        status = st_errors_add(
-            errors, &(st_error){.status = ST_ERR_USAGE,
-                                .place = own->place,
-                                .message = st_errors_text(errors, "plugin '%s' has no collectives",
-                                                          st_plugin_descriptor(module)->id)});
+        status = st_fail(errors, ST_ERR_USAGE, own->place, "plugin '%s' has no collectives",
+                         st_plugin_descriptor(module)->id);
     }
     if (status == ST_OK) {
         from = options_of(own, wish, st_plugin_descriptor(module)->id);
@@ -215,15 +204,10 @@ static bool argument_value(const st_plugin_collectives *own, const st_trace_tran
 static st_status refuse(const st_plugin_collectives *own, const st_plugin_instance *instance,
                         const st_trace_transfer *transfer, const char *why, st_errors *errors)
 {
-    return st_errors_add(errors,
-                         &(st_error){.status = ST_ERR_PROVIDER,
-                                     .place = own->place,
-                                     .message = st_errors_text(
-                                         errors,
-                                         "plugin '%s' gives no time for %s of %.0f bytes over %.0f "
-                                         "ranks: %s",
-                                         instance->module->shown.id, transfer->collective,
-                                         transfer->size_bytes, transfer->ranks, why)});
+    return st_fail(errors, ST_ERR_PROVIDER, own->place,
+                   "plugin '%s' gives no time for %s of %.0f bytes over %.0f ranks: %s",
+                   instance->module->shown.id, transfer->collective, transfer->size_bytes,
+                   transfer->ranks, why);
 }
 
 static st_status evaluate(const st_plugin_collectives *own, const st_plugin_instance *instance,

@@ -79,12 +79,8 @@ uint32_t st_links_find(const st_links *links, int64_t correlation, int64_t befor
 static st_status fault(const st_trace *trace, bool partial, const char *message, const char *remedy,
                        st_errors *errors)
 {
-    (void)st_errors_add(errors,
-                        &(st_error){.status = ST_ERR_VALUE,
-                                    .severity = partial ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR,
-                                    .place = {.file = trace->file},
-                                    .message = message,
-                                    .suggestion = partial ? NULL : remedy});
+    st_report(errors, partial ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR, ST_ERR_VALUE,
+              (st_place){.file = trace->file}, "%s" ST_HINT "%s", message, partial ? "" : remedy);
     return partial ? ST_OK : ST_ERR_VALUE;
 }
 
@@ -174,10 +170,8 @@ static st_status check_span(const st_trace *trace, st_errors *errors)
 {
     for (size_t i = 0; i < trace->event_count; i++) {
         if (st_trace_end_ns(&trace->events[i]) - trace->events[0].start_ns > LONGEST_SPAN_NS)
-            return st_errors_add(errors, &(st_error){.status = ST_ERR_VALUE,
-                                                     .place = {.file = trace->file},
-                                                     .message = "the events are more than 18 years "
-                                                                "apart"});
+            return st_fail(errors, ST_ERR_VALUE, (st_place){.file = trace->file},
+                           "the events are more than 18 years apart");
     }
     return ST_OK;
 }

@@ -191,13 +191,10 @@ static bool refuse_event(reader *r, const char *message, const char *found, cons
     r->store->trace.left_out++;
     if (r->partial)
         return true;
-    r->status = st_errors_add(r->errors, &(st_error){.status = ST_ERR_VALUE,
-                                                     .place = st_scan_place(&r->scan),
-                                                     .message = message,
-                                                     .found = found,
-                                                     .expected = expected,
-                                                     .suggestion = "--partial leaves such events "
-                                                                   "out"});
+    r->status =
+        st_fail(r->errors, ST_ERR_VALUE, st_scan_place(&r->scan),
+                "%s" ST_FOUND "%s" ST_EXPECTED "%s" ST_HINT "--partial leaves such events out",
+                message, st_or_none(found), st_or_none(expected));
     return !st_errors_full(r->errors);
 }
 
@@ -408,22 +405,6 @@ static bool read_top(reader *r)
     return st_scan_ok(&r->scan);
 }
 
-static st_status report(reader *r, st_status status, const char *message, const char *suggestion)
-{
-    return st_errors_add(r->errors, &(st_error){.status = status,
-                                                .place = st_scan_place(&r->scan),
-                                                .message = message,
-                                                .suggestion = suggestion});
-}
-
-static void warn(reader *r, const char *message)
-{
-    (void)st_errors_add(r->errors, &(st_error){.status = ST_ERR_SYNTAX,
-                                               .severity = ST_SEVERITY_WARNING,
-                                               .place = {.file = st_bytes_name(r->scan.bytes)},
-                                               .message = message});
-}
-
 /* The text is over: was it all? */
 static st_status judge_end(reader *r)
 {
@@ -433,20 +414,19 @@ static st_status judge_end(reader *r)
         return ST_OK;
     trace->partial = true;
     if (trace->file_events == 0)
-        return report(r, ST_ERR_SYNTAX,
-                      gzip_cut ? "the gzip data end before the first event"
-                               : "the file ends before the first event",
-                      NULL);
+        return st_fail(r->errors, ST_ERR_SYNTAX, st_scan_place(&r->scan), "%s",
+                       gzip_cut ? "the gzip data end before the first event"
+                                : "the file ends before the first event");
     if (r->partial) {
-        warn(r, st_errors_text(r->errors, "the file was cut: %llu events are used",
-                               (unsigned long long)trace->file_events));
+        st_report(r->errors, ST_SEVERITY_WARNING, ST_ERR_SYNTAX,
+                  (st_place){.file = st_bytes_name(r->scan.bytes)},
+                  "the file was cut: %llu events are used", (unsigned long long)trace->file_events);
         return ST_OK;
     }
-    return report(r, ST_ERR_SYNTAX,
-                  st_errors_text(r->errors, "%s in the middle, after %llu events",
-                                 gzip_cut ? "the gzip data end" : "the file ends",
-                                 (unsigned long long)trace->file_events),
-                  PARTIAL_REMEDY);
+    return st_fail(r->errors, ST_ERR_SYNTAX, st_scan_place(&r->scan),
+                   "%s in the middle, after %llu events" ST_HINT "%s",
+                   gzip_cut ? "the gzip data end" : "the file ends",
+                   (unsigned long long)trace->file_events, PARTIAL_REMEDY);
 }
 
 /* A job has as many ranks as it says; -1 is what a process that is not part of one writes. */
@@ -459,13 +439,13 @@ static st_status judge_rank(reader *r)
     const char *message = st_errors_text(r->errors, "rank %lld of a job of %lld ranks",
                                          (long long)trace->rank, (long long)trace->world_size);
     if (!r->partial)
-        return st_errors_add(r->errors,
-                             &(st_error){.status = ST_ERR_VALUE,
-                                         .place = {.file = st_bytes_name(r->scan.bytes)},
-                                         .message = message,
-                                         .expected = "a rank below the number of ranks",
-                                         .suggestion = "--partial takes both as unknown"});
-    warn(r, st_errors_text(r->errors, "%s: both are taken as unknown", message));
+        return st_fail(r->errors, ST_ERR_VALUE, (st_place){.file = st_bytes_name(r->scan.bytes)},
+                       "%s" ST_EXPECTED "a rank below the number of ranks" ST_HINT
+                       "--partial takes both as unknown",
+                       message);
+    st_report(r->errors, ST_SEVERITY_WARNING, ST_ERR_SYNTAX,
+              (st_place){.file = st_bytes_name(r->scan.bytes)}, "%s: both are taken as unknown",
+              message);
     trace->rank = -1;
     trace->world_size = -1;
     return ST_OK;
@@ -475,12 +455,14 @@ static void tell_left_out(reader *r)
 {
     r->store->trace.partial = r->store->trace.partial || r->store->trace.left_out > 0;
     if (r->negative > 0)
-        warn(r, st_errors_text(r->errors, "%llu events of negative duration are left out",
-                               (unsigned long long)r->negative));
+        st_report(r->errors, ST_SEVERITY_WARNING, ST_ERR_SYNTAX,
+                  (st_place){.file = st_bytes_name(r->scan.bytes)},
+                  "%llu events of negative duration are left out", (unsigned long long)r->negative);
     if (r->incomplete > 0)
-        warn(r,
-             st_errors_text(r->errors, "%llu events without a name, time or duration are left out",
-                            (unsigned long long)r->incomplete));
+        st_report(r->errors, ST_SEVERITY_WARNING, ST_ERR_SYNTAX,
+                  (st_place){.file = st_bytes_name(r->scan.bytes)},
+                  "%llu events without a name, time or duration are left out",
+                  (unsigned long long)r->incomplete);
 }
 
 static st_status judge(reader *r, bool whole)
@@ -492,17 +474,19 @@ static st_status judge(reader *r, bool whole)
     if (r->scan.status != ST_OK)
         return r->scan.status;
     if (r->scan.base + r->scan.used == 0 && !st_bytes_cut(r->scan.bytes))
-        return report(r, ST_ERR_SYNTAX, "the file is empty", NULL);
+        return st_fail(r->errors, ST_ERR_SYNTAX, st_scan_place(&r->scan), "the file is empty");
     if (whole && !r->has_events)
-        return report(r, ST_ERR_NAME,
-                      r->is_execution_trace
-                          ? "this is an execution trace of PyTorch, which has no times"
-                          : "no events: the file has no list 'traceEvents'",
-                      r->is_execution_trace ? "give the file that the profiler wrote" : NULL);
+        return st_fail(r->errors, ST_ERR_NAME, st_scan_place(&r->scan), "%s" ST_HINT "%s",
+                       r->is_execution_trace
+                           ? "this is an execution trace of PyTorch, which has no times"
+                           : "no events: the file has no list 'traceEvents'",
+                       r->is_execution_trace ? "give the file that the profiler wrote" : "");
     if (r->store->trace.base_ns > INT64_MAX / 4)
-        return report(r, ST_ERR_VALUE, "'baseTimeNanoseconds' is too large", NULL);
+        return st_fail(r->errors, ST_ERR_VALUE, st_scan_place(&r->scan),
+                       "'baseTimeNanoseconds' is too large");
     if (r->store->trace.base_ns < -1)
-        return report(r, ST_ERR_VALUE, "'baseTimeNanoseconds' is negative", NULL);
+        return st_fail(r->errors, ST_ERR_VALUE, st_scan_place(&r->scan),
+                       "'baseTimeNanoseconds' is negative");
     st_status status = judge_end(r);
     if (status == ST_OK)
         status = r->status;

@@ -21,15 +21,6 @@ typedef struct agreement {
     place theirs;
 } agreement;
 
-static st_status misfit(const st_trace *trace, st_status status, const char *message,
-                        const char *suggestion, st_errors *errors)
-{
-    return st_errors_add(errors, &(st_error){.status = status,
-                                             .place = {.file = trace->file},
-                                             .message = message,
-                                             .suggestion = suggestion});
-}
-
 static const char *text_of(const st_trace *trace, uint32_t name)
 {
     return name == ST_TRACE_NONE ? "" : trace->names[name];
@@ -60,19 +51,13 @@ static st_status check_groups(const st_trace *trace, st_errors *errors)
         const st_trace_collective *one = &trace->collectives[i];
         const char *list = text_of(trace, one->ranks);
         if (lacks_rank(list, trace->rank))
-            return misfit(trace, ST_ERR_VALUE,
-                          st_errors_text(errors,
-                                         "rank %lld has a collective of the ranks %.80s: it is of "
-                                         "another job",
-                                         (long long)trace->rank, list),
-                          NULL, errors);
+            return st_fail(errors, ST_ERR_VALUE, (st_place){.file = trace->file},
+                           "rank %lld has a collective of the ranks %.80s: it is of another job",
+                           (long long)trace->rank, list);
         if (trace->world_size > 0 && one->group_size > trace->world_size)
-            return misfit(trace, ST_ERR_VALUE,
-                          st_errors_text(errors,
-                                         "a collective of %lld ranks in a job of %lld: it is of "
-                                         "another job",
-                                         (long long)one->group_size, (long long)trace->world_size),
-                          NULL, errors);
+            return st_fail(errors, ST_ERR_VALUE, (st_place){.file = trace->file},
+                           "a collective of %lld ranks in a job of %lld: it is of another job",
+                           (long long)one->group_size, (long long)trace->world_size);
     }
     return ST_OK;
 }
@@ -153,16 +138,12 @@ static st_status judge(st_trace *const *ranks, size_t rank, const agreement *own
     if (own->other <= own->same)
         return ST_OK;
     const st_trace *theirs = ranks[own->theirs.rank];
-    return misfit(ranks[rank], ST_ERR_VALUE,
-                  st_errors_text(errors,
-                                 "%zu of %zu collectives are not those of %s: number %lld is "
-                                 "%.40s of %lld elements, there %.40s of %lld: these are different "
-                                 "jobs",
-                                 own->other, own->other + own->same, theirs->file,
-                                 (long long)own->own.sequence, own->own.name,
-                                 (long long)own->own.elements, own->theirs.name,
-                                 (long long)own->theirs.elements),
-                  NULL, errors);
+    return st_fail(errors, ST_ERR_VALUE, (st_place){.file = ranks[rank]->file},
+                   "%zu of %zu collectives are not those of %s: number %lld is %.40s of %lld "
+                   "elements, there %.40s of %lld: these are different jobs",
+                   own->other, own->other + own->same, theirs->file, (long long)own->own.sequence,
+                   own->own.name, (long long)own->own.elements, own->theirs.name,
+                   (long long)own->theirs.elements);
 }
 
 static st_status check_sequences(st_trace *const *ranks, size_t count, st_errors *errors)
@@ -203,15 +184,10 @@ static st_status check_gpu(const st_trace *first, const st_trace *trace, bool pa
     const char *other = text_of(first, first->gpu);
     if (*own == '\0' || *other == '\0' || strcmp(own, other) == 0)
         return ST_OK;
-    (void)st_errors_add(
-        errors, &(st_error){.status = ST_ERR_VALUE,
-                            .severity = partial ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR,
-                            .place = {.file = trace->file},
-                            .message = st_errors_text(errors,
-                                                      "recorded on %.80s, %s on %.80s: these seem "
-                                                      "to be different jobs",
-                                                      own, first->file, other),
-                            .suggestion = partial ? NULL : "--partial takes them for one job"});
+    st_report(errors, partial ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR, ST_ERR_VALUE,
+              (st_place){.file = trace->file},
+              "recorded on %.80s, %s on %.80s: these seem to be different jobs" ST_HINT "%s", own,
+              first->file, other, partial ? "" : "--partial takes them for one job");
     return partial ? ST_OK : ST_ERR_VALUE;
 }
 

@@ -47,10 +47,8 @@ st_status st_scan_fail(st_scan *scan, st_status status, const char *message, con
 {
     if (scan->status != ST_OK)
         return scan->status;
-    scan->status = st_errors_add(scan->errors, &(st_error){.status = status,
-                                                           .place = st_scan_place(scan),
-                                                           .message = message,
-                                                           .expected = expected});
+    scan->status = st_fail(scan->errors, status, st_scan_place(scan), "%s" ST_EXPECTED "%s",
+                           message, st_or_none(expected));
     return scan->status;
 }
 
@@ -62,11 +60,9 @@ static bool fail_as(st_scan *scan, const char *message, const char *expected)
     const char *found = (unsigned char)c < ' ' || (unsigned char)c > '~'
                             ? st_errors_text(scan->errors, "byte 0x%02X", (unsigned char)c)
                             : st_errors_text(scan->errors, "'%c'", c);
-    scan->status = st_errors_add(scan->errors, &(st_error){.status = ST_ERR_SYNTAX,
-                                                           .place = st_scan_place(scan),
-                                                           .message = message,
-                                                           .found = found,
-                                                           .expected = expected});
+    scan->status = st_fail(scan->errors, ST_ERR_SYNTAX, st_scan_place(scan),
+                           "%s" ST_FOUND "%s" ST_EXPECTED "%s", message, st_or_none(found),
+                           st_or_none(expected));
     return false;
 }
 

@@ -38,10 +38,8 @@ typedef struct finder {
 static st_status add_file(finder *f, const char *path, bool in_folder)
 {
     if (f->count >= ST_TRACE_MAX_RANKS)
-        return st_errors_add(f->errors, &(st_error){.status = ST_ERR_LIMIT,
-                                                    .place = {.file = path},
-                                                    .message = "too many files",
-                                                    .expected = "at most 65536 ranks"});
+        return st_fail(f->errors, ST_ERR_LIMIT, (st_place){.file = path},
+                       "too many files" ST_EXPECTED "at most 65536 ranks");
     found_file *files =
         st_arena_grow(f->arena, f->files, sizeof *files, f->count + 1, &f->capacity);
     char *copy = st_arena_copy(f->arena, path, strlen(path));
@@ -64,20 +62,14 @@ static int compare_files(const void *left, const void *right)
     return strcmp(((const found_file *)left)->path, ((const found_file *)right)->path);
 }
 
-static st_status folder_error(finder *f, const char *path, const char *message)
-{
-    return st_errors_add(
-        f->errors, &(st_error){.status = ST_ERR_IO, .place = {.file = path}, .message = message});
-}
-
 static st_status add_folder(finder *f, const char *path)
 {
     size_t first = f->count;
     st_status status = ST_OK;
     DIR *folder = opendir(path);
     if (folder == NULL)
-        return folder_error(
-            f, path, st_errors_text(f->errors, "cannot read the folder: %s", strerror(errno)));
+        return st_fail(f->errors, ST_ERR_IO, (st_place){.file = path}, "cannot read the folder: %s",
+                       strerror(errno));
     for (struct dirent *entry = readdir(folder); entry != NULL && status == ST_OK;
          entry = readdir(folder)) {
         if (entry->d_name[0] == '.' ||
@@ -89,7 +81,8 @@ static st_status add_folder(finder *f, const char *path)
     }
     (void)closedir(folder);
     if (status == ST_OK && f->count == first)
-        return folder_error(f, path, "the folder holds no .json and no .json.gz file");
+        return st_fail(f->errors, ST_ERR_IO, (st_place){.file = path},
+                       "the folder holds no .json and no .json.gz file");
     if (f->count > first)
         qsort(f->files + first, f->count - first, sizeof *f->files, compare_files);
     return status;
@@ -145,11 +138,8 @@ static st_status gather(finder *f)
     for (size_t i = 0; i < f->count; i++) {
         found_file *file = &f->files[i];
         if (file->status == ST_ERR_NAME && file->in_folder) {
-            (void)st_errors_add(f->errors, &(st_error){.status = ST_ERR_NAME,
-                                                       .severity = ST_SEVERITY_WARNING,
-                                                       .place = {.file = file->path},
-                                                       .message = "not a profiler's trace, left "
-                                                                  "out"});
+            st_report(f->errors, ST_SEVERITY_WARNING, ST_ERR_NAME, (st_place){.file = file->path},
+                      "not a profiler's trace, left out");
             st_errors_destroy(file->errors);
             continue;
         }
@@ -162,19 +152,9 @@ static st_status gather(finder *f)
     }
     f->count = kept;
     if (status == ST_OK && kept == 0)
-        return st_errors_add(f->errors, &(st_error){.status = ST_ERR_NAME,
-                                                    .message = "none of the files is a profiler's "
-                                                               "trace"});
+        return st_fail(f->errors, ST_ERR_NAME, (st_place){0},
+                       "none of the files is a profiler's trace");
     return status;
-}
-
-static st_status misfit(finder *f, const found_file *file, const char *message,
-                        const char *suggestion)
-{
-    return st_errors_add(f->errors, &(st_error){.status = ST_ERR_VALUE,
-                                                .place = {.file = file->path},
-                                                .message = message,
-                                                .suggestion = suggestion});
 }
 
 /* Files that say no rank are numbered as they come. */
@@ -190,8 +170,9 @@ static st_status check_ranks(finder *f)
     }
     for (size_t i = 0; i < f->count && silent > 0; i++) {
         if (f->files[i].trace->rank < 0)
-            return misfit(f, &f->files[i], "the file does not say its rank, others do",
-                          "give the files of one job");
+            return st_fail(f->errors, ST_ERR_VALUE, (st_place){.file = f->files[i].path},
+                           "the file does not say its rank, others do" ST_HINT
+                           "give the files of one job");
     }
     return ST_OK;
 }
@@ -233,32 +214,24 @@ static st_status check_pair(finder *f, const found_file *first, const found_file
     const st_trace *a = first->trace;
     const st_trace *b = file->trace;
     if (b->rank == (file - 1)->trace->rank)
-        return misfit(f, file,
-                      st_errors_text(f->errors, "rank %lld again, which is in %s, too",
-                                     (long long)b->rank, (file - 1)->path),
-                      "give one file per rank of one job");
+        return st_fail(f->errors, ST_ERR_VALUE, (st_place){.file = file->path},
+                       "rank %lld again, which is in %s, too" ST_HINT
+                       "give one file per rank of one job",
+                       (long long)b->rank, (file - 1)->path);
     if (a->world_size != b->world_size && (a->world_size < 0 || b->world_size < 0))
-        return misfit(f, file,
-                      st_errors_text(f->errors,
-                                     "only one of this file and %s says how many ranks its job has",
-                                     first->path),
-                      "give the files of one job");
+        return st_fail(f->errors, ST_ERR_VALUE, (st_place){.file = file->path},
+                       "only one of this file and %s says how many ranks its job has" ST_HINT
+                       "give the files of one job",
+                       first->path);
     if (a->world_size != b->world_size)
-        return misfit(f, file,
-                      st_errors_text(f->errors,
-                                     "a job of %lld ranks; %s is of one with %lld: these are "
-                                     "different jobs",
-                                     (long long)b->world_size, first->path,
-                                     (long long)a->world_size),
-                      NULL);
+        return st_fail(f->errors, ST_ERR_VALUE, (st_place){.file = file->path},
+                       "a job of %lld ranks; %s is of one with %lld: these are different jobs",
+                       (long long)b->world_size, first->path, (long long)a->world_size);
     int64_t apart = apart_ns(a, b);
     if (apart > MOST_APART_NS)
-        return misfit(f, file,
-                      st_errors_text(f->errors,
-                                     "recorded %.0f s apart from %s: these are different jobs, or "
-                                     "different runs",
-                                     (double)apart / 1e9, first->path),
-                      NULL);
+        return st_fail(f->errors, ST_ERR_VALUE, (st_place){.file = file->path},
+                       "recorded %.0f s apart from %s: these are different jobs, or different runs",
+                       (double)apart / 1e9, first->path);
     return ST_OK;
 }
 
@@ -271,16 +244,11 @@ static st_status check_missing(finder *f)
         return ST_OK;
     for (size_t i = 0; i < f->count && f->files[i].trace->rank == expected; i++)
         expected++;
-    (void)st_errors_add(
-        f->errors,
-        &(st_error){.status = ST_ERR_VALUE,
-                    .severity = partial ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR,
-                    .message =
-                        st_errors_text(f->errors,
-                                       "%zu of %lld ranks are given; rank %lld "
-                                       "is the first that is missing",
-                                       f->count, (long long)first->world_size, (long long)expected),
-                    .suggestion = partial ? NULL : "--partial uses the ranks that are there"});
+    st_report(f->errors, partial ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR, ST_ERR_VALUE,
+              (st_place){0},
+              "%zu of %lld ranks are given; rank %lld is the first that is missing" ST_HINT "%s",
+              f->count, (long long)first->world_size, (long long)expected,
+              partial ? "" : "--partial uses the ranks that are there");
     return partial ? ST_OK : ST_ERR_VALUE;
 }
 

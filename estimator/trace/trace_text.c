@@ -21,10 +21,8 @@ st_status st_trace_report_make(const st_trace_set *set, size_t top, st_arena *ar
     }
     for (size_t i = 0; i < set->count && status == ST_OK && idle > 0; i++) {
         if (report->ranks[i].gpu_tasks == 0)
-            (void)st_errors_add(errors, &(st_error){.status = ST_ERR_VALUE,
-                                                    .severity = ST_SEVERITY_WARNING,
-                                                    .place = {.file = set->ranks[i]->file},
-                                                    .message = "the trace has no GPU work"});
+            st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE,
+                      (st_place){.file = set->ranks[i]->file}, "the trace has no GPU work");
     }
     return status;
 }

@@ -51,8 +51,8 @@ st_status st_whatif_note(st_whatif *w, const char *format, ...)
 
 st_status st_whatif_refuse(st_whatif *w, const char *message, const char *expected)
 {
-    return st_errors_add(
-        w->errors, &(st_error){.status = ST_ERR_VALUE, .message = message, .expected = expected});
+    return st_fail(w->errors, ST_ERR_VALUE, (st_place){0}, "%s" ST_EXPECTED "%s", message,
+                   st_or_none(expected));
 }
 
 static bool is_set(const st_whatif *w, st_whatif_key key)
@@ -327,15 +327,10 @@ static st_status demand_have(st_whatif *w, st_whatif_key key, double least)
 {
     if (w->values.have[key] >= least)
         return ST_OK;
-    return st_errors_add(
-        w->errors,
-        &(st_error){.status = ST_ERR_USAGE,
-                    .place = {.file = "--set"},
-                    .message = st_errors_text(w->errors, "%s changes from an unknown value",
-                                              st_whatif_key_name(key)),
-                    .suggestion =
-                        st_errors_text(w->errors, "give the recorded one: --have %s=N%s",
-                                       st_whatif_key_name(key), least > 1 ? ", at least 2" : "")});
+    return st_fail(
+        w->errors, ST_ERR_USAGE, (st_place){.file = "--set"},
+        "%s changes from an unknown value" ST_HINT "give the recorded one: --have %s=N%s",
+        st_whatif_key_name(key), st_whatif_key_name(key), least > 1 ? ", at least 2" : "");
 }
 
 /* What held in the recording holds after the change, unless that is what changes. */
@@ -348,23 +343,17 @@ static st_status check_slowdowns(st_whatif *w)
     *set = *set > 0 ? *set : *have;
     if (*have >= 1 && *have <= LARGEST && *set >= 1 && *set <= LARGEST)
         return ST_OK;
-    return st_errors_add(w->errors,
-                         &(st_error){.status = ST_ERR_USAGE,
-                                     .message = "overlap.slowdown has a value that it cannot have",
-                                     .expected = "from 1 to 1000"});
+    return st_fail(w->errors, ST_ERR_USAGE, (st_place){0},
+                   "overlap.slowdown has a value that it cannot have" ST_EXPECTED "from 1 to 1000");
 }
 
 static st_status check_values(st_whatif *w, bool approximate)
 {
     st_status status = ST_OK;
     if (is_set(w, ST_KEY_TP) && !approximate)
-        status = st_errors_add(
-            w->errors,
-            &(st_error){.status = ST_ERR_USAGE,
-                        .place = {.file = "--set"},
-                        .message = "parallel.tp changes the shapes of the kernels, whose times a "
-                                   "trace does not tell",
-                        .suggestion = "--approximate divides times by the number of shards"});
+        status = st_fail(w->errors, ST_ERR_USAGE, (st_place){.file = "--set"},
+                         "parallel.tp changes the shapes of the kernels, whose times a trace does "
+                         "not tell" ST_HINT "--approximate divides times by the number of shards");
     if (status == ST_OK && is_set(w, ST_KEY_TP))
         status = demand_have(w, ST_KEY_TP, 2);
     if (status == ST_OK && is_set(w, ST_KEY_DP))

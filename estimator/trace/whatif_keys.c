@@ -50,17 +50,6 @@ typedef struct parser {
     st_errors *errors;
 } parser;
 
-static st_status fault(const parser *p, const char *message, const char *found,
-                       const char *expected, const char *suggestion)
-{
-    return st_errors_add(p->errors, &(st_error){.status = ST_ERR_USAGE,
-                                                .place = {.file = p->option},
-                                                .message = message,
-                                                .found = found,
-                                                .expected = expected,
-                                                .suggestion = suggestion});
-}
-
 static st_status unknown_key(const parser *p, const char *text, size_t length)
 {
     const char *names[ST_KEYS + 1];
@@ -74,10 +63,11 @@ static st_status unknown_key(const parser *p, const char *text, size_t length)
     char key[64];
     (void)snprintf(key, sizeof key, "%.*s", (int)(length < 63 ? length : 63), text);
     const char *nearest = st_nearest(key, names, count);
-    return fault(p, st_errors_text(p->errors, "unknown key '%s'", key), NULL, NULL,
-                 nearest != NULL
-                     ? nearest
-                     : "'steptime help trace whatif' lists the keys and what they mean");
+    return st_fail(p->errors, ST_ERR_USAGE, (st_place){.file = p->option},
+                   "unknown key '%s'" ST_HINT "%s", key,
+                   nearest != NULL
+                       ? nearest
+                       : "'steptime help trace whatif' lists the keys and what they mean");
 }
 
 /* Only orders that run the gradients of activations and weights at once: a trace does not tell them
@@ -92,8 +82,10 @@ static st_status parse_schedule(parser *p, const char *value)
             return ST_OK;
         }
     }
-    return fault(p, "pipeline.schedule has a value that it cannot have",
-                 st_errors_text(p->errors, "'%s'", value), "gpipe or 1f1b", NULL);
+    return st_fail(p->errors, ST_ERR_USAGE, (st_place){.file = p->option},
+                   "pipeline.schedule has a value that it cannot have" ST_FOUND "'%s'" ST_EXPECTED
+                   "gpipe or 1f1b",
+                   value);
 }
 
 static st_status parse_number(parser *p, const key_row *row, const char *text, double *value)
@@ -106,9 +98,10 @@ static st_status parse_number(parser *p, const key_row *row, const char *text, d
     bool fits =
         status == ST_OK && number > 0 && number <= 1e9 && (!row->whole || number == floor(number));
     if (!fits)
-        return fault(p, st_errors_text(p->errors, "%s has a value that it cannot have", row->name),
-                     st_errors_text(p->errors, "'%s'", text),
-                     row->whole ? "a whole number of at least 1" : "a number above 0", NULL);
+        return st_fail(p->errors, ST_ERR_USAGE, (st_place){.file = p->option},
+                       "%s has a value that it cannot have" ST_FOUND "'%s'" ST_EXPECTED "%s",
+                       row->name, text,
+                       row->whole ? "a whole number of at least 1" : "a number above 0");
     *value = number;
     return ST_OK;
 }
@@ -118,7 +111,8 @@ static st_status parse_one(parser *p, const char *text)
     const char *equals = strchr(text, '=');
     double *values = p->recorded ? p->values->have : p->values->set;
     if (equals == NULL)
-        return fault(p, "no value", st_errors_text(p->errors, "'%s'", text), "KEY=VALUE", NULL);
+        return st_fail(p->errors, ST_ERR_USAGE, (st_place){.file = p->option},
+                       "no value" ST_FOUND "'%s'" ST_EXPECTED "KEY=VALUE", text);
     size_t length = (size_t)(equals - text);
     if (!p->recorded && length == sizeof SCHEDULE_KEY - 1 &&
         memcmp(text, SCHEDULE_KEY, length) == 0)
@@ -147,14 +141,14 @@ st_status st_whatif_parse(const st_trace_change *change, st_whatif_values *value
         status = status == ST_OK ? one : status;
     }
     if (status == ST_OK && change->set_count == 0)
-        status = fault(&set, "nothing to change", NULL, "--set KEY=VALUE", NULL);
+        status = st_fail(set.errors, ST_ERR_USAGE, (st_place){.file = set.option},
+                         "nothing to change" ST_EXPECTED "--set KEY=VALUE");
     bool new_pipeline = values->set[ST_KEY_PP] > 0 || values->set[ST_KEY_MICROS] > 0;
     if (status == ST_OK && !new_pipeline &&
         (values->has_schedule || values->set[ST_KEY_TRANSFER] > 0))
-        status =
-            fault(&set,
-                  st_errors_text(errors, "%s says how a new pipeline runs, and none is asked for",
-                                 values->has_schedule ? SCHEDULE_KEY : rows[ST_KEY_TRANSFER].name),
-                  NULL, "parallel.pp or batch.micro_batches beside it", NULL);
+        status = st_fail(set.errors, ST_ERR_USAGE, (st_place){.file = set.option},
+                         "%s says how a new pipeline runs, and none is asked for" ST_EXPECTED
+                         "parallel.pp or batch.micro_batches beside it",
+                         values->has_schedule ? SCHEDULE_KEY : rows[ST_KEY_TRANSFER].name);
     return status;
 }

@@ -63,10 +63,8 @@ const char *st_nccl_kind_key(st_nccl_kind kind)
 static st_status fail(const fitter *own, st_status status, const char *message)
 {
     const st_nccl_table *table = own->fit->tables[0];
-    return st_errors_add(own->errors,
-                         &(st_error){.status = status,
-                                     .place = {.file = table->file, .line = table->line},
-                                     .message = message});
+    return st_fail(own->errors, status, (st_place){.file = table->file, .line = table->line}, "%s",
+                   message);
 }
 
 /* ---- parameters ---- */

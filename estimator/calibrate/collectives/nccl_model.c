@@ -20,16 +20,6 @@ typedef struct loader {
     const st_job **jobs; /* one for each table: what is known of its cluster */
 } loader;
 
-static st_status fail(const loader *own, st_status status, const char *message,
-                      const char *suggestion)
-{
-    return st_errors_add(own->errors, &(st_error){.status = status,
-                                                  .place = {.file = own->tables[0]->file,
-                                                            .line = own->tables[0]->line},
-                                                  .message = message,
-                                                  .suggestion = suggestion});
-}
-
 /* ---- the cluster of a table ---- */
 
 /* Words of a device's name that say no more than its maker and memory. */
@@ -124,7 +114,9 @@ static st_status load_job(loader *own, const st_nccl_table *table, const st_job 
     for (size_t i = 0; i < count; i++)
         sets[i] = texts[i];
     if (source->set_count > MAX_SETS)
-        return fail(own, ST_ERR_LIMIT, "more than 100 times --set", NULL);
+        return st_fail(own->errors, ST_ERR_LIMIT,
+                       (st_place){.file = own->tables[0]->file, .line = own->tables[0]->line},
+                       "more than 100 times --set");
     for (size_t i = 0; i < source->set_count; i++)
         sets[count++] = source->sets[i];
     return st_job_load(source->paths, NULL, sets, count, own->arena, job, own->errors);
@@ -200,12 +192,11 @@ static st_status fill_column(loader *own, const st_plugin_argument *argument, do
             continue;
         if ((argument->flags & ST_PLUGIN_OPTIONAL) != 0)
             return ST_OK;
-        return fail(own, ST_ERR_VALUE,
-                    st_errors_text(own->errors,
-                                   "plugin '%s' needs '%s', which the table does not "
-                                   "say",
-                                   st_plugin_descriptor(model->module)->id, argument->name),
-                    "give --cluster NAME or --set KEY=VALUE");
+        return st_fail(own->errors, ST_ERR_VALUE,
+                       (st_place){.file = own->tables[0]->file, .line = own->tables[0]->line},
+                       "plugin '%s' needs '%s', which the table does not say" ST_HINT
+                       "give --cluster NAME or --set KEY=VALUE",
+                       st_plugin_descriptor(model->module)->id, argument->name);
     }
     return ST_OK;
 }
@@ -340,7 +331,9 @@ static st_status list_varied(loader *own)
         (void)is_given(own->source, option->name, &varied.nominal, &varied.unit);
         read_prior(option, &varied);
         if (model->varied_count >= ST_NCCL_MAX_VARIED)
-            return fail(own, ST_ERR_LIMIT, "the plugin has more than 30 calibrated options", NULL);
+            return st_fail(own->errors, ST_ERR_LIMIT,
+                           (st_place){.file = own->tables[0]->file, .line = own->tables[0]->line},
+                           "the plugin has more than 30 calibrated options");
         model->varied[model->varied_count++] = varied;
     }
     return ST_OK;
@@ -357,10 +350,9 @@ static st_status load_plugin(loader *own)
     model->provider = st_plugin_find_provider(model->module, collective);
     if (model->provider != SIZE_MAX)
         return ST_OK;
-    return fail(own, ST_ERR_NAME,
-                st_errors_text(own->errors, "plugin '%s' has no model of %s", own->source->plugin,
-                               collective),
-                NULL);
+    return st_fail(own->errors, ST_ERR_NAME,
+                   (st_place){.file = own->tables[0]->file, .line = own->tables[0]->line},
+                   "plugin '%s' has no model of %s", own->source->plugin, collective);
 }
 
 st_status st_nccl_model_load(const st_nccl_source *source, const st_nccl_table *const *tables,

@@ -89,11 +89,8 @@ const char *st_nccl_text(st_nccl_reader *reader, const char *text, size_t length
 
 void st_nccl_warn(st_nccl_reader *reader, int line, const char *message)
 {
-    (void)st_errors_add(reader->errors,
-                        &(st_error){.status = ST_ERR_VALUE,
-                                    .severity = ST_SEVERITY_WARNING,
-                                    .place = {.file = reader->input->file, .line = line},
-                                    .message = message});
+    st_report(reader->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE,
+              (st_place){.file = reader->input->file, .line = line}, "%s", message);
 }
 
 /* ---- what a file says ---- */

@@ -23,10 +23,8 @@ typedef struct forest {
 
 static st_status fail(const forest *own)
 {
-    return st_errors_add(own->errors,
-                         &(st_error){.status = ST_ERR_VALUE,
-                                     .message = "XGBoost writes its trees in a form that is not "
-                                                "known"});
+    return st_fail(own->errors, ST_ERR_VALUE, (st_place){0},
+                   "XGBoost writes its trees in a form that is not known");
 }
 
 /* The number behind `key`; false where the text has none. */

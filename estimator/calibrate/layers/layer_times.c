@@ -75,15 +75,6 @@ static int by_computation(const void *left, const void *right)
     return (a->computation_ns < b->computation_ns) - (a->computation_ns > b->computation_ns);
 }
 
-static st_status refuse(const layer_finder *own, const st_trace *trace, const char *message,
-                        const char *suggestion)
-{
-    return st_errors_add(own->errors, &(st_error){.status = ST_ERR_VALUE,
-                                                  .place = {.file = trace->file},
-                                                  .message = message,
-                                                  .suggestion = suggestion});
-}
-
 /* The two patterns with the most work; the one that runs first goes forward. */
 static st_status take_rank(layer_finder *own, const st_trace *trace, uint32_t layers)
 {
@@ -91,8 +82,9 @@ static st_status take_rank(layer_finder *own, const st_trace *trace, uint32_t la
         qsort(own->patterns, own->pattern_count, sizeof own->patterns[0], by_computation);
     }
     if (own->pattern_count == 0) {
-        return refuse(own, trace, "nothing repeats in this trace, as layers would",
-                      "--layers N tells how many layers there are");
+        return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = trace->file},
+                       "nothing repeats in this trace, as layers would" ST_HINT
+                       "--layers N tells how many layers there are");
     }
     /* what is far less than the other is none of the two passes */
     size_t count = own->pattern_count > 1 &&
@@ -105,8 +97,9 @@ static st_status take_rank(layer_finder *own, const st_trace *trace, uint32_t la
         both[1] = &own->patterns[0];
     }
     if (own->result->ranks > 0 && count != own->result->pass_count) {
-        return refuse(own, trace, "this rank has other passes than the one before it",
-                      "--layers N tells how many layers there are");
+        return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = trace->file},
+                       "this rank has other passes than the one before it" ST_HINT
+                       "--layers N tells how many layers there are");
     }
     own->result->pass_count = count;
     for (size_t i = 0; i < count; i++) {
@@ -150,11 +143,10 @@ static st_status find_rank(layer_finder *own, const st_trace *trace, uint32_t la
         add_run(own, trace, &repeats, &repeats.items[i]);
     }
     if (own->result->layers != 0 && repeats.layers != own->result->layers) {
-        return refuse(own, trace,
-                      st_errors_text(own->errors,
-                                     "this rank repeats %u layers, and the one before it %u",
-                                     repeats.layers, own->result->layers),
-                      "--layers N tells how many layers there are");
+        return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = trace->file},
+                       "this rank repeats %u layers, and the one before it %u" ST_HINT
+                       "--layers N tells how many layers there are",
+                       repeats.layers, own->result->layers);
     }
     st_status status = take_rank(own, trace, repeats.layers);
     if (status == ST_OK) {

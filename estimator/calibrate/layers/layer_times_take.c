@@ -102,14 +102,10 @@ static st_status take_gpu(const st_trace_layers *layers, const st_paths *paths,
     plain_name(layers->gpu != NULL ? layers->gpu : "", name, sizeof name);
     if (name[0] != '\0' && st_time_gpu(paths, name, (st_place){0}, arena, &told, NULL) == ST_OK &&
         fabs(told.peak - values[PEAK]) > 0.02 * values[PEAK]) {
-        return st_errors_add(errors,
-                             &(st_error){.status = ST_ERR_VALUE,
-                                         .message = st_errors_text(
-                                             errors,
-                                             "the trace was recorded on %s, and the job runs on "
-                                             "another GPU",
-                                             told.gpu),
-                                         .suggestion = "give the job of the trace with --job"});
+        return st_fail(errors, ST_ERR_VALUE, (st_place){0},
+                       "the trace was recorded on %s, and the job runs on another GPU" ST_HINT
+                       "give the job of the trace with --job",
+                       told.gpu);
     }
     sets->gpu = told.gpu != NULL ? told.gpu : name[0] != '\0' ? layers->gpu : "the job's";
     sets->peak = values[PEAK];
@@ -151,9 +147,8 @@ static st_status add(const taken_time *time, const double *values, st_arena *are
     sample.times[0] = time->seconds;
     st_time_set *set = st_time_set_of(sets, time->value, has, whole, 1);
     return set != NULL ? st_time_add(set, &sample, arena, errors)
-                       : st_errors_add(errors, &(st_error){.status = ST_ERR_VALUE,
-                                                           .message = "traces and tables do not "
-                                                                      "go into one profile"});
+                       : st_fail(errors, ST_ERR_VALUE, (st_place){0},
+                                 "traces and tables do not go into one profile");
 }
 
 st_status st_trace_layers_take(const st_trace_layers *layers, const st_paths *paths,
@@ -170,11 +165,9 @@ st_status st_trace_layers_take(const st_trace_layers *layers, const st_paths *pa
     }
     bool moe = values[MOE_LAYERS] > 0;
     if (moe && values[MOE_LAYERS] < values[LAYERS]) {
-        return st_errors_add(errors,
-                             &(st_error){.status = ST_ERR_VALUE,
-                                         .message = "the job has dense and MoE layers, and a trace "
-                                                    "does not tell which of them repeat",
-                                         .expected = "layers of one kind"});
+        return st_fail(errors, ST_ERR_VALUE, (st_place){0},
+                       "the job has dense and MoE layers, and a trace does not tell which of them "
+                       "repeat" ST_EXPECTED "layers of one kind");
     }
     const st_layer_runs *passes = layers->passes;
     double again = values[ST_TIMES_PASSES] > 1 ? passes[ST_LAYER_FORWARD].computation_s : 0;

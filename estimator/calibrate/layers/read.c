@@ -12,12 +12,8 @@
 
 static st_status fail(const char *path, const char *message, const char *reason, st_errors *errors)
 {
-    return st_errors_add(
-        errors,
-        &(st_error){.status = ST_ERR_IO,
-                    .place = {.file = path},
-                    .message = st_errors_text(errors, "%s%s%s", message, reason != NULL ? ": " : "",
-                                              reason != NULL ? reason : "")});
+    return st_fail(errors, ST_ERR_IO, (st_place){.file = path}, "%s%s%s", message,
+                   reason != NULL ? ": " : "", reason != NULL ? reason : "");
 }
 
 /* All of the file, unpacked, up to the most that a table may have. */

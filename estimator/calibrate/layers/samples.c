@@ -10,15 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static st_status refuse(st_status status, st_place place, const char *message,
-                        const char *suggestion, st_errors *errors)
-{
-    return st_errors_add(errors, &(st_error){.status = status,
-                                             .place = place,
-                                             .message = message,
-                                             .suggestion = suggestion});
-}
-
 /* ---- the GPU ---- */
 
 /* A file's own name, or what a table calls the GPU. */
@@ -45,8 +36,8 @@ static st_status unknown_gpu(const char *gpu, st_place place, const st_path_entr
     for (size_t i = 0; i < used; i++) {
         names[i] = entries[i].name;
     }
-    return refuse(ST_ERR_NAME, place, st_errors_text(errors, "no file for the GPU '%.80s'", gpu),
-                  st_nearest(gpu, names, used), errors);
+    return st_fail(errors, ST_ERR_NAME, place, "no file for the GPU '%.80s'" ST_HINT "%s", gpu,
+                   st_errors_nearest(errors, gpu, names, used));
 }
 
 static double rate_of(const st_job *job, const char *key)
@@ -68,9 +59,9 @@ st_status st_time_gpu(const st_paths *paths, const char *gpu, st_place place, st
     if (sets->gpu != NULL) {
         return strcmp(sets->gpu, name) == 0
                    ? ST_OK
-                   : refuse(ST_ERR_VALUE, place,
-                            st_errors_text(errors, "times of two GPUs, %s and %s", sets->gpu, name),
-                            "make a profile of each", errors);
+                   : st_fail(errors, ST_ERR_VALUE, place,
+                             "times of two GPUs, %s and %s" ST_HINT "make a profile of each",
+                             sets->gpu, name);
     }
     const char *set = st_arena_printf(arena, "cluster.gpu=%s", name);
     const char *kept = st_arena_copy(arena, name, strlen(name));

@@ -130,21 +130,15 @@ static st_status check_sheet(const st_measured *measured, st_errors *errors)
     for (size_t i = 0; i < CELLS; i++) {
         if (st_sheet_find_cell(measured->sheet, cells[i]) == NULL &&
             st_sheet_find_input(measured->sheet, cells[i]) == NULL) {
-            return st_errors_add(
-                errors, &(st_error){.status = ST_ERR_NAME,
-                                    .place = {.file = measured->file},
-                                    .message = st_errors_text(
-                                        errors,
-                                        "layer times cannot be told with sheet %s, which has no "
-                                        "'%s'; the sheet megatron has",
-                                        st_sheet_name(measured->sheet), cells[i])});
+            return st_fail(errors, ST_ERR_NAME, (st_place){.file = measured->file},
+                           "layer times cannot be told with sheet %s, which has no '%s'; the sheet "
+                           "megatron has",
+                           st_sheet_name(measured->sheet), cells[i]);
         }
     }
     if (strcmp(measured->cell, "step_time") != 0) {
-        return st_errors_add(errors, &(st_error){.status = ST_ERR_NAME,
-                                                 .place = {.file = measured->file},
-                                                 .message = "layer times need step times",
-                                                 .found = measured->cell});
+        return st_fail(errors, ST_ERR_NAME, (st_place){.file = measured->file},
+                       "layer times need step times" ST_FOUND "%s", measured->cell);
     }
     return ST_OK;
 }
@@ -163,12 +157,9 @@ static st_status take_gpu(const st_measured *measured, size_t row, double *const
     if (sets->peak == values[PEAK][row] && sets->bandwidth == values[BANDWIDTH][row]) {
         return ST_OK;
     }
-    return st_errors_add(errors, &(st_error){.status = ST_ERR_VALUE,
-                                             .place = {.file = measured->file},
-                                             .message = st_errors_text(
-                                                 errors, "times of two GPUs, %s and %s", sets->gpu,
-                                                 name[0] != '\0' ? name : "another one"),
-                                             .suggestion = "make a profile of each"});
+    return st_fail(errors, ST_ERR_VALUE, (st_place){.file = measured->file},
+                   "times of two GPUs, %s and %s" ST_HINT "make a profile of each", sets->gpu,
+                   name[0] != '\0' ? name : "another one");
 }
 
 /* Counts the row; false where no layer time can be told from it. */
@@ -221,10 +212,8 @@ st_status st_time_steps(const st_measured *measured, st_arena *arena, st_time_se
     has[ST_TIMES_CLOSED] = true;
     st_time_set *set = status == ST_OK ? st_time_set_of(sets, "t_layer", has, whole, 1) : NULL;
     if (status == ST_OK && set == NULL) {
-        return st_errors_add(errors,
-                             &(st_error){.status = ST_ERR_VALUE,
-                                         .place = {.file = measured->file},
-                                         .message = "steps and layers do not go into one profile"});
+        return st_fail(errors, ST_ERR_VALUE, (st_place){.file = measured->file},
+                       "steps and layers do not go into one profile");
     }
     for (size_t row = 0; row < measured->row_count && status == ST_OK; row++) {
         if (!is_usable(&measured->rows[row], row, values, rows)) {

@@ -108,25 +108,15 @@ static void note(table_reader *own, st_status status)
 
 static void missing(table_reader *own, const char *name, const char *suggestion)
 {
-    note(own,
-         st_errors_add(own->errors,
-                       &(st_error){.status = ST_ERR_NAME,
-                                   .place = {own->csv->file, 1, 1},
-                                   .message = st_errors_text(own->errors, "no column %s", name),
-                                   .suggestion = suggestion}));
+    note(own, st_fail(own->errors, ST_ERR_NAME, (st_place){own->csv->file, 1, 1},
+                      "no column %s" ST_HINT "%s", name, st_or_none(suggestion)));
 }
 
 static void fault(table_reader *own, size_t row, size_t column, const char *expected)
 {
-    note(own,
-         st_errors_add(own->errors,
-                       &(st_error){.status = ST_ERR_VALUE,
-                                   .place = st_csv_place(own->csv, row, column),
-                                   .message = st_errors_text(own->errors, "column %s",
-                                                             own->csv->columns[column]),
-                                   .found = st_errors_text(own->errors, "'%.80s'",
-                                                           st_csv_field(own->csv, row, column)),
-                                   .expected = expected}));
+    note(own, st_fail(own->errors, ST_ERR_VALUE, st_csv_place(own->csv, row, column),
+                      "column %s" ST_FOUND "'%.80s'" ST_EXPECTED "%s", own->csv->columns[column],
+                      st_csv_field(own->csv, row, column), st_or_none(expected)));
 }
 
 static size_t find_column(const table_reader *own, const char *const *names, size_t count)
@@ -209,14 +199,9 @@ static void check_units(table_reader *own)
                 st_errors_text(own->errors, "%s%s", time_columns[i].name, units[k].suffix);
             size_t column = st_csv_column(own->csv, name);
             if (column != SIZE_MAX && first != NULL) {
-                note(own,
-                     st_errors_add(own->errors,
-                                   &(st_error){.status = ST_ERR_NAME,
-                                               .place = {own->csv->file, 1, 1},
-                                               .message = st_errors_text(
-                                                   own->errors, "columns %s and %s are one time",
-                                                   first, name),
-                                               .expected = "one of them"}));
+                note(own, st_fail(own->errors, ST_ERR_NAME, (st_place){own->csv->file, 1, 1},
+                                  "columns %s and %s are one time" ST_EXPECTED "one of them", first,
+                                  name));
             }
             first = column != SIZE_MAX ? name : first;
         }
@@ -255,14 +240,9 @@ static void warn_of_slips(table_reader *own)
         if (nearest == NULL || st_csv_column(own->csv, nearest) != SIZE_MAX) {
             continue;
         }
-        (void)st_errors_add(own->errors,
-                            &(st_error){.status = ST_ERR_NAME,
-                                        .severity = ST_SEVERITY_WARNING,
-                                        .place = {own->csv->file, 1, 1},
-                                        .message = st_errors_text(
-                                            own->errors, "column '%.80s' is not known and left out",
-                                            own->csv->columns[i]),
-                                        .suggestion = nearest});
+        st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_NAME, (st_place){own->csv->file, 1, 1},
+                  "column '%.80s' is not known and left out" ST_HINT "%s", own->csv->columns[i],
+                  st_or_none(nearest));
     }
 }
 
@@ -525,11 +505,8 @@ st_status st_time_table_read(const st_csv *csv, const st_paths *paths, const cha
         into[i] =
             st_time_set_of(sets, own.found[i].value, has, own.found[i].pieces, own.found[i].count);
         if (into[i] == NULL) {
-            own.status = st_errors_add(
-                errors,
-                &(st_error){.status = ST_ERR_VALUE,
-                            .place = {csv->file, 1, 0},
-                            .message = "the table has other columns than the one before it"});
+            own.status = st_fail(errors, ST_ERR_VALUE, (st_place){csv->file, 1, 0},
+                                 "the table has other columns than the one before it");
         }
     }
     bool known = own.status == ST_OK;

@@ -58,18 +58,6 @@ typedef struct reader {
     bool seen[ST_COUNTERS];
 } reader;
 
-static void fault(reader *own, size_t row, const char *message, const char *found,
-                  const char *expected)
-{
-    own->status = st_errors_add(
-        own->errors,
-        &(st_error){.status = ST_ERR_VALUE,
-                    .place = {.file = own->table->file, .line = st_ragged_line(own->table, row)},
-                    .message = message,
-                    .found = found,
-                    .expected = expected});
-}
-
 static size_t find_column(const reader *own, const char *const *given, size_t count)
 {
     for (size_t i = 0; i < count && given[i] != NULL; i++) {
@@ -137,11 +125,17 @@ static void keep_value(reader *own, size_t row, size_t counter, size_t column,
     const char *text = st_ragged_field(own->table, row, column);
     double value = 0;
     if (!read_value(text, &value)) {
-        fault(own, row, st_errors_text(own->errors, "%s: no number", names[counter].raw[0]),
-              st_errors_text(own->errors, "'%s'", text), "a number such as 23.85");
+        own->status =
+            st_fail(own->errors, ST_ERR_VALUE,
+                    (st_place){.file = own->table->file, .line = st_ragged_line(own->table, row)},
+                    "%s: no number" ST_FOUND "'%s'" ST_EXPECTED "a number such as 23.85",
+                    names[counter].raw[0], text);
     } else if (value < 0 || value > 200) {
-        fault(own, row, st_errors_text(own->errors, "%s: out of range", names[counter].raw[0]),
-              st_errors_text(own->errors, "'%s'", text), "percent of the peak");
+        own->status =
+            st_fail(own->errors, ST_ERR_VALUE,
+                    (st_place){.file = own->table->file, .line = st_ragged_line(own->table, row)},
+                    "%s: out of range" ST_FOUND "'%s'" ST_EXPECTED "percent of the peak",
+                    names[counter].raw[0], text);
     } else if (!isnan(value)) {
         kernel->values[counter] = value;
         own->seen[counter] = true;
@@ -166,8 +160,11 @@ static void keep_kernel(reader *own, size_t row)
     for (size_t i = 0; i < 2; i++) {
         const char *text = shapes[i] != SIZE_MAX ? st_ragged_field(own->table, row, shapes[i]) : "";
         if (!read_shape(text, into[i])) {
-            fault(own, row, i == 0 ? "Grid Size: no shape" : "Block Size: no shape",
-                  st_errors_text(own->errors, "'%s'", text), "a shape such as (128, 1, 1)");
+            own->status = st_fail(
+                own->errors, ST_ERR_VALUE,
+                (st_place){.file = own->table->file, .line = st_ragged_line(own->table, row)},
+                "%s" ST_FOUND "'%s'" ST_EXPECTED "a shape such as (128, 1, 1)",
+                i == 0 ? "Grid Size: no shape" : "Block Size: no shape", text);
         }
     }
 }
@@ -186,8 +183,10 @@ static void check_units(reader *own, size_t row)
     for (size_t i = 0; i < ST_COUNTERS; i++) {
         const char *unit = st_ragged_field(own->table, row, own->metrics[i]);
         if (unit[0] != '\0' && strcmp(unit, "%") != 0) {
-            fault(own, row, st_errors_text(own->errors, "%s has another unit", names[i].raw[0]),
-                  st_errors_text(own->errors, "'%s'", unit), "'%'");
+            own->status = st_fail(
+                own->errors, ST_ERR_VALUE,
+                (st_place){.file = own->table->file, .line = st_ragged_line(own->table, row)},
+                "%s has another unit" ST_FOUND "'%s'" ST_EXPECTED "'%%'", names[i].raw[0], unit);
         }
     }
 }
@@ -200,9 +199,11 @@ static void read_raw(reader *own)
             continue;
         }
         if (st_ragged_width(own->table, row) < own->table->column_count) {
-            fault(own, row, "the row ends too soon",
-                  st_errors_text(own->errors, "%zu fields", st_ragged_width(own->table, row)),
-                  st_errors_text(own->errors, "%zu", own->table->column_count));
+            own->status = st_fail(
+                own->errors, ST_ERR_VALUE,
+                (st_place){.file = own->table->file, .line = st_ragged_line(own->table, row)},
+                "the row ends too soon" ST_FOUND "%zu fields" ST_EXPECTED "%zu",
+                st_ragged_width(own->table, row), own->table->column_count);
             continue;
         }
         keep_kernel(own, row);
@@ -232,9 +233,11 @@ static void read_details(reader *own)
     for (size_t row = 0; row < own->table->row_count; row++) {
         const char *id = st_ragged_field(own->table, row, own->id);
         if (st_ragged_width(own->table, row) <= own->value) {
-            fault(own, row, "the row ends too soon",
-                  st_errors_text(own->errors, "%zu fields", st_ragged_width(own->table, row)),
-                  st_errors_text(own->errors, "%zu or more", own->value + 1));
+            own->status = st_fail(
+                own->errors, ST_ERR_VALUE,
+                (st_place){.file = own->table->file, .line = st_ragged_line(own->table, row)},
+                "the row ends too soon" ST_FOUND "%zu fields" ST_EXPECTED "%zu or more",
+                st_ragged_width(own->table, row), own->value + 1);
             continue;
         }
         if (last == NULL || strcmp(last, id) != 0) {
@@ -254,13 +257,10 @@ static void read_details(reader *own)
 
 static void missing(reader *own, size_t counter)
 {
-    own->status = st_errors_add(
-        own->errors,
-        &(st_error){.status = ST_ERR_NAME,
-                    .place = {.file = own->table->file, .line = own->table->head_line},
-                    .message = st_errors_text(own->errors, "no metric '%s'", names[counter].raw[0]),
-                    .suggestion = st_errors_text(own->errors, "'ncu --section %s' records it",
-                                                 names[counter].section)});
+    own->status = st_fail(own->errors, ST_ERR_NAME,
+                          (st_place){.file = own->table->file, .line = own->table->head_line},
+                          "no metric '%s'" ST_HINT "'ncu --section %s' records it",
+                          names[counter].raw[0], names[counter].section);
 }
 
 static void find_columns(reader *own)
@@ -287,23 +287,18 @@ static void find_columns(reader *own)
     }
     if (own->metric != SIZE_MAX &&
         (own->unit == SIZE_MAX || own->value == SIZE_MAX || own->id == SIZE_MAX)) {
-        own->status = st_errors_add(
-            own->errors,
-            &(st_error){.status = ST_ERR_NAME,
-                        .place = {.file = own->table->file, .line = own->table->head_line},
-                        .message = "no column 'ID', 'Metric Unit' or 'Metric Value'"});
+        own->status = st_fail(own->errors, ST_ERR_NAME,
+                              (st_place){.file = own->table->file, .line = own->table->head_line},
+                              "no column 'ID', 'Metric Unit' or 'Metric Value'");
     }
 }
 
 static void check_whole(reader *own)
 {
     if (own->into->count == 0) {
-        own->status = st_errors_add(
-            own->errors,
-            &(st_error){.status = ST_ERR_VALUE,
-                        .place = {.file = own->table->file},
-                        .message = "no kernels below the heading",
-                        .expected = "what 'ncu --csv --page raw' or 'ncu --csv' prints"});
+        own->status = st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->table->file},
+                              "no kernels below the heading" ST_EXPECTED
+                              "what 'ncu --csv --page raw' or 'ncu --csv' prints");
         return;
     }
     for (size_t i = 0; i < ST_COUNTERS; i++) {

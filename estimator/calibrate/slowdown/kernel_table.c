@@ -180,13 +180,9 @@ typedef struct reader {
 static void fault(reader *own, size_t row, size_t column, const char *message, const char *expected)
 {
     const char *text = st_csv_field(own->csv, row, column);
-    own->status = st_errors_add(
-        own->errors, &(st_error){.status = ST_ERR_VALUE,
-                                 .place = st_csv_place(own->csv, row, column),
-                                 .message = st_errors_text(own->errors, "%s: %s",
-                                                           own->csv->columns[column], message),
-                                 .found = st_errors_text(own->errors, "'%s'", text),
-                                 .expected = expected});
+    own->status = st_fail(own->errors, ST_ERR_VALUE, st_csv_place(own->csv, row, column),
+                          "%s: %s" ST_FOUND "'%s'" ST_EXPECTED "%s", own->csv->columns[column],
+                          message, text, st_or_none(expected));
 }
 
 /* Whether a column is read as something. */
@@ -217,11 +213,9 @@ static const char *nearest_column(const reader *own, const char *name)
 
 static void missing(reader *own, const char *name)
 {
-    own->status = st_errors_add(
-        own->errors, &(st_error){.status = ST_ERR_NAME,
-                                 .place = {.file = own->csv->file, .line = 1, .column = 1},
-                                 .message = st_errors_text(own->errors, "no column '%s'", name),
-                                 .suggestion = nearest_column(own, name)});
+    own->status = st_fail(
+        own->errors, ST_ERR_NAME, (st_place){.file = own->csv->file, .line = 1, .column = 1},
+        "no column '%s'" ST_HINT "%s", name, st_or_none(nearest_column(own, name)));
 }
 
 /* The counters of a profiler are there all or, as in tables from traces, not at all. */
@@ -398,10 +392,8 @@ st_status st_kernels_check(const st_kernels *kernels, st_errors *errors)
                                   ST_LEAST_KERNELS / 2, ST_LEAST_SHARE);
     }
     return message == NULL ? ST_OK
-                           : st_errors_add(errors, &(st_error){.status = ST_ERR_VALUE,
-                                                               .place = {.file = kernels->file},
-                                                               .message = message,
-                                                               .expected = expected});
+                           : st_fail(errors, ST_ERR_VALUE, (st_place){.file = kernels->file},
+                                     "%s" ST_EXPECTED "%s", message, st_or_none(expected));
 }
 
 static void count_faster(st_kernels *kernels, const st_kernel *kernel)
@@ -436,13 +428,9 @@ st_status st_kernels_name_gpu(st_kernels *kernels, const char *gpu, st_errors *e
 {
     size_t index = st_column_word(gpu, ST_KERNEL_GPUS, true);
     if (index == SIZE_MAX) {
-        return st_errors_add(errors,
-                             &(st_error){.status = ST_ERR_USAGE,
-                                         .message = "option --gpu",
-                                         .found = st_errors_text(errors, "'%s'", gpu),
-                                         .expected = st_errors_text(errors, "one of %.*s",
-                                                                    (int)strlen(ST_KERNEL_GPUS) - 2,
-                                                                    &ST_KERNEL_GPUS[1])});
+        return st_fail(errors, ST_ERR_USAGE, (st_place){0},
+                       "option --gpu" ST_FOUND "'%s'" ST_EXPECTED "one of %.*s", gpu,
+                       (int)strlen(ST_KERNEL_GPUS) - 2, &ST_KERNEL_GPUS[1]);
     }
     for (size_t i = 0; i < kernels->count; i++) {
         float *own = &kernels->rows[i].features[ST_FEATURE_GPU];
@@ -484,11 +472,8 @@ st_status st_kernels_check_like(const st_kernels *test, const st_kernels *learnt
                 errors, "%s '%s', unlike all in %s",
                 st_kernels_have(test, feature, false) ? "some kernels have no" : "no kernel has a",
                 feature_columns[i].column, learnt->file);
-            status = st_errors_add(
-                errors, &(st_error){.status = ST_ERR_VALUE,
-                                    .place = {.file = test->file},
-                                    .message = message,
-                                    .expected = "all features that the model is trained on"});
+            status = st_fail(errors, ST_ERR_VALUE, (st_place){.file = test->file},
+                             "%s" ST_EXPECTED "all features that the model is trained on", message);
         }
     }
     return status;

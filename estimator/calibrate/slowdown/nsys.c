@@ -29,20 +29,12 @@ typedef struct nsys {
     size_t process_capacity;
 } nsys;
 
-static st_status fail(const nsys *own, const char *message, const char *expected)
-{
-    return st_errors_add(own->errors, &(st_error){.status = ST_ERR_VALUE,
-                                                  .place = {.file = own->file},
-                                                  .message = message,
-                                                  .expected = expected});
-}
-
 static st_status fail_sqlite(const nsys *own)
 {
-    return fail(own,
-                st_errors_text(own->errors, "the database cannot be read: %s",
-                               sqlite3_errmsg(own->database)),
-                "a file that 'nsys export --type sqlite' wrote, whole");
+    return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->file},
+                   "the database cannot be read: %s" ST_EXPECTED
+                   "a file that 'nsys export --type sqlite' wrote, whole",
+                   sqlite3_errmsg(own->database));
 }
 
 /* What a statement finds, one row after the other; `take` may be NULL. */
@@ -115,7 +107,8 @@ static st_status keep_collective(nsys *own, st_recorded_kernel *kernel)
 static st_status take_process(nsys *own, sqlite3_stmt *row)
 {
     if (own->process_count == MOST_PROCESSES) {
-        return fail(own, "the kernels are of too many processes", "at most 256");
+        return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->file},
+                       "the kernels are of too many processes" ST_EXPECTED "at most 256");
     }
     own->processes = st_arena_grow(own->arena, own->processes, sizeof *own->processes,
                                    own->process_count + 1, &own->process_capacity);
@@ -148,10 +141,12 @@ static st_status take_kernel(nsys *own, sqlite3_stmt *row)
     st_recorded *recorded = own->recorded;
     const char *name = (const char *)sqlite3_column_text(row, 4);
     if (name == NULL) {
-        return fail(own, "a kernel has no name in the table StringIds", NULL);
+        return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->file},
+                       "a kernel has no name in the table StringIds");
     }
     if (recorded->count >= ST_RECORDED_MAX_KERNELS) {
-        return fail(own, "the recording has too many kernels", "at most 4 million");
+        return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->file},
+                       "the recording has too many kernels" ST_EXPECTED "at most 4 million");
     }
     recorded->kernels = st_arena_grow(own->arena, recorded->kernels, sizeof *recorded->kernels,
                                       recorded->count + 1, &own->capacity);
@@ -165,7 +160,8 @@ static st_status take_kernel(nsys *own, sqlite3_stmt *row)
         .device = device_of(own, sqlite3_column_int64(row, 2), sqlite3_column_int64(row, 11)),
         .stream = sqlite3_column_int64(row, 3)};
     if (kernel->start_ns < 0 || kernel->end_ns < kernel->start_ns) {
-        return fail(own, "a kernel ends before it starts", NULL);
+        return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->file},
+                       "a kernel ends before it starts");
     }
     for (int i = 0; i < 3; i++) {
         int64_t grid = sqlite3_column_int64(row, 5 + i);
@@ -197,12 +193,9 @@ static st_status check_columns(nsys *own)
         if (status != ST_OK || !has) {
             return status != ST_OK
                        ? status
-                       : fail(own,
-                              st_errors_text(own->errors,
-                                             "the table CUPTI_ACTIVITY_KIND_KERNEL has no column "
-                                             "'%s'",
-                                             needed[i]),
-                              NULL);
+                       : st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->file},
+                                 "the table CUPTI_ACTIVITY_KIND_KERNEL has no column '%s'",
+                                 needed[i]);
         }
     }
     return ST_OK;
@@ -220,8 +213,9 @@ static st_status find_name(nsys *own, const char **name)
             return status;
         }
     }
-    return fail(own, "the table CUPTI_ACTIVITY_KIND_KERNEL has no names of kernels",
-                "a column 'demangledName' or 'shortName'");
+    return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->file},
+                   "the table CUPTI_ACTIVITY_KIND_KERNEL has no names of kernels" ST_EXPECTED
+                   "a column 'demangledName' or 'shortName'");
 }
 
 static st_status read_kernels(nsys *own)
@@ -295,10 +289,11 @@ static st_status check_tables(nsys *own)
             return status;
         }
         if (!has) {
-            return fail(own,
-                        st_errors_text(own->errors, "the database has no table '%s'", tables[i]),
-                        "what 'nsys profile --trace=cuda' records and 'nsys export --type sqlite' "
-                        "writes");
+            return st_fail(
+                own->errors, ST_ERR_VALUE, (st_place){.file = own->file},
+                "the database has no table '%s'" ST_EXPECTED
+                "what 'nsys profile --trace=cuda' records and 'nsys export --type sqlite' writes",
+                tables[i]);
         }
     }
     return ST_OK;
@@ -332,11 +327,9 @@ st_status st_recorded_read_nsys(const char *path, st_arena *arena, st_recorded *
 {
     (void)arena;
     (void)recorded;
-    return st_errors_add(errors,
-                         &(st_error){.status = ST_ERR_IO,
-                                     .place = {.file = path},
-                                     .message = "this steptime was built without SQLite, which "
-                                                "databases of Nsight Systems need"});
+    return st_fail(
+        errors, ST_ERR_IO, (st_place){.file = path},
+        "this steptime was built without SQLite, which databases of Nsight Systems need");
 }
 
 #endif

@@ -23,18 +23,12 @@ typedef struct parser {
     bool has_head;
 } parser;
 
-static st_status fail(const parser *own, int line, const char *message, const char *expected)
-{
-    return st_errors_add(own->errors, &(st_error){.status = ST_ERR_SYNTAX,
-                                                  .place = {.file = own->table->file, .line = line},
-                                                  .message = message,
-                                                  .expected = expected});
-}
-
 static st_status add_field(parser *own, const char *text)
 {
     if (own->field_count >= ST_RAGGED_MAX_FIELDS) {
-        return fail(own, own->line, "the table has too many fields", "at most 16 million");
+        return st_fail(own->errors, ST_ERR_SYNTAX,
+                       (st_place){.file = own->table->file, .line = own->line},
+                       "the table has too many fields" ST_EXPECTED "at most 16 million");
     }
     own->table->fields = st_arena_grow(own->arena, own->table->fields, sizeof(char *),
                                        own->field_count + 1, &own->field_capacity);
@@ -67,7 +61,8 @@ static st_status read_quoted(parser *own)
         own->line += *own->at == '\n' ? 1 : 0;
         *own->out++ = *own->at;
     }
-    return fail(own, line, "a quote is not closed, the file may be cut", NULL);
+    return st_fail(own->errors, ST_ERR_SYNTAX, (st_place){.file = own->table->file, .line = line},
+                   "a quote is not closed, the file may be cut");
 }
 
 static st_status read_field(parser *own)
@@ -142,7 +137,9 @@ static st_status take_line(parser *own, size_t first, int line)
         own->table->head_line = line;
         return width <= ST_RAGGED_MAX_COLUMNS
                    ? ST_OK
-                   : fail(own, line, "the table has too many columns", "at most 20000");
+                   : st_fail(own->errors, ST_ERR_SYNTAX,
+                             (st_place){.file = own->table->file, .line = line},
+                             "the table has too many columns" ST_EXPECTED "at most 20000");
     }
     /* "==WARNING== ..." may have commas */
     if (width == 1 || strncmp(own->table->fields[first], "==", 2) == 0) {
@@ -150,7 +147,9 @@ static st_status take_line(parser *own, size_t first, int line)
         return ST_OK;
     }
     if (width > own->table->column_count) {
-        return fail(own, line, "the row has more fields than the heading", NULL);
+        return st_fail(own->errors, ST_ERR_SYNTAX,
+                       (st_place){.file = own->table->file, .line = line},
+                       "the row has more fields than the heading");
     }
     return keep_row(own, first, line);
 }
@@ -163,7 +162,9 @@ static st_status check_text(const parser *own, const char *text, size_t length)
         size_t bytes = st_utf8_decode(text + i, length - i, &code);
         if (bytes == 0 ||
             (st_utf8_is_control(code) && code != '\n' && code != '\r' && code != '\t')) {
-            return fail(own, line, "this is no text", "CSV in UTF-8");
+            return st_fail(own->errors, ST_ERR_SYNTAX,
+                           (st_place){.file = own->table->file, .line = line},
+                           "this is no text" ST_EXPECTED "CSV in UTF-8");
         }
         line += code == '\n' ? 1 : 0;
         i += bytes;
@@ -204,8 +205,8 @@ st_status st_ragged_parse(st_ragged *table, const char *text, size_t length, con
         }
     }
     if (status == ST_OK && !own.has_head) {
-        status = fail(&own, 0, st_errors_text(errors, "no heading with a column '%s'", mark),
-                      "CSV of a profiler");
+        status = st_fail(own.errors, ST_ERR_SYNTAX, (st_place){.file = own.table->file, .line = 0},
+                         "no heading with a column '%s'" ST_EXPECTED "CSV of a profiler", mark);
     }
     return status;
 }

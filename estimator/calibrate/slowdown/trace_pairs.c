@@ -263,16 +263,6 @@ static st_status match_all(pairing *own)
 
 /* ---- what is refused ---- */
 
-static st_status refuse(const pairing *own, const char *message, const char *found,
-                        const char *expected)
-{
-    return st_errors_add(own->errors, &(st_error){.status = ST_ERR_VALUE,
-                                                  .place = {.file = own->with.recorded->file},
-                                                  .message = message,
-                                                  .found = found,
-                                                  .expected = expected});
-}
-
 static st_status check_matched(const pairing *own)
 {
     size_t all = 0;
@@ -286,14 +276,12 @@ static st_status check_matched(const pairing *own)
     if (share <= own->options->unmatched_frac) {
         return ST_OK;
     }
-    return refuse(own,
-                  st_errors_text(own->errors,
-                                 "%zu of %zu kernels have no counterpart in the recording %s",
-                                 own->alone, all, own->without.recorded->file),
-                  st_errors_text(own->errors, "%.1f %%, the first %s", 100 * share,
-                                 own->first_alone != NULL ? own->first_alone : ""),
-                  st_errors_text(own->errors, "at most %g %%; --unmatched sets another share",
-                                 100 * own->options->unmatched_frac));
+    return st_fail(
+        own->errors, ST_ERR_VALUE, (st_place){.file = own->with.recorded->file},
+        "%zu of %zu kernels have no counterpart in the recording %s" ST_FOUND
+        "%.1f %%, the first %s" ST_EXPECTED "at most %g %%; --unmatched sets another share",
+        own->alone, all, own->without.recorded->file, 100 * share,
+        own->first_alone != NULL ? own->first_alone : "", 100 * own->options->unmatched_frac);
 }
 
 /* Two GPUs differ by more than what runs beside a kernel. */
@@ -304,10 +292,10 @@ static st_status check_gpus(const pairing *own)
     if (without[0] == '\0' || with[0] == '\0' || strcmp(without, with) == 0) {
         return ST_OK;
     }
-    return refuse(
-        own, st_errors_text(own->errors, "the GPU is not that of %s", own->without.recorded->file),
-        st_errors_text(own->errors, "'%.*s'", 80, with),
-        st_errors_text(own->errors, "'%.*s' in both recordings", 80, without));
+    return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->with.recorded->file},
+                   "the GPU is not that of %s" ST_FOUND "'%.*s'" ST_EXPECTED
+                   "'%.*s' in both recordings",
+                   own->without.recorded->file, 80, with, 80, without);
 }
 
 static st_status prepare(pairing *own, side *of)
@@ -328,14 +316,11 @@ static st_status tell(const pairing *own, st_status status)
         return st_out_of_memory(own->errors);
     }
     if (status == ST_ERR_LIMIT) {
-        return refuse(own,
-                      st_errors_text(own->errors, "the kernels differ too much from those of %s",
-                                     own->without.recorded->file),
-                      NULL,
-                      st_errors_text(own->errors,
-                                     "the same program: at most %d kernels of a stream that the "
-                                     "other recording has not, and %d streams",
-                                     (int)ST_MATCHING_MAX_APART, (int)MOST_STREAMS));
+        return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->with.recorded->file},
+                       "the kernels differ too much from those of %s" ST_EXPECTED
+                       "the same program: at most %d kernels of a stream that the other recording "
+                       "has not, and %d streams",
+                       own->without.recorded->file, (int)ST_MATCHING_MAX_APART, (int)MOST_STREAMS);
     }
     return status;
 }
@@ -365,8 +350,9 @@ st_status st_pairs_append(const st_recorded *without, const st_recorded *with,
         status = check_gpus(&own);
     }
     if (status == ST_OK && own.with.beside.count == 0) {
-        status = refuse(&own, "no collective runs in the recording with overlap", NULL,
-                        "kernels of NCCL or RCCL beside those that compute");
+        status = st_fail(own.errors, ST_ERR_VALUE, (st_place){.file = own.with.recorded->file},
+                         "no collective runs in the recording with overlap" ST_EXPECTED
+                         "kernels of NCCL or RCCL beside those that compute");
     }
     if (status == ST_OK) {
         status = tell(&own, match_all(&own));

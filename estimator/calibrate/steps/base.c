@@ -207,9 +207,8 @@ const st_base *st_base_of(st_bases *bases, const char *gpu, const char *sections
         return NULL; /* other bases would mostly fail for the same reason */
     if (bases->count == ST_BASES_MAX) {
         bases->failed = true;
-        (void)st_errors_add(bases->errors, &(st_error){.status = ST_ERR_LIMIT,
-                                                       .message = "too many GPUs in one table",
-                                                       .expected = "at most 1000"});
+        st_fail(bases->errors, ST_ERR_LIMIT, (st_place){0},
+                "too many GPUs in one table" ST_EXPECTED "at most 1000");
         return NULL;
     }
     if (bases->gpus == NULL &&

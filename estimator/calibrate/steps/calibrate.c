@@ -34,13 +34,6 @@ typedef struct fitter {
     st_parameter parameters[ST_FIT_MAX_PARAMETERS];
 } fitter;
 
-static st_status fail(const fitter *own, st_status status, const char *message,
-                      const char *suggestion)
-{
-    return st_errors_add(
-        own->errors, &(st_error){.status = status, .message = message, .suggestion = suggestion});
-}
-
 /* ---- rows ---- */
 
 static bool is_used(const st_row *row)
@@ -222,11 +215,11 @@ static st_status check_counts(const fitter *own)
     const st_calibration *calibration = own->calibration;
     if (calibration->row_count >= calibration->varied_count)
         return ST_OK;
-    return fail(own, ST_ERR_VALUE,
-                st_errors_text(own->errors, "%zu measured row%s cannot tell %zu constants",
-                               calibration->row_count, calibration->row_count == 1 ? "" : "s",
-                               calibration->varied_count),
-                "give at least as many rows as constants");
+    return st_fail(own->errors, ST_ERR_VALUE, (st_place){0},
+                   "%zu measured row%s cannot tell %zu constants" ST_HINT
+                   "give at least as many rows as constants",
+                   calibration->row_count, calibration->row_count == 1 ? "" : "s",
+                   calibration->varied_count);
 }
 
 /* Whether any row answers when a constant goes from one bound to the other. */
@@ -259,10 +252,10 @@ static st_status check_sensitivity(fitter *own)
         if (run != ST_OK)
             return run;
         if (!answer)
-            status = fail(own, ST_ERR_VALUE,
-                          st_errors_text(own->errors, "no row is sensitive to %s",
-                                         own->calibration->varied[i].path),
-                          "leave it out, or give rows on which it has an effect");
+            status = st_fail(own->errors, ST_ERR_VALUE, (st_place){0},
+                             "no row is sensitive to %s" ST_HINT
+                             "leave it out, or give rows on which it has an effect",
+                             own->calibration->varied[i].path);
     }
     return status;
 }
@@ -277,19 +270,14 @@ static st_status check_solution(const fitter *own)
         bool at_bound = solution->at_low[i] || solution->at_high[i];
         const char *path = calibration->varied[i].path;
         if (at_bound)
-            (void)st_errors_add(
-                own->errors,
-                &(st_error){.status = ST_ERR_VALUE,
-                            .severity = ST_SEVERITY_WARNING,
-                            .message = st_errors_text(own->errors, "%s ends at its %s bound", path,
-                                                      solution->at_low[i] ? "lower" : "upper")});
+            st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0},
+                      "%s ends at its %s bound", path, solution->at_low[i] ? "lower" : "upper");
         else if (calibration->row_count > calibration->varied_count &&
                  !isfinite(solution->errors[i]))
-            status =
-                fail(own, ST_ERR_MATH,
-                     st_errors_text(own->errors,
-                                    "the rows cannot tell %s apart from the other constants", path),
-                     "fit fewer of them, or give rows that differ more");
+            status = st_fail(own->errors, ST_ERR_MATH, (st_place){0},
+                             "the rows cannot tell %s apart from the other constants" ST_HINT
+                             "fit fewer of them, or give rows that differ more",
+                             path);
     }
     return status;
 }
@@ -315,8 +303,9 @@ static st_status fit_all(fitter *own)
     const st_problem problem = problem_of(own);
     st_status status = st_solve(&problem, &calibration->solution);
     if (status == ST_ERR_MATH)
-        return fail(own, status, "no minimum is found: estimates without a finite value",
-                    "narrow the bounds, or leave out the rows that have none");
+        return st_fail(own->errors, status, (st_place){0},
+                       "no minimum is found: estimates without a finite value" ST_HINT
+                       "narrow the bounds, or leave out the rows that have none");
     if (status == ST_OK)
         status = evaluate(own, calibration->solution.values, own->estimates);
     if (status != ST_OK)
@@ -455,10 +444,10 @@ static st_status leave_groups_out(fitter *own)
     if (values == NULL || all == NULL || calibration->groups == NULL)
         return ST_ERR_MEMORY;
     if (count < 2)
-        return fail(own, ST_ERR_USAGE,
-                    st_errors_text(own->errors, "--group %s makes %zu group%s of the rows",
-                                   calibration->group, count, count == 1 ? "" : "s"),
-                    "name a column that has at least two values");
+        return st_fail(own->errors, ST_ERR_USAGE, (st_place){0},
+                       "--group %s makes %zu group%s of the rows" ST_HINT
+                       "name a column that has at least two values",
+                       calibration->group, count, count == 1 ? "" : "s");
     st_status status = ST_OK;
     for (size_t i = 0; i < count && status == ST_OK; i++)
         status = leave_group_out(own, values[i], all, &held);

@@ -39,13 +39,8 @@ static st_status parse_published(const st_case *item, const st_estimate *estimat
                 st_quantity_parse(value->published, strlen(value->published), &value->type->unit,
                                   value->published_place, &value->published_value, errors);
         else
-            parsed = st_errors_add(
-                errors, &(st_error){.status = ST_ERR_VALUE,
-                                    .place = value->cell_place,
-                                    .message = st_errors_text(errors,
-                                                              "cell '%s' is not a number and "
-                                                              "cannot be compared",
-                                                              value->cell)});
+            parsed = st_fail(errors, ST_ERR_VALUE, value->cell_place,
+                             "cell '%s' is not a number and cannot be compared", value->cell);
         status = status == ST_OK ? parsed : status;
     }
     return status;
@@ -99,10 +94,7 @@ static st_status try_case(const st_paths *paths, st_arena *arena, st_case *item,
     st_status status = run_case(paths, arena, item, own);
     take_errors(own, errors);
     if (status != ST_OK && status != ST_ERR_MEMORY)
-        (void)st_errors_add(errors, &(st_error){.status = status,
-                                                .place = item->place,
-                                                .message = st_errors_text(
-                                                    own, "case '%s' cannot run", item->name)});
+        st_fail(errors, status, item->place, "case '%s' cannot run", item->name);
     st_errors_destroy(own);
     return status;
 }

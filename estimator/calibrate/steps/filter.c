@@ -8,14 +8,12 @@ static const char option[] = "--rows";
 
 static st_status refuse(st_errors *errors, const char *message, const char *suggestion)
 {
-    return st_errors_add(errors, &(st_error){.status = ST_ERR_USAGE,
-                                             .place = {.file = option},
-                                             .message = message,
-                                             .expected = suggestion == NULL
-                                                             ? "COLUMN=VALUE, COLUMN=VALUE|VALUE, "
-                                                               "COLUMN!=VALUE or START:STOP:STEP"
-                                                             : NULL,
-                                             .suggestion = suggestion});
+    return st_fail(errors, ST_ERR_USAGE, (st_place){.file = option},
+                   "%s" ST_EXPECTED "%s" ST_HINT "%s", message,
+                   suggestion == NULL ? "COLUMN=VALUE, COLUMN=VALUE|VALUE, "
+                                        "COLUMN!=VALUE or START:STOP:STEP"
+                                      : "",
+                   st_or_none(suggestion));
 }
 
 /* A part of a slice: *value stays where nothing is written. */

@@ -87,13 +87,10 @@ typedef struct table_reader {
 
 static st_status no_column(const table_reader *reader)
 {
-    return st_errors_add(reader->errors,
-                         &(st_error){.status = ST_ERR_NAME,
-                                     .place = {reader->csv->file, 1, 0},
-                                     .message = "no column holds what was measured",
-                                     .expected =
-                                         "target_iter_s, iter_time_s or step_time_s in seconds, "
-                                         "peak_memory_gib, measured.step_time or measured.memory"});
+    return st_fail(reader->errors, ST_ERR_NAME, (st_place){reader->csv->file, 1, 0},
+                   "no column holds what was measured" ST_EXPECTED
+                   "target_iter_s, iter_time_s or step_time_s in seconds, peak_memory_gib, "
+                   "measured.step_time or measured.memory");
 }
 
 static st_status find_measured(const table_reader *reader, const st_table_source *source,
@@ -103,13 +100,10 @@ static st_status find_measured(const table_reader *reader, const st_table_source
         *column = (measured_column){source->column, source->unit, source->cell};
         if (st_csv_column(reader->csv, column->name) != SIZE_MAX)
             return ST_OK;
-        return st_errors_add(
-            reader->errors,
-            &(st_error){.status = ST_ERR_NAME,
-                        .place = {reader->csv->file, 1, 0},
-                        .message = st_errors_text(reader->errors, "no column '%s'", column->name),
-                        .suggestion = st_nearest(column->name, reader->csv->columns,
-                                                 reader->csv->column_count)});
+        return st_fail(reader->errors, ST_ERR_NAME, (st_place){reader->csv->file, 1, 0},
+                       "no column '%s'" ST_HINT "%s", column->name,
+                       st_errors_nearest(reader->errors, column->name, reader->csv->columns,
+                                         reader->csv->column_count));
     }
     for (size_t i = 0; i < KNOWN_COLUMNS; i++) {
         *column = known_columns[i];
@@ -138,17 +132,12 @@ static st_status parse_measured(const table_reader *reader, const measured_colum
     }
     if (status == ST_OK && *value > 0 && isfinite(*value))
         return ST_OK;
-    return st_errors_add(
-        reader->errors,
-        &(st_error){.status = ST_ERR_VALUE,
-                    .place = st_csv_place(reader->csv, line, index),
-                    .message = st_errors_text(reader->errors, "column %s", column->name),
-                    .found = st_errors_text(reader->errors, "'%s'", text),
-                    .expected =
-                        st_errors_text(reader->errors,
-                                       column->unit != NULL ? "a number of %s above 0"
-                                                            : "a quantity in %s above 0",
-                                       column->unit != NULL ? column->unit : type->unit.text)});
+    return st_fail(
+        reader->errors, ST_ERR_VALUE, st_csv_place(reader->csv, line, index),
+        "column %s" ST_FOUND "'%s'" ST_EXPECTED "%s", column->name, text,
+        st_errors_text(reader->errors,
+                       column->unit != NULL ? "a number of %s above 0" : "a quantity in %s above 0",
+                       column->unit != NULL ? column->unit : type->unit.text));
 }
 
 static st_status read_measured(const table_reader *reader, const measured_column *column,
@@ -186,12 +175,9 @@ static st_status find_cell(const table_reader *reader, const char *name, st_meas
     const st_sheet_cell *cell = st_sheet_find_cell(measured->sheet, name);
     measured->cell = name;
     if (cell == NULL)
-        return st_errors_add(
-            reader->errors,
-            &(st_error){.status = ST_ERR_NAME,
-                        .message = st_errors_text(reader->errors, "sheet %s has no cell '%s'",
-                                                  st_sheet_name(measured->sheet), name),
-                        .suggestion = st_sheet_nearest(measured->sheet, name)});
+        return st_fail(reader->errors, ST_ERR_NAME, (st_place){0},
+                       "sheet %s has no cell '%s'" ST_HINT "%s", st_sheet_name(measured->sheet),
+                       name, st_or_none(st_sheet_nearest(measured->sheet, name)));
     measured->type = &cell->type;
     measured->has_verdict = st_sheet_find_cell(measured->sheet, "fits") != NULL;
     return ST_OK;
@@ -232,15 +218,11 @@ static st_status check_columns(const table_reader *reader, const st_table_source
         bool known = st_field_find(reader->csv, source, name).column != SIZE_MAX;
         if (known || st_is_standard_column(name))
             continue;
-        status = st_errors_add(
-            reader->errors,
-            &(st_error){.status = ST_ERR_NAME,
-                        .place = {source->file, 0, 0},
-                        .message = st_errors_text(reader->errors,
-                                                  "a formula reads '%s', which is no column of %s",
-                                                  name, reader->csv->file),
-                        .suggestion =
-                            st_nearest(name, reader->csv->columns, reader->csv->column_count)});
+        status = st_fail(reader->errors, ST_ERR_NAME, (st_place){source->file, 0, 0},
+                         "a formula reads '%s', which is no column of %s" ST_HINT "%s", name,
+                         reader->csv->file,
+                         st_errors_nearest(reader->errors, name, reader->csv->columns,
+                                           reader->csv->column_count));
     }
     return status;
 }

@@ -236,9 +236,7 @@ static void add_section(row_reader *reader, const st_assigned *own, char *sectio
         snprintf(sections + used, SECTIONS_BYTES - used, "%s=%s ", own->path, own->value.text);
     if (length < 0 || (size_t)length >= SECTIONS_BYTES - used)
         note(reader,
-             st_errors_add(reader->errors, &(st_error){.status = ST_ERR_LIMIT,
-                                                       .place = own->place,
-                                                       .message = "too many files for one row"}));
+             st_fail(reader->errors, ST_ERR_LIMIT, own->place, "too many files for one row"));
 }
 
 /* What assumptions say of a row: values into set and fill, files into `sections`. */

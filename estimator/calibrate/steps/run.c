@@ -181,13 +181,10 @@ st_status st_measured_run(st_measured *measured, st_arena *arena, st_errors *err
 
 static st_status no_measurement(const st_estimate *estimate, const char *path, st_errors *errors)
 {
-    return st_errors_add(
-        errors, &(st_error){.status = ST_ERR_NAME,
-                            .place = {.file = st_job_file(estimate->job)},
-                            .message = st_errors_text(errors, "job %s has no measured step time",
-                                                      st_job_name(estimate->job)),
-                            .suggestion = st_errors_text(
-                                errors, "add 'measured: {step_time: ...}' (%s)", path)});
+    return st_fail(errors, ST_ERR_NAME, (st_place){.file = st_job_file(estimate->job)},
+                   "job %s has no measured step time" ST_HINT
+                   "add 'measured: {step_time: ...}' (%s)",
+                   st_job_name(estimate->job), path);
 }
 
 static st_status load_job(const st_measured_request *request, const char *job, st_arena *arena,
@@ -225,11 +222,8 @@ st_status st_measured_job(const st_measured_request *request, const char *job, s
         return no_measurement(&estimate, path, errors);
     const st_sheet_cell *cell = st_sheet_find_cell(estimate.sheet, "step_time");
     if (cell == NULL)
-        return st_errors_add(errors, &(st_error){.status = ST_ERR_NAME,
-                                                 .place = value->place,
-                                                 .message = st_errors_text(
-                                                     errors, "sheet %s has no cell 'step_time'",
-                                                     st_sheet_name(estimate.sheet))});
+        return st_fail(errors, ST_ERR_NAME, value->place, "sheet %s has no cell 'step_time'",
+                       st_sheet_name(estimate.sheet));
     st_row *row = st_arena_alloc(arena, 1, sizeof *row);
     double *inputs = st_arena_alloc(arena, estimate.input_count + 1, sizeof *inputs);
     st_provider_list *variant = st_arena_alloc(arena, 1, sizeof *variant);

@@ -100,16 +100,10 @@ static st_status find_inputs(pairing *own)
                                .global = input_of(measured, "batch.global"),
                                .micro = input_of(measured, "batch.micro")};
     if (!st_pairs_known(measured)) {
-        (void)st_errors_add(
-            own->errors,
-            &(st_error){
-                .status = ST_ERR_NAME,
-                .place = {.file = measured->file},
-                .message = st_errors_text(
-                    own->errors, "cell %s of sheet %s does not tell the time of layers apart",
-                    measured->cell, st_sheet_name(measured->sheet)),
-                .expected =
-                    "step_time of a sheet with the cells T_steady and T_ramp, as megatron"});
+        st_fail(own->errors, ST_ERR_NAME, (st_place){.file = measured->file},
+                "cell %s of sheet %s does not tell the time of layers apart" ST_EXPECTED
+                "step_time of a sheet with the cells T_steady and T_ramp, as megatron",
+                measured->cell, st_sheet_name(measured->sheet));
         return ST_ERR_NAME;
     }
     own->free_input = st_arena_alloc(own->arena, measured->input_count, sizeof *own->free_input);
@@ -243,11 +237,9 @@ static st_status add_pair(pairing *own, size_t one, size_t other)
         return ST_OK;
     }
     if (pairs->count + 2 > 2 * (size_t)ST_PAIRS_MAX)
-        return st_errors_add(own->errors,
-                             &(st_error){.status = ST_ERR_LIMIT,
-                                         .place = {.file = own->measured->file},
-                                         .message = "too many pairs of rows",
-                                         .expected = "at most 1000000; --rows chooses fewer"});
+        return st_fail(own->errors, ST_ERR_LIMIT, (st_place){.file = own->measured->file},
+                       "too many pairs of rows" ST_EXPECTED
+                       "at most 1000000; --rows chooses fewer");
     st_pair *items =
         st_arena_grow(own->arena, pairs->items, sizeof *items, pairs->count + 2, &own->capacity);
     if (items == NULL)

@@ -20,11 +20,9 @@ typedef struct vary_reader {
 static void refuse(vary_reader *reader, const char *message, const char *expected,
                    const char *suggestion)
 {
-    st_status status = st_errors_add(reader->errors, &(st_error){.status = ST_ERR_USAGE,
-                                                                 .place = {.file = "--vary"},
-                                                                 .message = message,
-                                                                 .expected = expected,
-                                                                 .suggestion = suggestion});
+    st_status status = st_fail(reader->errors, ST_ERR_USAGE, (st_place){.file = "--vary"},
+                               "%s" ST_EXPECTED "%s" ST_HINT "%s", message, st_or_none(expected),
+                               st_or_none(suggestion));
     if (reader->status == ST_OK)
         reader->status = status;
 }

@@ -42,42 +42,37 @@ struct st_profiles {
 
 /* ---- faults ---- */
 
-static st_status fail(const st_profiles *profiles, st_status status, const char *message,
-                      const char *suggestion, st_errors *errors)
-{
-    return st_errors_add(errors, &(st_error){.status = status,
-                                             .place = {.file = profiles->file},
-                                             .message = message,
-                                             .suggestion = suggestion});
-}
-
 /* What a code of SQLite means for the user. */
 static st_status fail_with(const st_profiles *profiles, int code, st_errors *errors)
 {
     switch (code & 0xFF) {
     case SQLITE_NOMEM:
-        return fail(profiles, ST_ERR_MEMORY, "out of memory", NULL, errors);
+        return st_fail(errors, ST_ERR_MEMORY, (st_place){.file = profiles->file}, "out of memory");
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-        return fail(profiles, ST_ERR_IO, "the database is locked by another program",
-                    "try again when that one has finished", errors);
+        return st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file},
+                       "the database is locked by another program" ST_HINT
+                       "try again when that one has finished");
     case SQLITE_NOTADB:
-        return fail(profiles, ST_ERR_SYNTAX, "the file is no database of profiles", NULL, errors);
+        return st_fail(errors, ST_ERR_SYNTAX, (st_place){.file = profiles->file},
+                       "the file is no database of profiles");
     case SQLITE_CORRUPT:
-        return fail(profiles, ST_ERR_SYNTAX, "the database is damaged", NULL, errors);
+        return st_fail(errors, ST_ERR_SYNTAX, (st_place){.file = profiles->file},
+                       "the database is damaged");
     case SQLITE_READONLY:
     case SQLITE_PERM:
-        return fail(profiles, ST_ERR_IO, "the database is read-only", NULL, errors);
+        return st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file},
+                       "the database is read-only");
     case SQLITE_FULL:
-        return fail(profiles, ST_ERR_IO, "the disk is full", NULL, errors);
+        return st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file}, "the disk is full");
     case SQLITE_TOOBIG:
-        return fail(profiles, ST_ERR_LIMIT, "an entry is too large", NULL, errors);
+        return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = profiles->file},
+                       "an entry is too large");
     default:
-        return fail(profiles, ST_ERR_IO,
-                    st_errors_text(errors, "the database cannot be used: %s",
-                                   profiles->database != NULL ? sqlite3_errmsg(profiles->database)
-                                                              : sqlite3_errstr(code)),
-                    NULL, errors);
+        return st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file},
+                       "the database cannot be used: %s",
+                       profiles->database != NULL ? sqlite3_errmsg(profiles->database)
+                                                  : sqlite3_errstr(code));
     }
 }
 
@@ -115,7 +110,7 @@ static st_status make_folder(st_profiles *profiles, st_errors *errors)
                                          : NULL;
         *at = '/';
         if (fault != 0)
-            return fail(profiles, ST_ERR_IO, message, NULL, errors);
+            return st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file}, "%s", message);
     }
     return ST_OK;
 }
@@ -127,16 +122,16 @@ static st_status check_file(st_profiles *profiles, st_errors *errors)
     if (stat(profiles->file, &file) != 0) {
         if (errno == ENOENT && writes)
             return make_folder(profiles, errors);
-        return fail(profiles, ST_ERR_IO,
-                    errno == ENOENT ? "there is no such database of profiles" : strerror(errno),
-                    errno == ENOENT ? "'steptime fit nccl LOG --save NAME' makes one" : NULL,
-                    errors);
+        return st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file}, "%s" ST_HINT "%s",
+                       errno == ENOENT ? "there is no such database of profiles" : strerror(errno),
+                       errno == ENOENT ? "'steptime fit nccl LOG --save NAME' makes one" : "");
     }
     if (!S_ISREG(file.st_mode))
-        return fail(profiles, ST_ERR_IO, "the database of profiles is no regular file", NULL,
-                    errors);
+        return st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file},
+                       "the database of profiles is no regular file");
     if (writes && (file.st_mode & ANY_WRITE) == 0)
-        return fail(profiles, ST_ERR_IO, "the database is read-only", NULL, errors);
+        return st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file},
+                       "the database is read-only");
     return ST_OK;
 }
 
@@ -165,15 +160,14 @@ static st_status read_schema(st_profiles *profiles, int *schema, st_errors *erro
     if (tables == 0 && *schema == 0 && mark == 0)
         return ST_OK;
     if (mark != APPLICATION_ID)
-        return fail(profiles, ST_ERR_SYNTAX, "the file is no database of profiles",
-                    "another program has made it", errors);
+        return st_fail(errors, ST_ERR_SYNTAX, (st_place){.file = profiles->file},
+                       "the file is no database of profiles" ST_HINT "another program has made it");
     if (*schema > ST_PROFILE_SCHEMA)
-        return fail(profiles, ST_ERR_VALUE,
-                    st_errors_text(errors,
-                                   "the database is of schema %d, and this steptime knows schemas "
-                                   "up to %d",
-                                   *schema, ST_PROFILE_SCHEMA),
-                    "use a newer steptime", errors);
+        return st_fail(
+            errors, ST_ERR_VALUE, (st_place){.file = profiles->file},
+            "the database is of schema %d, and this steptime knows schemas up to %d" ST_HINT
+            "use a newer steptime",
+            *schema, ST_PROFILE_SCHEMA);
     return ST_OK;
 }
 
@@ -224,8 +218,8 @@ static st_status open_database(st_profiles *profiles, st_errors *errors)
         status = read_schema(profiles, &schema, errors);
         return status != ST_OK || schema > 0
                    ? status
-                   : fail(profiles, ST_ERR_SYNTAX, "the file is no database of profiles", NULL,
-                          errors);
+                   : st_fail(errors, ST_ERR_SYNTAX, (st_place){.file = profiles->file},
+                             "the file is no database of profiles");
     }
     if (sqlite3_db_readonly(profiles->database, "main") == 1)
         return fail_with(profiles, SQLITE_READONLY, errors);
@@ -249,10 +243,9 @@ st_status st_profiles_open(const char *file, st_profiles_access access, st_profi
     if (file == NULL)
         file = st_profiles_path(arena);
     if (file == NULL) {
-        status = st_errors_add(
-            errors, &(st_error){.status = ST_ERR_IO,
-                                .message = "there is no folder for the database of profiles",
-                                .suggestion = "set XDG_DATA_HOME or HOME, or give --db FILE"});
+        status = st_fail(errors, ST_ERR_IO, (st_place){0},
+                         "there is no folder for the database of profiles" ST_HINT
+                         "set XDG_DATA_HOME or HOME, or give --db FILE");
         goto cleanup;
     }
     own->file = malloc(strlen(file) + 1);
@@ -310,10 +303,9 @@ static st_status put_entry(st_profiles *profiles, sqlite3_stmt *statement, const
         code = sqlite3_step(statement);
     (void)sqlite3_reset(statement);
     if ((code & 0xFF) == SQLITE_CONSTRAINT)
-        return fail(
-            profiles, ST_ERR_NAME,
-            st_errors_text(errors, "there is already a %s", st_profile_describe(entry, errors)),
-            "--replace replaces it", errors);
+        return st_fail(errors, ST_ERR_NAME, (st_place){.file = profiles->file},
+                       "there is already a %s" ST_HINT "--replace replaces it",
+                       st_profile_describe(entry, errors));
     return code == SQLITE_DONE ? ST_OK : fail_with(profiles, code, errors);
 }
 
@@ -488,9 +480,9 @@ st_status st_profiles_unknown(st_profiles *profiles, const char *name, st_errors
         names[i] = entries[i].name;
     if (status == ST_OK) {
         const char *near = names != NULL ? st_nearest(name, names, count) : NULL;
-        status =
-            fail(profiles, ST_ERR_NAME, st_errors_text(errors, "there is no profile '%s'", name),
-                 near != NULL ? near : "'steptime profile list' lists them", errors);
+        status = st_fail(errors, ST_ERR_NAME, (st_place){.file = profiles->file},
+                         "there is no profile '%s'" ST_HINT "%s", name,
+                         near != NULL ? near : "'steptime profile list' lists them");
     }
     st_arena_destroy(arena);
     return status;
@@ -500,11 +492,9 @@ st_status st_profiles_unknown(st_profiles *profiles, const char *name, st_errors
 
 static st_status left_out(st_errors *errors)
 {
-    return st_errors_add(errors,
-                         &(st_error){.status = ST_ERR_USAGE,
-                                     .message = "this steptime was built without SQLite, which "
-                                                "profiles are kept in",
-                                     .suggestion = "install libsqlite3-dev and build it again"});
+    return st_fail(errors, ST_ERR_USAGE, (st_place){0},
+                   "this steptime was built without SQLite, which profiles are kept in" ST_HINT
+                   "install libsqlite3-dev and build it again");
 }
 
 bool st_profiles_available(void)

@@ -58,16 +58,6 @@ static bool is_text(const char *text, size_t most)
     return length <= most;
 }
 
-static st_status fail(st_place place, const char *message, const char *found, const char *expected,
-                      st_errors *errors)
-{
-    return st_errors_add(errors, &(st_error){.status = ST_ERR_VALUE,
-                                             .place = place,
-                                             .message = message,
-                                             .found = found,
-                                             .expected = expected});
-}
-
 st_status st_profile_check(const st_profile *entry, st_place place, st_errors *errors)
 {
     static const char plain[] = "letters, digits, '.', '_' and '-'";
@@ -76,23 +66,29 @@ st_status st_profile_check(const st_profile *entry, st_place place, st_errors *e
     const char *const texts[] = {entry->cluster, entry->fabric, entry->nccl, entry->collective};
     for (size_t i = 0; i < 3; i++)
         if (!is_name(names[i]))
-            return fail(place, st_errors_text(errors, "a profile cannot have this %s", what[i]),
-                        st_errors_text(errors, "'%s'", names[i]), plain, errors);
+            return st_fail(errors, ST_ERR_VALUE, place,
+                           "a profile cannot have this %s" ST_FOUND "'%s'" ST_EXPECTED "%s",
+                           what[i], names[i], st_or_none(plain));
     for (size_t i = 0; i < 4; i++)
         if (!is_text(texts[i], TEXT_BYTES))
-            return fail(place, "a text of a profile is too long or has control characters",
-                        st_errors_text(errors, "'%s'", texts[i]), "at most 500 bytes", errors);
+            return st_fail(errors, ST_ERR_VALUE, place,
+                           "a text of a profile is too long or has control characters" ST_FOUND
+                           "'%s'" ST_EXPECTED "at most 500 bytes",
+                           texts[i]);
     if (entry->ranks > MOST_COUNT || entry->nodes > MOST_COUNT)
-        return fail(place, "a profile has too many ranks or nodes", NULL, "at most 2^30", errors);
+        return st_fail(errors, ST_ERR_VALUE, place,
+                       "a profile has too many ranks or nodes" ST_EXPECTED "at most 2^30");
     if (entry->nodes > 0 && entry->ranks % entry->nodes != 0)
-        return fail(place, "the number of ranks is not a multiple of that per node",
-                    st_errors_text(errors, "%zu ranks on %zu nodes", entry->ranks, entry->nodes),
-                    NULL, errors);
+        return st_fail(errors, ST_ERR_VALUE, place,
+                       "the number of ranks is not a multiple of that per node" ST_FOUND
+                       "%zu ranks on %zu nodes",
+                       entry->ranks, entry->nodes);
     if (entry->payload_bytes > ST_PROFILE_MAX_BYTES)
-        return fail(place, "the payload of a profile is too large", NULL, "at most 16 MiB", errors);
+        return st_fail(errors, ST_ERR_VALUE, place,
+                       "the payload of a profile is too large" ST_EXPECTED "at most 16 MiB");
     if (strnlen(entry->provenance, PROVENANCE_BYTES + 1) > PROVENANCE_BYTES)
-        return fail(place, "the provenance of a profile is too long", NULL, "at most 64 KiB",
-                    errors);
+        return st_fail(errors, ST_ERR_VALUE, place,
+                       "the provenance of a profile is too long" ST_EXPECTED "at most 64 KiB");
     return ST_OK;
 }
 
@@ -119,8 +115,9 @@ static st_status whole_option(const st_profile *entry, st_arena *arena,
     if (whole == NULL || text == NULL)
         return ST_ERR_MEMORY;
     if (strlen(text) != entry->payload_bytes)
-        return fail((st_place){.file = st_errors_text(errors, "profile '%s'", entry->name)},
-                    "the payload of the profile is no text", NULL, NULL, errors);
+        return st_fail(errors, ST_ERR_VALUE,
+                       (st_place){.file = st_errors_text(errors, "profile '%s'", entry->name)},
+                       "the payload of the profile is no text");
     *whole = (st_profile_option){entry->kind, text};
     *options = whole;
     *count = 1;
@@ -139,15 +136,15 @@ st_status st_profile_options(const st_profile *entry, st_arena *arena,
     if (status != ST_OK)
         return status;
     if (strcmp(entry->kind, ST_PROFILE_OPTIONS) != 0 || root->kind != ST_YAML_MAP)
-        return fail((st_place){.file = file}, "the profile has no options",
-                    st_errors_text(errors, "kind '%s'", entry->kind), NULL, errors);
+        return st_fail(errors, ST_ERR_VALUE, (st_place){.file = file},
+                       "the profile has no options" ST_FOUND "kind '%s'", entry->kind);
     st_profile_option *found = st_arena_alloc(arena, root->count + 1, sizeof *found);
     if (found == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < root->count; i++) {
         if (root->items[i]->kind != ST_YAML_SCALAR)
-            return fail((st_place){.file = file}, "an option of the profile is no text",
-                        st_errors_text(errors, "'%s'", root->keys[i]), NULL, errors);
+            return st_fail(errors, ST_ERR_VALUE, (st_place){.file = file},
+                           "an option of the profile is no text" ST_FOUND "'%s'", root->keys[i]);
         found[i] = (st_profile_option){root->keys[i], root->items[i]->text};
     }
     *options = found;
@@ -225,11 +222,9 @@ static st_status no_entry(const st_profile *entries, size_t count, const st_prof
         if (has == NULL || strstr(has, entries[i].collective) == NULL)
             has = st_errors_text(errors, "%s%s%s", has != NULL ? has : "", has != NULL ? ", " : "",
                                  entries[i].collective);
-    return st_errors_add(errors, &(st_error){.status = ST_ERR_NAME,
-                                             .message = st_errors_text(
-                                                 errors, "profile '%s' has nothing of %s for %s",
-                                                 filter->name, filter->plugin, filter->collective),
-                                             .found = has});
+    return st_fail(errors, ST_ERR_NAME, (st_place){0},
+                   "profile '%s' has nothing of %s for %s" ST_FOUND "%s", filter->name,
+                   filter->plugin, filter->collective, st_or_none(has));
 }
 
 /* Entries of a plugin: its options, or where there are none its times, or its model. */
@@ -261,12 +256,9 @@ static st_status must_find(st_profiles *profiles, const st_profile_filter *filte
     if (status == ST_OK && others == 0)
         return st_profiles_unknown(profiles, filter->name, errors);
     if (status == ST_OK)
-        status = st_errors_add(
-            errors, &(st_error){.status = ST_ERR_NAME,
-                                .message = st_errors_text(
-                                    errors, "profile '%s' has no options for plugin '%s'",
-                                    filter->name, filter->plugin),
-                                .found = st_errors_text(errors, "'%s'", all[0].plugin)});
+        status = st_fail(errors, ST_ERR_NAME, (st_place){0},
+                         "profile '%s' has no options for plugin '%s'" ST_FOUND "'%s'",
+                         filter->name, filter->plugin, all[0].plugin);
     return status;
 }
 
@@ -310,17 +302,12 @@ static st_profile_found *same_group(st_profile_found *found, size_t count, const
 
 static void warn_of_twins(const st_profile *first, const st_profile *entry, st_errors *errors)
 {
-    (void)st_errors_add(
-        errors,
-        &(st_error){.status = ST_ERR_NAME,
-                    .severity = ST_SEVERITY_WARNING,
-                    .message = st_errors_text(
-                        errors,
-                        "profile '%s' has %s on %zu ranks and %zu node%s twice: that of cluster "
-                        "'%s', fabric '%s' and NCCL '%s' counts, that of '%s', '%s' and '%s' not",
-                        entry->name, entry->collective, entry->ranks, entry->nodes,
-                        entry->nodes == 1 ? "" : "s", first->cluster, first->fabric, first->nccl,
-                        entry->cluster, entry->fabric, entry->nccl)});
+    st_report(errors, ST_SEVERITY_WARNING, ST_ERR_NAME, (st_place){0},
+              "profile '%s' has %s on %zu ranks and %zu node%s twice: that of cluster '%s', fabric "
+              "'%s' and NCCL '%s' counts, that of '%s', '%s' and '%s' not",
+              entry->name, entry->collective, entry->ranks, entry->nodes,
+              entry->nodes == 1 ? "" : "s", first->cluster, first->fabric, first->nccl,
+              entry->cluster, entry->fabric, entry->nccl);
 }
 
 /* Those that fit, of each group the first; that of the collective before that of any. */

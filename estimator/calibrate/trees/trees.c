@@ -81,20 +81,17 @@ static void keep_quiet(const char *message)
 
 static st_status absent(const char *reason, st_errors *errors)
 {
-    return st_errors_add(errors, &(st_error){.status = ST_ERR_IO,
-                                             .message = "XGBoost's library cannot be used",
-                                             .found = reason,
-                                             .suggestion = "install libxgboost0"});
+    return st_fail(errors, ST_ERR_IO, (st_place){0},
+                   "XGBoost's library cannot be used" ST_FOUND "%s" ST_HINT "install libxgboost0",
+                   reason);
 }
 
 static st_status failed(const st_trees_library *library, const char *what, st_errors *errors)
 {
     const char *reason = library->XGBGetLastError();
     size_t length = strcspn(reason, "\n");
-    return st_errors_add(errors,
-                         &(st_error){.status = ST_ERR_VALUE,
-                                     .message = st_errors_text(errors, "XGBoost cannot %s", what),
-                                     .found = st_errors_text(errors, "%.*s", (int)length, reason)});
+    return st_fail(errors, ST_ERR_VALUE, (st_place){0}, "XGBoost cannot %s" ST_FOUND "%.*s", what,
+                   (int)length, reason);
 }
 
 st_status st_trees_open(st_trees_library **library, st_errors *errors)

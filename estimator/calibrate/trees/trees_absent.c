@@ -7,10 +7,9 @@
 
 static st_status left_out(st_errors *errors)
 {
-    return st_errors_add(errors, &(st_error){.status = ST_ERR_IO,
-                                             .message = "this build has no XGBoost",
-                                             .suggestion = "install libxgboost-dev and build again "
-                                                           "with -Dxgboost=enabled"});
+    return st_fail(errors, ST_ERR_IO, (st_place){0},
+                   "this build has no XGBoost" ST_HINT
+                   "install libxgboost-dev and build again with -Dxgboost=enabled");
 }
 
 st_status st_trees_open(st_trees_library **library, st_errors *errors)

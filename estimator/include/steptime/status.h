@@ -109,6 +109,12 @@ ST_API st_status st_fail(st_errors *errors, st_status status, st_place place, co
 #define ST_EXPECTED "\x1d"
 #define ST_HINT     "\x1e" /* the suggestion */
 
+/* A text for one of these parts that may be NULL. */
+static inline const char *st_or_none(const char *text)
+{
+    return text != NULL ? text : "";
+}
+
 /* The same at any severity: a warning gives ST_OK. */
 ST_API st_status st_report(st_errors *errors, st_severity severity, st_status status,
                            st_place place, const char *format, ...) ST_PRINTF(5, 6);

@@ -120,10 +120,8 @@ static st_status take_fault(answer *self, st_errors *errors)
 
 static st_status refuse(const visit *own, const char *reason, st_errors *errors)
 {
-    return st_errors_add(
-        errors, &(st_error){.status = ST_ERR_PROVIDER,
-                            .message = st_errors_text(errors, "plugin %s cannot be used: %s",
-                                                      own->name, reason)});
+    return st_fail(errors, ST_ERR_PROVIDER, (st_place){0}, "plugin %s cannot be used: %s",
+                   own->name, reason);
 }
 
 static st_status read_answer(const visit *own, const st_child_result *result, st_buffer *text,

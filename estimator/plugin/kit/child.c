@@ -111,9 +111,7 @@ static void wait_for(pid_t child, int *status)
 
 static st_status cannot(const char *what, st_errors *errors)
 {
-    return st_errors_add(errors, &(st_error){.status = ST_ERR_IO,
-                                             .message = st_errors_text(errors, "cannot %s: %s",
-                                                                       what, strerror(errno))});
+    return st_fail(errors, ST_ERR_IO, (st_place){0}, "cannot %s: %s", what, strerror(errno));
 }
 
 static st_status take_result(const st_buffer *text, bool in_time, int status, st_arena *arena,

@@ -43,10 +43,8 @@ typedef struct project {
 
 static st_status cannot(const project *own, const char *what, const char *path)
 {
-    return st_errors_add(own->errors,
-                         &(st_error){.status = ST_ERR_IO,
-                                     .message = st_errors_text(own->errors, "cannot %s '%s': %s",
-                                                               what, path, strerror(errno))});
+    return st_fail(own->errors, ST_ERR_IO, (st_place){0}, "cannot %s '%s': %s", what, path,
+                   strerror(errno));
 }
 
 /* The text with every TEMPLATE replaced; NULL when out of memory. */
@@ -144,29 +142,19 @@ static st_status check(const project *own)
 {
     struct stat status;
     if (!st_plugin_is_id(own->name)) {
-        return st_errors_add(
-            own->errors,
-            &(st_error){.status = ST_ERR_USAGE,
-                        .message = "wrong name of a plugin",
-                        .found = st_errors_text(own->errors, "'%.80s'", own->name),
-                        .expected = "a small letter, then small letters, digits and '-', at most "
-                                    "64"});
+        return st_fail(own->errors, ST_ERR_USAGE, (st_place){0},
+                       "wrong name of a plugin" ST_FOUND "'%.80s'" ST_EXPECTED
+                       "a small letter, then small letters, digits and '-', at most 64",
+                       own->name);
     }
     if (is_taken_by_meson(own->name)) {
-        return st_errors_add(own->errors,
-                             &(st_error){.status = ST_ERR_USAGE,
-                                         .message = st_errors_text(
-                                             own->errors,
-                                             "a plugin cannot be called '%s', as meson keeps that "
-                                             "name for itself",
-                                             own->name)});
+        return st_fail(own->errors, ST_ERR_USAGE, (st_place){0},
+                       "a plugin cannot be called '%s', as meson keeps that name for itself",
+                       own->name);
     }
     if (lstat(own->folder, &status) == 0) {
-        return st_errors_add(
-            own->errors,
-            &(st_error){.status = ST_ERR_USAGE,
-                        .message = st_errors_text(own->errors, "'%s' exists already", own->folder),
-                        .suggestion = "give another place with --dir"});
+        return st_fail(own->errors, ST_ERR_USAGE, (st_place){0},
+                       "'%s' exists already" ST_HINT "give another place with --dir", own->folder);
     }
     return ST_OK;
 }

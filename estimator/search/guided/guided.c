@@ -20,12 +20,6 @@ bool st_guided_wanted(const st_search *search)
     return guide->method != ST_METHOD_EXHAUSTIVE || guide->pruning != ST_PRUNING_NONE;
 }
 
-static st_status refuse(st_errors *errors, const char *message, const char *expected)
-{
-    return st_errors_add(
-        errors, &(st_error){.status = ST_ERR_USAGE, .message = message, .expected = expected});
-}
-
 /* A bound of another kind than the goal bounds nothing. */
 static st_status check_floor(const st_search *search, st_errors *errors)
 {
@@ -35,10 +29,10 @@ static st_status check_floor(const st_search *search, st_errors *errors)
                                st_dimension_equal(goal->unit.dimension, floor->unit.dimension))) {
         return ST_OK;
     }
-    return refuse(errors,
-                  st_errors_text(errors, "--bound: '%.60s' is of another kind than '%.60s'",
-                                 search->request.guide.floor, search->goal),
-                  "a cell that is never above the one that is minimised");
+    return st_fail(errors, ST_ERR_USAGE, (st_place){0},
+                   "--bound: '%.60s' is of another kind than '%.60s'" ST_EXPECTED
+                   "a cell that is never above the one that is minimised",
+                   search->request.guide.floor, search->goal);
 }
 
 st_status st_guide_check(const st_search *search, st_errors *errors)
@@ -46,26 +40,28 @@ st_status st_guide_check(const st_search *search, st_errors *errors)
     const st_guide *guide = &search->request.guide;
     bool every = guide->method == ST_METHOD_BOUND || guide->pruning != ST_PRUNING_NONE;
     if (guide->method == ST_METHOD_EXHAUSTIVE && guide->floor != NULL) {
-        return refuse(errors, "--bound says nothing to an exhaustive search",
-                      "--method bound or --method cmaes");
+        return st_fail(errors, ST_ERR_USAGE, (st_place){0},
+                       "--bound says nothing to an exhaustive search" ST_EXPECTED
+                       "--method bound or --method cmaes");
     }
     if (!st_guided_wanted(search)) {
         return ST_OK;
     }
     if (search->request.space.sample > 0) {
-        return refuse(errors, "a sample is computed whole", "--method exhaustive and no --prune");
+        return st_fail(errors, ST_ERR_USAGE, (st_place){0},
+                       "a sample is computed whole" ST_EXPECTED
+                       "--method exhaustive and no --prune");
     }
     if (search->request.front[0] != NULL) {
-        return refuse(errors, "a Pareto front needs every plan",
-                      "--method exhaustive and no --prune");
+        return st_fail(errors, ST_ERR_USAGE, (st_place){0},
+                       "a Pareto front needs every plan" ST_EXPECTED
+                       "--method exhaustive and no --prune");
     }
     if (every && search->rows > st_guide_most_rows) {
-        return st_errors_add(
-            errors, &(st_error){.status = ST_ERR_LIMIT,
-                                .place = {.file = "--vary"},
-                                .message = st_errors_text(errors, "there are %llu plans",
-                                                          (unsigned long long)search->rows),
-                                .expected = "at most 16777216 for --method bound and --prune"});
+        return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = "--vary"},
+                       "there are %llu plans" ST_EXPECTED
+                       "at most 16777216 for --method bound and --prune",
+                       (unsigned long long)search->rows);
     }
     return check_floor(search, errors);
 }
@@ -381,10 +377,8 @@ st_status st_guided_search(const st_search *search, const st_processes *processe
     }
     free_run(&run);
     if (status != ST_OK) {
-        (void)st_errors_add(errors,
-                            &(st_error){.status = status,
-                                        .message = status == ST_ERR_IO ? "the processes lost touch"
-                                                                       : st_status_text(status)});
+        st_fail(errors, status, (st_place){0}, "%s",
+                status == ST_ERR_IO ? "the processes lost touch" : st_status_text(status));
     }
     return status;
 }
