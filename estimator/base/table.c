@@ -11,19 +11,19 @@
 #include <string.h>
 
 typedef struct table_row {
-    const char *title; /* not NULL: a line of its own */
-    const char *fields[ST_TABLE_COLUMNS];
-    st_ink inks[ST_TABLE_COLUMNS];
+    const char *title;   /* not NULL: a line of its own */
+    const char **fields; /* one for each column */
+    st_ink *inks;
 } table_row;
 
 struct st_table {
     st_arena *arena;
-    st_table_column columns[ST_TABLE_COLUMNS];
+    st_table_column *columns;
     size_t column_count;
     table_row *rows;
     size_t row_count;
     size_t row_capacity;
-    size_t minimum_widths[ST_TABLE_COLUMNS];
+    size_t *minimum_widths;
     bool failed;
 };
 
@@ -36,11 +36,13 @@ enum { ELASTIC_MAXIMUM = 90 };
 st_table *st_table_create(st_arena *arena, const st_table_column *columns, size_t count)
 {
     st_table *table = st_arena_alloc(arena, 1, sizeof *table);
-    if (table == NULL)
+    st_table_column *copy = st_arena_alloc(arena, count, sizeof *copy);
+    size_t *widths = st_arena_alloc(arena, count, sizeof *widths);
+    if (table == NULL || copy == NULL || widths == NULL)
         return NULL;
-    table->arena = arena;
-    table->column_count = count;
-    memcpy(table->columns, columns, count * sizeof *columns);
+    memcpy(copy, columns, count * sizeof *columns);
+    *table = (st_table){
+        .arena = arena, .columns = copy, .column_count = count, .minimum_widths = widths};
     return table;
 }
 
@@ -78,15 +80,33 @@ static const char *copy_text(st_table *table, const char *text)
 
 void st_table_title(st_table *table, const char *title)
 {
+    if (table == NULL)
+        return;
     table_row *row = add_row(table);
     const char *copy = copy_text(table, title);
     if (row != NULL)
         row->title = copy != NULL ? copy : "";
 }
 
-void st_table_row(st_table *table, const char *const *fields)
+/* A row without texts yet; NULL when out of memory. */
+static table_row *add_fields(st_table *table)
 {
     table_row *row = add_row(table);
+    if (row == NULL)
+        return NULL;
+    row->fields = st_arena_alloc(table->arena, table->column_count, sizeof *row->fields);
+    row->inks = st_arena_alloc(table->arena, table->column_count, sizeof *row->inks);
+    if (row->fields == NULL || row->inks == NULL) {
+        table->failed = true;
+        table->row_count--;
+        return NULL;
+    }
+    return row;
+}
+
+void st_table_row(st_table *table, const char *const *fields)
+{
+    table_row *row = table != NULL ? add_fields(table) : NULL;
     for (size_t i = 0; row != NULL && i < table->column_count; i++) {
         const char *field = copy_text(table, fields[i] != NULL ? fields[i] : "");
         row->fields[i] = field != NULL ? field : "";
@@ -94,10 +114,26 @@ void st_table_row(st_table *table, const char *const *fields)
     }
 }
 
+void st_table_heads(st_table *table)
+{
+    table_row *row = table != NULL ? add_fields(table) : NULL;
+    for (size_t i = 0; row != NULL && i < table->column_count; i++) {
+        const char *title = table->columns[i].title;
+        row->fields[i] = title != NULL ? title : "";
+        row->inks[i] = ST_INK_FAINT;
+    }
+}
+
 void st_table_ink(st_table *table, size_t column, st_ink ink)
 {
-    if (table->row_count > 0)
+    if (table != NULL && table->row_count > 0)
         table->rows[table->row_count - 1].inks[column] = ink;
+}
+
+const st_table_column *st_table_columns(const st_table *table, size_t *count)
+{
+    *count = table != NULL ? table->column_count : 0;
+    return table != NULL ? table->columns : NULL;
 }
 
 static size_t shown_width(const char *text)
@@ -125,7 +161,7 @@ static size_t widest_field(const st_table *table, size_t column)
 
 void st_table_align(st_table *first, st_table *second, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; first != NULL && second != NULL && i < count; i++) {
         size_t one = widest_field(first, i);
         size_t other = widest_field(second, i);
         first->minimum_widths[i] = one > other ? one : other;
@@ -178,7 +214,7 @@ typedef struct row_writer {
     const st_paint *paint;
     const table_row *row;
     const size_t *widths;
-    const char *rests[ST_TABLE_COLUMNS];
+    const char **rests;
 } row_writer;
 
 /* Takes off the front of every field's rest what fits into its column. */
@@ -218,9 +254,13 @@ static bool has_rest(const row_writer *writer)
 
 void st_table_write(const st_table *table, const st_paint *paint, size_t indent, st_buffer *buffer)
 {
-    size_t widths[ST_TABLE_COLUMNS];
+    size_t *widths = st_arena_alloc(table->arena, table->column_count, sizeof *widths);
+    const char **rests = st_arena_alloc(table->arena, table->column_count, sizeof *rests);
+    if (widths == NULL || rests == NULL || table->failed) {
+        buffer->failed = true;
+        return;
+    }
     measure(table, paint, indent, widths);
-    buffer->failed = buffer->failed || table->failed;
     for (size_t r = 0; r < table->row_count && !buffer->failed; r++) {
         const table_row *row = &table->rows[r];
         if (row->title != NULL) {
@@ -228,8 +268,9 @@ void st_table_write(const st_table *table, const st_paint *paint, size_t indent,
             st_buffer_text(buffer, "\n");
             continue;
         }
-        row_writer writer = {.table = table, .paint = paint, .row = row, .widths = widths};
-        memcpy(writer.rests, row->fields, sizeof writer.rests);
+        row_writer writer = {
+            .table = table, .paint = paint, .row = row, .widths = widths, .rests = rests};
+        memcpy(rests, row->fields, table->column_count * sizeof *rests);
         do {
             write_line(&writer, indent, buffer);
         } while (has_rest(&writer));

@@ -211,6 +211,8 @@ int cli_exit_code(const cli_run *run, st_status status);
 bool cli_open_streams(void); /* false: standard output was closed */
 /* Writes what the verb left in `result`, if anything; the verb's exit code, or CLI_FAILED. */
 int cli_write_result(cli_run *run, int code);
+/* Renders a result as --json, --csv or neither ask for. */
+void cli_show(cli_run *run, const st_result *result);
 
 /* help.c */
 void cli_write_overview(st_buffer *buffer);

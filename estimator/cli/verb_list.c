@@ -3,8 +3,6 @@
 #include "cli/listing.h"
 
 #include "job/files.h"
-#include "base/csv_write.h"
-#include "base/json_write.h"
 
 #include <string.h>
 
@@ -77,60 +75,24 @@ static st_status load(cli_run *run, const st_paths *paths, st_folder folder, lis
     return ST_OK;
 }
 
-static void write_text(cli_run *run, const listing *list)
+static void fill_entry(const void *context, size_t index, st_node *row)
+{
+    const listing *list = context;
+    st_put_text(row, "name", list->entries[index].name);
+    st_put_text_or_null(row, "title", list->titles[index]);
+    st_put_text(row, "root", list->entries[index].root);
+}
+
+static void show_list(cli_run *run, const char *what, const listing *list)
 {
     static const st_table_column columns[] = {
         {.ink = ST_INK_NAME}, {.elastic = true}, {.ink = ST_INK_FAINT}};
-    st_paint paint = cli_paint(run);
-    st_table *table = st_table_create(run->arena, columns, 3);
-    if (table == NULL) {
-        run->result.failed = true;
-        return;
-    }
-    for (size_t i = 0; i < list->count; i++) {
-        const char *const fields[] = {list->entries[i].name, list->titles[i],
-                                      list->entries[i].root};
-        st_table_row(table, fields);
-    }
-    st_table_write(table, &paint, 0, &run->result);
-}
-
-static void write_json(cli_run *run, const char *what, const listing *list)
-{
-    st_json json = {.buffer = &run->result};
-    st_json_open(&json, NULL, '{');
-    st_json_count(&json, "schema_version", ST_SCHEMA_VERSION);
-    st_json_text(&json, "steptime", STEPTIME_VERSION);
-    st_json_open(&json, what, '[');
-    for (size_t i = 0; i < list->count; i++) {
-        st_json_open_line(&json, NULL, '{');
-        st_json_text(&json, "name", list->entries[i].name);
-        st_json_text_or_null(&json, "title", list->titles[i]);
-        st_json_text(&json, "root", list->entries[i].root);
-        st_json_close(&json, '}');
-    }
-    st_json_close(&json, ']');
-    st_json_close(&json, '}');
-}
-
-static void write_csv(cli_run *run, const listing *list)
-{
-    st_buffer_text(&run->result, "name,title,root\n");
-    for (size_t i = 0; i < list->count; i++) {
-        const char *const fields[] = {list->entries[i].name, list->titles[i],
-                                      list->entries[i].root};
-        st_csv_row(fields, 3, &run->result);
-    }
-}
-
-static void write_list(cli_run *run, const char *what, const listing *list)
-{
-    if (cli_is_given(run, CLI_JSON))
-        write_json(run, what, list);
-    else if (cli_is_given(run, CLI_CSV))
-        write_csv(run, list);
-    else
-        write_text(run, list);
+    st_result result;
+    st_node *root = st_result_begin(&result, run->arena);
+    st_node *rows = st_put_rows(root, what, fill_entry, list, list->count);
+    st_table_show(st_say_table(root, columns, 3, 0), rows, "name,title,root");
+    st_result_csv(&result, what, "name,title,root");
+    cli_show(run, &result);
 }
 
 int cli_list_folder(cli_run *run, const char *what)
@@ -146,7 +108,7 @@ int cli_list_folder(cli_run *run, const char *what)
     if (status == ST_OK)
         status = load(run, paths, folder, &list);
     if (status == ST_OK) {
-        write_list(run, what, &list);
+        show_list(run, what, &list);
         /* A file that cannot be read is listed and told, and the others are listed still. */
         status = st_errors_status(run->errors);
     }

@@ -10,9 +10,7 @@
 #define STEPTIME_ESTIMATE_REPORT_H
 
 #include "estimate/estimate.h"
-#include "base/text.h"
-
-enum { ST_SCHEMA_VERSION = 1 }; /* of every JSON form; grows when a field changes its meaning */
+#include "base/result.h"
 
 /* `errors` holds the warnings of the run. */
 void st_estimate_write_text(const st_estimate *estimate, const st_errors *errors,

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A result as CSV: the lists that st_result_csv named, row by row. A row of a list in a list knows
+ * the maps that it stands in, where a column looks for what the row itself lacks.
+ */
+#include "base/result.h"
+
+#include <string.h>
+
+/* A map and what it stands in. */
+typedef struct scope {
+    const st_node *map;
+    const struct scope *around;
+} scope;
+
+static void write_heading(const st_result_part *part, st_buffer *buffer)
+{
+    for (size_t i = 0; i < part->count; i++) {
+        st_buffer_text(buffer, i == 0 ? "" : ",");
+        st_buffer_csv_field(buffer, part->columns[i].heading);
+    }
+    st_buffer_text(buffer, "\n");
+}
+
+static const st_item *find_item(const scope *row, const char *key)
+{
+    const st_item *item = NULL;
+    for (; row != NULL && item == NULL; row = row->around)
+        item = st_node_find(row->map, key, strlen(key));
+    return item;
+}
+
+static void write_row(const scope *row, const st_result_part *part, st_buffer *buffer)
+{
+    char text[ST_QUANTITY_TEXT];
+    for (size_t i = 0; i < part->count; i++) {
+        const st_item *item = find_item(row, part->columns[i].key);
+        st_buffer_text(buffer, i == 0 ? "" : ",");
+        if (item != NULL)
+            st_buffer_csv_field(buffer, st_item_exact(item, text, sizeof text));
+    }
+    st_buffer_text(buffer, "\n");
+}
+
+static void write_part(const scope *around, const char *path, const st_result_part *part,
+                       st_buffer *buffer)
+{
+    size_t length = strcspn(path, "/");
+    const st_item *item = st_node_find(around->map, path, length);
+    if (item == NULL || item->kind != ST_ITEM_NODE)
+        return;
+    st_row_walk walk = st_rows_begin(item->node);
+    for (const st_node *map = st_rows_next(&walk); map != NULL; map = st_rows_next(&walk)) {
+        scope row = {.map = map, .around = around};
+        if (path[length] == '\0')
+            write_row(&row, part, buffer);
+        else
+            write_part(&row, path + length + 1, part, buffer); /* as deep as the path */
+    }
+    st_rows_end(&walk);
+    buffer->failed = buffer->failed || walk.failed;
+}
+
+void st_result_write_csv(const st_result *result, st_buffer *buffer)
+{
+    scope root = {.map = &result->root};
+    if (result->csv_count > 0)
+        write_heading(&result->csv[0], buffer);
+    for (size_t i = 0; i < result->csv_count; i++)
+        write_part(&root, result->csv[i].path, &result->csv[i], buffer);
+    buffer->failed = buffer->failed || result->failed;
+}
