@@ -43,7 +43,7 @@
 #ifndef STEPTIME_BASE_RESULT_H
 #define STEPTIME_BASE_RESULT_H
 
-#include "base/table.h"
+#include "base/text.h"
 #include "steptime/quantity.h"
 
 enum { ST_SCHEMA_VERSION = 1 }; /* of every JSON form; grows when a field changes its meaning */

@@ -37,6 +37,49 @@ void st_paint_wrapped(const st_paint *paint, const char *text, size_t column, si
 /* Appends a text as XML and SVG may hold it, between tags and in attributes. */
 void st_text_xml(const char *text, st_buffer *buffer);
 
+/* How a number is written in a column. */
+typedef enum st_look {
+    ST_LOOK_SCALED, /* a quantity at a sensible prefix of its unit, a number in its shortest form */
+    ST_LOOK_UNIT,   /* a quantity in the unit itself, 6 significant digits */
+    ST_LOOK_DIGITS, /* so many significant digits */
+    ST_LOOK_FIXED,  /* so many decimals */
+    ST_LOOK_PERCENT, /* a share in percent with so many decimals */
+    ST_LOOK_CHANGE   /* the same with its sign */
+} st_look;
+
+typedef struct st_table_column {
+    const char *title; /* in st_table_heads */
+    const char *none;  /* where there is no value; NULL: "" */
+    st_ink ink;
+    st_look look;
+    int digits;
+    bool right;   /* aligned to the right */
+    bool elastic; /* gives way where the terminal is too narrow */
+    bool joined;  /* one blank to the column before it instead of two */
+    bool split;   /* the unit stands in the next column */
+} st_table_column;
+
+enum { ST_TABLE_COLUMNS = 20 }; /* what a caller's own arrays hold; a table may have more */
+
+typedef struct st_table st_table;
+
+/* NULL when out of memory, which the functions below take for a table that nobody sees. `columns`
+ * are copied. The table lives in `arena`. */
+st_table *st_table_create(st_arena *arena, const st_table_column *columns, size_t count);
+/* A row with the titles of the columns. */
+void st_table_heads(st_table *table);
+/* A line of its own between rows, which does not widen any column; "" is an empty line. */
+void st_table_title(st_table *table, const char *title);
+/* `fields` has one text per column; NULL is an empty field. Texts are copied. */
+void st_table_row(st_table *table, const char *const *fields);
+/* The ink of one field of the last row. */
+void st_table_ink(st_table *table, size_t column, st_ink ink);
+/* Makes the first `count` columns of two tables equally wide. */
+void st_table_align(st_table *first, st_table *second, size_t count);
+const st_table_column *st_table_columns(const st_table *table, size_t *count);
+/* Every row begins with `indent` blanks; no line ends in one. */
+void st_table_write(const st_table *table, const st_paint *paint, size_t indent, st_buffer *buffer);
+
 /* "16.73 s" as "16.73" and "s", for two columns; both point into `text`. */
 void st_split_unit(char *text, const char **number, const char **unit);
 

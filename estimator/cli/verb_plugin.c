@@ -7,8 +7,6 @@
 #include "plugin/kit/kit.h"
 #include "plugin/module.h"
 #include "plugin/kit/new.h"
-#include "base/csv_write.h"
-#include "base/json_write.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,14 +42,6 @@ static const cli_example new_examples[] = {
     {"steptime plugin new torus", "a project that builds and passes the check as it stands"},
     {NULL, NULL}};
 
-static void open_json(cli_run *run, st_json *json)
-{
-    *json = (st_json){.buffer = &run->result};
-    st_json_open(json, NULL, '{');
-    st_json_count(json, "schema_version", ST_SCHEMA_VERSION);
-    st_json_text(json, "steptime", STEPTIME_VERSION);
-}
-
 /* ---- list ------------------------------------------------------------------------------------ */
 
 typedef struct listed {
@@ -66,65 +56,35 @@ static const char *state_text(const st_plugin_entry *entry, const st_plugin_stat
     return !state->usable ? "disabled" : entry->shadowed ? "shadowed" : "ok";
 }
 
-static const char *summary_text(const st_plugin_state *state)
+static void fill_listed(const void *context, size_t index, st_node *row)
 {
-    return state->usable ? state->summary : state->reason;
+    const listed *list = context;
+    const st_plugin_entry *entry = &list->entries[index];
+    const st_plugin_state *state = &list->states[index];
+    const char *word = state_text(entry, state);
+    st_put_text(row, "name", entry->id);
+    st_put_text_or_null(row, "version", state->version);
+    st_put_text(row, "state", word);
+    st_put_ink(row, strcmp(word, "ok") == 0 ? ST_INK_GOOD : ST_INK_BAD);
+    st_put_text_or_null(row, "reason", state->reason);
+    st_put_text_or_null(row, "summary", state->summary);
+    st_put_text_or_null(row, "providers", state->providers);
+    st_put_text_or_null(row, "schedules", state->schedules);
+    st_put_text(row, "file", entry->file);
+    st_put_text(row, ".what", state->usable ? state->summary : state->reason);
+    st_put_text(row, ".root", entry->root);
 }
 
-static void list_as_text(cli_run *run, const listed *list)
+static void show_listed(cli_run *run, const listed *list)
 {
     static const st_table_column columns[] = {
         {.ink = ST_INK_NAME}, {0}, {0}, {.elastic = true}, {.ink = ST_INK_FAINT}};
-    const st_paint paint = cli_paint(run);
-    st_table *table = st_table_create(run->arena, columns, 5);
-    if (table == NULL) {
-        run->result.failed = true;
-        return;
-    }
-    for (size_t i = 0; i < list->count; i++) {
-        const st_plugin_state *state = &list->states[i];
-        const char *word = state_text(&list->entries[i], state);
-        const char *const fields[] = {list->entries[i].id, state->version, word,
-                                      summary_text(state), list->entries[i].root};
-        st_table_row(table, fields);
-        st_table_ink(table, 2, strcmp(word, "ok") == 0 ? ST_INK_GOOD : ST_INK_BAD);
-    }
-    st_table_write(table, &paint, 0, &run->result);
-}
-
-static void list_as_data(cli_run *run, const listed *list)
-{
-    st_json json;
-    if (cli_is_given(run, CLI_CSV)) {
-        st_buffer_text(&run->result,
-                       "name,version,state,reason,summary,providers,file,schedules\n");
-        for (size_t i = 0; i < list->count; i++) {
-            const st_plugin_state *state = &list->states[i];
-            const char *const fields[] = {
-                list->entries[i].id,   state->version,  state_text(&list->entries[i], state),
-                state->reason,         state->summary,  state->providers,
-                list->entries[i].file, state->schedules};
-            st_csv_row(fields, 8, &run->result);
-        }
-        return;
-    }
-    open_json(run, &json);
-    st_json_open(&json, "plugins", '[');
-    for (size_t i = 0; i < list->count; i++) {
-        const st_plugin_state *state = &list->states[i];
-        st_json_open_line(&json, NULL, '{');
-        st_json_text(&json, "name", list->entries[i].id);
-        st_json_text_or_null(&json, "version", state->version);
-        st_json_text(&json, "state", state_text(&list->entries[i], state));
-        st_json_text_or_null(&json, "reason", state->reason);
-        st_json_text_or_null(&json, "summary", state->summary);
-        st_json_text_or_null(&json, "providers", state->providers);
-        st_json_text_or_null(&json, "schedules", state->schedules);
-        st_json_text(&json, "file", list->entries[i].file);
-        st_json_close(&json, '}');
-    }
-    st_json_close(&json, ']');
-    st_json_close(&json, '}');
+    st_result result;
+    st_node *root = st_result_begin(&result, run->arena);
+    st_node *rows = st_put_rows(root, "plugins", fill_listed, list, list->count);
+    st_table_show(st_say_table(root, columns, 5, 0), rows, "name,version,state,.what,.root");
+    st_result_csv(&result, "plugins", "name,version,state,reason,summary,providers,file,schedules");
+    cli_show(run, &result);
 }
 
 static st_status look_at_all(cli_run *run, const st_paths *paths, listed *list)
@@ -151,174 +111,121 @@ static int run_list(cli_run *run)
     st_status status = cli_paths(run, &paths);
     if (status == ST_OK)
         status = look_at_all(run, paths, &list);
-    if (status == ST_OK && (cli_is_given(run, CLI_JSON) || cli_is_given(run, CLI_CSV)))
-        list_as_data(run, &list);
-    else if (status == ST_OK)
-        list_as_text(run, &list);
+    if (status == ST_OK)
+        show_listed(run, &list);
     st_paths_destroy(paths);
     return cli_exit_code(run, status);
 }
 
 /* ---- info ------------------------------------------------------------------------------------ */
 
-static void write_option(const st_plugin_option *option, st_table *table, cli_run *run)
+static const char *const kinds[] = {"number", "choice", "text"};
+
+/* "0.5 us to 40 us", the choices, or the kind. */
+static void put_limits(const st_plugin_option *option, st_node *row)
 {
-    static const char *const kinds[] = {"number", "choice", "text"};
-    const char *limits = kinds[option->kind];
     char least[ST_QUANTITY_TEXT];
     char most[ST_QUANTITY_TEXT];
     st_unit unit = st_unit_one();
-    if (option->kind == ST_PLUGIN_CHOICE)
-        limits = option->choices;
-    if (option->kind == ST_PLUGIN_NUMBER) {
-        if (option->unit[0] != '\0' &&
-            st_unit_parse(option->unit, strlen(option->unit), (st_place){0}, &unit, NULL) != ST_OK)
-            return;
-        limits = st_arena_printf(
-            run->arena, "%s to %s",
+    if (option->kind != ST_PLUGIN_NUMBER)
+        st_put_text(row, ".limits",
+                    option->kind == ST_PLUGIN_CHOICE ? option->choices : kinds[option->kind]);
+    else if (option->unit[0] == '\0' ||
+             st_unit_parse(option->unit, strlen(option->unit), (st_place){0}, &unit, NULL) == ST_OK)
+        st_put_format(
+            row, ".limits", "%s to %s",
             st_quantity_format(option->minimum, &unit, ST_STYLE_UNIT, least, sizeof least),
             st_quantity_format(option->maximum, &unit, ST_STYLE_UNIT, most, sizeof most));
-    }
-    const char *doc =
-        st_arena_printf(run->arena, "%s%s", option->doc,
-                        (option->flags & ST_PLUGIN_CALIBRATED) != 0 ? " (may be fitted)" : "");
-    const char *const fields[] = {option->name, option->default_text, limits, doc, option->cite};
-    st_table_row(table, fields);
 }
 
-static void write_provider(const st_plugin_provider *provider, st_table *table)
+static void fill_option(const void *context, size_t index, st_node *row)
 {
-    const char *const head[] = {provider->name, provider->unit, "", provider->doc, provider->cite};
-    st_table_row(table, head);
-    for (size_t i = 0; i < provider->argument_count; i++) {
-        const st_plugin_argument *argument = provider->arguments[i];
-        bool optional = (argument->flags & ST_PLUGIN_OPTIONAL) != 0;
-        const char *const fields[] = {"", argument->name, argument->unit,
-                                      argument->doc[0] != '\0' ? argument->doc : "",
-                                      optional ? "optional" : ""};
-        st_table_row(table, fields);
-    }
+    const st_plugin_option *option = ((const st_plugin *)context)->options[index];
+    bool calibrated = (option->flags & ST_PLUGIN_CALIBRATED) != 0;
+    st_put_text(row, "name", option->name);
+    st_put_text(row, "kind", kinds[option->kind]);
+    st_put_text_or_null(row, "unit", option->unit);
+    st_put_text_or_null(row, "choices", option->choices);
+    st_put_text(row, "default", option->default_text);
+    st_put_bool(row, "calibrated", calibrated);
+    st_put_text(row, "doc", option->doc);
+    st_put_text_or_null(row, "cite", option->cite);
+    st_put_format(row, ".doc", "%s%s", option->doc, calibrated ? " (may be fitted)" : "");
+    put_limits(option, row);
 }
 
-static void write_providers(const st_plugin *shown, st_table *table)
+static void fill_argument(const void *context, size_t index, st_node *row)
 {
-    if (shown->provider_count > 0) {
-        st_table_title(table, "");
-        st_table_title(table, "Providers");
-    }
-    for (size_t i = 0; i < shown->provider_count; i++)
-        write_provider(shown->providers[i], table);
+    const st_plugin_argument *argument = ((const st_plugin_provider *)context)->arguments[index];
+    bool optional = (argument->flags & ST_PLUGIN_OPTIONAL) != 0;
+    st_put_text(row, "name", argument->name);
+    st_put_text(row, "unit", argument->unit);
+    st_put_bool(row, "optional", optional);
+    st_put_text(row, ".doc", argument->doc);
+    st_put_text(row, ".optional", optional ? "optional" : NULL);
 }
 
-static void write_schedules(const st_plugin *shown, st_table *table)
+static void fill_schedule(const void *context, size_t index, st_node *row)
 {
-    if (shown->schedule_count > 0) {
-        st_table_title(table, "");
-        st_table_title(table, "Schedules");
-    }
-    for (size_t i = 0; i < shown->schedule_count; i++) {
-        const st_plugin_schedule *schedule = shown->schedules[i];
-        bool chunked = (schedule->flags & ST_PLUGIN_CHUNKED) != 0;
-        const char *const fields[] = {schedule->name, "", chunked ? "several chunks a stage" : "",
-                                      schedule->doc, schedule->cite};
-        st_table_row(table, fields);
+    const st_plugin_schedule *schedule = ((const st_plugin *)context)->schedules[index];
+    bool chunked = (schedule->flags & ST_PLUGIN_CHUNKED) != 0;
+    st_put_text(row, "name", schedule->name);
+    st_put_bool(row, "several_chunks", chunked);
+    st_put_bool(row, "staggered", (schedule->flags & ST_PLUGIN_STAGGERED) != 0);
+    st_put_text(row, "doc", schedule->doc);
+    st_put_text_or_null(row, "cite", schedule->cite);
+    st_put_text(row, ".chunks", chunked ? "several chunks a stage" : NULL);
+}
+
+static void add_title(st_table *table, const char *title, size_t count)
+{
+    if (count == 0)
+        return;
+    st_table_title(table, "");
+    st_table_title(table, title);
+}
+
+static void put_providers(const st_plugin *shown, st_node *root, st_table *table)
+{
+    st_node *list = st_put_list(root, "providers");
+    add_title(table, "Providers", shown->provider_count);
+    for (size_t i = 0; i < shown->provider_count; i++) {
+        const st_plugin_provider *provider = shown->providers[i];
+        st_node *map = st_put_map(list, NULL);
+        st_put_text(map, "name", provider->name);
+        st_put_text(map, "unit", provider->unit);
+        st_put_text(map, "doc", provider->doc);
+        st_put_text_or_null(map, "cite", provider->cite);
+        st_table_show(table, map, "name,unit,,doc,cite");
+        st_node *arguments =
+            st_put_rows(map, "arguments", fill_argument, provider, provider->argument_count);
+        st_table_show(table, arguments, ",name,unit,.doc,.optional");
     }
 }
 
-static void info_as_text(cli_run *run, const st_paint *paint, const st_plugin_module *module)
+static void put_info(const st_plugin_module *module, st_node *root)
 {
     static const st_table_column columns[] = {
         {.ink = ST_INK_NAME}, {0}, {0}, {.elastic = true}, {.ink = ST_INK_FAINT}};
     const st_plugin *shown = st_plugin_descriptor(module);
-    st_table *table = st_table_create(run->arena, columns, 5);
-    if (table == NULL) {
-        run->result.failed = true;
-        return;
-    }
-    st_buffer_printf(&run->result, "%s %s - %s\nlicence  %s\nABI      %u\nfile     %s\n", shown->id,
-                     shown->version, shown->summary, shown->licence, shown->abi,
-                     st_plugin_file(module));
-    write_providers(shown, table);
-    write_schedules(shown, table);
-    if (shown->option_count > 0) {
-        st_table_title(table, "");
-        st_table_title(table, "Options");
-    }
-    for (size_t i = 0; i < shown->option_count; i++)
-        write_option(shown->options[i], table, run);
-    st_table_write(table, paint, 2, &run->result);
-}
-
-static void provider_as_json(const st_plugin_provider *provider, st_json *json)
-{
-    st_json_open(json, NULL, '{');
-    st_json_text(json, "name", provider->name);
-    st_json_text(json, "unit", provider->unit);
-    st_json_text(json, "doc", provider->doc);
-    st_json_text_or_null(json, "cite", provider->cite);
-    st_json_open(json, "arguments", '[');
-    for (size_t i = 0; i < provider->argument_count; i++) {
-        const st_plugin_argument *argument = provider->arguments[i];
-        st_json_open_line(json, NULL, '{');
-        st_json_text(json, "name", argument->name);
-        st_json_text(json, "unit", argument->unit);
-        st_json_bool(json, "optional", (argument->flags & ST_PLUGIN_OPTIONAL) != 0);
-        st_json_close(json, '}');
-    }
-    st_json_close(json, ']');
-    st_json_close(json, '}');
-}
-
-static void schedule_as_json(const st_plugin_schedule *schedule, st_json *json)
-{
-    st_json_open_line(json, NULL, '{');
-    st_json_text(json, "name", schedule->name);
-    st_json_bool(json, "several_chunks", (schedule->flags & ST_PLUGIN_CHUNKED) != 0);
-    st_json_bool(json, "staggered", (schedule->flags & ST_PLUGIN_STAGGERED) != 0);
-    st_json_text(json, "doc", schedule->doc);
-    st_json_text_or_null(json, "cite", schedule->cite);
-    st_json_close(json, '}');
-}
-
-static void option_as_json(const st_plugin_option *option, st_json *json)
-{
-    static const char *const kinds[] = {"number", "choice", "text"};
-    st_json_open_line(json, NULL, '{');
-    st_json_text(json, "name", option->name);
-    st_json_text(json, "kind", kinds[option->kind]);
-    st_json_text_or_null(json, "unit", option->unit);
-    st_json_text_or_null(json, "choices", option->choices);
-    st_json_text(json, "default", option->default_text);
-    st_json_bool(json, "calibrated", (option->flags & ST_PLUGIN_CALIBRATED) != 0);
-    st_json_text(json, "doc", option->doc);
-    st_json_text_or_null(json, "cite", option->cite);
-    st_json_close(json, '}');
-}
-
-static void info_as_json(cli_run *run, const st_plugin_module *module)
-{
-    const st_plugin *shown = st_plugin_descriptor(module);
-    st_json json;
-    open_json(run, &json);
-    st_json_text(&json, "name", shown->id);
-    st_json_text(&json, "version", shown->version);
-    st_json_text(&json, "summary", shown->summary);
-    st_json_text(&json, "licence", shown->licence);
-    st_json_count(&json, "abi", shown->abi);
-    st_json_text(&json, "file", st_plugin_file(module));
-    st_json_open(&json, "providers", '[');
-    for (size_t i = 0; i < shown->provider_count; i++)
-        provider_as_json(shown->providers[i], &json);
-    st_json_close(&json, ']');
-    st_json_open(&json, "schedules", '[');
-    for (size_t i = 0; i < shown->schedule_count; i++)
-        schedule_as_json(shown->schedules[i], &json);
-    st_json_close(&json, ']');
-    st_json_open(&json, "options", '[');
-    for (size_t i = 0; i < shown->option_count; i++)
-        option_as_json(shown->options[i], &json);
-    st_json_close(&json, ']');
-    st_json_close(&json, '}');
+    const char *file = st_plugin_file(module);
+    st_put_text(root, "name", shown->id);
+    st_put_text(root, "version", shown->version);
+    st_put_text(root, "summary", shown->summary);
+    st_put_text(root, "licence", shown->licence);
+    st_put_count(root, "abi", shown->abi);
+    st_put_text(root, "file", file);
+    st_say(root, "%s %s - %s\nlicence  %s\nABI      %u\nfile     %s\n", shown->id, shown->version,
+           shown->summary, shown->licence, shown->abi, file);
+    st_table *table = st_say_table(root, columns, 5, 2);
+    put_providers(shown, root, table);
+    add_title(table, "Schedules", shown->schedule_count);
+    st_table_show(table,
+                  st_put_rows(root, "schedules", fill_schedule, shown, shown->schedule_count),
+                  "name,,.chunks,doc,cite");
+    add_title(table, "Options", shown->option_count);
+    st_table_show(table, st_put_rows(root, "options", fill_option, shown, shown->option_count),
+                  "name,default,.limits,.doc,cite");
 }
 
 typedef struct info {
@@ -330,13 +237,10 @@ typedef struct info {
 static void show_info(void *context, const st_plugin_module *module, st_buffer *text)
 {
     const info *own = context;
-    cli_run *run = own->run;
-    if (cli_is_given(run, CLI_JSON))
-        info_as_json(run, module);
-    else
-        info_as_text(run, &own->paint, module);
-    st_buffer_append(text, run->result.data, run->result.length);
-    text->failed = text->failed || run->result.failed;
+    st_result result;
+    put_info(module, st_result_begin(&result, own->run->arena));
+    st_result_write(&result, cli_is_given(own->run, CLI_JSON) ? ST_FORM_JSON : ST_FORM_TEXT,
+                    &own->paint, text);
 }
 
 static int run_info(cli_run *run)
@@ -354,56 +258,33 @@ static int run_info(cli_run *run)
 
 /* ---- check ----------------------------------------------------------------------------------- */
 
-static const char *const kind_words[] = {
-    [ST_FINDING_PASS] = "pass", [ST_FINDING_FAIL] = "FAIL", [ST_FINDING_SKIP] = "-"};
-
-static void findings_as_text(cli_run *run, const st_finding *findings, size_t count)
+static void fill_finding(const void *context, size_t index, st_node *row)
 {
-    static const st_table_column columns[] = {{0}, {0}, {.elastic = true}};
-    const st_paint paint = cli_paint(run);
-    st_table *table = st_table_create(run->arena, columns, 3);
-    if (table == NULL) {
-        run->result.failed = true;
-        return;
-    }
-    for (size_t i = 0; i < count; i++) {
-        const char *const fields[] = {kind_words[findings[i].kind], findings[i].check,
-                                      findings[i].text};
-        st_table_row(table, fields);
-        st_table_ink(table, 0,
-                     findings[i].kind == ST_FINDING_FAIL   ? ST_INK_BAD
-                     : findings[i].kind == ST_FINDING_PASS ? ST_INK_GOOD
-                                                           : ST_INK_FAINT);
-    }
-    st_table_write(table, &paint, 0, &run->result);
+    static const struct {
+        const char *word;
+        const char *shown;
+        st_ink ink;
+    } kinds_found[] = {[ST_FINDING_PASS] = {"pass", "pass", ST_INK_GOOD},
+                       [ST_FINDING_FAIL] = {"fail", "FAIL", ST_INK_BAD},
+                       [ST_FINDING_SKIP] = {"skip", "-", ST_INK_FAINT}};
+    const st_finding *finding = (const st_finding *)context + index;
+    st_put_text(row, "check", finding->check);
+    st_put_text(row, "result", kinds_found[finding->kind].word);
+    st_put_text_or_null(row, "finding", finding->text);
+    st_put_text(row, ".result", kinds_found[finding->kind].shown);
+    st_put_ink(row, kinds_found[finding->kind].ink);
 }
 
-static void findings_as_data(cli_run *run, const st_finding *findings, size_t count)
+static void show_findings(cli_run *run, const st_finding *findings, size_t count)
 {
-    static const char *const words[] = {
-        [ST_FINDING_PASS] = "pass", [ST_FINDING_FAIL] = "fail", [ST_FINDING_SKIP] = "skip"};
-    st_json json;
-    if (cli_is_given(run, CLI_CSV)) {
-        st_buffer_text(&run->result, "check,result,finding\n");
-        for (size_t i = 0; i < count; i++) {
-            const char *const fields[] = {findings[i].check, words[findings[i].kind],
-                                          findings[i].text};
-            st_csv_row(fields, 3, &run->result);
-        }
-        return;
-    }
-    open_json(run, &json);
-    st_json_text(&json, "plugin", run->arguments[0]);
-    st_json_open(&json, "checks", '[');
-    for (size_t i = 0; i < count; i++) {
-        st_json_open_line(&json, NULL, '{');
-        st_json_text(&json, "check", findings[i].check);
-        st_json_text(&json, "result", words[findings[i].kind]);
-        st_json_text_or_null(&json, "finding", findings[i].text);
-        st_json_close(&json, '}');
-    }
-    st_json_close(&json, ']');
-    st_json_close(&json, '}');
+    static const st_table_column columns[] = {{0}, {0}, {.elastic = true}};
+    st_result result;
+    st_node *root = st_result_begin(&result, run->arena);
+    st_put_text(root, "plugin", run->arguments[0]);
+    st_node *rows = st_put_rows(root, "checks", fill_finding, findings, count);
+    st_table_show(st_say_table(root, columns, 3, 0), rows, ".result,check,finding");
+    st_result_csv(&result, "checks", "check,result,finding");
+    cli_show(run, &result);
 }
 
 static st_status read_limit(cli_run *run, unsigned *limit_ms)
@@ -450,10 +331,7 @@ static int run_check(cli_run *run)
         status =
             st_plugin_check(paths, run->arguments[0], limit_ms, run->arena, &found, run->errors);
     if (status == ST_OK) {
-        if (cli_is_given(run, CLI_JSON) || cli_is_given(run, CLI_CSV))
-            findings_as_data(run, found.items, found.count);
-        else
-            findings_as_text(run, found.items, found.count);
+        show_findings(run, found.items, found.count);
         status = count_failures(run, found.items, found.count);
     }
     st_paths_destroy(paths);

@@ -4,8 +4,6 @@
 
 #include "base/yaml.h"
 #include "job/files.h"
-#include "base/csv_write.h"
-#include "base/json_write.h"
 #include "steptime/profile.h"
 
 #include <stdio.h>
@@ -97,101 +95,50 @@ static int end(profile_run *own, st_status status)
 
 /* ---- list ---- */
 
-enum { NAME, PLUGIN, KIND, COLLECTIVE, RANKS, NODES, CLUSTER, FABRIC, NCCL, COLUMNS };
-
-static const char *const headings[COLUMNS] = {"profile", "plugin",  "kind",   "collective", "ranks",
-                                              "nodes",   "cluster", "fabric", "nccl"};
-
-typedef struct list_row {
-    const char *fields[COLUMNS];
-    char ranks[24];
-    char nodes[24];
-} list_row;
-
-static void make_row(const st_profile *entry, list_row *row)
+static void put_entry(const st_profile *entry, st_node *row)
 {
-    snprintf(row->ranks, sizeof row->ranks, "%zu", entry->ranks);
-    snprintf(row->nodes, sizeof row->nodes, "%zu", entry->nodes);
-    const char *const fields[COLUMNS] = {
-        [NAME] = entry->name,       [PLUGIN] = entry->plugin,
-        [KIND] = entry->kind,       [COLLECTIVE] = entry->collective,
-        [RANKS] = row->ranks,       [NODES] = row->nodes,
-        [CLUSTER] = entry->cluster, [FABRIC] = entry->fabric,
-        [NCCL] = entry->nccl,
+    st_put_text(row, "name", entry->name);
+    st_put_text(row, "plugin", entry->plugin);
+    st_put_text(row, "kind", entry->kind);
+    st_put_text(row, "collective", entry->collective);
+    st_put_count(row, "ranks", entry->ranks);
+    st_put_count(row, "nodes", entry->nodes);
+    st_put_text(row, "cluster", entry->cluster);
+    st_put_text(row, "fabric", entry->fabric);
+    st_put_text(row, "nccl", entry->nccl);
+}
+
+static void fill_entry(const void *context, size_t index, st_node *row)
+{
+    put_entry((const st_profile *)context + index, row);
+}
+
+static void show_list(const profile_run *own)
+{
+    static const st_table_column columns[] = {
+        {.title = "profile", .ink = ST_INK_NAME},
+        {.title = "plugin"},
+        {.title = "kind"},
+        {.title = "collective"},
+        {.title = "ranks", .right = true},
+        {.title = "nodes", .right = true},
+        {.title = "cluster"},
+        {.title = "fabric", .elastic = true},
+        {.title = "nccl"},
     };
-    memcpy(row->fields, fields, sizeof fields);
-}
-
-static void write_list_text(const profile_run *own)
-{
-    static const st_table_column columns[COLUMNS] = {[NAME] = {.ink = ST_INK_NAME},
-                                                     [RANKS] = {.right = true},
-                                                     [NODES] = {.right = true},
-                                                     [FABRIC] = {.elastic = true}};
-    cli_run *run = own->run;
-    st_paint paint = cli_paint(run);
+    st_result result;
+    st_node *root = st_result_begin(&result, own->run->arena);
+    st_node *rows = st_put_rows(root, "profiles", fill_entry, own->entries, own->count);
+    st_result_csv(&result, "profiles",
+                  "name=profile,plugin,kind,collective,ranks,nodes,cluster,fabric,nccl");
     if (own->count == 0) {
-        st_buffer_text(&run->result, "no profiles\n");
-        return;
-    }
-    st_table *table = st_table_create(run->arena, columns, COLUMNS);
-    if (table == NULL) {
-        run->result.failed = true;
-        return;
-    }
-    st_table_row(table, headings);
-    for (size_t i = 0; i < own->count; i++) {
-        list_row row;
-        make_row(&own->entries[i], &row);
-        st_table_row(table, row.fields);
-    }
-    st_table_write(table, &paint, 0, &run->result);
-}
-
-static void write_entry(const st_profile *entry, st_json *json)
-{
-    st_json_text(json, "name", entry->name);
-    st_json_text(json, "plugin", entry->plugin);
-    st_json_text(json, "kind", entry->kind);
-    st_json_text(json, "collective", entry->collective);
-    st_json_count(json, "ranks", entry->ranks);
-    st_json_count(json, "nodes", entry->nodes);
-    st_json_text(json, "cluster", entry->cluster);
-    st_json_text(json, "fabric", entry->fabric);
-    st_json_text(json, "nccl", entry->nccl);
-}
-
-static void open_json(st_json *json)
-{
-    st_json_open(json, NULL, '{');
-    st_json_count(json, "schema_version", ST_SCHEMA_VERSION);
-    st_json_text(json, "steptime", STEPTIME_VERSION);
-    st_json_open(json, "profiles", '[');
-}
-
-static void write_list(const profile_run *own)
-{
-    cli_run *run = own->run;
-    st_json json = {.buffer = &run->result};
-    if (cli_is_given(run, CLI_JSON)) {
-        open_json(&json);
-        for (size_t i = 0; i < own->count; i++) {
-            st_json_open_line(&json, NULL, '{');
-            write_entry(&own->entries[i], &json);
-            st_json_close(&json, '}');
-        }
-        st_json_close(&json, ']');
-        st_json_close(&json, '}');
-    } else if (cli_is_given(run, CLI_CSV)) {
-        st_csv_row(headings, COLUMNS, &run->result);
-        for (size_t i = 0; i < own->count; i++) {
-            list_row row;
-            make_row(&own->entries[i], &row);
-            st_csv_row(row.fields, COLUMNS, &run->result);
-        }
+        st_say(root, "no profiles\n");
     } else {
-        write_list_text(own);
+        st_table *table = st_say_table(root, columns, sizeof columns / sizeof columns[0], 0);
+        st_table_heads(table);
+        st_table_show(table, rows, "name,plugin,kind,collective,ranks,nodes,cluster,fabric,nccl");
     }
+    cli_show(own->run, &result);
 }
 
 /* A user who has stored nothing yet has no database. */
@@ -211,7 +158,7 @@ static int run_list(cli_run *run)
         status = st_profiles_find(own.profiles, &(st_profile_filter){0}, run->arena, &own.entries,
                                   &own.count, run->errors);
     if (status == ST_OK)
-        write_list(&own);
+        show_list(&own);
     return end(&own, status);
 }
 
@@ -242,24 +189,30 @@ static const char *shown(cli_run *run, const st_yaml_node *value)
     return text != NULL ? text : "...";
 }
 
-static void show_members(cli_run *run, const char *title, const char *text, size_t length)
+/* The members as a map, and as a table for people. */
+static void put_members(cli_run *run, st_node *node, const char *key, const char *text,
+                        size_t length)
+{
+    const st_yaml_node *map = members(run, text, length);
+    st_node *list = st_put_map(node, key);
+    for (size_t i = 0; map != NULL && i < map->count; i++)
+        st_put_text(list, map->keys[i],
+                    map->items[i]->kind == ST_YAML_SCALAR ? map->items[i]->text : NULL);
+}
+
+static void say_members(cli_run *run, st_node *node, const char *title, const char *text,
+                        size_t length)
 {
     static const st_table_column columns[] = {{.ink = ST_INK_NAME}, {.elastic = true}};
-    st_paint paint = cli_paint(run);
     const st_yaml_node *map = members(run, text, length);
-    st_table *table = st_table_create(run->arena, columns, 2);
-    st_buffer_printf(&run->result, "  %s\n", title);
+    st_say(node, "  %s\n", title);
     if (map == NULL) {
-        st_buffer_printf(&run->result, "    %zu bytes\n", length);
+        st_say(node, "    %zu bytes\n", length);
         return;
     }
-    for (size_t i = 0; table != NULL && i < map->count; i++) {
-        const char *const fields[] = {map->keys[i], shown(run, map->items[i])};
-        st_table_row(table, fields);
-    }
-    if (table != NULL)
-        st_table_write(table, &paint, 4, &run->result);
-    run->result.failed = run->result.failed || table == NULL;
+    st_table *table = st_say_table(node, columns, 2, 4);
+    for (size_t i = 0; i < map->count; i++)
+        st_table_row(table, (const char *const[]){map->keys[i], shown(run, map->items[i])});
 }
 
 /* What comes from others may hold anything, which a terminal would obey. */
@@ -272,92 +225,74 @@ static bool is_plain(const char *text, size_t length)
 }
 
 /* The head of a text of times: its cell, its GPU, what tells shapes apart, how many there are. */
-static void show_times(cli_run *run, const char *text, size_t length)
+static void say_times(st_node *node, const char *text, size_t length)
 {
     const char *end = text + length;
-    st_buffer_text(&run->result, "  Times\n");
+    st_say(node, "  Times\n");
     for (bool last = false; text < end && !last;) {
         const char *line_end = memchr(text, '\n', (size_t)(end - text));
         size_t line = (size_t)((line_end != NULL ? line_end : end) - text);
         last = line > 5 && strncmp(text, "rows ", 5) == 0;
-        st_buffer_text(&run->result, "    ");
-        st_buffer_append(&run->result, text, line);
-        st_buffer_text(&run->result, "\n");
+        st_say(node, "    %.*s\n", (int)line, text);
         text += line + 1;
     }
 }
 
 /* A model is for a plugin to read: what it says it is, and its size. */
-static void show_model(cli_run *run, const char *text, size_t length)
+static void say_model(st_node *node, const char *text, size_t length)
 {
     enum { LONGEST = 80 };
     size_t line = strcspn(text, "\n");
-    st_buffer_printf(&run->result, "  Model\n    %.*s ... (%zu bytes)\n",
-                     (int)(line < LONGEST ? line : LONGEST), text, length);
+    st_say(node, "  Model\n    %.*s ... (%zu bytes)\n", (int)(line < LONGEST ? line : LONGEST),
+           text, length);
 }
 
-static void show_entry(cli_run *run, const st_profile *entry)
+/* ", plugin nccl-whitebox, ranks 16": what is known of the place of an entry. */
+static void say_entry(const st_profile *entry, st_node *map)
 {
-    st_paint paint = cli_paint(run);
-    list_row row;
-    make_row(entry, &row);
-    st_paint_text(&paint, ST_INK_STRONG, entry->name, &run->result);
-    for (int i = PLUGIN; i < COLUMNS; i++) {
-        if (row.fields[i][0] == '\0' || strcmp(row.fields[i], "0") == 0)
-            continue;
-        st_buffer_printf(&run->result, ", %s ", headings[i]);
-        st_paint_text(&paint, ST_INK_PLAIN, row.fields[i], &run->result);
+    char text[ST_QUANTITY_TEXT];
+    st_say_ink(map, ST_INK_STRONG, entry->name);
+    for (size_t i = 1; i < map->count; i++) {
+        const st_item *item = &map->items[i];
+        const char *value = item->key != NULL ? st_item_exact(item, text, sizeof text) : "";
+        if (value[0] != '\0' && strcmp(value, "0") != 0) {
+            st_say(map, ", %s ", item->key);
+            st_say_ink(map, ST_INK_PLAIN, value);
+        }
     }
-    st_buffer_text(&run->result, "\n");
+    st_say(map, "\n");
+}
+
+static void show_entry(cli_run *run, const st_profile *entry, st_node *map)
+{
     const char *payload = entry->payload;
-    if (strcmp(entry->kind, ST_PROFILE_TIMES) == 0 && is_plain(payload, entry->payload_bytes))
-        show_times(run, payload, entry->payload_bytes);
-    else if (strcmp(entry->kind, ST_PROFILE_MODEL) == 0 && is_plain(payload, entry->payload_bytes))
-        show_model(run, payload, entry->payload_bytes);
+    bool plain = is_plain(payload, entry->payload_bytes);
+    put_entry(entry, map);
+    say_entry(entry, map);
+    st_put_count(map, "payload_bytes", entry->payload_bytes);
+    put_members(run, map, "payload", payload, entry->payload_bytes);
+    put_members(run, map, "provenance", entry->provenance, strlen(entry->provenance));
+    if (strcmp(entry->kind, ST_PROFILE_TIMES) == 0 && plain)
+        say_times(map, payload, entry->payload_bytes);
+    else if (strcmp(entry->kind, ST_PROFILE_MODEL) == 0 && plain)
+        say_model(map, payload, entry->payload_bytes);
     else
-        show_members(run, strcmp(entry->kind, ST_PROFILE_OPTIONS) == 0 ? "Options" : "Payload",
-                     payload, entry->payload_bytes);
-    show_members(run, "Where it comes from", entry->provenance, strlen(entry->provenance));
-}
-
-static void show_json_members(cli_run *run, const char *key, const char *text, size_t length,
-                              st_json *json)
-{
-    const st_yaml_node *map = members(run, text, length);
-    st_json_open(json, key, '{');
-    for (size_t i = 0; map != NULL && i < map->count; i++)
-        st_json_text(json, map->keys[i],
-                     map->items[i]->kind == ST_YAML_SCALAR ? map->items[i]->text : NULL);
-    st_json_close(json, '}');
-}
-
-static void show_json(const profile_run *own)
-{
-    st_json json = {.buffer = &own->run->result};
-    open_json(&json);
-    for (size_t i = 0; i < own->count; i++) {
-        const st_profile *entry = &own->entries[i];
-        st_json_open(&json, NULL, '{');
-        write_entry(entry, &json);
-        st_json_count(&json, "payload_bytes", entry->payload_bytes);
-        show_json_members(own->run, "payload", entry->payload, entry->payload_bytes, &json);
-        show_json_members(own->run, "provenance", entry->provenance, strlen(entry->provenance),
-                          &json);
-        st_json_close(&json, '}');
-    }
-    st_json_close(&json, ']');
-    st_json_close(&json, '}');
+        say_members(run, map, strcmp(entry->kind, ST_PROFILE_OPTIONS) == 0 ? "Options" : "Payload",
+                    payload, entry->payload_bytes);
+    say_members(run, map, "Where it comes from", entry->provenance, strlen(entry->provenance));
 }
 
 static int run_show(cli_run *run)
 {
     profile_run own = {.run = run};
     st_status status = find_named(&own);
-    if (status == ST_OK && cli_is_given(run, CLI_JSON))
-        show_json(&own);
-    else if (status == ST_OK)
+    if (status == ST_OK) {
+        st_result result;
+        st_node *list = st_put_list(st_result_begin(&result, run->arena), "profiles");
         for (size_t i = 0; i < own.count; i++)
-            show_entry(run, &own.entries[i]);
+            show_entry(run, &own.entries[i], st_put_map(list, NULL));
+        cli_show(run, &result);
+    }
     return end(&own, status);
 }
 
