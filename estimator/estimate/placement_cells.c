@@ -7,14 +7,18 @@
 #include "estimate/placement_cells.h"
 
 #include "base/memory.h"
+#include "sheet/roles.h"
 #include "steptime/placement.h"
 
 #include <math.h>
 #include <string.h>
 
-/* What the sheet has to call its sizes, and the axes of an order among them. */
-static const char *const arguments[] = {"t", "cp", "d", "p", "ep", "etp", "G"};
-enum { TP, CP, DP, PP, EP, EXPERT_TP, GPUS_PER_NODE, ARGUMENTS, AXES = EP };
+/* The sizes that matter, the axes of an order first; a sheet without one has one rank there. */
+enum { TP, CP, DP, PP, EP, EXPERT_TP, GPUS_PER_NODE, SIZES, AXES = EP };
+
+static const st_role size_roles[SIZES] = {ST_ROLE_TP,           ST_ROLE_CP, ST_ROLE_DP,
+                                          ST_ROLE_PP,           ST_ROLE_EP, ST_ROLE_EXPERT_TP,
+                                          ST_ROLE_GPUS_PER_NODE};
 
 static const struct {
     const char *name;
@@ -33,13 +37,21 @@ typedef struct axis_order {
     size_t count;
 } axis_order;
 
+/* The sizes that a sheet has, in the order in which a provider gets them. */
+typedef struct size_list {
+    const char *names[SIZES];
+    int sizes[SIZES];
+    size_t count;
+} size_list;
+
 typedef struct cell_entry {
-    const char *name;
+    st_role role;
     double (*value)(const axis_order *order, const double *sizes);
 } cell_entry;
 
 typedef struct cell_self {
     const axis_order *order;
+    const size_list *given;
     const cell_entry *entry;
 } cell_self;
 
@@ -124,21 +136,22 @@ static double pp_crossing(const axis_order *order, const double *sizes)
 }
 
 static const cell_entry entries[] = {
-    {"tp_per_node", tp_per_node}, {"cp_per_node", cp_per_node},
-    {"dp_per_node", dp_per_node}, {"ep_per_node", ep_per_node},
-    {"pp_crossing", pp_crossing}, {"expert_dp_per_node", expert_dp_per_node},
+    {ST_ROLE_TP_PER_NODE, tp_per_node},     {ST_ROLE_CP_PER_NODE, cp_per_node},
+    {ST_ROLE_DP_PER_NODE, dp_per_node},     {ST_ROLE_EP_PER_NODE, ep_per_node},
+    {ST_ROLE_STAGES_CROSSING, pp_crossing}, {ST_ROLE_EXPERT_DP_PER_NODE, expert_dp_per_node},
 };
 enum { ENTRIES = sizeof entries / sizeof entries[0] };
 
 static st_status evaluate(void *context, size_t rows, const double *const *columns, double *values)
 {
     const cell_self *self = context;
-    double sizes[ARGUMENTS];
+    double sizes[SIZES] = {1, 1, 1, 1, 1, 1, 1};
     for (size_t row = 0; row < rows; row++) {
         bool good = true;
-        for (size_t i = 0; i < ARGUMENTS; i++) {
-            sizes[i] = columns[i][row];
-            good = good && isfinite(sizes[i]) && sizes[i] > 0;
+        for (size_t i = 0; i < self->given->count; i++) {
+            double size = columns[i][row];
+            sizes[self->given->sizes[i]] = size;
+            good = good && isfinite(size) && size > 0;
         }
         values[row] = good ? self->entry->value(self->order, sizes) : (double)NAN;
     }
@@ -157,27 +170,39 @@ static st_status check_order(const st_job *job, const st_job_value *order, st_er
     return st_placement_create(&plan, &placement, errors);
 }
 
-static bool is_open(const st_sheet *sheet, const char *name)
+/* The open cell that fills a role; NULL: none does. */
+static const char *open_cell(const st_sheet *sheet, st_role role)
 {
-    const st_sheet_cell *cell = st_sheet_find_cell(sheet, name);
-    return cell != NULL && cell->open;
+    const char *name = st_sheet_role(sheet, role);
+    const st_sheet_cell *cell = name != NULL ? st_sheet_find_cell(sheet, name) : NULL;
+    return cell != NULL && cell->open ? name : NULL;
 }
 
 static bool can_be_provided(const st_sheet *sheet)
 {
     bool any = false;
     for (size_t i = 0; i < ENTRIES; i++)
-        any = any || is_open(sheet, entries[i].name);
-    for (size_t i = 0; i < ARGUMENTS && any; i++)
-        any = st_sheet_find_input(sheet, arguments[i]) != NULL ||
-              st_sheet_find_cell(sheet, arguments[i]) != NULL;
-    return any;
+        any = any || open_cell(sheet, entries[i].role) != NULL;
+    return any && st_sheet_role(sheet, ST_ROLE_GPUS_PER_NODE) != NULL;
+}
+
+static size_list list_sizes(const st_sheet *sheet)
+{
+    size_list given = {.count = 0};
+    for (int i = 0; i < SIZES; i++) {
+        const char *name = st_sheet_role(sheet, size_roles[i]);
+        if (name != NULL) {
+            given.names[given.count] = name;
+            given.sizes[given.count++] = i;
+        }
+    }
+    return given;
 }
 
 static st_status warn_of_order(const st_sheet *sheet, const st_job_value *order, st_errors *errors)
 {
     st_report(errors, ST_SEVERITY_WARNING, ST_ERR_NAME, order->place,
-              "parallel.order has no effect on the estimate: sheet %s has no cells of placement",
+              "parallel.order has no effect on the estimate: sheet %s has no roles of placement",
               st_sheet_name(sheet));
     return ST_OK;
 }
@@ -188,23 +213,27 @@ static st_status make_providers(const st_sheet *sheet, const st_job_value *order
     axis_order *read = st_arena_alloc(arena, 1, sizeof *read);
     cell_self *selves = st_arena_alloc(arena, ENTRIES, sizeof *selves);
     st_provider *made = st_arena_alloc(arena, ENTRIES, sizeof *made);
-    st_unit *units = st_arena_alloc(arena, ARGUMENTS, sizeof *units);
+    st_unit *units = st_arena_alloc(arena, SIZES, sizeof *units);
+    size_list *given = st_arena_alloc(arena, 1, sizeof *given);
     const char *source = st_arena_printf(arena, "rank order %s", order->text);
-    if (read == NULL || selves == NULL || made == NULL || units == NULL || source == NULL)
+    if (read == NULL || selves == NULL || made == NULL || units == NULL || given == NULL ||
+        source == NULL)
         return st_out_of_memory(errors);
     *read = read_order(order->text);
-    for (size_t i = 0; i < ARGUMENTS; i++)
+    *given = list_sizes(sheet);
+    for (size_t i = 0; i < SIZES; i++)
         units[i] = st_unit_one();
     for (size_t i = 0; i < ENTRIES; i++) {
-        if (!is_open(sheet, entries[i].name))
+        const char *name = open_cell(sheet, entries[i].role);
+        if (name == NULL)
             continue;
-        selves[i] = (cell_self){.order = read, .entry = &entries[i]};
+        selves[i] = (cell_self){.order = read, .given = given, .entry = &entries[i]};
         made[providers->count++] = (st_provider){
-            .name = entries[i].name,
+            .name = name,
             .source = source,
-            .argument_names = arguments,
+            .argument_names = given->names,
             .argument_units = units,
-            .argument_count = ARGUMENTS,
+            .argument_count = given->count,
             .unit = st_unit_one(),
             .evaluate = evaluate,
             .self = &selves[i],

@@ -4,14 +4,15 @@
 
 #include "base/memory.h"
 #include "job/job_loader.h"
+#include "sheet/roles.h"
 
 #include <math.h>
 #include <string.h>
 
-static const char *const names[ST_SCALE_CELLS] = {
-    [ST_SCALE_EXPOSED] = "time_exposed", [ST_SCALE_MFU] = "mfu",
-    [ST_SCALE_MEMORY] = "memory",        [ST_SCALE_COST] = "cost",
-    [ST_SCALE_TOKENS] = "tokens",
+static const st_role roles[ST_SCALE_CELLS] = {
+    [ST_SCALE_EXPOSED] = ST_ROLE_COMMUNICATION, [ST_SCALE_MFU] = ST_ROLE_MFU,
+    [ST_SCALE_MEMORY] = ST_ROLE_MEMORY,         [ST_SCALE_COST] = ST_ROLE_COST,
+    [ST_SCALE_TOKENS] = ST_ROLE_TOKENS,
 };
 
 typedef struct study {
@@ -49,7 +50,8 @@ static st_status make_request(const study *self, const st_scale_row *row, st_sea
     made->gpus =
         st_arena_printf(self->arena, "%s", st_number_format(row->gpus, number, sizeof number));
     made->top = 1;
-    made->also = names[ST_SCALE_TOKENS];
+    made->also = roles;
+    made->also_count = ST_SCALE_CELLS;
     const char **sets = st_arena_alloc(self->arena, made->space.set_count + 2, sizeof *sets);
     if (made->gpus == NULL || sets == NULL) {
         return out_of_memory(self);
@@ -110,7 +112,8 @@ static st_status take_values(study *self, const st_search *search, const st_sear
     row->gap = st_search_gap(search, result);
     for (size_t i = 0; i < space->cell_count; i++) {
         for (size_t k = 0; k < ST_SCALE_CELLS; k++) {
-            if (strcmp(space->cells[i], names[k]) == 0) {
+            const char *cell = st_sheet_role(space->sheet, roles[k]);
+            if (cell != NULL && strcmp(space->cells[i], cell) == 0) {
                 row->values[k] = view->ranking[i];
                 self->scale->types[k] = space->types[i];
             }

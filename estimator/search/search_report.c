@@ -11,8 +11,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Cells that are worth a column with the goal, where the sheet has them. */
-static const char *const usual[] = {"step_time", "mfu", "memory", "cost", "energy"};
+/* What is worth a column next to the goal, where the sheet has it. */
+static const st_role usual[] = {ST_ROLE_STEP, ST_ROLE_MFU, ST_ROLE_MEMORY, ST_ROLE_COST,
+                                ST_ROLE_ENERGY};
 
 /* --- values ---------------------------------------------------------------------------------- */
 
@@ -65,16 +66,25 @@ static void list_all_parts(st_search_view *view, const st_sheet *sheet)
     size_t count = 0;
     const st_sheet_section *own = section_of(sheet, goal);
     const st_sheet_section *first = st_sheet_sections(sheet, &count);
-    const st_sheet_section *times = section_of(sheet, time);
+    const st_sheet_section *times = time != NULL ? section_of(sheet, time) : NULL;
     if (times == NULL && count > 0) {
         times = first; /* the step time goes by another name there */
     }
-    own = strcmp(goal, time) == 0 ? times : own;
+    own = time != NULL && strcmp(goal, time) == 0 ? times : own;
     list_parts(view, sheet, goal, own);
     view->own_parts = view->part_count;
-    if (own != times) {
+    if (time != NULL && own != times) {
         list_parts(view, sheet, time, times);
         view->whole = time;
+    }
+}
+
+/* The cell of a role, where the sheet fills it and the list lacks it. */
+static void add_role(const st_sheet *sheet, st_role role, const char **list, size_t *count)
+{
+    const char *cell = st_sheet_role(sheet, role);
+    if (cell != NULL && !is_listed(list, *count, cell)) {
+        list[(*count)++] = cell;
     }
 }
 
@@ -95,13 +105,10 @@ static st_status list_cells(st_search_view *view, const char ***cells, size_t *c
         }
     }
     for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++) {
-        if (st_sheet_find_cell(sheet, usual[i]) != NULL && !is_listed(list, *count, usual[i])) {
-            list[(*count)++] = usual[i];
-        }
+        add_role(sheet, usual[i], list, count);
     }
-    const char *also = view->search->request.also;
-    if (also != NULL && st_sheet_find_cell(sheet, also) != NULL) {
-        list[(*count)++] = also;
+    for (size_t i = 0; i < view->search->request.also_count; i++) {
+        add_role(sheet, view->search->request.also[i], list, count);
     }
     list_all_parts(view, sheet);
     for (size_t i = 0; i < view->part_count; i++) {

@@ -156,15 +156,13 @@ static st_status close_job(st_search *search, const st_paths *paths, const st_sh
 
 /* --- cells ----------------------------------------------------------------------------------- */
 
-/* Goals by the names that sheets give them; the first is looked for where none is named. */
+/* The step where no goal is named; a sheet that has none begins its report with what matters. */
 const char *st_search_default_goal(const st_sheet *sheet)
 {
     size_t sections = 0;
     const st_sheet_section *report = st_sheet_sections(sheet, &sections);
-    if (st_sheet_find_cell(sheet, "step_time") != NULL) {
-        return "step_time";
-    }
-    return sections > 0 && report[0].count > 0 ? report[0].cells[0] : "step_time";
+    const char *step = st_sheet_role(sheet, ST_ROLE_STEP);
+    return step == NULL && sections > 0 && report[0].count > 0 ? report[0].cells[0] : step;
 }
 
 static st_status choose_cells(st_search *search, const st_sheet *sheet, st_arena *arena,
@@ -177,13 +175,18 @@ static st_status choose_cells(st_search *search, const st_sheet *sheet, st_arena
         return st_out_of_memory(errors);
     }
     search->goal = request->minimise != NULL ? request->minimise : st_search_default_goal(sheet);
+    if (search->goal == NULL) {
+        static const st_role goal = ST_ROLE_STEP;
+        return st_sheet_need_roles(sheet, &goal, 1, "a search without --minimise needs", errors);
+    }
     cells[count++] = search->goal;
     for (size_t i = 0; i < 2 && request->front[i] != NULL; i++) {
         cells[count++] = request->front[i];
     }
-    if (st_sheet_find_cell(sheet, "memory") != NULL) {
+    const char *memory = st_sheet_role(sheet, ST_ROLE_MEMORY);
+    if (memory != NULL) {
         search->near = count;
-        cells[count++] = "memory";
+        cells[count++] = memory;
     }
     if (request->guide.floor != NULL) {
         search->floor = count;

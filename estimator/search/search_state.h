@@ -13,6 +13,7 @@
 #include "search/plans.h"
 #include "search/processes.h"
 #include "search/rank.h"
+#include "sheet/roles.h"
 
 #include <signal.h>
 
@@ -30,7 +31,8 @@ typedef struct st_search_request {
     size_t vary_count;         /* 0: every plan parameter that no --set holds */
     const char *minimise;      /* a cell, or one of step_time, cost, energy, memory; NULL: time */
     const char *front[2];      /* cells of a Pareto front; NULL: none */
-    const char *also;          /* a further cell to be shown where the sheet has it; NULL: none */
+    const st_role *also;       /* further roles to be shown where the sheet fills them */
+    size_t also_count;
     size_t top;
     int threads;
     st_guide guide;

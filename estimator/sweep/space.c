@@ -3,9 +3,10 @@
 #include "sweep/space.h"
 
 #include "base/memory.h"
+#include "program/condition.h"
+#include "sheet/roles.h"
 #include "sheet/type_write.h"
 #include "sweep/space_bind.h"
-#include "program/condition.h"
 
 #include <math.h>
 #include <string.h>
@@ -235,8 +236,8 @@ uint64_t st_space_digit(const st_space *space, size_t axis, uint64_t pick)
 
 /* --- cells ----------------------------------------------------------------------------------- */
 
-/* What is asked of a job first, by the names that sheets give it. */
-static const char *const usual[] = {"step_time", "mfu", "memory"};
+/* What is asked of a job first. */
+static const st_role usual[] = {ST_ROLE_STEP, ST_ROLE_MFU, ST_ROLE_MEMORY};
 
 /* Whether there is a column of that name: a table with two is no table for programs. */
 static bool is_shown(const st_space *space, const char *name)
@@ -274,8 +275,9 @@ static st_status choose_cells(st_space *space, st_errors *errors)
         }
     }
     for (size_t i = 0; request->cell_count == 0 && i < sizeof usual / sizeof usual[0]; i++) {
-        if (st_sheet_find_cell(space->base.sheet, usual[i]) != NULL) {
-            space->cells[space->cell_count++] = usual[i];
+        const char *cell = st_sheet_role(space->base.sheet, usual[i]);
+        if (cell != NULL) {
+            space->cells[space->cell_count++] = cell;
         }
     }
     if (space->cell_count == 0 && sections > 0 && report[0].count > 0) {

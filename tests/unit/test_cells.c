@@ -177,7 +177,7 @@ static void a_sheet_without_placement_warns_of_an_order(void **state)
     assert_int_equal(estimate.provider_count, 0);
     assert_string_equal(said(own),
                         "--set parallel.order=tp-dp-pp: warning: parallel.order has no effect on "
-                        "the estimate: sheet li2024 has no cells of placement\n");
+                        "the estimate: sheet li2024 has no roles of placement\n");
     assert_int_equal(try_estimate(own, "gpt-3b-32x3090", "", &estimate), ST_OK);
     assert_string_equal(said(own), "");
 }
@@ -193,15 +193,18 @@ static void only_open_cells_are_provided(void **state)
         "  d: {from: parallel.dp, doc: x}\n  p: {from: parallel.pp, doc: x}\n"
         "  ep: {from: parallel.ep, doc: x}\n"
         "  G: {from: cluster.gpus_per_node, doc: x}\ncells:\n";
+    static const char roles[] = "roles:\n  tp: t\n  dp: d\n  tp_per_node: tp_per_node\n"
+                                "  dp_per_node: dp_per_node\n";
     write_text(
         own, "configs/jobs/job.yaml",
         "sheet: mine\nparallel: {tp: 4, dp: 8, order: dp-tp}\ncluster: {gpus_per_node: 8}\n");
-    write_text(own, "formulas/mine.yaml",
-               st_arena_printf(own->arena,
-                               "%s  etp: {is: t + cp + d + p + ep + G, doc: x}\n"
-                               "  tp_per_node: {is: 2.385, doc: x}\n"
-                               "  dp_per_node: {open: true, is: 2.385, doc: x}\n",
-                               head));
+    write_text(
+        own, "formulas/mine.yaml",
+        st_arena_printf(own->arena,
+                        "%s  etp: {is: t + cp + d + p + ep + G, doc: x}\n"
+                        "  tp_per_node: {is: 2.385, doc: x}\n"
+                        "  dp_per_node: {open: true, is: 2.385, doc: x}\n%s  gpus_per_node: G\n",
+                        head, roles));
     assert_int_equal(try_estimate(own, "job", "", &estimate), ST_OK);
     assert_int_equal(estimate.provider_count, 1);
     assert_true(cell(&estimate, "tp_per_node") == 2.385);
@@ -209,11 +212,12 @@ static void only_open_cells_are_provided(void **state)
     write_text(own, "formulas/mine.yaml",
                st_arena_printf(own->arena,
                                "%s  x: {is: t + cp + d + p + ep + G, doc: x}\n"
-                               "  dp_per_node: {open: true, is: 2.385, doc: x}\n",
-                               head));
+                               "  tp_per_node: {is: 2.385, doc: x}\n"
+                               "  dp_per_node: {open: true, is: 2.385, doc: x}\n%s",
+                               head, roles));
     assert_int_equal(try_estimate(own, "job", "", &estimate), ST_OK);
     assert_true(cell(&estimate, "dp_per_node") == 2.385);
-    assert_non_null(strstr(said(own), "has no cells of placement"));
+    assert_non_null(strstr(said(own), "has no roles of placement"));
 }
 
 int main(void)

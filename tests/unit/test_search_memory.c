@@ -25,7 +25,8 @@ static const char sheet[] = "sheet: small\n"
                             "  d: {from: parallel.dp}\n"
                             "cells:\n"
                             "  step_time: {unit: s, is: '2.385[s]/t + 0.31[s]*d'}\n"
-                            "  memory: {unit: GiB, is: '7.7[GiB]*d'}\n";
+                            "  memory: {unit: GiB, is: '7.7[GiB]*d'}\n"
+                            "roles:\n  step: step_time\n  memory: memory\n";
 
 static st_search *make_search(fixture *own, const char *condition)
 {
