@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Which files of estimator/ may include which: includes.py ROOT.
+"""Which files of estimator/ may need which: includes.py ROOT BUILD.
 
 A module is a folder that estimator/meson.build names, in its order there; `cli` is the last. A file
 includes headers of its own module and of those before it, whether it writes "module/...",
 <steptime/...> or a path with "..", and a public header counts as one of the module that defines it.
-Inside a module no two pairs of .c and .h need each other, unless the header says why. Every header
-has a name of its own. Prints what is wrong, a line each.
+What a source calls, as its object in BUILD says, obeys the same order, and inside a module no two
+sources call each other, directly or through others, unless a header says why. Every header has a name
+of its own. Prints what is wrong, a line each.
 """
 import collections
+import json
 import os
 import re
+import subprocess
 import sys
 
 # The module that defines what a public header declares; steptime.h is all of them.
@@ -83,48 +86,93 @@ def circles_of(needs):
     return sorted(sorted(circle) for circle in found if len(circle) > 1)
 
 
-def main():
-    root = sys.argv[1]
-    folder = os.path.join(root, 'estimator')
-    modules = modules_of(root)
-    files = set(sources_of(folder))
-    faults = []
-    needs = collections.defaultdict(set)
-    reasons = collections.defaultdict(set)
+def objects_of(root, build):
+    """Sources of estimator/ and their objects."""
+    commands = json.load(open(os.path.join(build, 'compile_commands.json'), encoding='utf-8'))
+    folder = os.path.join(os.path.realpath(root), 'estimator') + os.sep
+    found = {}
+    for command in commands:
+        file = os.path.realpath(os.path.join(command['directory'], command['file']))
+        if file.startswith(folder) and 'libsteptime-core' in command['output']:
+            found[file[len(folder):]] = os.path.join(build, command['output'])
+    return found
+
+
+def calls_of(objects):
+    """The sources whose functions or data each source needs."""
+    defined, needed = {}, collections.defaultdict(set)
+    for source, path in objects.items():
+        table = subprocess.run(['nm', path], capture_output=True, text=True, check=True).stdout
+        for line in table.splitlines():
+            kind, name = line.split()[-2:]
+            if kind == 'U':
+                needed[source].add(name)
+            elif kind.isupper():
+                defined[name] = source
+    return {source: {defined[name] for name in names if name in defined} - {source}
+            for source, names in needed.items()}
+
+
+def include_faults(folder, files, modules):
     for file in sorted(files):
         text = open(os.path.join(folder, file), encoding='utf-8').read()
-        unit = os.path.splitext(file)[0]
-        reasons[unit] |= set(REASON.findall(text))
         own = module_of(file, modules)
         if own is None:
-            faults.append(f'estimator/{file}: belongs to no module')
+            yield f'estimator/{file}: belongs to no module'
             continue
         for match in INCLUDE.finditer(text):
             line = text.count('\n', 0, match.start()) + 1
             place = f'estimator/{file}:{line}'
             written = match.group(2)
             if '..' in written.split('/'):
-                faults.append(f'{place}: an include that leaves its folder: {written}')
+                yield f'{place}: an include that leaves its folder: {written}'
             target = target_of(file, written, files)
-            if target is None:
+            if target is None or file == 'include/steptime/steptime.h':
                 continue
             other = module_of(target, modules)
             if other is None:
-                faults.append(f'{place}: {written} belongs to no module')
-            elif modules.index(other) > modules.index(own) and file != 'include/steptime/steptime.h':
-                faults.append(f'{place}: {own} includes {written}, of {other} above it')
-            elif other == own and not target.startswith('include/'):
-                if os.path.splitext(target)[0] != unit:
-                    needs[unit].add(os.path.splitext(target)[0])
+                yield f'{place}: {written} belongs to no module'
+            elif modules.index(other) > modules.index(own):
+                yield f'{place}: {own} includes {written}, of {other} above it'
+
+
+def call_faults(folder, files, modules, calls):
+    reasons = {}
+    for file in files:
+        text = open(os.path.join(folder, file), encoding='utf-8').read()
+        reasons.setdefault(os.path.splitext(file)[0], set()).update(REASON.findall(text))
+    needs = collections.defaultdict(set)
+    for source in sorted(calls):
+        own = module_of(source, modules)
+        for target in sorted(calls[source]):
+            other = module_of(target, modules)
+            if other == own:
+                needs[source].add(target)
+            elif modules.index(other) > modules.index(own):
+                yield f'estimator/{source}: {own} calls {target}, of {other} above it'
     for circle in circles_of(needs):
-        if not any(set(circle) <= reasons[unit] | {unit} for unit in circle):
-            faults.append('a circle of files without a reason: ' + ', '.join(circle))
+        names = {os.path.splitext(source)[0] for source in circle}
+        if not any(names <= reasons[name] | {name} for name in names):
+            yield 'a circle of files without a reason: ' + ', '.join(circle)
+
+
+def header_faults(files):
     headers = collections.defaultdict(list)
     for file in sorted(files):
         if file.endswith('.h'):
             headers[os.path.basename(file)].append(file)
-    faults += [f'headers of one name: {", ".join(same)}' for same in headers.values()
-               if len(same) > 1]
+    for same in headers.values():
+        if len(same) > 1:
+            yield f'headers of one name: {", ".join(same)}'
+
+
+def main():
+    root, build = sys.argv[1:]
+    folder = os.path.join(root, 'estimator')
+    modules = modules_of(root)
+    files = set(sources_of(folder))
+    faults = [*include_faults(folder, files, modules), *header_faults(files),
+              *call_faults(folder, files, modules, calls_of(objects_of(root, build)))]
     print('\n'.join(faults), end='\n' if faults else '')
 
 

@@ -94,7 +94,7 @@ headers_alone() {
 
 # A module knows the modules before it in estimator/meson.build, and none behind it.
 includes() {
-    python3 -B tests/includes.py "$root"
+    python3 -B tests/includes.py "$root" "$1"
 }
 
 # Every source belongs to some target, or it is dead; tests build two projects of their own.
@@ -138,7 +138,7 @@ rule scripts shellcheck "${scripts[@]}"
 rule spelling spelling
 rule exports exports "$build"
 rule 'public headers' headers_alone
-rule includes includes
+rule includes includes "$build"
 rule 'files in use' unbuilt "$build"
 rule cppcheck cpp_check
 rule clang-tidy tidy "$build"

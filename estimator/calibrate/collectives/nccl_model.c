@@ -2,7 +2,7 @@
 /* Arguments of a plugin from tables and a cluster; see nccl_model.h. */
 #include "calibrate/collectives/nccl_model.h"
 
-#include "calibrate/steps/gpus.h"
+#include "job/gpus.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -56,20 +56,17 @@ static void plain_name(const char *gpu, char *text, size_t size)
 /* The GPU's file that a device's name means; what has no form factor in its name is SXM. */
 static const char *find_gpu(const loader *own, const char *gpu)
 {
-    const st_path_entry *entries = NULL;
-    size_t count = 0;
-    double memory = 0;
+    st_gpus gpus = {0};
     char name[128];
     char sxm[140];
-    if (gpu[0] == '\0' || st_paths_list(own->source->paths, ST_FOLDER_GPUS, own->arena, &entries,
-                                        &count, NULL) != ST_OK)
+    if (gpu[0] == '\0' || st_gpus_list(own->source->paths, own->arena, &gpus, NULL) != ST_OK)
         return NULL;
     plain_name(gpu, name, sizeof name);
-    const char *found = st_gpu_named(name, entries, count, &memory);
+    const char *found = st_gpus_find(&gpus, name, NULL);
     if (found != NULL)
         return found;
     snprintf(sxm, sizeof sxm, "%ssxm", name);
-    return st_gpu_named(sxm, entries, count, &memory);
+    return st_gpus_find(&gpus, sxm, NULL);
 }
 
 /* "8x400 Gb/s" somewhere in a text: bit/s of a node; 0 where there is nothing of the kind. */

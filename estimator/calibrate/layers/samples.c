@@ -3,7 +3,7 @@
 #include "job/files.h"
 #include "calibrate/layers/samples.h"
 
-#include "calibrate/steps/gpus.h"
+#include "job/gpus.h"
 #include "steptime/job.h"
 
 #include <math.h>
@@ -11,34 +11,6 @@
 #include <string.h>
 
 /* ---- the GPU ---- */
-
-/* A file's own name, or what a table calls the GPU. */
-static const char *find_gpu(const st_paths *paths, const char *gpu, st_arena *arena,
-                            const st_path_entry **entries, size_t *count)
-{
-    double memory = 0;
-    if (st_paths_list(paths, ST_FOLDER_GPUS, arena, entries, count, NULL) != ST_OK) {
-        return NULL;
-    }
-    for (size_t i = 0; i < *count; i++) {
-        if (strcmp((*entries)[i].name, gpu) == 0) {
-            return gpu;
-        }
-    }
-    return st_gpu_named(gpu, *entries, *count, &memory);
-}
-
-static st_status unknown_gpu(const char *gpu, st_place place, const st_path_entry *entries,
-                             size_t count, st_errors *errors)
-{
-    const char *names[100];
-    size_t used = count < 100 ? count : 100;
-    for (size_t i = 0; i < used; i++) {
-        names[i] = entries[i].name;
-    }
-    return st_fail(errors, ST_ERR_NAME, place, "no file for the GPU '%.80s'" ST_HINT "%s", gpu,
-                   st_errors_nearest(errors, gpu, names, used));
-}
 
 static double rate_of(const st_job *job, const char *key)
 {
@@ -49,12 +21,15 @@ static double rate_of(const st_job *job, const char *key)
 st_status st_time_gpu(const st_paths *paths, const char *gpu, st_place place, st_arena *arena,
                       st_time_sets *sets, st_errors *errors)
 {
-    const st_path_entry *entries = NULL;
-    size_t count = 0;
+    st_gpus gpus = {0};
     const st_job *job = NULL;
-    const char *name = find_gpu(paths, gpu, arena, &entries, &count);
+    st_status status = st_gpus_list(paths, arena, &gpus, errors);
+    if (status != ST_OK) {
+        return status;
+    }
+    const char *name = st_gpus_find(&gpus, gpu, NULL);
     if (name == NULL) {
-        return unknown_gpu(gpu, place, entries, count, errors);
+        return st_gpus_unknown(&gpus, gpu, place, errors);
     }
     if (sets->gpu != NULL) {
         return strcmp(sets->gpu, name) == 0
@@ -68,7 +43,7 @@ st_status st_time_gpu(const st_paths *paths, const char *gpu, st_place place, st
     if (set == NULL || kept == NULL) {
         return st_out_of_memory(errors);
     }
-    st_status status = st_job_load(paths, NULL, &set, 1, arena, &job, errors);
+    status = st_job_load(paths, NULL, &set, 1, arena, &job, errors);
     if (status == ST_OK) {
         sets->gpu = kept;
         sets->peak = rate_of(job, "cluster.gpu.peak_fp16");

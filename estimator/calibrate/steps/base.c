@@ -2,7 +2,6 @@
 /* Jobs without a plan, from which the rows of a table take what it does not say; see base.h. */
 #include "calibrate/steps/base.h"
 
-#include "calibrate/steps/gpus.h"
 #include "job/keys.h"
 #include "estimate/estimate.h"
 
@@ -179,7 +178,7 @@ static st_status load(st_bases *bases, st_base *base)
     if (base->gpu[0] != '\0') {
         gpu = renamed_gpu(bases->source, base->gpu);
         if (gpu == NULL)
-            gpu = st_gpu_named(base->gpu, bases->gpus, bases->gpu_count, &memory_gb);
+            gpu = st_gpus_find(&bases->gpus, base->gpu, &memory_gb);
         if (gpu == NULL)
             base->fault = st_arena_printf(bases->arena, "no file for the GPU '%s'", base->gpu);
     }
@@ -211,9 +210,7 @@ const st_base *st_base_of(st_bases *bases, const char *gpu, const char *sections
                 "too many GPUs in one table" ST_EXPECTED "at most 1000");
         return NULL;
     }
-    if (bases->gpus == NULL &&
-        st_paths_list(bases->paths, ST_FOLDER_GPUS, bases->arena, &bases->gpus, &bases->gpu_count,
-                      bases->errors) != ST_OK)
+    if (st_gpus_list(bases->paths, bases->arena, &bases->gpus, bases->errors) != ST_OK)
         return NULL;
     st_base *base = st_arena_alloc(bases->arena, 1, sizeof *base);
     if (base == NULL)

@@ -8,6 +8,7 @@
 
 #include "calibrate/steps/source.h"
 #include "estimate/builtin.h"
+#include "job/gpus.h"
 
 typedef struct st_base {
     const char *gpu;      /* as the table calls it */
@@ -34,8 +35,7 @@ typedef struct st_bases {
     size_t refine_count;
     st_arena *arena;
     st_errors *errors;
-    const st_path_entry *gpus;
-    size_t gpu_count;
+    st_gpus gpus;
     st_base *first;
     size_t count;
     bool failed;                /* a base could not be made; what is wrong has been reported */

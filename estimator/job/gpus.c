@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GPUs by the words of their names; see gpus.h. */
-#include "calibrate/steps/gpus.h"
+/* GPUs by their files' names and by the words of these; see gpus.h. */
+#include "job/gpus.h"
 
 #include <string.h>
 
@@ -86,26 +86,53 @@ static bool fits(const word_list *text, const word_list *name, double *memory_gb
     return true;
 }
 
-const char *st_gpu_named(const char *text, const st_path_entry *entries, size_t count,
-                         double *memory_gb)
+st_status st_gpus_list(const st_paths *paths, st_arena *arena, st_gpus *gpus, st_errors *errors)
 {
-    word_list words;
+    if (gpus->entries != NULL)
+        return ST_OK;
+    return st_paths_list(paths, ST_FOLDER_GPUS, arena, &gpus->entries, &gpus->count, errors);
+}
+
+/* The name with the most words that fits; NULL where two fit equally well. */
+static const char *best_fit(const st_gpus *gpus, const word_list *words, double *memory_gb)
+{
     const char *best = NULL;
     size_t best_words = 0;
     bool tie = false;
-    *memory_gb = 0;
-    if (!split(text, &words))
-        return NULL;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < gpus->count; i++) {
         word_list name;
         double memory = 0;
-        if (!split(entries[i].name, &name) || !fits(&words, &name, &memory) ||
+        if (!split(gpus->entries[i].name, &name) || !fits(words, &name, &memory) ||
             name.count < best_words)
             continue;
         tie = name.count == best_words;
-        best = entries[i].name;
+        best = gpus->entries[i].name;
         best_words = name.count;
         *memory_gb = memory;
     }
     return tie ? NULL : best;
+}
+
+const char *st_gpus_find(const st_gpus *gpus, const char *text, double *memory_gb)
+{
+    word_list words;
+    double memory = 0;
+    const char *found = NULL;
+    for (size_t i = 0; i < gpus->count && found == NULL; i++)
+        found = strcmp(gpus->entries[i].name, text) == 0 ? gpus->entries[i].name : NULL;
+    if (found == NULL && split(text, &words))
+        found = best_fit(gpus, &words, &memory);
+    if (memory_gb != NULL)
+        *memory_gb = memory;
+    return found;
+}
+
+st_status st_gpus_unknown(const st_gpus *gpus, const char *text, st_place place, st_errors *errors)
+{
+    const char *names[100];
+    size_t count = gpus->count < 100 ? gpus->count : 100;
+    for (size_t i = 0; i < count; i++)
+        names[i] = gpus->entries[i].name;
+    return st_fail(errors, ST_ERR_NAME, place, "no file for the GPU '%.80s'" ST_HINT "%s", text,
+                   st_errors_nearest(errors, text, names, count));
 }
