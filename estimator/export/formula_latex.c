@@ -40,11 +40,23 @@ static bool is_greek(const char *name, size_t length)
     return false;
 }
 
+/* What stands below the letter: the rest of a name, its index set apart. */
+static void write_subscript(const char *text, st_buffer *buffer)
+{
+    st_buffer_text(buffer, "_{\\mathrm{");
+    for (const char *c = text; *c != '\0'; c++) {
+        const char *sign = *c == '_' || *c == ',' ? "," : *c == '[' && c > text ? "," : "";
+        bool letter = strchr("_,[]", *c) == NULL;
+        st_buffer_append(buffer, letter ? c : sign, letter ? 1 : strlen(sign));
+    }
+    st_buffer_text(buffer, "}}");
+}
+
 void st_name_latex(const char *name, st_buffer *buffer)
 {
-    const char *bar = strchr(name, '_');
-    size_t length = bar == NULL || bar == name ? strlen(name) : (size_t)(bar - name);
-    if (length == 1 && bar != name) {
+    size_t bar = strcspn(name, "_[");
+    size_t length = bar == 0 ? strcspn(name, "[") : bar;
+    if (length == 1 && bar > 0) {
         st_buffer_append(buffer, name, 1);
     } else if (is_greek(name, length)) {
         st_buffer_printf(buffer, "\\%.*s", (int)length, name);
@@ -53,14 +65,9 @@ void st_name_latex(const char *name, st_buffer *buffer)
         write_escaped(name, length, buffer);
         st_buffer_text(buffer, "}");
     }
-    if (length == strlen(name)) {
-        return;
+    if (name[length] != '\0') {
+        write_subscript(name + length + (name[length] == '_'), buffer);
     }
-    st_buffer_text(buffer, "_{\\mathrm{");
-    for (const char *c = name + length + 1; *c != '\0'; c++) {
-        st_buffer_append(buffer, *c == '_' ? "," : c, 1);
-    }
-    st_buffer_text(buffer, "}}");
 }
 
 static void write_number(const st_expr *expr, st_buffer *buffer)
@@ -163,7 +170,10 @@ static void write_call(const st_expr *call, st_buffer *buffer)
                                           [ST_BUILTIN_LOG2] = "\\log_2\\left(",
                                           [ST_BUILTIN_LOG] = "\\ln\\left(",
                                           [ST_BUILTIN_EXP] = "\\exp\\left(",
-                                          [ST_BUILTIN_ABS] = "\\left|"};
+                                          [ST_BUILTIN_ABS] = "\\left|",
+                                          [ST_BUILTIN_SUM] = "\\sum\\left(",
+                                          [ST_BUILTIN_ARGMIN] = "\\arg\\min\\left(",
+                                          [ST_BUILTIN_ARGMAX] = "\\arg\\max\\left("};
     if (call->builtin == ST_BUILTIN_IF) {
         write_choice(call, buffer);
         return;

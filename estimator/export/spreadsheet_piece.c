@@ -219,6 +219,27 @@ st_piece st_piece_negate(st_translator *own, const st_piece *operand)
                    .may_fail = operand->may_fail});
 }
 
+/* IF(a>=MAX(b,c),"first",IF(b>=c,"middle","last")): the first of the largest. */
+static st_piece extreme_place(st_translator *own, const st_expr *expr, const st_piece *operands)
+{
+    bool largest = expr->builtin == ST_BUILTIN_ARGMAX;
+    size_t i = expr->child_count - 1;
+    const char *const *values = expr->type.enumeration->values;
+    st_piece place = st_piece_single(own, st_arena_printf(own->arena, "\"%s\"", values[i]));
+    while (i-- > 0 && !own->failed) {
+        size_t rest = expr->child_count - i - 1;
+        const st_piece pair[] = {
+            operands[i], rest == 1
+                             ? operands[i + 1]
+                             : st_piece_call(own, largest ? "MAX" : "MIN", operands + i + 1, rest)};
+        const st_piece parts[] = {
+            infix(own, largest ? ">=" : "<=", ST_BINDS_COMPARISON, pair),
+            st_piece_single(own, st_arena_printf(own->arena, "\"%s\"", values[i])), place};
+        place = st_piece_call(own, "IF", parts, 3);
+    }
+    return place;
+}
+
 st_piece st_piece_builtin(st_translator *own, const st_expr *expr, const st_piece *operands)
 {
     static const char *const names[] = {
@@ -226,6 +247,9 @@ st_piece st_piece_builtin(st_translator *own, const st_expr *expr, const st_piec
         [ST_BUILTIN_MAX] = "MAX",     [ST_BUILTIN_FLOOR] = "INT", [ST_BUILTIN_CEIL] = "INT",
         [ST_BUILTIN_ROUND] = "ROUND", [ST_BUILTIN_SQRT] = "SQRT", [ST_BUILTIN_LOG2] = "LOG",
         [ST_BUILTIN_LOG] = "LN",      [ST_BUILTIN_EXP] = "EXP",   [ST_BUILTIN_ABS] = "ABS"};
+    if (expr->builtin == ST_BUILTIN_ARGMAX || expr->builtin == ST_BUILTIN_ARGMIN) {
+        return extreme_place(own, expr, operands);
+    }
     bool fails = expr->builtin == ST_BUILTIN_SQRT || expr->builtin == ST_BUILTIN_LOG2 ||
                  expr->builtin == ST_BUILTIN_LOG || expr->builtin == ST_BUILTIN_EXP;
     st_piece whole;

@@ -92,6 +92,24 @@ static uint32_t lower_call(st_lowering *lowering, const st_expr *expr, st_scope 
     return function->expr == NULL ? ST_NO_VALUE : st_lower(lowering, function->expr, arguments);
 }
 
+/* The first of the largest (smallest) arguments, from the last one on: its place among them. */
+static uint32_t lower_extreme_place(st_lowering *lowering, const st_expr *expr, st_scope scope)
+{
+    st_graph *graph = &lowering->graph;
+    bool largest = expr->builtin == ST_BUILTIN_ARGMAX;
+    size_t i = expr->child_count - 1;
+    uint32_t best = st_lower(lowering, expr->children[i], scope);
+    uint32_t place = st_graph_constant(graph, (double)i);
+    while (i-- > 0) {
+        uint32_t value = st_lower(lowering, expr->children[i], scope);
+        uint32_t wins = st_graph_binary(graph, ST_OP_LESS_EQUAL, largest ? best : value,
+                                        largest ? value : best);
+        place = st_graph_select(graph, wins, st_graph_constant(graph, (double)i), place);
+        best = st_graph_binary(graph, largest ? ST_OP_MAX : ST_OP_MIN, value, best);
+    }
+    return place;
+}
+
 static uint32_t lower_builtin(st_lowering *lowering, const st_expr *expr, st_scope scope)
 {
     static const st_op ops[] = {[ST_BUILTIN_MIN] = ST_OP_MIN,     [ST_BUILTIN_MAX] = ST_OP_MAX,
@@ -100,6 +118,9 @@ static uint32_t lower_builtin(st_lowering *lowering, const st_expr *expr, st_sco
                                 [ST_BUILTIN_LOG2] = ST_OP_LOG2,   [ST_BUILTIN_LOG] = ST_OP_LOG,
                                 [ST_BUILTIN_EXP] = ST_OP_EXP,     [ST_BUILTIN_ABS] = ST_OP_ABS};
     st_graph *graph = &lowering->graph;
+    if (expr->builtin == ST_BUILTIN_ARGMIN || expr->builtin == ST_BUILTIN_ARGMAX) {
+        return lower_extreme_place(lowering, expr, scope);
+    }
     uint32_t first = st_lower(lowering, expr->children[0], scope);
     if (expr->builtin == ST_BUILTIN_IF) {
         uint32_t a = st_lower(lowering, expr->children[1], scope);

@@ -49,12 +49,9 @@ static size_t show_tree(st_session *session, const st_formula_view *shown, const
     if (expr->kind == ST_EXPR_NAME && expr->name_kind != ST_NAME_VALUE) {
         const st_type *type = NULL;
         double value = st_show_name(session, shown, expr, &type);
-        /* A name in parentheses has a span that holds them: find the name itself. */
-        const char *start = strstr(shown->text + expr->offset, expr->name);
-        size_t offset = start == NULL ? expr->offset : (size_t)(start - shown->text);
-        st_buffer_append(buffer, shown->text + position, offset - position);
+        st_buffer_append(buffer, shown->text + position, expr->operator_offset - position);
         st_show_value(type, value, session->style, buffer);
-        return offset + strlen(expr->name);
+        return (size_t)expr->operator_offset + expr->name_length;
     }
     for (size_t i = 0; i < expr->child_count; i++) {
         position = show_tree(session, shown, expr->children[i], position, buffer);

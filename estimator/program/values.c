@@ -190,6 +190,11 @@ uint32_t st_graph_select(st_graph *graph, uint32_t condition, uint32_t a, uint32
     if (is_constant(graph, condition, &c)) {
         return c == 1.0 ? a : b;
     }
+    /* A choice in the branch of the same choice is made already. */
+    const st_value *taken = &graph->values[a];
+    const st_value *other = &graph->values[b];
+    a = taken->op == ST_OP_SELECT && taken->c == condition ? taken->a : a;
+    b = other->op == ST_OP_SELECT && other->c == condition ? other->b : b;
     return intern(graph, (st_value){.op = ST_OP_SELECT, .a = a, .b = b, .c = condition});
 }
 

@@ -58,8 +58,13 @@ static bool unknown_name(st_checker *checker, const st_expr *expr)
     const st_sheet *sheet = checker->sheet;
     const char *expected = NULL;
     size_t index = 0;
-    if (checker->function != NULL && (st_sheet_find_cell(sheet, expr->name) != NULL ||
-                                      st_sheet_find_input(sheet, expr->name) != NULL)) {
+    if (checker->function == NULL &&
+        (strchr(expr->name, '[') != NULL || st_sheet_family(sheet, expr->name) != NULL)) {
+        return st_checker_refuse_index(checker, expr);
+    }
+    if (checker->function != NULL &&
+        (strchr(expr->name, '[') != NULL || st_sheet_find_cell(sheet, expr->name) != NULL ||
+         st_sheet_find_input(sheet, expr->name) != NULL)) {
         expected = "one of the function's arguments: pass the cell as an argument";
     } else if (st_names_get(&sheet->function_names, expr->name, &index)) {
         expected = "arguments in parentheses: it is a function";
@@ -88,8 +93,9 @@ static bool check_name(st_checker *checker, st_expr *expr)
         sheet->inputs[index].used = true;
     } else if (st_names_get(&sheet->value_names, expr->name, &index)) {
         /* Which enumeration is meant, its surroundings tell: st_checker_expect settles it. */
+        bool settled = expr->type.kind == ST_TYPE_ENUM; /* an index, or in another member before */
         expr->name_kind = ST_NAME_VALUE;
-        expr->type = (st_type){.kind = ST_TYPE_ENUM, .unit = st_unit_one()};
+        expr->type = settled ? expr->type : (st_type){.kind = ST_TYPE_ENUM, .unit = st_unit_one()};
         return true;
     } else {
         return unknown_name(checker, expr);

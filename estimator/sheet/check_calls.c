@@ -39,12 +39,29 @@ static bool check_extreme(st_checker *checker, st_expr *expr)
             !st_checker_need_same(
                 checker, expr->children[i]->offset, expr->children[0], expr->children[i],
                 st_errors_text(checker->errors, "take the %s of",
-                               expr->builtin == ST_BUILTIN_MIN ? "smaller" : "larger"))) {
+                               expr->builtin == ST_BUILTIN_MIN || expr->builtin == ST_BUILTIN_ARGMIN
+                                   ? "smaller"
+                                   : "larger"))) {
             return false;
         }
     }
     expr->type = st_checker_number(expr->children[0]->type.unit.dimension);
     return true;
+}
+
+/* A sum is put in place by then; of the others the tree of a reduction knows the enumeration. */
+static bool check_reduction(st_checker *checker, st_expr *expr)
+{
+    st_type type = expr->type;
+    if (type.kind != ST_TYPE_ENUM) {
+        return st_checker_fault(
+            checker, expr->offset, ST_ERR_VALUE,
+            st_errors_text(checker->errors, "'%s' reduces a family of cells", expr->name),
+            st_errors_text(checker->errors, "one argument with '*', as in %s(M[*])", expr->name));
+    }
+    bool good = expr->child_count == 1 || check_extreme(checker, expr);
+    expr->type = type;
+    return good;
 }
 
 static bool check_one_argument(st_checker *checker, st_expr *expr)
@@ -144,6 +161,10 @@ bool st_checker_call(st_checker *checker, st_expr *expr)
     case ST_BUILTIN_MIN:
     case ST_BUILTIN_MAX:
         return check_extreme(checker, expr);
+    case ST_BUILTIN_SUM:
+    case ST_BUILTIN_ARGMIN:
+    case ST_BUILTIN_ARGMAX:
+        return check_reduction(checker, expr);
     default:
         return check_one_argument(checker, expr);
     }

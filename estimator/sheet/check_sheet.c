@@ -4,17 +4,16 @@
 #include "base/memory.h"
 #include "sheet/order.h"
 
-/* Types a formula and demands its declared type; faults are reported, nothing else is to be done.
- */
-static void check_formula(st_checker *checker, const st_formula *formula, const st_type *type,
+/* Types a formula and demands its declared type; false where a fault was reported. */
+static bool check_formula(st_checker *checker, const st_formula *formula, const st_type *type,
                           const char *kind, const char *name)
 {
     checker->formula = formula;
     if (formula->expr == NULL || !st_checker_expr(checker, formula->expr)) {
-        return;
+        return false;
     }
     const char *what = name == NULL ? kind : st_errors_text(checker->errors, "%s '%s'", kind, name);
-    (void)st_checker_expect(checker, formula->expr, type, what);
+    return st_checker_expect(checker, formula->expr, type, what);
 }
 
 static void check_functions(st_checker *checker)
@@ -22,8 +21,8 @@ static void check_functions(st_checker *checker)
     st_sheet *sheet = checker->sheet;
     for (size_t i = 0; i < sheet->function_count; i++) {
         checker->function = &sheet->functions[i];
-        check_formula(checker, &sheet->function_formulas[i], &sheet->functions[i].type, "function",
-                      sheet->functions[i].name);
+        (void)check_formula(checker, &sheet->function_formulas[i], &sheet->functions[i].type,
+                            "function", sheet->functions[i].name);
     }
     checker->function = NULL;
 }
@@ -31,9 +30,13 @@ static void check_functions(st_checker *checker)
 static void check_cells(st_checker *checker)
 {
     st_sheet *sheet = checker->sheet;
+    const st_formula *refused = NULL; /* one report for all members that a text has made */
     for (size_t i = 0; i < sheet->cell_count; i++) {
-        check_formula(checker, &sheet->cell_formulas[i], &sheet->cells[i].type, "cell",
-                      sheet->cells[i].name);
+        const st_formula *formula = &sheet->cell_formulas[i];
+        if ((formula->origin == NULL || formula->origin != refused) &&
+            !check_formula(checker, formula, &sheet->cells[i].type, "cell", sheet->cells[i].name)) {
+            refused = formula->origin;
+        }
     }
 }
 
@@ -42,7 +45,7 @@ static void check_checks(st_checker *checker)
     static const st_type truth = {.kind = ST_TYPE_BOOL};
     st_sheet *sheet = checker->sheet;
     for (size_t i = 0; i < sheet->check_count; i++) {
-        check_formula(checker, &sheet->check_formulas[i], &truth, "the check", NULL);
+        (void)check_formula(checker, &sheet->check_formulas[i], &truth, "the check", NULL);
         for (size_t j = 0; j < sheet->messages[i].count; j++) {
             const st_formula *shown = &sheet->messages[i].parts[j].formula;
             if (shown->expr == NULL) {

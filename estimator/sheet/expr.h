@@ -56,7 +56,10 @@ typedef enum st_builtin {
     ST_BUILTIN_LOG2,
     ST_BUILTIN_LOG,
     ST_BUILTIN_EXP,
-    ST_BUILTIN_ABS
+    ST_BUILTIN_ABS,
+    ST_BUILTIN_SUM, /* over a family, as the next two; families put it in place */
+    ST_BUILTIN_ARGMIN,
+    ST_BUILTIN_ARGMAX
 } st_builtin;
 
 /* What a name stands for; decided by the checker. */
@@ -76,16 +79,25 @@ struct st_expr {
     st_name_kind name_kind; /* names and calls */
     uint32_t offset;        /* span in the formula's text */
     uint32_t length;
-    uint32_t operator_offset; /* of a binary operator */
+    uint32_t operator_offset; /* of a binary operator; of a name inside its parentheses */
+    uint32_t name_length;     /* of a name, as it is written */
     uint32_t height;
     uint32_t index; /* of the input, cell, argument, enumeration value or sheet function */
     uint32_t child_count;
     double number;    /* base units */
-    const char *name; /* names and calls */
+    const char *name; /* names, with their index as "M[first,moe]", and calls */
     const char *text; /* numbers: as written, with the unit */
     st_type type;     /* numbers: from the parser; everything else: from the checker */
     struct st_expr **children;
 };
+
+/* Where in a sheet a stretch of an expanded formula was written. */
+typedef struct st_formula_piece {
+    uint32_t start;  /* in the expanded text; it reaches to the next piece */
+    uint32_t offset; /* in the source's text */
+    bool fixed;      /* all of it belongs to that one character */
+    const struct st_formula *source;
+} st_formula_piece;
 
 /* A formula's text and where it stands. */
 typedef struct st_formula {
@@ -94,7 +106,11 @@ typedef struct st_formula {
     const st_yaml_node *scalar; /* to turn offsets into places; NULL: `place` is all there is */
     size_t scalar_offset;       /* of text[0] in the scalar */
     st_place place;
-    st_expr *expr; /* the tree; NULL where the text is faulty */
+    st_expr *expr;                  /* the tree; NULL where the text is faulty */
+    bool indexed;                   /* has names with an index */
+    const st_formula_piece *pieces; /* of an expanded text */
+    size_t piece_count;
+    const struct st_formula *origin; /* the text that it shares with other members of its family */
 } st_formula;
 
 st_place st_formula_place_at(const st_formula *formula, size_t offset);

@@ -3,7 +3,7 @@
 #ifndef STEPTIME_SHEET_INTERNAL_H
 #define STEPTIME_SHEET_INTERNAL_H
 
-#include "sheet/expr.h"
+#include "sheet/family.h"
 #include "sheet/names.h"
 #include "sheet/roles.h"
 
@@ -42,6 +42,9 @@ struct st_sheet {
     st_sheet_cell *cells;
     st_formula *cell_formulas;
     size_t cell_count;
+    st_family_member *cell_members;
+    const st_family **families;
+    size_t family_count;
     st_sheet_function *functions;
     st_formula *function_formulas;
     size_t function_count;

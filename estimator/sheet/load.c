@@ -175,7 +175,9 @@ static bool sort_entries(st_loader *loader)
     sheet->inputs = st_arena_alloc(loader->arena, count + 1, sizeof(*sheet->inputs));
     sheet->cells = st_arena_alloc(loader->arena, count + 1, sizeof(*sheet->cells));
     sheet->cell_formulas = st_arena_alloc(loader->arena, count + 1, sizeof(*sheet->cell_formulas));
-    if (sheet->inputs == NULL || sheet->cells == NULL || sheet->cell_formulas == NULL) {
+    sheet->cell_members = st_arena_alloc(loader->arena, count + 1, sizeof(*sheet->cell_members));
+    if (sheet->inputs == NULL || sheet->cells == NULL || sheet->cell_formulas == NULL ||
+        sheet->cell_members == NULL) {
         return st_loader_out_of_memory(loader);
     }
     for (size_t i = 0; i < count; i++) {
@@ -190,6 +192,7 @@ static bool sort_entries(st_loader *loader)
             sheet->cells[index] = entry->cell;
             sheet->cells[index].expr = entry->formula.expr;
             sheet->cell_formulas[index] = entry->formula;
+            sheet->cell_members[index] = entry->member;
         } else {
             sheet->inputs[index] = entry->input;
         }
@@ -207,6 +210,7 @@ static st_status load_sheet(st_loader *loader, const char *name, const st_sheet 
     st_loader_check_overrides(loader, &loader->function_overrides);
     st_loader_check_overrides(loader, &loader->role_overrides);
     if (!loader->include_failed && sort_entries(loader)) {
+        st_sheet_expand(loader->sheet, loader->arena, errors);
         status = st_sheet_check_all(loader->sheet, loader->arena, errors);
         st_status roles = st_sheet_check_roles(loader->sheet, errors);
         status = status == ST_OK ? roles : status;

@@ -11,6 +11,7 @@ typedef struct st_symbol_entry {
     st_sheet_input input;
     st_sheet_cell cell;
     st_formula formula;
+    st_family_member member; /* of which family the cell is */
 } st_symbol_entry;
 
 enum { ST_SHEET_MAX_FILES = 1024 };
@@ -46,6 +47,7 @@ typedef struct st_loader {
     size_t check_capacity;
     size_t section_capacity;
     size_t enum_capacity;
+    size_t family_capacity;
     size_t enum_formula_capacity;
     size_t message_capacity;
     size_t check_formula_capacity;
@@ -90,6 +92,24 @@ bool st_loader_name(st_loader *loader, const char *name, st_place place, const c
 bool st_loader_type(st_loader *loader, const st_yaml_node *node, st_type *type);
 /* The formula in a scalar, parsed; a faulty one has no tree. */
 bool st_loader_formula(st_loader *loader, const st_yaml_node *scalar, st_formula *formula);
+
+/*
+ * Where an input or a cell goes: the slot of the definition that it overrides, or a new one. NULL
+ * when it may not go anywhere (reported).
+ */
+st_symbol_entry *st_loader_place(st_loader *loader, const char *name, st_place place,
+                                 bool override);
+/* A cell's type and texts. False where its unit is faulty. */
+bool st_loader_cell_texts(st_loader *loader, const st_yaml_node *node, const char *what,
+                          st_sheet_cell *cell);
+/* Formula `is` of a cell, whose tree is kept where its type is known. */
+void st_loader_cell_formula(st_loader *loader, const st_yaml_node *is, bool typed,
+                            st_symbol_entry *entry);
+/* A cell that is `per` some enumerations, and an override of one member, "M[first]". */
+void st_loader_family(st_loader *loader, const char *name, st_place place,
+                      const st_yaml_node *node);
+void st_loader_member(st_loader *loader, const char *name, st_place place,
+                      const st_yaml_node *node);
 
 /* A file that is read for the first time; false (reported) beyond the limit or without memory. */
 bool st_loader_new_file(st_loader *loader, const char *file, st_place place);

@@ -52,7 +52,8 @@ static bool read_enum_values(st_loader *loader, const st_yaml_node *list, st_enu
             return false;
         }
         size_t taken = 0;
-        if (st_names_get(&loader->entry_names, item->text, &taken)) {
+        if (st_names_get(&loader->entry_names, item->text, &taken) ||
+            st_sheet_family(loader->sheet, item->text) != NULL) {
             return st_loader_fault(
                 loader, item->place, ST_ERR_NAME,
                 st_errors_text(loader->errors, "'%s' already names a cell or an input", item->text),
@@ -131,14 +132,18 @@ static st_place entry_place(const st_symbol_entry *entry)
     return entry->is_cell ? entry->cell.place : entry->input.place;
 }
 
-/*
- * Where the entry `name` goes: the slot of the definition that it overrides, or a new one. NULL
- * when it may not go anywhere (reported).
- */
-static st_symbol_entry *place_entry(st_loader *loader, const char *name, st_place place,
-                                    bool override)
+st_symbol_entry *st_loader_place(st_loader *loader, const char *name, st_place place, bool override)
 {
     size_t index = 0;
+    const st_family *family = st_sheet_family(loader->sheet, name);
+    if (family != NULL && strchr(name, '[') == NULL) {
+        (void)st_loader_fault(loader, place, ST_ERR_NAME,
+                              st_errors_text(loader->errors,
+                                             "'%s' is already defined at %s:%d, as a family", name,
+                                             family->place.file, family->place.line),
+                              "another name, or 'per' with the same enumerations to override it");
+        return NULL;
+    }
     if (st_names_get(&loader->sheet->value_names, name, &index)) {
         (void)st_loader_fault(
             loader, place, ST_ERR_NAME,
@@ -241,7 +246,7 @@ static void read_input(st_loader *loader, const char *name, st_place place,
                               "the job key that gives its value, e.g. 'from: model.hidden'");
     }
     st_symbol_entry *entry =
-        place_entry(loader, name, place, st_loader_flag(loader, node, "override", what));
+        st_loader_place(loader, name, place, st_loader_flag(loader, node, "override", what));
     if (entry != NULL) {
         *entry = (st_symbol_entry){.input = input};
     }
@@ -254,34 +259,53 @@ void st_loader_inputs(st_loader *loader, const st_yaml_node *map)
     }
 }
 
+bool st_loader_cell_texts(st_loader *loader, const st_yaml_node *node, const char *what,
+                          st_sheet_cell *cell)
+{
+    cell->doc = st_loader_text(loader, node, "doc", what);
+    cell->cite = st_loader_text(loader, node, "cite", what);
+    cell->open = st_loader_flag(loader, node, "open", what);
+    return st_loader_type(loader, st_yaml_get(node, "unit"), &cell->type);
+}
+
+void st_loader_cell_formula(st_loader *loader, const st_yaml_node *is, bool typed,
+                            st_symbol_entry *entry)
+{
+    bool parsed = st_loader_formula(loader, is, &entry->formula);
+    entry->cell.formula = entry->formula.text;
+    entry->cell.formula_place = st_formula_place_at(&entry->formula, 0);
+    entry->formula.expr = parsed && typed ? entry->formula.expr : NULL;
+}
+
 static void read_cell(st_loader *loader, const char *name, st_place place, const st_yaml_node *node)
 {
     static const char *const keys[] = {"unit", "is", "doc", "cite", "open", "override"};
     const char *what = describe(loader, "cell", name);
+    if (strchr(name, '[') != NULL) {
+        st_loader_member(loader, name, place, node);
+        return;
+    }
+    if (node->kind == ST_YAML_MAP && st_yaml_get(node, "per") != NULL) {
+        st_loader_family(loader, name, place, node);
+        return;
+    }
     if (!st_loader_name(loader, name, place, "a cell") || !is_map(loader, node, what)) {
         return;
     }
     st_loader_check_keys(loader, node, keys, COUNT(keys), what);
     st_symbol_entry read = {.is_cell = true, .cell = {.name = name, .place = place}};
-    st_sheet_cell *cell = &read.cell;
-    cell->doc = st_loader_text(loader, node, "doc", what);
-    cell->cite = st_loader_text(loader, node, "cite", what);
-    cell->open = st_loader_flag(loader, node, "open", what);
-    bool typed = st_loader_type(loader, st_yaml_get(node, "unit"), &cell->type);
+    bool typed = st_loader_cell_texts(loader, node, what, &read.cell);
     const st_yaml_node *is = st_loader_get(loader, node, "is", ST_YAML_SCALAR, what);
-    cell->formula = "";
+    read.cell.formula = "";
     if (is != NULL) {
-        bool parsed = st_loader_formula(loader, is, &read.formula);
-        cell->formula = read.formula.text;
-        cell->formula_place = st_formula_place_at(&read.formula, 0);
-        read.formula.expr = parsed && typed ? read.formula.expr : NULL;
+        st_loader_cell_formula(loader, is, typed, &read);
     } else if (st_yaml_get(node, "is") == NULL) {
         (void)st_loader_fault(loader, place, ST_ERR_NAME,
                               st_errors_text(loader->errors, "%s has no key 'is'", what),
                               "its formula, e.g. 'is: V/C'");
     }
     st_symbol_entry *entry =
-        place_entry(loader, name, place, st_loader_flag(loader, node, "override", what));
+        st_loader_place(loader, name, place, st_loader_flag(loader, node, "override", what));
     if (entry != NULL) {
         *entry = read;
     }
@@ -445,19 +469,10 @@ static st_sheet_section *section_titled(st_loader *loader, const char *title)
     return &sheet->sections[sheet->section_count++];
 }
 
-/* Names are checked here: everything that they may name was read before. */
-static bool section_name(st_loader *loader, const st_yaml_node *item)
+static void section_fault(st_loader *loader, const st_yaml_node *item)
 {
-    size_t index = 0;
-    if (item->kind != ST_YAML_SCALAR) {
-        return st_loader_fault(loader, item->place, ST_ERR_VALUE, "a report lists names of cells",
-                               "the name of a cell or an input");
-    }
-    if (st_names_get(&loader->entry_names, item->text, &index)) {
-        return true;
-    }
     if (loader->include_failed) {
-        return false;
+        return;
     }
     const char *nearest = NULL;
     for (size_t i = 0; i < loader->entry_count && !st_errors_full(loader->errors); i++) {
@@ -469,7 +484,41 @@ static bool section_name(st_loader *loader, const st_yaml_node *item)
     st_fail(loader->errors, ST_ERR_NAME, item->place,
             "the report names '%.60s', which is no cell or input" ST_HINT "%s", item->text,
             st_or_none(nearest));
-    return false;
+}
+
+/*
+ * Adds what an item names: a cell, an input, all members of a family. Names are checked here:
+ * everything that they may name was read before.
+ */
+static void section_add(st_loader *loader, const st_yaml_node *item, const char **names,
+                        size_t *count)
+{
+    size_t index = 0;
+    if (item->kind != ST_YAML_SCALAR) {
+        (void)st_loader_fault(loader, item->place, ST_ERR_VALUE, "a report lists names of cells",
+                              "the name of a cell or an input");
+        return;
+    }
+    if (st_names_get(&loader->entry_names, item->text, &index)) {
+        names[(*count)++] = item->text;
+        return;
+    }
+    const st_family *family = st_sheet_family(loader->sheet, item->text);
+    if (family == NULL || strchr(item->text, '[') != NULL) {
+        section_fault(loader, item);
+        return;
+    }
+    for (size_t i = 0; i < family->member_count; i++) {
+        names[(*count)++] = st_family_member_name(family, i, loader->arena);
+    }
+}
+
+/* How many names an item can be. */
+static size_t section_room(const st_loader *loader, const st_yaml_node *item)
+{
+    const st_family *family =
+        item->kind == ST_YAML_SCALAR ? st_sheet_family(loader->sheet, item->text) : NULL;
+    return family == NULL ? 1 : family->member_count;
 }
 
 static void read_section(st_loader *loader, const st_yaml_node *node)
@@ -492,7 +541,10 @@ static void read_section(st_loader *loader, const st_yaml_node *node)
     if (section == NULL) {
         return;
     }
-    size_t total = section->count + cells->count;
+    size_t total = section->count;
+    for (size_t i = 0; i < cells->count; i++) {
+        total += section_room(loader, cells->items[i]);
+    }
     const char **names = st_arena_alloc(loader->arena, total + 1, sizeof(*names));
     if (names == NULL) {
         (void)st_loader_out_of_memory(loader);
@@ -503,9 +555,7 @@ static void read_section(st_loader *loader, const st_yaml_node *node)
         names[i] = section->cells[i];
     }
     for (size_t i = 0; i < cells->count; i++) {
-        if (section_name(loader, cells->items[i])) {
-            names[count++] = cells->items[i]->text;
-        }
+        section_add(loader, cells->items[i], names, &count);
     }
     section->cells = names;
     section->count = count;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 typedef struct st_parser {
-    const st_formula *formula;
+    st_formula *formula;
     st_arena *arena;
     st_errors *errors;
     st_token token; /* the next one */
@@ -21,14 +21,16 @@ static const struct {
     const char *name;
     st_builtin builtin;
 } builtins[] = {
-    {"if", ST_BUILTIN_IF},       {"min", ST_BUILTIN_MIN},   {"max", ST_BUILTIN_MAX},
-    {"floor", ST_BUILTIN_FLOOR}, {"ceil", ST_BUILTIN_CEIL}, {"round", ST_BUILTIN_ROUND},
-    {"sqrt", ST_BUILTIN_SQRT},   {"log2", ST_BUILTIN_LOG2}, {"log", ST_BUILTIN_LOG},
-    {"exp", ST_BUILTIN_EXP},     {"abs", ST_BUILTIN_ABS},
+    {"if", ST_BUILTIN_IF},         {"min", ST_BUILTIN_MIN},       {"max", ST_BUILTIN_MAX},
+    {"floor", ST_BUILTIN_FLOOR},   {"ceil", ST_BUILTIN_CEIL},     {"round", ST_BUILTIN_ROUND},
+    {"sqrt", ST_BUILTIN_SQRT},     {"log2", ST_BUILTIN_LOG2},     {"log", ST_BUILTIN_LOG},
+    {"exp", ST_BUILTIN_EXP},       {"abs", ST_BUILTIN_ABS},       {"sum", ST_BUILTIN_SUM},
+    {"argmin", ST_BUILTIN_ARGMIN}, {"argmax", ST_BUILTIN_ARGMAX},
 };
 
-static const char *const builtin_names[] = {"if",   "min",  "max", "floor", "ceil", "round",
-                                            "sqrt", "log2", "log", "exp",   "abs"};
+static const char *const builtin_names[] = {"if",    "min",  "max",    "floor", "ceil",
+                                            "round", "sqrt", "log2",   "log",   "exp",
+                                            "abs",   "sum",  "argmin", "argmax"};
 
 static const char *const operator_texts[] = {
     "or", "and", "not", "==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "^"};
@@ -118,6 +120,13 @@ int st_operator_strength(const st_expr *expr)
 
 st_place st_formula_place_at(const st_formula *formula, size_t offset)
 {
+    for (size_t i = formula->piece_count; i-- > 0;) {
+        const st_formula_piece *piece = &formula->pieces[i];
+        if (piece->start <= offset) {
+            size_t behind = piece->fixed ? 0 : offset - piece->start;
+            return st_formula_place_at(piece->source, piece->offset + behind);
+        }
+    }
     if (formula->scalar != NULL) {
         return st_yaml_place_at(formula->scalar, formula->scalar_offset + offset);
     }
@@ -272,13 +281,57 @@ static st_expr *parse_arguments(st_parser *parser, const st_token *name, const c
     return finish(parser, expr, end);
 }
 
+/*
+ * The index behind a name, M[first, *]: lengthens the token by it and gives the name without
+ * blanks, "M[first,*]". NULL for a fault.
+ */
+static char *parse_index(st_parser *parser, st_token *name)
+{
+    static const char blanks[] = " \t\r\n";
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    const char *text = parser->formula->text;
+    size_t at = name->offset + name->length;
+    size_t longest = name->length + strcspn(text + at, "]") + 1;
+    char *made = st_arena_copy(parser->arena, text + name->offset, longest);
+    size_t count = name->length;
+    if (made == NULL) {
+        (void)fail_memory(parser);
+        return NULL;
+    }
+    do {
+        made[count++] = text[at++];
+        at += strspn(text + at, blanks);
+        size_t length = text[at] == '*' ? 1 : strspn(text + at, letters);
+        if (length == 0) {
+            (void)fail(parser, at, ST_ERR_SYNTAX, "the index is not right",
+                       "a value of an enumeration, the name of one, or '*'");
+            return NULL;
+        }
+        memcpy(made + count, text + at, length);
+        count += length;
+        at += length + strspn(text + at + length, blanks);
+    } while (text[at] == ',');
+    if (text[at] != ']') {
+        (void)fail(parser, at, ST_ERR_SYNTAX, "the index is not closed", "',' or ']'");
+        return NULL;
+    }
+    made[count] = ']';
+    made[count + 1] = '\0';
+    name->length = at + 1 - name->offset;
+    parser->formula->indexed = true;
+    return made;
+}
+
 static st_expr *parse_name(st_parser *parser)
 {
     st_token token = parser->token;
-    char *text = st_arena_copy(parser->arena, parser->formula->text + token.offset, token.length);
+    const char *source = parser->formula->text + token.offset;
+    char *text = source[token.length] == '[' ? parse_index(parser, &token)
+                                             : st_arena_copy(parser->arena, source, token.length);
     if (text == NULL) {
-        return fail_memory(parser);
+        return source[token.length] == '[' ? NULL : fail_memory(parser);
     }
+    parser->token = token;
     advance(parser);
     if (parser->token.kind == ST_TOKEN_OPEN) {
         return parse_arguments(parser, &token, text);
@@ -289,6 +342,8 @@ static st_expr *parse_name(st_parser *parser)
         return NULL;
     }
     expr->name = text;
+    expr->operator_offset = (uint32_t)token.offset;
+    expr->name_length = (uint32_t)token.length;
     expr->number = truth && text[0] == 't' ? 1.0 : 0.0;
     if (truth) {
         expr->type = (st_type){.kind = ST_TYPE_BOOL, .unit = st_unit_one()};

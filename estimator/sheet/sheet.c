@@ -74,8 +74,8 @@ const st_sheet_cell *st_sheet_find_cell(const st_sheet *sheet, const char *name)
 
 const char *st_sheet_nearest(const st_sheet *sheet, const char *name)
 {
-    /* Nearest of each kind first, then the nearer of the two, without building one list. */
-    const char *best[2] = {NULL, NULL};
+    /* Nearest of each kind first, then the nearest of these, without building one list. */
+    const char *best[3] = {NULL, NULL, NULL};
     size_t count = 0;
     for (size_t i = 0; i < sheet->cell_count; i++) {
         const char *pair[2] = {best[0], sheet->cells[i].name};
@@ -85,8 +85,12 @@ const char *st_sheet_nearest(const st_sheet *sheet, const char *name)
         const char *pair[2] = {best[1], sheet->inputs[i].name};
         best[1] = best[1] == NULL ? st_nearest(name, pair + 1, 1) : st_nearest(name, pair, 2);
     }
-    const char *found[2];
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sheet->family_count; i++) {
+        const char *pair[2] = {best[2], sheet->families[i]->name};
+        best[2] = best[2] == NULL ? st_nearest(name, pair + 1, 1) : st_nearest(name, pair, 2);
+    }
+    const char *found[3];
+    for (size_t i = 0; i < 3; i++) {
         if (best[i] != NULL) {
             found[count++] = best[i];
         }

@@ -139,13 +139,14 @@ static void names_and_builtins_are_told_apart(void **state)
         {"sqrt(a)", ST_BUILTIN_SQRT},       {"log2(a)", ST_BUILTIN_LOG2},
         {"log(a)", ST_BUILTIN_LOG},         {"exp(a)", ST_BUILTIN_EXP},
         {"abs(a)", ST_BUILTIN_ABS},         {"Abs(a)", ST_BUILTIN_NONE},
-        {"all_reduce(a)", ST_BUILTIN_NONE},
+        {"all_reduce(a)", ST_BUILTIN_NONE}, {"sum(a)", ST_BUILTIN_SUM},
+        {"argmax(a)", ST_BUILTIN_ARGMAX},   {"argmin(a)", ST_BUILTIN_ARGMIN},
     };
     for (size_t i = 0; i < COUNT(calls); i++)
         assert_int_equal(parse(own, calls[i].text)->builtin, calls[i].builtin);
     size_t count = 0;
     const char *const *names = st_builtin_names(&count);
-    assert_int_equal(count, 11);
+    assert_int_equal(count, 14);
     for (size_t i = 0; i < count; i++) {
         st_builtin builtin = st_builtin_find(names[i]);
         assert_int_not_equal(builtin, ST_BUILTIN_NONE);
@@ -361,7 +362,7 @@ static void foreign_signs_are_translated(void **state)
          "5[%] for percent"},
         {"a [us]", 3,
          "the language has no such sign: found '[', expected a number directly before a unit in "
-         "brackets"},
+         "brackets, or a name before an index"},
         {"f(a; b)", 4, "the language has no such sign: found ';', expected ',' between arguments"},
         {"2 * .5", 5,
          "the language has no such sign: found '.', expected a digit before the point, "

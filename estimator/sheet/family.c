@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Families and their members by name. */
+#include "sheet/family.h"
+
+#include "sheet/internal.h"
+
+#include <string.h>
+
+size_t st_family_value(const st_family *family, size_t member, size_t axis)
+{
+    for (size_t i = family->axis_count; i-- > axis + 1;) {
+        member /= family->axes[i]->count;
+    }
+    return member % family->axes[axis]->count;
+}
+
+const char *st_family_member_name(const st_family *family, size_t member, st_arena *arena)
+{
+    const char *name = family->name;
+    for (size_t i = 0; i < family->axis_count && name != NULL; i++) {
+        const char *value = family->axes[i]->values[st_family_value(family, member, i)];
+        bool last = i + 1 == family->axis_count;
+        name = st_arena_printf(arena, "%s%s%s%s", name, i == 0 ? "[" : ",", value, last ? "]" : "");
+    }
+    return name;
+}
+
+static size_t find_value(const st_enum *axis, const char *text, size_t length)
+{
+    for (size_t i = 0; i < axis->count; i++) {
+        if (strlen(axis->values[i]) == length && memcmp(axis->values[i], text, length) == 0) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
+size_t st_family_find(const st_family *family, const char *name)
+{
+    const char *item = strchr(name, '[');
+    size_t member = 0;
+    for (size_t i = 0; i < family->axis_count; i++) {
+        if (item == NULL || *item == ']' || *item == '\0') {
+            return SIZE_MAX;
+        }
+        item++;
+        size_t length = strcspn(item, ",]");
+        size_t value = find_value(family->axes[i], item, length);
+        if (value == SIZE_MAX) {
+            return SIZE_MAX;
+        }
+        member = member * family->axes[i]->count + value;
+        item += length;
+    }
+    return item != NULL && strcmp(item, "]") == 0 ? member : SIZE_MAX;
+}
+
+const st_family *st_sheet_family(const st_sheet *sheet, const char *name)
+{
+    size_t length = strcspn(name, "[");
+    for (size_t i = 0; i < sheet->family_count; i++) {
+        const char *other = sheet->families[i]->name;
+        if (strlen(other) == length && memcmp(other, name, length) == 0) {
+            return sheet->families[i];
+        }
+    }
+    return NULL;
+}
+
+/* In a member's formula the name of an enumeration is its index and can be nothing else. */
+static void check_axes(const st_sheet *sheet, const st_family *family, st_errors *errors)
+{
+    size_t index = 0;
+    for (size_t i = 0; i < family->axis_count; i++) {
+        const char *name = family->axes[i]->name;
+        if (st_names_get(&sheet->input_names, name, &index) ||
+            st_names_get(&sheet->cell_names, name, &index)) {
+            (void)st_fail(errors, ST_ERR_NAME, family->place,
+                          "the index '%s' of '%s' is an input or a cell, too" ST_EXPECTED
+                          "another name for one of them",
+                          name, family->name);
+        }
+    }
+}
+
+void st_sheet_expand(st_sheet *sheet, st_arena *arena, st_errors *errors)
+{
+    const st_family_member none = {0};
+    const st_formula *refused = NULL; /* one report for all members that a text has made */
+    for (size_t i = 0; i < sheet->family_count; i++) {
+        check_axes(sheet, sheet->families[i], errors);
+    }
+    for (size_t i = 0; i < sheet->cell_count; i++) {
+        st_formula *formula = &sheet->cell_formulas[i];
+        bool again = formula->origin != NULL && formula->origin == refused;
+        if (again) {
+            formula->expr = NULL;
+        } else if (formula->expr != NULL) {
+            st_family_expand(sheet, sheet->cell_members[i], &sheet->cells[i].type, formula, arena,
+                             errors);
+            refused = formula->expr == NULL ? formula->origin : refused;
+        }
+        sheet->cells[i].formula = formula->text == NULL ? "" : formula->text;
+        sheet->cells[i].expr = formula->expr;
+    }
+    for (size_t i = 0; i < sheet->check_count; i++) {
+        st_family_expand(sheet, none, NULL, &sheet->check_formulas[i], arena, errors);
+        sheet->checks[i].formula = sheet->check_formulas[i].text;
+        sheet->checks[i].expr = sheet->check_formulas[i].expr;
+        for (size_t k = 0; k < sheet->messages[i].count; k++) {
+            st_family_expand(sheet, none, NULL, &sheet->messages[i].parts[k].formula, arena,
+                             errors);
+        }
+    }
+}
