@@ -80,11 +80,25 @@ static void append_json_character(st_buffer *buffer, const char *text, size_t si
         st_buffer_append(buffer, text, size);
 }
 
+/* How many bytes stand in JSON as they are: nearly all, so that they are appended at once. */
+static size_t plain_bytes(const char *text)
+{
+    size_t count = 0;
+    while (text[count] >= 0x20 && text[count] < 0x7F && text[count] != '"' && text[count] != '\\')
+        count++;
+    return count;
+}
+
 void st_buffer_json_string(st_buffer *buffer, const char *text)
 {
     size_t length = strlen(text);
     st_buffer_text(buffer, "\"");
     for (size_t i = 0; i < length;) {
+        size_t plain = plain_bytes(text + i);
+        st_buffer_append(buffer, text + i, plain);
+        i += plain;
+        if (i == length)
+            break;
         uint32_t code = 0;
         size_t size = st_utf8_decode(text + i, length - i, &code);
         if (size == 0)

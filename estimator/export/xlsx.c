@@ -12,9 +12,10 @@ static lxw_format *filled(st_book *book, lxw_color_t background, lxw_color_t ink
     lxw_format *format = st_xlsx_format(book->file);
     if (format == NULL)
         return NULL;
-    format_set_bg_color(format, background);
-    format_set_pattern(format, LXW_PATTERN_SOLID);
-    format_set_font_color(format, ink);
+    const st_xlsx_library *lxw = &book->file->lxw;
+    lxw->format_set_bg_color(format, background);
+    lxw->format_set_pattern(format, LXW_PATTERN_SOLID);
+    lxw->format_set_font_color(format, ink);
     return format;
 }
 
@@ -32,12 +33,13 @@ static void make_formats(st_book *book)
     formats->warning = filled(book, 0xFFEB9C, 0x9C5700);
     if (book->file->failed)
         return;
-    format_set_bold(formats->title);
-    format_set_font_size(formats->title, 14);
-    format_set_bold(formats->section);
-    format_set_bold(formats->heading);
-    format_set_border(formats->input, LXW_BORDER_THIN);
-    format_set_border_color(formats->input, LXW_COLOR_SILVER);
+    const st_xlsx_library *lxw = &book->file->lxw;
+    lxw->format_set_bold(formats->title);
+    lxw->format_set_font_size(formats->title, 14);
+    lxw->format_set_bold(formats->section);
+    lxw->format_set_bold(formats->heading);
+    lxw->format_set_border(formats->input, LXW_BORDER_THIN);
+    lxw->format_set_border_color(formats->input, LXW_COLOR_SILVER);
 }
 
 static bool has_calls(const st_book *book, bool wanted)

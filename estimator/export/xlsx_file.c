@@ -76,11 +76,11 @@ static st_status make_workbook(st_xlsx *file, bool streaming, st_errors *errors)
         return st_out_of_memory(errors);
     lxw_workbook_options options = {.constant_memory = streaming ? LXW_TRUE : LXW_FALSE,
                                     .tmpdir = folder};
-    file->workbook = workbook_new_opt(file->scratch, &options);
+    file->workbook = file->lxw.workbook_new_opt(file->scratch, &options);
     if (file->workbook == NULL)
         return st_out_of_memory(errors);
     lxw_doc_properties properties = {.created = time_of_creation()};
-    return workbook_set_properties(file->workbook, &properties) == LXW_NO_ERROR
+    return file->lxw.workbook_set_properties(file->workbook, &properties) == LXW_NO_ERROR
                ? ST_OK
                : st_out_of_memory(errors);
 }
@@ -93,7 +93,9 @@ st_status st_xlsx_begin(st_xlsx *file, const char *target, bool streaming, st_ar
     if (file->c_locale == (locale_t)0)
         return st_out_of_memory(errors);
     st_xlsx_enter(file);
-    st_status status = make_folder(file, errors);
+    st_status status = st_xlsx_library_open(&file->lxw, errors);
+    if (status == ST_OK)
+        status = make_folder(file, errors);
     if (status == ST_OK)
         status = make_workbook(file, streaming, errors);
     if (status != ST_OK)
@@ -124,14 +126,14 @@ static st_status close_workbook(st_xlsx *file, st_errors *errors)
     lxw_workbook *workbook = file->workbook;
     file->workbook = NULL;
     if (file->failed) {
-        lxw_workbook_free(workbook);
+        file->lxw.lxw_workbook_free(workbook);
         return st_out_of_memory(errors);
     }
     errno = 0;
-    lxw_error fault = workbook_close(workbook);
+    lxw_error fault = file->lxw.workbook_close(workbook);
     if (fault == LXW_NO_ERROR)
         return ST_OK;
-    const char *reason = errno != 0 ? strerror(errno) : lxw_strerror(fault);
+    const char *reason = errno != 0 ? strerror(errno) : file->lxw.lxw_strerror(fault);
     return cannot(file, reason, errors);
 }
 
@@ -165,7 +167,7 @@ st_status st_xlsx_end(st_xlsx *file, st_errors *errors)
 void st_xlsx_drop(st_xlsx *file)
 {
     if (file->workbook != NULL)
-        lxw_workbook_free(file->workbook);
+        file->lxw.lxw_workbook_free(file->workbook);
     file->workbook = NULL;
     if (file->scratch != NULL)
         (void)unlink(file->scratch);
@@ -173,6 +175,7 @@ void st_xlsx_drop(st_xlsx *file)
         (void)rmdir(file->folder);
     file->scratch = NULL;
     file->folder = NULL;
+    st_xlsx_library_close(&file->lxw);
     if (file->c_locale != (locale_t)0) {
         st_xlsx_leave(file);
         freelocale(file->c_locale);
@@ -182,14 +185,14 @@ void st_xlsx_drop(st_xlsx *file)
 
 lxw_worksheet *st_xlsx_sheet(st_xlsx *file, const char *name)
 {
-    lxw_worksheet *sheet = workbook_add_worksheet(file->workbook, name);
+    lxw_worksheet *sheet = file->lxw.workbook_add_worksheet(file->workbook, name);
     file->failed = file->failed || sheet == NULL;
     return sheet;
 }
 
 lxw_format *st_xlsx_format(st_xlsx *file)
 {
-    lxw_format *format = workbook_add_format(file->workbook);
+    lxw_format *format = file->lxw.workbook_add_format(file->workbook);
     file->failed = file->failed || format == NULL;
     return format;
 }
@@ -212,16 +215,18 @@ void st_xlsx_text(st_xlsx *file, lxw_worksheet *sheet, lxw_row_t row, lxw_col_t 
     size_t length = fitting(text);
     if (text[length] != '\0')
         fits = st_arena_copy(file->arena, text, length);
-    lxw_error fault = fits != NULL ? worksheet_write_string(sheet, row, column, fits, format)
-                                   : LXW_ERROR_MEMORY_MALLOC_FAILED;
+    lxw_error fault = fits != NULL
+                          ? file->lxw.worksheet_write_string(sheet, row, column, fits, format)
+                          : LXW_ERROR_MEMORY_MALLOC_FAILED;
     file->failed = file->failed || fault != LXW_NO_ERROR;
 }
 
 void st_xlsx_number(st_xlsx *file, lxw_worksheet *sheet, lxw_row_t row, lxw_col_t column,
                     double value, lxw_format *format)
 {
-    lxw_error fault = isfinite(value)  ? worksheet_write_number(sheet, row, column, value, format)
-                      : format != NULL ? worksheet_write_blank(sheet, row, column, format)
+    lxw_error fault = isfinite(value)
+                          ? file->lxw.worksheet_write_number(sheet, row, column, value, format)
+                      : format != NULL ? file->lxw.worksheet_write_blank(sheet, row, column, format)
                                        : LXW_NO_ERROR;
     file->failed = file->failed || fault != LXW_NO_ERROR;
 }

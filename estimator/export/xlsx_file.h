@@ -9,12 +9,12 @@
 #ifndef STEPTIME_EXPORT_XLSX_FILE_H
 #define STEPTIME_EXPORT_XLSX_FILE_H
 
-#include "steptime/arena.h"
+#include "export/xlsx_library.h"
 
 #include <locale.h>
-#include <xlsxwriter.h>
 
 typedef struct st_xlsx {
+    st_xlsx_library lxw;
     lxw_workbook *workbook;
     st_arena *arena;
     const char *target;

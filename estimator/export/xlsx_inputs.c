@@ -65,7 +65,8 @@ static void limit_number(st_book *book, st_spot spot, const st_bound_input *inpu
         .minimum_number = least_of(key, unit),
         .maximum_number = most,
     };
-    lxw_error fault = worksheet_data_validation_cell(spot.sheet, spot.row, spot.column, &rule);
+    lxw_error fault =
+        book->file->lxw.worksheet_data_validation_cell(spot.sheet, spot.row, spot.column, &rule);
     book->file->failed = book->file->failed || fault != LXW_NO_ERROR;
 }
 
@@ -101,7 +102,8 @@ static void limit_to_list(st_book *book, st_spot spot, const st_enum *list)
         rule.validate = LXW_VALIDATION_TYPE_LIST_FORMULA;
         rule.value_formula = range;
     }
-    lxw_error fault = worksheet_data_validation_cell(spot.sheet, spot.row, spot.column, &rule);
+    lxw_error fault =
+        book->file->lxw.worksheet_data_validation_cell(spot.sheet, spot.row, spot.column, &rule);
     book->file->failed = book->file->failed || fault != LXW_NO_ERROR;
 }
 

@@ -31,14 +31,15 @@ static void write_headings(st_xlsx_table *table)
     lxw_format *faint = st_xlsx_format(&table->file);
     if (table->file.failed)
         return;
-    format_set_bold(bold);
-    format_set_italic(faint);
-    format_set_bottom(faint, LXW_BORDER_THIN);
-    worksheet_freeze_panes(table->sheet, HEADINGS, 0);
+    const st_xlsx_library *lxw = &table->file.lxw;
+    lxw->format_set_bold(bold);
+    lxw->format_set_italic(faint);
+    lxw->format_set_bottom(faint, LXW_BORDER_THIN);
+    lxw->worksheet_freeze_panes(table->sheet, HEADINGS, 0);
     for (size_t i = 0; i < table->layout.count; i++) {
         const st_xlsx_column *column = &table->layout.columns[i];
         lxw_col_t at = (lxw_col_t)i;
-        (void)worksheet_set_column(table->sheet, at, at, COLUMN_WIDTH, NULL);
+        (void)lxw->worksheet_set_column(table->sheet, at, at, COLUMN_WIDTH, NULL);
         st_xlsx_text(&table->file, table->sheet, 0, at, column->name, bold);
     }
     for (size_t i = 0; i < table->layout.count; i++)
@@ -121,20 +122,21 @@ static const char *axis_name(st_xlsx_table *table, size_t index)
 
 static void add_line(st_xlsx_table *table, lxw_chart *drawn, size_t x, size_t y)
 {
+    const st_xlsx_library *lxw = &table->file.lxw;
     lxw_row_t first = HEADINGS;
     lxw_row_t last = (lxw_row_t)(table->rows > 0 ? table->rows + HEADINGS - 1 : HEADINGS);
-    lxw_chart_series *line = chart_add_series(drawn, NULL, NULL);
+    lxw_chart_series *line = lxw->chart_add_series(drawn, NULL, NULL);
     if (line == NULL) {
         table->file.failed = true;
         return;
     }
     lxw_col_t across = (lxw_col_t)x;
     lxw_col_t up = (lxw_col_t)y;
-    chart_series_set_categories(line, sheet_name, first, across, last, across);
-    chart_series_set_values(line, sheet_name, first, up, last, up);
+    lxw->chart_series_set_categories(line, sheet_name, first, across, last, across);
+    lxw->chart_series_set_values(line, sheet_name, first, up, last, up);
     const char *name = axis_name(table, y);
     if (name != NULL)
-        chart_series_set_name(line, name);
+        lxw->chart_series_set_name(line, name);
 }
 
 /* Numbers stand where they belong; texts and names stand side by side. */
@@ -142,8 +144,9 @@ static void draw(st_xlsx_table *table, const st_xlsx_chart *chart)
 {
     const st_type *across = table->layout.columns[chart->x].type;
     bool numbers = across != NULL && across->kind == ST_TYPE_NUMBER;
-    lxw_chartsheet *sheet = workbook_add_chartsheet(table->file.workbook, "Chart");
-    lxw_chart *drawn = workbook_add_chart(
+    const st_xlsx_library *lxw = &table->file.lxw;
+    lxw_chartsheet *sheet = lxw->workbook_add_chartsheet(table->file.workbook, "Chart");
+    lxw_chart *drawn = lxw->workbook_add_chart(
         table->file.workbook, numbers ? LXW_CHART_SCATTER_STRAIGHT_WITH_MARKERS : LXW_CHART_LINE);
     if (sheet == NULL || drawn == NULL) {
         table->file.failed = true;
@@ -156,11 +159,11 @@ static void draw(st_xlsx_table *table, const st_xlsx_chart *chart)
     const char *beside = axis_name(table, chart->lines[0]);
     if (table->file.failed)
         return;
-    chart_title_set_name(drawn, title);
-    chart_axis_set_name(drawn->x_axis, below);
+    lxw->chart_title_set_name(drawn, title);
+    lxw->chart_axis_set_name(drawn->x_axis, below);
     if (chart->line_count == 1)
-        chart_axis_set_name(drawn->y_axis, beside);
-    (void)chartsheet_set_chart(sheet, drawn);
+        lxw->chart_axis_set_name(drawn->y_axis, beside);
+    (void)lxw->chartsheet_set_chart(sheet, drawn);
 }
 
 st_status st_xlsx_table_end(st_xlsx_table *table, const st_xlsx_chart *chart, st_errors *errors)

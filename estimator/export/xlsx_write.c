@@ -32,19 +32,19 @@ void st_book_formula(st_book *book, st_spot spot, const char *formula, const st_
         return;
     }
     if (!isfinite(value)) {
-        note(book, worksheet_write_formula_str(spot.sheet, spot.row, spot.column, formula, NULL,
-                                               "#NUM!"));
+        note(book, book->file->lxw.worksheet_write_formula_str(spot.sheet, spot.row, spot.column,
+                                                               formula, NULL, "#NUM!"));
         return;
     }
     if (type->kind == ST_TYPE_ENUM) {
         char text[ST_QUANTITY_TEXT];
         st_type_format(type, value, ST_STYLE_EXACT, text, sizeof text);
-        note(book,
-             worksheet_write_formula_str(spot.sheet, spot.row, spot.column, formula, NULL, text));
+        note(book, book->file->lxw.worksheet_write_formula_str(spot.sheet, spot.row, spot.column,
+                                                               formula, NULL, text));
         return;
     }
-    note(book,
-         worksheet_write_formula_num(spot.sheet, spot.row, spot.column, formula, NULL, value));
+    note(book, book->file->lxw.worksheet_write_formula_num(spot.sheet, spot.row, spot.column,
+                                                           formula, NULL, value));
 }
 
 void st_book_said(st_book *book, st_spot spot, const char *formula, const char *text)
@@ -53,13 +53,14 @@ void st_book_said(st_book *book, st_spot spot, const char *formula, const char *
         book->file->failed = true;
         return;
     }
-    note(book, worksheet_write_formula_str(spot.sheet, spot.row, spot.column, formula, NULL, text));
+    note(book, book->file->lxw.worksheet_write_formula_str(spot.sheet, spot.row, spot.column,
+                                                           formula, NULL, text));
 }
 
 void st_book_rule(st_book *book, st_spot spot, lxw_row_t last, lxw_conditional_format *rule)
 {
-    lxw_error fault = worksheet_conditional_format_range(spot.sheet, spot.row, spot.column, last,
-                                                         spot.column, rule);
+    lxw_error fault = book->file->lxw.worksheet_conditional_format_range(
+        spot.sheet, spot.row, spot.column, last, spot.column, rule);
     book->file->failed = book->file->failed || fault != LXW_NO_ERROR;
 }
 
@@ -82,11 +83,11 @@ void st_book_value(st_book *book, st_spot spot, const st_type *type, double valu
                    lxw_format *format)
 {
     if (!isfinite(value)) {
-        note(book, worksheet_write_formula_str(spot.sheet, spot.row, spot.column, "NA()", format,
-                                               "#N/A"));
+        note(book, book->file->lxw.worksheet_write_formula_str(spot.sheet, spot.row, spot.column,
+                                                               "NA()", format, "#N/A"));
     } else if (type->kind == ST_TYPE_BOOL) {
-        note(book,
-             worksheet_write_boolean(spot.sheet, spot.row, spot.column, value != 0.0, format));
+        note(book, book->file->lxw.worksheet_write_boolean(spot.sheet, spot.row, spot.column,
+                                                           value != 0.0, format));
     } else if (type->kind == ST_TYPE_ENUM) {
         char text[ST_QUANTITY_TEXT];
         st_type_format(type, value, ST_STYLE_EXACT, text, sizeof text);
@@ -139,7 +140,7 @@ void st_book_shown(st_book *book, st_spot spot, const char *name, const st_type 
 const char *st_book_address(st_book *book, const char *sheet, lxw_row_t row, lxw_col_t column)
 {
     char cell[LXW_MAX_CELL_NAME_LENGTH];
-    lxw_rowcol_to_cell_abs(cell, row, column, LXW_TRUE, LXW_TRUE);
+    book->file->lxw.lxw_rowcol_to_cell_abs(cell, row, column, LXW_TRUE, LXW_TRUE);
     return keep(book, st_arena_printf(book->file->arena, "%s%s%s", sheet != NULL ? sheet : "",
                                       sheet != NULL ? "!" : "", cell));
 }
@@ -147,21 +148,22 @@ const char *st_book_address(st_book *book, const char *sheet, lxw_row_t row, lxw
 void st_book_define(st_book *book, st_spot spot, const char *name)
 {
     const char *address = st_book_address(book, spot.sheet->name, spot.row, spot.column);
-    note(book, workbook_define_name(book->file->workbook, name, address));
+    note(book, book->file->lxw.workbook_define_name(book->file->workbook, name, address));
 }
 
 void st_book_headings(st_book *book, st_spot first, const st_heading *headings, size_t count)
 {
+    const st_xlsx_library *lxw = &book->file->lxw;
     for (size_t i = 0; i < count; i++) {
         lxw_col_t column = (lxw_col_t)(first.column + i);
         st_book_text(book, (st_spot){first.sheet, first.row, column}, headings[i].text,
                      book->formats.heading);
-        note(book, worksheet_set_column(first.sheet, column, column, headings[i].width, NULL));
+        note(book, lxw->worksheet_set_column(first.sheet, column, column, headings[i].width, NULL));
     }
-    worksheet_freeze_panes(first.sheet, first.row + 1, 1);
-    worksheet_set_landscape(first.sheet);
-    worksheet_fit_to_pages(first.sheet, 1, 0);
-    note(book, worksheet_repeat_rows(first.sheet, first.row, first.row));
+    lxw->worksheet_freeze_panes(first.sheet, first.row + 1, 1);
+    lxw->worksheet_set_landscape(first.sheet);
+    lxw->worksheet_fit_to_pages(first.sheet, 1, 0);
+    note(book, lxw->worksheet_repeat_rows(first.sheet, first.row, first.row));
 }
 
 const char *st_book_unit(const st_type *type)
