@@ -36,20 +36,6 @@ static bool shows_warnings(const cli_run *run)
     return !cli_is_given(run, CLI_CSV) && cli_value(run, CLI_OUTPUT) == NULL;
 }
 
-static st_status write_estimate(cli_run *run, const st_estimate *estimate)
-{
-    if (cli_is_given(run, CLI_JSON)) {
-        st_estimate_write_json(estimate, run->errors, &run->result);
-    } else if (cli_is_given(run, CLI_CSV)) {
-        st_estimate_write_csv(estimate, &run->result);
-    } else {
-        st_paint paint = cli_paint(run);
-        st_estimate_write_text(estimate, run->errors, &paint, run->arena, &run->result);
-    }
-    run->warnings_shown = shows_warnings(run);
-    return ST_OK;
-}
-
 static int run_estimate(cli_run *run)
 {
     st_paths *paths = NULL;
@@ -66,8 +52,12 @@ static int run_estimate(cli_run *run)
     if (status == ST_OK && cli_value(run, CLI_XLSX) != NULL)
         status =
             st_estimate_write_xlsx(&estimate, cli_value(run, CLI_XLSX), run->arena, run->errors);
-    if (status == ST_OK)
-        status = write_estimate(run, &estimate);
+    if (status == ST_OK) {
+        st_result result;
+        st_estimate_report(&estimate, run->errors, run->arena, &result);
+        cli_show(run, &result);
+        run->warnings_shown = shows_warnings(run);
+    }
     st_paths_destroy(paths);
     return cli_exit_code(run, status);
 }

@@ -70,28 +70,12 @@ static st_status read_view(cli_run *run, st_explain_view *view)
     return status;
 }
 
-static st_status write_explanation(cli_run *run, const st_estimate *estimate,
-                                   const st_explain_view *view)
-{
-    const st_explanation *explanation = NULL;
-    st_status status = st_program_explain_view(estimate->program, estimate->input_values, view,
-                                               run->arena, &explanation, run->errors);
-    if (status != ST_OK)
-        return status;
-    if (cli_is_given(run, CLI_JSON)) {
-        st_explanation_write_json(estimate, explanation, &run->result);
-    } else {
-        st_paint paint = cli_paint(run);
-        st_explanation_write_text(estimate, explanation, &paint, run->arena, &run->result);
-    }
-    return ST_OK;
-}
-
 static int run_explain(cli_run *run)
 {
     st_paths *paths = NULL;
     st_estimate estimate = {0};
     st_explain_view view;
+    const st_explanation *explanation = NULL;
     st_status status = read_view(run, &view);
     if (status == ST_OK)
         status = cli_paths(run, &paths);
@@ -103,7 +87,13 @@ static int run_explain(cli_run *run)
     if (status == ST_OK)
         status = st_estimate_run(&estimate, run->arena, run->errors);
     if (status == ST_OK)
-        status = write_explanation(run, &estimate, &view);
+        status = st_program_explain_view(estimate.program, estimate.input_values, &view, run->arena,
+                                         &explanation, run->errors);
+    if (status == ST_OK) {
+        st_result result;
+        st_explanation_report(&estimate, explanation, run->arena, &result);
+        cli_show(run, &result);
+    }
     st_paths_destroy(paths);
     return cli_exit_code(run, status);
 }

@@ -122,23 +122,6 @@ static st_status load_sheet(cli_run *run, const st_sheet **sheet)
     return status;
 }
 
-static void write_sheet(cli_run *run, const st_sheet *sheet, const st_program *program)
-{
-    if (cli_is_given(run, CLI_JSON)) {
-        st_sheet_write_json(sheet, program, run->arena, &run->result);
-        return;
-    }
-    st_paint paint = cli_paint(run);
-    st_sheet_write_text(sheet, &paint, run->arena, &run->result);
-    if (program == NULL)
-        return;
-    st_buffer_text(&run->result, "\n");
-    st_paint_text(&paint, ST_INK_STRONG, "Program", &run->result);
-    st_buffer_printf(&run->result, "\n%zu operations, %zu registers\n",
-                     st_program_operation_count(program), st_program_register_count(program));
-    st_program_print(program, &run->result);
-}
-
 static int run_show(cli_run *run)
 {
     const st_sheet *sheet = NULL;
@@ -146,8 +129,11 @@ static int run_show(cli_run *run)
     st_status status = load_sheet(run, &sheet);
     if (status == ST_OK && cli_is_given(run, CLI_PROGRAM))
         status = compile(run, sheet, &program);
-    if (status == ST_OK)
-        write_sheet(run, sheet, program);
+    if (status == ST_OK) {
+        st_result result;
+        st_sheet_report(sheet, program, run->arena, &result);
+        cli_show(run, &result);
+    }
     return cli_exit_code(run, status);
 }
 

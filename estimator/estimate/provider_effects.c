@@ -154,32 +154,40 @@ st_status st_estimate_compare_formulas(st_estimate *estimate, st_arena *arena, s
 
 /* ---- showing --------------------------------------------------------------------------------- */
 
-/* "closed form 426 us, +3.5 %" */
-static void describe(const st_type *type, double value, double formula_value, char *text,
-                     size_t size)
+/* Name, value and, for people, "closed form 426 us, +3.5 %". */
+static void put_value(st_node *row, const char *name, const st_type *type, double value,
+                      double formula_value)
 {
     char number[ST_QUANTITY_TEXT];
+    (void)st_type_format(type, formula_value, ST_STYLE_SCALED, number, sizeof number);
+    st_put_text(row, "name", name);
+    st_put_value(row, "value", type, value);
     if (!isfinite(formula_value))
-        (void)snprintf(text, size, "no closed form");
+        st_put_text(row, ".meaning", "no closed form");
     else if (type->kind != ST_TYPE_NUMBER || formula_value == 0.0)
-        (void)snprintf(text, size, "closed form %s",
-                       st_type_format(type, formula_value, ST_STYLE_SCALED, number, sizeof number));
+        st_put_format(row, ".meaning", "closed form %s", number);
     else
-        (void)snprintf(text, size, "closed form %s, %+.1f %%",
-                       st_type_format(type, formula_value, ST_STYLE_SCALED, number, sizeof number),
-                       100 * (value / formula_value - 1));
+        st_put_format(row, ".meaning", "closed form %s, %+.1f %%", number,
+                      100 * (value / formula_value - 1));
 }
 
-static void add_row(const char *name, const st_type *type, double value, double formula_value,
-                    const char *origin, st_table *table)
+static void put_refined(const st_refined_cell *cell, st_node *row)
 {
-    char text[ST_QUANTITY_TEXT];
-    char meaning[ST_QUANTITY_TEXT + 64];
-    const char *fields[5] = {name, NULL, NULL, meaning, origin};
-    describe(type, value, formula_value, meaning, sizeof meaning);
-    st_type_format(type, value, ST_STYLE_SCALED, text, sizeof text);
-    st_split_unit(text, &fields[1], &fields[2]);
-    st_table_row(table, fields);
+    put_value(row, cell->name, cell->type, cell->value, cell->formula_value);
+    st_put_value(row, "formula_value", cell->type, cell->formula_value);
+    st_put_unit(row, "unit", cell->type);
+    st_put_number(row, "difference", cell->value / cell->formula_value - 1);
+    st_put_text(row, "provider", cell->providers);
+    st_put_text_or_null(row, "refusal", cell->refusal);
+    if (cell->refusal[0] == '\0')
+        st_put_text(row, ".origin", cell->providers);
+    else
+        st_put_format(row, ".origin", "formula: %s refuses: %s", cell->providers, cell->refusal);
+}
+
+static void fill_refined(const void *context, size_t index, st_node *row)
+{
+    put_refined(&((const st_estimate *)context)->refined[index], row);
 }
 
 static bool is_direct(const st_estimate *estimate, const char *name)
@@ -190,47 +198,27 @@ static bool is_direct(const st_estimate *estimate, const char *name)
     return false;
 }
 
-void st_refined_add_rows(const st_estimate *estimate, st_arena *arena, st_table *table)
+/* What is shown and follows a refined cell, once. */
+static void fill_follower(const void *context, size_t index, st_node *row)
 {
-    if (estimate->plugin_count == 0)
-        return;
-    st_table_title(table, "");
-    st_table_title(table, "Refined by plugins");
-    for (size_t i = 0; i < estimate->refined_count; i++) {
-        const st_refined_cell *cell = &estimate->refined[i];
-        const char *origin =
-            cell->refusal[0] == '\0'
-                ? cell->providers
-                : st_arena_printf(arena, "formula: %s refuses: %s", cell->providers, cell->refusal);
-        add_row(cell->name, cell->type, cell->value, cell->formula_value,
-                origin == NULL ? "" : origin, table);
-    }
-    for (size_t i = 0; i < estimate->shown_count; i++) {
-        const st_shown *shown = &estimate->shown[i];
-        bool again = false;
-        for (size_t j = 0; j < i; j++)
-            again = again || strcmp(estimate->shown[j].name, shown->name) == 0;
-        if (shown->refined && !again && !is_direct(estimate, shown->name))
-            add_row(shown->name, shown->type, shown->value, shown->formula_value, "", table);
-    }
+    const st_estimate *estimate = context;
+    const st_shown *shown = &estimate->shown[index];
+    bool again = false;
+    for (size_t j = 0; j < index; j++)
+        again = again || strcmp(estimate->shown[j].name, shown->name) == 0;
+    if (shown->refined && !again && !is_direct(estimate, shown->name))
+        put_value(row, shown->name, shown->type, shown->value, shown->formula_value);
 }
 
-void st_refined_write_json(const st_estimate *estimate, st_json *json)
+void st_refined_report(const st_estimate *estimate, st_node *root, st_table *table)
 {
     if (estimate->plugin_count == 0)
         return;
-    st_json_open(json, "refined", '[');
-    for (size_t i = 0; i < estimate->refined_count; i++) {
-        const st_refined_cell *cell = &estimate->refined[i];
-        st_json_open_line(json, NULL, '{');
-        st_json_text(json, "name", cell->name);
-        st_json_value(json, "value", cell->type, cell->value);
-        st_json_value(json, "formula_value", cell->type, cell->formula_value);
-        st_json_unit(json, "unit", cell->type);
-        st_json_number(json, "difference", cell->value / cell->formula_value - 1);
-        st_json_text(json, "provider", cell->providers);
-        st_json_text_or_null(json, "refusal", cell->refusal);
-        st_json_close(json, '}');
-    }
-    st_json_close(json, ']');
+    st_node *rows = st_put_rows(root, "refined", fill_refined, estimate, estimate->refined_count);
+    st_node *followers =
+        st_put_rows(root, ".followers", fill_follower, estimate, estimate->shown_count);
+    st_table_title(table, "");
+    st_table_title(table, "Refined by plugins");
+    st_table_show(table, rows, "name,value,.meaning,.origin");
+    st_table_show(table, followers, "name,value,.meaning,");
 }

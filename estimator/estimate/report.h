@@ -13,22 +13,14 @@
 #include "base/result.h"
 
 /* `errors` holds the warnings of the run. */
-void st_estimate_write_text(const st_estimate *estimate, const st_errors *errors,
-                            const st_paint *paint, st_arena *arena, st_buffer *buffer);
-void st_estimate_write_json(const st_estimate *estimate, const st_errors *errors,
-                            st_buffer *buffer);
-void st_estimate_write_csv(const st_estimate *estimate, st_buffer *buffer);
-
-void st_explanation_write_text(const st_estimate *estimate, const st_explanation *explanation,
-                               const st_paint *paint, st_arena *arena, st_buffer *buffer);
-void st_explanation_write_json(const st_estimate *estimate, const st_explanation *explanation,
-                               st_buffer *buffer);
-
-void st_sheet_write_text(const st_sheet *sheet, const st_paint *paint, st_arena *arena,
-                         st_buffer *buffer);
+void st_estimate_report(const st_estimate *estimate, const st_errors *errors, st_arena *arena,
+                        st_result *result);
+void st_explanation_report(const st_estimate *estimate, const st_explanation *explanation,
+                           st_arena *arena, st_result *result);
 /* `program` is NULL where it is not wanted. */
-void st_sheet_write_json(const st_sheet *sheet, const st_program *program, st_arena *arena,
-                         st_buffer *buffer);
+void st_sheet_report(const st_sheet *sheet, const st_program *program, st_arena *arena,
+                     st_result *result);
+
 /* The sheet's title is a heading of `level`, what belongs to it stands below deeper ones. */
 void st_sheet_write_markdown(const st_sheet *sheet, int level, st_arena *arena, st_buffer *buffer);
 /* A document that pdflatex sets with the packages of any LaTeX. */

@@ -29,6 +29,24 @@ void st_json_unit(st_json *json, const char *key, const st_type *type)
     st_json_text(json, key, st_type_unit_text(type));
 }
 
+void st_put_value(st_node *node, const char *key, const st_type *type, double value)
+{
+    char text[ST_QUANTITY_TEXT];
+    if (type->kind == ST_TYPE_NUMBER)
+        st_put_quantity(node, key, value, &type->unit);
+    else if (!isfinite(value))
+        st_put_null(node, key);
+    else if (type->kind == ST_TYPE_BOOL)
+        st_put_bool(node, key, value != 0.0);
+    else
+        st_put_text(node, key, st_type_format(type, value, ST_STYLE_EXACT, text, sizeof text));
+}
+
+void st_put_unit(st_node *node, const char *key, const st_type *type)
+{
+    st_put_text(node, key, st_type_unit_text(type));
+}
+
 void st_exact_text(const st_type *type, double value, char *text, size_t size)
 {
     if (type->kind == ST_TYPE_BOOL && isfinite(value)) {

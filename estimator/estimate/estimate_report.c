@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An estimate as a result. People read what was estimated, the sheet's sections as columns, what
+ * was assumed, what to watch, and last, where the eye is when the command ends, the headline;
+ * programs get every input and cell as docs/output.md promises them.
+ */
+#include "estimate/report.h"
+
+#include "estimate/effects.h"
+#include "estimate/groups.h"
+#include "estimate/provider_effects.h"
+#include "plugin/words.h"
+#include "sheet/type_write.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME, NUMBER, UNIT, MEANING, ORIGIN, COLUMNS };
+
+static const st_table_column columns[COLUMNS] = {
+    [NAME] = {.ink = ST_INK_NAME},
+    [NUMBER] = {.right = true, .split = true},
+    [UNIT] = {.joined = true},
+    [MEANING] = {.elastic = true},
+    [ORIGIN] = {.ink = ST_INK_FAINT, .elastic = true},
+};
+
+/* ---- what was estimated ---- */
+
+enum { LABEL_WIDTH = 9 };
+
+/* What a job says about itself: all keys but names and the model's and cluster's data. */
+static bool is_plan(const char *path)
+{
+    if (strchr(path, '.') == NULL)
+        return strcmp(path, "name") != 0 && strcmp(path, "sheet") != 0 &&
+               strcmp(path, "refine") != 0; /* the command line may say something else */
+    return strncmp(path, "parallel.", 9) == 0 || strncmp(path, "batch.", 6) == 0;
+}
+
+/* The keys of the plan as the command line would set them: "parallel.tp=2 parallel.pp=4". */
+static void describe_plan(const st_job *job, st_buffer *text)
+{
+    size_t count = 0;
+    const st_key *keys = st_keys(&count);
+    for (size_t i = 0; i < count; i++) {
+        const st_job_value *value = st_job_value_of(job, keys[i].path);
+        bool given = is_plan(keys[i].path) && value != NULL &&
+                     (value->origin == ST_ORIGIN_FILE || value->origin == ST_ORIGIN_SET);
+        if (given)
+            st_buffer_printf(text, "%s%s=%s", text->length > 0 ? " " : "", keys[i].path,
+                             value->text);
+    }
+}
+
+/* "GPT-3B (gpt-3b)": what the section calls itself, and the file that it came from. */
+static void say_section(const st_job *job, const char *section, const char *name_key, st_node *root)
+{
+    const char *file = st_job_section_name(job, section);
+    const st_job_value *name = st_job_value_of(job, name_key);
+    st_buffer text = {0};
+    if (name == NULL || name->origin == ST_ORIGIN_NONE)
+        st_buffer_text(&text, st_text_or_empty(file));
+    else if (file == NULL || strcmp(file, "inline") == 0 || strcmp(file, name->text) == 0)
+        st_buffer_text(&text, name->text);
+    else
+        st_buffer_printf(&text, "%s (%s)", name->text, file);
+    st_say_fact(root, section, LABEL_WIDTH, text.data);
+    root->result->failed = root->result->failed || text.failed;
+    st_buffer_free(&text);
+}
+
+/* The plugins that are on, as the command line would ask for them. */
+static void describe_plugins(const st_estimate *estimate, st_arena *arena, st_buffer *text)
+{
+    for (size_t i = 0; i < estimate->refinement_count; i++) {
+        const char *words = st_refine_text(&estimate->refinements[i], arena);
+        text->failed = text->failed || words == NULL;
+        st_buffer_printf(text, "%s%s", i > 0 ? " + " : "", st_text_or_empty(words));
+    }
+}
+
+static void say_header(const st_estimate *estimate, st_node *root)
+{
+    st_buffer plan = {0};
+    st_buffer plugins = {0};
+    const char *title = st_sheet_title(estimate->sheet);
+    describe_plan(estimate->job, &plan);
+    describe_plugins(estimate, root->result->arena, &plugins);
+    st_say_fact(root, "job", LABEL_WIDTH, st_job_name(estimate->job));
+    say_section(estimate->job, "model", "model.name", root);
+    say_section(estimate->job, "cluster", "cluster.name", root);
+    st_say_fact(root, "plan", LABEL_WIDTH, plan.data);
+    st_say(root, "%-*s%s%s", LABEL_WIDTH, "sheet", st_sheet_name(estimate->sheet),
+           title[0] != '\0' ? ": " : "");
+    st_say_wrapped(root, title, LABEL_WIDTH + strlen(st_sheet_name(estimate->sheet)) + 2,
+                   LABEL_WIDTH);
+    st_say(root, "\n");
+    st_say_fact(root, "refine", LABEL_WIDTH, plugins.data);
+    root->result->failed = root->result->failed || plan.failed || plugins.failed;
+    st_buffer_free(&plan);
+    st_buffer_free(&plugins);
+}
+
+static void put_job(const st_estimate *estimate, st_node *root)
+{
+    st_node *job = st_put_map(root, "job");
+    st_put_text(job, "name", st_job_name(estimate->job));
+    st_put_text(job, "file", st_job_file(estimate->job));
+    st_put_text(job, "model", st_job_section_name(estimate->job, "model"));
+    st_put_text(job, "cluster", st_job_section_name(estimate->job, "cluster"));
+    st_put_text(job, "sheet", st_sheet_name(estimate->sheet));
+}
+
+/* ---- cells ---- */
+
+/* Who changes a cell: the plugins that have a part in it, "" where it only follows others. */
+static const char *providers_of(const st_estimate *estimate, const char *cell)
+{
+    for (size_t i = 0; i < estimate->refined_count; i++)
+        if (strcmp(estimate->refined[i].name, cell) == 0)
+            return estimate->refined[i].providers;
+    return "";
+}
+
+static void put_cell(const st_estimate *estimate, const st_shown *shown, st_node *row)
+{
+    st_put_text(row, "name", shown->name);
+    st_put_value(row, "value", shown->type, shown->value);
+    st_put_unit(row, "unit", shown->type);
+    if (estimate->plugin_count > 0)
+        st_put_value(row, "formula_value", shown->type, shown->formula_value);
+    st_put_text(row, "doc", shown->doc);
+    st_put_text_or_null(row, "cite", shown->cite);
+    st_put_text_or_null(row, "section", shown->section);
+    st_put_text(row, ".providers", providers_of(estimate, shown->name));
+}
+
+static void add_title(st_table *table, const char *title)
+{
+    st_table_title(table, "");
+    st_table_title(table, title);
+}
+
+static void put_cells(const st_estimate *estimate, st_node *root, st_table *table)
+{
+    const char *section = NULL;
+    st_node *list = st_put_list(root, "cells");
+    for (size_t i = 0; i < estimate->shown_count; i++) {
+        const st_shown *shown = &estimate->shown[i];
+        st_node *row = st_put_line_map(list, NULL);
+        bool only_one = estimate->shown[0].section[0] == '\0';
+        put_cell(estimate, shown, row);
+        if (section == NULL || strcmp(section, shown->section) != 0)
+            add_title(table, shown->section[0] != '\0' ? shown->section
+                             : only_one                ? "Cells"
+                                                       : "Other cells");
+        section = shown->section;
+        st_table_show(table, row, "name,value,doc,cite");
+    }
+}
+
+/* ---- what more of each constant of the cluster would do to the headline ---- */
+
+/* Larger effects first; equal ones in the order of the sheet. */
+static int compare_effects(const void *left, const void *right)
+{
+    const st_effect *a = *(const st_effect *const *)left;
+    const st_effect *b = *(const st_effect *const *)right;
+    if (fabs(a->change) > fabs(b->change))
+        return -1;
+    return fabs(a->change) < fabs(b->change) || a > b ? 1 : -1;
+}
+
+/* Every constant of the cluster, whether or not it matters; people read the larger effects first.
+ */
+static void put_effects(const st_estimate *estimate, st_node *root, st_table *table)
+{
+    const double least = 0.0005; /* below it, 0.0 % would stand there */
+    size_t count = 0;
+    const st_effect **sorted =
+        st_arena_alloc(root->result->arena, estimate->input_count + 1, sizeof *sorted);
+    if (estimate->effects == NULL || estimate->shown_count == 0 || sorted == NULL) {
+        root->result->failed = root->result->failed || sorted == NULL;
+        return;
+    }
+    st_node *list = st_put_list(root, "sensitivity");
+    for (size_t i = 0; i < estimate->input_count; i++) {
+        const st_effect *effect = &estimate->effects[i];
+        if (!effect->is_cluster)
+            continue;
+        st_node *row = st_put_line_map(list, NULL);
+        st_put_text(row, "name", effect->input->input->name);
+        st_put_text(row, "key", effect->input->input->from);
+        st_put_number(row, "factor", ST_EFFECT_FACTOR);
+        st_put_text(row, "cell", estimate->shown[0].name);
+        st_put_number(row, "change", effect->change);
+        if (fabs(effect->change) >= least)
+            sorted[count++] = effect;
+    }
+    if (count > 0)
+        add_title(table, "What 10 % more buys");
+    qsort(sorted, count, sizeof *sorted, compare_effects);
+    for (size_t i = 0; i < count; i++) {
+        const st_sheet_input *input = sorted[i]->input->input;
+        char number[32];
+        (void)snprintf(number, sizeof number, "%+.1f", 100 * sorted[i]->change);
+        const char *const fields[COLUMNS] = {input->name, number, "%", input->doc, input->from};
+        st_table_row(table, fields);
+    }
+}
+
+/* ---- inputs ---- */
+
+static void put_input(const st_bound_input *input, st_node *row)
+{
+    const char *source = input->from != NULL ? input->from->source : NULL;
+    if (source == NULL)
+        source = input->input->cite;
+    st_put_text(row, "name", input->input->name);
+    st_put_text(row, "key", input->input->from);
+    st_put_value(row, "value", &input->input->type, input->value);
+    st_put_unit(row, "unit", &input->input->type);
+    st_put_text(row, "origin", st_input_origin(input));
+    st_put_text_or_null(row, "source", source);
+    st_put_place(row, "place", st_input_place(input));
+}
+
+static void fill_input(const void *context, size_t index, st_node *row)
+{
+    put_input(&((const st_estimate *)context)->inputs[index], row);
+}
+
+/* "data sheet; configs/models/gpt-3b.yaml:7": why a value is what it is. */
+static void put_origin(const st_estimate *estimate, const st_bound_input *input, st_node *row)
+{
+    const st_job_value *from = input->from;
+    if (from == NULL)
+        st_put_format(row, ".origin", "default of sheet %s", st_sheet_name(estimate->sheet));
+    else if (from->origin == ST_ORIGIN_DEFAULT)
+        st_put_format(row, ".origin", "default of %s", from->path);
+    else if (from->place.line > 0)
+        st_put_format(row, ".origin", "%s%s%s:%d", st_text_or_empty(from->source),
+                      from->source != NULL ? "; " : "", st_text_or_empty(from->place.file),
+                      from->place.line);
+    else
+        st_put_format(row, ".origin", "%s%s%s", st_text_or_empty(from->source),
+                      from->source != NULL ? "; " : "", st_text_or_empty(from->place.file));
+}
+
+/* A default that changes no number shown, or stands at its zero, is not worth a line. */
+static bool is_worth_showing(const st_estimate *estimate, size_t index)
+{
+    const st_bound_input *input = &estimate->inputs[index];
+    bool is_default = input->from == NULL || input->from->origin == ST_ORIGIN_DEFAULT;
+    return !is_default || estimate->effects == NULL || estimate->effects[index].anywhere;
+}
+
+static void say_left_out(size_t count, bool alone, st_node *root)
+{
+    if (count == 0)
+        return;
+    if (alone)
+        st_say_title(root, "Assumptions");
+    st_say(root, "  %zu %s%s 0 or change%s nothing here; --json has all\n", count,
+           alone ? "" : "more ", count == 1 ? "default is" : "defaults are", count == 1 ? "s" : "");
+}
+
+static void put_assumptions(const st_estimate *estimate, st_node *root, st_table *sections)
+{
+    size_t shown = 0;
+    size_t left_out = 0;
+    st_table *table = st_say_table(root, columns, COLUMNS, 2);
+    st_node *list = st_put_list(root, "assumptions");
+    for (size_t i = 0; i < estimate->input_count; i++) {
+        const st_bound_input *input = &estimate->inputs[i];
+        if (!st_input_is_assumed(input))
+            continue;
+        st_node *row = st_put_line_map(list, NULL);
+        put_input(input, row);
+        if (!is_worth_showing(estimate, i)) {
+            left_out++;
+            continue;
+        }
+        if (shown++ == 0)
+            add_title(table, "Assumptions");
+        put_origin(estimate, input, row);
+        st_put_text(row, ".doc", input->input->doc);
+        st_table_show(table, row, "name,value,.doc,.origin");
+    }
+    /* Sources are longer than citations: only the values of the two line up. */
+    st_table_align(sections, table, MEANING);
+    say_left_out(left_out, shown == 0, root);
+}
+
+/* ---- checks and warnings ---- */
+
+typedef struct checks {
+    const st_estimate *estimate;
+    const st_sheet_check *list;
+} checks;
+
+static void fill_check(const void *context, size_t index, st_node *row)
+{
+    const checks *all = context;
+    const st_sheet_check *check = &all->list[index];
+    st_put_text(row, "that", check->formula);
+    st_put_text(row, "level", check->warning ? "warning" : "error");
+    st_put_bool(row, "holds", all->estimate->checks[index] != 0.0);
+}
+
+static void put_checks(const st_estimate *estimate, st_node *root)
+{
+    size_t count = 0;
+    checks *all = st_arena_alloc(root->result->arena, 1, sizeof *all);
+    if (all == NULL) {
+        root->result->failed = true;
+        return;
+    }
+    *all = (checks){.estimate = estimate, .list = st_sheet_checks(estimate->sheet, &count)};
+    (void)st_put_rows(root, "checks", fill_check, all, count);
+}
+
+static void put_warnings(const st_errors *errors, st_node *root)
+{
+    st_node *list = st_put_list(root, "warnings");
+    if (st_errors_count(errors, ST_SEVERITY_WARNING) > 0)
+        st_say_title(root, "Warnings");
+    for (size_t i = 0; i < st_errors_size(errors); i++) {
+        const st_error *error = st_errors_at(errors, i);
+        if (error->severity != ST_SEVERITY_WARNING)
+            continue;
+        st_buffer line = {0};
+        st_error_text(error, &line);
+        st_put_text(list, NULL, st_text_or_empty(line.data));
+        st_say(root, "  ");
+        st_say_wrapped(root, st_text_or_empty(line.data), 2, 4);
+        st_say(root, "\n");
+        root->result->failed = root->result->failed || line.failed;
+        st_buffer_free(&line);
+    }
+}
+
+static void say_headline(const st_estimate *estimate, st_node *root)
+{
+    if (estimate->shown_count == 0)
+        return;
+    const st_shown *first = &estimate->shown[0];
+    char text[ST_QUANTITY_TEXT];
+    st_type_format(first->type, first->value, ST_STYLE_SCALED, text, sizeof text);
+    st_say(root, "\n%s (%s): ", first->doc, first->name);
+    st_say_ink(root, ST_INK_STRONG, text);
+    st_say(root, "\n");
+}
+
+void st_estimate_report(const st_estimate *estimate, const st_errors *errors, st_arena *arena,
+                        st_result *result)
+{
+    st_node *root = st_result_begin(result, arena);
+    put_job(estimate, root);
+    (void)st_put_rows(root, "inputs", fill_input, estimate, estimate->input_count);
+    say_header(estimate, root);
+    st_table *table = st_say_table(root, columns, COLUMNS, 2);
+    put_cells(estimate, root, table);
+    st_refined_report(estimate, root, table);
+    put_effects(estimate, root, table);
+    put_assumptions(estimate, root, table);
+    put_checks(estimate, root);
+    put_warnings(errors, root);
+    say_headline(estimate, root);
+    st_result_csv(result, "cells", "section,name=cell,value,unit,doc=meaning,cite=citation");
+    if (estimate->plugin_count > 0) {
+        st_result_csv_column(result, "formula_value", "formula_value");
+        st_result_csv_column(result, ".providers", "provider");
+    }
+}
+
+void st_error_text(const st_error *error, st_buffer *buffer)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&text, &length);
+    if (stream == NULL) {
+        buffer->failed = true;
+        return;
+    }
+    st_error_write(error, stream);
+    if (fclose(stream) != 0)
+        buffer->failed = true;
+    else
+        st_buffer_append(buffer, text, length > 0 ? length - 1 : 0);
+    free(text);
+}
