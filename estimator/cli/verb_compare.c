@@ -83,18 +83,6 @@ static st_status run_side(cli_run *run, const st_paths *paths, bool is_b, const 
     return status == ST_OK ? st_estimate_run(estimate, run->arena, run->errors) : status;
 }
 
-static void write_comparison(cli_run *run, const st_comparison *comparison)
-{
-    if (cli_is_given(run, CLI_JSON)) {
-        st_comparison_json(comparison, &run->result);
-    } else if (cli_is_given(run, CLI_CSV)) {
-        st_comparison_csv(comparison, &run->result);
-    } else {
-        st_paint paint = cli_paint(run);
-        st_comparison_text(comparison, &paint, run->arena, &run->result);
-    }
-}
-
 static void write_terms(cli_run *run, const st_timeline *timeline)
 {
     if (cli_is_given(run, CLI_JSON)) {
@@ -123,18 +111,6 @@ static st_status list_columns(cli_run *run, st_columns *columns)
         }
     }
     return status;
-}
-
-static void write_columns(cli_run *run, const st_columns *columns)
-{
-    if (cli_is_given(run, CLI_JSON)) {
-        st_columns_json(columns, &run->result);
-    } else if (cli_is_given(run, CLI_CSV)) {
-        st_columns_csv(columns, &run->result);
-    } else {
-        st_paint paint = cli_paint(run);
-        st_columns_text(columns, &paint, run->arena, &run->result);
-    }
 }
 
 static bool is_told(const st_errors *errors, const st_error *fault)
@@ -206,8 +182,12 @@ static st_status compare_columns(cli_run *run, const st_paths *paths, st_columns
         status = ran == ST_OK ? status : ran;
     }
     /* A file changes only on success. */
-    if (status == ST_OK || (status != ST_ERR_MEMORY && good > 0 && !cli_is_given(run, CLI_OUTPUT)))
-        write_columns(run, columns);
+    if (status == ST_OK ||
+        (status != ST_ERR_MEMORY && good > 0 && !cli_is_given(run, CLI_OUTPUT))) {
+        st_result result;
+        st_columns_report(columns, run->arena, &result);
+        cli_show(run, &result);
+    }
     return status;
 }
 
@@ -255,8 +235,11 @@ static st_status compare_sides(cli_run *run, const st_paths *paths, const char *
     if (status == ST_OK)
         status = st_comparison_make(&a, &b, cli_is_given(run, CLI_ALL), run->arena, &comparison,
                                     run->errors);
-    if (status == ST_OK)
-        write_comparison(run, &comparison);
+    if (status == ST_OK) {
+        st_result result;
+        st_comparison_report(&comparison, run->arena, &result);
+        cli_show(run, &result);
+    }
     return status;
 }
 

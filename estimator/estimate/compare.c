@@ -3,6 +3,7 @@
 #include "estimate/compare.h"
 
 #include "base/memory.h"
+#include "sheet/type_write.h"
 
 #include <math.h>
 #include <string.h>
@@ -121,150 +122,80 @@ st_status st_comparison_make(const st_estimate *a, const st_estimate *b, bool al
     return ST_OK;
 }
 
-/* --- tables ---------------------------------------------------------------------------------- */
+/* --- the result ------------------------------------------------------------------------------ */
 
-static const char *value_text(const st_compared *row, bool there, double value, char *text)
+/* B over A as a change in percent; nothing where a ratio says nothing. */
+static void put_change(const st_compared *row, st_node *node)
 {
-    return there ? st_type_format(row->type, value, ST_STYLE_SCALED, text, ST_QUANTITY_TEXT) : "-";
-}
-
-/* B over A as a change in percent; "" where a ratio says nothing. */
-static const char *change_text(const st_compared *row, char *text)
-{
+    char text[ST_QUANTITY_TEXT];
     st_unit percent = st_unit_one();
     bool ratio = row->in_a && row->in_b && row->type->kind == ST_TYPE_NUMBER && row->a != 0 &&
                  row->a != row->b;
-    if (!ratio || st_unit_parse("%", 1, (st_place){0}, &percent, NULL) != ST_OK) {
-        return "";
-    }
+    if (!ratio || st_unit_parse("%", 1, (st_place){0}, &percent, NULL) != ST_OK)
+        return;
     double change = row->b / row->a - 1;
-    text[0] = change > 0 ? '+' : '-';
-    (void)st_quantity_format(fabs(change), &percent, ST_STYLE_SCALED, text + 1,
-                             ST_QUANTITY_TEXT - 1);
-    return text;
+    st_put_format(node, ".change", "%c%s", change > 0 ? '+' : '-',
+                  st_quantity_format(fabs(change), &percent, ST_STYLE_SCALED, text, sizeof text));
 }
 
-static void write_rows(const st_comparison *comparison, st_table *table, bool inputs)
+static void put_side(st_node *node, const char *key, bool there, const st_type *type, double value)
 {
-    char texts[3][ST_QUANTITY_TEXT];
+    if (there)
+        st_put_value(node, key, type, value);
+    else
+        st_put_null(node, key);
+}
+
+static void put_rows(const st_comparison *comparison, bool inputs, st_node *list, st_table *table)
+{
     for (size_t i = 0; i < comparison->count; i++) {
         const st_compared *row = &comparison->rows[i];
-        if (row->is_input == inputs) {
-            const char *fields[] = {row->name, value_text(row, row->in_a, row->a, texts[0]),
-                                    value_text(row, row->in_b, row->b, texts[1]),
-                                    change_text(row, texts[2]), row->doc};
-            st_table_row(table, fields);
-        }
+        if (row->is_input != inputs)
+            continue;
+        st_node *node = st_put_line_map(list, NULL);
+        st_put_text(node, "kind", inputs ? "input" : "cell");
+        st_put_text(node, "name", row->name);
+        put_side(node, "a", row->in_a, row->type, row->a);
+        put_side(node, "b", row->in_b, row->type, row->b);
+        st_put_unit(node, "unit", row->type);
+        st_put_text(node, ".doc", row->doc);
+        put_change(row, node);
+        st_table_show(table, node, "name,a,b,.change,.doc");
     }
 }
 
-static void write_side(const char *letter, const st_estimate *estimate, st_buffer *buffer)
+static void put_estimate(const char *key, const char *letter, const st_estimate *estimate,
+                         st_node *root)
 {
-    st_buffer_printf(buffer, "%s  %s by sheet %s\n", letter, st_job_name(estimate->job),
-                     st_sheet_name(estimate->sheet));
+    st_node *side = st_put_line_map(root, key);
+    st_put_text(side, "job", st_job_name(estimate->job));
+    st_put_text(side, "sheet", st_sheet_name(estimate->sheet));
+    st_say(side, "%s  %s by sheet %s\n", letter, st_job_name(estimate->job),
+           st_sheet_name(estimate->sheet));
 }
 
-void st_comparison_text(const st_comparison *comparison, const st_paint *paint, st_arena *arena,
-                        st_buffer *buffer)
+void st_comparison_report(const st_comparison *comparison, st_arena *arena, st_result *result)
 {
     static const st_table_column columns[] = {{.ink = ST_INK_NAME},
-                                              {.right = true},
-                                              {.right = true},
-                                              {.right = true},
+                                              {.title = "A", .none = "-", .right = true},
+                                              {.title = "B", .none = "-", .right = true},
+                                              {.title = "change", .right = true},
                                               {.ink = ST_INK_FAINT, .elastic = true}};
-    static const char *const heading[] = {"", "A", "B", "change", ""};
-    st_table *table = st_table_create(arena, columns, sizeof(columns) / sizeof(columns[0]));
-    if (table == NULL) {
-        buffer->failed = true;
-        return;
-    }
-    write_side("A", comparison->a, buffer);
-    write_side("B", comparison->b, buffer);
-    st_buffer_text(buffer, "\n");
+    st_node *root = st_result_begin(result, arena);
+    put_estimate("a", "A", comparison->a, root);
+    put_estimate("b", "B", comparison->b, root);
+    st_say(root, "\n");
+    st_node *rows = st_put_list(root, "rows");
+    st_result_csv(result, "rows", "kind,name,a,b,unit,.doc=meaning");
     if (comparison->count == 0) {
-        st_buffer_text(buffer, "no input and no cell of the report differs\n");
+        st_say(root, "no input and no cell of the report differs\n");
         return;
     }
-    st_table_row(table, heading);
+    st_table *table = st_say_table(root, columns, sizeof columns / sizeof columns[0], 2);
+    st_table_heads(table);
     st_table_title(table, "Inputs");
-    write_rows(comparison, table, true);
+    put_rows(comparison, true, rows, table);
     st_table_title(table, "");
     st_table_title(table, "Cells");
-    write_rows(comparison, table, false);
-    st_table_write(table, paint, 2, buffer);
-}
-
-/* --- for programs ---------------------------------------------------------------------------- */
-
-/* A value in its unit, exactly; numbers bare, everything else quoted where `quote`. */
-static void write_exact(const st_compared *row, bool there, double value, bool quote,
-                        st_buffer *buffer)
-{
-    char text[ST_QUANTITY_TEXT];
-    if (!there) {
-        st_buffer_text(buffer, quote ? "null" : "");
-    } else if (row->type->kind == ST_TYPE_NUMBER) {
-        st_buffer_text(buffer, st_number_format(st_unit_from_base(&row->type->unit, value), text,
-                                                sizeof(text)));
-    } else {
-        (void)st_type_format(row->type, value, ST_STYLE_EXACT, text, sizeof(text));
-        if (quote) {
-            st_buffer_json_string(buffer, text);
-        } else {
-            st_buffer_csv_field(buffer, text);
-        }
-    }
-}
-
-void st_comparison_csv(const st_comparison *comparison, st_buffer *buffer)
-{
-    st_buffer_text(buffer, "kind,name,a,b,unit,meaning\n");
-    for (size_t i = 0; i < comparison->count; i++) {
-        const st_compared *row = &comparison->rows[i];
-        st_buffer_printf(buffer, "%s,%s,", row->is_input ? "input" : "cell", row->name);
-        write_exact(row, row->in_a, row->a, false, buffer);
-        st_buffer_text(buffer, ",");
-        write_exact(row, row->in_b, row->b, false, buffer);
-        st_buffer_text(buffer, ",");
-        st_buffer_csv_field(buffer, row->type->kind == ST_TYPE_NUMBER ? row->type->unit.text : "");
-        st_buffer_text(buffer, ",");
-        st_buffer_csv_field(buffer, row->doc == NULL ? "" : row->doc);
-        st_buffer_text(buffer, "\n");
-    }
-}
-
-static void write_side_json(const st_estimate *estimate, st_buffer *buffer)
-{
-    st_buffer_text(buffer, "{\"job\": ");
-    st_buffer_json_string(buffer, st_job_name(estimate->job));
-    st_buffer_text(buffer, ", \"sheet\": ");
-    st_buffer_json_string(buffer, st_sheet_name(estimate->sheet));
-    st_buffer_text(buffer, "}");
-}
-
-void st_comparison_json(const st_comparison *comparison, st_buffer *buffer)
-{
-    st_buffer_printf(buffer, "{\n  \"schema_version\": %d,\n  \"a\": ", ST_SCHEMA_VERSION);
-    write_side_json(comparison->a, buffer);
-    st_buffer_text(buffer, ",\n  \"b\": ");
-    write_side_json(comparison->b, buffer);
-    st_buffer_text(buffer, ",\n  \"rows\": [");
-    for (size_t i = 0; i < comparison->count; i++) {
-        const st_compared *row = &comparison->rows[i];
-        st_buffer_printf(buffer, "%s\n    {\"kind\": \"%s\", \"name\": ", i == 0 ? "" : ",",
-                         row->is_input ? "input" : "cell");
-        st_buffer_json_string(buffer, row->name);
-        st_buffer_text(buffer, ", \"a\": ");
-        write_exact(row, row->in_a, row->a, true, buffer);
-        st_buffer_text(buffer, ", \"b\": ");
-        write_exact(row, row->in_b, row->b, true, buffer);
-        st_buffer_text(buffer, ", \"unit\": ");
-        if (row->type->kind == ST_TYPE_NUMBER) {
-            st_buffer_json_string(buffer, row->type->unit.text);
-        } else {
-            st_buffer_text(buffer, "null");
-        }
-        st_buffer_text(buffer, "}");
-    }
-    st_buffer_text(buffer, "\n  ]\n}\n");
+    put_rows(comparison, false, rows, table);
 }

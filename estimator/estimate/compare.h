@@ -27,9 +27,6 @@ typedef struct st_comparison {
 st_status st_comparison_make(const st_estimate *a, const st_estimate *b, bool all, st_arena *arena,
                              st_comparison *comparison, st_errors *errors) ST_NODISCARD;
 
-void st_comparison_text(const st_comparison *comparison, const st_paint *paint, st_arena *arena,
-                        st_buffer *buffer);
-void st_comparison_csv(const st_comparison *comparison, st_buffer *buffer);
-void st_comparison_json(const st_comparison *comparison, st_buffer *buffer);
+void st_comparison_report(const st_comparison *comparison, st_arena *arena, st_result *result);
 
 #endif

@@ -67,243 +67,179 @@ static double change_of(const st_columns *columns, size_t column, size_t index)
     return same(value, from->value) ? 0 : value / from->value - 1;
 }
 
-/* ---- text ---- */
+/* ---- the result ---- */
 
-/* "+2.90 %", "" in the first column and where a ratio says nothing. */
-static const char *change_text(const st_columns *columns, size_t column, size_t index, char *text)
+static const char *const value_keys[ST_COLUMNS_MAX] = {".value0", ".value1", ".value2", ".value3",
+                                                       ".value4", ".value5", ".value6", ".value7"};
+static const char *const change_keys[ST_COLUMNS_MAX] = {
+    "", ".change1", ".change2", ".change3", ".change4", ".change5", ".change6", ".change7"};
+
+/* "+2.90 %"; nothing where a ratio says nothing. */
+static void put_change(const char *key, double change, st_node *row)
 {
-    double change = change_of(columns, column, index);
+    char text[ST_QUANTITY_TEXT];
     st_unit percent = st_unit_one();
     if (!isfinite(change) || change == 0 ||
-        st_unit_parse("%", 1, (st_place){0}, &percent, NULL) != ST_OK) {
-        return "";
+        st_unit_parse("%", 1, (st_place){0}, &percent, NULL) != ST_OK)
+        return;
+    st_put_format(row, key, "%c%s", change > 0 ? '+' : '-',
+                  st_quantity_format(fabs(change), &percent, ST_STYLE_SCALED, text, sizeof text));
+}
+
+static void put_row(const st_columns *columns, size_t index, st_node *row)
+{
+    const st_shown *shown = &first_of(columns)->shown[index];
+    st_put_text(row, "name", shown->name);
+    st_put_unit(row, "unit", shown->type);
+    st_node *values = st_put_line_list(row, "values");
+    st_node *changes = st_put_line_list(row, "changes");
+    for (size_t i = 0; i < columns->count; i++) {
+        bool failed = columns->faults[i] != NULL;
+        double value = failed ? (double)NAN : columns->estimates[i].shown[index].value;
+        double change = change_of(columns, i, index);
+        st_put_number(changes, NULL, change);
+        if (i > 0)
+            put_change(change_keys[i], change, row);
+        if (failed) {
+            st_put_null(values, NULL);
+            continue;
+        }
+        st_put_value(values, NULL, shown->type, value);
+        st_put_value(row, value_keys[i], shown->type, value);
     }
-    text[0] = change > 0 ? '+' : '-';
-    (void)st_quantity_format(fabs(change), &percent, ST_STYLE_SCALED, text + 1,
-                             ST_QUANTITY_TEXT - 1);
-    return text;
+    st_put_text(row, ".doc", shown->doc);
 }
 
 /* Name, the first value, then a value and its change for each further column, the meaning. */
-static void add_row(const st_columns *columns, size_t index, st_table *table)
+static st_table *say_columns(const st_columns *columns, st_node *root, const char **keys)
 {
-    const st_shown *shown = &first_of(columns)->shown[index];
-    const char *fields[ST_TABLE_COLUMNS] = {shown->name};
-    char values[ST_COLUMNS_MAX][ST_QUANTITY_TEXT];
-    char changes[ST_COLUMNS_MAX][ST_QUANTITY_TEXT];
+    st_table_column layout[2 * ST_COLUMNS_MAX + 2] = {{.ink = ST_INK_NAME}};
+    const st_table_column change = {.title = "change", .right = true};
+    st_buffer names = {0};
     size_t count = 1;
+    st_buffer_text(&names, "name");
     for (size_t i = 0; i < columns->count; i++) {
-        fields[count++] =
-            columns->faults[i] != NULL
-                ? "failed"
-                : st_type_format(shown->type, columns->estimates[i].shown[index].value,
-                                 ST_STYLE_SCALED, values[i], ST_QUANTITY_TEXT);
+        layout[count++] =
+            (st_table_column){.title = columns->names[i], .none = "failed", .right = true};
+        st_buffer_printf(&names, ",%s", value_keys[i]);
         if (i > 0) {
-            fields[count++] = change_text(columns, i, index, changes[i]);
-        }
-    }
-    fields[count] = shown->doc;
-    st_table_row(table, fields);
-}
-
-/* What plugins have a part in, column by column. */
-static void write_refined(const st_columns *columns, const st_paint *paint, st_arena *arena,
-                          st_buffer *buffer)
-{
-    static const st_table_column layout[] = {
-        {.ink = ST_INK_NAME}, {0}, {.right = true}, {.right = true}, {.elastic = true}};
-    static const char *const heading[] = {"refinement", "cell", "value", "formula", "by"};
-    st_table *table = st_table_create(arena, layout, sizeof layout / sizeof layout[0]);
-    size_t rows = 0;
-    if (table == NULL) {
-        buffer->failed = true;
-        return;
-    }
-    st_table_row(table, heading);
-    for (size_t i = 0; i < columns->count; i++) {
-        const st_estimate *estimate = &columns->estimates[i];
-        for (size_t k = 0; k < estimate->refined_count; k++, rows++) {
-            const st_refined_cell *cell = &estimate->refined[k];
-            char value[ST_QUANTITY_TEXT];
-            char formula[ST_QUANTITY_TEXT] = "-";
-            (void)st_type_format(cell->type, cell->value, ST_STYLE_SCALED, value, sizeof value);
-            if (isfinite(cell->formula_value)) {
-                (void)st_type_format(cell->type, cell->formula_value, ST_STYLE_SCALED, formula,
-                                     sizeof formula);
-            }
-            const char *by = cell->refusal[0] == '\0'
-                                 ? cell->providers
-                                 : st_arena_printf(arena, "formula in place of %s: %s",
-                                                   cell->providers, cell->refusal);
-            const char *fields[] = {columns->names[i], cell->name, value, formula, by};
-            st_table_row(table, fields);
-        }
-    }
-    if (rows > 0) {
-        st_buffer_text(buffer, "\nRefined by plugins\n");
-        st_table_write(table, paint, 2, buffer);
-    }
-}
-
-static void write_faults(const st_columns *columns, const st_paint *paint, st_arena *arena,
-                         st_buffer *buffer)
-{
-    static const st_table_column layout[] = {{.ink = ST_INK_NAME}, {.elastic = true}};
-    st_table *table = st_table_create(arena, layout, sizeof layout / sizeof layout[0]);
-    size_t rows = 0;
-    if (table == NULL) {
-        buffer->failed = true;
-        return;
-    }
-    for (size_t i = 0; i < columns->count; i++) {
-        if (columns->faults[i] != NULL) {
-            const char *fields[] = {columns->names[i], columns->faults[i]};
-            st_table_row(table, fields);
-            rows++;
-        }
-    }
-    if (rows > 0) {
-        st_buffer_text(buffer, "\nFailed\n");
-        st_table_write(table, paint, 2, buffer);
-    }
-}
-
-void st_columns_text(const st_columns *columns, const st_paint *paint, st_arena *arena,
-                     st_buffer *buffer)
-{
-    st_table_column layout[ST_TABLE_COLUMNS] = {{.ink = ST_INK_NAME}};
-    const char *heading[ST_TABLE_COLUMNS] = {""};
-    const st_estimate *first = first_of(columns);
-    size_t count = 1;
-    for (size_t i = 0; i < columns->count; i++) {
-        layout[count].right = true;
-        heading[count++] = columns->names[i];
-        if (i > 0) {
-            layout[count].right = true;
-            heading[count++] = "change";
+            layout[count++] = change;
+            st_buffer_printf(&names, ",%s", change_keys[i]);
         }
     }
     layout[count++] = (st_table_column){.ink = ST_INK_FAINT, .elastic = true};
-    st_table *table = st_table_create(arena, layout, count);
-    if (table == NULL) {
-        buffer->failed = true;
-        return;
-    }
-    st_buffer_printf(buffer, "%s by sheet %s\n\n", st_job_name(first->job),
-                     st_sheet_name(first->sheet));
-    st_table_row(table, heading);
+    st_buffer_text(&names, ",.doc");
+    *keys = st_arena_copy(root->result->arena, names.data != NULL ? names.data : "", names.length);
+    root->result->failed = root->result->failed || names.failed || *keys == NULL;
+    st_buffer_free(&names);
+    return st_say_table(root, layout, count, 2);
+}
+
+static void put_rows(const st_columns *columns, st_node *root)
+{
+    const st_estimate *first = first_of(columns);
     const char *section = "";
-    for (size_t i = 0; i < first->shown_count; i++) {
-        if (!is_row(columns, i)) {
+    const char *keys = NULL;
+    st_node *list = st_put_list(root, "rows");
+    st_table *table = say_columns(columns, root, &keys);
+    st_table_heads(table);
+    for (size_t i = 0; keys != NULL && i < first->shown_count; i++) {
+        if (!is_row(columns, i))
             continue;
-        }
         if (strcmp(section, first->shown[i].section) != 0) {
             section = first->shown[i].section;
             st_table_title(table, section);
         }
-        add_row(columns, i, table);
+        st_node *row = st_put_line_map(list, NULL);
+        put_row(columns, i, row);
+        st_table_show(table, row, keys);
     }
-    st_table_write(table, paint, 2, buffer);
-    write_refined(columns, paint, arena, buffer);
-    write_faults(columns, paint, arena, buffer);
 }
 
-/* ---- for programs ---- */
-
-void st_columns_csv(const st_columns *columns, st_buffer *buffer)
+/* A cell that plugins have a part in. */
+static void put_refined(const char *refine, const st_refined_cell *cell, st_node *row)
 {
-    const st_estimate *first = first_of(columns);
-    st_buffer_text(buffer, "cell,unit");
+    st_put_text(row, ".refine", refine);
+    st_put_text(row, "name", cell->name);
+    st_put_value(row, "value", cell->type, cell->value);
+    if (isfinite(cell->formula_value))
+        st_put_value(row, "formula_value", cell->type, cell->formula_value);
+    else
+        st_put_null(row, "formula_value");
+    st_put_unit(row, "unit", cell->type);
+    st_put_text(row, "provider", cell->providers);
+    st_put_text_or_null(row, "refusal", cell->refusal);
+    if (cell->refusal[0] == '\0')
+        st_put_text(row, ".by", cell->providers);
+    else
+        st_put_format(row, ".by", "formula in place of %s: %s", cell->providers, cell->refusal);
+}
+
+static st_node *put_columns(const st_columns *columns, st_node *root)
+{
+    st_node *list = st_put_list(root, "columns");
     for (size_t i = 0; i < columns->count; i++) {
-        st_buffer_text(buffer, ",");
-        st_buffer_csv_field(buffer, columns->names[i]);
+        const st_estimate *estimate = &columns->estimates[i];
+        st_node *column = st_put_map(list, NULL);
+        st_put_text(column, "refine", columns->names[i]);
+        st_put_text_or_null(column, "fault", columns->faults[i]);
+        st_node *refined = st_put_list(column, "refined");
+        for (size_t k = 0; k < estimate->refined_count; k++)
+            put_refined(columns->names[i], &estimate->refined[k], st_put_line_map(refined, NULL));
     }
-    st_buffer_text(buffer, ",meaning\n");
-    for (size_t k = 0; k < first->shown_count; k++) {
-        const st_shown *shown = &first->shown[k];
-        if (!is_row(columns, k)) {
+    return list;
+}
+
+/* What plugins have a part in, column by column. */
+static void say_refined(const st_node *list, st_node *root)
+{
+    static const st_table_column layout[] = {{.title = "refinement", .ink = ST_INK_NAME},
+                                             {.title = "cell"},
+                                             {.title = "value", .right = true},
+                                             {.title = "formula", .none = "-", .right = true},
+                                             {.title = "by", .elastic = true}};
+    st_table *table = NULL;
+    for (size_t i = 0; i < list->count; i++) {
+        const st_item *refined = st_node_find(list->items[i].node, "refined", strlen("refined"));
+        if (refined == NULL || refined->node->count == 0)
             continue;
+        if (table == NULL) {
+            st_say(root, "\nRefined by plugins\n");
+            table = st_say_table(root, layout, sizeof layout / sizeof layout[0], 2);
+            st_table_heads(table);
         }
-        st_buffer_printf(buffer, "%s,", shown->name);
-        st_buffer_csv_field(buffer, st_type_unit_text(shown->type));
-        for (size_t i = 0; i < columns->count; i++) {
-            char text[ST_QUANTITY_TEXT] = "";
-            if (columns->faults[i] == NULL) {
-                st_exact_text(shown->type, columns->estimates[i].shown[k].value, text, sizeof text);
-            }
-            st_buffer_text(buffer, ",");
-            st_buffer_csv_field(buffer, text);
-        }
-        st_buffer_text(buffer, ",");
-        st_buffer_csv_field(buffer, shown->doc);
-        st_buffer_text(buffer, "\n");
+        st_table_show(table, refined->node, ".refine,name,value,formula_value,.by");
     }
 }
 
-static void write_json_row(const st_columns *columns, size_t index, st_json *json)
+static void say_faults(const st_columns *columns, st_node *root)
 {
-    const st_shown *shown = &first_of(columns)->shown[index];
-    st_json_open_line(json, NULL, '{');
-    st_json_text(json, "name", shown->name);
-    st_json_unit(json, "unit", shown->type);
-    st_json_open_line(json, "values", '[');
+    static const st_table_column layout[] = {{.ink = ST_INK_NAME}, {.elastic = true}};
+    st_table *table = NULL;
     for (size_t i = 0; i < columns->count; i++) {
-        if (columns->faults[i] != NULL) {
-            st_json_number(json, NULL, (double)NAN);
-        } else {
-            st_json_value(json, NULL, shown->type, columns->estimates[i].shown[index].value);
+        if (columns->faults[i] == NULL)
+            continue;
+        if (table == NULL) {
+            st_say(root, "\nFailed\n");
+            table = st_say_table(root, layout, sizeof layout / sizeof layout[0], 2);
         }
+        st_table_row(table, (const char *const[]){columns->names[i], columns->faults[i]});
     }
-    st_json_close(json, ']');
-    st_json_open_line(json, "changes", '[');
-    for (size_t i = 0; i < columns->count; i++) {
-        st_json_number(json, NULL, change_of(columns, i, index));
-    }
-    st_json_close(json, ']');
-    st_json_close(json, '}');
 }
 
-static void write_json_column(const st_columns *columns, size_t column, st_json *json)
-{
-    const st_estimate *estimate = &columns->estimates[column];
-    st_json_open(json, NULL, '{');
-    st_json_text(json, "refine", columns->names[column]);
-    st_json_text_or_null(json, "fault", columns->faults[column]);
-    st_json_open(json, "refined", '[');
-    for (size_t i = 0; i < estimate->refined_count; i++) {
-        const st_refined_cell *cell = &estimate->refined[i];
-        st_json_open_line(json, NULL, '{');
-        st_json_text(json, "name", cell->name);
-        st_json_value(json, "value", cell->type, cell->value);
-        st_json_value(json, "formula_value", cell->type, cell->formula_value);
-        st_json_unit(json, "unit", cell->type);
-        st_json_text(json, "provider", cell->providers);
-        st_json_text_or_null(json, "refusal", cell->refusal);
-        st_json_close(json, '}');
-    }
-    st_json_close(json, ']');
-    st_json_close(json, '}');
-}
-
-void st_columns_json(const st_columns *columns, st_buffer *buffer)
+void st_columns_report(const st_columns *columns, st_arena *arena, st_result *result)
 {
     const st_estimate *first = first_of(columns);
-    st_json json = {.buffer = buffer};
-    st_json_open(&json, NULL, '{');
-    st_json_count(&json, "schema_version", ST_SCHEMA_VERSION);
-    st_json_text(&json, "job", st_job_name(first->job));
-    st_json_text(&json, "sheet", st_sheet_name(first->sheet));
-    st_json_open(&json, "columns", '[');
-    for (size_t i = 0; i < columns->count; i++) {
-        write_json_column(columns, i, &json);
-    }
-    st_json_close(&json, ']');
-    st_json_open(&json, "rows", '[');
-    for (size_t i = 0; i < first->shown_count; i++) {
-        if (is_row(columns, i)) {
-            write_json_row(columns, i, &json);
-        }
-    }
-    st_json_close(&json, ']');
-    st_json_close(&json, '}');
+    st_node *root = st_result_begin(result, arena);
+    st_put_text(root, "job", st_job_name(first->job));
+    st_put_text(root, "sheet", st_sheet_name(first->sheet));
+    st_say(root, "%s by sheet %s\n\n", st_job_name(first->job), st_sheet_name(first->sheet));
+    const st_node *list = put_columns(columns, root);
+    put_rows(columns, root);
+    say_refined(list, root);
+    say_faults(columns, root);
+    st_result_csv(result, "rows", "name=cell,unit");
+    for (size_t i = 0; i < columns->count; i++)
+        st_result_csv_column(result, value_keys[i], columns->names[i]);
+    st_result_csv_column(result, ".doc", "meaning");
 }

@@ -19,9 +19,6 @@ typedef struct st_columns {
  * Cells of the report that differ and those that say what hiding costs: value by value, with the
  * change to the first column; then which plugin has a part in what, and why a column has failed.
  */
-void st_columns_text(const st_columns *columns, const st_paint *paint, st_arena *arena,
-                     st_buffer *buffer);
-void st_columns_csv(const st_columns *columns, st_buffer *buffer);
-void st_columns_json(const st_columns *columns, st_buffer *buffer);
+void st_columns_report(const st_columns *columns, st_arena *arena, st_result *result);
 
 #endif

@@ -19,6 +19,15 @@ static inline void assert_text(st_buffer *buffer, const char *expected)
     st_buffer_free(buffer);
 }
 
+/* An estimate in a form. */
+static inline void write_estimate(const st_estimate *estimate, const st_errors *errors,
+                                  st_arena *arena, st_form form, st_buffer *buffer)
+{
+    st_result result;
+    st_estimate_report(estimate, errors, arena, &result);
+    st_result_write(&result, form, &plain, buffer);
+}
+
 static inline void assert_contains(const char *text, const char *part)
 {
     assert_non_null(text);

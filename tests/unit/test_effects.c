@@ -145,12 +145,12 @@ static void the_report_says_what_more_buys(void **state)
     st_buffer buffer = {0};
     write_pump(own);
     run_effects(own, NULL, &estimate);
-    st_estimate_write_text(&estimate, own->errors, &plain, own->arena, &buffer);
+    write_estimate(&estimate, own->errors, own->arena, ST_FORM_TEXT, &buffer);
     assert_contains(buffer.data, "\nWhat 10 % more buys\n  C ");
     assert_contains(buffer.data, "-9.1 %");
     assert_lacks(buffer.data, "+10.0 %"); /* of V, which is no constant of the cluster */
     st_buffer_free(&buffer);
-    st_estimate_write_json(&estimate, own->errors, &buffer);
+    write_estimate(&estimate, own->errors, own->arena, ST_FORM_JSON, &buffer);
     assert_contains(buffer.data,
                     "\"sensitivity\": [\n"
                     "    {\"name\": \"C\", \"key\": \"cluster.nic_bandwidth\", \"factor\": 1.1, "
@@ -165,10 +165,10 @@ static void without_effects_reports_are_as_before(void **state)
     st_buffer buffer = {0};
     write_pump(own);
     run_station(own, NULL, false, &estimate);
-    st_estimate_write_text(&estimate, own->errors, &plain, own->arena, &buffer);
+    write_estimate(&estimate, own->errors, own->arena, ST_FORM_TEXT, &buffer);
     assert_lacks(buffer.data, "What 10 % more buys");
     st_buffer_free(&buffer);
-    st_estimate_write_json(&estimate, own->errors, &buffer);
+    write_estimate(&estimate, own->errors, own->arena, ST_FORM_JSON, &buffer);
     assert_lacks(buffer.data, "sensitivity");
     st_buffer_free(&buffer);
 }
@@ -190,7 +190,7 @@ static void larger_effects_stand_first(void **state)
                "power: 385 W}}\nsheet: pump\n");
     run_effects(own, NULL, &estimate);
     assert_true(effect_of(&estimate, "P")->anywhere);
-    st_estimate_write_text(&estimate, own->errors, &plain, own->arena, &buffer);
+    write_estimate(&estimate, own->errors, own->arena, ST_FORM_TEXT, &buffer);
     const char *network = strstr(buffer.data, "buys\n  N ");
     assert_non_null(network);
     assert_non_null(strstr(network, "\n  M "));
@@ -215,7 +215,7 @@ static void defaults_that_change_nothing_are_counted_alone(void **state)
                "parallel: {dp: 3}\nsheet: pump\n"
                "constants: {w: {value: 3.5, source: seen, assumption: true}}\n");
     run_effects(own, NULL, &estimate);
-    st_estimate_write_text(&estimate, own->errors, &plain, own->arena, &buffer);
+    write_estimate(&estimate, own->errors, own->arena, ST_FORM_TEXT, &buffer);
     assert_contains(buffer.data, "\n  x ");
     assert_contains(buffer.data, "\n  w "); /* whoever marks a value wants it seen */
     assert_lacks(buffer.data, "\n  y ");
@@ -223,7 +223,7 @@ static void defaults_that_change_nothing_are_counted_alone(void **state)
     assert_contains(buffer.data,
                     "\n  2 more defaults are 0 or change nothing here; --json has all\n");
     st_buffer_free(&buffer);
-    st_estimate_write_json(&estimate, own->errors, &buffer);
+    write_estimate(&estimate, own->errors, own->arena, ST_FORM_JSON, &buffer);
     assert_contains(buffer.data, "\"name\": \"y\"");
     st_buffer_free(&buffer);
 }

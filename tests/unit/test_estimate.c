@@ -63,7 +63,7 @@ static void a_sheet_without_a_report_shows_every_cell(void **state)
     assert_int_equal(estimate.shown_count, 2);
     assert_true(shown_of(&estimate, "b")->value == 10.5);
     st_buffer buffer = {0};
-    st_estimate_write_text(&estimate, own->errors, &plain, own->arena, &buffer);
+    write_estimate(&estimate, own->errors, own->arena, ST_FORM_TEXT, &buffer);
     assert_contains(buffer.data, "\nCells\n  a   7.5  first\n  b  10.5  second\n");
     assert_contains(buffer.data, "\nfirst (a): 7.5\n");
     assert_lacks(buffer.data, "Assumptions");
@@ -119,11 +119,11 @@ static void a_failing_check_is_an_error_and_a_failing_warning_is_not(void **stat
     assert_int_equal(st_errors_count(own->errors, ST_SEVERITY_WARNING), 1);
     assert_int_equal(st_errors_count(own->errors, ST_SEVERITY_ERROR), 0);
     st_buffer buffer = {0};
-    st_estimate_write_text(&estimate, own->errors, &plain, own->arena, &buffer);
+    write_estimate(&estimate, own->errors, own->arena, ST_FORM_TEXT, &buffer);
     assert_contains(buffer.data, "\nWarnings\n  ");
     assert_contains(buffer.data, "warning: slow, 217.6 s\n");
     st_buffer_free(&buffer);
-    st_estimate_write_json(&estimate, own->errors, &buffer);
+    write_estimate(&estimate, own->errors, own->arena, ST_FORM_JSON, &buffer);
     assert_contains(buffer.data, "\"level\": \"warning\", \"holds\": false}");
     assert_contains(buffer.data, "warning: slow, 217.6 s\"");
     st_buffer_free(&buffer);
@@ -213,7 +213,9 @@ static void text_fits_a_terminal(void **state)
     const st_paint narrow = {true, 60};
     write_pump(own);
     run_station(own, NULL, true, &estimate);
-    st_estimate_write_text(&estimate, own->errors, &narrow, own->arena, &buffer);
+    st_result result;
+    st_estimate_report(&estimate, own->errors, own->arena, &result);
+    st_result_write_text(&result, &narrow, &buffer);
     assert_false(buffer.failed);
     for (const char *line = buffer.data; *line != '\0';) {
         size_t width = 0;
@@ -238,7 +240,7 @@ static void csv_has_a_line_per_cell(void **state)
     st_buffer buffer = {0};
     write_pump(own);
     run_station(own, "recompute=full", false, &estimate);
-    st_estimate_write_csv(&estimate, &buffer);
+    write_estimate(&estimate, own->errors, own->arena, ST_FORM_CSV, &buffer);
     assert_text(&buffer, "section,cell,value,unit,meaning,citation\n"
                          "Time,T,9.125287012079465,ms,time,handbook p. 8\n"
                          "Time,rate,20.86875,GB/s,what arrives,\n"
@@ -267,7 +269,9 @@ static const char *explained(fixture *own, const st_estimate *estimate,
                              const st_explanation *explanation)
 {
     st_buffer buffer = {0};
-    st_explanation_write_text(estimate, explanation, &plain, own->arena, &buffer);
+    st_result result;
+    st_explanation_report(estimate, explanation, own->arena, &result);
+    st_result_write_text(&result, &plain, &buffer);
     assert_false(buffer.failed);
     char *text = st_arena_copy(own->arena, buffer.data, buffer.length);
     st_buffer_free(&buffer);
@@ -394,7 +398,9 @@ static void groups_have_every_cell_once(void **state)
     st_buffer buffer = {0};
     write_pump(own);
     assert_int_equal(load_estimate(own, "station", NULL, &estimate), ST_OK);
-    st_sheet_write_text(estimate.sheet, &plain, own->arena, &buffer);
+    st_result result;
+    st_sheet_report(estimate.sheet, NULL, own->arena, &result);
+    st_result_write_text(&result, &plain, &buffer);
     assert_contains(buffer.data, "\nTime\n  T [ms]  time  handbook p. 8\n"
                                  "    = flow_time(V, rate)/n\n  rate [GB/s]  what arrives\n"
                                  "    = C*(1-loss)\n\nState\n  shifted [bool]  out of neutral\n"

@@ -90,8 +90,11 @@ static st_status estimate_as_text(const fixture *own, st_arena *arena, st_errors
     st_estimate estimate;
     const st_paint narrow = {true, 50};
     st_status status = station(own, arena, errors, &estimate);
-    if (status == ST_OK)
-        st_estimate_write_text(&estimate, errors, &narrow, arena, buffer);
+    if (status == ST_OK) {
+        st_result result;
+        st_estimate_report(&estimate, errors, arena, &result);
+        st_result_write_text(&result, &narrow, buffer);
+    }
     return status;
 }
 
@@ -101,8 +104,8 @@ static st_status estimate_as_json_and_csv(const fixture *own, st_arena *arena, s
     st_estimate estimate;
     st_status status = station(own, arena, errors, &estimate);
     if (status == ST_OK) {
-        st_estimate_write_json(&estimate, errors, buffer);
-        st_estimate_write_csv(&estimate, buffer);
+        write_estimate(&estimate, errors, arena, ST_FORM_JSON, buffer);
+        write_estimate(&estimate, errors, arena, ST_FORM_CSV, buffer);
     }
     return status;
 }
@@ -117,8 +120,10 @@ static st_status explanation(const fixture *own, st_arena *arena, st_errors *err
         status = st_program_explain(estimate.program, estimate.input_values, "spare", -1, arena,
                                     &found, errors);
     if (status == ST_OK) {
-        st_explanation_write_text(&estimate, found, &plain, arena, buffer);
-        st_explanation_write_json(&estimate, found, buffer);
+        st_result result;
+        st_explanation_report(&estimate, found, arena, &result);
+        st_result_write_text(&result, &plain, buffer);
+        st_result_write_json(&result, buffer);
     }
     return status;
 }
@@ -129,8 +134,10 @@ static st_status sheet_in_all_forms(const fixture *own, st_arena *arena, st_erro
     st_estimate estimate;
     st_status status = station(own, arena, errors, &estimate);
     if (status == ST_OK) {
-        st_sheet_write_text(estimate.sheet, &plain, arena, buffer);
-        st_sheet_write_json(estimate.sheet, estimate.program, arena, buffer);
+        st_result result;
+        st_sheet_report(estimate.sheet, estimate.program, arena, &result);
+        st_result_write_text(&result, &plain, buffer);
+        st_result_write_json(&result, buffer);
         st_sheet_write_markdown(estimate.sheet, 1, arena, buffer);
         st_sheet_write_latex(estimate.sheet, arena, buffer);
     }
