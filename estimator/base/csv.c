@@ -39,22 +39,17 @@ static st_place place_of(const char *file, const char *source, size_t offset)
     return place;
 }
 
-/* Reports a fault at an offset, whose place is looked for only where somebody will see it. */
-static void fail(csv_reader *reader, size_t offset, const st_error *error)
+/* Looked for only where somebody will see it. */
+static st_place place_at(const csv_reader *reader, size_t offset)
 {
-    st_error placed = *error;
-    placed.place = (st_place){.file = reader->file};
-    if (!st_errors_full(reader->errors))
-        placed.place = place_of(reader->file, reader->source, offset);
-    st_status status = st_errors_add(reader->errors, &placed);
-    if (reader->status == ST_OK)
-        reader->status = status;
+    return st_errors_full(reader->errors) ? (st_place){.file = reader->file}
+                                          : place_of(reader->file, reader->source, offset);
 }
 
 static void syntax(csv_reader *reader, size_t offset, const char *message, const char *expected)
 {
-    fail(reader, offset,
-         &(st_error){.status = ST_ERR_SYNTAX, .message = message, .expected = expected});
+    st_note(&reader->status, st_fail(reader->errors, ST_ERR_SYNTAX, place_at(reader, offset),
+                                     "%s" ST_EXPECTED "%s", message, st_or_none(expected)));
 }
 
 static void out_of_memory(csv_reader *reader)
@@ -93,12 +88,12 @@ static bool check_bytes(csv_reader *reader)
         bool line_end = code == '\n' ||
                         (code == '\r' && i + 1 < reader->length && reader->source[i + 1] == '\n');
         if (st_utf8_is_control(code) && code != '\t' && !line_end) {
-            fail(reader, i,
-                 &(st_error){.status = ST_ERR_SYNTAX,
-                             .message = "a control character",
-                             .found = code == 0 ? "NUL"
-                                                : st_errors_text(reader->errors, "U+%04X",
-                                                                 (unsigned)code)});
+            st_note(&reader->status,
+                    st_fail(reader->errors, ST_ERR_SYNTAX, place_at(reader, i),
+                            "a control character" ST_FOUND "%s",
+                            st_or_none(code == 0 ? "NUL"
+                                                 : st_errors_text(reader->errors, "U+%04X",
+                                                                  (unsigned)code))));
             return false;
         }
         i += size;
@@ -173,12 +168,9 @@ static void read_plain(csv_reader *reader, size_t *start, size_t *end)
 static bool keep_field(csv_reader *reader, size_t start, size_t end, size_t index)
 {
     if (end - start > ST_CSV_MAX_FIELD_BYTES)
-        fail(reader, start,
-             &(st_error){
-                 .status = ST_ERR_LIMIT,
-                 .message = st_errors_text(reader->errors, "a field of %zu bytes", end - start),
-                 .expected =
-                     st_errors_text(reader->errors, "at most %d", (int)ST_CSV_MAX_FIELD_BYTES)});
+        st_note(&reader->status, st_fail(reader->errors, ST_ERR_LIMIT, place_at(reader, start),
+                                         "a field of %zu bytes" ST_EXPECTED "at most %d",
+                                         end - start, (int)ST_CSV_MAX_FIELD_BYTES));
     reader->text[end] = '\0';
     if (index >= reader->column_count)
         return true;
@@ -237,11 +229,10 @@ static void check_name(csv_reader *reader, size_t index)
     for (size_t i = 0; i < index; i++) {
         if (strcmp(reader->text + reader->offsets[i], name) != 0)
             continue;
-        fail(reader, reader->offsets[index],
-             &(st_error){
-                 .status = ST_ERR_NAME,
-                 .message = st_errors_text(reader->errors, "two columns are named '%s'", name),
-                 .found = st_errors_text(reader->errors, "columns %zu and %zu", i + 1, index + 1)});
+        st_note(&reader->status,
+                st_fail(reader->errors, ST_ERR_NAME, place_at(reader, reader->offsets[index]),
+                        "two columns are named '%s'" ST_FOUND "columns %zu and %zu", name, i + 1,
+                        index + 1));
         return;
     }
 }
@@ -254,11 +245,9 @@ static bool read_header(csv_reader *reader)
     if (fields == 0)
         return false;
     if (fields > ST_CSV_MAX_COLUMNS) {
-        fail(reader, 0,
-             &(st_error){.status = ST_ERR_LIMIT,
-                         .message = st_errors_text(reader->errors, "%zu columns", fields),
-                         .expected =
-                             st_errors_text(reader->errors, "at most %d", ST_CSV_MAX_COLUMNS)});
+        st_note(&reader->status,
+                st_fail(reader->errors, ST_ERR_LIMIT, place_at(reader, 0),
+                        "%zu columns" ST_EXPECTED "at most %d", fields, ST_CSV_MAX_COLUMNS));
         return false;
     }
     reader->column_count = fields;
@@ -274,11 +263,9 @@ static bool check_limits(csv_reader *reader, size_t rows, size_t start)
         most = ST_CSV_MAX_ROWS;
     if (rows < most)
         return true;
-    fail(reader, start,
-         &(st_error){.status = ST_ERR_LIMIT,
-                     .message = "too many rows",
-                     .expected = st_errors_text(reader->errors, "at most %zu rows of %zu fields",
-                                                most, reader->column_count)});
+    st_note(&reader->status, st_fail(reader->errors, ST_ERR_LIMIT, place_at(reader, start),
+                                     "too many rows" ST_EXPECTED "at most %zu rows of %zu fields",
+                                     most, reader->column_count));
     return false;
 }
 
@@ -297,13 +284,11 @@ static size_t read_rows(csv_reader *reader)
         if (fields == reader->column_count)
             continue;
         bool empty = fields == 1 && reader->text[reader->offsets[before]] == '\0';
-        fail(reader, start,
-             &(st_error){.status = ST_ERR_SYNTAX,
-                         .message = empty ? "an empty line" : "a row of another length",
-                         .found = st_errors_text(reader->errors, "%zu field%s", fields,
-                                                 fields == 1 ? "" : "s"),
-                         .expected = st_errors_text(reader->errors, "%zu, one per column",
-                                                    reader->column_count)});
+        st_note(&reader->status,
+                st_fail(reader->errors, ST_ERR_SYNTAX, place_at(reader, start),
+                        "%s" ST_FOUND "%zu field%s" ST_EXPECTED "%zu, one per column",
+                        empty ? "an empty line" : "a row of another length", fields,
+                        fields == 1 ? "" : "s", reader->column_count));
     }
     return rows;
 }
@@ -319,12 +304,10 @@ static const char *const *name_columns(csv_reader *reader)
 static bool check_size(csv_reader *reader)
 {
     if (reader->length > ST_CSV_MAX_BYTES) {
-        fail(reader, 0,
-             &(st_error){.status = ST_ERR_LIMIT,
-                         .message = "the table is too large",
-                         .found = st_errors_text(reader->errors, "%zu bytes", reader->length),
-                         .expected =
-                             st_errors_text(reader->errors, "at most %d", ST_CSV_MAX_BYTES)});
+        st_note(&reader->status,
+                st_fail(reader->errors, ST_ERR_LIMIT, place_at(reader, 0),
+                        "the table is too large" ST_FOUND "%zu bytes" ST_EXPECTED "at most %d",
+                        reader->length, ST_CSV_MAX_BYTES));
         return false;
     }
     if (reader->length == 0)

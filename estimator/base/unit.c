@@ -41,21 +41,17 @@ static char next(const reader *in)
     return in->at < in->length ? in->text[in->at] : '\0';
 }
 
-/* Adds an error at byte `at`; the entry's status, message and other texts come from `error`. */
-static st_status refuse(const reader *in, size_t at, st_error error)
+static st_place place_at(const reader *in, size_t at)
 {
-    error.place = st_utf8_advance(in->place, in->text, at);
-    if (error.found == NULL)
-        error.found = st_errors_text(in->errors, "'%.*s'", (int)in->length, in->text);
-    return st_errors_add(in->errors, &error);
+    return st_utf8_advance(in->place, in->text, at);
 }
 
 static st_status refuse_size(const reader *in)
 {
-    return refuse(in, 0,
-                  (st_error){.status = ST_ERR_LIMIT,
-                             .message = "unit is beyond all measure",
-                             .expected = "exponents and prefixes whose product a double can hold"});
+    return st_fail(in->errors, ST_ERR_LIMIT, place_at(in, 0),
+                   "unit is beyond all measure" ST_FOUND "'%.*s'" ST_EXPECTED
+                   "exponents and prefixes whose product a double can hold",
+                   (int)in->length, in->text);
 }
 
 static double common_divisor(double a, double b)
@@ -95,10 +91,10 @@ static st_status refuse_name(const reader *in, size_t at, size_t size)
     const char *name = in->text + at;
     if (size == 0) {
         bool is_end = at >= in->length;
-        return refuse(in, at,
-                      (st_error){.status = ST_ERR_SYNTAX,
-                                 .message = is_end ? "unit ends too early" : "malformed unit",
-                                 .expected = "the name of a unit such as B, FLOP, s, W or $"});
+        return st_fail(
+            in->errors, ST_ERR_SYNTAX, place_at(in, at),
+            "%s" ST_FOUND "'%.*s'" ST_EXPECTED "the name of a unit such as B, FLOP, s, W or $",
+            is_end ? "unit ends too early" : "malformed unit", (int)in->length, in->text);
     }
     bool is_count = st_unit_is_count(name, size);
     const char *suggestion = st_unit_suggest(in->text, in->length, at, size, in->errors);
@@ -106,15 +102,14 @@ static st_status refuse_name(const reader *in, size_t at, size_t size)
         is_count ? st_errors_text(in->errors, "'%.*s' is a count, and counts have no unit",
                                   (int)size, name)
                  : st_errors_text(in->errors, "unknown unit '%.*s'", (int)size, name);
-    return refuse(in, at,
-                  (st_error){.status = ST_ERR_UNIT,
-                             .message = message,
-                             .found = size == in->length ? "" : NULL,
-                             .expected = suggestion != NULL || is_count
-                                             ? NULL
-                                             : "B, bit, FLOP, s, min, h, day, J, W, Wh or $ with "
-                                               "a prefix, joined by *, / and ^",
-                             .suggestion = suggestion});
+    return st_fail(
+        in->errors, ST_ERR_UNIT, place_at(in, at), "%s" ST_FOUND "%s" ST_EXPECTED "%s" ST_HINT "%s",
+        message,
+        size == in->length ? "" : st_errors_text(in->errors, "'%.*s'", (int)in->length, in->text),
+        suggestion != NULL || is_count ? ""
+                                       : "B, bit, FLOP, s, min, h, day, J, W, Wh or $ with "
+                                         "a prefix, joined by *, / and ^",
+        st_or_none(suggestion));
 }
 
 static st_status read_name(reader *in, st_unit *unit)
@@ -152,10 +147,10 @@ static st_status read_exponent(reader *in, int *exponent)
         value = value * 10 + (in->text[in->at++] - '0');
     bool is_whole = in->at > digits && next(in) != '.';
     if (!is_whole || value == 0 || value > LARGEST_EXPONENT)
-        return refuse(in, start,
-                      (st_error){.status = ST_ERR_SYNTAX,
-                                 .message = "malformed exponent in a unit",
-                                 .expected = "a whole number other than 0, up to 2730"});
+        return st_fail(in->errors, ST_ERR_SYNTAX, place_at(in, start),
+                       "malformed exponent in a unit" ST_FOUND "'%.*s'" ST_EXPECTED
+                       "a whole number other than 0, up to 2730",
+                       (int)in->length, in->text);
     *exponent = is_negative ? -value : value;
     return ST_OK;
 }
@@ -169,10 +164,9 @@ static st_status read_parentheses(reader *in, st_unit *unit)
     if (status != ST_OK)
         return status;
     if (next(in) != ')')
-        return refuse(in, start,
-                      (st_error){.status = ST_ERR_SYNTAX,
-                                 .message = "parenthesis in a unit is not closed",
-                                 .expected = "')'"});
+        return st_fail(in->errors, ST_ERR_SYNTAX, place_at(in, start),
+                       "parenthesis in a unit is not closed" ST_FOUND "'%.*s'" ST_EXPECTED "')'",
+                       (int)in->length, in->text);
     in->at++;
     return ST_OK;
 }
@@ -181,10 +175,9 @@ static st_status read_parentheses(reader *in, st_unit *unit)
 static st_status read_term(reader *in, int sign, st_unit *unit)
 {
     if (++in->factors > MOST_FACTORS)
-        return refuse(in, in->at,
-                      (st_error){.status = ST_ERR_LIMIT,
-                                 .message = "unit has too many factors",
-                                 .expected = "at most 16"});
+        return st_fail(in->errors, ST_ERR_LIMIT, place_at(in, in->at),
+                       "unit has too many factors" ST_FOUND "'%.*s'" ST_EXPECTED "at most 16",
+                       (int)in->length, in->text);
     st_unit term;
     st_status status = next(in) == '(' ? read_parentheses(in, &term) : read_name(in, &term);
     if (status != ST_OK)
@@ -234,15 +227,13 @@ static const char *without_blanks(const reader *in)
 static st_status refuse_rest(const reader *in)
 {
     if (strchr(" \t\r\n", next(in)) != NULL)
-        return refuse(
-            in, in->at,
-            (st_error){.status = ST_ERR_SYNTAX,
-                       .message = "blank inside a unit",
-                       .suggestion = st_errors_full(in->errors) ? NULL : without_blanks(in)});
-    return refuse(in, in->at,
-                  (st_error){.status = ST_ERR_SYNTAX,
-                             .message = "malformed unit",
-                             .expected = "'*', '/' or '^' between the names of units"});
+        return st_fail(in->errors, ST_ERR_SYNTAX, place_at(in, in->at),
+                       "blank inside a unit" ST_FOUND "'%.*s'" ST_HINT "%s", (int)in->length,
+                       in->text, st_errors_full(in->errors) ? "" : st_or_none(without_blanks(in)));
+    return st_fail(in->errors, ST_ERR_SYNTAX, place_at(in, in->at),
+                   "malformed unit" ST_FOUND "'%.*s'" ST_EXPECTED
+                   "'*', '/' or '^' between the names of units",
+                   (int)in->length, in->text);
 }
 
 static st_status read_unit(reader *in, st_unit *unit)
@@ -264,17 +255,12 @@ st_status st_unit_parse(const char *text, size_t length, st_place place, st_unit
 {
     reader in = {.text = text, .length = length, .place = place, .errors = errors};
     if (length == 0)
-        return refuse(&in, 0,
-                      (st_error){.status = ST_ERR_SYNTAX,
-                                 .message = "unit is missing",
-                                 .found = "",
-                                 .expected = "a unit such as GB/s, or 1 for a pure number"});
+        return st_fail(errors, ST_ERR_SYNTAX, place_at(&in, 0),
+                       "unit is missing" ST_EXPECTED "a unit such as GB/s, or 1 for a pure number");
     if (length >= sizeof unit->text)
-        return refuse(&in, 0,
-                      (st_error){.status = ST_ERR_LIMIT,
-                                 .message = "unit is too long",
-                                 .found = st_errors_text(errors, "%zu bytes", length),
-                                 .expected = "at most 39 bytes"});
+        return st_fail(errors, ST_ERR_LIMIT, place_at(&in, 0),
+                       "unit is too long" ST_FOUND "%zu bytes" ST_EXPECTED "at most 39 bytes",
+                       length);
     st_unit result = st_unit_one();
     st_status status = read_unit(&in, &result);
     if (status != ST_OK)

@@ -4,13 +4,6 @@
 
 #include <string.h>
 
-void st_read_fault(st_yaml_reader *reader, const st_error *error)
-{
-    st_status status = st_errors_add(reader->errors, error);
-    if (reader->status == ST_OK)
-        reader->status = status;
-}
-
 void *st_read_alloc(st_yaml_reader *reader, size_t count, size_t size_bytes)
 {
     void *memory = st_arena_alloc(reader->arena, count, size_bytes);
@@ -26,11 +19,9 @@ bool st_read_is(st_yaml_reader *reader, const st_yaml_node *node, st_yaml_kind k
         [ST_YAML_SCALAR] = "a text", [ST_YAML_LIST] = "a list", [ST_YAML_MAP] = "a map"};
     if (node->kind == kind)
         return true;
-    st_read_fault(reader, &(st_error){.status = ST_ERR_VALUE,
-                                      .place = node->place,
-                                      .message = what,
-                                      .found = st_yaml_describe(node, reader->errors),
-                                      .expected = names[kind]});
+    st_note(&reader->status,
+            st_fail(reader->errors, ST_ERR_VALUE, node->place, "%s" ST_FOUND "%s" ST_EXPECTED "%s",
+                    what, st_yaml_describe(node, reader->errors), st_or_none(names[kind])));
     return false;
 }
 
@@ -47,21 +38,15 @@ void st_read_keys(st_yaml_reader *reader, const st_yaml_node *map, const char *w
 {
     for (size_t i = 0; i < map->count; i++) {
         if (!is_known(map->keys[i], known, count))
-            st_read_fault(
-                reader,
-                &(st_error){.status = ST_ERR_NAME,
-                            .place = map->key_places[i],
-                            .message = st_errors_text(reader->errors, "unknown key '%s' in %s",
-                                                      map->keys[i], what),
-                            .suggestion = st_nearest(map->keys[i], known, count)});
+            st_note(&reader->status,
+                    st_fail(reader->errors, ST_ERR_NAME, map->key_places[i],
+                            "unknown key '%s' in %s" ST_HINT "%s", map->keys[i], what,
+                            st_errors_nearest(reader->errors, map->keys[i], known, count)));
     }
     for (size_t i = 0; i < required; i++) {
         if (st_yaml_get(map, known[i]) == NULL)
-            st_read_fault(reader, &(st_error){.status = ST_ERR_NAME,
-                                              .place = map->place,
-                                              .message = st_errors_text(reader->errors,
-                                                                        "key '%s' is missing in %s",
-                                                                        known[i], what)});
+            st_note(&reader->status, st_fail(reader->errors, ST_ERR_NAME, map->place,
+                                             "key '%s' is missing in %s", known[i], what));
     }
 }
 
@@ -74,10 +59,8 @@ const char *st_read_text(st_yaml_reader *reader, const st_yaml_node *map, const 
         return otherwise;
     if (node->length > 0)
         return node->text;
-    st_read_fault(reader,
-                  &(st_error){.status = ST_ERR_VALUE,
-                              .place = node->place,
-                              .message = st_errors_text(reader->errors, "'%s' is empty", key)});
+    st_note(&reader->status,
+            st_fail(reader->errors, ST_ERR_VALUE, node->place, "'%s' is empty", key));
     return otherwise;
 }
 
@@ -90,12 +73,10 @@ bool st_read_bool(st_yaml_reader *reader, const st_yaml_node *map, const char *k
     if (plain && strcmp(node->text, "true") == 0)
         return true;
     if (!plain || strcmp(node->text, "false") != 0)
-        st_read_fault(reader, &(st_error){.status = ST_ERR_VALUE,
-                                          .place = node->place,
-                                          .message = st_errors_text(reader->errors,
-                                                                    "'%s' is no truth value", key),
-                                          .found = st_yaml_describe(node, reader->errors),
-                                          .expected = "true or false"});
+        st_note(&reader->status,
+                st_fail(reader->errors, ST_ERR_VALUE, node->place,
+                        "'%s' is no truth value" ST_FOUND "%s" ST_EXPECTED "true or false", key,
+                        st_yaml_describe(node, reader->errors)));
     return false;
 }
 
@@ -108,12 +89,9 @@ const st_yaml_node *st_read_list(st_yaml_reader *reader, const st_yaml_node *map
         return NULL;
     if (node->count <= most)
         return node;
-    st_read_fault(reader,
-                  &(st_error){.status = ST_ERR_LIMIT,
-                              .place = node->place,
-                              .message = st_errors_text(reader->errors, "'%s' has %zu items", key,
-                                                        node->count),
-                              .expected = st_errors_text(reader->errors, "at most %zu", most)});
+    st_note(&reader->status,
+            st_fail(reader->errors, ST_ERR_LIMIT, node->place,
+                    "'%s' has %zu items" ST_EXPECTED "at most %zu", key, node->count, most));
     return NULL;
 }
 

@@ -15,7 +15,6 @@ typedef struct st_yaml_reader {
     st_status status; /* of the first fault */
 } st_yaml_reader;
 
-void st_read_fault(st_yaml_reader *reader, const st_error *error);
 /* Zeroed memory of the arena; NULL when out of memory, which is then the reader's status. */
 void *st_read_alloc(st_yaml_reader *reader, size_t count, size_t size_bytes);
 

@@ -28,16 +28,16 @@ static void missing(hf_reader *reader, const char *names, const char *path)
     st_errors *errors = reader->draft->errors;
     if (st_draft_is_given(reader->draft, path))
         return;
-    hf_fail(reader, reader->config == reader->top ? NULL : reader->config,
-            &(st_error){
-                .status = ST_ERR_NAME,
-                .message =
-                    st_errors_text(errors, "field '%s' is missing%s%s", first_word(reader, names),
-                                   reader->config->name != NULL ? " in " : "",
-                                   reader->config->name != NULL ? reader->config->name : ""),
-                .expected =
-                    strchr(names, ' ') != NULL ? st_errors_text(errors, "one of %s", names) : NULL,
-                .suggestion = st_errors_text(errors, "--set %s=... fills it in", path)});
+    st_note(
+        &reader->draft->status,
+        st_fail(reader->draft->errors, ST_ERR_NAME,
+                hf_place(reader, reader->config == reader->top ? NULL : reader->config),
+                "field '%s' is missing%s%s" ST_EXPECTED "%s" ST_HINT "--set %s=... fills it in",
+                first_word(reader, names), reader->config->name != NULL ? " in " : "",
+                reader->config->name != NULL ? reader->config->name : "",
+                st_or_none(strchr(names, ' ') != NULL ? st_errors_text(errors, "one of %s", names)
+                                                      : NULL),
+                path));
 }
 
 /* A field that is a count of the model; its value, 0 where it is missing. */
@@ -77,13 +77,11 @@ static void put_kv_heads(hf_reader *reader, uint64_t heads)
     if (!hf_number(reader, node, 1, &kv))
         return;
     if (heads % kv != 0) {
-        hf_fail(reader, node,
-                &(st_error){.status = ST_ERR_VALUE,
-                            .message = st_errors_text(
-                                reader->draft->errors,
-                                "%s %llu does not divide the %llu attention heads", node->name,
-                                (unsigned long long)kv, (unsigned long long)heads),
-                            .expected = "a divisor of the heads"});
+        st_note(&reader->draft->status,
+                st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, node),
+                        "%s %llu does not divide the %llu attention heads" ST_EXPECTED
+                        "a divisor of the heads",
+                        node->name, (unsigned long long)kv, (unsigned long long)heads));
         return;
     }
     st_draft_put_count(reader->draft, "model.kv_heads", node->line, kv, node->name);
@@ -113,13 +111,11 @@ static void put_attention(hf_reader *reader)
     if (heads > 0)
         put_kv_heads(reader, heads);
     if (heads > 0 && width == 0 && hidden % heads != 0)
-        hf_fail(reader, NULL,
-                &(st_error){.status = ST_ERR_VALUE,
-                            .message = st_errors_text(reader->draft->errors,
-                                                      "the hidden size %llu is not a multiple of "
-                                                      "the %llu heads, and there is no head_dim",
-                                                      (unsigned long long)hidden,
-                                                      (unsigned long long)heads)});
+        st_note(&reader->draft->status,
+                st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, NULL),
+                        "the hidden size %llu is not a multiple of the %llu heads, and there is no "
+                        "head_dim",
+                        (unsigned long long)hidden, (unsigned long long)heads));
 }
 
 /* A list of layers that is shorter or longer than the model was cut, or is another model's. */
@@ -132,12 +128,10 @@ static void check_layer_count(hf_reader *reader, const st_json *list)
     for (const st_json *type = list->first; type != NULL; type = type->next)
         count++;
     if (count != layers)
-        hf_fail(reader, list,
-                &(st_error){.status = ST_ERR_VALUE,
-                            .message = st_errors_text(reader->draft->errors,
-                                                      "%s lists %llu layers, the model has %llu",
-                                                      list->name, (unsigned long long)count,
-                                                      (unsigned long long)layers)});
+        st_note(&reader->draft->status,
+                st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, list),
+                        "%s lists %llu layers, the model has %llu", list->name,
+                        (unsigned long long)count, (unsigned long long)layers));
 }
 
 /* Kinds of layers that the file lists one by one. */
@@ -156,13 +150,11 @@ static void check_layer_types(hf_reader *reader)
             strcmp(text, "sliding_attention") == 0 || strcmp(text, "chunked_attention") == 0;
         slides = slides || is_part;
         if (!is_part && strcmp(text, "full_attention") != 0 && strcmp(text, "attention") != 0) {
-            hf_fail(reader, type,
-                    &(st_error){.status = ST_ERR_VALUE,
-                                .message = st_errors_text(reader->draft->errors,
-                                                          "%s has layers that are not modelled",
-                                                          list->name),
-                                .found = st_json_describe(type, reader->draft->errors),
-                                .expected = "full_attention or sliding_attention"});
+            st_note(&reader->draft->status,
+                    st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, type),
+                            "%s has layers that are not modelled" ST_FOUND "%s" ST_EXPECTED
+                            "full_attention or sliding_attention",
+                            list->name, st_or_none(st_json_describe(type, reader->draft->errors))));
             return;
         }
     }
@@ -238,11 +230,11 @@ static void put_experts(hf_reader *reader)
         return;
     uint64_t visited = put_field(reader, "model.top_k", TOP_K, true);
     if (visited > experts)
-        hf_fail(reader, hf_find(reader, TOP_K),
-                &(st_error){.status = ST_ERR_VALUE,
-                            .message = st_errors_text(
-                                reader->draft->errors, "a token cannot visit %llu of %llu experts",
-                                (unsigned long long)visited, (unsigned long long)experts)});
+        st_note(&reader->draft->status,
+                st_fail(reader->draft->errors, ST_ERR_VALUE,
+                        hf_place(reader, hf_find(reader, TOP_K)),
+                        "a token cannot visit %llu of %llu experts", (unsigned long long)visited,
+                        (unsigned long long)experts));
     bool own = (reader->family->traits & HF_DENSE_FFN_MLP) != 0;
     put_field(reader, "model.expert_ffn", own ? "intermediate_size" : "moe_intermediate_size", own);
     put_shared_experts(reader);
@@ -326,12 +318,10 @@ static void put_dropout(hf_reader *reader)
     if (node != NULL &&
         (node->kind != ST_JSON_NUMBER ||
          st_number_parse(node->text, strlen(node->text), (st_place){0}, &share, NULL) != ST_OK)) {
-        hf_fail(reader, node,
-                &(st_error){.status = ST_ERR_VALUE,
-                            .message = st_errors_text(reader->draft->errors,
-                                                      "field '%s' cannot be used", node->name),
-                            .found = st_json_describe(node, reader->draft->errors),
-                            .expected = "a share from 0 to 1"});
+        st_note(&reader->draft->status,
+                st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, node),
+                        "field '%s' cannot be used" ST_FOUND "%s" ST_EXPECTED "a share from 0 to 1",
+                        node->name, st_or_none(st_json_describe(node, reader->draft->errors))));
         return;
     }
     st_draft_put_bool(reader->draft, "model.dropout", share > 0,
@@ -416,11 +406,10 @@ static st_status import_tree(hf_reader *reader, st_buffer *job)
 {
     st_draft *draft = reader->draft;
     if (reader->top->kind != ST_JSON_MAP) {
-        hf_fail(reader, reader->top,
-                &(st_error){.status = ST_ERR_VALUE,
-                            .message = "not a config.json",
-                            .found = st_json_describe(reader->top, draft->errors),
-                            .expected = "a map of fields"});
+        st_note(&reader->draft->status,
+                st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, reader->top),
+                        "not a config.json" ST_FOUND "%s" ST_EXPECTED "a map of fields",
+                        st_or_none(st_json_describe(reader->top, draft->errors))));
         return draft->status;
     }
     if (!hf_find_language_model(reader) || !hf_find_family(reader))

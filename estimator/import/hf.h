@@ -71,7 +71,8 @@ void hf_note_other_parts(hf_reader *reader);
 bool hf_find_family(hf_reader *reader);
 
 /* hf_fields.c */
-void hf_fail(hf_reader *reader, const st_json *node, const st_error *error);
+/* Where a field stands; NULL: the file as a whole. */
+st_place hf_place(const hf_reader *reader, const st_json *node);
 
 /*
  * The field of any of these names (separated by blanks) that has a value: in the language model's

@@ -19,11 +19,10 @@ static bool refuse_name(hf_reader *reader, const char *name)
 {
     const char *reason = name != NULL ? hf_refusal(name) : NULL;
     if (reason != NULL)
-        hf_fail(reader, NULL,
-                &(st_error){.status = ST_ERR_VALUE,
-                            .message = st_errors_text(reader->draft->errors,
-                                                      "architecture '%.60s' is %s", name, reason),
-                            .expected = "a decoder-only language model"});
+        st_note(&reader->draft->status,
+                st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, NULL),
+                        "architecture '%.60s' is %s" ST_EXPECTED "a decoder-only language model",
+                        name, reason));
     return reason != NULL;
 }
 
@@ -41,12 +40,10 @@ bool hf_find_language_model(hf_reader *reader)
             (hf_find(&quiet, HF_LAYERS) != NULL && hf_find(&quiet, HF_HIDDEN) != NULL))
             return true;
         if (inner->kind != ST_JSON_MAP) {
-            hf_fail(reader, inner,
-                    &(st_error){.status = ST_ERR_VALUE,
-                                .message = st_errors_text(reader->draft->errors,
-                                                          "'%s' cannot be used", inner->name),
-                                .found = st_json_describe(inner, reader->draft->errors),
-                                .expected = "a map"});
+            st_note(&reader->draft->status,
+                    st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, inner),
+                            "'%s' cannot be used" ST_FOUND "%s" ST_EXPECTED "a map", inner->name,
+                            st_or_none(st_json_describe(inner, reader->draft->errors))));
             return false;
         }
         reader->config = inner;
@@ -73,7 +70,6 @@ void hf_note_other_parts(hf_reader *reader)
 /* What a reader of the nearest kind would have left over helps to judge an unknown architecture. */
 static void refuse_unknown(hf_reader *reader)
 {
-    st_errors *errors = reader->draft->errors;
     const char *names[256];
     size_t count = 0;
     size_t keys = 0;
@@ -93,16 +89,13 @@ static void refuse_unknown(hf_reader *reader)
         hf_read_fields(&trial);
     hf_list_unknown(&trial, &unknown);
     const char *nearest = st_nearest(reader->name, names, count);
-    hf_fail(reader, NULL,
-            &(st_error){
-                .status = ST_ERR_NAME,
-                .message = st_errors_text(errors,
-                                          "unknown architecture '%.60s'; fields not "
-                                          "understood: %s",
-                                          reader->name, unknown.length > 0 ? unknown.data : "none"),
-                .suggestion = nearest != NULL ? nearest
-                                              : "name a known one that it is built like, as in "
-                                                "--assume llama"});
+    st_note(&reader->draft->status,
+            st_fail(reader->draft->errors, ST_ERR_NAME, hf_place(reader, NULL),
+                    "unknown architecture '%.60s'; fields not understood: %s" ST_HINT "%s",
+                    reader->name, unknown.length > 0 ? unknown.data : "none",
+                    nearest != NULL ? nearest
+                                    : "name a known one that it is built like, as in "
+                                      "--assume llama"));
     st_buffer_free(&unknown);
 }
 
@@ -123,14 +116,11 @@ static bool is_vision(const hf_reader *reader)
 
 static void refuse_vision(hf_reader *reader, const char *name)
 {
-    st_errors *errors = reader->draft->errors;
-    hf_fail(reader, NULL,
-            &(st_error){.status = ST_ERR_VALUE,
-                        .message = st_errors_text(errors,
-                                                  "architecture '%.60s' is a vision model: it has "
-                                                  "image_size and no vocab_size",
-                                                  name),
-                        .expected = "a decoder-only language model"});
+    st_note(&reader->draft->status,
+            st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, NULL),
+                    "architecture '%.60s' is a vision model: it has image_size and no "
+                    "vocab_size" ST_EXPECTED "a decoder-only language model",
+                    name));
 }
 
 /* The first class under 'architectures', such as LlamaForCausalLM; NULL where there is none. */
@@ -172,21 +162,20 @@ static void refuse_nameless(hf_reader *reader)
     st_errors *errors = reader->draft->errors;
     const char *diffusers = text_of(reader->top, "_class_name");
     const char *class = class_of(reader);
+    st_place place = hf_place(reader, NULL);
     const char *family = class != NULL ? family_of_class(class) : NULL;
-    st_error error = {.status = ST_ERR_NAME,
-                      .message = "the file does not say its architecture",
-                      .expected = "a field 'model_type'",
-                      .suggestion = st_errors_text(errors, "name it, as in --assume %s",
-                                                   family != NULL ? family : "llama")};
-    if (diffusers != NULL) {
-        error.message = st_errors_text(
-            errors, "a file of diffusers (%.60s), which is no language model", diffusers);
-        error.suggestion = NULL;
-    } else if (class != NULL) {
-        error.message = st_errors_text(
-            errors, "the file does not say its architecture, only its class '%.60s'", class);
-    }
-    hf_fail(reader, NULL, &error);
+    st_status status =
+        diffusers != NULL
+            ? st_fail(errors, ST_ERR_NAME, place,
+                      "a file of diffusers (%.60s), which is no language model" ST_EXPECTED
+                      "a field 'model_type'",
+                      diffusers)
+            : st_fail(errors, ST_ERR_NAME, place,
+                      "the file does not say its architecture%s%.60s%s" ST_EXPECTED
+                      "a field 'model_type'" ST_HINT "name it, as in --assume %s",
+                      class != NULL ? ", only its class '" : "", st_or_none(class),
+                      class != NULL ? "'" : "", family != NULL ? family : "llama");
+    st_note(&reader->draft->status, status);
 }
 
 bool hf_find_family(hf_reader *reader)
@@ -198,13 +187,11 @@ bool hf_find_family(hf_reader *reader)
     if (assume != NULL) {
         reader->family = hf_family_find(assume);
         if (reader->family == NULL)
-            st_draft_fail(draft,
-                          &(st_error){.status = ST_ERR_USAGE,
-                                      .place = {.file = "--assume"},
-                                      .message = st_errors_text(
-                                          draft->errors, "unknown architecture '%.60s'", assume),
-                                      .expected = "one that 'steptime help import hf' "
-                                                  "lists"});
+            st_note(&draft->status,
+                    st_fail(draft->errors, ST_ERR_USAGE, (st_place){.file = "--assume"},
+                            "unknown architecture '%.60s'" ST_EXPECTED
+                            "one that 'steptime help import hf' lists",
+                            assume));
         else if (reader->name == NULL || strcmp(reader->name, assume) != 0)
             st_draft_note(draft, "Read as architecture %s, by --assume; the file says %.60s.",
                           assume, reader->name != NULL ? reader->name : "nothing");

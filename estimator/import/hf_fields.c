@@ -7,12 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-void hf_fail(hf_reader *reader, const st_json *node, const st_error *error)
+st_place hf_place(const hf_reader *reader, const st_json *node)
 {
-    st_error whole = *error;
-    whole.place =
-        (st_place){.file = reader->draft->request->file, .line = node != NULL ? node->line : 0};
-    st_draft_fail(reader->draft, &whole);
+    return (st_place){.file = reader->draft->request->file, .line = node != NULL ? node->line : 0};
 }
 
 static bool is_word(const char *words, const char *name)
@@ -45,19 +42,17 @@ static st_json *find_in(hf_reader *reader, st_json *map, const char *names, st_j
         if (node->kind == ST_JSON_NULL)
             continue;
         if (found != NULL && !same_scalar(found, node)) {
-            hf_fail(
-                reader, node,
-                &(st_error){
-                    .status = ST_ERR_VALUE,
-                    .message =
-                        strcmp(found->name, node->name) == 0
-                            ? st_errors_text(errors, "field '%s' stands twice and differs",
-                                             node->name)
-                            : st_errors_text(errors, "'%s' and '%s' say the same thing and differ",
-                                             found->name, node->name),
-                    .found = st_errors_text(errors, "%s and %s", st_json_describe(found, errors),
-                                            st_json_describe(node, errors)),
-                    .expected = "one value"});
+            st_note(&reader->draft->status,
+                    st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, node),
+                            "%s" ST_FOUND "%s and %s" ST_EXPECTED "one value",
+                            st_or_none(
+                                strcmp(found->name, node->name) == 0
+                                    ? st_errors_text(errors, "field '%s' stands twice and differs",
+                                                     node->name)
+                                    : st_errors_text(errors,
+                                                     "'%s' and '%s' say the same thing and differ",
+                                                     found->name, node->name)),
+                            st_json_describe(found, errors), st_json_describe(node, errors)));
             return found;
         }
         found = found != NULL ? found : node;
@@ -94,15 +89,14 @@ bool hf_number(hf_reader *reader, const st_json *node, uint64_t least, uint64_t 
         *value = (uint64_t)number;
         return true;
     }
-    hf_fail(reader, node,
-            &(st_error){.status = ST_ERR_VALUE,
-                        .message = st_errors_text(errors, "field '%s' cannot be used", node->name),
-                        .found = st_json_describe(node, errors),
-                        .expected = st_errors_text(errors, "a whole number from %llu to 1e9",
-                                                   (unsigned long long)least),
-                        .suggestion = node->kind == ST_JSON_LIST
-                                          ? "layers that differ from each other are not modelled"
-                                          : NULL});
+    st_note(
+        &reader->draft->status,
+        st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, node),
+                "field '%s' cannot be used" ST_FOUND "%s" ST_EXPECTED
+                "a whole number from %llu to 1e9" ST_HINT "%s",
+                node->name, st_or_none(st_json_describe(node, errors)), (unsigned long long)least,
+                node->kind == ST_JSON_LIST ? "layers that differ from each other are not modelled"
+                                           : ""));
     return false;
 }
 
@@ -116,12 +110,10 @@ bool hf_is_bool(hf_reader *reader, const st_json *node)
 {
     if (node->kind == ST_JSON_BOOL)
         return true;
-    hf_fail(reader, node,
-            &(st_error){.status = ST_ERR_VALUE,
-                        .message = st_errors_text(reader->draft->errors,
-                                                  "field '%s' cannot be used", node->name),
-                        .found = st_json_describe(node, reader->draft->errors),
-                        .expected = "true or false"});
+    st_note(&reader->draft->status,
+            st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, node),
+                    "field '%s' cannot be used" ST_FOUND "%s" ST_EXPECTED "true or false",
+                    node->name, st_or_none(st_json_describe(node, reader->draft->errors))));
     return false;
 }
 

@@ -9,13 +9,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-void st_draft_fail(st_draft *draft, const st_error *error)
-{
-    st_status status = st_errors_add(draft->errors, error);
-    if (draft->status == ST_OK)
-        draft->status = status;
-}
-
 void st_draft_out_of_memory(st_draft *draft)
 {
     if (draft->status != ST_ERR_MEMORY)
@@ -69,13 +62,10 @@ static bool is_key_set(st_draft *draft, const char *set)
                       (st_section_find(path) != NULL || strncmp(path, ST_CONSTANTS ".", 10) == 0);
     if (!is_section)
         return true; /* the loader tells what is wrong with others */
-    st_draft_fail(draft,
-                  &(st_error){.status = ST_ERR_USAGE,
-                              .place = {.file = "--set"},
-                              .message = st_errors_text(draft->errors,
-                                                        "'%s' cannot be set in an import", path),
-                              .expected = "a key of the job, such as batch.sequence=4096",
-                              .suggestion = strcmp(path, "cluster") == 0 ? "use --cluster" : NULL});
+    st_note(&draft->status, st_fail(draft->errors, ST_ERR_USAGE, (st_place){.file = "--set"},
+                                    "'%s' cannot be set in an import" ST_EXPECTED
+                                    "a key of the job, such as batch.sequence=4096" ST_HINT "%s",
+                                    path, strcmp(path, "cluster") == 0 ? "use --cluster" : ""));
     return false;
 }
 
@@ -96,8 +86,7 @@ static st_status load_given(st_draft *draft)
             sets[count++] = request->sets[i];
     st_status status =
         st_job_load(request->paths, NULL, sets, count, draft->arena, &draft->given, draft->errors);
-    if (draft->status == ST_OK)
-        draft->status = status;
+    st_note(&draft->status, status);
     return draft->status;
 }
 
@@ -149,9 +138,9 @@ void st_draft_put(st_draft *draft, const char *path, int line, const char *text,
 {
     const st_key *key = st_key_find(path);
     if (key == NULL || draft->values == NULL) {
-        st_draft_fail(draft, &(st_error){.status = ST_ERR_NAME,
-                                         .message = "an importer writes a key that jobs lack",
-                                         .found = path});
+        st_note(&draft->status,
+                st_fail(draft->errors, ST_ERR_NAME, (st_place){0},
+                        "an importer writes a key that jobs lack" ST_FOUND "%s", st_or_none(path)));
         return;
     }
     st_draft_value *value = &draft->values[st_key_index(key)];
@@ -163,8 +152,7 @@ void st_draft_put(st_draft *draft, const char *path, int line, const char *text,
         return;
     }
     st_status status = st_value_parse(key, &parsed, &number, draft->errors);
-    if (draft->status == ST_OK)
-        draft->status = status;
+    st_note(&draft->status, status);
     *value = (st_draft_value){.text = text, .origin = origin};
 }
 

@@ -30,9 +30,6 @@ typedef struct st_draft {
 st_status st_draft_start(st_draft *draft, const st_import_request *request, st_arena *arena,
                          st_errors *errors) ST_NODISCARD;
 
-/* Adds a fault; the import goes on to find more. */
-void st_draft_fail(st_draft *draft, const st_error *error);
-
 /* Adds that an allocation failed, once for a draft. */
 void st_draft_out_of_memory(st_draft *draft);
 

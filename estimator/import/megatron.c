@@ -67,18 +67,16 @@ static void note_source(megatron_run *run)
     else if (run->is_dump && run->time_count == 0)
         st_draft_note(run->draft, "The log has no line with the time of an iteration.");
     if (run->dumps == 0 && run->is_dump)
-        megatron_fail(
-            run, NULL,
-            &(st_error){.status = ST_ERR_NAME,
-                        .message = "the log has no dump of arguments",
-                        .expected = "a line '------ arguments ------' and what follows it"});
+        st_note(&run->draft->status,
+                st_fail(run->draft->errors, ST_ERR_NAME, megatron_place(run, NULL),
+                        "the log has no dump of arguments" ST_EXPECTED
+                        "a line '------ arguments ------' and what follows it"));
     else if (run->count == 0)
-        megatron_fail(run, NULL,
-                      &(st_error){.status = ST_ERR_NAME,
-                                  .message = "no arguments of Megatron-LM found",
-                                  .expected =
-                                      "a log with a dump of arguments, or a command line with "
-                                      "options such as --num-layers 24"});
+        st_note(&run->draft->status,
+                st_fail(run->draft->errors, ST_ERR_NAME, megatron_place(run, NULL),
+                        "no arguments of Megatron-LM found" ST_EXPECTED
+                        "a log with a dump of arguments, or a command line with options such as "
+                        "--num-layers 24"));
 }
 
 static st_status import_run(megatron_run *run, st_buffer *job)

@@ -73,8 +73,8 @@ bool megatron_is_skipped(const char *name);
 const megatron_argument *megatron_get(megatron_run *run, const char *name);
 
 /* megatron_values.c; every look at an argument marks it as used */
-/* Adds a fault where the argument stands; NULL: of the file as a whole. */
-void megatron_fail(megatron_run *run, const megatron_argument *argument, const st_error *error);
+/* Where an argument stands; NULL: the file as a whole. */
+st_place megatron_place(const megatron_run *run, const megatron_argument *argument);
 /* False, with a fault, where the argument's value is no number. */
 bool megatron_read_number(megatron_run *run, const megatron_argument *argument, double *value);
 /* A count that is given; false where it is absent or faulty. */

@@ -81,10 +81,9 @@ void megatron_set(megatron_run *run, const char *name, const char *value, int li
     const char *copy = st_arena_copy(draft->arena, value, strlen(value));
     if (argument == NULL && run->count >= MEGATRON_MAX_ARGUMENTS) {
         if (draft->status == ST_OK)
-            st_draft_fail(draft, &(st_error){.status = ST_ERR_LIMIT,
-                                             .place = {.file = draft->request->file, .line = line},
-                                             .message = "too many arguments",
-                                             .expected = "at most 4096"});
+            st_note(&draft->status, st_fail(draft->errors, ST_ERR_LIMIT,
+                                            (st_place){.file = draft->request->file, .line = line},
+                                            "too many arguments" ST_EXPECTED "at most 4096"));
         return;
     }
     if (argument == NULL) {

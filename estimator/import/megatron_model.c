@@ -35,13 +35,12 @@ static void put_attention(megatron_run *run)
         return;
     }
     if (groups == 0 || heads % groups != 0)
-        megatron_fail(run, megatron_get(run, "num_query_groups"),
-                      &(st_error){.status = ST_ERR_VALUE,
-                                  .message = st_errors_text(run->draft->errors,
-                                                            "num_query_groups %" PRIu64
-                                                            " does not divide the %" PRIu64
-                                                            " attention heads",
-                                                            groups, heads)});
+        st_note(&run->draft->status,
+                st_fail(run->draft->errors, ST_ERR_VALUE,
+                        megatron_place(run, megatron_get(run, "num_query_groups")),
+                        "num_query_groups %" PRIu64 " does not divide the %" PRIu64
+                        " attention heads",
+                        groups, heads));
     megatron_put(run, "model.kv_heads", "num_query_groups", groups);
 }
 
@@ -189,12 +188,11 @@ static void put_layer_frequency(megatron_run *run)
     bool understood = read_pattern(argument->value, &pattern) && pattern.moe > 0;
     uint64_t layers = st_draft_count(run->draft, "model.layers");
     if (!understood || (layers > 0 && pattern.layers != layers)) {
-        megatron_fail(
-            run, argument,
-            &(st_error){.status = ST_ERR_VALUE,
-                        .message = "argument 'moe_layer_freq' cannot be used",
-                        .found = st_errors_text(run->draft->errors, "'%.60s'", argument->value),
-                        .expected = "a whole number, or a 0 or 1 for each layer"});
+        st_note(&run->draft->status,
+                st_fail(run->draft->errors, ST_ERR_VALUE, megatron_place(run, argument),
+                        "argument 'moe_layer_freq' cannot be used" ST_FOUND "'%.60s'" ST_EXPECTED
+                        "a whole number, or a 0 or 1 for each layer",
+                        argument->value));
         return;
     }
     if (pattern.mixed)

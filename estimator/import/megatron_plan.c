@@ -56,11 +56,10 @@ static uint64_t stated_data_parallel(megatron_run *run)
     const megatron_argument *argument = megatron_get(run, "data_parallel_size");
     if (!megatron_read_count(run, "data_parallel_size", &given) || given > 0)
         return given;
-    megatron_fail(run, argument,
-                  &(st_error){.status = ST_ERR_VALUE,
-                              .message = "argument 'data_parallel_size' cannot be used",
-                              .found = "'0'",
-                              .expected = "a whole number from 1"});
+    st_note(&run->draft->status,
+            st_fail(run->draft->errors, ST_ERR_VALUE, megatron_place(run, argument),
+                    "argument 'data_parallel_size' cannot be used" ST_FOUND "'0'" ST_EXPECTED
+                    "a whole number from 1"));
     return 0;
 }
 
@@ -69,13 +68,13 @@ static uint64_t put_data_parallel(megatron_run *run, uint64_t others)
     uint64_t given = stated_data_parallel(run);
     uint64_t ranks = world_size(run);
     if (ranks > 0 && ranks % others != 0) {
-        megatron_fail(
-            run, NULL,
-            &(st_error){.status = ST_ERR_VALUE,
-                        .message = st_errors_text(run->draft->errors,
-                                                  "%" PRIu64 " ranks are not a multiple of tensor "
-                                                  "x pipeline x context parallel size %" PRIu64,
-                                                  ranks, others)});
+        st_note(
+            &run->draft->status,
+            st_fail(
+                run->draft->errors, ST_ERR_VALUE, megatron_place(run, NULL),
+                "%" PRIu64
+                " ranks are not a multiple of tensor x pipeline x context parallel size %" PRIu64,
+                ranks, others));
         return 0;
     }
     if (given > 0)

@@ -7,12 +7,10 @@
 #include <math.h>
 #include <string.h>
 
-void megatron_fail(megatron_run *run, const megatron_argument *argument, const st_error *error)
+st_place megatron_place(const megatron_run *run, const megatron_argument *argument)
 {
-    st_error whole = *error;
-    whole.place = (st_place){.file = run->draft->request->file,
-                             .line = argument != NULL ? argument->line : 0};
-    st_draft_fail(run->draft, &whole);
+    return (st_place){.file = run->draft->request->file,
+                      .line = argument != NULL ? argument->line : 0};
 }
 
 /* ---- values of arguments ---- */
@@ -22,16 +20,12 @@ bool megatron_read_number(megatron_run *run, const megatron_argument *argument, 
     const char *text = argument->value;
     if (st_number_parse(text, strlen(text), (st_place){0}, value, NULL) == ST_OK)
         return true;
-    megatron_fail(
-        run, argument,
-        &(st_error){.status = ST_ERR_VALUE,
-                    .message = st_errors_text(run->draft->errors, "argument '%.60s' cannot be used",
-                                              argument->name),
-                    .found = st_errors_text(run->draft->errors, "'%.60s'", text),
-                    .expected = "a number",
-                    .suggestion = text[0] == '$'
-                                      ? "a shell variable is not known here; put its value in"
-                                      : NULL});
+    st_note(&run->draft->status,
+            st_fail(run->draft->errors, ST_ERR_VALUE, megatron_place(run, argument),
+                    "argument '%.60s' cannot be used" ST_FOUND "'%.60s'" ST_EXPECTED
+                    "a number" ST_HINT "%s",
+                    argument->name, text,
+                    text[0] == '$' ? "a shell variable is not known here; put its value in" : ""));
     return false;
 }
 
@@ -46,13 +40,11 @@ bool megatron_read_count(megatron_run *run, const char *name, uint64_t *value)
         *value = (uint64_t)number;
         return true;
     }
-    megatron_fail(
-        run, argument,
-        &(st_error){.status = ST_ERR_VALUE,
-                    .message = st_errors_text(run->draft->errors, "argument '%.60s' cannot be used",
-                                              argument->name),
-                    .found = st_errors_text(run->draft->errors, "'%.60s'", argument->value),
-                    .expected = "a whole number"});
+    st_note(&run->draft->status,
+            st_fail(run->draft->errors, ST_ERR_VALUE, megatron_place(run, argument),
+                    "argument '%.60s' cannot be used" ST_FOUND "'%.60s'" ST_EXPECTED
+                    "a whole number",
+                    argument->name, argument->value));
     return false;
 }
 
@@ -116,11 +108,8 @@ uint64_t megatron_put_needed(megatron_run *run, const char *path, const char *na
     if (megatron_read_count(run, name, &value))
         st_draft_put_count(run->draft, path, megatron_line_of(run, name), value, name);
     else if (!megatron_is_given(run, name) && !st_draft_is_given(run->draft, path))
-        megatron_fail(run, NULL,
-                      &(st_error){.status = ST_ERR_NAME,
-                                  .message = st_errors_text(run->draft->errors,
-                                                            "argument '%s' is missing", name),
-                                  .suggestion = st_errors_text(run->draft->errors,
-                                                               "--set %s=... fills it in", path)});
+        st_note(&run->draft->status,
+                st_fail(run->draft->errors, ST_ERR_NAME, megatron_place(run, NULL),
+                        "argument '%s' is missing" ST_HINT "--set %s=... fills it in", name, path));
     return st_draft_count(run->draft, path);
 }

@@ -20,13 +20,6 @@ typedef struct binding {
     bool *constant_read; /* per constant of the job */
 } binding;
 
-static void fail(binding *binder, const st_error *error)
-{
-    st_status status = st_errors_add(binder->errors, error);
-    if (binder->status == ST_OK && error->severity == ST_SEVERITY_ERROR)
-        binder->status = status;
-}
-
 /* Who reads a value, for messages. */
 static const char *reader_of(binding *binder, const st_sheet_input *input)
 {
@@ -57,13 +50,10 @@ static void bind_without_value(binding *binder, const st_sheet_input *input, st_
         bound->value = input->default_value;
         return;
     }
-    fail(binder, &(st_error){
-                     .status = ST_ERR_NAME,
-                     .place = {.file = binder->job->file},
-                     .message = st_errors_text(binder->errors, "%s has no value for %s (%s)",
-                                               input->from, reader_of(binder, input), input->doc),
-                     .suggestion = remedy_for(binder, input),
-                 });
+    st_note(&binder->status,
+            st_fail(binder->errors, ST_ERR_NAME, (st_place){.file = binder->job->file},
+                    "%s has no value for %s (%s)" ST_HINT "%s", input->from,
+                    reader_of(binder, input), input->doc, st_or_none(remedy_for(binder, input))));
 }
 
 /* ---- constants ---- */
@@ -105,8 +95,7 @@ static void bind_constant(binding *binder, const st_sheet_input *input, st_bound
     }
     if (parse_constant(input, constant, &bound->value, errors) != ST_OK) {
         st_status status = st_errors_move(binder->errors, errors, constant->place);
-        if (binder->status == ST_OK)
-            binder->status = status;
+        st_note(&binder->status, status);
     }
     st_errors_destroy(errors);
 }
@@ -116,14 +105,10 @@ static void bind_constant(binding *binder, const st_sheet_input *input, st_bound
 static void wrong_type(binding *binder, const st_sheet_input *input, st_status status,
                        const char *found, const char *expected)
 {
-    fail(binder, &(st_error){
-                     .status = status,
-                     .place = input->place,
-                     .message = st_errors_text(binder->errors, "%s cannot hold %s",
-                                               reader_of(binder, input), input->from),
-                     .found = found,
-                     .expected = expected,
-                 });
+    st_note(&binder->status,
+            st_fail(binder->errors, status, input->place,
+                    "%s cannot hold %s" ST_FOUND "%s" ST_EXPECTED "%s", reader_of(binder, input),
+                    input->from, st_or_none(found), st_or_none(expected)));
 }
 
 static const char *type_name(binding *binder, const st_type *type)
@@ -196,14 +181,10 @@ static bool check_type(binding *binder, const st_sheet_input *input, const st_ke
 /* No formula knows DualPipe and the schedules of plugins. */
 static void warn_laid_out(binding *binder, const st_job_value *value)
 {
-    fail(binder,
-         &(st_error){.status = ST_ERR_VALUE,
-                     .severity = ST_SEVERITY_WARNING,
-                     .place = value->place,
-                     .message = st_errors_text(
-                         binder->errors,
-                         "no sheet models %s '%s': formulas take %s; 'timeline' lays it out",
-                         value->path, value->text, value->key->default_text)});
+    st_note(&binder->status,
+            st_report(binder->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, value->place,
+                      "no sheet models %s '%s': formulas take %s; 'timeline' lays it out",
+                      value->path, value->text, value->key->default_text));
 }
 
 /* An enumeration's value goes by name: the sheet's list may differ from the table's. */
@@ -220,8 +201,7 @@ static void bind_name(binding *binder, const st_sheet_input *input, const st_job
     const st_enum *enumeration = input->type.enumeration;
     st_status status = st_value_parse_name(value->path, &text, enumeration->values,
                                            enumeration->count, number, binder->errors);
-    if (binder->status == ST_OK)
-        binder->status = status;
+    st_note(&binder->status, status);
 }
 
 /* One job means one plan to everybody, so the table's default goes before a sheet's: but not
@@ -231,14 +211,10 @@ static void check_default(binding *binder, const st_sheet_input *input, const st
 {
     if (value->origin != ST_ORIGIN_DEFAULT || !input->has_default || input->default_value == number)
         return;
-    fail(binder, &(st_error){
-                     .status = ST_ERR_VALUE,
-                     .severity = ST_SEVERITY_WARNING,
-                     .place = input->place,
-                     .message = st_errors_text(
-                         binder->errors, "the default of %s has no effect: %s has its own, %s",
-                         reader_of(binder, input), value->path, value->text),
-                 });
+    st_note(&binder->status,
+            st_report(binder->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, input->place,
+                      "the default of %s has no effect: %s has its own, %s",
+                      reader_of(binder, input), value->path, value->text));
 }
 
 static void bind_key(binding *binder, const st_sheet_input *input, const st_key *key,
@@ -268,15 +244,12 @@ static void bind_input(binding *binder, const st_sheet_input *input, st_bound_in
     else if (is_constant(input->from) && st_is_constant_name(input->from + sizeof ST_CONSTANTS))
         bind_constant(binder, input, bound);
     else
-        fail(binder, &(st_error){
-                         .status = ST_ERR_NAME,
-                         .place = input->place,
-                         .message = st_errors_text(binder->errors, "%s comes from no known key",
-                                                   reader_of(binder, input)),
-                         .found = st_errors_text(binder->errors, "'%s'", input->from),
-                         .expected = "a key of docs/configuration.md or constants.NAME",
-                         .suggestion = st_key_nearest_path(input->from),
-                     });
+        st_note(&binder->status,
+                st_fail(binder->errors, ST_ERR_NAME, input->place,
+                        "%s comes from no known key" ST_FOUND "'%s'" ST_EXPECTED
+                        "a key of docs/configuration.md or constants.NAME" ST_HINT "%s",
+                        reader_of(binder, input), input->from,
+                        st_or_none(st_key_nearest_path(input->from))));
 }
 
 /* ---- what nobody reads ---- */
@@ -301,15 +274,10 @@ static bool is_text(const st_job_value *value)
 
 static void warn_of_key(binding *binder, const st_job_value *value)
 {
-    fail(binder,
-         &(st_error){
-             .status = ST_ERR_NAME,
-             .severity = ST_SEVERITY_WARNING,
-             .place = value->place,
-             .message = st_errors_text(
-                 binder->errors, "%s has no effect on the estimate: no input of sheet %s reads it",
-                 value->path, st_sheet_name(binder->sheet)),
-         });
+    st_note(&binder->status,
+            st_report(binder->errors, ST_SEVERITY_WARNING, ST_ERR_NAME, value->place,
+                      "%s has no effect on the estimate: no input of sheet %s reads it",
+                      value->path, st_sheet_name(binder->sheet)));
 }
 
 static void check_unread_keys(binding *binder)
@@ -355,16 +323,12 @@ static void check_unread_constants(binding *binder)
         if (binder->constant_read[i])
             continue;
         const char *slip = st_nearest(constant->path, wanted, count);
-        fail(binder, &(st_error){
-                         .status = constant->origin == ST_ORIGIN_SET ? ST_ERR_USAGE : ST_ERR_NAME,
-                         .severity = slip != NULL ? ST_SEVERITY_ERROR : ST_SEVERITY_WARNING,
-                         .place = constant->place,
-                         .message = st_errors_text(
-                             binder->errors,
-                             "%s has no effect on the estimate: no input of sheet %s reads it",
-                             constant->path, st_sheet_name(binder->sheet)),
-                         .suggestion = slip,
-                     });
+        st_note(&binder->status,
+                st_report(
+                    binder->errors, slip != NULL ? ST_SEVERITY_ERROR : ST_SEVERITY_WARNING,
+                    constant->origin == ST_ORIGIN_SET ? ST_ERR_USAGE : ST_ERR_NAME, constant->place,
+                    "%s has no effect on the estimate: no input of sheet %s reads it" ST_HINT "%s",
+                    constant->path, st_sheet_name(binder->sheet), st_or_none(slip)));
     }
 }
 

@@ -31,7 +31,7 @@ static void apply_default(st_loader *loader, const st_key *key, st_job_value *va
         .length = strlen(key->default_text),
         .place = {.file = key->path},
     };
-    st_loader_note(loader, st_value_parse(key, &text, &value->number, loader->errors));
+    st_note(&loader->status, st_value_parse(key, &text, &value->number, loader->errors));
     value->origin = ST_ORIGIN_DEFAULT;
     value->text = key->default_text;
     value->assumption = true;
@@ -68,7 +68,7 @@ static void finish(st_loader *loader)
     const st_job_value *name = &job->values[st_key_index(st_key_find("name"))];
     job->name = name->text != NULL ? name->text : stem_of(loader->arena, job->file);
     if (job->name == NULL)
-        st_loader_note(loader, st_out_of_memory(loader->errors));
+        st_note(&loader->status, st_out_of_memory(loader->errors));
 }
 
 st_status st_job_load(const st_paths *paths, const char *name, const char *const *sets,

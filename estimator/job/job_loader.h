@@ -50,10 +50,6 @@ typedef struct st_loader {
     size_t files_read;
 } st_loader;
 
-/* Notes a status: the first one that is not ST_OK is the loader's. */
-void st_loader_note(st_loader *loader, st_status status);
-void st_loader_fail(st_loader *loader, const st_error *error);
-
 /* Reads the job file and everything that it names. */
 void st_loader_read_job(st_loader *loader, const char *name);
 

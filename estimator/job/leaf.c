@@ -30,15 +30,11 @@ void st_leaf_refuse(st_loader *loader, const char *path, const st_yaml_node *nod
 {
     st_errors *errors = loader->errors;
     bool nothing = is_nothing(node);
-    st_loader_fail(loader,
-                   &(st_error){
-                       .status = ST_ERR_VALUE,
-                       .place = node->place,
-                       .message = nothing ? st_errors_text(errors, "%s has no value", path)
-                                          : st_errors_text(errors, "wrong value for %s", path),
-                       .found = nothing ? NULL : st_yaml_describe(node, errors),
-                       .expected = expected,
-                   });
+    st_note(&loader->status,
+            st_fail(loader->errors, ST_ERR_VALUE, node->place, "%s" ST_FOUND "%s" ST_EXPECTED "%s",
+                    st_or_none(nothing ? st_errors_text(errors, "%s has no value", path)
+                                       : st_errors_text(errors, "wrong value for %s", path)),
+                    nothing ? "" : st_yaml_describe(node, errors), st_or_none(expected)));
 }
 
 /* The text as one line: blanks, line ends and controls become single blanks. */
@@ -48,7 +44,7 @@ static const char *one_line(st_loader *loader, const st_yaml_node *node)
     char *line = st_arena_alloc(loader->arena, length + 1, 1);
     size_t used = 0;
     if (line == NULL) {
-        st_loader_note(loader, st_out_of_memory(loader->errors));
+        st_note(&loader->status, st_out_of_memory(loader->errors));
         return NULL;
     }
     for (size_t i = 0; i < length;) {
@@ -84,7 +80,7 @@ static bool read_assumption(st_loader *loader, const char *path, const st_yaml_n
         return false;
     }
     const st_value_text text = {node->text, node->length, node->quoted, node->place};
-    st_loader_note(loader, st_value_parse_bool(path, &text, &truth, loader->errors));
+    st_note(&loader->status, st_value_parse_bool(path, &text, &truth, loader->errors));
     return truth > 0;
 }
 
@@ -103,15 +99,12 @@ static void read_leaf_key(st_loader *loader, const char *path, const st_yaml_nod
     else if (strcmp(key, "assumption") == 0)
         leaf->assumption = read_assumption(loader, name, node);
     else
-        st_loader_fail(
-            loader,
-            &(st_error){
-                .status = ST_ERR_NAME,
-                .place = map->key_places[index],
-                .message = st_errors_text(loader->errors, "unknown key '%s' in %s", key, path),
-                .expected = "value, source or assumption",
-                .suggestion = st_nearest(key, known, sizeof known / sizeof known[0]),
-            });
+        st_note(
+            &loader->status,
+            st_fail(loader->errors, ST_ERR_NAME, map->key_places[index],
+                    "unknown key '%s' in %s" ST_EXPECTED "value, source or assumption" ST_HINT "%s",
+                    key, path,
+                    st_errors_nearest(loader->errors, key, known, sizeof known / sizeof known[0])));
 }
 
 bool st_leaf_read(st_loader *loader, const char *path, const char *expected,
@@ -125,12 +118,8 @@ bool st_leaf_read(st_loader *loader, const char *path, const char *expected,
     if (leaf->value != NULL)
         st_leaf_refuse(loader, path, leaf->value, expected);
     else
-        st_loader_fail(loader,
-                       &(st_error){
-                           .status = ST_ERR_NAME,
-                           .place = node->place,
-                           .message = st_errors_text(loader->errors, "%s has no 'value'", path),
-                           .expected = expected,
-                       });
+        st_note(&loader->status,
+                st_fail(loader->errors, ST_ERR_NAME, node->place,
+                        "%s has no 'value'" ST_EXPECTED "%s", path, st_or_none(expected)));
     return false;
 }

@@ -13,17 +13,6 @@
 
 enum { MAX_BASES = 8, MAX_FILES = 32, MAX_CONSTANTS = 10000 };
 
-void st_loader_note(st_loader *loader, st_status status)
-{
-    if (loader->status == ST_OK)
-        loader->status = status;
-}
-
-void st_loader_fail(st_loader *loader, const st_error *error)
-{
-    st_loader_note(loader, st_errors_add(loader->errors, error));
-}
-
 /* Where a map stands: its section (NULL for the job itself), its file, and whose word it is. */
 typedef struct map_scope {
     const st_key_section *section;
@@ -82,7 +71,7 @@ static void load_key(st_loader *loader, const map_scope *scope, const st_key *ke
         return;
     const st_value_text value = text_of(leaf.value);
     st_status status = st_value_parse(key, &value, &number, loader->errors);
-    st_loader_note(loader, status);
+    st_note(&loader->status, status);
     if (status != ST_OK)
         return;
     loader->job->values[st_key_index(key)] = (st_job_value){
@@ -104,18 +93,14 @@ st_job_value *st_loader_constant(st_loader *loader, const char *path, st_place p
         if (strcmp(job->constants[i].path, path) == 0)
             return &job->constants[i];
     if (job->constant_count == MAX_CONSTANTS) {
-        st_loader_fail(loader, &(st_error){
-                                   .status = ST_ERR_LIMIT,
-                                   .place = place,
-                                   .message = st_errors_text(
-                                       loader->errors, "more than %d constants", MAX_CONSTANTS),
-                               });
+        st_note(&loader->status, st_fail(loader->errors, ST_ERR_LIMIT, place,
+                                         "more than %d constants", MAX_CONSTANTS));
         return NULL;
     }
     st_job_value *constants = st_arena_grow(loader->arena, job->constants, sizeof *constants,
                                             job->constant_count + 1, &job->constant_capacity);
     if (constants == NULL) {
-        st_loader_note(loader, st_out_of_memory(loader->errors));
+        st_note(&loader->status, st_out_of_memory(loader->errors));
         return NULL;
     }
     job->constants = constants;
@@ -128,19 +113,16 @@ static void load_constant(st_loader *loader, const map_scope *scope, const char 
 {
     st_leaf leaf = {.source = scope->source};
     if (!st_is_constant_name(name)) {
-        st_loader_fail(loader,
-                       &(st_error){
-                           .status = ST_ERR_NAME,
-                           .place = name_place,
-                           .message = "wrong name of a constant",
-                           .found = st_errors_text(loader->errors, "'%s'", name),
-                           .expected = "a letter or '_', then letters, digits and '_', at most 64",
-                       });
+        st_note(&loader->status,
+                st_fail(loader->errors, ST_ERR_NAME, name_place,
+                        "wrong name of a constant" ST_FOUND "'%s'" ST_EXPECTED
+                        "a letter or '_', then letters, digits and '_', at most 64",
+                        name));
         return;
     }
     const char *path = st_arena_printf(loader->arena, ST_CONSTANTS ".%s", name);
     if (path == NULL) {
-        st_loader_note(loader, st_out_of_memory(loader->errors));
+        st_note(&loader->status, st_out_of_memory(loader->errors));
         return;
     }
     if (!st_leaf_read(loader, path, "a number, with a unit where the sheet's input has one", node,
@@ -197,12 +179,8 @@ static void report_cycle(st_loader *loader, const st_open_file *innermost, const
         if (strcmp(open->file, file) == 0)
             break;
     }
-    st_loader_fail(loader,
-                   &(st_error){
-                       .status = ST_ERR_CYCLE,
-                       .place = place,
-                       .message = st_errors_text(loader->errors, "files need each other: %s", path),
-                   });
+    st_note(&loader->status,
+            st_fail(loader->errors, ST_ERR_CYCLE, place, "files need each other: %s", path));
 }
 
 /* Reads one more file; false where it cannot be had, which has been reported. */
@@ -210,18 +188,14 @@ static bool open_file(st_loader *loader, const st_key_section *section, const ch
                       st_place place, st_source *source)
 {
     if (loader->files_read == MAX_FILES) {
-        st_loader_fail(loader, &(st_error){
-                                   .status = ST_ERR_LIMIT,
-                                   .place = place,
-                                   .message = st_errors_text(
-                                       loader->errors, "a job of more than %d files", MAX_FILES),
-                               });
+        st_note(&loader->status, st_fail(loader->errors, ST_ERR_LIMIT, place,
+                                         "a job of more than %d files", MAX_FILES));
         return false;
     }
     loader->files_read++;
     st_status status = st_paths_read(loader->paths, section->folder, name, place, loader->arena,
                                      source, loader->errors);
-    st_loader_note(loader, status);
+    st_note(&loader->status, status);
     return status == ST_OK;
 }
 
@@ -238,7 +212,7 @@ static void lay_file(st_loader *loader, const st_key_section *section, const cha
         return;
     }
     st_status status = st_yaml_read(&source, loader->arena, &root, loader->errors);
-    st_loader_note(loader, status);
+    st_note(&loader->status, status);
     if (root == NULL)
         return;
     const st_open_file file = {source.file, outer, bases};
@@ -276,14 +250,8 @@ static void load_base(st_loader *loader, const map_scope *scope, const st_yaml_n
         lay_file(loader, scope->section, node->text, st_yaml_place_at(node, 0), scope->file, bases);
         return;
     }
-    st_loader_fail(loader, &(st_error){
-                               .status = ST_ERR_LIMIT,
-                               .place = node->place,
-                               .message = st_errors_text(loader->errors,
-                                                         "more than %d files that are based on "
-                                                         "each other",
-                                                         MAX_BASES),
-                           });
+    st_note(&loader->status, st_fail(loader->errors, ST_ERR_LIMIT, node->place,
+                                     "more than %d files that are based on each other", MAX_BASES));
 }
 
 static void load_section(st_loader *loader, const map_scope *outer, const st_key_section *section,
@@ -313,17 +281,15 @@ static void load_unknown(st_loader *loader, const map_scope *scope, const st_yam
 {
     const char *key = map->keys[index];
     if (st_errors_full(loader->errors)) {
-        st_loader_fail(loader, &(st_error){.status = ST_ERR_NAME, .message = "unknown key"});
+        st_note(&loader->status,
+                st_fail(loader->errors, ST_ERR_NAME, (st_place){0}, "unknown key"));
         return;
     }
     const char *where = scope->path[0] != '\0' ? scope->path : "a job";
-    st_loader_fail(
-        loader, &(st_error){
-                    .status = ST_ERR_NAME,
-                    .place = map->key_places[index],
-                    .message = st_errors_text(loader->errors, "unknown key '%s' in %s", key, where),
-                    .suggestion = st_key_suggestion(scope->path, key, loader->errors),
-                });
+    st_note(&loader->status,
+            st_fail(loader->errors, ST_ERR_NAME, map->key_places[index],
+                    "unknown key '%s' in %s" ST_HINT "%s", key, where,
+                    st_or_none(st_key_suggestion(scope->path, key, loader->errors))));
 }
 
 static void load_entry(st_loader *loader, const map_scope *scope, const st_yaml_node *map,
@@ -372,12 +338,12 @@ void st_loader_read_job(st_loader *loader, const char *name)
     const st_yaml_node *root = NULL;
     st_status status = st_paths_read(loader->paths, ST_FOLDER_JOBS, name, (st_place){0},
                                      loader->arena, &source, loader->errors);
-    st_loader_note(loader, status);
+    st_note(&loader->status, status);
     if (status != ST_OK)
         return;
     loader->job->file = source.file;
     status = st_yaml_read(&source, loader->arena, &root, loader->errors);
-    st_loader_note(loader, status);
+    st_note(&loader->status, status);
     if (root == NULL)
         return;
     const st_open_file file = {source.file, NULL, 0};

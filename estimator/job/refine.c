@@ -47,7 +47,7 @@ static bool add(st_loader *loader, const st_refinement *entry)
             st_errors_text(errors, "refine names more than %d plugins", ST_MAX_REFINEMENTS);
     }
     if (fault.message != NULL) {
-        st_loader_fail(loader, &fault);
+        st_note(&loader->status, st_errors_add(errors, &fault));
         return false;
     }
     job->refinements[job->refinement_count++] = *entry;
@@ -63,7 +63,7 @@ static bool restart(st_loader *loader)
         job->refinements =
             st_arena_alloc(loader->arena, ST_MAX_REFINEMENTS, sizeof *job->refinements);
     if (job->refinements == NULL)
-        st_loader_note(loader, st_out_of_memory(loader->errors));
+        st_note(&loader->status, st_out_of_memory(loader->errors));
     return job->refinements != NULL;
 }
 
@@ -82,7 +82,7 @@ bool st_loader_split_refine(st_loader *loader, const st_value_text *value)
         st_refinement entry = {.plugin = st_arena_copy(loader->arena, rest, used),
                                .place = value->place};
         if (entry.plugin == NULL) {
-            st_loader_note(loader, st_out_of_memory(loader->errors));
+            st_note(&loader->status, st_out_of_memory(loader->errors));
             return false;
         }
         if (!add(loader, &entry))
@@ -101,7 +101,7 @@ static bool read_options(st_loader *loader, const st_yaml_node *map, st_refineme
     }
     st_refinement_option *options = st_arena_alloc(loader->arena, map->count + 1, sizeof *options);
     if (options == NULL) {
-        st_loader_note(loader, st_out_of_memory(loader->errors));
+        st_note(&loader->status, st_out_of_memory(loader->errors));
         return false;
     }
     for (size_t i = 0; i < map->count; i++) {
@@ -158,13 +158,10 @@ static bool read_field(st_loader *loader, const st_yaml_node *map, size_t index,
         return read_fallback(loader, node, entry);
     if (strcmp(name, "doc") == 0)
         return st_leaf_source(loader, name, node) != NULL;
-    st_loader_fail(
-        loader, &(st_error){
-                    .status = ST_ERR_NAME,
-                    .place = map->key_places[index],
-                    .message = st_errors_text(loader->errors, "unknown key '%s' in refine", name),
-                    .suggestion = st_nearest(name, entry_keys, ENTRY_KEYS),
-                });
+    st_note(&loader->status,
+            st_fail(loader->errors, ST_ERR_NAME, map->key_places[index],
+                    "unknown key '%s' in refine" ST_HINT "%s", name,
+                    st_errors_nearest(loader->errors, name, entry_keys, ENTRY_KEYS)));
     return false;
 }
 
@@ -209,7 +206,7 @@ static const char *names_of(st_loader *loader)
     for (size_t i = 1; i < job->refinement_count && text != NULL; i++)
         text = st_arena_printf(loader->arena, "%s,%s", text, job->refinements[i].plugin);
     if (text == NULL)
-        st_loader_note(loader, st_out_of_memory(loader->errors));
+        st_note(&loader->status, st_out_of_memory(loader->errors));
     return text;
 }
 

@@ -33,13 +33,9 @@ st_status st_errors_move(st_errors *to, const st_errors *from, st_place place)
 static bool refuse(st_loader *loader, st_place place, const char *message, const char *expected,
                    const char *suggestion)
 {
-    st_loader_fail(loader, &(st_error){
-                               .status = ST_ERR_USAGE,
-                               .place = place,
-                               .message = message,
-                               .expected = expected,
-                               .suggestion = suggestion,
-                           });
+    st_note(&loader->status,
+            st_fail(loader->errors, ST_ERR_USAGE, place, "%s" ST_EXPECTED "%s" ST_HINT "%s",
+                    message, st_or_none(expected), st_or_none(suggestion)));
     return false;
 }
 
@@ -122,7 +118,7 @@ static bool read_set(st_loader *loader, const char *assignment, st_set *set)
     size_t key_length = strcspn(assignment, "=");
     const char *file = st_arena_printf(loader->arena, "--set %s", assignment);
     if (file == NULL) {
-        st_loader_note(loader, st_out_of_memory(loader->errors));
+        st_note(&loader->status, st_out_of_memory(loader->errors));
         return false;
     }
     st_place place = {.file = file};
@@ -138,7 +134,7 @@ static bool read_set(st_loader *loader, const char *assignment, st_set *set)
     const char *value = assignment + key_length + 1;
     set->value.text = trim(loader->arena, value, strlen(value));
     if (path == NULL || set->value.text == NULL) {
-        st_loader_note(loader, st_out_of_memory(loader->errors));
+        st_note(&loader->status, st_out_of_memory(loader->errors));
         return false;
     }
     set->value.length = strlen(set->value.text);
@@ -158,7 +154,7 @@ const st_set *st_loader_read_sets(st_loader *loader, const char *const *sets, si
     st_set *read = st_arena_alloc(loader->arena, count + 1, sizeof *read);
     *kept = 0;
     if (read == NULL) {
-        st_loader_note(loader, st_out_of_memory(loader->errors));
+        st_note(&loader->status, st_out_of_memory(loader->errors));
         return NULL;
     }
     for (size_t i = 0; i < count; i++) {
@@ -193,7 +189,7 @@ static void apply_key(st_loader *loader, const st_set *set)
 {
     double number = 0;
     st_status status = st_value_parse(set->key, &set->value, &number, loader->errors);
-    st_loader_note(loader, status);
+    st_note(&loader->status, status);
     if (status == ST_OK && strcmp(set->key->path, ST_REFINE) == 0 &&
         !st_loader_split_refine(loader, &set->value))
         return;
@@ -214,7 +210,7 @@ static void apply_set(st_loader *loader, const st_set *set)
     st_errors *errors = st_errors_create();
     st_loader inner = *loader;
     if (errors == NULL) {
-        st_loader_note(loader, st_out_of_memory(loader->errors));
+        st_note(&loader->status, st_out_of_memory(loader->errors));
         return;
     }
     inner.errors = errors;
@@ -225,7 +221,7 @@ static void apply_set(st_loader *loader, const st_set *set)
         apply_key(&inner, set);
     else
         apply_constant(&inner, set);
-    st_loader_note(loader, st_errors_move(loader->errors, errors, set->value.place));
+    st_note(&loader->status, st_errors_move(loader->errors, errors, set->value.place));
     loader->files_read = inner.files_read;
     st_errors_destroy(errors);
 }

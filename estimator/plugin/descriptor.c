@@ -36,13 +36,13 @@ static void fault(describing *own, const char *message)
                                       st_errors_text(own->errors, "%s%s%s", own->where,
                                                      own->where[0] == '\0' ? "" : " ", message),
                                       own->errors);
-    own->status = own->status == ST_OK ? status : own->status;
+    st_note(&own->status, status);
 }
 
 static void fault_memory(describing *own)
 {
     st_status status = st_out_of_memory(own->errors);
-    own->status = own->status == ST_OK ? status : own->status;
+    st_note(&own->status, status);
 }
 
 bool st_plugin_is_name(const char *text)

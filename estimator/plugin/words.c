@@ -26,14 +26,6 @@ static st_place place_of(const reader *self, bool whole)
     return (st_place){.file = file != NULL ? file : "--refine"};
 }
 
-static st_status refuse(const reader *self, const st_error *what)
-{
-    st_error fault = *what;
-    fault.status = ST_ERR_USAGE;
-    fault.place = place_of(self, true);
-    return st_errors_add(self->errors, &fault);
-}
-
 /* ---- pieces ---- */
 
 /* Where a piece ends: at one of `ends`, a plus sign only before a small letter. */
@@ -82,9 +74,8 @@ static st_status set_fallback(const reader *self, const char *value, st_refineme
     if (entry->fallback || strcmp(value, "error") == 0) {
         return ST_OK;
     }
-    return refuse(self, &(st_error){.message = "fallback",
-                                    .found = st_errors_text(self->errors, "'%.60s'", value),
-                                    .expected = "formula or error"});
+    return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true),
+                   "fallback" ST_FOUND "'%.60s'" ST_EXPECTED "formula or error", value);
 }
 
 static bool has_option(const st_refinement *entry, const char *name)
@@ -109,8 +100,8 @@ static st_status set_option(const reader *self, const char *name, const char *va
     bool fallback = strcmp(name, "fallback") == 0;
     if ((profile && entry->profile != NULL) || (fallback && own->fallback) ||
         has_option(entry, name)) {
-        return refuse(self, &(st_error){.message = st_errors_text(self->errors,
-                                                                  "'%.60s' is given twice", name)});
+        return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true), "'%.60s' is given twice",
+                       name);
     }
     if (profile) {
         entry->profile = value;
@@ -122,7 +113,8 @@ static st_status set_option(const reader *self, const char *name, const char *va
         return set_fallback(self, value, entry);
     }
     if (entry->option_count == MAX_OPTIONS) {
-        return refuse(self, &(st_error){.message = "there are too many options"});
+        return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true),
+                       "there are too many options");
     }
     options[entry->option_count++] = (st_refinement_option){.name = name,
                                                             .text = value,
@@ -144,11 +136,10 @@ static st_status read_option(const reader *self, const char *text, size_t length
         return st_out_of_memory(self->errors);
     }
     if (name[0] == '\0') {
-        return refuse(self,
-                      &(st_error){.message = "wrong option of a plugin",
-                                  .found = st_errors_text(self->errors, "'%.*s'",
-                                                          length < 60 ? (int)length : 60, text),
-                                  .expected = "NAME=VALUE, as in nccl-whitebox:fallback=formula"});
+        return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true),
+                       "wrong option of a plugin" ST_FOUND "'%.*s'" ST_EXPECTED
+                       "NAME=VALUE, as in nccl-whitebox:fallback=formula",
+                       length < 60 ? (int)length : 60, text);
     }
     return set_option(self, name, value, entry, own, options);
 }
@@ -197,9 +188,8 @@ static st_status add(reader *self, const st_refinement *entry)
         }
     }
     if (self->count == ST_MAX_REFINEMENTS) {
-        return refuse(self, &(st_error){.message = st_errors_text(self->errors,
-                                                                  "there are more than %d plugins",
-                                                                  ST_MAX_REFINEMENTS)});
+        return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true),
+                       "there are more than %d plugins", ST_MAX_REFINEMENTS);
     }
     self->list[self->count++] = *entry;
     return ST_OK;
@@ -218,9 +208,10 @@ static st_status read_plugin(reader *self, const char **rest)
     st_refinement entry = {.plugin = full_name(self, name), .place = place_of(self, options)};
     st_status status = ST_OK;
     if (name[0] == '\0') {
-        status = refuse(self, &(st_error){.message = "the name of a plugin is missing"});
+        status = st_fail(self->errors, ST_ERR_USAGE, place_of(self, true),
+                         "the name of a plugin is missing");
     } else if (strcmp(name, "none") == 0) {
-        status = refuse(self, &(st_error){.message = "'none' stands alone"});
+        status = st_fail(self->errors, ST_ERR_USAGE, place_of(self, true), "'none' stands alone");
     }
     if (options) {
         (*rest)++;
@@ -234,7 +225,8 @@ static st_status read_plugin(reader *self, const char **rest)
 static st_status read_text(reader *self)
 {
     if (strlen(self->text) > MAX_TEXT) {
-        return refuse(self, &(st_error){.message = "the text is longer than 65536 bytes"});
+        return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true),
+                       "the text is longer than 65536 bytes");
     }
     st_status status = ST_OK;
     const char *rest = self->text;
@@ -323,10 +315,10 @@ st_status st_refine_columns(const char *text, st_arena *arena, const char *const
     for (const char *rest = text;; rest++) {
         size_t length = piece_length(rest, "|");
         if (length == strspn(rest, " ") || *count == MAX_COLUMNS) {
-            return refuse(&self, &(st_error){.message = *count == MAX_COLUMNS
-                                                            ? "there are more than 8 columns"
-                                                            : "a column is empty",
-                                             .expected = "plugins or 'none', parted by '|'"});
+            return st_fail(self.errors, ST_ERR_USAGE, place_of(&self, true),
+                           "%s" ST_EXPECTED "plugins or 'none', parted by '|'",
+                           *count == MAX_COLUMNS ? "there are more than 8 columns"
+                                                 : "a column is empty");
         }
         size_t blanks = strspn(rest, " ");
         size_t end = length;

@@ -242,7 +242,7 @@ static void report_culprit(st_verifier *verifier, const st_culprit *culprit)
     st_buffer_free(&operands);
     st_status status = culprit->provider != NULL ? ST_ERR_PROVIDER : ST_ERR_MATH;
     st_fail(errors, status, st_formula_place_at(culprit->formula, expr->offset), "%s", message);
-    verifier->value_status = verifier->value_status == ST_OK ? status : verifier->value_status;
+    st_note(&verifier->value_status, status);
 }
 
 /* --- checks ---------------------------------------------------------------------------------- */
@@ -343,7 +343,7 @@ static void verify_input(st_verifier *verifier, size_t index)
     if (is_bad(verifier->session.inputs[index])) {
         st_status status = st_fail(verifier->errors, ST_ERR_MATH, input->place,
                                    "input '%s' has no value", input->name);
-        verifier->value_status = verifier->value_status == ST_OK ? status : verifier->value_status;
+        st_note(&verifier->value_status, status);
     }
 }
 

@@ -107,7 +107,7 @@ typedef struct st_rank {
 
 static void note(st_builder *builder, st_status status)
 {
-    builder->status = builder->status == ST_OK ? status : builder->status;
+    st_note(&builder->status, status);
 }
 
 static uint32_t stream_of(st_rank *rank, st_stream stream)

@@ -25,10 +25,9 @@ static void *grow(reader *self, int list, void *items, size_t count, size_t size
 {
     st_yaml_reader *yaml = &self->yaml;
     if (count >= ST_SPACE_FILE_MAX_ITEMS) {
-        st_read_fault(yaml, &(st_error){.status = ST_ERR_LIMIT,
-                                        .place = node->place,
-                                        .message = "the space has too many parts",
-                                        .expected = "at most 1000 of a kind"});
+        st_note(&yaml->status,
+                st_fail(yaml->errors, ST_ERR_LIMIT, node->place,
+                        "the space has too many parts" ST_EXPECTED "at most 1000 of a kind"));
         return NULL;
     }
     void *grown = st_arena_grow(yaml->arena, items, size_bytes, count + 1, &self->capacities[list]);
@@ -72,11 +71,10 @@ static bool add_option(reader *self, int list, const char *option, const char *t
 static void refuse_item(reader *self, const st_yaml_node *item, const char *message,
                         const char *expected)
 {
-    st_read_fault(&self->yaml, &(st_error){.status = ST_ERR_VALUE,
-                                           .place = item->place,
-                                           .message = message,
-                                           .found = st_yaml_describe(item, self->yaml.errors),
-                                           .expected = expected});
+    st_note(&self->yaml.status,
+            st_fail(self->yaml.errors, ST_ERR_VALUE, item->place,
+                    "%s" ST_FOUND "%s" ST_EXPECTED "%s", message,
+                    st_yaml_describe(item, self->yaml.errors), st_or_none(expected)));
 }
 
 /* "1,2,4" of a list, or the text of a scalar; NULL where it is neither, which is reported. */
@@ -117,12 +115,9 @@ static bool is_key_text(reader *self, const st_yaml_node *map, size_t index)
     if (key[0] != '\0' && strpbrk(key, "= ") == NULL) {
         return true;
     }
-    st_read_fault(
-        &self->yaml,
-        &(st_error){.status = ST_ERR_NAME,
-                    .place = map->key_places[index],
-                    .message = st_errors_text(self->yaml.errors, "'%.60s' is no key of a job", key),
-                    .expected = "a key such as parallel.tp"});
+    st_note(&self->yaml.status,
+            st_fail(self->yaml.errors, ST_ERR_NAME, map->key_places[index],
+                    "'%.60s' is no key of a job" ST_EXPECTED "a key such as parallel.tp", key));
     return false;
 }
 
@@ -138,7 +133,7 @@ static bool is_value(reader *self, const char *path, const st_yaml_node *node)
     }
     st_status status =
         key != NULL ? st_value_parse(key, &value, &number, self->yaml.errors) : ST_OK;
-    self->yaml.status = self->yaml.status == ST_OK ? status : self->yaml.status;
+    st_note(&self->yaml.status, status);
     return status == ST_OK;
 }
 

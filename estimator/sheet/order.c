@@ -53,7 +53,7 @@ static bool is_reference(const st_walk *walk, const st_expr *expr)
 static void out_of_memory(st_walk *walk)
 {
     st_status status = st_out_of_memory(walk->errors);
-    walk->status = walk->status == ST_OK ? status : walk->status;
+    st_note(&walk->status, status);
 }
 
 static void add_reference(st_walk *walk, st_frame *frame, st_reference reference)
@@ -161,7 +161,7 @@ static void print_path(const st_walk *walk, size_t target, st_buffer *path)
 
 static void report_cycle(st_walk *walk, size_t target)
 {
-    walk->status = walk->status == ST_OK ? ST_ERR_CYCLE : walk->status;
+    st_note(&walk->status, ST_ERR_CYCLE);
     st_buffer path = {0};
     if (!st_errors_full(walk->errors)) {
         print_path(walk, target, &path);

@@ -40,11 +40,11 @@ static void take_key(st_nccl_reader *reader, int line, const char *key, const ch
     } else if (strcmp(key, "collective") == 0) {
         reader->collective = st_nccl_collective(value, strlen(value));
         if (reader->collective == NULL)
-            st_nccl_fail(reader, line,
-                         (st_error){.status = ST_ERR_NAME,
-                                    .message = "unknown collective",
-                                    .found = st_errors_text(reader->errors, "'%s'", value),
-                                    .expected = "one such as all_reduce_perf"});
+            st_note(&reader->status,
+                    st_fail(reader->errors, ST_ERR_NAME, st_nccl_place(reader, line),
+                            "unknown collective" ST_FOUND "'%s'" ST_EXPECTED
+                            "one such as all_reduce_perf",
+                            value));
     }
 }
 
@@ -91,10 +91,9 @@ static bool find_columns(st_nccl_reader *reader, const st_csv *csv, int heading,
         columns->keys[i] = st_csv_column(csv, key_names[i]);
     if (columns->size != SIZE_MAX && (columns->time[0] & columns->time[1]) != SIZE_MAX)
         return true;
-    st_nccl_fail(reader, heading,
-                 (st_error){.status = ST_ERR_NAME,
-                            .message = "the table lacks a column",
-                            .expected = "size_bytes and time_us"});
+    st_note(&reader->status,
+            st_fail(reader->errors, ST_ERR_NAME, st_nccl_place(reader, heading),
+                    "the table lacks a column" ST_EXPECTED "size_bytes and time_us"));
     return false;
 }
 
@@ -109,11 +108,9 @@ static double read_field(st_nccl_reader *reader, const st_csv *csv, size_t row, 
     if (text[0] == '\0' || strcmp(text, "N/A") == 0 || strcmp(text, "nan") == 0)
         return (double)NAN;
     if (st_number_parse(text, strlen(text), (st_place){0}, &value, NULL) != ST_OK)
-        st_nccl_fail(reader, line,
-                     (st_error){.status = ST_ERR_SYNTAX,
-                                .message = st_errors_text(reader->errors, "no number in column %s",
-                                                          csv->columns[column]),
-                                .found = st_errors_text(reader->errors, "'%s'", text)});
+        st_note(&reader->status,
+                st_fail(reader->errors, ST_ERR_SYNTAX, st_nccl_place(reader, line),
+                        "no number in column %s" ST_FOUND "'%s'", csv->columns[column], text));
     return value;
 }
 
@@ -138,9 +135,8 @@ static void read_row(st_nccl_reader *reader, const st_csv *csv, const csv_column
                            : slack_of(st_csv_field(csv, index, columns->bandwidth[i]));
     }
     if (isnan(row.size_bytes) || row.size_bytes < 0 || row.size_bytes != floor(row.size_bytes))
-        st_nccl_fail(
-            reader, line,
-            (st_error){.status = ST_ERR_VALUE, .message = "the size is no whole number of bytes"});
+        st_note(&reader->status, st_fail(reader->errors, ST_ERR_VALUE, st_nccl_place(reader, line),
+                                         "the size is no whole number of bytes"));
     else
         st_nccl_add_row(reader, &row);
 }

@@ -59,8 +59,9 @@ static void read_devices(st_nccl_reader *reader, const st_json *root)
         const char *host = text_of(member(device, "hostname"));
         const char *gpu = text_of(member(device, "device_info"));
         if (!(rank >= 0 && rank < ST_NCCL_MAX_RANKS)) {
-            st_nccl_fail(reader, device->line,
-                         (st_error){.status = ST_ERR_VALUE, .message = "a device without a rank"});
+            st_note(&reader->status,
+                    st_fail(reader->errors, ST_ERR_VALUE, st_nccl_place(reader, device->line),
+                            "a device without a rank"));
             return;
         }
         st_nccl_device own = {.rank = (size_t)rank,
@@ -87,8 +88,9 @@ static void read_results(st_nccl_reader *reader, const st_json *results)
          own = own->next) {
         st_nccl_row row = {.size_bytes = number_of(member(own, "size")), .line = own->line};
         if (isnan(row.size_bytes) || row.size_bytes < 0) {
-            st_nccl_fail(reader, own->line,
-                         (st_error){.status = ST_ERR_VALUE, .message = "a result without a size"});
+            st_note(&reader->status,
+                    st_fail(reader->errors, ST_ERR_VALUE, st_nccl_place(reader, own->line),
+                            "a result without a size"));
             return;
         }
         read_block(own, "out_of_place", ST_NCCL_OUT_OF_PLACE, &row);

@@ -56,17 +56,16 @@ double st_nccl_time(const st_nccl_table *table, const st_nccl_row *row)
 
 /* ---- faults ---- */
 
-void st_nccl_fail(st_nccl_reader *reader, int line, st_error error)
+st_place st_nccl_place(const st_nccl_reader *reader, int line)
 {
-    error.place = (st_place){.file = reader->input->file, .line = line};
-    st_status status = st_errors_add(reader->errors, &error);
-    reader->status = reader->status == ST_OK ? status : reader->status;
+    return (st_place){.file = reader->input->file, .line = line};
 }
 
 void st_nccl_out_of_memory(st_nccl_reader *reader)
 {
     if (reader->status != ST_ERR_MEMORY)
-        st_nccl_fail(reader, 0, (st_error){.status = ST_ERR_MEMORY, .message = "out of memory"});
+        st_note(&reader->status,
+                st_fail(reader->errors, ST_ERR_MEMORY, st_nccl_place(reader, 0), "out of memory"));
     reader->status = ST_ERR_MEMORY;
 }
 
@@ -101,11 +100,10 @@ size_t st_nccl_count(st_nccl_reader *reader, int line, const char *what, const c
     bool is_number = st_number_parse(text, strlen(text), (st_place){0}, &value, NULL) == ST_OK;
     if (is_number && value >= 1 && value <= ST_NCCL_MAX_RANKS && value == floor(value))
         return (size_t)value;
-    st_nccl_fail(reader, line,
-                 (st_error){.status = ST_ERR_VALUE,
-                            .message = st_errors_text(reader->errors, "no number of %s", what),
-                            .found = st_errors_text(reader->errors, "'%s'", text),
-                            .expected = "a whole number from 1 to 1048576"});
+    st_note(&reader->status, st_fail(reader->errors, ST_ERR_VALUE, st_nccl_place(reader, line),
+                                     "no number of %s" ST_FOUND "'%s'" ST_EXPECTED
+                                     "a whole number from 1 to 1048576",
+                                     what, text));
     return 0;
 }
 
@@ -125,8 +123,8 @@ const char *st_nccl_version(st_nccl_reader *reader, double code)
 void st_nccl_add_device(st_nccl_reader *reader, const st_nccl_device *device, int line)
 {
     if (device->rank >= ST_NCCL_MAX_RANKS || reader->device_count >= ST_NCCL_MAX_RANKS) {
-        st_nccl_fail(reader, line,
-                     (st_error){.status = ST_ERR_LIMIT, .message = "more than 1048576 ranks"});
+        st_note(&reader->status, st_fail(reader->errors, ST_ERR_LIMIT, st_nccl_place(reader, line),
+                                         "more than 1048576 ranks"));
         return;
     }
     st_nccl_device *devices = st_arena_grow(reader->arena, reader->devices, sizeof *devices,
@@ -164,13 +162,11 @@ static void count_devices(st_nccl_reader *reader, int line)
     while (count < reader->device_count && devices[count].group == devices[0].group)
         count++;
     if (devices[count - 1].rank - devices[0].rank + 1 != count) {
-        st_nccl_fail(
-            reader, line,
-            (st_error){.status = ST_ERR_VALUE,
-                       .message = "the list of devices is broken",
-                       .found = st_errors_text(reader->errors, "%zu of ranks %zu to %zu", count,
-                                               devices[0].rank, devices[count - 1].rank),
-                       .suggestion = "give --ranks and --nodes"});
+        st_note(&reader->status,
+                st_fail(reader->errors, ST_ERR_VALUE, st_nccl_place(reader, line),
+                        "the list of devices is broken" ST_FOUND "%zu of ranks %zu to %zu" ST_HINT
+                        "give --ranks and --nodes",
+                        count, devices[0].rank, devices[count - 1].rank));
         return;
     }
     qsort(devices, count, sizeof *devices, compare_hosts);
@@ -184,12 +180,11 @@ static void count_devices(st_nccl_reader *reader, int line)
             end++;
         each = reader->nodes == 0 ? end - i : each;
         if (end - i != each)
-            st_nccl_fail(
-                reader, line,
-                (st_error){.status = ST_ERR_VALUE,
-                           .message = "nodes have different numbers of ranks",
-                           .found = st_errors_text(reader->errors, "%zu on %s and %zu on %s", each,
-                                                   devices[0].host, end - i, devices[i].host)});
+            st_note(&reader->status,
+                    st_fail(reader->errors, ST_ERR_VALUE, st_nccl_place(reader, line),
+                            "nodes have different numbers of ranks" ST_FOUND
+                            "%zu on %s and %zu on %s",
+                            each, devices[0].host, end - i, devices[i].host));
         reader->nodes++;
         i = end;
     }
@@ -224,8 +219,8 @@ void st_nccl_open_table(st_nccl_reader *reader, int line)
         .version = reader->version,
     };
     if (reader->table_count > ST_NCCL_MAX_TABLES)
-        st_nccl_fail(reader, line,
-                     (st_error){.status = ST_ERR_LIMIT, .message = "more than 256 tables"});
+        st_note(&reader->status, st_fail(reader->errors, ST_ERR_LIMIT, st_nccl_place(reader, line),
+                                         "more than 256 tables"));
 }
 
 /* ---- rows ---- */
@@ -261,12 +256,11 @@ static bool check_times(st_nccl_reader *reader, const st_nccl_row *row)
             continue;
         char text[ST_QUANTITY_TEXT];
         const char *found = st_number_format(row->time_s[i] * 1e6, text, sizeof text);
-        st_nccl_fail(reader, row->line,
-                     (st_error){.status = ST_ERR_VALUE,
-                                .message = st_errors_text(reader->errors, "the time %s is not one",
-                                                          i == 0 ? "out of place" : "in place"),
-                                .found = st_errors_text(reader->errors, "%s us", found),
-                                .expected = "more than 0 us and less than 10^12 us"});
+        st_note(&reader->status,
+                st_fail(reader->errors, ST_ERR_VALUE, st_nccl_place(reader, row->line),
+                        "the time %s is not one" ST_FOUND "%s us" ST_EXPECTED
+                        "more than 0 us and less than 10^12 us",
+                        i == 0 ? "out of place" : "in place", found));
         return false;
     }
     return true;
@@ -280,11 +274,11 @@ void st_nccl_add_row(st_nccl_reader *reader, const st_nccl_row *row)
     if (!(row->size_bytes <= ST_NCCL_MAX_BYTES)) {
         char text[ST_QUANTITY_TEXT];
         const char *found = st_number_format(row->size_bytes, text, sizeof text);
-        st_nccl_fail(reader, row->line,
-                     (st_error){.status = ST_ERR_LIMIT,
-                                .message = "the size is more than any machine holds",
-                                .found = st_errors_text(reader->errors, "%s B", found),
-                                .expected = "at most 2^50 B"});
+        st_note(&reader->status,
+                st_fail(reader->errors, ST_ERR_LIMIT, st_nccl_place(reader, row->line),
+                        "the size is more than any machine holds" ST_FOUND "%s B" ST_EXPECTED
+                        "at most 2^50 B",
+                        found));
         return;
     }
     if (row->size_bytes <= 0) { /* rounded down from less than an element per rank */
@@ -298,8 +292,9 @@ void st_nccl_add_row(st_nccl_reader *reader, const st_nccl_row *row)
         return;
     }
     if (table->row_count >= ST_NCCL_MAX_ROWS) {
-        st_nccl_fail(reader, row->line,
-                     (st_error){.status = ST_ERR_LIMIT, .message = "more than 100000 rows"});
+        st_note(&reader->status,
+                st_fail(reader->errors, ST_ERR_LIMIT, st_nccl_place(reader, row->line),
+                        "more than 100000 rows"));
         return;
     }
     st_nccl_row *rows = st_arena_grow(reader->arena, table->rows, sizeof *rows,
@@ -333,13 +328,11 @@ static void choose_buffers(st_nccl_reader *reader, st_nccl_table *table)
         if (isfinite(table->rows[i].time_s[table->buffers]))
             table->rows[kept++] = table->rows[i];
     if (kept == 0)
-        st_nccl_fail(reader, table->line,
-                     (st_error){.status = ST_ERR_VALUE,
-                                .message = table->row_count == 0
-                                               ? "the table has no rows with a size"
-                                           : wanted == ST_NCCL_IN_PLACE
-                                               ? "the table has no times in place"
-                                               : "the table has no times out of place"});
+        st_note(&reader->status,
+                st_fail(reader->errors, ST_ERR_VALUE, st_nccl_place(reader, table->line), "%s",
+                        table->row_count == 0        ? "the table has no rows with a size"
+                        : wanted == ST_NCCL_IN_PLACE ? "the table has no times in place"
+                                                     : "the table has no times out of place"));
     table->left_out += table->row_count - kept;
     table->row_count = kept;
 }
@@ -347,23 +340,21 @@ static void choose_buffers(st_nccl_reader *reader, st_nccl_table *table)
 static void check_ranks(st_nccl_reader *reader, const st_nccl_table *table)
 {
     if (table->ranks == 0 || table->nodes == 0) {
-        st_nccl_fail(reader, table->line,
-                     (st_error){.status = ST_ERR_VALUE,
-                                .message = "the file does not say how many ranks on how many nodes",
-                                .suggestion = "give --ranks and --nodes"});
+        st_note(&reader->status,
+                st_fail(reader->errors, ST_ERR_VALUE, st_nccl_place(reader, table->line),
+                        "the file does not say how many ranks on how many nodes" ST_HINT
+                        "give --ranks and --nodes"));
     } else if (table->ranks % table->nodes != 0) {
-        st_nccl_fail(reader, table->line,
-                     (st_error){.status = ST_ERR_VALUE,
-                                .message = "the number of ranks is not a multiple of that per node",
-                                .found = st_errors_text(reader->errors, "%zu ranks on %zu nodes",
-                                                        table->ranks, table->nodes)});
+        st_note(&reader->status,
+                st_fail(reader->errors, ST_ERR_VALUE, st_nccl_place(reader, table->line),
+                        "the number of ranks is not a multiple of that per node" ST_FOUND
+                        "%zu ranks on %zu nodes",
+                        table->ranks, table->nodes));
     } else if (table->ranks == 1) {
-        st_nccl_fail(
-            reader, table->line,
-            (st_error){.status = ST_ERR_VALUE,
-                       .message = "a table of one rank, which sends nothing",
-                       .suggestion =
-                           "nccl-tests that is built without MPI prints one for every process"});
+        st_note(&reader->status,
+                st_fail(reader->errors, ST_ERR_VALUE, st_nccl_place(reader, table->line),
+                        "a table of one rank, which sends nothing" ST_HINT
+                        "nccl-tests that is built without MPI prints one for every process"));
     }
 }
 
@@ -394,40 +385,38 @@ static void check_collectives(st_nccl_reader *reader)
         st_nccl_table *table = &reader->tables[i];
         const char *own = table->collective;
         if (own == NULL) {
-            st_nccl_fail(reader, table->line,
-                         (st_error){.status = ST_ERR_NAME,
-                                    .message = "the file does not say which collective it measures",
-                                    .suggestion = "give --collective"});
+            st_note(&reader->status,
+                    st_fail(reader->errors, ST_ERR_NAME, st_nccl_place(reader, table->line),
+                            "the file does not say which collective it measures" ST_HINT
+                            "give --collective"));
             return;
         }
         if (wanted == NULL && strcmp(own, reader->tables[0].collective) != 0) {
-            st_nccl_fail(reader, table->line,
-                         (st_error){.status = ST_ERR_VALUE,
-                                    .message = st_errors_text(
-                                        reader->errors, "a table of %s behind one of %s (line %d)",
-                                        own, reader->tables[0].collective, reader->tables[0].line),
-                                    .suggestion = "choose one with --collective"});
+            st_note(&reader->status,
+                    st_fail(reader->errors, ST_ERR_VALUE, st_nccl_place(reader, table->line),
+                            "a table of %s behind one of %s (line %d)" ST_HINT
+                            "choose one with --collective",
+                            own, reader->tables[0].collective, reader->tables[0].line));
             return;
         }
         if (wanted == NULL || strcmp(own, wanted) == 0)
             reader->tables[kept++] = *table;
     }
     if (kept == 0)
-        st_nccl_fail(reader, reader->tables[0].line,
-                     (st_error){.status = ST_ERR_VALUE,
-                                .message = st_errors_text(reader->errors, "no table of %s", wanted),
-                                .found = reader->tables[0].collective});
+        st_note(&reader->status,
+                st_fail(reader->errors, ST_ERR_VALUE, st_nccl_place(reader, reader->tables[0].line),
+                        "no table of %s" ST_FOUND "%s", wanted,
+                        st_or_none(reader->tables[0].collective)));
     reader->table_count = kept;
 }
 
 static void finish(st_nccl_reader *reader)
 {
     if (reader->table_count == 0) {
-        st_nccl_fail(reader, 0,
-                     (st_error){.status = ST_ERR_SYNTAX,
-                                .message = "no table of nccl-tests",
-                                .expected = "a line '# size count type ...' and rows below it, its "
-                                            "JSON, or CSV with size_bytes and time_us"});
+        st_note(&reader->status, st_fail(reader->errors, ST_ERR_SYNTAX, st_nccl_place(reader, 0),
+                                         "no table of nccl-tests" ST_EXPECTED
+                                         "a line '# size count type ...' and rows below it, its "
+                                         "JSON, or CSV with size_bytes and time_us"));
         return;
     }
     check_collectives(reader);

@@ -41,7 +41,7 @@ typedef struct st_nccl_reader {
     int first_broken;
 } st_nccl_reader;
 
-void st_nccl_fail(st_nccl_reader *reader, int line, st_error error);
+st_place st_nccl_place(const st_nccl_reader *reader, int line);
 void st_nccl_warn(st_nccl_reader *reader, int line, const char *message);
 void st_nccl_out_of_memory(st_nccl_reader *reader);
 /* A text of the arena without control characters; "" when out of memory, which fails the reader. */

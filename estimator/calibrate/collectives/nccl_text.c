@@ -504,20 +504,19 @@ void st_nccl_read_text(st_nccl_reader *own)
     while (own->status == ST_OK && next_line(&reader, &line)) {
         read_line(&reader, &line);
         if (own->status == ST_OK && !reader.is_open && ends_in_row(&reader, &line))
-            st_nccl_fail(own, line.number,
-                         (st_error){.status = ST_ERR_SYNTAX,
-                                    .message = "the log ends inside of a row",
-                                    .found = "no time behind its size",
-                                    .suggestion = "take the whole log, or remove this row"});
+            st_note(&own->status,
+                    st_fail(own->errors, ST_ERR_SYNTAX, st_nccl_place(own, line.number),
+                            "the log ends inside of a row" ST_FOUND
+                            "no time behind its size" ST_HINT
+                            "take the whole log, or remove this row"));
     }
     if (reader.behind > 0 && !reader.is_over && !reader.is_open && own->status == ST_OK)
         st_nccl_warn(own, reader.behind,
                      "the log goes on without the last words of nccl-tests: sizes may be missing");
     if (reader.is_open && own->status == ST_OK)
-        st_nccl_fail(own, reader.row.line,
-                     (st_error){.status = ST_ERR_SYNTAX,
-                                .message = "the log ends inside of a row",
-                                .found = st_errors_text(own->errors, "%zu of %zu values of it",
-                                                        reader.filled, reader.measure_count),
-                                .suggestion = "take the whole log, or remove this row"});
+        st_note(&own->status,
+                st_fail(own->errors, ST_ERR_SYNTAX, st_nccl_place(own, reader.row.line),
+                        "the log ends inside of a row" ST_FOUND "%zu of %zu values of it" ST_HINT
+                        "take the whole log, or remove this row",
+                        reader.filled, reader.measure_count));
 }

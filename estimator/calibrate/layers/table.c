@@ -103,7 +103,7 @@ typedef struct table_reader {
 
 static void note(table_reader *own, st_status status)
 {
-    own->status = own->status == ST_OK ? status : own->status;
+    st_note(&own->status, status);
 }
 
 static void missing(table_reader *own, const char *name, const char *suggestion)

@@ -16,10 +16,8 @@ int st_row_formulas_add(st_yaml_reader *reader, st_row_formulas *formulas,
                         const st_row_formula *formula)
 {
     if (formulas->count == ST_FORMULAS_MAX) {
-        st_read_fault(reader, &(st_error){.status = ST_ERR_LIMIT,
-                                          .place = formula->node->place,
-                                          .message = "too many formulas",
-                                          .expected = "at most 200"});
+        st_note(&reader->status, st_fail(reader->errors, ST_ERR_LIMIT, formula->node->place,
+                                         "too many formulas" ST_EXPECTED "at most 200"));
         return ST_NO_FORMULA;
     }
     formulas->items[formulas->count] = *formula;
@@ -154,7 +152,7 @@ static void move_faults(st_yaml_reader *reader, const st_row_formulas *formulas,
         bool inside = (error.place.line - first_line) % 4 == 0 && characters > 0;
         size_t offset = inside ? bytes_of(formula_text(formula), characters) : 0;
         error.place = st_yaml_place_at(formula->node, formula->offset + offset);
-        st_read_fault(reader, &error);
+        st_note(&reader->status, st_errors_add(reader->errors, &error));
     }
 }
 

@@ -53,8 +53,7 @@ typedef struct row_reader {
 
 static void note(row_reader *reader, st_status status)
 {
-    if (reader->status == ST_OK)
-        reader->status = status;
+    st_note(&reader->status, status);
 }
 
 static const char *text_of(const row_reader *reader, st_field field, size_t row, char *storage)

@@ -60,12 +60,9 @@ static void read_formula(st_yaml_reader *reader, st_table_source *source, const 
     if (unit != NULL)
         assigned->formula = add_formula(reader, source, node, offset, unit);
     else
-        st_read_fault(
-            reader, &(st_error){.status = ST_ERR_VALUE,
-                                .place = node->place,
-                                .message = st_errors_text(reader->errors, "%s cannot be a formula",
-                                                          assigned->path),
-                                .expected = "a value"});
+        st_note(&reader->status,
+                st_fail(reader->errors, ST_ERR_VALUE, node->place,
+                        "%s cannot be a formula" ST_EXPECTED "a value", assigned->path));
 }
 
 static void find_path(st_yaml_reader *reader, st_assigned *assigned)
@@ -80,11 +77,9 @@ static void find_path(st_yaml_reader *reader, st_assigned *assigned)
     if (section != NULL && section->is_file && strcmp(section->path, ST_CONSTANTS) != 0)
         assigned->section = section;
     else if (!is_constant)
-        st_read_fault(reader, &(st_error){.status = ST_ERR_NAME,
-                                          .place = assigned->place,
-                                          .message = st_errors_text(
-                                              reader->errors, "unknown key '%s'", assigned->path),
-                                          .suggestion = st_key_nearest_path(assigned->path)});
+        st_note(&reader->status, st_fail(reader->errors, ST_ERR_NAME, assigned->place,
+                                         "unknown key '%s'" ST_HINT "%s", assigned->path,
+                                         st_or_none(st_key_nearest_path(assigned->path))));
 }
 
 static const st_assigned *read_assigned(st_yaml_reader *reader, st_table_source *source,
@@ -122,10 +117,9 @@ static void read_assumption(st_yaml_reader *reader, st_table_source *source,
     assumption->set = read_assigned(reader, source, node, "set", &assumption->set_count);
     assumption->fill = read_assigned(reader, source, node, "fill", &assumption->fill_count);
     if (assumption->set_count + assumption->fill_count == 0)
-        st_read_fault(reader, &(st_error){.status = ST_ERR_NAME,
-                                          .place = node->place,
-                                          .message = "an assumption assumes nothing",
-                                          .expected = "'set', 'fill' or both"});
+        st_note(&reader->status,
+                st_fail(reader->errors, ST_ERR_NAME, node->place,
+                        "an assumption assumes nothing" ST_EXPECTED "'set', 'fill' or both"));
 }
 
 static void read_assumptions(st_yaml_reader *reader, const st_yaml_node *root,
@@ -171,11 +165,10 @@ static double read_limit(st_yaml_reader *reader, const st_yaml_node *map, const 
     if (status != ST_OK && reader->status == ST_OK)
         reader->status = status;
     if (status == ST_OK && !(limit > 0))
-        st_read_fault(reader, &(st_error){.status = ST_ERR_VALUE,
-                                          .place = place,
-                                          .message = "a limit that is not above zero",
-                                          .found = text,
-                                          .expected = "a share such as 8 %"});
+        st_note(&reader->status, st_fail(reader->errors, ST_ERR_VALUE, place,
+                                         "a limit that is not above zero" ST_FOUND "%s" ST_EXPECTED
+                                         "a share such as 8 %%",
+                                         st_or_none(text)));
     return limit;
 }
 
@@ -239,10 +232,9 @@ static void read_extraction(st_yaml_reader *reader, const st_yaml_node *node,
     extraction->behind = st_read_text(reader, node, "behind", "");
     extraction->before = st_read_text(reader, node, "before", "");
     if ((extraction->behind[0] == '\0') == (extraction->before[0] == '\0'))
-        st_read_fault(reader, &(st_error){.status = ST_ERR_NAME,
-                                          .place = node->place,
-                                          .message = "where the number stands is not told",
-                                          .expected = "either 'behind' or 'before'"});
+        st_note(&reader->status, st_fail(reader->errors, ST_ERR_NAME, node->place,
+                                         "where the number stands is not told" ST_EXPECTED
+                                         "either 'behind' or 'before'"));
 }
 
 static void read_extractions(st_yaml_reader *reader, const st_yaml_node *root,
@@ -307,10 +299,10 @@ static void read_head(st_yaml_reader *reader, const st_yaml_node *root, st_table
     bool outside =
         source->data != NULL && (source->data[0] == '/' || strstr(source->data, "..") != NULL);
     if (outside)
-        st_read_fault(reader, &(st_error){.status = ST_ERR_VALUE,
-                                          .place = st_yaml_get(root, "data")->place,
-                                          .message = "'data' leads out of STEPTIME_DATA",
-                                          .expected = "a path below that folder"});
+        st_note(&reader->status,
+                st_fail(reader->errors, ST_ERR_VALUE, st_yaml_get(root, "data")->place,
+                        "'data' leads out of STEPTIME_DATA" ST_EXPECTED
+                        "a path below that folder"));
 }
 
 static void read_source(st_yaml_reader *reader, const st_yaml_node *root, st_table_source *source)

@@ -23,8 +23,7 @@ static void refuse(vary_reader *reader, const char *message, const char *expecte
     st_status status = st_fail(reader->errors, ST_ERR_USAGE, (st_place){.file = "--vary"},
                                "%s" ST_EXPECTED "%s" ST_HINT "%s", message, st_or_none(expected),
                                st_or_none(suggestion));
-    if (reader->status == ST_OK)
-        reader->status = status;
+    st_note(&reader->status, status);
 }
 
 /* The first input of any of the sheets that reads a key. */
@@ -68,8 +67,7 @@ static bool parse_value(vary_reader *reader, const char *path, const st_type *ty
         error.status = ST_ERR_USAGE;
         error.place.column = 0;
         st_status own = st_errors_add(reader->errors, &error);
-        if (reader->status == ST_OK)
-            reader->status = own;
+        st_note(&reader->status, own);
     }
     st_errors_destroy(faults);
     return status == ST_OK;

@@ -123,16 +123,15 @@ static size_t read_count(st_yaml_reader *reader, const st_yaml_node *map, const 
     st_status status =
         st_number_parse(node->text, node->length, node->place, &value, reader->errors);
     if (status != ST_OK) {
-        reader->status = reader->status == ST_OK ? status : reader->status;
+        st_note(&reader->status, status);
         return 0;
     }
     if (value >= 0 && value <= MOST_COUNT && value == floor(value))
         return (size_t)value;
-    st_read_fault(reader, &(st_error){.status = ST_ERR_VALUE,
-                                      .place = node->place,
-                                      .message = "no number of ranks or nodes",
-                                      .found = st_yaml_describe(node, reader->errors),
-                                      .expected = "a whole number up to 2^30"});
+    st_note(&reader->status, st_fail(reader->errors, ST_ERR_VALUE, node->place,
+                                     "no number of ranks or nodes" ST_FOUND "%s" ST_EXPECTED
+                                     "a whole number up to 2^30",
+                                     st_yaml_describe(node, reader->errors)));
     return 0;
 }
 
@@ -169,10 +168,8 @@ static void read_payload(st_yaml_reader *reader, const st_yaml_node *map, st_pro
     const st_yaml_node *plain = st_yaml_get(map, "payload");
     const st_yaml_node *coded = st_yaml_get(map, "payload_base64");
     if ((plain == NULL) == (coded == NULL)) {
-        st_read_fault(reader,
-                      &(st_error){.status = ST_ERR_VALUE,
-                                  .place = map->place,
-                                  .message = "an entry needs 'payload' or 'payload_base64'"});
+        st_note(&reader->status, st_fail(reader->errors, ST_ERR_VALUE, map->place,
+                                         "an entry needs 'payload' or 'payload_base64'"));
         return;
     }
     if (plain != NULL) {
@@ -187,9 +184,8 @@ static void read_payload(st_yaml_reader *reader, const st_yaml_node *map, st_pro
     unsigned char *bytes = st_read_alloc(reader, coded->length + 1, 1);
     size_t length = bytes != NULL ? decode(coded->text, coded->length, bytes) : 0;
     if (length == SIZE_MAX) {
-        st_read_fault(reader, &(st_error){.status = ST_ERR_VALUE,
-                                          .place = coded->place,
-                                          .message = "the payload is no base 64"});
+        st_note(&reader->status,
+                st_fail(reader->errors, ST_ERR_VALUE, coded->place, "the payload is no base 64"));
         return;
     }
     entry->payload = bytes;
@@ -203,11 +199,9 @@ static void check_options(st_yaml_reader *reader, const st_yaml_node *map, const
     size_t count = 0;
     if (strcmp(entry->kind, ST_PROFILE_OPTIONS) == 0 &&
         st_profile_options(entry, reader->arena, &options, &count, NULL) != ST_OK)
-        st_read_fault(reader, &(st_error){.status = ST_ERR_VALUE,
-                                          .place = map->place,
-                                          .message = "the payload holds no options",
-                                          .expected = "a JSON object of texts by name of the "
-                                                      "option"});
+        st_note(&reader->status, st_fail(reader->errors, ST_ERR_VALUE, map->place,
+                                         "the payload holds no options" ST_EXPECTED
+                                         "a JSON object of texts by name of the option"));
 }
 
 static void read_entry(st_yaml_reader *reader, const st_yaml_node *map, st_profile *entry)
@@ -278,16 +272,12 @@ static void refuse_twins(st_yaml_reader *reader, const st_yaml_node *list,
     qsort(sorted, count, sizeof *sorted, compare_placed);
     for (size_t i = 1; i < count; i++)
         if (compare_keys(sorted[i].entry, sorted[i - 1].entry) == 0)
-            st_read_fault(reader,
-                          &(st_error){.status = ST_ERR_NAME,
-                                      .place = sorted[i].place,
-                                      .message = st_errors_text(
-                                          reader->errors,
-                                          "profile '%s' of %s for %s on %zu ranks and %zu nodes "
-                                          "stands at line %d already",
-                                          sorted[i].entry->name, sorted[i].entry->plugin,
-                                          sorted[i].entry->collective, sorted[i].entry->ranks,
-                                          sorted[i].entry->nodes, sorted[i - 1].place.line)});
+            st_note(&reader->status, st_fail(reader->errors, ST_ERR_NAME, sorted[i].place,
+                                             "profile '%s' of %s for %s on %zu ranks and %zu nodes "
+                                             "stands at line %d already",
+                                             sorted[i].entry->name, sorted[i].entry->plugin,
+                                             sorted[i].entry->collective, sorted[i].entry->ranks,
+                                             sorted[i].entry->nodes, sorted[i - 1].place.line));
 }
 
 static void read_head(st_yaml_reader *reader, const st_yaml_node *root)
@@ -295,19 +285,15 @@ static void read_head(st_yaml_reader *reader, const st_yaml_node *root)
     const char *format = read_text(reader, root, "format");
     size_t schema = read_count(reader, root, "schema");
     if (strcmp(format, FORMAT) != 0)
-        st_read_fault(reader, &(st_error){.status = ST_ERR_SYNTAX,
-                                          .place = root->place,
-                                          .message = "the file is no export of profiles",
-                                          .expected = "\"format\": \"" FORMAT "\""});
+        st_note(&reader->status, st_fail(reader->errors, ST_ERR_SYNTAX, root->place,
+                                         "the file is no export of profiles" ST_EXPECTED
+                                         "\"format\": \"" FORMAT "\""));
     else if (schema > ST_PROFILE_SCHEMA)
-        st_read_fault(reader, &(st_error){.status = ST_ERR_VALUE,
-                                          .place = root->place,
-                                          .message = st_errors_text(
-                                              reader->errors,
-                                              "profiles of schema %zu, and this steptime knows "
-                                              "schemas up to %d",
-                                              schema, ST_PROFILE_SCHEMA),
-                                          .suggestion = "use a newer steptime"});
+        st_note(&reader->status,
+                st_fail(reader->errors, ST_ERR_VALUE, root->place,
+                        "profiles of schema %zu, and this steptime knows schemas up to %d" ST_HINT
+                        "use a newer steptime",
+                        schema, ST_PROFILE_SCHEMA));
 }
 
 static size_t read_entries(st_yaml_reader *reader, const st_yaml_node *root, st_profile **entries)

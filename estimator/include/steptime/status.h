@@ -109,6 +109,13 @@ ST_API st_status st_fail(st_errors *errors, st_status status, st_place place, co
 #define ST_EXPECTED "\x1d"
 #define ST_HINT     "\x1e" /* the suggestion */
 
+/* A stage that goes on after errors ends with the status of the first. */
+static inline void st_note(st_status *first, st_status status)
+{
+    if (*first == ST_OK)
+        *first = status;
+}
+
 /* A text for one of these parts that may be NULL. */
 static inline const char *st_or_none(const char *text)
 {
