@@ -2,10 +2,10 @@
 /* Drawing a sweep as SVG; see plot.h. */
 #include "sweep/plot.h"
 
-#include "base/number.h"
-#include "base/text.h"
+#include "base/svg.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -17,13 +17,12 @@ enum {
     BOTTOM = 60,
     TICKS = 5,
     MOST_LABELS = 12,
-    NUMBER_TEXT = 32,
     COLORS = 8
 };
 
 /* Told apart by people who see few colours, too (Okabe and Ito 2008). */
 static const char *const colors[COLORS] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                           "#e69f00", "#56b4e9", "#000000", "#999999"};
+                                           "#e69f00", "#56b4e9", "ink",     "#999999"};
 
 typedef struct drawing {
     const st_plot *plot;
@@ -34,34 +33,9 @@ typedef struct drawing {
     double height;
 } drawing;
 
-static void number(st_buffer *buffer, double value)
+static void label(const drawing *self, double x, double y, const char *style, const char *text)
 {
-    char text[NUMBER_TEXT];
-    st_buffer_text(buffer, st_number_print('f', 1, value, text, sizeof text));
-}
-
-static void label(const drawing *self, double x, double y, const char *anchor, const char *text)
-{
-    st_buffer_text(self->buffer, "<text x=\"");
-    number(self->buffer, x);
-    st_buffer_text(self->buffer, "\" y=\"");
-    number(self->buffer, y);
-    st_buffer_printf(self->buffer, "\" text-anchor=\"%s\">", anchor);
-    st_text_xml(text, self->buffer);
-    st_buffer_text(self->buffer, "</text>\n");
-}
-
-static void line(const drawing *self, const double from[2], const double to[2], const char *color)
-{
-    st_buffer_text(self->buffer, "<path d=\"M");
-    number(self->buffer, from[0]);
-    st_buffer_text(self->buffer, " ");
-    number(self->buffer, from[1]);
-    st_buffer_text(self->buffer, "L");
-    number(self->buffer, to[0]);
-    st_buffer_text(self->buffer, " ");
-    number(self->buffer, to[1]);
-    st_buffer_printf(self->buffer, "\" stroke=\"%s\" fill=\"none\"/>\n", color);
+    st_svg_text(self->buffer, (st_svg_point){x, y}, style, text);
 }
 
 static void find_range(drawing *self)
@@ -124,12 +98,12 @@ static const char *axis_title(const drawing *self, size_t axis, char *text, size
 static void draw_frame(const drawing *self)
 {
     char text[512];
-    const double corners[4][2] = {{LEFT, TOP},
-                                  {LEFT, TOP + self->height},
-                                  {LEFT + self->width, TOP + self->height},
-                                  {LEFT + self->width, TOP}};
+    const st_svg_point corners[4] = {{LEFT, TOP},
+                                     {LEFT, TOP + self->height},
+                                     {LEFT + self->width, TOP + self->height},
+                                     {LEFT + self->width, TOP}};
     for (size_t i = 0; i < 4; i++) {
-        line(self, corners[i], corners[(i + 1) % 4], "#888888");
+        st_svg_line(self->buffer, corners[i], corners[(i + 1) % 4], "#888888");
     }
     label_axis(self, self->plot->x, true);
     label(self, LEFT + self->width / 2, HEIGHT - 14, "middle",
@@ -175,14 +149,6 @@ static void line_name(const drawing *self, size_t number_of_line, char *text, si
     memmove(text, text + used, size - used);
 }
 
-static void point(const drawing *self, const char *command, size_t column, double value)
-{
-    st_buffer_text(self->buffer, command);
-    number(self->buffer, x_of(self, column));
-    st_buffer_text(self->buffer, " ");
-    number(self->buffer, y_of(self, value));
-}
-
 /* "batch.micro recompute": what the names of lines are values of. */
 static void draw_legend_title(const drawing *self)
 {
@@ -194,41 +160,29 @@ static void draw_legend_title(const drawing *self)
         }
     }
     if (text.length > 0) {
-        label(self, LEFT + self->width + 12, TOP - 12, "start", text.data);
+        label(self, LEFT + self->width + 12, TOP - 12, "", text.data);
     }
     self->buffer->failed = self->buffer->failed || text.failed;
     st_buffer_free(&text);
 }
 
-static void draw_line(const drawing *self, size_t row)
+static void draw_line(const drawing *self, size_t row, st_svg_point *points)
 {
     const st_plot *plot = self->plot;
-    bool open = false;
     char text[128];
     const char *color = colors[row % COLORS];
-    st_buffer_text(self->buffer, "<path d=\"");
-    for (size_t i = 0; i < plot->columns; i++) {
-        double value = plot->values[row * plot->columns + i];
-        if (!isfinite(value)) {
-            open = false; /* a rejected row breaks the line */
-            continue;
-        }
-        if (!open) {
-            point(self, "M", i, value); /* a line to itself shows a point without neighbours */
-        }
-        point(self, "L", i, value);
-        open = true;
+    for (size_t i = 0; i < plot->columns; i++) { /* a rejected row breaks the line */
+        points[i] =
+            (st_svg_point){x_of(self, i), y_of(self, plot->values[row * plot->columns + i])};
     }
-    st_buffer_printf(
-        self->buffer,
-        "\" stroke=\"%s\" fill=\"none\" stroke-width=\"2\" stroke-linecap=\"round\"/>\n", color);
+    st_svg_curve(self->buffer, points, plot->columns, color);
     if (plot->rows > 1) {
         double y = TOP + 16.0 * (double)row + 8;
-        const double from[2] = {LEFT + self->width + 12, y};
-        const double to[2] = {LEFT + self->width + 32, y};
-        line(self, from, to, color);
+        const st_svg_point from = {LEFT + self->width + 12, y};
+        const st_svg_point to = {LEFT + self->width + 32, y};
+        st_svg_line(self->buffer, from, to, color);
         line_name(self, row, text, sizeof text);
-        label(self, to[0] + 6, y + 4, "start", text);
+        label(self, to.x + 6, y + 4, "", text);
     }
 }
 
@@ -237,47 +191,29 @@ static void draw_lines(const drawing *self)
     char text[ST_QUANTITY_TEXT];
     for (int i = 0; i <= TICKS; i++) {
         double value = self->least + (self->most - self->least) * i / TICKS;
-        const double from[2] = {LEFT, y_of(self, value)};
-        const double to[2] = {LEFT + self->width, from[1]};
-        line(self, from, to, "#dddddd");
-        label(self, LEFT - 8, from[1] + 4, "end", value_text(self, value, text, sizeof text));
+        double y = y_of(self, value);
+        st_svg_line(self->buffer, (st_svg_point){LEFT, y}, (st_svg_point){LEFT + self->width, y},
+                    "grid");
+        label(self, LEFT - 8, y + 4, "end", value_text(self, value, text, sizeof text));
     }
     if (self->plot->rows > 1) {
         draw_legend_title(self);
     }
-    for (size_t row = 0; row < self->plot->rows; row++) {
-        draw_line(self, row);
+    st_svg_point *points = calloc(self->plot->columns, sizeof *points);
+    for (size_t row = 0; points != NULL && row < self->plot->rows; row++) {
+        draw_line(self, row, points);
     }
+    self->buffer->failed = self->buffer->failed || points == NULL;
+    free(points);
 }
 
 /* --- heat map -------------------------------------------------------------------------------- */
 
 /* From dark blue over green to yellow, brighter all the way. */
-static void color_of(double share, char text[8])
+static const char *color_of(double share, char color[8])
 {
-    static const double stops[3][3] = {{43, 35, 104}, {33, 145, 140}, {253, 231, 37}};
-    int from = share < 0.5 ? 0 : 1;
-    double part = 2 * share - from;
-    int mixed[3];
-    for (int i = 0; i < 3; i++) {
-        mixed[i] = (int)(stops[from][i] + part * (stops[from + 1][i] - stops[from][i]));
-    }
-    (void)snprintf(text, 8, "#%02x%02x%02x", (unsigned)mixed[0] & 255U, (unsigned)mixed[1] & 255U,
-                   (unsigned)mixed[2] & 255U);
-}
-
-static void draw_box(const drawing *self, double x, double y, const double size[2],
-                     const char *color)
-{
-    st_buffer_text(self->buffer, "<rect x=\"");
-    number(self->buffer, x);
-    st_buffer_text(self->buffer, "\" y=\"");
-    number(self->buffer, y);
-    st_buffer_text(self->buffer, "\" width=\"");
-    number(self->buffer, size[0]);
-    st_buffer_text(self->buffer, "\" height=\"");
-    number(self->buffer, size[1]);
-    st_buffer_printf(self->buffer, "\" fill=\"%s\"/>\n", color);
+    static const double stops[][3] = {{43, 35, 104}, {33, 145, 140}, {253, 231, 37}};
+    return st_svg_mix(stops, sizeof stops / sizeof stops[0], share, color);
 }
 
 static void draw_scale(const drawing *self)
@@ -285,32 +221,33 @@ static void draw_scale(const drawing *self)
     char text[ST_QUANTITY_TEXT];
     char color[8];
     double x = LEFT + self->width + 16;
-    label(self, x, TOP - 12, "start", self->plot->space->cells[self->plot->cell]);
+    label(self, x, TOP - 12, "", self->plot->space->cells[self->plot->cell]);
     for (int i = 0; i <= TICKS; i++) {
         double share = (double)i / TICKS;
         double y = TOP + (1 - share) * (self->height - 20);
-        const double size[2] = {18, 18};
-        color_of(share, color);
-        draw_box(self, x, y, size, color);
+        st_svg_box_write(self->buffer, (st_svg_box){x, y, 18, 18}, color_of(share, color));
         double value = self->least + share * (self->most - self->least);
-        label(self, x + 26, y + 14, "start", value_text(self, value, text, sizeof text));
+        label(self, x + 26, y + 14, "", value_text(self, value, text, sizeof text));
     }
 }
 
 static void draw_map(const drawing *self)
 {
     const st_plot *plot = self->plot;
-    const double size[2] = {self->width / (double)plot->columns, self->height / (double)plot->rows};
+    double width = self->width / (double)plot->columns;
+    double height = self->height / (double)plot->rows;
     char color[8];
+    st_svg_box_write(self->buffer, (st_svg_box){LEFT, TOP, self->width, self->height}, "map");
     for (size_t row = 0; row < plot->rows; row++) {
         for (size_t i = 0; i < plot->columns; i++) {
             double value = plot->values[row * plot->columns + i];
             if (!isfinite(value)) {
                 continue;
             }
-            color_of((value - self->least) / (self->most - self->least), color);
-            draw_box(self, LEFT + size[0] * (double)i,
-                     TOP + self->height - size[1] * (double)(row + 1), size, color);
+            const st_svg_box box = {LEFT + width * (double)i,
+                                    TOP + self->height - height * (double)(row + 1), width, height};
+            double share = (value - self->least) / (self->most - self->least);
+            st_svg_box_write(self->buffer, box, color_of(share, color));
         }
     }
     label_axis(self, plot->y, false);
@@ -323,15 +260,12 @@ void st_plot_write(const st_plot *plot, st_buffer *buffer)
                     .buffer = buffer,
                     .width = WIDTH - LEFT - RIGHT,
                     .height = HEIGHT - TOP - BOTTOM};
-    st_buffer_printf(buffer,
-                     "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-                     "viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"12\">\n",
-                     WIDTH, HEIGHT, WIDTH, HEIGHT);
-    st_buffer_text(buffer, "<title>");
-    st_text_xml(plot->space->cells[plot->cell], buffer);
-    st_buffer_text(buffer, " of ");
-    st_text_xml(st_job_name(plot->space->base.job), buffer);
-    st_buffer_text(buffer, "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n");
+    st_buffer title = {0};
+    st_buffer_printf(&title, "%s of %s", plot->space->cells[plot->cell],
+                     st_job_name(plot->space->base.job));
+    st_svg_begin(buffer, WIDTH, HEIGHT, title.data != NULL ? title.data : "");
+    buffer->failed = buffer->failed || title.failed;
+    st_buffer_free(&title);
     find_range(&self);
     if (plot->y == SIZE_MAX) {
         draw_lines(&self);
@@ -339,5 +273,5 @@ void st_plot_write(const st_plot *plot, st_buffer *buffer)
         draw_map(&self);
     }
     draw_frame(&self);
-    st_buffer_text(buffer, "</svg>\n");
+    st_svg_end(buffer);
 }

@@ -7,6 +7,7 @@
 #include "timeline/timeline.h"
 
 #include "base/number.h"
+#include "base/svg.h"
 
 #include <string.h>
 
@@ -31,7 +32,7 @@ typedef struct st_colour {
 static const st_colour colours[] = {
     {"forward", "#56b4e9"}, {"backward", "#009e73"}, {"weights", "#e69f00"},
     {"tp", "#d55e00"},      {"cp", "#b8860b"},       {"ep", "#cc79a7"},
-    {"pp", "#0072b2"},      {"dp", "#7f5aa2"},       {"tied", "#4d4d4d"},
+    {"pp", "#0072b2"},      {"dp", "#7f5aa2"},       {"tied", "#6d6d6d"},
     {"launch", "#c8c8c8"},  {"slowdown", "#f0e442"}, {"optimizer", "#8c564b"},
 };
 
@@ -45,13 +46,6 @@ static const char *fill_of(const char *category)
     return "#999999";
 }
 
-/* Hundredths of a pixel, so that no number depends on the locale. */
-static void write_pixels(double pixels, st_buffer *buffer)
-{
-    long hundredths = (long)(pixels * 100 + 0.5);
-    st_buffer_printf(buffer, "%ld.%02ld", hundredths / 100, hundredths % 100);
-}
-
 static int strip_height(const st_timeline *timeline)
 {
     return timeline->plan.schedule.pieces != NULL ? BOX : STRIP;
@@ -62,15 +56,7 @@ static int row_height(const st_timeline *timeline)
     return BOX + strip_height(timeline) + GAP;
 }
 
-/* Where a task stands in the picture. */
-typedef struct st_box {
-    double x;
-    double width;
-    double y;
-    double height;
-} st_box;
-
-static st_box place_task(const st_timeline *timeline, st_task_id task, const st_task_view *view)
+static st_svg_box place_task(const st_timeline *timeline, st_task_id task, const st_task_view *view)
 {
     st_task_time time = st_replay_task(timeline->replay, task);
     double scale = timeline->end > 0 ? WIDTH / (double)timeline->end : 0;
@@ -80,27 +66,14 @@ static st_box place_task(const st_timeline *timeline, st_task_id task, const st_
     while (row + 1 < timeline->row_count && timeline->rows[row].rank != view->rank) {
         row++;
     }
-    return (st_box){.x = LEFT + scale * (double)time.start_ns,
-                    .width = scale * (double)(time.end_ns - time.start_ns),
-                    .y = TOP + (double)row_height(timeline) * (double)row + (beside ? BOX : 0),
-                    .height = beside ? strip_height(timeline) : BOX};
-}
-
-static void write_box(const st_box *box, const char *fill, st_buffer *buffer)
-{
-    st_buffer_text(buffer, "<rect x=\"");
-    write_pixels(box->x, buffer);
-    st_buffer_text(buffer, "\" y=\"");
-    write_pixels(box->y, buffer);
-    st_buffer_text(buffer, "\" width=\"");
-    write_pixels(box->width, buffer);
-    st_buffer_text(buffer, "\" height=\"");
-    write_pixels(box->height, buffer);
-    st_buffer_printf(buffer, "\" fill=\"%s\"/>\n", fill);
+    return (st_svg_box){.x = LEFT + scale * (double)time.start_ns,
+                        .width = scale * (double)(time.end_ns - time.start_ns),
+                        .y = TOP + (double)row_height(timeline) * (double)row + (beside ? BOX : 0),
+                        .height = beside ? strip_height(timeline) : BOX};
 }
 
 /* The micro-batch of a pass, "3" of "F 3", where its box has room for it. */
-static void write_number(const st_box *box, const st_task_view *view, st_buffer *buffer)
+static void draw_number(const st_svg_box *box, const st_task_view *view, st_buffer *svg)
 {
     const char *number = strchr(view->name, ' ');
     bool pass = strcmp(view->category_name, "forward") == 0 ||
@@ -109,56 +82,57 @@ static void write_number(const st_box *box, const st_task_view *view, st_buffer 
     if (!pass || number == NULL || box->width < 7 * (double)strlen(number + 1) + 2) {
         return;
     }
-    st_buffer_text(buffer, "<text x=\"");
-    write_pixels(box->x + box->width / 2, buffer);
-    st_buffer_text(buffer, "\" y=\"");
-    write_pixels(box->y + BOX / 2.0 + 4, buffer);
-    st_buffer_printf(buffer, "\" text-anchor=\"middle\">%s</text>\n", number + 1);
+    st_svg_text(svg, (st_svg_point){box->x + box->width / 2, box->y + BOX / 2.0 + 4},
+                "middle inside", number + 1);
 }
 
-static void write_tasks(const st_timeline *timeline, st_buffer *buffer)
+static void draw_tasks(const st_timeline *timeline, st_buffer *svg)
 {
     for (size_t i = 0; i < st_graph_task_count(timeline->graph); i++) {
         st_task_view view = st_graph_task(timeline->graph, (st_task_id)i);
-        st_box box = place_task(timeline, (st_task_id)i, &view);
+        st_svg_box box = place_task(timeline, (st_task_id)i, &view);
         if (box.width >= 0.01) {
-            write_box(&box, fill_of(view.category_name), buffer);
-            write_number(&box, &view, buffer);
+            st_svg_box_write(svg, box, fill_of(view.category_name));
+            draw_number(&box, &view, svg);
         }
     }
 }
 
-static void write_rows(const st_timeline *timeline, st_buffer *buffer)
+static void draw_rows(const st_timeline *timeline, st_buffer *svg)
 {
+    bool every_rank = timeline->plan.schedule.every_rank;
     for (size_t i = 0; i < timeline->row_count; i++) {
+        const st_timeline_row *row = &timeline->rows[i];
+        char text[48];
         int y = TOP + row_height(timeline) * (int)i;
-        st_buffer_printf(buffer,
-                         "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"#f2f2f2\"/>\n"
-                         "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s %lu</text>\n",
-                         LEFT, y, WIDTH, BOX, LEFT - 8, y + BOX / 2 + 4,
-                         timeline->plan.schedule.every_rank ? "rank" : "stage",
-                         (unsigned long)(timeline->plan.schedule.every_rank
-                                             ? timeline->rows[i].rank
-                                             : timeline->rows[i].stage + 1));
+        (void)snprintf(text, sizeof text, "%s %lu", every_rank ? "rank" : "stage",
+                       (unsigned long)(every_rank ? row->rank : row->stage + 1));
+        st_svg_box_write(svg, (st_svg_box){LEFT, y, WIDTH, BOX}, "panel");
+        st_svg_text(svg, (st_svg_point){LEFT - 8, y + BOX / 2 + 4}, "end", text);
     }
 }
 
-static void write_axis(const st_timeline *timeline, int bottom, st_buffer *buffer)
+/* "426 us" */
+static const char *time_text(double time_s, char *text)
 {
     st_unit second = st_unit_one();
     if (st_unit_parse("s", 1, (st_place){0}, &second, NULL) != ST_OK) {
-        return;
+        return "";
     }
+    return st_quantity_format(time_s, &second, ST_STYLE_SCALED, text, ST_QUANTITY_TEXT);
+}
+
+static void draw_axis(const st_timeline *timeline, int bottom, st_buffer *svg)
+{
     for (int i = 0; i <= 4; i++) {
         char text[ST_QUANTITY_TEXT];
         double time_s = (double)timeline->end / ST_TICKS_PER_S * i / 4;
-        st_buffer_printf(buffer, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text>\n",
-                         LEFT + WIDTH * i / 4, bottom + 16,
-                         st_quantity_format(time_s, &second, ST_STYLE_SCALED, text, sizeof(text)));
+        st_svg_text(svg, (st_svg_point){LEFT + WIDTH * i / 4, bottom + 16}, "middle",
+                    time_text(time_s, text));
     }
 }
 
-static void write_legend(const st_timeline *timeline, int bottom, st_buffer *buffer)
+static void draw_legend(const st_timeline *timeline, int bottom, st_buffer *svg)
 {
     int x = LEFT;
     for (size_t i = 0; i < timeline->category_count; i++) {
@@ -166,47 +140,30 @@ static void write_legend(const st_timeline *timeline, int bottom, st_buffer *buf
         if (category->time == 0) {
             continue;
         }
-        st_buffer_printf(buffer,
-                         "<rect x=\"%d\" y=\"%d\" width=\"14\" height=\"14\" fill=\"%s\"/>\n"
-                         "<text x=\"%d\" y=\"%d\">%s</text>\n",
-                         x, bottom + 34, fill_of(category->name), x + 20, bottom + 46,
-                         category->name);
+        st_svg_box_write(svg, (st_svg_box){x, bottom + 34, 14, 14}, fill_of(category->name));
+        st_svg_text(svg, (st_svg_point){x + 20, bottom + 46}, "", category->name);
         x += LEGEND;
     }
 }
 
-/* "exposed communication 1.9 ms, hidden communication 3.7 ms, price of hiding 1.2 ms" */
-static void write_hiding(const st_timeline *timeline, st_buffer *buffer)
-{
-    st_unit second = st_unit_one();
-    if (st_unit_parse("s", 1, (st_place){0}, &second, NULL) != ST_OK) {
-        return;
-    }
-    for (int i = 0; i < ST_HIDINGS; i++) {
-        char text[ST_QUANTITY_TEXT];
-        st_buffer_printf(buffer, ", %s %s", st_hiding_name((st_hiding)i),
-                         st_quantity_format(timeline->hiding_s[i], &second, ST_STYLE_SCALED, text,
-                                            sizeof(text)));
-    }
-}
-
-static void write_titles(const st_timeline *timeline, st_buffer *buffer)
+/* "1F1B, 4 stages, 8 micro-batches, bubble 12.50 %", and where buckets hide, how well they do. */
+static void draw_facts(const st_timeline *timeline, st_buffer *svg)
 {
     const st_schedule_shape *shape = &timeline->plan.schedule.shape;
-    char bubble[ST_QUANTITY_TEXT];
-    st_buffer_printf(buffer, "<text x=\"%d\" y=\"26\" font-size=\"16\">One step of ", LEFT);
-    st_text_xml(timeline->plan.job, buffer);
-    st_buffer_printf(buffer,
-                     "</text>\n<text x=\"%d\" y=\"48\" fill=\"#555\">%s, %lu stage%s, %lu "
-                     "micro-batch%s, bubble %s %%",
-                     LEFT, st_timeline_schedule(&timeline->plan), (unsigned long)shape->stages,
+    char number[ST_QUANTITY_TEXT];
+    st_buffer text = {0};
+    st_buffer_printf(&text, "%s, %lu stage%s, %lu micro-batch%s, bubble %s %%",
+                     st_timeline_schedule(&timeline->plan), (unsigned long)shape->stages,
                      shape->stages == 1 ? "" : "s", (unsigned long)shape->micros,
                      shape->micros == 1 ? "" : "es",
-                     st_number_print('f', 2, 100 * timeline->bubble, bubble, sizeof(bubble)));
-    if (timeline->plan.schedule.pieces != NULL) {
-        write_hiding(timeline, buffer);
+                     st_number_print('f', 2, 100 * timeline->bubble, number, sizeof number));
+    for (int i = 0; i < ST_HIDINGS && timeline->plan.schedule.pieces != NULL; i++) {
+        st_buffer_printf(&text, ", %s %s", st_hiding_name((st_hiding)i),
+                         time_text(timeline->hiding_s[i], number));
     }
-    st_buffer_text(buffer, "</text>\n");
+    st_svg_text(svg, (st_svg_point){LEFT, 48}, "faint", text.data != NULL ? text.data : "");
+    svg->failed = svg->failed || text.failed;
+    st_buffer_free(&text);
 }
 
 st_status st_timeline_write_svg(const st_timeline *timeline, st_buffer *buffer, st_errors *errors)
@@ -220,16 +177,17 @@ st_status st_timeline_write_svg(const st_timeline *timeline, st_buffer *buffer, 
                        tasks, timeline->row_count);
     }
     int bottom = TOP + row_height(timeline) * (int)timeline->row_count;
-    st_buffer_printf(buffer,
-                     "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-                     "viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"12\">\n"
-                     "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
-                     LEFT + WIDTH + 40, bottom + 64, LEFT + WIDTH + 40, bottom + 64);
-    write_titles(timeline, buffer);
-    write_rows(timeline, buffer);
-    write_tasks(timeline, buffer);
-    write_axis(timeline, bottom, buffer);
-    write_legend(timeline, bottom, buffer);
-    st_buffer_text(buffer, "</svg>\n");
+    st_buffer title = {0};
+    st_buffer_printf(&title, "One step of %s", timeline->plan.job);
+    st_svg_begin(buffer, LEFT + WIDTH + 40, bottom + 64, title.data != NULL ? title.data : "");
+    st_svg_text(buffer, (st_svg_point){LEFT, 26}, "large", title.data != NULL ? title.data : "");
+    draw_facts(timeline, buffer);
+    draw_rows(timeline, buffer);
+    draw_tasks(timeline, buffer);
+    draw_axis(timeline, bottom, buffer);
+    draw_legend(timeline, bottom, buffer);
+    st_svg_end(buffer);
+    buffer->failed = buffer->failed || title.failed;
+    st_buffer_free(&title);
     return ST_OK;
 }

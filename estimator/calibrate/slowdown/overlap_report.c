@@ -2,6 +2,8 @@
 /* Errors by class and fold, the constants beside them, and which features count. */
 #include "calibrate/slowdown/overlap_report.h"
 
+#include "base/svg.h"
+
 #include "base/number.h"
 #include "base/json_write.h"
 
@@ -218,29 +220,25 @@ void st_overlap_write_svg(const st_overlap_report *report, st_buffer *buffer)
 {
     int order[ST_FEATURES] = {0};
     int rows = 0;
+    char text[128];
     rank(report, order);
     while (rows < ST_FEATURES && report->importance[order[rows]] > 0) {
         rows++;
     }
-    st_buffer_printf(
-        buffer,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"640\" height=\"%d\" "
-        "font-family=\"sans-serif\" font-size=\"13\">\n"
-        "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n"
-        "<text x=\"12\" y=\"24\" font-size=\"15\">Importance of the features, share of "
-        "the gain (%s, %zu kernels)</text>\n",
-        22 * rows + 48, report->recipe->name, report->kernels->count);
+    (void)snprintf(text, sizeof text,
+                   "Importance of the features, share of the gain (%s, %zu kernels)",
+                   report->recipe->name, report->kernels->count);
+    st_svg_begin(buffer, 640, 22 * rows + 48, text);
+    st_svg_text(buffer, (st_svg_point){12, 24}, "large", text);
     for (int i = 0; i < rows; i++) {
         double share = report->importance[order[i]];
+        double width = 400 * share / report->importance[order[0]];
         int y = 40 + 22 * i;
-        st_buffer_printf(buffer, "<text x=\"150\" y=\"%d\" text-anchor=\"end\">%s</text>\n", y + 14,
-                         st_feature_name((st_feature)order[i]));
-        st_buffer_printf(buffer,
-                         "<rect x=\"160\" y=\"%d\" width=\"%.1f\" height=\"16\" "
-                         "fill=\"#3b6ea5\"/>\n",
-                         y + 1, 400 * share / report->importance[order[0]]);
-        st_buffer_printf(buffer, "<text x=\"%.1f\" y=\"%d\">%.1f %%</text>\n",
-                         166 + 400 * share / report->importance[order[0]], y + 14, 100 * share);
+        (void)snprintf(text, sizeof text, "%.1f %%", 100 * share);
+        st_svg_text(buffer, (st_svg_point){150, y + 14}, "end",
+                    st_feature_name((st_feature)order[i]));
+        st_svg_box_write(buffer, (st_svg_box){160, y + 1, width, 16}, "#3b6ea5");
+        st_svg_text(buffer, (st_svg_point){166 + width, y + 14}, "", text);
     }
-    st_buffer_text(buffer, "</svg>\n");
+    st_svg_end(buffer);
 }

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pictures as SVG; see svg.h. */
+#include "base/svg.h"
+
+#include "base/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char style_sheet[] =
+    "<style>\n"
+    "text{fill:#1a1a1a}.faint{fill:#555}.inside{fill:#111}.large{font-size:16px}\n"
+    ".middle{text-anchor:middle}.end{text-anchor:end}\n"
+    ".page{fill:#fff}.panel{fill:#f2f2f2}.map{fill:#fff}\n"
+    "path{fill:none}.ink{stroke:#000}.grid{stroke:#bbb}\n"
+    "@media (prefers-color-scheme:dark){text{fill:#e6e6e6}.faint{fill:#a8a8a8}.inside{fill:#111}\n"
+    ".page{fill:#16181c}.panel{fill:#24272d}.map{fill:#f4f4f4}.ink{stroke:#fff}.grid{stroke:#555}}"
+    "\n"
+    "</style>\n";
+
+/* Hundredths of a pixel, as few digits as they need. */
+static void write_pixels(double pixels, st_buffer *svg)
+{
+    long hundredths = lround(pixels * 100);
+    unsigned long size = (unsigned long)labs(hundredths);
+    st_buffer_printf(svg, "%s%lu", hundredths < 0 ? "-" : "", size / 100);
+    if (size % 100 > 0)
+        st_buffer_printf(svg, size % 10 > 0 ? ".%02lu" : ".%lu",
+                         size % 10 > 0 ? size % 100 : size % 100 / 10);
+}
+
+static void write_number(const char *name, double pixels, st_buffer *svg)
+{
+    st_buffer_printf(svg, " %s=\"", name);
+    write_pixels(pixels, svg);
+    st_buffer_text(svg, "\"");
+}
+
+static void write_color(const char *attribute, const char *color, st_buffer *svg)
+{
+    st_buffer_printf(svg, " %s=\"%s\"", color[0] == '#' ? attribute : "class", color);
+}
+
+void st_svg_begin(st_buffer *svg, int width, int height, const char *title)
+{
+    st_buffer_printf(svg,
+                     "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+                     "viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"12\">\n<title>",
+                     width, height, width, height);
+    st_text_xml(title, svg);
+    st_buffer_printf(svg, "</title>\n%s", style_sheet);
+    st_svg_box_write(svg, (st_svg_box){0, 0, width, height}, "page");
+}
+
+void st_svg_end(st_buffer *svg)
+{
+    st_buffer_text(svg, "</svg>\n");
+}
+
+void st_svg_box_write(st_buffer *svg, st_svg_box box, const char *color)
+{
+    st_buffer_text(svg, "<rect");
+    write_number("x", box.x, svg);
+    write_number("y", box.y, svg);
+    write_number("width", box.width, svg);
+    write_number("height", box.height, svg);
+    write_color("fill", color, svg);
+    st_buffer_text(svg, "/>\n");
+}
+
+static void write_point(const char *command, st_svg_point point, st_buffer *svg)
+{
+    st_buffer_text(svg, command);
+    write_pixels(point.x, svg);
+    st_buffer_text(svg, " ");
+    write_pixels(point.y, svg);
+}
+
+void st_svg_line(st_buffer *svg, st_svg_point from, st_svg_point to, const char *color)
+{
+    st_buffer_text(svg, "<path d=\"");
+    write_point("M", from, svg);
+    write_point("L", to, svg);
+    st_buffer_text(svg, "\"");
+    write_color("stroke", color, svg);
+    st_buffer_text(svg, "/>\n");
+}
+
+void st_svg_curve(st_buffer *svg, const st_svg_point *points, size_t count, const char *color)
+{
+    bool open = false;
+    st_buffer_text(svg, "<path d=\"");
+    for (size_t i = 0; i < count; i++) {
+        bool finite = isfinite(points[i].x) && isfinite(points[i].y);
+        if (finite && !open)
+            write_point("M", points[i], svg); /* and a line to itself: a point without neighbours */
+        if (finite)
+            write_point("L", points[i], svg);
+        open = finite;
+    }
+    st_buffer_text(svg, "\" stroke-width=\"2\" stroke-linecap=\"round\"");
+    write_color("stroke", color, svg);
+    st_buffer_text(svg, "/>\n");
+}
+
+void st_svg_text(st_buffer *svg, st_svg_point at, const char *style, const char *text)
+{
+    st_buffer_text(svg, "<text");
+    if (strstr(style, "upwards") != NULL) {
+        st_buffer_text(svg, " transform=\"translate(");
+        write_pixels(at.x, svg);
+        st_buffer_text(svg, " ");
+        write_pixels(at.y, svg);
+        st_buffer_text(svg, ") rotate(-90)\"");
+    } else {
+        write_number("x", at.x, svg);
+        write_number("y", at.y, svg);
+    }
+    if (style[0] != '\0')
+        st_buffer_printf(svg, " class=\"%s\"", style);
+    st_buffer_text(svg, ">");
+    st_text_xml(text, svg);
+    st_buffer_text(svg, "</text>\n");
+}
+
+const char *st_svg_mix(const double (*stops)[3], size_t count, double share, char color[8])
+{
+    double position = share * (double)(count - 1);
+    size_t stop = position >= (double)(count - 1) ? count - 2 : (size_t)position;
+    unsigned mixed[3];
+    for (int i = 0; i < 3; i++)
+        mixed[i] = (unsigned)lround(stops[stop][i] + (position - (double)stop) *
+                                                         (stops[stop + 1][i] - stops[stop][i]));
+    (void)snprintf(color, 8, "#%02x%02x%02x", mixed[0] & 255U, mixed[1] & 255U, mixed[2] & 255U);
+    return color;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pictures: numbers, tones and colours, texts, broken lines. */
+#include "report_support.h"
+
+#include "base/svg.h"
+
+#include <math.h>
+
+/* What stands in a picture behind its page. */
+static void assert_drawn(st_buffer *svg, const char *expected)
+{
+    static const char page[] = "height=\"85\" class=\"page\"/>\n";
+    assert_false(svg->failed);
+    const char *drawn = strstr(svg->data, page);
+    assert_non_null(drawn);
+    assert_string_equal(drawn + strlen(page), expected);
+    st_buffer_free(svg);
+}
+
+static void a_picture_has_a_light_and_a_dark_face(void **state)
+{
+    (void)state;
+    st_buffer svg = {0};
+    st_svg_begin(&svg, 238, 85, "a < b");
+    st_svg_end(&svg);
+    assert_contains(svg.data, "width=\"238\" height=\"85\" viewBox=\"0 0 238 85\"");
+    assert_contains(svg.data, "<title>a &lt; b</title>");
+    assert_contains(svg.data, "@media (prefers-color-scheme:dark)");
+    assert_drawn(&svg, "</svg>\n");
+}
+
+static void pixels_have_as_few_digits_as_they_need(void **state)
+{
+    (void)state;
+    st_buffer svg = {0};
+    st_svg_begin(&svg, 238, 85, "");
+    st_svg_box_write(&svg, (st_svg_box){2.386, 7.3, -3.04, 12}, "#123456");
+    st_svg_line(&svg, (st_svg_point){0, 0.996}, (st_svg_point){2, -0.001}, "grid");
+    assert_drawn(&svg,
+                 "<rect x=\"2.39\" y=\"7.3\" width=\"-3.04\" height=\"12\" fill=\"#123456\"/>\n"
+                 "<path d=\"M0 1L2 0\" class=\"grid\"/>\n");
+}
+
+static void lines_break_where_a_value_is_missing(void **state)
+{
+    (void)state;
+    st_buffer svg = {0};
+    const st_svg_point points[] = {{1, 2.5}, {2, (double)NAN}, {3, 4}, {5, 6}};
+    st_svg_begin(&svg, 238, 85, "");
+    st_svg_curve(&svg, points, COUNT(points), "ink");
+    assert_drawn(&svg, "<path d=\"M1 2.5L1 2.5M3 4L3 4L5 6\" stroke-width=\"2\" "
+                       "stroke-linecap=\"round\" class=\"ink\"/>\n");
+}
+
+static void texts_are_escaped_and_may_stand_upwards(void **state)
+{
+    (void)state;
+    st_buffer svg = {0};
+    st_svg_begin(&svg, 238, 85, "");
+    st_svg_text(&svg, (st_svg_point){1.5, 2}, "", "a & b");
+    st_svg_text(&svg, (st_svg_point){1.5, 2}, "middle upwards", "rank");
+    assert_drawn(&svg, "<text x=\"1.5\" y=\"2\">a &amp; b</text>\n"
+                       "<text transform=\"translate(1.5 2) rotate(-90)\" class=\"middle upwards\">"
+                       "rank</text>\n");
+}
+
+static void colours_are_mixed_between_the_ends_of_a_scale(void **state)
+{
+    (void)state;
+    static const double stops[][3] = {{0, 10, 20}, {100, 110, 120}, {200, 0, 255}};
+    char color[8];
+    assert_string_equal(st_svg_mix(stops, COUNT(stops), 0, color), "#000a14");
+    assert_string_equal(st_svg_mix(stops, COUNT(stops), 0.25, color), "#323c46");
+    assert_string_equal(st_svg_mix(stops, COUNT(stops), 1, color), "#c800ff");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_picture_has_a_light_and_a_dark_face),
+        cmocka_unit_test(pixels_have_as_few_digits_as_they_need),
+        cmocka_unit_test(lines_break_where_a_value_is_missing),
+        cmocka_unit_test(texts_are_escaped_and_may_stand_upwards),
+        cmocka_unit_test(colours_are_mixed_between_the_ends_of_a_scale),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
