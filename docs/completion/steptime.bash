@@ -35,7 +35,7 @@ _steptime() {
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-            '=' | --sheet | --set | --refine | --xlsx | --path | --output | -o | --color | --depth | --digits | --format | --over | --space | --cells | --where | --sample | --seed | --plot | --threads | --gpus | --vary | --minimise | --top | --pareto | --method | --prune | --bound | --trials | --schedule | --option | --ranks | --detail | --perfetto | --svg | --limit | --dir | --by | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --layers | --have | --job | --table | --rows | --constants | --nccl | --profile | --db | --collective | --nodes | --loss | --scale | --group | --output | -o | --gpu | --form | --test | --save | --counters | --unmatched)
+            '=' | --sheet | --set | --refine | --xlsx | --path | --output | -o | --color | --depth | --digits | --format | --over | --space | --cells | --where | --sample | --seed | --plot | --threads | --gpus | --vary | --minimise | --top | --pareto | --method | --prune | --bound | --trials | --schedule | --option | --ranks | --detail | --perfetto | --svg | --limit | --dir | --by | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --layers | --have | --job | --table | --rows | --constants | --nccl | --profile | --db | --collective | --nodes | --loss | --scale | --group | --gpu | --form | --test | --save | --counters | --unmatched | --write | --recipe)
                 ((i++))
                 if [[ ${COMP_WORDS[i]} == '=' ]]; then ((i++)); fi
                 ;;
@@ -296,11 +296,11 @@ _steptime() {
             return
             ;;
         'search:--method')
-            :
+            _steptime_words 'exhaustive bound cmaes' "$word"
             return
             ;;
         'search:--prune')
-            :
+            _steptime_words 'none proven declared' "$word"
             return
             ;;
         'search:--bound')
@@ -354,11 +354,11 @@ _steptime() {
             return
             ;;
         'scale:--method')
-            :
+            _steptime_words 'exhaustive bound cmaes' "$word"
             return
             ;;
         'scale:--prune')
-            :
+            _steptime_words 'none proven declared' "$word"
             return
             ;;
         'scale:--bound')

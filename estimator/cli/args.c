@@ -6,11 +6,6 @@
 
 enum { NAMES_MAX = 64 }; /* options of a verb with the two that all have, or verbs */
 
-const cli_option cli_help_option = {CLI_HELP, CLI_FLAG, CLI_WORD_NONE, 'h',
-                                    "help",   NULL,     NULL,          "show this help"};
-static const cli_option version_option = {CLI_VERSION, CLI_FLAG, CLI_WORD_NONE, 0,
-                                          "version",   NULL,     NULL,          "show the version"};
-
 typedef struct word_list {
     const char *const *words;
     size_t count;
@@ -127,34 +122,12 @@ static st_status take_verb(cli_run *run, word_list *list)
     return run->verb != NULL ? ST_OK : cli_unknown_verb(run, name);
 }
 
-/* The option of a verb by name or, with a name of NULL, by letter. */
-static const cli_option *find_option(const cli_verb *verb, const char *name, size_t length,
-                                     int letter)
-{
-    const cli_option *const common[] = {&cli_help_option, &version_option};
-    for (size_t i = 0; i < sizeof common / sizeof common[0]; i++) {
-        const cli_option *option = common[i];
-        if (name != NULL
-                ? strlen(option->name) == length && strncmp(option->name, name, length) == 0
-                : option->letter != 0 && option->letter == letter)
-            return option;
-    }
-    for (const cli_option *option = verb != NULL ? verb->options : NULL;
-         option != NULL && option->id != CLI_NO_OPTION; option++) {
-        if (name != NULL
-                ? strlen(option->name) == length && strncmp(option->name, name, length) == 0
-                : option->letter != 0 && option->letter == letter)
-            return option;
-    }
-    return NULL;
-}
-
 static st_status unknown_option(cli_run *run, const char *word, size_t length)
 {
     const char *candidates[NAMES_MAX];
     size_t count = 0;
     const cli_option *option = run->verb != NULL ? run->verb->options : NULL;
-    for (; option != NULL && option->id != CLI_NO_OPTION && count < NAMES_MAX - 2; option++)
+    for (; option != NULL && option->name != NULL && count < NAMES_MAX - 2; option++)
         candidates[count++] = st_errors_text(run->errors, "--%s", option->name);
     candidates[count++] = "--help";
     candidates[count++] = "--version";
@@ -169,48 +142,15 @@ static st_status unknown_option(cli_run *run, const char *word, size_t length)
                          near);
 }
 
-/* `what` is at fault unless `value` is one of the words of `choices`; NULL allows everything. */
-static st_status check_choice(cli_run *run, const char *what, const char *choices,
-                              const char *value)
-{
-    const char *names[NAMES_MAX] = {0};
-    size_t count = 0;
-    for (const char *next = choices; next != NULL && *next != '\0' && count < NAMES_MAX;) {
-        size_t length = strcspn(next, " ");
-        if (length == strlen(value) && strncmp(next, value, length) == 0)
-            return ST_OK;
-        names[count++] = st_errors_text(run->errors, "%.*s", (int)length, next);
-        next += length + (next[length] == ' ' ? 1 : 0);
-    }
-    if (choices == NULL)
-        return ST_OK;
-    return st_fail(run->errors, ST_ERR_USAGE, (st_place){0},
-                   "%s" ST_FOUND "'%s'" ST_EXPECTED "%s%s" ST_HINT "%s", what, value,
-                   count > 1 ? "one of " : "", choices,
-                   st_errors_nearest(run->errors, value, names, count));
-}
-
-static st_status give(cli_run *run, const cli_option *option, const char *value)
-{
-    if (option->takes == CLI_ONE && cli_is_given(run, option->id))
-        return cli_wrong_use(
-            run, st_errors_text(run->errors, "option --%s is given twice", option->name), NULL);
-    run->given[run->given_count++] = (cli_given){option->id, value};
-    if (option->takes == CLI_FLAG)
-        return ST_OK;
-    return check_choice(run, st_errors_text(run->errors, "option --%s", option->name),
-                        option->choices, value);
-}
-
 /* `value` stands in the same word as the option, or is NULL. */
 static st_status take_option(cli_run *run, const cli_option *option, const char *value,
                              word_list *list)
 {
-    if (option->takes == CLI_FLAG) {
+    if (option->kind == CLI_IS_FLAG) {
         if (value != NULL)
             return cli_wrong_use(
                 run, st_errors_text(run->errors, "option --%s takes no value", option->name), NULL);
-        return give(run, option, NULL);
+        return cli_option_take(run, option, NULL);
     }
     if (value == NULL && list->next < list->count)
         value = list->words[list->next++];
@@ -218,14 +158,14 @@ static st_status take_option(cli_run *run, const cli_option *option, const char 
         return cli_wrong_use(
             run, st_errors_text(run->errors, "option --%s needs a value", option->name),
             st_errors_text(run->errors, "write --%s %s", option->name, option->value));
-    return give(run, option, value);
+    return cli_option_take(run, option, value);
 }
 
 static st_status take_long(cli_run *run, const char *word, word_list *list)
 {
     const char *equals = strchr(word, '=');
     size_t length = equals != NULL ? (size_t)(equals - word) : strlen(word);
-    const cli_option *option = find_option(run->verb, word + 2, length - 2, 0);
+    const cli_option *option = cli_find_option(run->verb, word + 2, length - 2, 0);
     if (option == NULL)
         return unknown_option(run, word, length);
     return take_option(run, option, equals != NULL ? equals + 1 : NULL, list);
@@ -235,12 +175,12 @@ static st_status take_long(cli_run *run, const char *word, word_list *list)
 static st_status take_letters(cli_run *run, const char *word, word_list *list)
 {
     for (const char *letter = word + 1; *letter != '\0'; letter++) {
-        const cli_option *option = find_option(run->verb, NULL, 0, *letter);
+        const cli_option *option = cli_find_option(run->verb, NULL, 0, *letter);
         if (option == NULL)
             return unknown_option(run, word, strlen(word));
-        if (option->takes != CLI_FLAG)
+        if (option->kind != CLI_IS_FLAG)
             return take_option(run, option, letter[1] != '\0' ? letter + 1 : NULL, list);
-        st_status status = give(run, option, NULL);
+        st_status status = cli_option_take(run, option, NULL);
         if (status != ST_OK)
             return status;
     }
@@ -259,12 +199,12 @@ static st_status check_arguments(cli_run *run)
             run,
             st_errors_text(run->errors, "unexpected argument '%s'", run->arguments[verb->maximum]),
             st_errors_text(run->errors, "usage: steptime %s %s", verb->name, verb->arguments));
-    if (cli_is_given(run, CLI_JSON) && cli_is_given(run, CLI_CSV))
+    if (run->common.json && run->common.csv)
         return cli_wrong_use(run, "--json and --csv exclude each other", NULL);
     if (run->argument_count == 0)
         return ST_OK;
-    return check_choice(run, st_errors_text(run->errors, "'%s' cannot do this", verb->name),
-                        verb->choices, run->arguments[0]);
+    return cli_check_choice(run, st_errors_text(run->errors, "'%s' cannot do this", verb->name),
+                            verb->choices, run->arguments[0], NULL);
 }
 
 st_status cli_parse(cli_run *run, size_t count, const char *const *words)
@@ -275,6 +215,8 @@ st_status cli_parse(cli_run *run, size_t count, const char *const *words)
     if (run->arguments == NULL || run->given == NULL)
         return ST_ERR_MEMORY;
     st_status status = take_verb(run, &list);
+    if (status == ST_OK)
+        status = cli_options_begin(run);
     bool only_arguments = false;
     while (status == ST_OK && list.next < count) {
         const char *word = words[list.next++];
@@ -287,8 +229,7 @@ st_status cli_parse(cli_run *run, size_t count, const char *const *words)
         else
             status = take_letters(run, word, &list);
     }
-    bool asks_only = cli_is_given(run, CLI_HELP) || cli_is_given(run, CLI_VERSION);
-    if (status != ST_OK || asks_only)
+    if (status != ST_OK || run->common.help || run->common.version)
         return status;
     return check_arguments(run);
 }

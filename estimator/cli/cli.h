@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The command line: a table of verbs, each with one table of options. The tables drive parsing,
- * help, docs/commands.md, the man page and the completion, so that none of them can tell anything
- * else.
+ * The command line: a table of verbs, each with one table of options. A row has the type and the
+ * range of a value and the member of a structure that takes it, so that a verb reads members and
+ * parses nothing. The same rows make help, docs/commands.md, the man page and the completion, so
+ * that none of them can tell anything else.
  *
  * A verb fills `result` and returns an exit code; a verb that fails leaves nothing there. What it
  * left is written at the end in one piece, to standard output or to the file of --output.
@@ -13,18 +14,14 @@
 #include "estimate/report.h"
 #include "steptime/job.h"
 
+typedef enum cli_color { CLI_COLOR_AUTO, CLI_COLOR_ALWAYS, CLI_COLOR_NEVER } cli_color;
+
 enum {
     CLI_DONE = 0,
     CLI_FAILED = 1,     /* bad files, input or output, a calculation without a result */
     CLI_WRONG_USE = 2,  /* of the command line */
     CLI_CHECK_FAILS = 3 /* a check of the sheet does not hold */
 };
-
-typedef enum cli_takes {
-    CLI_FLAG,
-    CLI_ONE, /* a value, once */
-    CLI_MANY /* a value, any number of times */
-} cli_takes;
 
 /* What stands at a place of the command line, for the completion. */
 typedef enum cli_word {
@@ -40,105 +37,61 @@ typedef enum cli_word {
     CLI_WORD_CHOICE /* one of `choices` */
 } cli_word;
 
-typedef enum cli_option_id {
-    CLI_NO_OPTION, /* ends a table */
-    CLI_HELP,
-    CLI_ALL,
-    CLI_ALLOW_FASTER,
-    CLI_APPROXIMATE,
-    CLI_ASSUME,
-    CLI_BY,
-    CLI_CELLS,
-    CLI_CLUSTER,
-    CLI_COLLECTIVE,
-    CLI_COLOR,
-    CLI_CONSTANTS,
-    CLI_COUNTERS,
-    CLI_CSV,
-    CLI_DB,
-    CLI_DELAYS,
-    CLI_DEPTH,
-    CLI_DIGITS,
-    CLI_DETAIL,
-    CLI_EACH,
-    CLI_FIXED,
-    CLI_DIR,
-    CLI_FORMAT,
-    CLI_GPU,
-    CLI_GPUS,
-    CLI_GROUP,
-    CLI_HAVE,
-    CLI_IN_PLACE,
-    CLI_JOB,
-    CLI_JSON,
-    CLI_LAYERS,
-    CLI_LIMIT,
-    CLI_LOSS,
-    CLI_METHOD,
-    CLI_PRUNE,
-    CLI_BOUND,
-    CLI_TRIALS,
-    CLI_MINIMISE,
-    CLI_NCCL,
-    CLI_NODES,
-    CLI_NO_DELAYS,
-    CLI_OPTION,
-    CLI_OUTPUT,
-    CLI_OUT_OF_PLACE,
-    CLI_OVER,
-    CLI_PAIRS,
-    CLI_PARETO,
-    CLI_PARTIAL,
-    CLI_PATH,
-    CLI_PERFETTO,
-    CLI_PLOT,
-    CLI_PROFILE,
-    CLI_PROGRAM,
-    CLI_RANKS,
-    CLI_RECIPE,
-    CLI_REFINE,
-    CLI_REPLACE,
-    CLI_ROWS,
-    CLI_SAMPLE,
-    CLI_SAVE,
-    CLI_SCALE,
-    CLI_SCHEDULE,
-    CLI_SEED,
-    CLI_SET,
-    CLI_SET_B,
-    CLI_SHEET,
-    CLI_SHEET_A,
-    CLI_SHEET_B,
-    CLI_SPACE,
-    CLI_STRONG,
-    CLI_SVG,
-    CLI_TABLE,
-    CLI_TEST,
-    CLI_THREADS,
-    CLI_TIMELINE,
-    CLI_TOP,
-    CLI_UNMATCHED,
-    CLI_VARY,
-    CLI_VERBOSE,
-    CLI_VERSION,
-    CLI_WEAK,
-    CLI_WHERE,
-    CLI_WRITE,
-    CLI_XLSX,
-    CLI_ZIP,
-    CLI_OPTIONS /* how many there are */
-} cli_option_id;
+/* The values of an option that may be repeated, in the order of the command line. */
+typedef struct cli_texts {
+    const char **items;
+    size_t count;
+    size_t capacity;
+} cli_texts;
 
+/* What a value is, and so what it is stored as. */
+typedef enum cli_kind {
+    CLI_IS_FLAG,   /* bool */
+    CLI_IS_TEXT,   /* const char *, NULL where it is not given; one of `choices` where there are */
+    CLI_IS_CHOICE, /* unsigned: the place in `choices`, 0 where it is not given */
+    CLI_IS_COUNT,  /* uint64_t from `least` to `most` */
+    CLI_IS_NUMBER, /* double from `low` to `high` */
+    CLI_IS_TEXTS,  /* cli_texts */
+    CLI_IS_NAMES   /* cli_texts: each value is split at its commas */
+} cli_kind;
+
+/* A row of a verb's table of options: written with the macros below, which check the types. */
 typedef struct cli_option {
-    cli_option_id id;
-    cli_takes takes;
-    cli_word word; /* what its value is */
-    int letter;    /* 0: none */
-    const char *name;
+    cli_kind kind;
+    cli_word word;       /* what a value is, for the completion */
+    bool once;           /* of names: may not be repeated */
+    bool common;         /* `offset` is one in cli_common, not in the verb's own structure */
+    char letter;         /* 0: none */
+    size_t offset;       /* of the member that takes the value */
+    const char *name;    /* without the hyphens */
     const char *value;   /* what the value is called in help, NULL for flags */
     const char *choices; /* "auto always never", NULL: any value */
     const char *doc;
+    const char *initial; /* where it is not given: as a user would write it; help shows it */
+    uint64_t least;
+    uint64_t most;
+    double low;
+    double high;
+    const char *range; /* of a number, in words */
+    bool pure;         /* of a number: may be written with a unit without dimension, "10 %" */
 } cli_option;
+
+/* What the options that most verbs share have given. */
+typedef struct cli_common {
+    bool help;
+    bool version;
+    bool all;
+    bool csv;
+    bool json;
+    bool partial;   /* of traces */
+    unsigned color; /* a cli_color */
+    const char *db;
+    const char *output;
+    const char *sheet;
+    cli_texts paths;
+    cli_texts refine;
+    cli_texts sets;
+} cli_common;
 
 typedef struct cli_example {
     const char *command; /* NULL ends a list */
@@ -158,11 +111,13 @@ typedef struct cli_verb {
     const char *doc;     /* paragraphs, separated by empty lines */
     const cli_example *examples;
     const cli_option *options; /* without --help, which every verb has */
+    size_t options_bytes;      /* of the structure that they fill, 0: none but cli_common */
     int (*run)(cli_run *run);
 } cli_verb;
 
 typedef struct cli_given {
-    cli_option_id id;
+    const cli_option *option;
+    const void *member; /* that took the value */
     const char *value;
 } cli_given;
 
@@ -170,6 +125,8 @@ struct cli_run {
     const cli_verb *verb;
     const char **arguments;
     size_t argument_count;
+    cli_common common;
+    void *options;    /* the verb's own structure */
     cli_given *given; /* in the order of the command line */
     size_t given_count;
     st_arena *arena;
@@ -188,15 +145,25 @@ const cli_verb *cli_find_verb(const char *name);
 st_status cli_unknown_verb(cli_run *run, const char *name); /* reports it, with the nearest one */
 extern const cli_option cli_help_option;
 
+/* options.c: values of options, checked and stored */
+extern const cli_option cli_version_option;
+/* The option of a verb, or of all verbs, by name or, where that is NULL, by letter. */
+const cli_option *cli_find_option(const cli_verb *verb, const char *name, size_t length,
+                                  int letter);
+/* Makes the verb's structure, with what holds where an option is not given. */
+st_status cli_options_begin(cli_run *run) ST_NODISCARD;
+/* Stores a value; `value` is NULL for flags. */
+st_status cli_option_take(cli_run *run, const cli_option *option, const char *value) ST_NODISCARD;
+/* `what` is at fault unless `value` is one of the words of `choices`; NULL allows everything. */
+st_status cli_check_choice(cli_run *run, const char *what, const char *choices, const char *value,
+                           unsigned *place) ST_NODISCARD;
+/* Whether the command line has the option of this member of run->options or run->common. */
+bool cli_is_given(const cli_run *run, const void *member);
+
 /* run.c: what verbs share */
-bool cli_is_given(const cli_run *run, cli_option_id id);
-const char *cli_value(const cli_run *run, cli_option_id id); /* NULL: not given */
-st_status cli_values(cli_run *run, cli_option_id id, const char *const **values,
-                     size_t *count) ST_NODISCARD;
-/* The whole number of an option, from 1 to 2^20; 0 where it is not given. */
-st_status cli_count(cli_run *run, cli_option_id id, size_t *value) ST_NODISCARD;
 st_status cli_paths(cli_run *run, st_paths **paths) ST_NODISCARD;
-/* The verb's first argument as a job, with --sheet and --set. */
+/* The verb's first argument as a job, with --sheet, --set and --refine. */
+st_request cli_request(const cli_run *run);
 st_status cli_load_job(cli_run *run, const st_paths *paths, st_estimate *estimate) ST_NODISCARD;
 /* A paint for the place where the result goes. */
 st_paint cli_paint(const cli_run *run);
@@ -221,6 +188,8 @@ void cli_write_help(const cli_verb *verb, st_buffer *buffer);
 bool cli_write_group(const char *word, st_buffer *buffer);
 /* "--set KEY=VALUE", "-o, --output FILE" */
 void cli_write_option(const cli_option *option, st_buffer *buffer);
+/* What it means, with what holds without it. */
+void cli_write_meaning(const cli_option *option, st_buffer *buffer);
 /* "steptime estimate JOB [options]" */
 void cli_write_usage(const cli_verb *verb, st_buffer *buffer);
 
@@ -229,77 +198,106 @@ void cli_write_commands(st_buffer *buffer);
 void cli_write_man(st_buffer *buffer);
 void cli_write_completion(st_buffer *buffer);
 
+/*
+ * Rows of options. The first two arguments are the structure and its member, whose type must be
+ * that of the kind; behind the text for help further members of cli_option may be set.
+ */
+#define CLI_AT(type, member, stored)                                                               \
+    _Generic(((type *)NULL)->member, stored : offsetof(type, member))
+#define CLI_FLAG(type, member, label, ...)                                                         \
+    {                                                                                              \
+        .kind = CLI_IS_FLAG, .offset = CLI_AT(type, member, bool), .name = (label),                \
+        .doc = __VA_ARGS__                                                                         \
+    }
+#define CLI_TEXT(type, member, label, shown, ...)                                                  \
+    {                                                                                              \
+        .kind = CLI_IS_TEXT, .offset = CLI_AT(type, member, const char *), .name = (label),        \
+        .value = (shown), .doc = __VA_ARGS__                                                       \
+    }
+#define CLI_FILE(type, member, label, ...)                                                         \
+    {                                                                                              \
+        .kind = CLI_IS_TEXT, .word = CLI_WORD_FILE, .offset = CLI_AT(type, member, const char *),  \
+        .name = (label), .value = "FILE", .doc = __VA_ARGS__                                       \
+    }
+/* One of some words, where none of them is what holds without the option. */
+#define CLI_WORD(type, member, label, shown, words, ...)                                           \
+    {                                                                                              \
+        .kind = CLI_IS_TEXT, .word = CLI_WORD_CHOICE,                                              \
+        .offset = CLI_AT(type, member, const char *), .name = (label), .value = (shown),           \
+        .choices = (words), .doc = __VA_ARGS__                                                     \
+    }
+/* The words of an enumeration in its order, of which the first holds without the option. */
+#define CLI_CHOICE(type, member, label, shown, words, ...)                                         \
+    {                                                                                              \
+        .kind = CLI_IS_CHOICE, .word = CLI_WORD_CHOICE, .offset = CLI_AT(type, member, unsigned),  \
+        .name = (label), .value = (shown), .choices = (words), .doc = __VA_ARGS__                  \
+    }
+#define CLI_COUNT(type, member, label, from, to, ...)                                              \
+    {                                                                                              \
+        .kind = CLI_IS_COUNT, .offset = CLI_AT(type, member, uint64_t), .name = (label),           \
+        .value = "N", .least = (from), .most = (to), .doc = __VA_ARGS__                            \
+    }
+#define CLI_NUMBER(type, member, label, shown, from, to, ...)                                      \
+    {                                                                                              \
+        .kind = CLI_IS_NUMBER, .offset = CLI_AT(type, member, double), .name = (label),            \
+        .value = (shown), .low = (from), .high = (to), .doc = __VA_ARGS__                          \
+    }
+#define CLI_TEXTS(type, member, label, shown, ...)                                                 \
+    {                                                                                              \
+        .kind = CLI_IS_TEXTS, .offset = CLI_AT(type, member, cli_texts), .name = (label),          \
+        .value = (shown), .doc = __VA_ARGS__                                                       \
+    }
+#define CLI_NAMES(type, member, label, shown, ...)                                                 \
+    {                                                                                              \
+        .kind = CLI_IS_NAMES, .word = CLI_WORD_CELL, .offset = CLI_AT(type, member, cli_texts),    \
+        .name = (label), .value = (shown), .doc = __VA_ARGS__                                      \
+    }
+#define CLI_END                                                                                    \
+    {                                                                                              \
+        .name = NULL                                                                               \
+    }
+
+#define CLI_MOST_DIGITS UINT64_C(999999999999999999) /* a count of at most 18 digits */
+#define CLI_MOST_GIVEN  UINT64_C(1048576)            /* ranks, nodes */
+
 /* Rows that several verbs share. */
 #define CLI_ROW_ALL                                                                                \
-    {                                                                                              \
-        CLI_ALL, CLI_FLAG, CLI_WORD_NONE, 0, "all", NULL, NULL,                                    \
-            "show every cell of the sheet, not only those of its report"                           \
-    }
+    CLI_FLAG(cli_common, all, "all", "show every cell of the sheet, not only those of its report", \
+             .common = true)
 #define CLI_ROW_COLOR                                                                              \
-    {                                                                                              \
-        CLI_COLOR, CLI_ONE, CLI_WORD_CHOICE, 0, "color", "WHEN", "auto always never",              \
-            "colour: auto (on a terminal, unless NO_COLOR is set), always or never"                \
-    }
-#define CLI_ROW_CSV                                                                                \
-    {                                                                                              \
-        CLI_CSV, CLI_FLAG, CLI_WORD_NONE, 0, "csv", NULL, NULL, "print comma-separated values"     \
-    }
+    CLI_CHOICE(cli_common, color, "color", "WHEN", "auto always never",                            \
+               "colour: auto (on a terminal, unless NO_COLOR is set), always or never",            \
+               .common = true)
+#define CLI_ROW_CSV CLI_FLAG(cli_common, csv, "csv", "print comma-separated values", .common = true)
 #define CLI_ROW_DB                                                                                 \
-    {                                                                                              \
-        CLI_DB, CLI_ONE, CLI_WORD_FILE, 0, "db", "FILE", NULL,                                     \
-            "the database of profiles, instead of the user's own"                                  \
-    }
-#define CLI_ROW_JSON                                                                               \
-    {                                                                                              \
-        CLI_JSON, CLI_FLAG, CLI_WORD_NONE, 0, "json", NULL, NULL, "print JSON"                     \
-    }
+    CLI_FILE(cli_common, db, "db", "the database of profiles, instead of the user's own",          \
+             .common = true)
+#define CLI_ROW_JSON CLI_FLAG(cli_common, json, "json", "print JSON", .common = true)
 #define CLI_ROW_OUTPUT                                                                             \
-    {                                                                                              \
-        CLI_OUTPUT, CLI_ONE, CLI_WORD_FILE, 'o', "output", "FILE", NULL,                           \
-            "write to FILE instead of standard output; FILE changes only on success"               \
-    }
+    CLI_FILE(cli_common, output, "output",                                                         \
+             "write to FILE instead of standard output; FILE changes only on success",             \
+             .letter = 'o', .common = true)
+#define CLI_ROW_PARTIAL                                                                            \
+    CLI_FLAG(cli_common, partial, "partial",                                                       \
+             "use what could be read of faulty files, and of jobs of which ranks are missing",     \
+             .common = true)
 #define CLI_ROW_PATH                                                                               \
-    {                                                                                              \
-        CLI_PATH, CLI_MANY, CLI_WORD_FOLDER, 0, "path", "DIR", NULL,                               \
-            "look for sheets and configurations in DIR first; may be repeated"                     \
-    }
+    CLI_TEXTS(cli_common, paths, "path", "DIR",                                                    \
+              "look for sheets and configurations in DIR first; may be repeated",                  \
+              .word = CLI_WORD_FOLDER, .common = true)
 #define CLI_ROW_REFINE                                                                             \
-    {                                                                                              \
-        CLI_REFINE, CLI_MANY, CLI_WORD_NONE, 0, "refine", "PLUGIN[:NAME=VALUE,...]", NULL,         \
-            "let this plugin stand in for open functions and cells, instead of the job's own, "    \
-            "with these options; 'profile' and 'fallback' are among the names; 'none' for none; "  \
-            "may be repeated, in order of preference"                                              \
-    }
+    CLI_TEXTS(cli_common, refine, "refine", "PLUGIN[:NAME=VALUE,...]",                             \
+              "let this plugin stand in for open functions and cells, instead of the job's own, "  \
+              "with these options; 'profile' and 'fallback' are among the names; 'none' for "      \
+              "none; may be repeated, in order of preference",                                     \
+              .common = true)
 #define CLI_ROW_SET                                                                                \
-    {                                                                                              \
-        CLI_SET, CLI_MANY, CLI_WORD_KEY, 0, "set", "KEY=VALUE", NULL,                              \
-            "give a key of the job another value; may be repeated"                                 \
-    }
+    CLI_TEXTS(cli_common, sets, "set", "KEY=VALUE",                                                \
+              "give a key of the job another value; may be repeated", .word = CLI_WORD_KEY,        \
+              .common = true)
 #define CLI_ROW_SHEET                                                                              \
-    {                                                                                              \
-        CLI_SHEET, CLI_ONE, CLI_WORD_SHEET, 0, "sheet", "NAME|FILE", NULL,                         \
-            "use this sheet instead of the job's own"                                              \
-    }
-#define CLI_ROW_TABLE                                                                              \
-    {                                                                                              \
-        CLI_TABLE, CLI_MANY, CLI_WORD_FILE, 0, "table", "FILE", NULL,                              \
-            "measured rows, a CSV file as docs/tables.md describes it; may be repeated"            \
-    }
-#define CLI_ROW_ROWS                                                                               \
-    {                                                                                              \
-        CLI_ROWS, CLI_MANY, CLI_WORD_NONE, 0, "rows", "FILTER", NULL,                              \
-            "use these rows of the --table before it: COLUMN=VALUE|VALUE, COLUMN!=VALUE and "      \
-            "START:STOP:STEP, separated by commas"                                                 \
-    }
-#define CLI_ROW_CONSTANTS                                                                          \
-    {                                                                                              \
-        CLI_CONSTANTS, CLI_ONE, CLI_WORD_FILE, 0, "constants", "NAME|FILE", NULL,                  \
-            "constants from this file instead of the sheet's own"                                  \
-    }
-#define CLI_ROW_END                                                                                \
-    {                                                                                              \
-        CLI_NO_OPTION, CLI_FLAG, CLI_WORD_NONE, 0, NULL, NULL, NULL, NULL                          \
-    }
+    CLI_TEXT(cli_common, sheet, "sheet", "NAME|FILE", "use this sheet instead of the job's own",   \
+             .word = CLI_WORD_SHEET, .common = true)
 
 extern const cli_verb cli_verb_estimate;
 extern const cli_verb cli_verb_explain;

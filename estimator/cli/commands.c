@@ -28,13 +28,16 @@ static void write_code(const char *text, st_buffer *buffer)
 static void write_option(const cli_option *option, st_buffer *buffer)
 {
     st_buffer name = {0};
+    st_buffer meaning = {0};
     cli_write_option(option, &name);
+    cli_write_meaning(option, &meaning);
     st_buffer_text(buffer, "| ");
     write_code(name.data != NULL ? name.data : option->name, buffer);
     st_buffer_text(buffer, " | ");
-    write_field(option->doc, buffer);
+    write_field(meaning.data != NULL ? meaning.data : "", buffer);
     st_buffer_text(buffer, " |\n");
-    buffer->failed = buffer->failed || name.failed;
+    buffer->failed = buffer->failed || name.failed || meaning.failed;
+    st_buffer_free(&meaning);
     st_buffer_free(&name);
 }
 
@@ -47,10 +50,10 @@ static void write_verb(const cli_verb *verb, st_buffer *buffer)
     st_buffer_text(buffer, "```\n\nUsage: `");
     cli_write_usage(verb, buffer);
     st_buffer_printf(buffer, "`\n\n%s\n", verb->doc);
-    if (verb->options[0].id == CLI_NO_OPTION)
+    if (verb->options[0].name == NULL)
         return;
     st_buffer_text(buffer, "\n| option | meaning |\n| --- | --- |\n");
-    for (const cli_option *option = verb->options; option->id != CLI_NO_OPTION; option++)
+    for (const cli_option *option = verb->options; option->name != NULL; option++)
         write_option(option, buffer);
 }
 

@@ -134,8 +134,8 @@ static void write_keys(st_buffer *buffer)
 /* Values of options: the word before decides. */
 static void write_option_values(const cli_verb *verb, st_buffer *buffer)
 {
-    for (const cli_option *option = verb->options; option->id != CLI_NO_OPTION; option++) {
-        if (option->takes == CLI_FLAG)
+    for (const cli_option *option = verb->options; option->name != NULL; option++) {
+        if (option->kind == CLI_IS_FLAG)
             continue;
         st_buffer_printf(buffer, "        '%s:--%s'", verb->name, option->name);
         if (option->letter != 0)
@@ -149,7 +149,7 @@ static void write_option_values(const cli_verb *verb, st_buffer *buffer)
 static void write_option_names(const cli_verb *verb, st_buffer *buffer)
 {
     st_buffer_printf(buffer, "        '%s') _steptime_words '--help", verb->name);
-    for (const cli_option *option = verb->options; option->id != CLI_NO_OPTION; option++)
+    for (const cli_option *option = verb->options; option->name != NULL; option++)
         st_buffer_printf(buffer, " --%s", option->name);
     st_buffer_text(buffer, "' \"$word\" ;;\n");
 }
@@ -165,21 +165,29 @@ static void write_arguments(const cli_verb *verb, st_buffer *buffer)
     }
 }
 
+/* Whether no verb before this one has an option of that name. */
+static bool is_new(const cli_verb *const *verbs, size_t index, const cli_option *option)
+{
+    for (size_t i = 0; i < index; i++) {
+        if (cli_find_option(verbs[i], option->name, strlen(option->name), 0) != NULL)
+            return false;
+    }
+    return true;
+}
+
 /* Counts the arguments before the word, past options and their values. */
 static void write_place(st_buffer *buffer)
 {
     size_t count = 0;
     const cli_verb *const *verbs = cli_verbs(&count);
-    bool written[CLI_OPTIONS] = {false};
     st_buffer_text(buffer, "    for ((i = 2; i < COMP_CWORD; i++)); do\n"
                            "        case ${COMP_WORDS[i]} in\n"
                            "            '='");
     for (size_t i = 0; i < count; i++) {
         const cli_option *option = verbs[i]->options;
-        for (; option->id != CLI_NO_OPTION; option++) {
-            if (option->takes == CLI_FLAG || written[option->id])
+        for (; option->name != NULL; option++) {
+            if (option->kind == CLI_IS_FLAG || !is_new(verbs, i, option))
                 continue;
-            written[option->id] = true;
             st_buffer_printf(buffer, " | --%s", option->name);
             if (option->letter != 0)
                 st_buffer_printf(buffer, " | -%c", option->letter);

@@ -16,60 +16,54 @@ typedef struct cli_explorer {
     st_errors *errors;
 } cli_explorer;
 
-/* Job, sheet, sets, axes, conditions, cells and sample from the command line. */
-st_status cli_explore_request(cli_run *run, cli_option_id axes,
-                              st_space_request *request) ST_NODISCARD;
-/* --threads; 0 where it is not given. */
-st_status cli_explore_threads(cli_run *run, int *threads) ST_NODISCARD;
-/* The value of an option that takes a whole number from `least` on; `count` stays where it is not
- * given. */
-st_status cli_explore_count(cli_run *run, cli_option_id id, uint64_t least,
-                            uint64_t *count) ST_NODISCARD;
-/* Splits every value of an option at its commas, without the blanks around the parts. */
-st_status cli_explore_list(cli_run *run, cli_option_id id, const char *const **items,
-                           size_t *count) ST_NODISCARD;
+/* What their options give; the structure of a verb begins with it. */
+typedef struct cli_explore_options {
+    cli_texts cells;
+    cli_texts wheres;
+    uint64_t sample; /* 0: all */
+    uint64_t seed;
+    uint64_t threads; /* 0: one per core */
+    unsigned method;  /* a st_method */
+    unsigned pruning; /* a st_pruning */
+    const char *bound;
+    uint64_t trials; /* 0: not given */
+} cli_explore_options;
 
+/* Job, sheet, sets, conditions, cells and sample from the command line. */
+st_status cli_explore_request(cli_run *run, st_space_request *request) ST_NODISCARD;
+/* --threads; 0 where it is not given. */
+int cli_explore_threads(const cli_run *run);
 /* --method, --prune, --bound and --trials. */
 st_status cli_explore_guide(cli_run *run, st_guide *guide) ST_NODISCARD;
 
 #define CLI_ROW_CELLS                                                                              \
-    {                                                                                              \
-        CLI_CELLS, CLI_MANY, CLI_WORD_CELL, 0, "cells", "CELL,...", NULL,                          \
-            "cells and inputs to show, separated by commas; may be repeated"                       \
-    }
+    CLI_NAMES(cli_explore_options, cells, "cells", "CELL,...",                                     \
+              "cells and inputs to show, separated by commas; may be repeated")
 #define CLI_ROW_WHERE                                                                              \
-    {                                                                                              \
-        CLI_WHERE, CLI_MANY, CLI_WORD_NONE, 0, "where", "CONDITION", NULL,                         \
-            "keep what meets a condition in the language of sheets, such as "                      \
-            "'memory <= 72[GiB]'; may be repeated"                                                 \
-    }
+    CLI_TEXTS(cli_explore_options, wheres, "where", "CONDITION",                                   \
+              "keep what meets a condition in the language of sheets, such as 'memory <= "         \
+              "72[GiB]'; may be repeated")
+#define CLI_ROW_SEED                                                                               \
+    CLI_COUNT(cli_explore_options, seed, "seed", 0, CLI_MOST_DIGITS, "draw another sample",        \
+              .initial = "0")
 #define CLI_ROW_THREADS                                                                            \
-    {                                                                                              \
-        CLI_THREADS, CLI_ONE, CLI_WORD_NONE, 0, "threads", "N", NULL,                              \
-            "use N threads (one per core); the result is the same"                                 \
-    }
+    CLI_COUNT(cli_explore_options, threads, "threads", 1, CLI_MOST_DIGITS,                         \
+              "use N threads (one per core); the result is the same")
 #define CLI_ROW_METHOD                                                                             \
-    {                                                                                              \
-        CLI_METHOD, CLI_ONE, CLI_WORD_NONE, 0, "method", "METHOD", NULL,                           \
-            "exhaustive, bound (the least bound first, until none is below what was found: the "   \
-            "same result) or cmaes (a walk that ends early); for plugins that take long "          \
-            "(exhaustive)"                                                                         \
-    }
+    CLI_CHOICE(cli_explore_options, method, "method", "METHOD", "exhaustive bound cmaes",          \
+               "exhaustive, bound (the least bound first, until none is below what was found: "    \
+               "the same result) or cmaes (a walk that ends early); for plugins that take long",   \
+               .initial = "exhaustive")
 #define CLI_ROW_PRUNE                                                                              \
-    {                                                                                              \
-        CLI_PRUNE, CLI_ONE, CLI_WORD_NONE, 0, "prune", "WHICH", NULL,                              \
-            "skip plans of which rules tell: those that are proven for this search, or also "      \
-            "those that only plugins could contradict (declared)"                                  \
-    }
+    CLI_CHOICE(cli_explore_options, pruning, "prune", "WHICH", "none proven declared",             \
+               "skip plans of which rules tell: those that are proven for this search, or also "   \
+               "those that only plugins could contradict (declared)")
 #define CLI_ROW_BOUND                                                                              \
-    {                                                                                              \
-        CLI_BOUND, CLI_ONE, CLI_WORD_CELL, 0, "bound", "CELL", NULL,                               \
-            "a cell that is never above the one that is minimised, on your word"                   \
-    }
+    CLI_TEXT(cli_explore_options, bound, "bound", "CELL",                                          \
+             "a cell that is never above the one that is minimised, on your word",                 \
+             .word = CLI_WORD_CELL)
 #define CLI_ROW_TRIALS                                                                             \
-    {                                                                                              \
-        CLI_TRIALS, CLI_ONE, CLI_WORD_NONE, 0, "trials", "N", NULL,                                \
-            "plans that cmaes computes at most (2000)"                                             \
-    }
+    CLI_COUNT(cli_explore_options, trials, "trials", 1, CLI_MOST_DIGITS,                           \
+              "plans that cmaes computes at most (2000)")
 
 #endif

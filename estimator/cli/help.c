@@ -53,25 +53,35 @@ void cli_write_option(const cli_option *option, st_buffer *buffer)
         st_buffer_printf(buffer, " %s", option->value);
 }
 
+void cli_write_meaning(const cli_option *option, st_buffer *buffer)
+{
+    st_buffer_text(buffer, option->doc);
+    if (option->initial != NULL)
+        st_buffer_printf(buffer, " (%s)", option->initial);
+}
+
 void cli_write_usage(const cli_verb *verb, st_buffer *buffer)
 {
     st_buffer_printf(buffer, "steptime %s%s%s%s", verb->name, verb->arguments[0] != '\0' ? " " : "",
-                     verb->arguments, verb->options[0].id != CLI_NO_OPTION ? " [OPTION...]" : "");
+                     verb->arguments, verb->options[0].name != NULL ? " [OPTION...]" : "");
 }
 
 static void write_option_help(const cli_option *option, st_buffer *buffer)
 {
     enum { OPTION_COLUMN = 24 };
     st_buffer name = {0};
+    st_buffer meaning = {0};
     cli_write_option(option, &name);
+    cli_write_meaning(option, &meaning);
     size_t used = name.length + 2;
     st_buffer_printf(buffer, "  %s", name.data != NULL ? name.data : "");
     if (used + 2 > OPTION_COLUMN) {
         st_buffer_text(buffer, "\n");
         used = 0;
     }
-    write_filled(option->doc, used, OPTION_COLUMN, buffer);
-    buffer->failed = buffer->failed || name.failed;
+    write_filled(meaning.data != NULL ? meaning.data : "", used, OPTION_COLUMN, buffer);
+    buffer->failed = buffer->failed || name.failed || meaning.failed;
+    st_buffer_free(&meaning);
     st_buffer_free(&name);
 }
 
@@ -84,7 +94,7 @@ void cli_write_help(const cli_verb *verb, st_buffer *buffer)
     st_buffer_text(buffer, "\n\n");
     write_paragraphs(verb->doc, buffer);
     st_buffer_text(buffer, "\nOptions:\n");
-    for (const cli_option *option = verb->options; option->id != CLI_NO_OPTION; option++)
+    for (const cli_option *option = verb->options; option->name != NULL; option++)
         write_option_help(option, buffer);
     write_option_help(&cli_help_option, buffer);
 }

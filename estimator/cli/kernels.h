@@ -7,6 +7,8 @@
 #include "calibrate/layers/layer_times.h"
 #include "calibrate/layers/steps.h"
 
+#define CLI_MOST_LAYERS UINT64_C(100000)
+
 /* Errors on tables that the models have not seen. */
 typedef struct cli_kernel_test {
     const char *name; /* of the file, or of the model that was left out */
@@ -15,8 +17,21 @@ typedef struct cli_kernel_test {
     st_error_summary sums[ST_TIMES_FORMS]; /* of all pieces, each as often as a layer has it */
 } cli_kernel_test;
 
+typedef struct cli_kernels_options {
+    cli_table_options tables;
+    const char *gpu;
+    const char *job;
+    uint64_t layers; /* 0: as many as cover most time */
+    const char *form;
+    cli_texts test;
+    bool leave_one_out;
+    const char *save;
+    const char *output;
+} cli_kernels_options;
+
 typedef struct cli_kernels {
     cli_run *run;
+    const cli_kernels_options *options;
     st_paths *paths;
     st_time_sets *sets;
     st_trees_library *library; /* NULL: no XGBoost */
@@ -45,8 +60,6 @@ st_status cli_kernels_save(const cli_kernels *own) ST_NODISCARD;
 
 void cli_kernels_write(const cli_kernels *own);
 
-/* --layers, 0 where it is not given. */
-st_status cli_kernels_layers(cli_run *run, uint32_t *layers) ST_NODISCARD;
 void cli_kernels_write_layers(const st_trace_layers *layers, cli_run *run);
 
 #endif

@@ -5,8 +5,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MOST_LAYERS = 100000 };
-
 /* ---- what an argument is ---- */
 
 static bool ends_in(const char *text, const char *end)
@@ -24,22 +22,6 @@ static bool is_trace(const char *path)
     return is_folder || ends_in(path, ".json") || ends_in(path, ".json.gz");
 }
 
-st_status cli_kernels_layers(cli_run *run, uint32_t *layers)
-{
-    const char *text = cli_value(run, CLI_LAYERS);
-    uint32_t value = 0;
-    *layers = 0;
-    if (text == NULL)
-        return ST_OK;
-    for (const char *next = text; *next != '\0' || next == text; next++) {
-        if (*next < '0' || *next > '9' || value > MOST_LAYERS)
-            return cli_wrong_use(run, "--layers takes a whole number of at most 100000", NULL);
-        value = value * 10 + (uint32_t)(*next - '0');
-    }
-    *layers = value;
-    return ST_OK;
-}
-
 /* ---- tables ---- */
 
 static st_status read_table(cli_kernels *own, const char *file)
@@ -48,7 +30,7 @@ static st_status read_table(cli_kernels *own, const char *file)
     const st_csv *csv = NULL;
     st_status status = st_time_csv_read(file, run->arena, &csv, run->errors);
     if (status == ST_OK)
-        status = st_time_table_read(csv, own->paths, cli_value(run, CLI_GPU), run->arena, own->sets,
+        status = st_time_table_read(csv, own->paths, own->options->gpu, run->arena, own->sets,
                                     run->errors);
     return status;
 }
@@ -81,15 +63,13 @@ static st_status no_steps(const cli_kernels *own)
 static st_status read_traces(cli_kernels *own, const char *const *paths, size_t count)
 {
     cli_run *run = own->run;
-    const char *job = cli_value(run, CLI_JOB);
+    const char *job = own->options->job;
     st_trace_set *set = NULL;
-    uint32_t layers = 0;
+    uint32_t layers = (uint32_t)own->options->layers;
     if (job == NULL)
         return cli_wrong_use(run, "a trace does not tell the shape of its layers",
                              "give the job that was traced with --job");
-    st_status status = cli_kernels_layers(run, &layers);
-    if (status == ST_OK)
-        status = st_trace_set_read(paths, count, NULL, &set, run->errors);
+    st_status status = st_trace_set_read(paths, count, NULL, &set, run->errors);
     if (status == ST_OK)
         status = st_trace_layers_find(set, layers, run->arena, &own->layers, run->errors);
     if (status == ST_OK)

@@ -75,7 +75,7 @@ static st_status make_entry(const cli_kernels *own, size_t index, const char *va
     const char *provenance_text = keep(own, &provenance);
     if (payload_text == NULL || provenance_text == NULL)
         return ST_ERR_MEMORY;
-    *entry = (st_profile){.name = cli_value(own->run, CLI_SAVE),
+    *entry = (st_profile){.name = own->options->save,
                           .kind = ST_PROFILE_TIMES,
                           .plugin = plugin,
                           .cluster = own->sets->gpu,
@@ -148,8 +148,7 @@ static st_status save(const cli_kernels *own)
             status = make_entry(own, i, "t_wgrad", &entries[count++]);
     }
     if (status == ST_OK)
-        status =
-            st_profiles_open(cli_value(run, CLI_DB), ST_PROFILES_WRITE, &profiles, run->errors);
+        status = st_profiles_open(run->common.db, ST_PROFILES_WRITE, &profiles, run->errors);
     if (status == ST_OK)
         status = remove_old(profiles, entries[0].name, run);
     if (status == ST_OK)
@@ -161,7 +160,7 @@ static st_status save(const cli_kernels *own)
 static st_status write_file(const cli_kernels *own)
 {
     cli_run *run = own->run;
-    const char *file = cli_value(run, CLI_WRITE);
+    const char *file = own->options->output;
     st_buffer buffer = {0};
     if (file == NULL)
         return ST_OK;
@@ -178,6 +177,6 @@ static st_status write_file(const cli_kernels *own)
 
 st_status cli_kernels_save(const cli_kernels *own)
 {
-    st_status status = cli_is_given(own->run, CLI_SAVE) ? save(own) : ST_OK;
+    st_status status = own->options->save != NULL ? save(own) : ST_OK;
     return status == ST_OK ? write_file(own) : status;
 }

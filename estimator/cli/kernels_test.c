@@ -190,8 +190,8 @@ static st_status test_file(cli_kernels *own, const char *file)
     st_status status =
         tested != NULL ? st_time_csv_read(file, run->arena, &csv, run->errors) : ST_ERR_MEMORY;
     if (status == ST_OK)
-        status = st_time_table_read(csv, own->paths, cli_value(run, CLI_GPU), run->arena, tested,
-                                    run->errors);
+        status =
+            st_time_table_read(csv, own->paths, own->options->gpu, run->arena, tested, run->errors);
     for (size_t i = 0; status == ST_OK && i < own->sets->count; i++) {
         for (size_t k = 0; k < tested->count && status == ST_OK; k++) {
             st_time_set both;
@@ -229,12 +229,11 @@ static st_status leave_out(cli_kernels *own, size_t set_index, size_t group)
 st_status cli_kernels_test(cli_kernels *own)
 {
     cli_run *run = own->run;
-    const char *const *files = NULL;
-    size_t count = 0;
-    st_status status = cli_values(run, CLI_TEST, &files, &count);
-    for (size_t i = 0; i < count && status == ST_OK; i++)
-        status = test_file(own, files[i]);
-    if (status != ST_OK || !cli_is_given(run, CLI_EACH))
+    const cli_texts *files = &own->options->test;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < files->count && status == ST_OK; i++)
+        status = test_file(own, files->items[i]);
+    if (status != ST_OK || !own->options->leave_one_out)
         return status;
     if (own->sets->group_count < 2)
         return cli_wrong_use(run, "--leave-one-out needs times of two models or files", NULL);

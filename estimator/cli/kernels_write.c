@@ -228,7 +228,7 @@ static void write_json(const cli_kernels *own)
 
 void cli_kernels_write(const cli_kernels *own)
 {
-    if (cli_is_given(own->run, CLI_JSON))
+    if (own->run->common.json)
         write_json(own);
     else
         write_text(own);

@@ -59,11 +59,11 @@ const cli_verb *const *cli_verbs(size_t *count)
 /* Help and version are wanted whatever else stands on the command line. */
 static int run_verb(cli_run *run)
 {
-    if (cli_is_given(run, CLI_VERSION)) {
+    if (run->common.version) {
         st_buffer_text(&run->result, "steptime " STEPTIME_VERSION "\n");
         return CLI_DONE;
     }
-    if (cli_is_given(run, CLI_HELP)) {
+    if (run->common.help) {
         if (run->verb != NULL)
             cli_write_help(run->verb, &run->result);
         else if (run->argument_count == 0 || !cli_write_group(run->arguments[0], &run->result))

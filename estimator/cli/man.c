@@ -81,11 +81,14 @@ static void write_paragraphs(const char *text, st_buffer *buffer)
 static void write_option(const cli_option *option, st_buffer *buffer)
 {
     st_buffer name = {0};
+    st_buffer meaning = {0};
     cli_write_option(option, &name);
+    cli_write_meaning(option, &meaning);
     st_buffer_text(buffer, ".TP\n");
     write_line(".B ", name.data != NULL ? name.data : option->name, buffer);
-    write_line("", option->doc, buffer);
-    buffer->failed = buffer->failed || name.failed;
+    write_line("", meaning.data != NULL ? meaning.data : "", buffer);
+    buffer->failed = buffer->failed || name.failed || meaning.failed;
+    st_buffer_free(&meaning);
     st_buffer_free(&name);
 }
 
@@ -95,7 +98,7 @@ static void write_verb(const cli_verb *verb, st_buffer *buffer)
     cli_write_usage(verb, &usage);
     write_line(".SS ", usage.data != NULL ? usage.data : verb->name, buffer);
     write_paragraphs(verb->doc, buffer);
-    for (const cli_option *option = verb->options; option->id != CLI_NO_OPTION; option++)
+    for (const cli_option *option = verb->options; option->name != NULL; option++)
         write_option(option, buffer);
     buffer->failed = buffer->failed || usage.failed;
     st_buffer_free(&usage);

@@ -12,18 +12,18 @@ static const char default_plugin[] = "nccl-whitebox";
 
 /* ---- tables ---- */
 
-static st_status make_request(cli_run *run, st_nccl_request *request)
+static st_status make_request(const cli_nccl *own, st_nccl_request *request)
 {
-    bool in_place = cli_is_given(run, CLI_IN_PLACE);
-    bool out_of_place = cli_is_given(run, CLI_OUT_OF_PLACE);
-    if (in_place && out_of_place)
-        return cli_wrong_use(run, "--in-place and --out-of-place exclude each other", NULL);
-    *request = (st_nccl_request){.collective = cli_value(run, CLI_COLLECTIVE),
-                                 .buffers = in_place       ? ST_NCCL_IN_PLACE
-                                            : out_of_place ? ST_NCCL_OUT_OF_PLACE
-                                                           : ST_NCCL_ANY};
-    st_status status = cli_count(run, CLI_RANKS, &request->ranks);
-    return status == ST_OK ? cli_count(run, CLI_NODES, &request->nodes) : status;
+    const cli_nccl_options *options = own->options;
+    if (options->in_place && options->out_of_place)
+        return cli_wrong_use(own->run, "--in-place and --out-of-place exclude each other", NULL);
+    *request = (st_nccl_request){.collective = options->collective,
+                                 .ranks = (size_t)options->ranks,
+                                 .nodes = (size_t)options->nodes,
+                                 .buffers = options->in_place       ? ST_NCCL_IN_PLACE
+                                            : options->out_of_place ? ST_NCCL_OUT_OF_PLACE
+                                                                    : ST_NCCL_ANY};
+    return ST_OK;
 }
 
 static st_status read_file(cli_nccl *own, const st_nccl_request *request, const char *file)
@@ -52,7 +52,7 @@ static st_status read_file(cli_nccl *own, const st_nccl_request *request, const 
 st_status cli_nccl_read(cli_nccl *own, const char *const *files, size_t count)
 {
     st_nccl_request request;
-    st_status status = make_request(own->run, &request);
+    st_status status = make_request(own, &request);
     if (status != ST_OK)
         return status;
     for (size_t i = 0; i < count; i++) {
@@ -70,19 +70,18 @@ st_status cli_nccl_read(cli_nccl *own, const char *const *files, size_t count)
 static st_status read_options(cli_nccl *own)
 {
     cli_run *run = own->run;
-    const char *const *texts = NULL;
-    size_t count = 0;
-    st_status status = cli_values(run, CLI_OPTION, &texts, &count);
+    const char *const *texts = own->options->settings.items;
+    size_t count = own->options->settings.count;
     size_t worded = own->worded != NULL ? own->worded->option_count : 0;
     own->given = st_arena_alloc(run->arena, worded + count + 1, sizeof *own->given);
-    if (status == ST_OK && own->given == NULL)
+    if (own->given == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < worded; i++)
         own->given[i] = (st_plugin_given){.name = own->worded->options[i].name,
                                           .text = own->worded->options[i].text,
                                           .name_place = own->worded->options[i].name_place,
                                           .place = own->worded->options[i].place};
-    for (size_t i = 0; i < count && status == ST_OK; i++) {
+    for (size_t i = 0; i < count; i++) {
         const char *sign = strchr(texts[i], '=');
         if (sign == NULL || sign == texts[i])
             return cli_wrong_use(run, st_errors_text(run->errors, "no option in '%s'", texts[i]),
@@ -96,7 +95,7 @@ static st_status read_options(cli_nccl *own)
             return ST_ERR_MEMORY;
     }
     own->given_count = worded + count;
-    return status;
+    return ST_OK;
 }
 
 /* The one plugin that the profile has options for. */
@@ -107,8 +106,7 @@ static st_status plugin_of_profile(cli_nccl *own)
     const st_profile *entries = NULL;
     size_t count = 0;
     st_profile_filter filter = {.name = own->profile, .kind = ST_PROFILE_OPTIONS};
-    st_status status =
-        st_profiles_open(cli_value(run, CLI_DB), ST_PROFILES_READ, &profiles, run->errors);
+    st_status status = st_profiles_open(run->common.db, ST_PROFILES_READ, &profiles, run->errors);
     if (status != ST_OK)
         return status;
     status = st_profiles_find(profiles, &filter, run->arena, &entries, &count, run->errors);
@@ -132,12 +130,11 @@ static st_status read_plugin(cli_nccl *own)
 {
     cli_run *run = own->run;
     const st_refinement *list = NULL;
-    st_words words = {NULL, 0};
+    const st_words words = {run->common.refine.items, run->common.refine.count};
     size_t count = 0;
-    st_status status = cli_values(run, CLI_REFINE, &words.texts, &words.count);
-    if (status != ST_OK || words.count == 0)
-        return status;
-    status = st_refine_words(own->paths, &words, run->arena, &list, &count, run->errors);
+    if (words.count == 0)
+        return ST_OK;
+    st_status status = st_refine_words(own->paths, &words, run->arena, &list, &count, run->errors);
     if (status != ST_OK)
         return status;
     if (count != 1 || list[0].fallback)
@@ -159,7 +156,6 @@ static st_status read_plugin(cli_nccl *own)
 
 static st_status choose_plugin(cli_nccl *own)
 {
-    own->profile = cli_value(own->run, CLI_PROFILE);
     st_status status = read_plugin(own);
     if (status != ST_OK)
         return status;
@@ -182,7 +178,7 @@ static st_status add_profile(cli_nccl *own, const st_nccl_table *table, st_nccl_
     if (own->profile == NULL)
         return ST_OK;
     st_status status =
-        st_profile_settings(cli_value(run, CLI_DB), &filter, run->arena, &found, run->errors);
+        st_profile_settings(run->common.db, &filter, run->arena, &found, run->errors);
     if (status != ST_OK)
         return status;
     st_plugin_given *given =
@@ -211,10 +207,10 @@ static st_status run_fit(cli_nccl *own, st_nccl_fit *fit)
                              .plugin = own->plugin,
                              .given = own->given,
                              .given_count = own->given_count,
-                             .cluster = cli_value(run, CLI_CLUSTER)};
-    st_status status = cli_values(run, CLI_SET, &source.sets, &source.set_count);
-    if (status == ST_OK)
-        status = add_profile(own, fit->tables[0], &source);
+                             .cluster = own->options->cluster,
+                             .sets = run->common.sets.items,
+                             .set_count = run->common.sets.count};
+    st_status status = add_profile(own, fit->tables[0], &source);
     if (status == ST_OK)
         status = st_nccl_model_load(&source, fit->tables, fit->table_count, run->arena, &fit->model,
                                     run->errors);
@@ -301,48 +297,11 @@ void cli_nccl_write(const cli_nccl *own)
     st_nccl_report report = {.fits = own->fits,
                              .count = own->fit_count,
                              .profile = own->profile,
-                             .details = cli_is_given(run, CLI_ALL)};
-    if (cli_is_given(run, CLI_JSON))
+                             .details = run->common.all};
+    if (run->common.json)
         st_nccl_report_json(&report, run->arena, &run->result);
-    else if (cli_is_given(run, CLI_CSV))
+    else if (run->common.csv)
         st_nccl_report_csv(&report, &run->result);
     else
         st_nccl_report_text(&report, &paint, run->arena, &run->result);
-}
-
-static st_status list_files(cli_run *run, const char ***files, size_t *count)
-{
-    const char *const *given = NULL;
-    st_status status = cli_values(run, CLI_NCCL, &given, count);
-    if (status != ST_OK)
-        return status;
-    *files = st_arena_alloc(run->arena, *count + run->argument_count + 1, sizeof **files);
-    if (*files == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = 0; i < *count; i++)
-        (*files)[i] = given[i];
-    for (size_t i = 0; i < run->argument_count; i++)
-        (*files)[(*count)++] = run->arguments[i];
-    return ST_OK;
-}
-
-int cli_nccl_validate(cli_run *run)
-{
-    cli_nccl own = {.run = run};
-    const char **files = NULL;
-    size_t count = 0;
-    st_status status = cli_is_given(run, CLI_TABLE)
-                           ? cli_wrong_use(run, "--nccl and --table exclude each other", NULL)
-                           : cli_paths(run, &own.paths);
-    if (status == ST_OK)
-        status = list_files(run, &files, &count);
-    if (status == ST_OK)
-        status = cli_nccl_read(&own, files, count);
-    if (status == ST_OK)
-        status = cli_nccl_run(&own, false);
-    if (status == ST_OK)
-        cli_nccl_write(&own);
-    int code = cli_exit_code(run, status);
-    st_paths_destroy(own.paths);
-    return code;
 }

@@ -7,8 +7,20 @@
 
 #include "calibrate/collectives/nccl_report.h"
 
+/* What their options give. */
+typedef struct cli_nccl_options {
+    const char *collective;
+    const char *cluster;
+    cli_texts settings; /* of the plugin */
+    uint64_t ranks;     /* 0: not given, and so are nodes */
+    uint64_t nodes;
+    bool in_place;
+    bool out_of_place;
+} cli_nccl_options;
+
 typedef struct cli_nccl {
     cli_run *run;
+    const cli_nccl_options *options;
     st_paths *paths;
     const char *plugin;
     const char *profile; /* NULL: none */
@@ -36,43 +48,29 @@ st_status cli_nccl_run(cli_nccl *own, bool wants_fit) ST_NODISCARD;
 
 void cli_nccl_write(const cli_nccl *own);
 
-/* 'validate --nccl', all of it. */
-int cli_nccl_validate(cli_run *run);
-
-/* Rows of options. */
-#define CLI_NCCL_TABLE_ROWS                                                                        \
-    {CLI_COLLECTIVE,                                                                               \
-     CLI_ONE,                                                                                      \
-     CLI_WORD_CHOICE,                                                                              \
-     0,                                                                                            \
-     "collective",                                                                                 \
-     "NAME",                                                                                       \
-     "all_reduce all_gather reduce_scatter broadcast all_to_all send_recv reduce gather scatter",  \
-     "only tables of this collective; also what a file measures that does not say it"},            \
-        {CLI_RANKS, CLI_ONE, CLI_WORD_NONE, 0,                                                     \
-         "ranks",   "N",     NULL,          "ranks of the tables, whatever they say"},             \
-        {CLI_NODES, CLI_ONE, CLI_WORD_NONE, 0,                                                     \
-         "nodes",   "N",     NULL,          "nodes of the tables, whatever they say"},             \
-        {CLI_IN_PLACE, CLI_FLAG, CLI_WORD_NONE, 0, "in-place", NULL, NULL, "the times in place"},  \
-    {                                                                                              \
-        CLI_OUT_OF_PLACE, CLI_FLAG, CLI_WORD_NONE, 0, "out-of-place", NULL, NULL,                  \
-            "the times out of place; these are taken where neither is given and a table has them"  \
-    }
-#define CLI_NCCL_MODEL_ROWS                                                                        \
-    {CLI_REFINE,                                                                                   \
-     CLI_MANY,                                                                                     \
-     CLI_WORD_NONE,                                                                                \
-     0,                                                                                            \
-     "refine",                                                                                     \
-     "PLUGIN[:NAME=VALUE,...]",                                                                    \
-     NULL,                                                                                         \
-     "the plugin with the model of collectives, with options; nccl-whitebox where it is left "     \
-     "out; of other measurements: plugins in place of formulas"},                                  \
-        {CLI_OPTION, CLI_MANY,     CLI_WORD_NONE, 0,                                               \
-         "option",   "NAME=VALUE", NULL,          "an option of the plugin; may be repeated"},     \
-    {                                                                                              \
-        CLI_CLUSTER, CLI_ONE, CLI_WORD_NONE, 0, "cluster", "NAME", NULL,                           \
-            "the cluster, for what tables do not say of it; 'steptime list clusters' lists them"   \
-    }
+/* The rows of cli_nccl_options, which is the member `at` of a verb's own structure. */
+#define CLI_NCCL_TABLE_ROWS(type, at)                                                              \
+    CLI_WORD(type, at.collective, "collective", "NAME",                                            \
+             "all_reduce all_gather reduce_scatter broadcast all_to_all send_recv reduce gather "  \
+             "scatter",                                                                            \
+             "only tables of this collective; also what a file measures that does not say it"),    \
+        CLI_COUNT(type, at.ranks, "ranks", 1, CLI_MOST_GIVEN,                                      \
+                  "ranks of the tables, whatever they say"),                                       \
+        CLI_COUNT(type, at.nodes, "nodes", 1, CLI_MOST_GIVEN,                                      \
+                  "nodes of the tables, whatever they say"),                                       \
+        CLI_FLAG(type, at.in_place, "in-place", "the times in place"),                             \
+        CLI_FLAG(type, at.out_of_place, "out-of-place",                                            \
+                 "the times out of place; these are taken where neither is given and a table has " \
+                 "them")
+#define CLI_NCCL_MODEL_ROWS(type, at)                                                              \
+    CLI_TEXTS(cli_common, refine, "refine", "PLUGIN[:NAME=VALUE,...]",                             \
+              "the plugin with the model of collectives, with options; nccl-whitebox where it is " \
+              "left out; of other measurements: plugins in place of formulas",                     \
+              .common = true),                                                                     \
+        CLI_TEXTS(type, at.settings, "option", "NAME=VALUE",                                       \
+                  "an option of the plugin; may be repeated"),                                     \
+        CLI_TEXT(type, at.cluster, "cluster", "NAME",                                              \
+                 "the cluster, for what tables do not say of it; 'steptime list clusters' lists "  \
+                 "them")
 
 #endif

@@ -52,15 +52,13 @@ static st_status write_stdout(cli_run *run)
 void cli_show(cli_run *run, const st_result *result)
 {
     st_paint paint = cli_paint(run);
-    st_form form = cli_is_given(run, CLI_JSON)  ? ST_FORM_JSON
-                   : cli_is_given(run, CLI_CSV) ? ST_FORM_CSV
-                                                : ST_FORM_TEXT;
+    st_form form = run->common.json ? ST_FORM_JSON : run->common.csv ? ST_FORM_CSV : ST_FORM_TEXT;
     st_result_write(result, form, &paint, &run->result);
 }
 
 int cli_write_result(cli_run *run, int code)
 {
-    const char *file = cli_value(run, CLI_OUTPUT);
+    const char *file = run->common.output;
     if (run->result.failed)
         return cli_exit_code(run, ST_ERR_MEMORY);
     if (run->result.length == 0)

@@ -10,8 +10,8 @@
 /* What --gpu says of kernels whose rows do not. */
 static st_status name_gpu(cli_run *run, st_kernels *kernels)
 {
-    const char *gpu = cli_value(run, CLI_GPU);
-    return gpu != NULL ? st_kernels_name_gpu(kernels, gpu, run->errors) : ST_OK;
+    const cli_overlap_options *asked = run->options;
+    return asked->gpu != NULL ? st_kernels_name_gpu(kernels, asked->gpu, run->errors) : ST_OK;
 }
 
 st_status cli_overlap_table(cli_run *run, const char *file, bool to_learn, st_kernels *kernels)
@@ -31,24 +31,10 @@ st_status cli_overlap_table(cli_run *run, const char *file, bool to_learn, st_ke
     return status;
 }
 
-static st_status read_share(cli_run *run, double *share)
-{
-    const char *text = cli_value(run, CLI_UNMATCHED);
-    double percent = 5;
-    if (text != NULL &&
-        (st_number_parse(text, strlen(text), (st_place){0}, &percent, NULL) != ST_OK ||
-         !(percent >= 0 && percent <= 100)))
-        return st_fail(run->errors, ST_ERR_USAGE, (st_place){0},
-                       "option --unmatched" ST_FOUND "'%s'" ST_EXPECTED
-                       "percent of the kernels, from 0 to 100",
-                       text);
-    *share = percent / 100;
-    return ST_OK;
-}
-
 static st_status read_counters(cli_run *run, st_counters *counters, st_pairs_options *options)
 {
-    const char *file = cli_value(run, CLI_COUNTERS);
+    const cli_overlap_options *asked = run->options;
+    const char *file = asked->counters;
     st_source source = {0};
     if (file == NULL)
         return ST_OK;
@@ -79,7 +65,8 @@ static st_status append_pairs(cli_run *run, const st_pairs_options *options, st_
 
 static st_status use_table(cli_run *run, const st_buffer *table, st_kernels *kernels)
 {
-    const char *file = cli_value(run, CLI_TABLE);
+    const cli_overlap_options *asked = run->options;
+    const char *file = asked->table;
     const st_csv *csv = NULL;
     st_status status = table->failed ? st_out_of_memory(run->errors) : ST_OK;
     if (status == ST_OK && file != NULL)
@@ -98,15 +85,14 @@ static st_status use_table(cli_run *run, const st_buffer *table, st_kernels *ker
 
 st_status cli_overlap_pairs(cli_run *run, st_kernels *kernels, st_pairs_tally *tally)
 {
-    st_pairs_options options = {.unmatched_frac = 0};
+    const cli_overlap_options *asked = run->options;
+    st_pairs_options options = {.unmatched_frac = asked->unmatched_percent / 100};
     st_counters counters = {0};
     st_pairs_made made = {0};
     if (run->argument_count % 2 != 0)
         return cli_wrong_use(run, "--pairs takes two recordings for each pair",
                              "name the one without overlap, then the one with it");
-    st_status status = read_share(run, &options.unmatched_frac);
-    if (status == ST_OK)
-        status = read_counters(run, &counters, &options);
+    st_status status = read_counters(run, &counters, &options);
     if (status == ST_OK) {
         st_pairs_head(options.counters != NULL, &made.table);
         status = append_pairs(run, &options, &made);

@@ -6,6 +6,21 @@
 #include "cli/cli.h"
 #include "calibrate/slowdown/overlap_report.h"
 
+typedef struct cli_overlap_options {
+    bool pairs;
+    bool allow_faster;
+    double unmatched_percent;
+    const char *counters;
+    const char *table; /* of --write */
+    const char *test;
+    const char *gpu;
+    const char *recipe;
+    const char *svg;
+    const char *output;
+    const char *save;
+    const char *cluster;
+} cli_overlap_options;
+
 /* Reads a table of kernels, to learn from them or only to be predicted. */
 st_status cli_overlap_table(cli_run *run, const char *file, bool to_learn,
                             st_kernels *kernels) ST_NODISCARD;

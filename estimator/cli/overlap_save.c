@@ -72,14 +72,15 @@ static st_status check_others(st_profiles *profiles, const st_profile *entry, cl
 
 st_status cli_overlap_save(cli_run *run, const st_overlap_report *report, const char *model)
 {
-    const char *cluster = cli_value(run, CLI_CLUSTER);
+    const cli_overlap_options *asked = run->options;
+    const char *cluster = asked->cluster;
     st_profiles *profiles = NULL;
     st_buffer provenance = {0};
     write_provenance(report, &provenance);
     const char *provenance_text = keep(run, &provenance);
     if (provenance_text == NULL)
         return st_out_of_memory(run->errors);
-    st_profile entry = {.name = cli_value(run, CLI_SAVE),
+    st_profile entry = {.name = asked->save,
                         .kind = ST_PROFILE_MODEL,
                         .plugin = "overlap-xgboost",
                         .cluster = cluster != NULL ? cluster : "",
@@ -89,8 +90,7 @@ st_status cli_overlap_save(cli_run *run, const st_overlap_report *report, const 
                         .payload = model,
                         .payload_bytes = strlen(model),
                         .provenance = provenance_text};
-    st_status status =
-        st_profiles_open(cli_value(run, CLI_DB), ST_PROFILES_WRITE, &profiles, run->errors);
+    st_status status = st_profiles_open(run->common.db, ST_PROFILES_WRITE, &profiles, run->errors);
     if (status == ST_OK)
         status = check_others(profiles, &entry, run);
     if (status == ST_OK)

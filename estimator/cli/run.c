@@ -2,68 +2,12 @@
 /* What verbs share: options, the search path, the job, the exit code. */
 #include "cli/cli.h"
 
-#include "steptime/quantity.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
-
-enum { MOST_COUNT = 1 << 20 };
-
-bool cli_is_given(const cli_run *run, cli_option_id id)
-{
-    for (size_t i = 0; i < run->given_count; i++) {
-        if (run->given[i].id == id)
-            return true;
-    }
-    return false;
-}
-
-const char *cli_value(const cli_run *run, cli_option_id id)
-{
-    for (size_t i = 0; i < run->given_count; i++) {
-        if (run->given[i].id == id)
-            return run->given[i].value;
-    }
-    return NULL;
-}
-
-st_status cli_values(cli_run *run, cli_option_id id, const char *const **values, size_t *count)
-{
-    const char **list = st_arena_alloc(run->arena, run->given_count + 1, sizeof *list);
-    *count = 0;
-    if (list == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = 0; i < run->given_count; i++) {
-        if (run->given[i].id == id)
-            list[(*count)++] = run->given[i].value;
-    }
-    *values = list;
-    return ST_OK;
-}
-
-st_status cli_count(cli_run *run, cli_option_id id, size_t *value)
-{
-    const char *text = cli_value(run, id);
-    double number = 0;
-    *value = 0;
-    if (text == NULL)
-        return ST_OK;
-    if (st_number_parse(text, strlen(text), (st_place){0}, &number, NULL) == ST_OK && number >= 1 &&
-        number <= MOST_COUNT && number == (double)(size_t)number) {
-        *value = (size_t)number;
-        return ST_OK;
-    }
-    const cli_option *option = run->verb->options;
-    while (option->id != id)
-        option++;
-    return st_fail(run->errors, ST_ERR_USAGE, (st_place){0},
-                   "option --%s" ST_FOUND "'%s'" ST_EXPECTED "a whole number from 1 to 1048576",
-                   option->name, text);
-}
 
 void cli_today(char date[16])
 {
@@ -83,20 +27,23 @@ void cli_today(char date[16])
 
 st_status cli_paths(cli_run *run, st_paths **paths)
 {
-    const char *const *folders = NULL;
-    size_t count = 0;
-    st_status status = cli_values(run, CLI_PATH, &folders, &count);
-    return status == ST_OK ? st_paths_create(folders, count, paths, run->errors) : status;
+    return st_paths_create(run->common.paths.items, run->common.paths.count, paths, run->errors);
+}
+
+st_request cli_request(const cli_run *run)
+{
+    const cli_common *common = &run->common;
+    return (st_request){.job = run->arguments[0],
+                        .sheet = common->sheet,
+                        .sets = common->sets.items,
+                        .set_count = common->sets.count,
+                        .refine = common->refine.items,
+                        .refine_count = common->refine.count};
 }
 
 st_status cli_load_job(cli_run *run, const st_paths *paths, st_estimate *estimate)
 {
-    st_request request = {.job = run->arguments[0], .sheet = cli_value(run, CLI_SHEET)};
-    st_status status = cli_values(run, CLI_SET, &request.sets, &request.set_count);
-    if (status == ST_OK)
-        status = cli_values(run, CLI_REFINE, &request.refine, &request.refine_count);
-    if (status != ST_OK)
-        return status;
+    const st_request request = cli_request(run);
     return st_estimate_load(paths, &request, run->arena, estimate, run->errors);
 }
 
@@ -109,16 +56,15 @@ static bool is_dumb_terminal(void)
 st_paint cli_paint(const cli_run *run)
 {
     st_paint paint = {0};
-    const char *when = cli_value(run, CLI_COLOR);
     const char *no_color = getenv("NO_COLOR");
     bool on_terminal =
-        cli_value(run, CLI_OUTPUT) == NULL && !run->stdout_closed && isatty(STDOUT_FILENO) == 1;
+        run->common.output == NULL && !run->stdout_closed && isatty(STDOUT_FILENO) == 1;
     struct winsize size = {0};
     if (on_terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
         paint.width = size.ws_col;
     bool wanted = on_terminal && !is_dumb_terminal() && (no_color == NULL || no_color[0] == '\0');
-    if (when != NULL && strcmp(when, "auto") != 0)
-        wanted = strcmp(when, "always") == 0;
+    if (run->common.color != CLI_COLOR_AUTO)
+        wanted = run->common.color == CLI_COLOR_ALWAYS;
     paint.color = wanted;
     return paint;
 }

@@ -9,6 +9,7 @@
 /* A plugin's schedule as it was asked for. */
 typedef struct wanted_schedule {
     const char *name;
+    const cli_texts *settings;
     st_place place;
 } wanted_schedule;
 
@@ -72,15 +73,14 @@ static st_status refuse_schedule(cli_run *run, const st_plugin *shown, const cha
 }
 
 /* What --option gives. */
-static st_status read_options(cli_run *run, st_plugin_given **given, size_t *count)
+static st_status read_options(cli_run *run, const cli_texts *settings, st_plugin_given **given)
 {
-    const char *const *texts = NULL;
-    st_status status = cli_values(run, CLI_OPTION, &texts, count);
-    *given = st_arena_alloc(run->arena, *count + 1, sizeof(**given));
-    if (status != ST_OK || *given == NULL) {
+    const char *const *texts = settings->items;
+    *given = st_arena_alloc(run->arena, settings->count + 1, sizeof **given);
+    if (*given == NULL) {
         return ST_ERR_MEMORY;
     }
-    for (size_t i = 0; i < *count; i++) {
+    for (size_t i = 0; i < settings->count; i++) {
         const char *sign = strchr(texts[i], '=');
         if (sign == NULL || sign == texts[i]) {
             return cli_wrong_use(run, st_errors_text(run->errors, "no option in '%s'", texts[i]),
@@ -114,10 +114,10 @@ static st_status open_schedule(cli_run *run, const st_plugin_module *module,
         return refuse_schedule(run, st_plugin_descriptor(module), name, wanted->place);
     }
     st_plugin_given *given = NULL;
-    size_t count = 0;
-    st_status status = read_options(run, &given, &count);
+    st_status status = read_options(run, wanted->settings, &given);
     if (status == ST_OK) {
-        status = st_plugin_open(module, given, count, wanted->place, instance, run->errors);
+        status = st_plugin_open(module, given, wanted->settings->count, wanted->place, instance,
+                                run->errors);
     }
     if (status == ST_OK && !st_arena_defer(run->arena, close_instance, *instance)) {
         st_plugin_close(*instance);
@@ -167,9 +167,9 @@ static st_status order_of_plugin(cli_run *run, const st_paths *paths, const want
     return st_plugin_order_make(&request, run->arena, order, run->errors);
 }
 
-bool cli_schedule_is_dualpipe(const cli_run *run, const st_job *job)
+bool cli_schedule_is_dualpipe(const cli_schedule *asked, const st_job *job)
 {
-    const char *name = cli_value(run, CLI_SCHEDULE);
+    const char *name = asked->name;
     const st_job_value *own = st_job_value_of(job, "parallel.schedule");
     if (name == NULL && own != NULL) {
         name = own->text;
@@ -178,28 +178,29 @@ bool cli_schedule_is_dualpipe(const cli_run *run, const st_job *job)
 }
 
 /* --schedule, or else what the job says in the same way; no name for those that are built in. */
-static wanted_schedule find_wanted(const cli_run *run, const st_job *job)
+static wanted_schedule find_wanted(const cli_schedule *asked, const st_job *job)
 {
-    const char *name = cli_value(run, CLI_SCHEDULE);
+    const char *name = asked->name;
     const st_job_value *own = st_job_value_of(job, "parallel.schedule");
     if (name != NULL) {
         return (wanted_schedule){.name = cli_schedule_is_built_in(name) ? NULL : name,
+                                 .settings = &asked->settings,
                                  .place = {.file = "--schedule"}};
     }
     if (own == NULL || own->text == NULL || strchr(own->text, ':') == NULL) {
         return (wanted_schedule){0};
     }
-    return (wanted_schedule){.name = own->text, .place = own->place};
+    return (wanted_schedule){.name = own->text, .settings = &asked->settings, .place = own->place};
 }
 
-st_status cli_schedule_choose(cli_run *run, const st_paths *paths, const st_job *job,
-                              st_timeline_plan *plan)
+st_status cli_schedule_choose(cli_run *run, const cli_schedule *asked, const st_paths *paths,
+                              const st_job *job, st_timeline_plan *plan)
 {
-    const wanted_schedule wanted = find_wanted(run, job);
+    const wanted_schedule wanted = find_wanted(asked, job);
     if (wanted.name != NULL) {
         return order_of_plugin(run, paths, &wanted, plan);
     }
-    return cli_is_given(run, CLI_OPTION)
+    return asked->settings.count > 0
                ? cli_wrong_use(run, "--option is for the plugin of a --schedule", NULL)
                : ST_OK;
 }

@@ -6,9 +6,15 @@
 #include "cli/cli.h"
 #include "timeline/timeline.h"
 
+/* What is asked for, all zero where nothing is. */
+typedef struct cli_schedule {
+    const char *name;   /* of --schedule */
+    cli_texts settings; /* of --option */
+} cli_schedule;
+
 bool cli_schedule_is_built_in(const char *name);
 /* By --schedule, or else by the job. */
-bool cli_schedule_is_dualpipe(const cli_run *run, const st_job *job);
+bool cli_schedule_is_dualpipe(const cli_schedule *asked, const st_job *job);
 
 /*
  * Gives a plan the order of the plugin's schedule that --schedule names: "PLUGIN" where it has one,
@@ -16,7 +22,7 @@ bool cli_schedule_is_dualpipe(const cli_run *run, const st_job *job);
  * parallel.schedule names. The plan's own schedule tells how many chunks a stage has; a schedule
  * that is built in leaves the plan as it is.
  */
-st_status cli_schedule_choose(cli_run *run, const st_paths *paths, const st_job *job,
-                              st_timeline_plan *plan) ST_NODISCARD;
+st_status cli_schedule_choose(cli_run *run, const cli_schedule *asked, const st_paths *paths,
+                              const st_job *job, st_timeline_plan *plan) ST_NODISCARD;
 
 #endif

@@ -13,7 +13,7 @@
 
 st_status cli_stream_open(cli_run *run, cli_stream *stream)
 {
-    const char *file = cli_value(run, CLI_OUTPUT);
+    const char *file = run->common.output;
     *stream = (cli_stream){.run = run};
     if (file != NULL && strcmp(file, "-") != 0)
         return st_output_open(file, &stream->file, run->errors);

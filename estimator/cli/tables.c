@@ -11,7 +11,8 @@ static st_status add_filter(cli_run *run, const char **filter, const char *more)
     return *filter != NULL ? ST_OK : ST_ERR_MEMORY;
 }
 
-st_status cli_tables(cli_run *run, const cli_table **tables, size_t *count)
+st_status cli_tables(cli_run *run, const cli_table_options *options, const cli_table **tables,
+                     size_t *count)
 {
     cli_table *list = st_arena_alloc(run->arena, run->given_count + 1, sizeof *list);
     const char *common = NULL;
@@ -19,9 +20,9 @@ st_status cli_tables(cli_run *run, const cli_table **tables, size_t *count)
     *count = 0;
     for (size_t i = 0; i < run->given_count && status == ST_OK; i++) {
         const cli_given *given = &run->given[i];
-        if (given->id == CLI_TABLE)
+        if (given->member == &options->files)
             list[(*count)++] = (cli_table){.file = given->value};
-        else if (given->id == CLI_ROWS)
+        else if (given->member == &options->filters)
             status = add_filter(run, *count > 0 ? &list[*count - 1].filter : &common, given->value);
     }
     if (status == ST_OK && *count == 0 && common != NULL)
@@ -33,27 +34,27 @@ st_status cli_tables(cli_run *run, const cli_table **tables, size_t *count)
     return status;
 }
 
-st_status cli_table_request(cli_run *run, const st_paths *paths, st_measured_request *request)
+st_status cli_table_request(cli_run *run, const cli_table_options *options, const st_paths *paths,
+                            st_measured_request *request)
 {
     *request = (st_measured_request){.paths = paths,
-                                     .sheet = cli_value(run, CLI_SHEET),
-                                     .constants = cli_value(run, CLI_CONSTANTS)};
-    st_status status = cli_values(run, CLI_SET, &request->sets, &request->set_count);
-    if (status == ST_OK)
-        status = cli_values(run, CLI_REFINE, &request->refine, &request->refine_count);
-    if (status != ST_OK)
-        return status;
+                                     .sheet = run->common.sheet,
+                                     .constants = options->constants,
+                                     .sets = run->common.sets.items,
+                                     .set_count = run->common.sets.count,
+                                     .refine = run->common.refine.items,
+                                     .refine_count = run->common.refine.count};
     return st_table_sources_load(paths, run->arena, &request->sources, &request->source_count,
                                  run->errors);
 }
 
-st_status cli_mark_fitted(cli_run *run, const st_paths *paths, st_measured *measured)
+st_status cli_mark_fitted(cli_run *run, const char *constants, const st_paths *paths,
+                          st_measured *measured)
 {
     const st_table_source *source = measured->source;
-    const char *own = cli_value(run, CLI_CONSTANTS);
     st_status status = ST_OK;
-    if (own != NULL)
-        status = st_measured_mark_fitted(measured, paths, own, run->arena, run->errors);
+    if (constants != NULL)
+        status = st_measured_mark_fitted(measured, paths, constants, run->arena, run->errors);
     for (size_t i = 0; source != NULL && i < source->constant_count && status == ST_OK; i++)
         status =
             st_measured_mark_fitted(measured, paths, source->constants[i], run->arena, run->errors);

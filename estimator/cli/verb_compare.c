@@ -9,28 +9,38 @@
 
 #include <string.h>
 
-static const cli_option options[] = {
-    {CLI_SHEET_A, CLI_ONE, CLI_WORD_SHEET, 0, "sheet-a", "SHEET", NULL,
-     "the sheet for A in place of the job's own"},
-    {CLI_SHEET_B, CLI_ONE, CLI_WORD_SHEET, 0, "sheet-b", "SHEET", NULL,
-     "the sheet for B in place of the job's own"},
-    {CLI_SET, CLI_MANY, CLI_WORD_KEY, 0, "set", "KEY=VALUE", NULL,
-     "give a key of both jobs another value; may be repeated"},
-    {CLI_SET_B, CLI_MANY, CLI_WORD_KEY, 0, "set-b", "KEY=VALUE", NULL,
-     "give a key of B alone another value; may be repeated"},
-    {CLI_REFINE, CLI_MANY, CLI_WORD_NONE, 0, "refine", "PLUGIN[:NAME=VALUE,...]|...", NULL,
-     "estimate A under each of these refinements, a column each, parted by '|' or in options of "
-     "their own; a '+' joins plugins in one; one refinement of two jobs counts for both"},
-    {CLI_ALL, CLI_FLAG, CLI_WORD_NONE, 0, "all", NULL, NULL,
-     "show every cell, also what is the same on both sides"},
-    {CLI_TIMELINE, CLI_FLAG, CLI_WORD_NONE, 0, "timeline", NULL, NULL,
-     "compare the sheet's closed form with the replayed timeline of one job"},
+typedef struct compare_options {
+    const char *sheet_a;
+    const char *sheet_b;
+    cli_texts sets_b;
+    bool timeline;
+} compare_options;
+
+static const cli_option option_rows[] = {
+    CLI_TEXT(compare_options, sheet_a, "sheet-a", "SHEET",
+             "the sheet for A in place of the job's own", .word = CLI_WORD_SHEET),
+    CLI_TEXT(compare_options, sheet_b, "sheet-b", "SHEET",
+             "the sheet for B in place of the job's own", .word = CLI_WORD_SHEET),
+    CLI_TEXTS(cli_common, sets, "set", "KEY=VALUE",
+              "give a key of both jobs another value; may be repeated", .word = CLI_WORD_KEY,
+              .common = true),
+    CLI_TEXTS(compare_options, sets_b, "set-b", "KEY=VALUE",
+              "give a key of B alone another value; may be repeated", .word = CLI_WORD_KEY),
+    CLI_TEXTS(
+        cli_common, refine, "refine", "PLUGIN[:NAME=VALUE,...]|...",
+        "estimate A under each of these refinements, a column each, parted by '|' or in options of "
+        "their own; a '+' joins plugins in one; one refinement of two jobs counts for both",
+        .common = true),
+    CLI_FLAG(cli_common, all, "all", "show every cell, also what is the same on both sides",
+             .common = true),
+    CLI_FLAG(compare_options, timeline, "timeline",
+             "compare the sheet's closed form with the replayed timeline of one job"),
     CLI_ROW_JSON,
     CLI_ROW_CSV,
     CLI_ROW_PATH,
     CLI_ROW_OUTPUT,
     CLI_ROW_COLOR,
-    CLI_ROW_END,
+    CLI_END,
 };
 
 static const cli_example examples[] = {
@@ -44,50 +54,51 @@ static const cli_example examples[] = {
     {NULL, NULL},
 };
 
+static bool has_two_sides(const cli_run *run)
+{
+    const compare_options *options = run->options;
+    return run->argument_count > 1 || options->sets_b.count > 0 || options->sheet_b != NULL;
+}
+
 /* Assignments of one side: those of both, then those of B. */
 static st_status list_sets(cli_run *run, bool for_b, st_request *request)
 {
-    const char *const *both = NULL;
-    const char *const *extra = NULL;
-    size_t both_count = 0;
-    size_t extra_count = 0;
-    st_status status = cli_values(run, CLI_SET, &both, &both_count);
-    if (status == ST_OK && for_b)
-        status = cli_values(run, CLI_SET_B, &extra, &extra_count);
-    if (status != ST_OK)
-        return status;
-    const char **sets = st_arena_alloc(run->arena, both_count + extra_count + 1, sizeof *sets);
+    const compare_options *options = run->options;
+    const cli_texts *both = &run->common.sets;
+    size_t extra = for_b ? options->sets_b.count : 0;
+    const char **sets = st_arena_alloc(run->arena, both->count + extra + 1, sizeof *sets);
     if (sets == NULL)
         return ST_ERR_MEMORY;
-    for (size_t i = 0; i < both_count; i++)
-        sets[i] = both[i];
-    for (size_t i = 0; i < extra_count; i++)
-        sets[both_count + i] = extra[i];
+    for (size_t i = 0; i < both->count; i++)
+        sets[i] = both->items[i];
+    for (size_t i = 0; i < extra; i++)
+        sets[both->count + i] = options->sets_b.items[i];
     request->sets = sets;
-    request->set_count = both_count + extra_count;
+    request->set_count = both->count + extra;
     return ST_OK;
 }
 
 static st_status run_side(cli_run *run, const st_paths *paths, bool is_b, const char *refine,
                           st_estimate *estimate)
 {
+    const compare_options *options = run->options;
     st_request request = {.job = run->arguments[is_b ? run->argument_count - 1 : 0],
-                          .sheet = cli_value(run, is_b ? CLI_SHEET_B : CLI_SHEET_A)};
+                          .sheet = is_b ? options->sheet_b : options->sheet_a};
     st_status status = list_sets(run, is_b, &request);
     request.refine = &refine;
     request.refine_count = refine != NULL ? 1 : 0;
     if (status == ST_OK)
         status = st_estimate_load(paths, &request, run->arena, estimate, run->errors);
     if (status == ST_OK)
-        status = st_estimate_show_report(estimate, cli_is_given(run, CLI_ALL), run->arena);
+        status = st_estimate_show_report(estimate, run->common.all, run->arena);
     return status == ST_OK ? st_estimate_run(estimate, run->arena, run->errors) : status;
 }
 
 static void write_terms(cli_run *run, const st_timeline *timeline)
 {
-    if (cli_is_given(run, CLI_JSON)) {
+    if (run->common.json) {
         st_timeline_write_terms_json(timeline, &run->result);
-    } else if (cli_is_given(run, CLI_CSV)) {
+    } else if (run->common.csv) {
         st_timeline_write_terms_csv(timeline, &run->result);
     } else {
         st_timeline_write_terms(timeline, run->arena, &run->result);
@@ -97,13 +108,12 @@ static void write_terms(cli_run *run, const st_timeline *timeline)
 /* The columns of every --refine, one after the other; a lone one stands beside the job's own. */
 static st_status list_columns(cli_run *run, st_columns *columns)
 {
-    const char *const *texts = NULL;
-    size_t count = 0;
-    st_status status = cli_values(run, CLI_REFINE, &texts, &count);
-    for (size_t i = 0; i < count && status == ST_OK; i++) {
+    const cli_texts *texts = &run->common.refine;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < texts->count && status == ST_OK; i++) {
         const char *const *list = NULL;
         size_t length = 0;
-        status = st_refine_columns(texts[i], run->arena, &list, &length, run->errors);
+        status = st_refine_columns(texts->items[i], run->arena, &list, &length, run->errors);
         for (size_t k = 0; k < length && status == ST_OK; k++) {
             if (columns->count == ST_COLUMNS_MAX)
                 return cli_wrong_use(run, "option --refine makes more than 8 columns", NULL);
@@ -166,7 +176,7 @@ static st_status compare_columns(cli_run *run, const st_paths *paths, st_columns
     bool lone = columns->count == 1;
     size_t good = 0;
     st_status status = ST_OK;
-    if (cli_is_given(run, CLI_SET_B) || cli_is_given(run, CLI_SHEET_B) || run->argument_count > 1)
+    if (has_two_sides(run))
         return cli_wrong_use(run, "several refinements are compared for one job alone",
                              "leave B, --set-b and --sheet-b out");
     if (lone) {
@@ -174,7 +184,7 @@ static st_status compare_columns(cli_run *run, const st_paths *paths, st_columns
         columns->names[0] = "job's own";
         columns->count = 2;
     }
-    columns->all = cli_is_given(run, CLI_ALL);
+    columns->all = run->common.all;
     for (size_t i = 0; i < columns->count && status != ST_ERR_MEMORY; i++) {
         const char *refine = lone && i == 0 ? NULL : columns->names[i];
         st_status ran = run_column(run, paths, refine, columns, i);
@@ -182,8 +192,7 @@ static st_status compare_columns(cli_run *run, const st_paths *paths, st_columns
         status = ran == ST_OK ? status : ran;
     }
     /* A file changes only on success. */
-    if (status == ST_OK ||
-        (status != ST_ERR_MEMORY && good > 0 && !cli_is_given(run, CLI_OUTPUT))) {
+    if (status == ST_OK || (status != ST_ERR_MEMORY && good > 0 && run->common.output == NULL)) {
         st_result result;
         st_columns_report(columns, run->arena, &result);
         cli_show(run, &result);
@@ -198,23 +207,23 @@ static int compare_timeline(cli_run *run)
     st_estimate estimate = {0};
     st_timeline_plan plan = {0};
     st_timeline timeline = {0};
-    if (run->argument_count > 1 || cli_is_given(run, CLI_SET_B) || cli_is_given(run, CLI_SHEET_B)) {
+    if (has_two_sides(run)) {
         return cli_exit_code(run, cli_wrong_use(run, "--timeline compares one job with itself",
                                                 "leave B, --set-b and --sheet-b out"));
     }
-    st_request request = {.job = run->arguments[0], .sheet = cli_value(run, CLI_SHEET_A)};
+    const compare_options *options = run->options;
+    const cli_schedule own_schedule = {0};
+    st_request request = cli_request(run);
+    request.sheet = options->sheet_a;
     st_status status = cli_paths(run, &paths);
-    if (status == ST_OK)
-        status = list_sets(run, false, &request);
-    if (status == ST_OK)
-        status = cli_values(run, CLI_REFINE, &request.refine, &request.refine_count);
     if (status == ST_OK)
         status = st_estimate_load(paths, &request, run->arena, &estimate, run->errors);
     if (status == ST_OK)
-        status = st_timeline_plan_make(&estimate, cli_schedule_is_dualpipe(run, estimate.job),
-                                       run->arena, &plan, run->errors);
+        status =
+            st_timeline_plan_make(&estimate, cli_schedule_is_dualpipe(&own_schedule, estimate.job),
+                                  run->arena, &plan, run->errors);
     if (status == ST_OK)
-        status = cli_schedule_choose(run, paths, estimate.job, &plan);
+        status = cli_schedule_choose(run, &own_schedule, paths, estimate.job, &plan);
     if (status == ST_OK)
         status = st_timeline_make(&plan, false, run->arena, &timeline, run->errors);
     if (status == ST_OK)
@@ -233,8 +242,7 @@ static st_status compare_sides(cli_run *run, const st_paths *paths, const char *
     if (status == ST_OK)
         status = run_side(run, paths, true, refine, &b);
     if (status == ST_OK)
-        status = st_comparison_make(&a, &b, cli_is_given(run, CLI_ALL), run->arena, &comparison,
-                                    run->errors);
+        status = st_comparison_make(&a, &b, run->common.all, run->arena, &comparison, run->errors);
     if (status == ST_OK) {
         st_result result;
         st_comparison_report(&comparison, run->arena, &result);
@@ -245,17 +253,16 @@ static st_status compare_sides(cli_run *run, const st_paths *paths, const char *
 
 static int run_compare(cli_run *run)
 {
+    const compare_options *options = run->options;
     st_paths *paths = NULL;
-    if (cli_is_given(run, CLI_TIMELINE))
+    if (options->timeline)
         return compare_timeline(run);
-    bool two =
-        run->argument_count > 1 || cli_is_given(run, CLI_SET_B) || cli_is_given(run, CLI_SHEET_B);
     st_columns *columns = st_arena_alloc(run->arena, 1, sizeof *columns);
     st_status status = columns != NULL ? cli_paths(run, &paths) : ST_ERR_MEMORY;
     if (status == ST_OK)
         status = list_columns(run, columns);
     if (status == ST_OK)
-        status = columns->count > 1 || (columns->count == 1 && !two)
+        status = columns->count > 1 || (columns->count == 1 && !has_two_sides(run))
                      ? compare_columns(run, paths, columns)
                      : compare_sides(run, paths, columns->names[0]);
     st_paths_destroy(paths);
@@ -275,6 +282,7 @@ const cli_verb cli_verb_compare = {
         "--timeline its closed form with the replayed schedule, term by term, or under --refine "
         "the refinements by plugins, with their change to the first.",
     .examples = examples,
-    .options = options,
+    .options = option_rows,
+    .options_bytes = sizeof(compare_options),
     .run = run_compare,
 };

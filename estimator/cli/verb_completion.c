@@ -2,7 +2,7 @@
 /* steptime completion */
 #include "cli/cli.h"
 
-static const cli_option options[] = {CLI_ROW_OUTPUT, CLI_ROW_END};
+static const cli_option option_rows[] = {CLI_ROW_OUTPUT, CLI_END};
 
 static const cli_example examples[] = {
     {"source <(steptime completion bash)", "complete in this shell"},
@@ -27,6 +27,6 @@ const cli_verb cli_verb_completion = {
     .summary = "write the completion for a shell",
     .doc = "Writes the commands that complete verbs, options, jobs, sheets and cells in the shell.",
     .examples = examples,
-    .options = options,
+    .options = option_rows,
     .run = run_completion,
 };

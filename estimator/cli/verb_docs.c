@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static const cli_option options[] = {CLI_ROW_PATH, CLI_ROW_OUTPUT, CLI_ROW_END};
+static const cli_option option_rows[] = {CLI_ROW_PATH, CLI_ROW_OUTPUT, CLI_END};
 
 static const cli_example examples[] = {
     {"steptime docs configuration", "every key of a job"},
@@ -112,6 +112,6 @@ const cli_verb cli_verb_docs = {
     .doc = "Writes a page of the documentation from the tables and sheets that the program works "
            "with: the keys of a job, the commands, the formulas of all sheets, the man page.",
     .examples = examples,
-    .options = options,
+    .options = option_rows,
     .run = run_docs,
 };

@@ -4,19 +4,23 @@
 #include "estimate/effects.h"
 #include "export/xlsx.h"
 
-static const cli_option options[] = {
+typedef struct estimate_options {
+    const char *xlsx;
+} estimate_options;
+
+static const cli_option option_rows[] = {
     CLI_ROW_SHEET,
     CLI_ROW_SET,
     CLI_ROW_REFINE,
     CLI_ROW_ALL,
     CLI_ROW_JSON,
     CLI_ROW_CSV,
-    {CLI_XLSX, CLI_ONE, CLI_WORD_FILE, 0, "xlsx", "FILE", NULL,
-     "write a workbook whose formulas live into FILE as well"},
+    CLI_FILE(estimate_options, xlsx, "xlsx",
+             "write a workbook whose formulas live into FILE as well"),
     CLI_ROW_PATH,
     CLI_ROW_OUTPUT,
     CLI_ROW_COLOR,
-    CLI_ROW_END,
+    CLI_END,
 };
 
 static const cli_example examples[] = {
@@ -33,25 +37,25 @@ static const cli_example examples[] = {
 /* A report has its warnings; they need not be told twice unless it goes out of sight. */
 static bool shows_warnings(const cli_run *run)
 {
-    return !cli_is_given(run, CLI_CSV) && cli_value(run, CLI_OUTPUT) == NULL;
+    return !run->common.csv && run->common.output == NULL;
 }
 
 static int run_estimate(cli_run *run)
 {
+    const estimate_options *options = run->options;
     st_paths *paths = NULL;
     st_estimate estimate = {0};
     st_status status = cli_paths(run, &paths);
     if (status == ST_OK)
         status = cli_load_job(run, paths, &estimate);
     if (status == ST_OK)
-        status = st_estimate_show_report(&estimate, cli_is_given(run, CLI_ALL), run->arena);
+        status = st_estimate_show_report(&estimate, run->common.all, run->arena);
     if (status == ST_OK)
         status = st_estimate_run(&estimate, run->arena, run->errors);
     if (status == ST_OK)
         status = st_estimate_find_effects(&estimate, run->arena);
-    if (status == ST_OK && cli_value(run, CLI_XLSX) != NULL)
-        status =
-            st_estimate_write_xlsx(&estimate, cli_value(run, CLI_XLSX), run->arena, run->errors);
+    if (status == ST_OK && options->xlsx != NULL)
+        status = st_estimate_write_xlsx(&estimate, options->xlsx, run->arena, run->errors);
     if (status == ST_OK) {
         st_result result;
         st_estimate_report(&estimate, run->errors, run->arena, &result);
@@ -77,6 +81,7 @@ const cli_verb cli_verb_estimate = {
         "JOB is the name of a job on the search path ('steptime list jobs'), a file, or '-' for "
         "standard input.",
     .examples = examples,
-    .options = options,
+    .options = option_rows,
+    .options_bytes = sizeof(estimate_options),
     .run = run_estimate,
 };

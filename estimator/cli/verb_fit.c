@@ -5,30 +5,45 @@
 #include "base/output.h"
 #include "calibrate/steps/calibrate.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
-static const cli_option options[] = {
-    CLI_ROW_TABLE,
-    CLI_ROW_ROWS,
-    {CLI_VARY, CLI_MANY, CLI_WORD_KEY, 0, "vary", "KEY=LOW..HIGH", NULL,
-     "fit this key or constant between two bounds, in its unit; several are separated by commas; "
-     "LOW..START..HIGH begins elsewhere than at the rows' own value"},
-    {CLI_LOSS, CLI_ONE, CLI_WORD_CHOICE, 0, "loss", "LOSS", "soft-l1 square",
-     "how large errors count: soft-l1 (less than their squares, the default) or square"},
-    {CLI_SCALE, CLI_ONE, CLI_WORD_NONE, 0, "scale", "SHARE", NULL,
-     "relative error above which soft-l1 turns linear; 10 % where it is left out"},
-    {CLI_GROUP, CLI_ONE, CLI_WORD_NONE, 0, "group", "COLUMN", NULL,
-     "also estimate all rows of each value of this column by a fit to the others"},
-    {CLI_WRITE, CLI_ONE, CLI_WORD_FILE, 'o', "output", "FILE", NULL,
-     "write the constants and where they come from to FILE, which changes only on success"},
+enum { LOSS_SOFT_L1, LOSS_SQUARE };
+
+typedef struct fit_options {
+    cli_table_options tables;
+    cli_texts varies;
+    unsigned loss;
+    double scale;
+    const char *group;
+    const char *output;
+} fit_options;
+
+static const cli_option option_rows[] = {
+    CLI_ROWS_TABLE(fit_options, tables),
+    CLI_TEXTS(fit_options, varies, "vary", "KEY=LOW..HIGH",
+              "fit this key or constant between two bounds, in its unit; several are separated by "
+              "commas; LOW..START..HIGH begins elsewhere than at the rows' own value",
+              .word = CLI_WORD_KEY),
+    CLI_CHOICE(fit_options, loss, "loss", "LOSS", "soft-l1 square",
+               "how large errors count: soft-l1 (less than their squares, the default) or square"),
+    CLI_NUMBER(fit_options, scale, "scale", "SHARE", DBL_MIN, HUGE_VAL,
+               "relative error above which soft-l1 turns linear", .pure = true,
+               .range = "a share above 0, such as 0.1 or 10 %", .initial = "10 %"),
+    CLI_TEXT(fit_options, group, "group", "COLUMN",
+             "also estimate all rows of each value of this column by a fit to the others"),
+    CLI_FILE(fit_options, output, "output",
+             "write the constants and where they come from to FILE, which changes only on success",
+             .letter = 'o'),
     CLI_ROW_SHEET,
-    CLI_ROW_CONSTANTS,
+    CLI_ROW_CONSTANTS(fit_options, tables),
     CLI_ROW_SET,
     CLI_ROW_REFINE,
     CLI_ROW_JSON,
     CLI_ROW_PATH,
     CLI_ROW_COLOR,
-    CLI_ROW_END,
+    CLI_END,
 };
 
 static const cli_example examples[] = {
@@ -43,6 +58,7 @@ static const cli_example examples[] = {
 
 typedef struct fit_run {
     cli_run *run;
+    const fit_options *options;
     st_paths *paths;
     st_measured_request request;
     const cli_table *tables;
@@ -110,7 +126,7 @@ static st_status read_rows(fit_run *own)
     if (own->table_count + own->run->argument_count == 0)
         return cli_wrong_use(own->run, "'fit' needs measured rows",
                              "give --table FILE, or jobs with 'measured: {step_time: ...}'");
-    if (!cli_is_given(own->run, CLI_VARY))
+    if (own->options->varies.count == 0)
         return cli_wrong_use(own->run, "'fit' needs a constant to fit",
                              "give --vary KEY=LOW..HIGH");
     for (size_t i = 0; i < own->table_count; i++) {
@@ -128,39 +144,16 @@ static st_status read_rows(fit_run *own)
 
 /* ---- options ---- */
 
-static st_status read_scale(fit_run *own)
-{
-    const char *text = cli_value(own->run, CLI_SCALE);
-    st_unit one = st_unit_one();
-    own->calibration.scale = 0.1;
-    if (text == NULL)
-        return ST_OK;
-    st_status status =
-        st_quantity_parse(text, strlen(text), &one, (st_place){0}, &own->calibration.scale, NULL);
-    if (status == ST_OK && own->calibration.scale > 0)
-        return ST_OK;
-    return st_fail(own->run->errors, ST_ERR_USAGE, (st_place){.file = "--scale"},
-                   "no share above 0" ST_FOUND "'%s'" ST_EXPECTED "a share such as 0.1 or 10 %%",
-                   text);
-}
-
 static st_status read_options(fit_run *own)
 {
-    const char *loss = cli_value(own->run, CLI_LOSS);
-    const char *const *texts = NULL;
-    size_t count = 0;
-    st_status status = cli_values(own->run, CLI_VARY, &texts, &count);
+    const fit_options *options = own->options;
     own->calibration.sets = own->sets;
     own->calibration.set_count = own->set_count;
-    own->calibration.group = cli_value(own->run, CLI_GROUP);
-    own->calibration.loss =
-        loss != NULL && strcmp(loss, "square") == 0 ? ST_LOSS_SQUARE : ST_LOSS_SOFT_L1;
-    if (status == ST_OK)
-        status = read_scale(own);
-    if (status == ST_OK)
-        status =
-            st_varied_parse(&own->calibration, texts, count, own->run->arena, own->run->errors);
-    return status;
+    own->calibration.group = options->group;
+    own->calibration.loss = options->loss == LOSS_SQUARE ? ST_LOSS_SQUARE : ST_LOSS_SOFT_L1;
+    own->calibration.scale = options->scale;
+    return st_varied_parse(&own->calibration, options->varies.items, options->varies.count,
+                           own->run->arena, own->run->errors);
 }
 
 /* ---- results ---- */
@@ -188,7 +181,7 @@ static st_status make_record(const fit_run *own, st_fit_record *record)
 
 static st_status write_constants(const fit_run *own, const st_fit_record *record)
 {
-    const char *file = cli_value(own->run, CLI_WRITE);
+    const char *file = own->options->output;
     st_buffer buffer = {0};
     if (file == NULL)
         return ST_OK;
@@ -209,7 +202,7 @@ static st_status write_result(fit_run *own)
         status = write_constants(own, &record);
     if (status != ST_OK)
         return status;
-    if (cli_is_given(own->run, CLI_JSON))
+    if (own->run->common.json)
         st_calibration_write_json(&own->calibration, &record, &own->run->result);
     else
         st_calibration_write_text(&own->calibration, &paint, own->run->arena, &own->run->result);
@@ -218,12 +211,12 @@ static st_status write_result(fit_run *own)
 
 static int run_fit(cli_run *run)
 {
-    fit_run own = {.run = run};
+    fit_run own = {.run = run, .options = run->options};
     st_status status = cli_paths(run, &own.paths);
     if (status == ST_OK)
-        status = cli_tables(run, &own.tables, &own.table_count);
+        status = cli_tables(run, &own.options->tables, &own.tables, &own.table_count);
     if (status == ST_OK)
-        status = cli_table_request(run, own.paths, &own.request);
+        status = cli_table_request(run, &own.options->tables, own.paths, &own.request);
     if (status == ST_OK)
         status = read_rows(&own);
     if (status == ST_OK)
@@ -254,6 +247,7 @@ const cli_verb cli_verb_fit = {
         "Refused are fewer rows than constants, a constant to which no row is sensitive, and "
         "constants that the rows cannot tell apart.",
     .examples = examples,
-    .options = options,
+    .options = option_rows,
+    .options_bytes = sizeof(fit_options),
     .run = run_fit,
 };

@@ -7,33 +7,35 @@
 #include <math.h>
 #include <string.h>
 
-static const cli_option options[] = {
-    CLI_ROW_TABLE,
-    CLI_ROW_ROWS,
-    CLI_ROW_CONSTANTS,
+static const cli_option option_rows[] = {
+    CLI_ROWS_TABLE(cli_kernels_options, tables),
+    CLI_ROW_CONSTANTS(cli_kernels_options, tables),
     CLI_ROW_SHEET,
     CLI_ROW_SET,
-    {CLI_GPU, CLI_ONE, CLI_WORD_NONE, 0, "gpu", "NAME", NULL,
-     "the GPU that the times were measured on, where the tables do not say"},
-    {CLI_JOB, CLI_ONE, CLI_WORD_JOB, 0, "job", "JOB", NULL,
-     "the job that was traced, for the shape of its layers"},
-    {CLI_LAYERS, CLI_ONE, CLI_WORD_NONE, 0, "layers", "N", NULL,
-     "how many layers repeat in a trace; otherwise as many as cover most time"},
-    {CLI_RECIPE, CLI_ONE, CLI_WORD_CHOICE, 0, "form", "FORM", "roofline trees trees-on-roofline",
-     "predict with this form instead of the best of all on held-out shapes"},
-    {CLI_TEST, CLI_MANY, CLI_WORD_FILE, 0, "test", "FILE", NULL,
-     "also predict the times of this table, which the fit has not seen; may be repeated"},
-    {CLI_EACH, CLI_FLAG, CLI_WORD_NONE, 0, "leave-one-out", NULL, NULL,
-     "also predict each model, or each file, by a fit to the others"},
-    {CLI_SAVE, CLI_ONE, CLI_WORD_NONE, 0, "save", "NAME", NULL,
-     "store the times as a profile of this name, in place of what it had"},
+    CLI_TEXT(cli_kernels_options, gpu, "gpu", "NAME",
+             "the GPU that the times were measured on, where the tables do not say"),
+    CLI_TEXT(cli_kernels_options, job, "job", "JOB",
+             "the job that was traced, for the shape of its layers", .word = CLI_WORD_JOB),
+    CLI_COUNT(cli_kernels_options, layers, "layers", 0, CLI_MOST_LAYERS,
+              "how many layers repeat in a trace; otherwise as many as cover most time"),
+    CLI_WORD(cli_kernels_options, form, "form", "FORM", "roofline trees trees-on-roofline",
+             "predict with this form instead of the best of all on held-out shapes"),
+    CLI_TEXTS(cli_kernels_options, test, "test", "FILE",
+              "also predict the times of this table, which the fit has not seen; may be repeated",
+              .word = CLI_WORD_FILE),
+    CLI_FLAG(cli_kernels_options, leave_one_out, "leave-one-out",
+             "also predict each model, or each file, by a fit to the others"),
+    CLI_TEXT(cli_kernels_options, save, "save", "NAME",
+             "store the times as a profile of this name, in place of what it had"),
     CLI_ROW_DB,
-    {CLI_WRITE, CLI_ONE, CLI_WORD_FILE, 'o', "output", "FILE", NULL,
-     "write the times of one cell to FILE, for the option 'times' of the plugin kernel-times"},
+    CLI_FILE(
+        cli_kernels_options, output, "output",
+        "write the times of one cell to FILE, for the option 'times' of the plugin kernel-times",
+        .letter = 'o'),
     CLI_ROW_JSON,
     CLI_ROW_PATH,
     CLI_ROW_COLOR,
-    CLI_ROW_END,
+    CLI_END,
 };
 
 static const cli_example examples[] = {
@@ -49,7 +51,7 @@ static const cli_example examples[] = {
 
 static st_times_form form_of(const cli_kernels *own)
 {
-    const char *name = cli_value(own->run, CLI_RECIPE);
+    const char *name = own->options->form;
     for (st_times_form form = 0; name != NULL && form < ST_TIMES_FORMS; form++)
         if (strcmp(name, st_times_form_names[form]) == 0)
             return form;
@@ -77,12 +79,12 @@ static st_status fit_sets(cli_kernels *own)
 
 static int run_fit_kernels(cli_run *run)
 {
-    cli_kernels own = {.run = run};
+    cli_kernels own = {.run = run, .options = run->options};
     st_status status = cli_paths(run, &own.paths);
     if (status == ST_OK)
-        status = cli_tables(run, &own.tables, &own.table_count);
+        status = cli_tables(run, &own.options->tables, &own.tables, &own.table_count);
     if (status == ST_OK)
-        status = cli_table_request(run, own.paths, &own.request);
+        status = cli_table_request(run, &own.options->tables, own.paths, &own.request);
     if (status == ST_OK)
         status = cli_kernels_read(&own);
     if (status == ST_OK)
@@ -117,21 +119,25 @@ const cli_verb cli_verb_fit_kernels = {
         "With --save the times become a profile, which jobs take with 'refine: {plugin: "
         "kernel-times, profile: NAME}'.",
     .examples = examples,
-    .options = options,
+    .options = option_rows,
+    .options_bytes = sizeof(cli_kernels_options),
     .run = run_fit_kernels,
 };
 
 /* ---- trace layers ---- */
 
-static const cli_option layer_options[] = {
-    {CLI_LAYERS, CLI_ONE, CLI_WORD_NONE, 0, "layers", "N", NULL,
-     "how many layers repeat; otherwise as many as cover most time"},
-    {CLI_PARTIAL, CLI_FLAG, CLI_WORD_NONE, 0, "partial", NULL, NULL,
-     "use what could be read of faulty files, and of jobs of which ranks are missing"},
+typedef struct layer_options {
+    uint64_t layers;
+} layer_options;
+
+static const cli_option layer_rows[] = {
+    CLI_COUNT(layer_options, layers, "layers", 0, CLI_MOST_LAYERS,
+              "how many layers repeat; otherwise as many as cover most time"),
+    CLI_ROW_PARTIAL,
     CLI_ROW_JSON,
     CLI_ROW_OUTPUT,
     CLI_ROW_COLOR,
-    CLI_ROW_END,
+    CLI_END,
 };
 
 static const cli_example layer_examples[] = {
@@ -167,14 +173,14 @@ static int run_trace_layers(cli_run *run)
 {
     st_trace_set *set = NULL;
     st_trace_layers found = {0};
-    uint32_t layers = 0;
-    st_trace_options read = {.partial = cli_is_given(run, CLI_PARTIAL)};
-    st_status status = cli_kernels_layers(run, &layers);
+    const layer_options *options = run->options;
+    st_trace_options read = {.partial = run->common.partial};
+    st_status status =
+        st_trace_set_read(run->arguments, run->argument_count, &read, &set, run->errors);
     if (status == ST_OK)
-        status = st_trace_set_read(run->arguments, run->argument_count, &read, &set, run->errors);
-    if (status == ST_OK)
-        status = st_trace_layers_find(set, layers, run->arena, &found, run->errors);
-    if (status == ST_OK && cli_is_given(run, CLI_JSON))
+        status =
+            st_trace_layers_find(set, (uint32_t)options->layers, run->arena, &found, run->errors);
+    if (status == ST_OK && run->common.json)
         write_layers_json(&found, &run->result);
     else if (status == ST_OK)
         cli_kernels_write_layers(&found, run);
@@ -193,6 +199,7 @@ const cli_verb cli_verb_trace_layers = {
            "with the most work that which runs first is the forward pass; recomputation is part of "
            "the backward pass. 'steptime fit kernels TRACE... --job JOB' makes a profile of them.",
     .examples = layer_examples,
-    .options = layer_options,
+    .options = layer_rows,
+    .options_bytes = sizeof(layer_options),
     .run = run_trace_layers,
 };

@@ -8,23 +8,30 @@
 
 #include <string.h>
 
-static const cli_option options[] = {
-    CLI_NCCL_MODEL_ROWS,
-    CLI_NCCL_TABLE_ROWS,
-    {CLI_EACH, CLI_FLAG, CLI_WORD_NONE, 0, "each", NULL, NULL,
-     "fit each table alone, instead of all tables of a collective together; one that is refused is "
-     "reported and the others go on"},
-    {CLI_SAVE, CLI_ONE, CLI_WORD_NONE, 0, "save", "NAME", NULL,
-     "store the options as a profile of this name, in place of what it had for the same tables"},
+typedef struct fit_nccl_options {
+    cli_nccl_options nccl;
+    bool each;
+    const char *save;
+} fit_nccl_options;
+
+static const cli_option option_rows[] = {
+    CLI_NCCL_MODEL_ROWS(fit_nccl_options, nccl),
+    CLI_NCCL_TABLE_ROWS(fit_nccl_options, nccl),
+    CLI_FLAG(fit_nccl_options, each, "each",
+             "fit each table alone, instead of all tables of a collective together; one that is "
+             "refused is reported and the others go on"),
+    CLI_TEXT(
+        fit_nccl_options, save, "save", "NAME",
+        "store the options as a profile of this name, in place of what it had for the same tables"),
     CLI_ROW_DB,
-    {CLI_ALL, CLI_FLAG, CLI_WORD_NONE, 0, "all", NULL, NULL, "show every row"},
+    CLI_FLAG(cli_common, all, "all", "show every row", .common = true),
     CLI_ROW_SET,
     CLI_ROW_JSON,
     CLI_ROW_CSV,
     CLI_ROW_PATH,
     CLI_ROW_OUTPUT,
     CLI_ROW_COLOR,
-    CLI_ROW_END,
+    CLI_END,
 };
 
 static const cli_example examples[] = {
@@ -119,7 +126,8 @@ static const char *keep(const cli_nccl *own, st_buffer *buffer)
 
 static st_status make_entry(const cli_nccl *own, const st_nccl_fit *fit, st_profile *entry)
 {
-    const char *cluster = cli_value(own->run, CLI_CLUSTER);
+    const fit_nccl_options *options = own->run->options;
+    const char *cluster = own->options->cluster;
     const st_nccl_table *table = fit->tables[0];
     st_buffer payload = {0};
     st_buffer provenance = {0};
@@ -133,7 +141,7 @@ static st_status make_entry(const cli_nccl *own, const st_nccl_fit *fit, st_prof
     const char *provenance_text = keep(own, &provenance);
     if (status != ST_OK || payload_text == NULL || provenance_text == NULL)
         return ST_ERR_MEMORY;
-    *entry = (st_profile){.name = cli_value(own->run, CLI_SAVE),
+    *entry = (st_profile){.name = options->save,
                           .kind = ST_PROFILE_OPTIONS,
                           .plugin = own->plugin,
                           .cluster = cluster != NULL ? cluster : "",
@@ -180,8 +188,7 @@ static st_status save(const cli_nccl *own)
     if (status == ST_OK)
         status = check_twice(own, entries);
     if (status == ST_OK)
-        status =
-            st_profiles_open(cli_value(run, CLI_DB), ST_PROFILES_WRITE, &profiles, run->errors);
+        status = st_profiles_open(run->common.db, ST_PROFILES_WRITE, &profiles, run->errors);
     if (status == ST_OK)
         status = st_profiles_put(profiles, entries, own->fit_count, true, run->errors);
     st_profiles_close(profiles);
@@ -191,21 +198,23 @@ static st_status save(const cli_nccl *own)
 /* A profile that lacks a part without a word would be worse than none. */
 static st_status keep_out(const cli_nccl *own)
 {
+    const fit_nccl_options *options = own->run->options;
     st_errors *errors = own->run->errors;
     return st_fail(errors, ST_ERR_VALUE, (st_place){0},
                    "profile '%s' is not stored" ST_EXPECTED "tables of which none is refused",
-                   cli_value(own->run, CLI_SAVE));
+                   options->save);
 }
 
 static int run_fit_nccl(cli_run *run)
 {
-    cli_nccl own = {.run = run, .each = cli_is_given(run, CLI_EACH)};
+    const fit_nccl_options *options = run->options;
+    cli_nccl own = {.run = run, .options = &options->nccl, .each = options->each};
     st_status status = cli_paths(run, &own.paths);
     if (status == ST_OK)
         status = cli_nccl_read(&own, run->arguments, run->argument_count);
     if (status == ST_OK)
         status = cli_nccl_run(&own, true);
-    if (status == ST_OK && cli_is_given(run, CLI_SAVE))
+    if (status == ST_OK && options->save != NULL)
         status = own.refused > 0 ? keep_out(&own) : save(&own);
     if (status == ST_OK)
         cli_nccl_write(&own);
@@ -231,6 +240,7 @@ const cli_verb cli_verb_fit_nccl = {
         "compares other tables with it, and a job uses it with 'refine: {plugin: PLUGIN, profile: "
         "NAME}'. docs/profiles.md says more. LOG may be - for standard input.",
     .examples = examples,
-    .options = options,
+    .options = option_rows,
+    .options_bytes = sizeof(fit_nccl_options),
     .run = run_fit_nccl,
 };

@@ -8,34 +8,38 @@
 #include <math.h>
 #include <string.h>
 
-static const cli_option options[] = {
-    {CLI_PAIRS, CLI_FLAG, CLI_WORD_NONE, 0, "pairs", NULL, NULL,
-     "take the arguments as pairs of recordings of one program: without overlap, and with it"},
-    {CLI_COUNTERS, CLI_ONE, CLI_WORD_FILE, 0, "counters", "FILE", NULL,
-     "counters of the kernels of the pairs, as 'ncu --csv' prints them"},
-    {CLI_UNMATCHED, CLI_ONE, CLI_WORD_NONE, 0, "unmatched", "PERCENT", NULL,
-     "refuse pairs in which more kernels have no counterpart; 5 where it is not given"},
-    {CLI_TABLE, CLI_ONE, CLI_WORD_FILE, 0, "write", "FILE", NULL,
-     "write the kernels of the pairs to FILE, as a table, also where they are too few"},
-    {CLI_TEST, CLI_ONE, CLI_WORD_FILE, 0, "test", "FILE", NULL,
-     "also predict the kernels of this table, which the model has not seen"},
-    {CLI_GPU, CLI_ONE, CLI_WORD_NONE, 0, "gpu", "NAME", NULL,
-     "the GPU of the kernels whose table does not say it; a job on another one refuses the model"},
-    {CLI_RECIPE, CLI_ONE, CLI_WORD_CHOICE, 0, "recipe", "RECIPE", "echo bag-40 bag-25",
-     "train this one instead of the best of all on held-out kernels"},
-    {CLI_ALLOW_FASTER, CLI_FLAG, CLI_WORD_NONE, 0, "allow-faster", NULL, NULL,
-     "let the model predict slowdowns below 1 where kernels were faster beside communication"},
-    {CLI_SVG, CLI_ONE, CLI_WORD_FILE, 0, "svg", "FILE", NULL,
-     "draw the importance of the features to FILE"},
-    {CLI_WRITE, CLI_ONE, CLI_WORD_FILE, 'o', "output", "FILE", NULL,
-     "write the model to FILE, for the option 'model' of the plugin overlap-xgboost"},
-    {CLI_SAVE, CLI_ONE, CLI_WORD_NONE, 0, "save", "NAME", NULL,
-     "store the model as a profile of this name, in place of an earlier one"},
+static const cli_option option_rows[] = {
+    CLI_FLAG(
+        cli_overlap_options, pairs, "pairs",
+        "take the arguments as pairs of recordings of one program: without overlap, and with it"),
+    CLI_FILE(cli_overlap_options, counters, "counters",
+             "counters of the kernels of the pairs, as 'ncu --csv' prints them"),
+    CLI_NUMBER(cli_overlap_options, unmatched_percent, "unmatched", "PERCENT", 0, 100,
+               "refuse pairs in which more kernels have no counterpart",
+               .range = "percent of the kernels, from 0 to 100", .initial = "5"),
+    CLI_FILE(cli_overlap_options, table, "write",
+             "write the kernels of the pairs to FILE, as a table, also where they are too few"),
+    CLI_FILE(cli_overlap_options, test, "test",
+             "also predict the kernels of this table, which the model has not seen"),
+    CLI_TEXT(cli_overlap_options, gpu, "gpu", "NAME",
+             "the GPU of the kernels whose table does not say it; a job on another one refuses the "
+             "model"),
+    CLI_WORD(cli_overlap_options, recipe, "recipe", "RECIPE", "echo bag-40 bag-25",
+             "train this one instead of the best of all on held-out kernels"),
+    CLI_FLAG(
+        cli_overlap_options, allow_faster, "allow-faster",
+        "let the model predict slowdowns below 1 where kernels were faster beside communication"),
+    CLI_FILE(cli_overlap_options, svg, "svg", "draw the importance of the features to FILE"),
+    CLI_FILE(cli_overlap_options, output, "output",
+             "write the model to FILE, for the option 'model' of the plugin overlap-xgboost",
+             .letter = 'o'),
+    CLI_TEXT(cli_overlap_options, save, "save", "NAME",
+             "store the model as a profile of this name, in place of an earlier one"),
     CLI_ROW_DB,
-    {CLI_CLUSTER, CLI_ONE, CLI_WORD_NONE, 0, "cluster", "NAME", NULL,
-     "the cluster that the profile is noted to be of"},
+    CLI_TEXT(cli_overlap_options, cluster, "cluster", "NAME",
+             "the cluster that the profile is noted to be of"),
     CLI_ROW_JSON,
-    CLI_ROW_END,
+    CLI_END,
 };
 
 static const cli_example examples[] = {
@@ -51,6 +55,7 @@ static const cli_example examples[] = {
 
 typedef struct overlap_run {
     cli_run *run;
+    const cli_overlap_options *options;
     st_trees_library *library;
     st_kernels kernels;
     st_kernels test;
@@ -64,29 +69,28 @@ typedef struct overlap_run {
 /* Options that mean something for pairs alone, and arguments that do so. */
 static st_status check_use(cli_run *run)
 {
-    static const struct {
-        cli_option_id id;
-        const char *name;
-    } pairs_only[] = {
-        {CLI_COUNTERS, "--counters"}, {CLI_UNMATCHED, "--unmatched"}, {CLI_TABLE, "--write"}};
-    if (cli_is_given(run, CLI_PAIRS))
+    const cli_overlap_options *options = run->options;
+    const char *pairs_only = options->counters != NULL                        ? "--counters"
+                             : cli_is_given(run, &options->unmatched_percent) ? "--unmatched"
+                             : options->table != NULL                         ? "--write"
+                                                                              : NULL;
+    if (options->pairs)
         return ST_OK;
     if (run->argument_count > 1)
         return cli_wrong_use(run, "too many tables",
                              "--pairs takes two recordings, --test a second table");
-    for (size_t i = 0; i < sizeof pairs_only / sizeof *pairs_only; i++)
-        if (cli_is_given(run, pairs_only[i].id))
-            return cli_wrong_use(
-                run, st_errors_text(run->errors, "%s needs --pairs", pairs_only[i].name), NULL);
+    if (pairs_only != NULL)
+        return cli_wrong_use(run, st_errors_text(run->errors, "%s needs --pairs", pairs_only),
+                             NULL);
     return ST_OK;
 }
 
 static st_status read_tables(overlap_run *own)
 {
-    const char *test = cli_value(own->run, CLI_TEST);
+    const char *test = own->options->test;
     st_status status = check_use(own->run);
     if (status == ST_OK)
-        status = cli_is_given(own->run, CLI_PAIRS)
+        status = own->options->pairs
                      ? cli_overlap_pairs(own->run, &own->kernels, &own->tally)
                      : cli_overlap_table(own->run, own->run->arguments[0], true, &own->kernels);
     if (test != NULL && status != ST_ERR_USAGE) {
@@ -97,7 +101,7 @@ static st_status read_tables(overlap_run *own)
     }
     if (status != ST_OK)
         return status;
-    own->kernels.least = cli_is_given(own->run, CLI_ALLOW_FASTER) ? 0 : 1;
+    own->kernels.least = own->options->allow_faster ? 0 : 1;
     size_t most = own->kernels.count > own->test.count ? own->kernels.count : own->test.count;
     own->rows = st_arena_alloc(own->run->arena, most, sizeof *own->rows);
     if (own->rows == NULL)
@@ -109,7 +113,7 @@ static st_status read_tables(overlap_run *own)
 
 static st_status learn(overlap_run *own)
 {
-    const char *name = cli_value(own->run, CLI_RECIPE);
+    const char *name = own->options->recipe;
     const st_recipe *only = name != NULL ? st_recipe_find(name) : NULL;
     st_kernel_rows rows = {&own->kernels, own->rows, own->kernels.count};
     st_status status = st_slowdown_try(own->library, &own->kernels, only, own->run->arena,
@@ -161,12 +165,12 @@ static st_status test_model(overlap_run *own)
 /* The model to the file of --output and to the profile of --save. */
 static st_status write_model(overlap_run *own)
 {
-    const char *file = cli_value(own->run, CLI_WRITE);
+    const char *file = own->options->output;
     st_buffer buffer = {0};
     st_status status = st_slowdown_write(&own->model, &buffer, own->run->errors);
     if (status == ST_ERR_MEMORY)
         status = st_out_of_memory(own->run->errors);
-    if (status == ST_OK && cli_is_given(own->run, CLI_SAVE))
+    if (status == ST_OK && own->options->save != NULL)
         status = cli_overlap_save(own->run, &own->report, buffer.data);
     if (status == ST_OK && file != NULL)
         status = st_output_write(file, buffer.data, buffer.length, own->run->errors);
@@ -176,10 +180,10 @@ static st_status write_model(overlap_run *own)
 
 static st_status write_files(overlap_run *own)
 {
-    const char *svg = cli_value(own->run, CLI_SVG);
+    const char *svg = own->options->svg;
     st_buffer buffer = {0};
     st_status status = ST_OK;
-    if (cli_is_given(own->run, CLI_WRITE) || cli_is_given(own->run, CLI_SAVE))
+    if (own->options->output != NULL || own->options->save != NULL)
         status = write_model(own);
     if (svg != NULL && status == ST_OK) {
         st_overlap_write_svg(&own->report, &buffer);
@@ -192,7 +196,7 @@ static st_status write_files(overlap_run *own)
 
 static void write_result(overlap_run *own)
 {
-    if (cli_is_given(own->run, CLI_JSON))
+    if (own->run->common.json)
         st_overlap_write_json(&own->report, &own->run->result);
     else
         st_overlap_write_text(&own->report, &own->run->result);
@@ -200,7 +204,7 @@ static void write_result(overlap_run *own)
 
 static int run_fit_overlap(cli_run *run)
 {
-    overlap_run own = {.run = run};
+    overlap_run own = {.run = run, .options = run->options};
     st_status status = read_tables(&own);
     if (status == ST_OK)
         status = st_trees_open(&own.library, run->errors);
@@ -208,7 +212,7 @@ static int run_fit_overlap(cli_run *run)
         status = learn(&own);
     if (status == ST_OK) {
         own.report.kernels = &own.kernels;
-        own.report.pairs = cli_is_given(run, CLI_PAIRS) ? &own.tally : NULL;
+        own.report.pairs = own.options->pairs ? &own.tally : NULL;
         own.report.trials = &own.trials;
         own.report.recipe = own.model.recipe;
         own.report.constant =
@@ -243,6 +247,7 @@ const cli_verb cli_verb_fit_overlap = {
         "it. Their kernels are matched in order. With --save a job takes the model with 'refine: "
         "{plugin: overlap-xgboost, profile: NAME}'.",
     .examples = examples,
-    .options = options,
+    .options = option_rows,
+    .options_bytes = sizeof(cli_overlap_options),
     .run = run_fit_overlap,
 };

@@ -2,7 +2,7 @@
 /* steptime help */
 #include "cli/cli.h"
 
-static const cli_option options[] = {CLI_ROW_END};
+static const cli_option option_rows[] = {CLI_END};
 
 static const cli_example examples[] = {
     {"steptime help", "the verbs"},
@@ -36,6 +36,6 @@ const cli_verb cli_verb_help = {
     .summary = "show the verbs, or how one is used",
     .doc = "The same as --help behind a verb.",
     .examples = examples,
-    .options = options,
+    .options = option_rows,
     .run = run_help,
 };

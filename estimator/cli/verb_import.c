@@ -6,29 +6,31 @@
 
 #include <string.h>
 
-#define ROW_CLUSTER                                                                                \
-    {                                                                                              \
-        CLI_CLUSTER, CLI_ONE, CLI_WORD_NONE, 0, "cluster", "NAME", NULL,                           \
-            "the cluster of the job; 'steptime list clusters' lists them"                          \
-    }
-#define ROW_SET                                                                                    \
-    {                                                                                              \
-        CLI_SET, CLI_MANY, CLI_WORD_KEY, 0, "set", "KEY=VALUE", NULL,                              \
-            "give a key of the job this value, whatever the source says; may be repeated"          \
-    }
+typedef struct import_options {
+    const char *cluster;
+    const char *assume;
+} import_options;
 
-static const cli_option hf_options[] = {
+#define ROW_CLUSTER                                                                                \
+    CLI_TEXT(import_options, cluster, "cluster", "NAME",                                           \
+             "the cluster of the job; 'steptime list clusters' lists them")
+#define ROW_SET                                                                                    \
+    CLI_TEXTS(cli_common, sets, "set", "KEY=VALUE",                                                \
+              "give a key of the job this value, whatever the source says; may be repeated",       \
+              .word = CLI_WORD_KEY, .common = true)
+
+static const cli_option hf_rows[] = {
     ROW_CLUSTER,
     ROW_SET,
-    {CLI_ASSUME, CLI_ONE, CLI_WORD_NONE, 0, "assume", "ARCHITECTURE", NULL,
-     "read the file as one of this architecture, whatever it says it is"},
+    CLI_TEXT(import_options, assume, "assume", "ARCHITECTURE",
+             "read the file as one of this architecture, whatever it says it is"),
     CLI_ROW_PATH,
     CLI_ROW_OUTPUT,
-    CLI_ROW_END,
+    CLI_END,
 };
 
-static const cli_option megatron_options[] = {
-    ROW_CLUSTER, ROW_SET, CLI_ROW_PATH, CLI_ROW_OUTPUT, CLI_ROW_END,
+static const cli_option megatron_rows[] = {
+    ROW_CLUSTER, ROW_SET, CLI_ROW_PATH, CLI_ROW_OUTPUT, CLI_END,
 };
 
 static const cli_example hf_examples[] = {
@@ -71,16 +73,17 @@ static st_status read_text(cli_run *run, st_source *source)
     return copy != NULL ? ST_OK : ST_ERR_MEMORY;
 }
 
-static st_status make_request(cli_run *run, const st_paths *paths, const st_source *source,
-                              st_import_request *request)
+static st_import_request make_request(cli_run *run, const st_paths *paths, const st_source *source)
 {
-    *request = (st_import_request){.paths = paths,
-                                   .file = source->file,
-                                   .text = source->text,
-                                   .length = source->length,
-                                   .cluster = cli_value(run, CLI_CLUSTER),
-                                   .assume = cli_value(run, CLI_ASSUME)};
-    return cli_values(run, CLI_SET, &request->sets, &request->set_count);
+    const import_options *options = run->options;
+    return (st_import_request){.paths = paths,
+                               .file = source->file,
+                               .text = source->text,
+                               .length = source->length,
+                               .cluster = options->cluster,
+                               .assume = options->assume,
+                               .sets = run->common.sets.items,
+                               .set_count = run->common.sets.count};
 }
 
 static int run_import(cli_run *run,
@@ -88,12 +91,10 @@ static int run_import(cli_run *run,
 {
     st_paths *paths = NULL;
     st_source source = {0};
-    st_import_request request;
     st_status status = cli_paths(run, &paths);
     if (status == ST_OK)
         status = read_text(run, &source);
-    if (status == ST_OK)
-        status = make_request(run, paths, &source, &request);
+    const st_import_request request = make_request(run, paths, &source);
     if (status == ST_OK)
         status = import(&request, &run->result, run->errors);
     st_paths_destroy(paths);
@@ -123,7 +124,8 @@ const cli_verb cli_verb_import_hf = {
            "in later. FILE may be - for standard input. A file of the Hub is fetched by "
            "'curl -LO https://huggingface.co/ORGANISATION/MODEL/resolve/main/config.json'.",
     .examples = hf_examples,
-    .options = hf_options,
+    .options = hf_rows,
+    .options_bytes = sizeof(import_options),
     .run = run_hf,
 };
 
@@ -140,6 +142,7 @@ const cli_verb cli_verb_import_megatron = {
            "measured.step_time. Arguments without a part in an estimate and unknown ones are "
            "listed apart. FILE may be - for standard input.",
     .examples = megatron_examples,
-    .options = megatron_options,
+    .options = megatron_rows,
+    .options_bytes = sizeof(import_options),
     .run = run_megatron,
 };

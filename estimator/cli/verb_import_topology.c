@@ -6,14 +6,19 @@
 #include "steptime/import.h"
 #include "steptime/job.h"
 
-static const cli_option options[] = {
-    {CLI_GPU, CLI_ONE, CLI_WORD_NONE, 0, "gpu", "NAME", NULL,
-     "the GPU of the cluster; 'steptime list gpus' lists them"},
-    {CLI_NODES, CLI_ONE, CLI_WORD_NONE, 0, "nodes", "N", NULL,
-     "how many such nodes the cluster has"},
+typedef struct import_topology_options {
+    const char *gpu;
+    uint64_t nodes;
+} import_topology_options;
+
+static const cli_option option_rows[] = {
+    CLI_TEXT(import_topology_options, gpu, "gpu", "NAME",
+             "the GPU of the cluster; 'steptime list gpus' lists them"),
+    CLI_COUNT(import_topology_options, nodes, "nodes", 1, CLI_MOST_GIVEN,
+              "how many such nodes the cluster has"),
     CLI_ROW_PATH,
     CLI_ROW_OUTPUT,
-    CLI_ROW_END,
+    CLI_END,
 };
 
 static const cli_example examples[] = {
@@ -53,9 +58,10 @@ static st_status look_at_gpu(cli_run *run, st_topology_request *request)
 static int run_topology(cli_run *run)
 {
     st_source source = {0};
-    st_topology_request request = {.gpu = cli_value(run, CLI_GPU)};
-    st_status status = cli_count(run, CLI_NODES, &request.nodes);
-    if (status == ST_OK && request.gpu != NULL)
+    const import_topology_options *options = run->options;
+    st_topology_request request = {.gpu = options->gpu, .nodes = (size_t)options->nodes};
+    st_status status = ST_OK;
+    if (request.gpu != NULL)
         status = look_at_gpu(run, &request);
     if (status == ST_OK)
         status = st_file_read_foreign(run->arguments[0], (st_place){0}, run->arena, &source,
@@ -80,6 +86,7 @@ const cli_verb cli_verb_import_topology = {
            "node, their NVLinks or PCIe, network ports and their speed. What the file does not say "
            "is left to fill in. FILE may be - for standard input.",
     .examples = examples,
-    .options = options,
+    .options = option_rows,
+    .options_bytes = sizeof(import_topology_options),
     .run = run_topology,
 };

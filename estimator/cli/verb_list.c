@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-static const cli_option options[] = {CLI_ROW_JSON, CLI_ROW_CSV, CLI_ROW_PATH, CLI_ROW_OUTPUT,
-                                     CLI_ROW_END};
+static const cli_option option_rows[] = {CLI_ROW_JSON, CLI_ROW_CSV, CLI_ROW_PATH, CLI_ROW_OUTPUT,
+                                         CLI_END};
 
 static const cli_example examples[] = {
     {"steptime list jobs", "the jobs on the search path"},
@@ -134,6 +134,6 @@ const cli_verb cli_verb_list = {
         "'<embedded>' is the program itself. 'sources' have published values and 'tables' measured "
         "rows, for 'steptime validate'.",
     .examples = examples,
-    .options = options,
+    .options = option_rows,
     .run = run_list,
 };

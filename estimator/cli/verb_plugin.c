@@ -11,22 +11,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const cli_option list_options[] = {CLI_ROW_JSON, CLI_ROW_CSV, CLI_ROW_PATH, CLI_ROW_OUTPUT,
-                                          CLI_ROW_END};
-static const cli_option info_options[] = {CLI_ROW_JSON, CLI_ROW_PATH, CLI_ROW_OUTPUT, CLI_ROW_COLOR,
-                                          CLI_ROW_END};
-static const cli_option check_options[] = {{CLI_LIMIT, CLI_ONE, CLI_WORD_NONE, 0, "limit",
-                                            "SECONDS", NULL,
-                                            "time for each check, 10 s where it is left out"},
-                                           CLI_ROW_JSON,
-                                           CLI_ROW_CSV,
-                                           CLI_ROW_PATH,
-                                           CLI_ROW_OUTPUT,
-                                           CLI_ROW_COLOR,
-                                           CLI_ROW_END};
-static const cli_option new_options[] = {{CLI_DIR, CLI_ONE, CLI_WORD_FOLDER, 0, "dir", "DIR", NULL,
-                                          "write to DIR, which must not exist, instead of ./NAME"},
-                                         CLI_ROW_END};
+static const cli_option list_rows[] = {CLI_ROW_JSON, CLI_ROW_CSV, CLI_ROW_PATH, CLI_ROW_OUTPUT,
+                                       CLI_END};
+static const cli_option info_rows[] = {CLI_ROW_JSON, CLI_ROW_PATH, CLI_ROW_OUTPUT, CLI_ROW_COLOR,
+                                       CLI_END};
+typedef struct check_options {
+    double limit;
+} check_options;
+
+static const cli_option check_rows[] = {
+    CLI_NUMBER(check_options, limit, "limit", "SECONDS", 0.1, 3600, "seconds for each check",
+               .range = "seconds, from 0.1 to 3600", .initial = "10"),
+    CLI_ROW_JSON,
+    CLI_ROW_CSV,
+    CLI_ROW_PATH,
+    CLI_ROW_OUTPUT,
+    CLI_ROW_COLOR,
+    CLI_END};
+typedef struct new_options {
+    const char *folder;
+} new_options;
+
+static const cli_option new_rows[] = {
+    CLI_TEXT(new_options, folder, "dir", "DIR",
+             "write to DIR, which must not exist, instead of ./NAME", .word = CLI_WORD_FOLDER),
+    CLI_END};
 
 static const cli_example list_examples[] = {
     {"steptime plugin list", "the plugins on the search path, and why one cannot be used"},
@@ -239,8 +248,8 @@ static void show_info(void *context, const st_plugin_module *module, st_buffer *
     const info *own = context;
     st_result result;
     put_info(module, st_result_begin(&result, own->run->arena));
-    st_result_write(&result, cli_is_given(own->run, CLI_JSON) ? ST_FORM_JSON : ST_FORM_TEXT,
-                    &own->paint, text);
+    st_result_write(&result, own->run->common.json ? ST_FORM_JSON : ST_FORM_TEXT, &own->paint,
+                    text);
 }
 
 static int run_info(cli_run *run)
@@ -287,20 +296,6 @@ static void show_findings(cli_run *run, const st_finding *findings, size_t count
     cli_show(run, &result);
 }
 
-static st_status read_limit(cli_run *run, unsigned *limit_ms)
-{
-    const char *text = cli_value(run, CLI_LIMIT);
-    double seconds = 10;
-    if (text != NULL &&
-        (st_number_parse(text, strlen(text), (st_place){0}, &seconds, NULL) != ST_OK ||
-         !(seconds >= 0.1 && seconds <= 3600)))
-        return st_fail(run->errors, ST_ERR_USAGE, (st_place){0},
-                       "option --limit" ST_FOUND "'%s'" ST_EXPECTED "seconds, from 0.1 to 3600",
-                       text);
-    *limit_ms = (unsigned)(seconds * 1000);
-    return ST_OK;
-}
-
 /* A plugin that fails is reported in full, and the exit code says so. */
 static st_status count_failures(cli_run *run, const st_finding *findings, size_t count)
 {
@@ -318,10 +313,9 @@ static int run_check(cli_run *run)
     st_paths *paths = NULL;
     st_findings found = {0};
     const char *file = NULL;
-    unsigned limit_ms = 0;
-    st_status status = read_limit(run, &limit_ms);
-    if (status == ST_OK)
-        status = cli_paths(run, &paths);
+    const check_options *options = run->options;
+    unsigned limit_ms = (unsigned)(options->limit * 1000);
+    st_status status = cli_paths(run, &paths);
     if (status == ST_OK)
         status = st_plugin_locate(paths, run->arguments[0], (st_place){0}, run->arena, &file,
                                   run->errors);
@@ -343,9 +337,8 @@ static int run_check(cli_run *run)
 static int run_new(cli_run *run)
 {
     const char *name = run->arguments[0];
-    const char *folder = cli_value(run, CLI_DIR);
-    if (folder == NULL)
-        folder = name;
+    const new_options *options = run->options;
+    const char *folder = options->folder != NULL ? options->folder : name;
     st_status status = st_plugin_new(name, folder, run->arena, run->errors);
     /* A name without a slash would be looked for on the search path. */
     const char *here = folder[0] == '/' || folder[0] == '.' ? "" : "./";
@@ -372,7 +365,7 @@ const cli_verb cli_verb_plugin_list = {
            "'disabled', with the reason; one that another of the same name goes before is "
            "'shadowed'. Each is looked at in a process of its own.",
     .examples = list_examples,
-    .options = list_options,
+    .options = list_rows,
     .run = run_list,
 };
 
@@ -389,7 +382,7 @@ const cli_verb cli_verb_plugin_info = {
         "path with a '/'. It is loaded in a process of its own, so that one that crashes is told "
         "like any other fault.",
     .examples = info_examples,
-    .options = info_options,
+    .options = info_rows,
     .run = run_info,
 };
 
@@ -406,7 +399,8 @@ const cli_verb cli_verb_plugin_check = {
            "apply.\n\n"
            "PLUGIN is a name on the search path, FILE a path with a '/'.",
     .examples = check_examples,
-    .options = check_options,
+    .options = check_rows,
+    .options_bytes = sizeof(check_options),
     .run = run_check,
 };
 
@@ -420,6 +414,7 @@ const cli_verb cli_verb_plugin_new = {
     .doc = "Writes source, meson.build, a test and a README for a plugin that builds and passes "
            "'steptime plugin check' as it stands. docs/plugins.md goes on from there.",
     .examples = new_examples,
-    .options = new_options,
+    .options = new_rows,
+    .options_bytes = sizeof(new_options),
     .run = run_new,
 };

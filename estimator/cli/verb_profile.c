@@ -10,19 +10,20 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ROW_REPLACE                                                                                \
-    {                                                                                              \
-        CLI_REPLACE, CLI_FLAG, CLI_WORD_NONE, 0, "replace", NULL, NULL,                            \
-            "replace entries that are there already"                                               \
-    }
+typedef struct import_options {
+    bool replace;
+} import_options;
 
-static const cli_option list_options[] = {CLI_ROW_DB,     CLI_ROW_JSON,  CLI_ROW_CSV,
-                                          CLI_ROW_OUTPUT, CLI_ROW_COLOR, CLI_ROW_END};
-static const cli_option show_options[] = {CLI_ROW_DB, CLI_ROW_JSON, CLI_ROW_OUTPUT, CLI_ROW_COLOR,
-                                          CLI_ROW_END};
-static const cli_option export_options[] = {CLI_ROW_DB, CLI_ROW_OUTPUT, CLI_ROW_END};
-static const cli_option import_options[] = {CLI_ROW_DB, ROW_REPLACE, CLI_ROW_END};
-static const cli_option remove_options[] = {CLI_ROW_DB, CLI_ROW_END};
+static const cli_option list_rows[] = {CLI_ROW_DB,     CLI_ROW_JSON,  CLI_ROW_CSV,
+                                       CLI_ROW_OUTPUT, CLI_ROW_COLOR, CLI_END};
+static const cli_option show_rows[] = {CLI_ROW_DB, CLI_ROW_JSON, CLI_ROW_OUTPUT, CLI_ROW_COLOR,
+                                       CLI_END};
+static const cli_option export_rows[] = {CLI_ROW_DB, CLI_ROW_OUTPUT, CLI_END};
+static const cli_option import_rows[] = {
+    CLI_ROW_DB,
+    CLI_FLAG(import_options, replace, "replace", "replace entries that are there already"),
+    CLI_END};
+static const cli_option remove_rows[] = {CLI_ROW_DB, CLI_END};
 
 static const cli_example list_examples[] = {
     {"steptime profile list", "what was fitted or imported so far"},
@@ -56,7 +57,7 @@ typedef struct profile_run {
 
 static st_status open_profiles(profile_run *own, st_profiles_access access)
 {
-    return st_profiles_open(cli_value(own->run, CLI_DB), access, &own->profiles, own->run->errors);
+    return st_profiles_open(own->run->common.db, access, &own->profiles, own->run->errors);
 }
 
 /* The entries of the profiles that the command line names. */
@@ -145,7 +146,7 @@ static void show_list(const profile_run *own)
 static bool has_database(cli_run *run)
 {
     const char *file = st_profiles_path(run->arena);
-    return cli_is_given(run, CLI_DB) || file == NULL || !st_profiles_available() ||
+    return run->common.db != NULL || file == NULL || !st_profiles_available() ||
            access(file, F_OK) == 0;
 }
 
@@ -310,6 +311,7 @@ static int run_export(cli_run *run)
 /* No database is made for a file that is none. */
 static int run_import(cli_run *run)
 {
+    const import_options *options = run->options;
     profile_run own = {.run = run};
     st_source source = {0};
     const st_profile *entries = NULL;
@@ -322,8 +324,7 @@ static int run_import(cli_run *run)
     if (status == ST_OK)
         status = open_profiles(&own, ST_PROFILES_WRITE);
     if (status == ST_OK)
-        status = st_profiles_put(own.profiles, entries, count, cli_is_given(run, CLI_REPLACE),
-                                 run->errors);
+        status = st_profiles_put(own.profiles, entries, count, options->replace, run->errors);
     if (status == ST_OK)
         st_buffer_printf(&run->result, "%zu %s stored\n", count, count == 1 ? "entry" : "entries");
     return end(&own, status);
@@ -359,7 +360,7 @@ const cli_verb cli_verb_profile_list = {
     .doc = "Shows what each profile holds for: plugin, collective, ranks, nodes, cluster, fabric "
            "and version of NCCL.\n\n" WHERE,
     .examples = list_examples,
-    .options = list_options,
+    .options = list_rows,
     .run = run_list,
 };
 
@@ -372,7 +373,7 @@ const cli_verb cli_verb_profile_show = {
     .doc = "Shows the options that a profile gives to a plugin, the rows that they were fitted to, "
            "and how far off these are.\n\n" WHERE,
     .examples = show_examples,
-    .options = show_options,
+    .options = show_rows,
     .run = run_show,
 };
 
@@ -384,7 +385,7 @@ const cli_verb cli_verb_profile_export = {
     .summary = "write profiles as a file to send to someone",
     .doc = "Writes JSON that 'steptime profile import' reads.\n\n" WHERE,
     .examples = export_examples,
-    .options = export_options,
+    .options = export_rows,
     .run = run_export,
 };
 
@@ -398,7 +399,8 @@ const cli_verb cli_verb_profile_import = {
     .doc = "Stores all entries of the file or, where one of them is there already, none; "
            "--replace replaces these. FILE may be - for standard input.\n\n" WHERE,
     .examples = import_examples,
-    .options = import_options,
+    .options = import_rows,
+    .options_bytes = sizeof(import_options),
     .run = run_import,
 };
 
@@ -410,6 +412,6 @@ const cli_verb cli_verb_profile_remove = {
     .summary = "remove a profile",
     .doc = "Removes all entries of a profile.\n\n" WHERE,
     .examples = remove_examples,
-    .options = remove_options,
+    .options = remove_rows,
     .run = run_remove,
 };

@@ -4,16 +4,25 @@
 #include "cli/ranks.h"
 #include "search/scale.h"
 
-static const cli_option options[] = {
-    {CLI_GPUS, CLI_ONE, CLI_WORD_NONE, 0, "gpus", "N,...", NULL,
-     "how many GPUs: a list or a range such as 8..16384*2"},
-    {CLI_WEAK, CLI_FLAG, CLI_WORD_NONE, 0, "weak", NULL, NULL,
-     "the batch grows with the GPUs, from that of the job's own plan"},
-    {CLI_STRONG, CLI_FLAG, CLI_WORD_NONE, 0, "strong", NULL, NULL,
-     "the batch stays what it is (so it is without this option, where the job has a global "
-     "batch)"},
-    {CLI_FIXED, CLI_FLAG, CLI_WORD_NONE, 0, "fixed", NULL, NULL,
-     "keep the job's plan and add data-parallel ranks, instead of the best plan for every number"},
+typedef struct scale_options {
+    cli_explore_options explore;
+    const char *gpus;
+    bool weak;
+    bool strong;
+    bool fixed;
+} scale_options;
+
+static const cli_option option_rows[] = {
+    CLI_TEXT(scale_options, gpus, "gpus", "N,...",
+             "how many GPUs: a list or a range such as 8..16384*2"),
+    CLI_FLAG(scale_options, weak, "weak",
+             "the batch grows with the GPUs, from that of the job's own plan"),
+    CLI_FLAG(scale_options, strong, "strong",
+             "the batch stays what it is (so it is without this option, where the job has a global "
+             "batch)"),
+    CLI_FLAG(scale_options, fixed, "fixed",
+             "keep the job's plan and add data-parallel ranks, instead of the best plan for every "
+             "number"),
     CLI_ROW_METHOD,
     CLI_ROW_PRUNE,
     CLI_ROW_BOUND,
@@ -27,7 +36,7 @@ static const cli_option options[] = {
     CLI_ROW_CSV,
     CLI_ROW_PATH,
     CLI_ROW_OUTPUT,
-    CLI_ROW_END,
+    CLI_END,
 };
 
 static const cli_example examples[] = {
@@ -40,19 +49,18 @@ static const cli_example examples[] = {
 
 static st_status read_request(cli_run *run, st_scale_request *request)
 {
-    *request = (st_scale_request){.weak = cli_is_given(run, CLI_WEAK),
-                                  .strong = cli_is_given(run, CLI_STRONG),
-                                  .fixed = cli_is_given(run, CLI_FIXED)};
-    request->search.gpus = cli_value(run, CLI_GPUS);
+    const scale_options *options = run->options;
+    *request = (st_scale_request){
+        .weak = options->weak, .strong = options->strong, .fixed = options->fixed};
+    request->search.gpus = options->gpus;
     request->search.top = 1;
-    if (request->search.gpus == NULL)
+    request->search.threads = cli_explore_threads(run);
+    if (options->gpus == NULL)
         return cli_wrong_use(run, "'scale' needs numbers of GPUs",
                              "give them with --gpus, as in --gpus 8..16384*2");
-    if (request->weak && cli_is_given(run, CLI_STRONG))
+    if (options->weak && options->strong)
         return cli_wrong_use(run, "--weak and --strong exclude each other", NULL);
-    st_status status = cli_explore_request(run, CLI_NO_OPTION, &request->search.space);
-    if (status == ST_OK)
-        status = cli_explore_threads(run, &request->search.threads);
+    st_status status = cli_explore_request(run, &request->search.space);
     return status == ST_OK ? cli_explore_guide(run, &request->search.guide) : status;
 }
 
@@ -76,9 +84,9 @@ static st_status study(cli_run *run, cli_explorer *explorer)
         status = st_scale_run(explorer->paths, &request, &watch, run->arena, &scale, run->errors);
     if (status != ST_OK)
         return status;
-    if (cli_is_given(run, CLI_JSON))
+    if (run->common.json)
         st_scale_write_json(&scale, &run->result);
-    else if (cli_is_given(run, CLI_CSV))
+    else if (run->common.csv)
         st_scale_write_csv(&scale, &run->result);
     else
         st_scale_write_text(&scale, run->arena, &run->result);
@@ -109,6 +117,7 @@ const cli_verb cli_verb_scale = {
            "and what a million tokens cost. With --fixed the job's plan gets more data-parallel "
            "ranks; otherwise every number of GPUs gets its best plan.",
     .examples = examples,
-    .options = options,
+    .options = option_rows,
+    .options_bytes = sizeof(scale_options),
     .run = run_scale,
 };

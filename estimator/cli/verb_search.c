@@ -7,34 +7,46 @@
 
 #include <string.h>
 
-enum { DEFAULT_TOP = 10 };
+typedef struct search_options {
+    cli_explore_options explore;
+    const char *gpus;
+    cli_texts varies;
+    const char *space;
+    const char *minimise;
+    uint64_t top;
+    cli_texts pareto;
+    bool verbose;
+} search_options;
 
-static const cli_option options[] = {
-    {CLI_GPUS, CLI_ONE, CLI_WORD_NONE, 0, "gpus", "N,...", NULL,
-     "how many GPUs: 512, a list or a range such as 8..4096*2 (as many as the job's plan takes)"},
-    {CLI_VARY, CLI_MANY, CLI_WORD_KEY, 0, "vary", "KEY[=VALUES]", NULL,
-     "vary this key, over these values or over all that can be, and no other but those of further "
-     "--vary (all keys of the plan that no --set holds)"},
-    {CLI_SPACE, CLI_ONE, CLI_WORD_FILE, 0, "space", "FILE", NULL,
-     "what the file says of GPUs, keys to vary alone or jointly, keys to set and conditions; "
-     "options of the command line come on top"},
-    {CLI_MINIMISE, CLI_ONE, CLI_WORD_CELL, 0, "minimise", "CELL", NULL,
-     "the cell by which plans are ranked: step_time, cost, energy, memory or any other "
-     "(step_time)"},
-    {CLI_TOP, CLI_ONE, CLI_WORD_NONE, 0, "top", "N", NULL, "show the N best plans (10)"},
-    {CLI_PARETO, CLI_ONE, CLI_WORD_CELL, 0, "pareto", "CELL,CELL", NULL,
-     "show the plans that no other beats in both cells"},
+static const cli_option option_rows[] = {
+    CLI_TEXT(search_options, gpus, "gpus", "N,...",
+             "how many GPUs: 512, a list or a range such as 8..4096*2 (as many as the job's plan "
+             "takes)"),
+    CLI_TEXTS(search_options, varies, "vary", "KEY[=VALUES]",
+              "vary this key, over these values or over all that can be, and no other but those of "
+              "further --vary (all keys of the plan that no --set holds)",
+              .word = CLI_WORD_KEY),
+    CLI_FILE(search_options, space, "space",
+             "what the file says of GPUs, keys to vary alone or jointly, keys to set and "
+             "conditions; options of the command line come on top"),
+    CLI_TEXT(search_options, minimise, "minimise", "CELL",
+             "the cell by which plans are ranked: step_time, cost, energy, memory or any other "
+             "(step_time)",
+             .word = CLI_WORD_CELL),
+    CLI_COUNT(search_options, top, "top", 1, ST_SEARCH_MAX_TOP, "show the N best plans",
+              .initial = "10"),
+    CLI_NAMES(search_options, pareto, "pareto", "CELL,CELL",
+              "show the plans that no other beats in both cells", .once = true),
     CLI_ROW_METHOD,
     CLI_ROW_PRUNE,
     CLI_ROW_BOUND,
     CLI_ROW_TRIALS,
     CLI_ROW_WHERE,
-    {CLI_SAMPLE, CLI_ONE, CLI_WORD_NONE, 0, "sample", "N", NULL,
-     "look at N plans that are drawn evenly from all of them"},
-    {CLI_SEED, CLI_ONE, CLI_WORD_NONE, 0, "seed", "N", NULL, "draw another sample (0)"},
+    CLI_COUNT(cli_explore_options, sample, "sample", 1, CLI_MOST_DIGITS,
+              "look at N plans that are drawn evenly from all of them"),
+    CLI_ROW_SEED,
     CLI_ROW_THREADS,
-    {CLI_VERBOSE, CLI_FLAG, CLI_WORD_NONE, 0, "verbose", NULL, NULL,
-     "tell on standard error what every process did"},
+    CLI_FLAG(search_options, verbose, "verbose", "tell on standard error what every process did"),
     CLI_ROW_SHEET,
     CLI_ROW_SET,
     CLI_ROW_REFINE,
@@ -42,7 +54,7 @@ static const cli_option options[] = {
     CLI_ROW_CSV,
     CLI_ROW_PATH,
     CLI_ROW_OUTPUT,
-    CLI_ROW_END,
+    CLI_END,
 };
 
 static const cli_example examples[] = {
@@ -65,30 +77,22 @@ static void show_progress(void *context, uint64_t done, uint64_t rows)
 
 static st_status read_request(cli_run *run, st_search_request *request)
 {
-    uint64_t top = DEFAULT_TOP;
-    const char *const *front = NULL;
-    size_t count = 0;
-    st_status status = cli_explore_request(run, CLI_NO_OPTION, &request->space);
-    if (status == ST_OK)
-        status = cli_values(run, CLI_VARY, &request->varies, &request->vary_count);
-    if (status == ST_OK)
-        status = cli_explore_threads(run, &request->threads);
-    if (status == ST_OK)
-        status = cli_explore_count(run, CLI_TOP, 1, &top);
-    if (status == ST_OK)
-        status = cli_explore_list(run, CLI_PARETO, &front, &count);
-    if (status == ST_OK && count != 0 && count != 2)
+    const search_options *options = run->options;
+    const cli_texts *front = &options->pareto;
+    st_status status = cli_explore_request(run, &request->space);
+    if (status == ST_OK && front->count != 0 && front->count != 2)
         status =
             cli_wrong_use(run, "option --pareto takes two cells, such as step_time,memory", NULL);
-    if (status == ST_OK && top > ST_SEARCH_MAX_TOP)
-        status = cli_wrong_use(run, "option --top shows at most 1000 plans", NULL);
     if (status == ST_OK)
         status = cli_explore_guide(run, &request->guide);
-    request->gpus = cli_value(run, CLI_GPUS);
-    request->minimise = cli_value(run, CLI_MINIMISE);
-    request->front[0] = count == 2 ? front[0] : NULL;
-    request->front[1] = count == 2 ? front[1] : NULL;
-    request->top = (size_t)top;
+    request->varies = options->varies.items;
+    request->vary_count = options->varies.count;
+    request->threads = cli_explore_threads(run);
+    request->gpus = options->gpus;
+    request->minimise = options->minimise;
+    request->front[0] = front->count == 2 ? front->items[0] : NULL;
+    request->front[1] = front->count == 2 ? front->items[1] : NULL;
+    request->top = (size_t)options->top;
     return status;
 }
 
@@ -111,7 +115,7 @@ static st_status conclude(cli_run *run, const st_search *search, const st_search
     if (search->rows == 0)
         message = "there is no plan for that many GPUs: sizes, layers and batch do not divide";
     return st_fail(run->errors, ST_ERR_CHECK, (st_place){0}, "%s" ST_HINT "%s", message,
-                   cli_is_given(run, CLI_CSV) ? miss : "");
+                   run->common.csv ? miss : "");
 }
 
 static st_status show(cli_run *run, cli_explorer *explorer, const st_search *search,
@@ -121,9 +125,9 @@ static st_status show(cli_run *run, cli_explorer *explorer, const st_search *sea
     st_status status = st_search_view_make(explorer->paths, search, result, &view, run->errors);
     if (status != ST_OK)
         return status;
-    if (cli_is_given(run, CLI_JSON))
+    if (run->common.json)
         st_search_write_json(&view, &run->result);
-    else if (cli_is_given(run, CLI_CSV))
+    else if (run->common.csv)
         st_search_write_csv(&view, &run->result);
     else
         st_search_write_text(&view, &run->result);
@@ -174,13 +178,15 @@ static st_status create_from_file(cli_run *run, const cli_explorer *explorer, co
 static st_status create(cli_run *run, const cli_explorer *explorer, st_search_request *request,
                         st_search **made)
 {
-    const char *path = cli_value(run, CLI_SPACE);
+    const search_options *options = run->options;
+    const char *path = options->space;
     return path != NULL ? create_from_file(run, explorer, path, request, made)
                         : st_search_create(explorer->paths, request, run->arena, made, run->errors);
 }
 
 static st_status search(cli_run *run, cli_explorer *explorer, const st_processes *processes)
 {
+    const search_options *options = run->options;
     st_search *made = NULL;
     st_search_result result;
     st_search_request request = {0};
@@ -199,7 +205,7 @@ static st_status search(cli_run *run, cli_explorer *explorer, const st_processes
     cli_progress_end(&explorer->progress);
     deeds own = {result.own_done, (uint64_t)result.threads,
                  cli_progress_seconds(&explorer->progress)};
-    if (status == ST_OK && cli_is_given(run, CLI_VERBOSE))
+    if (status == ST_OK && options->verbose)
         status = tell_deeds(run, processes, &own);
     return status == ST_OK ? show(run, explorer, made, &result) : status;
 }
@@ -233,6 +239,7 @@ const cli_verb cli_verb_search = {
         "enumerated. Where nothing passes, "
         "the nearest plan is shown with what it lacks, and the exit status is 3.",
     .examples = examples,
-    .options = options,
+    .options = option_rows,
+    .options_bytes = sizeof(search_options),
     .run = run_search,
 };

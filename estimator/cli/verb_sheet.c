@@ -8,23 +8,31 @@
 #include <string.h>
 #include <unistd.h>
 
-static const cli_option check_options[] = {CLI_ROW_PATH, CLI_ROW_END};
-static const cli_option show_options[] = {
-    {CLI_PROGRAM, CLI_FLAG, CLI_WORD_NONE, 0, "program", NULL, NULL,
-     "show the operations that the sheet is compiled to as well"},
+static const cli_option check_rows[] = {CLI_ROW_PATH, CLI_END};
+typedef struct show_options {
+    bool program;
+} show_options;
+
+static const cli_option show_rows[] = {
+    CLI_FLAG(show_options, program, "program",
+             "show the operations that the sheet is compiled to as well"),
     CLI_ROW_JSON,
     CLI_ROW_PATH,
     CLI_ROW_OUTPUT,
     CLI_ROW_COLOR,
-    CLI_ROW_END};
-static const cli_option list_options[] = {CLI_ROW_JSON, CLI_ROW_CSV, CLI_ROW_PATH, CLI_ROW_OUTPUT,
-                                          CLI_ROW_END};
-static const cli_option export_options[] = {{CLI_FORMAT, CLI_ONE, CLI_WORD_CHOICE, 0, "format",
-                                             "FORMAT", "md latex xlsx",
-                                             "md (Markdown, the default), latex or xlsx"},
-                                            CLI_ROW_PATH,
-                                            CLI_ROW_OUTPUT,
-                                            CLI_ROW_END};
+    CLI_END};
+static const cli_option list_rows[] = {CLI_ROW_JSON, CLI_ROW_CSV, CLI_ROW_PATH, CLI_ROW_OUTPUT,
+                                       CLI_END};
+enum { FORMAT_MARKDOWN, FORMAT_LATEX, FORMAT_XLSX };
+
+typedef struct export_options {
+    unsigned format;
+} export_options;
+
+static const cli_option export_rows[] = {CLI_CHOICE(export_options, format, "format", "FORMAT",
+                                                    "md latex xlsx",
+                                                    "md (Markdown, the default), latex or xlsx"),
+                                         CLI_ROW_PATH, CLI_ROW_OUTPUT, CLI_END};
 
 static const cli_example check_examples[] = {
     {"steptime sheet check mine.yaml", "find every fault of a sheet before it is used"},
@@ -124,10 +132,11 @@ static st_status load_sheet(cli_run *run, const st_sheet **sheet)
 
 static int run_show(cli_run *run)
 {
+    const show_options *options = run->options;
     const st_sheet *sheet = NULL;
     const st_program *program = NULL;
     st_status status = load_sheet(run, &sheet);
-    if (status == ST_OK && cli_is_given(run, CLI_PROGRAM))
+    if (status == ST_OK && options->program)
         status = compile(run, sheet, &program);
     if (status == ST_OK) {
         st_result result;
@@ -140,7 +149,7 @@ static int run_show(cli_run *run)
 /* Nobody wants a workbook on a terminal. */
 static st_status write_workbook(cli_run *run, const st_sheet *sheet)
 {
-    if (cli_value(run, CLI_OUTPUT) == NULL && isatty(STDOUT_FILENO) == 1)
+    if (run->common.output == NULL && isatty(STDOUT_FILENO) == 1)
         return cli_wrong_use(run, "a workbook does not go to a terminal", "add --output FILE");
     return st_sheet_write_xlsx(sheet, run->arena, &run->result, run->errors);
 }
@@ -148,11 +157,11 @@ static st_status write_workbook(cli_run *run, const st_sheet *sheet)
 static int run_export(cli_run *run)
 {
     const st_sheet *sheet = NULL;
-    const char *format = cli_value(run, CLI_FORMAT);
+    const export_options *options = run->options;
     st_status status = load_sheet(run, &sheet);
-    if (status == ST_OK && format != NULL && strcmp(format, "latex") == 0)
+    if (status == ST_OK && options->format == FORMAT_LATEX)
         st_sheet_write_latex(sheet, run->arena, &run->result);
-    else if (status == ST_OK && format != NULL && strcmp(format, "xlsx") == 0)
+    else if (status == ST_OK && options->format == FORMAT_XLSX)
         status = write_workbook(run, sheet);
     else if (status == ST_OK)
         st_sheet_write_markdown(sheet, 1, run->arena, &run->result);
@@ -175,7 +184,7 @@ const cli_verb cli_verb_sheet_check = {
         "Reads each sheet with what it includes and reports all faults and warnings at once, each "
         "with file, line and column. Exits 1 where a sheet has a fault.",
     .examples = check_examples,
-    .options = check_options,
+    .options = check_rows,
     .run = run_check,
 };
 
@@ -188,7 +197,8 @@ const cli_verb cli_verb_sheet_show = {
     .summary = "show a sheet: inputs, functions, cells, checks",
     .doc = "Shows every formula of a sheet with its unit, meaning and source.",
     .examples = show_examples,
-    .options = show_options,
+    .options = show_rows,
+    .options_bytes = sizeof(show_options),
     .run = run_show,
 };
 
@@ -199,7 +209,7 @@ const cli_verb cli_verb_sheet_list = {
     .summary = "list the sheets on the search path",
     .doc = "The same as 'steptime list sheets'.",
     .examples = list_examples,
-    .options = list_options,
+    .options = list_rows,
     .run = run_list,
 };
 
@@ -213,6 +223,7 @@ const cli_verb cli_verb_sheet_export = {
     .doc = "Writes the sheet's formulas as a Markdown document, as a LaTeX document that pdflatex "
            "sets, or as a workbook whose formulas live (docs/spreadsheet.md).",
     .examples = export_examples,
-    .options = export_options,
+    .options = export_rows,
+    .options_bytes = sizeof(export_options),
     .run = run_export,
 };

@@ -9,27 +9,35 @@
 
 #include <string.h>
 
-static const cli_option options[] = {
-    {CLI_OVER, CLI_MANY, CLI_WORD_KEY, 0, "over", "KEY=VALUES", NULL,
-     "an axis: a list 1,2,4, a range 1..8, 1..64*2 or 1..9+2, also of quantities "
-     "(100..400*2 GB/s), names or files; may be repeated, the last one varies fastest"},
-    {CLI_ZIP, CLI_FLAG, CLI_WORD_NONE, 0, "zip", NULL, NULL,
-     "advance all axes together instead of crossing them"},
-    {CLI_SPACE, CLI_ONE, CLI_WORD_FILE, 0, "space", "FILE", NULL,
-     "what the file says of keys to vary alone or jointly, keys to set and conditions; options of "
-     "the command line come on top"},
+typedef struct sweep_options {
+    cli_explore_options explore;
+    cli_texts overs;
+    bool zip;
+    const char *space;
+    const char *plot;
+    const char *xlsx;
+} sweep_options;
+
+static const cli_option option_rows[] = {
+    CLI_TEXTS(sweep_options, overs, "over", "KEY=VALUES",
+              "an axis: a list 1,2,4, a range 1..8, 1..64*2 or 1..9+2, also of quantities "
+              "(100..400*2 GB/s), names or files; may be repeated, the last one varies fastest",
+              .word = CLI_WORD_KEY),
+    CLI_FLAG(sweep_options, zip, "zip", "advance all axes together instead of crossing them"),
+    CLI_FILE(sweep_options, space, "space",
+             "what the file says of keys to vary alone or jointly, keys to set and conditions; "
+             "options of the command line come on top"),
     CLI_ROW_CELLS,
     CLI_ROW_WHERE,
-    {CLI_ALL, CLI_FLAG, CLI_WORD_NONE, 0, "all", NULL, NULL,
-     "show rejected rows, too, and what they are rejected for"},
-    {CLI_SAMPLE, CLI_ONE, CLI_WORD_NONE, 0, "sample", "N", NULL,
-     "compute N rows that are drawn evenly from all of them"},
-    {CLI_SEED, CLI_ONE, CLI_WORD_NONE, 0, "seed", "N", NULL, "draw another sample (0)"},
-    {CLI_PLOT, CLI_ONE, CLI_WORD_NONE, 0, "plot", "x=KEY,y=CELL", NULL,
-     "draw lines as SVG instead of a table, one for each combination of the other axes; "
-     "x=KEY,y=KEY,z=CELL draws a heat map"},
-    {CLI_XLSX, CLI_ONE, CLI_WORD_FILE, 0, "xlsx", "FILE", NULL,
-     "write the rows as a workbook with a chart, too"},
+    CLI_FLAG(cli_common, all, "all", "show rejected rows, too, and what they are rejected for",
+             .common = true),
+    CLI_COUNT(cli_explore_options, sample, "sample", 1, CLI_MOST_DIGITS,
+              "compute N rows that are drawn evenly from all of them"),
+    CLI_ROW_SEED,
+    CLI_TEXT(sweep_options, plot, "plot", "x=KEY,y=CELL",
+             "draw lines as SVG instead of a table, one for each combination of the other axes; "
+             "x=KEY,y=KEY,z=CELL draws a heat map"),
+    CLI_FILE(sweep_options, xlsx, "xlsx", "write the rows as a workbook with a chart, too"),
     CLI_ROW_THREADS,
     CLI_ROW_SHEET,
     CLI_ROW_SET,
@@ -38,7 +46,7 @@ static const cli_option options[] = {
     CLI_ROW_CSV,
     CLI_ROW_PATH,
     CLI_ROW_OUTPUT,
-    CLI_ROW_END,
+    CLI_END,
 };
 
 static const cli_example examples[] = {
@@ -66,11 +74,12 @@ static st_status write_rows(void *context, const char *data, size_t length)
 
 static st_sweep_format format_of(const cli_run *run)
 {
-    if (cli_is_given(run, CLI_PLOT))
+    const sweep_options *options = run->options;
+    if (options->plot != NULL)
         return ST_SWEEP_NOTHING;
-    if (cli_is_given(run, CLI_JSON))
+    if (run->common.json)
         return ST_SWEEP_JSON;
-    return cli_is_given(run, CLI_CSV) ? ST_SWEEP_CSV : ST_SWEEP_TEXT;
+    return run->common.csv ? ST_SWEEP_CSV : ST_SWEEP_TEXT;
 }
 
 static st_status take_rows(void *context, const st_space_worker *worker, uint64_t first)
@@ -127,9 +136,9 @@ static st_status close_book(cli_explorer *explorer, st_status status)
 static st_status create_from_file(cli_run *run, const cli_explorer *explorer,
                                   st_space_request *request, st_space **space)
 {
+    const sweep_options *options = run->options;
     st_space_file file;
-    st_status status =
-        st_space_file_read(cli_value(run, CLI_SPACE), run->arena, &file, run->errors);
+    st_status status = st_space_file_read(options->space, run->arena, &file, run->errors);
     if (status == ST_OK)
         status = st_space_file_add_axes(&file, run->arena, request, run->errors);
     if (status != ST_OK)
@@ -146,7 +155,8 @@ static st_status create_from_file(cli_run *run, const cli_explorer *explorer,
 static st_status create_space(cli_run *run, const cli_explorer *explorer, st_space_request *request,
                               st_space **space)
 {
-    return cli_is_given(run, CLI_SPACE)
+    const sweep_options *options = run->options;
+    return options->space != NULL
                ? create_from_file(run, explorer, request, space)
                : st_space_create(explorer->paths, request, run->arena, space, run->errors);
 }
@@ -154,10 +164,11 @@ static st_status create_space(cli_run *run, const cli_explorer *explorer, st_spa
 /* A picture takes the place of a table, and shows its own cell where no others are asked for. */
 static st_status choose_picture(cli_run *run, st_space_request *request)
 {
-    const char *plot = cli_value(run, CLI_PLOT);
+    const sweep_options *options = run->options;
+    const char *plot = options->plot;
     if (plot == NULL)
         return ST_OK;
-    if (cli_is_given(run, CLI_JSON) || cli_is_given(run, CLI_CSV))
+    if (run->common.json || run->common.csv)
         return cli_wrong_use(run, "--plot draws a picture instead of a table",
                              "leave --json or --csv out");
     const char *cell = st_plot_cell(plot, run->arena);
@@ -174,23 +185,25 @@ static st_status choose_picture(cli_run *run, st_space_request *request)
 
 static st_status sweep(cli_run *run, cli_explorer *explorer)
 {
+    const sweep_options *options = run->options;
     st_space *space = NULL;
     st_sweep_result result;
-    st_sweep_options wanted = {.format = format_of(run), .all = cli_is_given(run, CLI_ALL)};
+    st_sweep_options wanted = {
+        .format = format_of(run), .all = run->common.all, .threads = cli_explore_threads(run)};
     const volatile sig_atomic_t *interrupted = cli_catch_interrupts();
-    st_space_request request = {
-        .option = "--over", .zip = cli_is_given(run, CLI_ZIP), .once = true};
-    st_status status = cli_explore_request(run, CLI_OVER, &request);
+    st_space_request request = {.option = "--over",
+                                .overs = options->overs.items,
+                                .over_count = options->overs.count,
+                                .zip = options->zip,
+                                .once = true};
+    st_status status = cli_explore_request(run, &request);
     if (status == ST_OK)
         status = choose_picture(run, &request);
     if (status == ST_OK)
-        status = cli_explore_threads(run, &wanted.threads);
-    if (status == ST_OK)
         status = create_space(run, explorer, &request, &space);
-    const char *plot = cli_value(run, CLI_PLOT);
-    if (status == ST_OK && plot != NULL)
-        status = st_plot_create(space, plot, &explorer->plot, run->errors);
-    const char *book = cli_value(run, CLI_XLSX);
+    if (status == ST_OK && options->plot != NULL)
+        status = st_plot_create(space, options->plot, &explorer->plot, run->errors);
+    const char *book = options->xlsx;
     explorer->errors = run->errors;
     if (status == ST_OK && book != NULL)
         status = cli_stream_check(book, run->errors);
@@ -208,7 +221,7 @@ static st_status sweep(cli_run *run, cli_explorer *explorer)
     cli_progress_begin(&explorer->progress, "rows");
     status = st_sweep_run(space, &wanted, &sink, &result, run->errors);
     cli_progress_end(&explorer->progress);
-    if (status == ST_OK && plot != NULL)
+    if (status == ST_OK && options->plot != NULL)
         status = write_plot(explorer);
     status = close_book(explorer, status);
     status = cli_stream_close(&explorer->stream, status == ST_OK, status);
@@ -238,6 +251,7 @@ const cli_verb cli_verb_sweep = {
            "writes the rows while it computes them; docs/search.md shows how. Rows that a check "
            "of the sheet rejects are left out and counted, by the first check that they fail.",
     .examples = examples,
-    .options = options,
+    .options = option_rows,
+    .options_bytes = sizeof(sweep_options),
     .run = run_sweep,
 };

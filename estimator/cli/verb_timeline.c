@@ -8,19 +8,30 @@
 
 #include <string.h>
 
-static const cli_option options[] = {
-    {CLI_SCHEDULE, CLI_ONE, CLI_WORD_NONE, 0, "schedule", "NAME", NULL,
-     "in place of the job's parallel.schedule: gpipe, 1f1b, interleaved, zero_bubble, "
-     "zero_bubble_2, dualpipe, or that of a plugin, PLUGIN or PLUGIN:NAME"},
-    {CLI_OPTION, CLI_MANY, CLI_WORD_NONE, 0, "option", "NAME=VALUE", NULL,
-     "an option of the schedule's plugin; may be repeated"},
-    {CLI_RANKS, CLI_ONE, CLI_WORD_CHOICE, 0, "ranks", "WHICH", "stages all",
-     "one rank of each stage, as all others do the same, or every rank"},
-    {CLI_DETAIL, CLI_ONE, CLI_WORD_CHOICE, 0, "detail", "WHICH", "passes layers",
-     "a task for each kind of work of a pass, or of each of its layers"},
-    {CLI_PERFETTO, CLI_ONE, CLI_WORD_FILE, 0, "perfetto", "FILE", NULL,
-     "write the tasks into FILE, for ui.perfetto.dev"},
-    {CLI_SVG, CLI_ONE, CLI_WORD_FILE, 0, "svg", "FILE", NULL, "draw the schedule into FILE"},
+enum { RANKS_STAGES, RANKS_ALL };
+enum { DETAIL_PASSES, DETAIL_LAYERS };
+
+typedef struct timeline_options {
+    cli_schedule schedule;
+    unsigned ranks;
+    unsigned detail;
+    const char *perfetto;
+    const char *svg;
+} timeline_options;
+
+static const cli_option option_rows[] = {
+    CLI_TEXT(timeline_options, schedule.name, "schedule", "NAME",
+             "in place of the job's parallel.schedule: gpipe, 1f1b, interleaved, zero_bubble, "
+             "zero_bubble_2, dualpipe, or that of a plugin, PLUGIN or PLUGIN:NAME"),
+    CLI_TEXTS(timeline_options, schedule.settings, "option", "NAME=VALUE",
+              "an option of the schedule's plugin; may be repeated"),
+    CLI_CHOICE(timeline_options, ranks, "ranks", "WHICH", "stages all",
+               "one rank of each stage, as all others do the same, or every rank"),
+    CLI_CHOICE(timeline_options, detail, "detail", "WHICH", "passes layers",
+               "a task for each kind of work of a pass, or of each of its layers"),
+    CLI_FILE(timeline_options, perfetto, "perfetto",
+             "write the tasks into FILE, for ui.perfetto.dev"),
+    CLI_FILE(timeline_options, svg, "svg", "draw the schedule into FILE"),
     CLI_ROW_SHEET,
     CLI_ROW_SET,
     CLI_ROW_REFINE,
@@ -28,7 +39,7 @@ static const cli_option options[] = {
     CLI_ROW_CSV,
     CLI_ROW_PATH,
     CLI_ROW_OUTPUT,
-    CLI_ROW_END,
+    CLI_END,
 };
 
 static const cli_example examples[] = {
@@ -47,31 +58,25 @@ static const cli_example examples[] = {
  * a plugin. */
 static st_status load(cli_run *run, const st_paths *paths, st_estimate *estimate)
 {
-    const char *schedule = cli_value(run, CLI_SCHEDULE);
-    const char *const *given = NULL;
-    size_t count = 0;
-    st_status status = cli_values(run, CLI_SET, &given, &count);
-    if (status != ST_OK || schedule == NULL || strcmp(schedule, "dualpipe") == 0 ||
+    const timeline_options *options = run->options;
+    const char *schedule = options->schedule.name;
+    const cli_texts *given = &run->common.sets;
+    if (schedule == NULL || strcmp(schedule, "dualpipe") == 0 ||
         !cli_schedule_is_built_in(schedule)) {
-        return status == ST_OK ? cli_load_job(run, paths, estimate) : status;
+        return cli_load_job(run, paths, estimate);
     }
-    const char **sets = st_arena_alloc(run->arena, count + 1, sizeof *sets);
+    const char **sets = st_arena_alloc(run->arena, given->count + 1, sizeof *sets);
     const char *set = st_arena_printf(run->arena, "parallel.schedule=%s", schedule);
     if (sets == NULL || set == NULL) {
         return ST_ERR_MEMORY;
     }
-    for (size_t i = 0; i < count; i++) {
-        sets[i] = given[i];
+    for (size_t i = 0; i < given->count; i++) {
+        sets[i] = given->items[i];
     }
-    sets[count] = set;
-    st_request request = {.job = run->arguments[0],
-                          .sheet = cli_value(run, CLI_SHEET),
-                          .sets = sets,
-                          .set_count = count + 1};
-    status = cli_values(run, CLI_REFINE, &request.refine, &request.refine_count);
-    if (status != ST_OK) {
-        return status;
-    }
+    sets[given->count] = set;
+    st_request request = cli_request(run);
+    request.sets = sets;
+    request.set_count = given->count + 1;
     return st_estimate_load(paths, &request, run->arena, estimate, run->errors);
 }
 
@@ -83,10 +88,9 @@ static st_status write_perfetto(const st_timeline *timeline, st_buffer *buffer, 
 }
 
 /* Under its new name only once all files are written. */
-static st_status prepare_file(cli_run *run, const st_timeline *timeline, cli_option_id option,
+static st_status prepare_file(cli_run *run, const st_timeline *timeline, const char *path,
                               writer write, st_output **output)
 {
-    const char *path = cli_value(run, option);
     st_buffer contents = {0};
     if (path == NULL) {
         return ST_OK;
@@ -107,10 +111,11 @@ static st_status prepare_file(cli_run *run, const st_timeline *timeline, cli_opt
 
 static st_status write_files(cli_run *run, const st_timeline *timeline)
 {
+    const timeline_options *options = run->options;
     st_output *files[2] = {NULL};
-    st_status status = prepare_file(run, timeline, CLI_PERFETTO, write_perfetto, &files[0]);
+    st_status status = prepare_file(run, timeline, options->perfetto, write_perfetto, &files[0]);
     if (status == ST_OK) {
-        status = prepare_file(run, timeline, CLI_SVG, st_timeline_write_svg, &files[1]);
+        status = prepare_file(run, timeline, options->svg, st_timeline_write_svg, &files[1]);
     }
     for (int i = 0; i < 2 && status == ST_OK; i++) {
         if (files[i] != NULL) {
@@ -127,11 +132,12 @@ static st_status write_files(cli_run *run, const st_timeline *timeline)
 /* Two results cannot go into one file. */
 static st_status check_files(cli_run *run)
 {
-    static const cli_option_id ids[] = {CLI_PERFETTO, CLI_SVG, CLI_OUTPUT};
+    const timeline_options *options = run->options;
+    const char *const files[] = {options->perfetto, options->svg, run->common.output};
     for (int i = 0; i < 3; i++) {
-        const char *path = cli_value(run, ids[i]);
+        const char *path = files[i];
         for (int k = 0; k < i && path != NULL; k++) {
-            const char *other = cli_value(run, ids[k]);
+            const char *other = files[k];
             if (other != NULL && strcmp(path, other) == 0 && strcmp(path, "-") != 0) {
                 return cli_wrong_use(
                     run, st_errors_text(run->errors, "two results for the file '%s'", path),
@@ -144,9 +150,9 @@ static st_status check_files(cli_run *run)
 
 static void write_result(cli_run *run, const st_timeline *timeline)
 {
-    if (cli_is_given(run, CLI_JSON)) {
+    if (run->common.json) {
         st_timeline_write_json(timeline, &run->result);
-    } else if (cli_is_given(run, CLI_CSV)) {
+    } else if (run->common.csv) {
         st_timeline_write_csv(timeline, &run->result);
     } else {
         st_timeline_write_text(timeline, run->arena, &run->result);
@@ -159,8 +165,7 @@ static int run_timeline(cli_run *run)
     st_estimate estimate = {0};
     st_timeline timeline = {0};
     st_timeline_plan plan = {0};
-    const char *ranks = cli_value(run, CLI_RANKS);
-    const char *detail = cli_value(run, CLI_DETAIL);
+    const timeline_options *options = run->options;
     st_status status = check_files(run);
     if (status == ST_OK) {
         status = cli_paths(run, &paths);
@@ -169,18 +174,18 @@ static int run_timeline(cli_run *run)
         status = load(run, paths, &estimate);
     }
     if (status == ST_OK) {
-        bool dualpipe = cli_schedule_is_dualpipe(run, estimate.job);
+        bool dualpipe = cli_schedule_is_dualpipe(&options->schedule, estimate.job);
         status = st_timeline_plan_make(&estimate, dualpipe, run->arena, &plan, run->errors);
     }
     if (status == ST_OK) {
-        status = cli_schedule_choose(run, paths, estimate.job, &plan);
+        status = cli_schedule_choose(run, &options->schedule, paths, estimate.job, &plan);
     }
-    if (status == ST_OK && detail != NULL && strcmp(detail, "layers") == 0) {
+    if (status == ST_OK && options->detail == DETAIL_LAYERS) {
         plan.schedule.layers = plan.layers;
     }
     if (status == ST_OK) {
-        status = st_timeline_make(&plan, ranks != NULL && strcmp(ranks, "all") == 0, run->arena,
-                                  &timeline, run->errors);
+        status = st_timeline_make(&plan, options->ranks == RANKS_ALL, run->arena, &timeline,
+                                  run->errors);
     }
     if (status == ST_OK) {
         status = write_files(run, &timeline);
@@ -208,6 +213,7 @@ const cli_verb cli_verb_timeline = {
         "Ranks that do the same work are folded into one of each stage; --ranks all unfolds "
         "them.",
     .examples = examples,
-    .options = options,
+    .options = option_rows,
+    .options_bytes = sizeof(timeline_options),
     .run = run_timeline,
 };

@@ -5,21 +5,19 @@
 
 #include <stdlib.h>
 
-enum { TOP_KERNELS = 5, MOST_TOP = 100000 };
+enum { MOST_TOP = 100000 };
 
-#define ROW_PARTIAL                                                                                \
-    {                                                                                              \
-        CLI_PARTIAL, CLI_FLAG, CLI_WORD_NONE, 0, "partial", NULL, NULL,                            \
-            "use what could be read of faulty files, and of jobs of which ranks are missing"       \
-    }
+typedef struct summary_options {
+    uint64_t top;
+} summary_options;
 
-static const cli_option summary_options[] = {
-    ROW_PARTIAL,
-    {CLI_TOP, CLI_ONE, CLI_WORD_NONE, 0, "top", "N", NULL, "how many kernels to list; 5"},
+static const cli_option summary_rows[] = {
+    CLI_ROW_PARTIAL,
+    CLI_COUNT(summary_options, top, "top", 0, MOST_TOP, "how many kernels to list", .initial = "5"),
     CLI_ROW_JSON,
     CLI_ROW_CSV,
     CLI_ROW_OUTPUT,
-    CLI_ROW_END,
+    CLI_END,
 };
 
 static const cli_example summary_examples[] = {
@@ -29,16 +27,20 @@ static const cli_example summary_examples[] = {
     {NULL, NULL},
 };
 
-static const cli_option graph_options[] = {
-    ROW_PARTIAL, CLI_ROW_JSON, CLI_ROW_CSV, CLI_ROW_OUTPUT, CLI_ROW_END,
+static const cli_option graph_rows[] = {
+    CLI_ROW_PARTIAL, CLI_ROW_JSON, CLI_ROW_CSV, CLI_ROW_OUTPUT, CLI_END,
 };
 
-static const cli_option export_options[] = {
-    ROW_PARTIAL,
-    {CLI_NO_DELAYS, CLI_FLAG, CLI_WORD_NONE, 0, "no-delays", NULL, NULL,
-     "replay by dependencies alone, without what tasks were late for no known reason"},
+typedef struct export_options {
+    bool no_delays;
+} export_options;
+
+static const cli_option export_rows[] = {
+    CLI_ROW_PARTIAL,
+    CLI_FLAG(export_options, no_delays, "no-delays",
+             "replay by dependencies alone, without what tasks were late for no known reason"),
     CLI_ROW_OUTPUT,
-    CLI_ROW_END,
+    CLI_END,
 };
 
 static const cli_example export_examples[] = {
@@ -59,40 +61,21 @@ static const cli_example replay_examples[] = {
 
 static st_status read_set(cli_run *run, st_trace_set **set)
 {
-    st_trace_options options = {.partial = cli_is_given(run, CLI_PARTIAL)};
+    st_trace_options options = {.partial = run->common.partial};
     return st_trace_set_read(run->arguments, run->argument_count, &options, set, run->errors);
-}
-
-/* --top, a count. */
-static st_status read_top(cli_run *run, size_t *top)
-{
-    const char *text = cli_value(run, CLI_TOP);
-    size_t value = 0;
-    *top = TOP_KERNELS;
-    if (text == NULL)
-        return ST_OK;
-    for (const char *next = text; *next != '\0' || next == text; next++) {
-        if (*next < '0' || *next > '9' || value > MOST_TOP)
-            return cli_wrong_use(run, "--top takes a whole number of at most 100000", NULL);
-        value = value * 10 + (size_t)(*next - '0');
-    }
-    *top = value;
-    return ST_OK;
 }
 
 static int run_summary(cli_run *run)
 {
     st_trace_set *set = NULL;
     st_trace_report report;
-    size_t top = 0;
-    st_status status = read_top(run, &top);
+    const summary_options *options = run->options;
+    st_status status = read_set(run, &set);
     if (status == ST_OK)
-        status = read_set(run, &set);
-    if (status == ST_OK)
-        status = st_trace_report_make(set, top, run->arena, &report, run->errors);
-    if (status == ST_OK && cli_is_given(run, CLI_JSON))
+        status = st_trace_report_make(set, (size_t)options->top, run->arena, &report, run->errors);
+    if (status == ST_OK && run->common.json)
         st_trace_report_json(&report, &run->result);
-    else if (status == ST_OK && cli_is_given(run, CLI_CSV))
+    else if (status == ST_OK && run->common.csv)
         st_trace_report_csv(&report, &run->result);
     else if (status == ST_OK)
         st_trace_report_text(&report, run->arena, &run->result);
@@ -107,9 +90,9 @@ static int run_graph(cli_run *run)
     st_status status = read_set(run, &set);
     if (status == ST_OK)
         status = st_trace_graph_make(set, &graph, run->errors);
-    if (status == ST_OK && cli_is_given(run, CLI_JSON))
+    if (status == ST_OK && run->common.json)
         st_trace_graph_json(graph, &run->result);
-    else if (status == ST_OK && cli_is_given(run, CLI_CSV))
+    else if (status == ST_OK && run->common.csv)
         st_trace_graph_csv(graph, &run->result);
     else if (status == ST_OK)
         st_trace_graph_text(graph, run->arena, &run->result);
@@ -120,6 +103,7 @@ static int run_graph(cli_run *run)
 
 static int run_export(cli_run *run)
 {
+    const export_options *options = run->options;
     st_trace_set *set = NULL;
     st_trace_graph *graph = NULL;
     st_replay *replay = NULL;
@@ -127,7 +111,7 @@ static int run_export(cli_run *run)
     if (status == ST_OK)
         status = st_trace_graph_make(set, &graph, run->errors);
     if (status == ST_OK)
-        status = st_trace_graph_delays(graph, !cli_is_given(run, CLI_NO_DELAYS), run->errors);
+        status = st_trace_graph_delays(graph, !options->no_delays, run->errors);
     if (status == ST_OK) {
         replay = st_replay_create(graph->graph);
         status = replay == NULL ? ST_ERR_MEMORY : st_replay_run(replay, run->errors);
@@ -155,9 +139,9 @@ static int run_replay(cli_run *run)
                      ? ST_ERR_MEMORY
                      : st_trace_replay_make(graph, replay, run->arena, &report, run->errors);
     }
-    if (status == ST_OK && cli_is_given(run, CLI_JSON))
+    if (status == ST_OK && run->common.json)
         st_trace_replay_json(&report, &run->result);
-    else if (status == ST_OK && cli_is_given(run, CLI_CSV))
+    else if (status == ST_OK && run->common.csv)
         st_trace_replay_csv(&report, &run->result);
     else if (status == ST_OK)
         st_trace_replay_text(&report, run->arena, &run->result);
@@ -178,7 +162,7 @@ const cli_verb cli_verb_trace_graph = {
            "has ids for them, inferred from the order of calls where it has none, contradicted, "
            "and left out, where the recorded times rule an inferred one out.",
     .examples = graph_examples,
-    .options = graph_options,
+    .options = graph_rows,
     .run = run_graph,
 };
 
@@ -194,7 +178,7 @@ const cli_verb cli_verb_trace_replay = {
            "dependencies alone. A replay that only has the right length proves little: "
            "docs/traces.md tells why.",
     .examples = replay_examples,
-    .options = graph_options,
+    .options = graph_rows,
     .run = run_replay,
 };
 
@@ -208,7 +192,8 @@ const cli_verb cli_verb_trace_export = {
     .doc = "The trace opens in Perfetto (ui.perfetto.dev) and chrome://tracing: a process for each "
            "rank, a line for each thread and stream. 'steptime trace' reads it, too.",
     .examples = export_examples,
-    .options = export_options,
+    .options = export_rows,
+    .options_bytes = sizeof(export_options),
     .run = run_export,
 };
 
@@ -224,6 +209,7 @@ const cli_verb cli_verb_trace_summary = {
            "longest kernels. Of a folder every such file is read. docs/traces.md tells what the "
            "numbers mean.",
     .examples = summary_examples,
-    .options = summary_options,
+    .options = summary_rows,
+    .options_bytes = sizeof(summary_options),
     .run = run_summary,
 };

@@ -6,18 +6,22 @@
 
 #include <string.h>
 
-static const cli_option options[] = {
-    {CLI_BY, CLI_ONE, CLI_WORD_CHOICE, 0, "by", "KIND", "tp cp ep dp pp emb",
-     "one kind of traffic alone"},
-    {CLI_SVG, CLI_ONE, CLI_WORD_FILE, 0, "svg", "FILE", NULL,
-     "draw the heat map of who sends how much to whom into FILE"},
+typedef struct traffic_options {
+    const char *by;
+    const char *svg;
+} traffic_options;
+
+static const cli_option option_rows[] = {
+    CLI_WORD(traffic_options, by, "by", "KIND", "tp cp ep dp pp emb", "one kind of traffic alone"),
+    CLI_FILE(traffic_options, svg, "svg",
+             "draw the heat map of who sends how much to whom into FILE"),
     CLI_ROW_SHEET,
     CLI_ROW_SET,
     CLI_ROW_JSON,
     CLI_ROW_CSV,
     CLI_ROW_PATH,
     CLI_ROW_OUTPUT,
-    CLI_ROW_END,
+    CLI_END,
 };
 
 static const cli_example examples[] = {
@@ -30,7 +34,8 @@ static const cli_example examples[] = {
 
 static st_group wanted_group(const cli_run *run)
 {
-    const char *name = cli_value(run, CLI_BY);
+    const traffic_options *options = run->options;
+    const char *name = options->by;
     st_group group = ST_GROUP_TP;
     while (name != NULL && group < ST_GROUPS && strcmp(name, st_group_name(group)) != 0)
         group++;
@@ -39,7 +44,8 @@ static st_group wanted_group(const cli_run *run)
 
 static st_status write_svg(cli_run *run, const st_traffic_report *report)
 {
-    const char *path = cli_value(run, CLI_SVG);
+    const traffic_options *options = run->options;
+    const char *path = options->svg;
     st_buffer picture = {0};
     if (path == NULL)
         return ST_OK;
@@ -65,9 +71,9 @@ static int run_traffic(cli_run *run)
             st_traffic_report_make(&estimate, wanted_group(run), run->arena, &report, run->errors);
     if (status == ST_OK)
         status = write_svg(run, &report);
-    if (status == ST_OK && cli_is_given(run, CLI_JSON))
+    if (status == ST_OK && run->common.json)
         st_traffic_report_json(&report, &run->result);
-    else if (status == ST_OK && cli_is_given(run, CLI_CSV))
+    else if (status == ST_OK && run->common.csv)
         st_traffic_report_csv(&report, &run->result);
     else if (status == ST_OK)
         st_traffic_report_text(&report, &run->result);
@@ -86,6 +92,7 @@ const cli_verb cli_verb_traffic = {
            "its shape, how many groups share a node's network cards, and what is sent in a step. "
            "Volumes are the sheet's cells KIND_sent or KIND_ring_traffic.",
     .examples = examples,
-    .options = options,
+    .options = option_rows,
+    .options_bytes = sizeof(traffic_options),
     .run = run_traffic,
 };

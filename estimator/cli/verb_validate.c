@@ -11,29 +11,39 @@
 #include <string.h>
 #include <unistd.h>
 
-static const cli_option options[] = {
-    CLI_ROW_TABLE,
-    CLI_ROW_ROWS,
-    CLI_ROW_CONSTANTS,
+typedef struct validate_options {
+    cli_table_options tables;
+    cli_nccl_options nccl;
+    cli_texts logs;
+    const char *profile;
+    bool pairs;
+} validate_options;
+
+static const cli_option option_rows[] = {
+    CLI_ROWS_TABLE(validate_options, tables),
+    CLI_ROW_CONSTANTS(validate_options, tables),
     CLI_ROW_SHEET,
     CLI_ROW_SET,
-    {CLI_NCCL, CLI_MANY, CLI_WORD_FILE, 0, "nccl", "FILE", NULL,
-     "measured collectives, output of nccl-tests; arguments are further files of that kind"},
-    {CLI_PROFILE, CLI_ONE, CLI_WORD_NONE, 0, "profile", "NAME", NULL,
-     "options of the plugin from this profile; 'steptime profile list' lists them"},
+    CLI_TEXTS(
+        validate_options, logs, "nccl", "FILE",
+        "measured collectives, output of nccl-tests; arguments are further files of that kind",
+        .word = CLI_WORD_FILE),
+    CLI_TEXT(validate_options, profile, "profile", "NAME",
+             "options of the plugin from this profile; 'steptime profile list' lists them"),
     CLI_ROW_DB,
-    {CLI_PAIRS, CLI_FLAG, CLI_WORD_NONE, 0, "pairs", NULL, NULL,
-     "predict rows of tables from rows that differ only in dp, pp, layers or micro-batches"},
-    CLI_NCCL_MODEL_ROWS,
-    CLI_NCCL_TABLE_ROWS,
-    {CLI_ALL, CLI_FLAG, CLI_WORD_NONE, 0, "all", NULL, NULL,
-     "show every row of the tables and every assumption about them"},
+    CLI_FLAG(
+        validate_options, pairs, "pairs",
+        "predict rows of tables from rows that differ only in dp, pp, layers or micro-batches"),
+    CLI_NCCL_MODEL_ROWS(validate_options, nccl),
+    CLI_NCCL_TABLE_ROWS(validate_options, nccl),
+    CLI_FLAG(cli_common, all, "all", "show every row of the tables and every assumption about them",
+             .common = true),
     CLI_ROW_JSON,
     CLI_ROW_CSV,
     CLI_ROW_PATH,
     CLI_ROW_OUTPUT,
     CLI_ROW_COLOR,
-    CLI_ROW_END,
+    CLI_END,
 };
 
 static const cli_example examples[] = {
@@ -54,6 +64,7 @@ static const cli_example examples[] = {
 /* Everything that is compared. */
 typedef struct validation {
     cli_run *run;
+    const validate_options *options;
     st_paths *paths;
     st_case_source *cases;
     size_t case_count;
@@ -203,7 +214,7 @@ static st_status run_cases(validation *own)
         status = choose_jobs(own, entries, count);
     if (status == ST_OK)
         status = load_cases(own, entries, count);
-    if (status == ST_OK && own->case_count > 0 && cli_is_given(run, CLI_REFINE))
+    if (status == ST_OK && own->case_count > 0 && run->common.refine.count > 0)
         st_report(own->run->errors, ST_SEVERITY_WARNING, ST_ERR_IO, (st_place){0},
                   "published cases are computed as they say themselves, whatever --refine says");
     for (size_t i = 0; status == ST_OK && i < own->case_count; i++) {
@@ -230,8 +241,8 @@ static st_status add_pairs(validation *own, st_measured *measured)
 
 static st_status add_table(validation *own, st_measured *measured)
 {
-    bool in_pairs = cli_is_given(own->run, CLI_PAIRS);
-    bool by_name = own->run->argument_count > 0 || cli_is_given(own->run, CLI_TABLE);
+    bool in_pairs = own->options->pairs;
+    bool by_name = own->run->argument_count > 0 || own->options->tables.files.count > 0;
     if (in_pairs && !by_name && !st_pairs_known(measured))
         return ST_OK;
     cli_run *run = own->run;
@@ -240,7 +251,7 @@ static st_status add_table(validation *own, st_measured *measured)
     if (tables == NULL)
         return ST_ERR_MEMORY;
     own->tables = tables;
-    st_status status = cli_mark_fitted(run, own->paths, measured);
+    st_status status = cli_mark_fitted(run, own->options->tables.constants, own->paths, measured);
     if (status == ST_OK)
         status = in_pairs ? add_pairs(own, measured)
                           : st_measured_run(measured, run->arena, run->errors);
@@ -363,16 +374,16 @@ static st_status run_jobs(validation *own)
 static void write_pairs(validation *own)
 {
     cli_run *run = own->run;
-    bool details = cli_is_given(run, CLI_ALL);
+    bool details = run->common.all;
     st_paint paint = cli_paint(run);
     st_json json = {.buffer = &run->result};
-    if (cli_is_given(run, CLI_CSV)) {
+    if (run->common.csv) {
         st_pairs_write_csv_header(&run->result);
         for (size_t i = 0; i < own->table_count; i++)
             st_pairs_write_csv(&own->pairs[i], &run->result);
         return;
     }
-    if (!cli_is_given(run, CLI_JSON)) {
+    if (!run->common.json) {
         for (size_t i = 0; i < own->table_count; i++) {
             st_buffer_text(&run->result, i > 0 ? "\n" : "");
             st_pairs_write_text(&own->pairs[i], details, &paint, run->arena, &run->result);
@@ -398,8 +409,7 @@ static void write_text(validation *own)
     for (size_t i = 0; i < own->table_count; i++) {
         if (i > 0 || own->case_count > 0)
             st_buffer_text(&run->result, "\n");
-        st_accuracy_write_text(&own->tables[i], cli_is_given(run, CLI_ALL), &paint, run->arena,
-                               &run->result);
+        st_accuracy_write_text(&own->tables[i], run->common.all, &paint, run->arena, &run->result);
     }
 }
 
@@ -419,11 +429,11 @@ static void write_json(validation *own)
 
 static void write_result(validation *own)
 {
-    if (cli_is_given(own->run, CLI_PAIRS)) {
+    if (own->options->pairs) {
         write_pairs(own);
-    } else if (cli_is_given(own->run, CLI_JSON)) {
+    } else if (own->run->common.json) {
         write_json(own);
-    } else if (cli_is_given(own->run, CLI_CSV)) {
+    } else if (own->run->common.csv) {
         st_cases_write_csv(own->cases, own->case_count, &own->run->result);
         for (size_t i = 0; i < own->table_count; i++)
             st_accuracy_write_csv(&own->tables[i], &own->run->result);
@@ -437,9 +447,9 @@ static size_t count_failures(const validation *own, bool given_tables)
 {
     cli_run *run = own->run;
     size_t failed = own->failed;
-    bool shipped = !given_tables && !cli_is_given(run, CLI_PAIRS) && !cli_is_given(run, CLI_SET) &&
-                   !cli_is_given(run, CLI_CONSTANTS) && !cli_is_given(run, CLI_SHEET) &&
-                   !cli_is_given(run, CLI_REFINE);
+    bool shipped = !given_tables && !own->options->pairs && run->common.sets.count == 0 &&
+                   own->options->tables.constants == NULL && run->common.sheet == NULL &&
+                   run->common.refine.count == 0;
     for (size_t i = 0; shipped && i < own->table_count; i++)
         failed += own->tables[i].failed;
     return failed;
@@ -461,25 +471,65 @@ static st_status require_sources(validation *own)
 /* Cases, tables and jobs: everything that no --table replaces. */
 static st_status run_sources(validation *own)
 {
-    bool in_pairs = cli_is_given(own->run, CLI_PAIRS);
+    bool in_pairs = own->options->pairs;
     st_status status = in_pairs ? require_sources(own) : run_cases(own);
     if (status == ST_OK)
         status = run_source_tables(own);
     return status == ST_OK ? run_jobs(own) : status;
 }
 
+/* ---- collectives ---- */
+
+static st_status list_logs(cli_run *run, const char ***files, size_t *count)
+{
+    const validate_options *options = run->options;
+    const cli_texts *given = &options->logs;
+    *count = given->count + run->argument_count;
+    *files = st_arena_alloc(run->arena, *count + 1, sizeof **files);
+    if (*files == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < given->count; i++)
+        (*files)[i] = given->items[i];
+    for (size_t i = 0; i < run->argument_count; i++)
+        (*files)[given->count + i] = run->arguments[i];
+    return ST_OK;
+}
+
+/* --nccl, all of it. */
+static int validate_collectives(cli_run *run)
+{
+    const validate_options *options = run->options;
+    cli_nccl own = {.run = run, .options = &options->nccl, .profile = options->profile};
+    const char **files = NULL;
+    size_t count = 0;
+    st_status status = options->tables.files.count > 0
+                           ? cli_wrong_use(run, "--nccl and --table exclude each other", NULL)
+                           : cli_paths(run, &own.paths);
+    if (status == ST_OK)
+        status = list_logs(run, &files, &count);
+    if (status == ST_OK)
+        status = cli_nccl_read(&own, files, count);
+    if (status == ST_OK)
+        status = cli_nccl_run(&own, false);
+    if (status == ST_OK)
+        cli_nccl_write(&own);
+    int code = cli_exit_code(run, status);
+    st_paths_destroy(own.paths);
+    return code;
+}
+
 static int run_validate(cli_run *run)
 {
-    validation own = {.run = run};
-    if (cli_is_given(run, CLI_NCCL))
-        return cli_nccl_validate(run);
+    validation own = {.run = run, .options = run->options};
+    if (own.options->logs.count > 0)
+        return validate_collectives(run);
     const cli_table *tables = NULL;
     size_t count = 0;
     st_status status = cli_paths(run, &own.paths);
     if (status == ST_OK)
-        status = cli_tables(run, &tables, &count);
+        status = cli_tables(run, &own.options->tables, &tables, &count);
     if (status == ST_OK)
-        status = cli_table_request(run, own.paths, &own.request);
+        status = cli_table_request(run, &own.options->tables, own.paths, &own.request);
     if (status == ST_OK)
         status = count > 0 ? run_given_tables(&own, tables, count) : run_sources(&own);
     if (status == ST_OK)
@@ -515,6 +565,7 @@ const cli_verb cli_verb_validate = {
         "With --nccl the times of a plugin are compared with output of nccl-tests, as it comes or "
         "with the options of a profile; see 'steptime help fit nccl'.",
     .examples = examples,
-    .options = options,
+    .options = option_rows,
+    .options_bytes = sizeof(validate_options),
     .run = run_validate,
 };

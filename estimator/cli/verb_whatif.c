@@ -8,26 +8,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const cli_option options[] = {
-    {CLI_SET, CLI_MANY, CLI_WORD_KEY, 0, "set", "KEY=VALUE", NULL,
-     "what changes: parallel.dp, parallel.pp, batch.micro_batches, model.layers, model.hidden, "
-     "model.ffn, speed.CLASS, bandwidth, bandwidth.tp, bandwidth.dp, overlap.slowdown, "
-     "pipeline.schedule, pipeline.transfer_us; may be repeated"},
-    {CLI_HAVE, CLI_MANY, CLI_WORD_KEY, 0, "have", "KEY=VALUE", NULL,
-     "what the recorded job had, where the trace does not tell; may be repeated"},
-    {CLI_JOB, CLI_ONE, CLI_WORD_JOB, 0, "job", "JOB", NULL,
-     "the recorded job: its sizes and its cluster; --have wins"},
-    {CLI_REFINE, CLI_MANY, CLI_WORD_NONE, 0, "refine", "PLUGIN[:NAME=VALUE,...]", NULL,
-     "new times of collectives from this plugin, in place of rings; may be repeated"},
-    {CLI_APPROXIMATE, CLI_FLAG, CLI_WORD_NONE, 0, "approximate", NULL, NULL,
-     "allow another parallel.tp: times divided by the number of shards"},
-    {CLI_PARTIAL, CLI_FLAG, CLI_WORD_NONE, 0, "partial", NULL, NULL,
-     "use what could be read of faulty files, and of jobs of which ranks are missing"},
+typedef struct whatif_options {
+    cli_texts have;
+    const char *job;
+    bool approximate;
+} whatif_options;
+
+static const cli_option option_rows[] = {
+    CLI_TEXTS(cli_common, sets, "set", "KEY=VALUE",
+              "what changes: parallel.dp, parallel.pp, batch.micro_batches, model.layers, "
+              "model.hidden, model.ffn, speed.CLASS, bandwidth, bandwidth.tp, bandwidth.dp, "
+              "overlap.slowdown, pipeline.schedule, pipeline.transfer_us; may be repeated",
+              .word = CLI_WORD_KEY, .common = true),
+    CLI_TEXTS(whatif_options, have, "have", "KEY=VALUE",
+              "what the recorded job had, where the trace does not tell; may be repeated",
+              .word = CLI_WORD_KEY),
+    CLI_TEXT(whatif_options, job, "job", "JOB",
+             "the recorded job: its sizes and its cluster; --have wins", .word = CLI_WORD_JOB),
+    CLI_TEXTS(cli_common, refine, "refine", "PLUGIN[:NAME=VALUE,...]",
+              "new times of collectives from this plugin, in place of rings; may be repeated",
+              .common = true),
+    CLI_FLAG(whatif_options, approximate, "approximate",
+             "allow another parallel.tp: times divided by the number of shards"),
+    CLI_ROW_PARTIAL,
     CLI_ROW_JSON,
     CLI_ROW_CSV,
     CLI_ROW_PATH,
     CLI_ROW_OUTPUT,
-    CLI_ROW_END,
+    CLI_END,
 };
 
 static const cli_example examples[] = {
@@ -82,22 +90,22 @@ static st_status take_job(whatif *own)
                                         "model.ffn"};
     enum { SIZES = sizeof sizes / sizeof sizes[0] };
     cli_run *run = own->run;
-    const char *name = cli_value(run, CLI_JOB);
-    const char *const *given = NULL;
-    size_t given_count = 0;
-    st_status status = cli_values(run, CLI_HAVE, &given, &given_count);
-    const char **have = st_arena_alloc(run->arena, given_count + SIZES, sizeof *have);
-    const char **sets = st_arena_alloc(run->arena, given_count + 1, sizeof *sets);
+    const whatif_options *options = run->options;
+    const char *name = options->job;
+    const cli_texts *given = &options->have;
+    const char **have = st_arena_alloc(run->arena, given->count + SIZES, sizeof *have);
+    const char **sets = st_arena_alloc(run->arena, given->count + 1, sizeof *sets);
     size_t set_count = 0;
-    if (status != ST_OK || have == NULL || sets == NULL)
+    st_status status = ST_OK;
+    if (have == NULL || sets == NULL)
         return ST_ERR_MEMORY;
-    for (size_t i = 0; i < given_count; i++) {
-        if (is_of_cluster(given[i]))
-            sets[set_count++] = given[i];
+    for (size_t i = 0; i < given->count; i++) {
+        if (is_of_cluster(given->items[i]))
+            sets[set_count++] = given->items[i];
         else
-            have[own->change.have_count++] = given[i];
+            have[own->change.have_count++] = given->items[i];
     }
-    if (name != NULL || set_count > 0 || cli_is_given(run, CLI_REFINE))
+    if (name != NULL || set_count > 0 || run->common.refine.count > 0)
         status = st_job_load(own->paths, name, sets, set_count, run->arena, &own->job, run->errors);
     for (size_t i = 0; i < SIZES && name != NULL && status == ST_OK; i++)
         status = add_size(own, sizes[i], have, &own->change.have_count);
@@ -111,9 +119,9 @@ static st_status take_model(whatif *own)
     st_plugin_collectives_request request = {
         .paths = own->paths, .job = own->job, .place = {.file = "--refine"}};
     st_plugin_collectives *opened = NULL;
-    st_words words = {NULL, 0};
-    st_status status = cli_values(run, CLI_REFINE, &words.texts, &words.count);
-    if (status == ST_OK && words.count > 0)
+    const st_words words = {run->common.refine.items, run->common.refine.count};
+    st_status status = ST_OK;
+    if (words.count > 0)
         status = st_refine_words(own->paths, &words, run->arena, &request.refinements,
                                  &request.count, run->errors);
     if (status != ST_OK || request.count == 0)
@@ -129,10 +137,11 @@ static st_status take_model(whatif *own)
 static st_status take_change(whatif *own)
 {
     cli_run *run = own->run;
-    own->change.approximate = cli_is_given(run, CLI_APPROXIMATE);
-    st_status status = cli_values(run, CLI_SET, &own->change.sets, &own->change.set_count);
-    if (status == ST_OK)
-        status = cli_paths(run, &own->paths);
+    const whatif_options *options = run->options;
+    own->change.approximate = options->approximate;
+    own->change.sets = run->common.sets.items;
+    own->change.set_count = run->common.sets.count;
+    st_status status = cli_paths(run, &own->paths);
     if (status == ST_OK)
         status = take_job(own);
     return status == ST_OK ? take_model(own) : status;
@@ -144,7 +153,7 @@ static int run_whatif(cli_run *run)
     st_trace_set *set = NULL;
     st_trace_graph *graph = NULL;
     st_trace_outcome outcome = {0};
-    st_trace_options reading = {.partial = cli_is_given(run, CLI_PARTIAL)};
+    st_trace_options reading = {.partial = run->common.partial};
     st_status status = take_change(&own);
     if (status == ST_OK)
         status =
@@ -153,9 +162,9 @@ static int run_whatif(cli_run *run)
         status = st_trace_graph_make(set, &graph, run->errors);
     if (status == ST_OK)
         status = st_trace_whatif(graph, &own.change, run->arena, &outcome, run->errors);
-    if (status == ST_OK && cli_is_given(run, CLI_JSON))
+    if (status == ST_OK && run->common.json)
         st_trace_whatif_json(set, &outcome, &run->result);
-    else if (status == ST_OK && cli_is_given(run, CLI_CSV))
+    else if (status == ST_OK && run->common.csv)
         st_trace_whatif_csv(set, &outcome, &run->result);
     else if (status == ST_OK)
         st_trace_whatif_text(set, &outcome, run->arena, &run->result);
@@ -181,6 +190,7 @@ const cli_verb cli_verb_trace_whatif = {
         "rings do. What was assumed is printed. docs/traces.md lists the keys. speed.CLASS "
         "is one of gemm, attention, norm, elementwise, optimizer, memory, communication, other.",
     .examples = examples,
-    .options = options,
+    .options = option_rows,
+    .options_bytes = sizeof(whatif_options),
     .run = run_whatif,
 };
