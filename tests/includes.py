@@ -31,6 +31,7 @@ PUBLIC = {
     'profile': 'calibrate/store',
     'plugin': 'plugin',
     'plugins': 'plugin',
+    'estimate': 'estimate',
     'placement': 'estimate',
     'trace': 'trace',
     'search': 'search',

@@ -12,6 +12,7 @@
 #define STEPTIME_CLI_CLI_H
 
 #include "estimate/report.h"
+#include "steptime/estimate.h"
 #include "steptime/job.h"
 
 typedef enum cli_color { CLI_COLOR_AUTO, CLI_COLOR_ALWAYS, CLI_COLOR_NEVER } cli_color;
@@ -163,8 +164,11 @@ bool cli_is_given(const cli_run *run, const void *member);
 /* run.c: what verbs share */
 st_status cli_paths(cli_run *run, st_paths **paths) ST_NODISCARD;
 /* The verb's first argument as a job, with --sheet, --set and --refine. */
+st_estimate_request cli_estimate_request(const cli_run *run);
 st_request cli_request(const cli_run *run);
 st_status cli_load_job(cli_run *run, const st_paths *paths, st_estimate *estimate) ST_NODISCARD;
+/* The form that the command line asks for, for the place where the result goes. */
+st_estimate_view cli_view(const cli_run *run);
 /* A paint for the place where the result goes. */
 st_paint cli_paint(const cli_run *run);
 /* Today, or the day that SOURCE_DATE_EPOCH names for builds that can be repeated. */

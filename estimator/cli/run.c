@@ -30,6 +30,32 @@ st_status cli_paths(cli_run *run, st_paths **paths)
     return st_paths_create(run->common.paths.items, run->common.paths.count, paths, run->errors);
 }
 
+st_estimate_request cli_estimate_request(const cli_run *run)
+{
+    const cli_common *common = &run->common;
+    return (st_estimate_request){.size = sizeof(st_estimate_request),
+                                 .job = run->arguments[0],
+                                 .sheet = common->sheet,
+                                 .folders = common->paths.items,
+                                 .folder_count = common->paths.count,
+                                 .sets = common->sets.items,
+                                 .set_count = common->sets.count,
+                                 .providers = common->refine.items,
+                                 .provider_count = common->refine.count,
+                                 .all = common->all};
+}
+
+st_estimate_view cli_view(const cli_run *run)
+{
+    const st_paint paint = cli_paint(run);
+    return (st_estimate_view){.size = sizeof(st_estimate_view),
+                              .form = run->common.json  ? ST_ESTIMATE_JSON
+                                      : run->common.csv ? ST_ESTIMATE_CSV
+                                                        : ST_ESTIMATE_TEXT,
+                              .color = paint.color,
+                              .width = paint.width};
+}
+
 st_request cli_request(const cli_run *run)
 {
     const cli_common *common = &run->common;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime estimate */
 #include "cli/cli.h"
-#include "estimate/effects.h"
-#include "export/xlsx.h"
 
 typedef struct estimate_options {
     const char *xlsx;
@@ -43,26 +41,18 @@ static bool shows_warnings(const cli_run *run)
 static int run_estimate(cli_run *run)
 {
     const estimate_options *options = run->options;
-    st_paths *paths = NULL;
-    st_estimate estimate = {0};
-    st_status status = cli_paths(run, &paths);
+    const st_estimate_request request = cli_estimate_request(run);
+    const st_estimate_view view = cli_view(run);
+    st_estimate *estimate = NULL;
+    st_status status = st_estimate_create(&request, &estimate, run->errors);
     if (status == ST_OK)
-        status = cli_load_job(run, paths, &estimate);
-    if (status == ST_OK)
-        status = st_estimate_show_report(&estimate, run->common.all, run->arena);
-    if (status == ST_OK)
-        status = st_estimate_run(&estimate, run->arena, run->errors);
-    if (status == ST_OK)
-        status = st_estimate_find_effects(&estimate, run->arena);
+        status = st_estimate_compute(estimate, run->errors);
     if (status == ST_OK && options->xlsx != NULL)
-        status = st_estimate_write_xlsx(&estimate, options->xlsx, run->arena, run->errors);
-    if (status == ST_OK) {
-        st_result result;
-        st_estimate_report(&estimate, run->errors, run->arena, &result);
-        cli_show(run, &result);
-        run->warnings_shown = shows_warnings(run);
-    }
-    st_paths_destroy(paths);
+        status = st_estimate_workbook(estimate, options->xlsx, run->errors);
+    if (status == ST_OK)
+        status = st_estimate_write(estimate, &view, &run->result, run->errors);
+    run->warnings_shown = status == ST_OK && shows_warnings(run);
+    st_estimate_destroy(estimate);
     return cli_exit_code(run, status);
 }
 

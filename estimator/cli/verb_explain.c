@@ -2,10 +2,7 @@
 /* steptime explain */
 #include "cli/cli.h"
 
-enum {
-    DEPTH_MAX = 1000, /* levels; nobody reads deeper, and every level costs a call */
-    DIGITS_MAX = 17   /* what a double can tell apart */
-};
+enum { DIGITS_MAX = 17 }; /* what a double can tell apart */
 
 typedef struct explain_options {
     uint64_t depth;
@@ -36,39 +33,28 @@ static const cli_example examples[] = {
     {NULL, NULL},
 };
 
-static st_explain_view view_of(const cli_run *run)
+/* --depth counts the levels below the cell. */
+static st_estimate_view view_of(const cli_run *run)
 {
     const explain_options *options = run->options;
-    bool is_short = cli_is_given(run, &options->depth) && options->depth < DEPTH_MAX;
-    return (st_explain_view){.cell = run->arguments[1],
-                             .depth = is_short ? (int)options->depth : DEPTH_MAX,
-                             .style = options->digits > 0 ? ST_STYLE_DIGITS((int)options->digits)
-                                                          : ST_STYLE_SCALED};
+    bool is_short = cli_is_given(run, &options->depth) && options->depth < SIZE_MAX;
+    st_estimate_view view = cli_view(run);
+    view.levels = is_short ? (size_t)options->depth + 1 : 0;
+    view.digits = (size_t)options->digits;
+    return view;
 }
 
 static int run_explain(cli_run *run)
 {
-    st_paths *paths = NULL;
-    st_estimate estimate = {0};
-    const st_explanation *explanation = NULL;
-    const st_explain_view view = view_of(run);
-    st_status status = cli_paths(run, &paths);
+    st_estimate_request request = cli_estimate_request(run);
+    const st_estimate_view view = view_of(run);
+    st_estimate *estimate = NULL;
+    request.cells = &run->arguments[1];
+    request.cell_count = 1;
+    st_status status = st_estimate_create(&request, &estimate, run->errors);
     if (status == ST_OK)
-        status = cli_load_job(run, paths, &estimate);
-    if (status == ST_OK)
-        status = st_estimate_show_names(&estimate, &run->arguments[1], 1, (st_place){0}, run->arena,
-                                        run->errors);
-    if (status == ST_OK)
-        status = st_estimate_run(&estimate, run->arena, run->errors);
-    if (status == ST_OK)
-        status = st_program_explain_view(estimate.program, estimate.input_values, &view, run->arena,
-                                         &explanation, run->errors);
-    if (status == ST_OK) {
-        st_result result;
-        st_explanation_report(&estimate, explanation, run->arena, &result);
-        cli_show(run, &result);
-    }
-    st_paths_destroy(paths);
+        status = st_estimate_explain(estimate, run->arguments[1], &view, &run->result, run->errors);
+    st_estimate_destroy(estimate);
     return cli_exit_code(run, status);
 }
 

@@ -8,6 +8,7 @@
 #ifndef STEPTIME_ESTIMATE_ESTIMATE_H
 #define STEPTIME_ESTIMATE_ESTIMATE_H
 
+#include "steptime/estimate.h"
 #include "steptime/job.h"
 #include "steptime/plugins.h"
 #include "steptime/program.h"
@@ -45,7 +46,7 @@ typedef struct st_refined_cell {
     const char *refusal;   /* why the formula stands in for one; "" normally */
 } st_refined_cell;
 
-typedef struct st_estimate {
+struct st_estimate {
     const st_job *job;
     const st_sheet *sheet;
     const st_bound_input *inputs; /* in the sheet's order */
@@ -64,7 +65,7 @@ typedef struct st_estimate {
     size_t refined_count;
     const double *checks;            /* one per check of the sheet */
     const struct st_effect *effects; /* one per input; NULL: not asked for, see effects.h */
-} st_estimate;
+};
 
 /* Loads job and sheet and gives the sheet's inputs their values. Everything lives in `arena`. */
 st_status st_estimate_load(const st_paths *paths, const st_request *request, st_arena *arena,

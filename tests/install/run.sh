@@ -46,9 +46,27 @@ read -ra flags <<<"$(PKG_CONFIG_SYSROOT_DIR=$work/at PKG_CONFIG_PATH=$pkg_config
     "${flags[@]}" >>"$work/log" 2>&1
 verdict 'a program builds with pkg-config alone'
 
-LD_LIBRARY_PATH=$library "$work/consumer" gpt-3b-32x3090 tp_messages >"$work/log" 2>&1 &&
-    [[ $(<"$work/log") == 680 ]]
+LD_LIBRARY_PATH=$library "$work/consumer" gpt-3b-32x3090 tp_messages mu >"$work/log" 2>&1 &&
+    [[ $(<"$work/log") == "tp_messages = 680 "*$'\n'"mu = 0.3 "* ]]
 verdict 'that program computes'
+
+"${CXX:-c++}" -std=c++17 -Wall -Wextra -Wpedantic -Werror "$root/tests/install/consumer.cpp" \
+    -o "$work/consumer++" "${flags[@]}" >"$work/log" 2>&1
+verdict 'a program in C++ builds'
+
+LD_LIBRARY_PATH=$library "$work/consumer++" gpt-3b-32x3090 batch.micro 4 2 >"$work/log" 2>&1 &&
+    [[ $(<"$work/log") == "batch.micro=4: 62.59 s"$'\n'"batch.micro=2: 61.19 s" ]]
+verdict 'that program computes, too'
+
+! LD_LIBRARY_PATH=$library "$work/consumer++" gpt-3b-32x3090 parallel.tq 2 >"$work/log" 2>&1 &&
+    grep -q "parallel.tq" "$work/log"
+verdict 'it tells what is wrong'
+
+for language in c cpp; do
+    sed -n "/^\`\`\`$language\$/,/^\`\`\`\$/p" "$root/docs/library.md" | sed '1d;$d' |
+        diff - "$root/tests/install/consumer.$language" >"$work/log"
+    verdict "docs/library.md shows consumer.$language as it is"
+done
 
 readelf -d "$library/libsteptime.so" | grep SONAME >"$work/log" &&
     grep -q 'libsteptime\.so\.0\]' "$work/log"

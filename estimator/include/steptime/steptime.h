@@ -11,6 +11,7 @@
 #include "steptime/program.h"
 #include "steptime/paths.h"
 #include "steptime/job.h"
+#include "steptime/estimate.h"
 #include "steptime/placement.h"
 #include "steptime/graph.h"
 #include "steptime/schedule.h"

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Estimates for other programs; see steptime/estimate.h. */
+#include "estimate/handle.h"
+
+#include "base/memory.h"
+#include "base/sized.h"
+#include "estimate/effects.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+st_estimate_handle *st_estimate_handle_of(st_estimate *estimate)
+{
+    return (st_estimate_handle *)(void *)estimate;
+}
+
+/* ---- loading ---- */
+
+/* Copies of texts, so that a caller may free its own; NULL where memory is out. */
+static const char **copy_texts(st_arena *arena, const char *const *texts, size_t count)
+{
+    const char **copies = st_arena_alloc(arena, count + 1, sizeof *copies);
+    for (size_t i = 0; i < count && copies != NULL; i++) {
+        copies[i] = st_arena_copy(arena, texts[i], strlen(texts[i]));
+        if (copies[i] == NULL)
+            return NULL;
+    }
+    return copies;
+}
+
+static const char *copy_text(st_arena *arena, const char *text, bool *failed)
+{
+    const char *copy = text != NULL ? st_arena_copy(arena, text, strlen(text)) : NULL;
+    *failed = *failed || (text != NULL && copy == NULL);
+    return copy;
+}
+
+static st_status keep_request(st_estimate_handle *self, const st_estimate_request *asked)
+{
+    bool failed = false;
+    const char **providers = copy_texts(self->texts, asked->providers, asked->provider_count);
+    self->sets = copy_texts(self->texts, asked->sets, asked->set_count);
+    self->set_capacity = asked->set_count + 1;
+    self->cells = copy_texts(self->texts, asked->cells, asked->cell_count);
+    self->cell_count = asked->cell_count;
+    self->all = asked->all;
+    self->request = (st_request){.job = copy_text(self->texts, asked->job, &failed),
+                                 .sheet = copy_text(self->texts, asked->sheet, &failed),
+                                 .sets = self->sets,
+                                 .set_count = asked->set_count,
+                                 .refine = providers,
+                                 .refine_count = asked->provider_count};
+    failed = failed || providers == NULL || self->sets == NULL || self->cells == NULL;
+    return failed ? ST_ERR_MEMORY : ST_OK;
+}
+
+/* Loads into an arena of its own, which takes the place of the old one on success only. */
+static st_status load(st_estimate_handle *self, st_errors *errors)
+{
+    st_estimate loaded = {0};
+    st_arena *arena = st_arena_create();
+    if (arena == NULL)
+        return st_out_of_memory(errors);
+    st_status status = st_estimate_load(self->paths, &self->request, arena, &loaded, errors);
+    if (status == ST_OK)
+        status = self->cell_count > 0
+                     ? st_estimate_show_names(&loaded, self->cells, self->cell_count, (st_place){0},
+                                              arena, errors)
+                     : st_estimate_show_report(&loaded, self->all, arena);
+    if (status != ST_OK) {
+        st_arena_destroy(arena);
+        return status;
+    }
+    st_arena_destroy(self->arena);
+    self->arena = arena;
+    self->estimate = loaded;
+    return ST_OK;
+}
+
+st_status st_estimate_create(const st_estimate_request *request, st_estimate **estimate,
+                             st_errors *errors)
+{
+    st_estimate_request asked;
+    st_status status = st_sized_take(request, &asked, sizeof asked, errors);
+    if (status != ST_OK)
+        return status;
+    st_estimate_handle *self = calloc(1, sizeof *self);
+    st_arena *texts = st_arena_create();
+    if (self == NULL || texts == NULL) {
+        st_arena_destroy(texts);
+        free(self);
+        return st_out_of_memory(errors);
+    }
+    self->texts = texts;
+    status = keep_request(self, &asked);
+    if (status == ST_OK)
+        status = st_paths_create(asked.folders, asked.folder_count, &self->paths, errors);
+    if (status == ST_OK)
+        status = load(self, errors);
+    if (status == ST_OK)
+        *estimate = &self->estimate;
+    else
+        st_estimate_destroy(&self->estimate);
+    return status;
+}
+
+void st_estimate_destroy(st_estimate *estimate)
+{
+    if (estimate == NULL)
+        return;
+    st_estimate_handle *self = st_estimate_handle_of(estimate);
+    st_arena_destroy(self->arena);
+    st_paths_destroy(self->paths);
+    st_arena_destroy(self->texts);
+    free(self);
+}
+
+st_status st_estimate_set(st_estimate *estimate, const char *assignment, st_errors *errors)
+{
+    st_estimate_handle *self = st_estimate_handle_of(estimate);
+    size_t count = self->request.set_count;
+    const char **sets =
+        st_arena_grow(self->texts, self->sets, sizeof *sets, count + 1, &self->set_capacity);
+    const char *copy = st_arena_copy(self->texts, assignment, strlen(assignment));
+    if (sets == NULL || copy == NULL)
+        return st_out_of_memory(errors);
+    sets[count] = copy;
+    self->sets = sets;
+    self->request.sets = sets;
+    self->request.set_count = count + 1;
+    st_status status = load(self, errors);
+    if (status != ST_OK)
+        self->request.set_count = count;
+    return status;
+}
+
+/* ---- computing ---- */
+
+st_status st_estimate_compute(st_estimate *estimate, st_errors *errors)
+{
+    st_estimate_handle *self = st_estimate_handle_of(estimate);
+    return st_estimate_run(estimate, self->arena, errors);
+}
+
+/* Its values are there, whether or not all checks hold. */
+static bool is_computed(const st_estimate *estimate)
+{
+    return estimate->checks != NULL;
+}
+
+st_status st_estimate_complete(st_estimate_handle *self, st_errors *errors)
+{
+    st_estimate *estimate = &self->estimate;
+    st_status status = is_computed(estimate) ? ST_OK : st_estimate_compute(estimate, errors);
+    if (status == ST_OK && estimate->effects == NULL)
+        status = st_estimate_find_effects(estimate, self->arena);
+    return status;
+}
+
+static const st_shown *find_shown(const st_estimate *estimate, const char *name)
+{
+    for (size_t i = 0; i < estimate->shown_count; i++) {
+        if (strcmp(estimate->shown[i].name, name) == 0)
+            return &estimate->shown[i];
+    }
+    return NULL;
+}
+
+st_status st_estimate_want(st_estimate_handle *self, const char *name, st_errors *errors)
+{
+    st_estimate *estimate = &self->estimate;
+    const st_estimate before = *estimate;
+    st_estimate one = *estimate;
+    if (find_shown(estimate, name) != NULL)
+        return is_computed(estimate) ? ST_OK : st_estimate_compute(estimate, errors);
+    st_status status = st_estimate_show_names(&one, &name, 1, (st_place){0}, self->arena, errors);
+    if (status != ST_OK)
+        return status;
+    st_shown *shown = st_arena_alloc(self->arena, before.shown_count + 1, sizeof *shown);
+    if (shown == NULL)
+        return st_out_of_memory(errors);
+    memcpy(shown, before.shown, before.shown_count * sizeof *shown);
+    shown[before.shown_count] = one.shown[0];
+    estimate->shown = shown;
+    estimate->shown_count = before.shown_count + 1;
+    estimate->checks = NULL;
+    status = st_estimate_compute(estimate, errors);
+    if (!is_computed(estimate))
+        *estimate = before;
+    return status;
+}
+
+/* ---- cells ---- */
+
+static const char *show_value(st_estimate_handle *self, const st_type *type, double value)
+{
+    char text[ST_QUANTITY_TEXT];
+    st_type_format(type, value, ST_STYLE_SCALED, text, sizeof text);
+    return st_arena_copy(self->arena, text, strlen(text));
+}
+
+static const char *or_empty(const char *text)
+{
+    return text != NULL ? text : "";
+}
+
+static const char *unit_of(const st_type *type)
+{
+    return type->kind == ST_TYPE_NUMBER ? type->unit.text : "";
+}
+
+static st_status give_input(st_estimate_handle *self, const st_bound_input *bound,
+                            st_estimate_cell *cell, st_errors *errors)
+{
+    const st_sheet_input *input = bound->input;
+    const st_shown *shown = find_shown(&self->estimate, input->name);
+    const st_estimate_cell found = {.name = input->name,
+                                    .unit = unit_of(&input->type),
+                                    .doc = or_empty(input->doc),
+                                    .cite = or_empty(input->cite),
+                                    .section = shown != NULL ? shown->section : "",
+                                    .formula = or_empty(input->from),
+                                    .text = show_value(self, &input->type, bound->value),
+                                    .value = bound->value,
+                                    .is_input = true,
+                                    .is_assumed = st_input_is_assumed(bound),
+                                    .is_computed = true};
+    return found.text != NULL ? st_sized_give(&found, sizeof found, cell, errors)
+                              : st_out_of_memory(errors);
+}
+
+static st_status give_cell(st_estimate_handle *self, const st_sheet_cell *of,
+                           st_estimate_cell *cell, st_errors *errors)
+{
+    const st_shown *shown = find_shown(&self->estimate, of->name);
+    bool has_value = shown != NULL && is_computed(&self->estimate) && isfinite(shown->value);
+    const st_estimate_cell found = {.name = of->name,
+                                    .unit = unit_of(&of->type),
+                                    .doc = or_empty(of->doc),
+                                    .cite = or_empty(of->cite),
+                                    .section = shown != NULL ? shown->section : "",
+                                    .formula = of->formula,
+                                    .text =
+                                        has_value ? show_value(self, &of->type, shown->value) : "",
+                                    .value = has_value ? shown->value : (double)NAN,
+                                    .is_computed = has_value};
+    return found.text != NULL ? st_sized_give(&found, sizeof found, cell, errors)
+                              : st_out_of_memory(errors);
+}
+
+size_t st_estimate_cell_count(const st_estimate *estimate)
+{
+    size_t inputs = 0;
+    size_t cells = 0;
+    (void)st_sheet_inputs(estimate->sheet, &inputs);
+    (void)st_sheet_cells(estimate->sheet, &cells);
+    return inputs + cells;
+}
+
+st_status st_estimate_cell_at(st_estimate *estimate, size_t index, st_estimate_cell *cell,
+                              st_errors *errors)
+{
+    st_estimate_handle *self = st_estimate_handle_of(estimate);
+    size_t count = 0;
+    const st_sheet_cell *cells = st_sheet_cells(estimate->sheet, &count);
+    if (index < estimate->input_count)
+        return give_input(self, &estimate->inputs[index], cell, errors);
+    if (index - estimate->input_count < count)
+        return give_cell(self, &cells[index - estimate->input_count], cell, errors);
+    return st_fail(errors, ST_ERR_USAGE, (st_place){0},
+                   "no cell %zu" ST_EXPECTED "an index below %zu", index,
+                   estimate->input_count + count);
+}
+
+st_status st_estimate_read(st_estimate *estimate, const char *name, st_estimate_cell *cell,
+                           st_errors *errors)
+{
+    st_estimate_handle *self = st_estimate_handle_of(estimate);
+    for (size_t i = 0; i < estimate->input_count; i++) {
+        if (strcmp(estimate->inputs[i].input->name, name) == 0)
+            return give_input(self, &estimate->inputs[i], cell, errors);
+    }
+    st_status status = st_estimate_want(self, name, errors);
+    if (!is_computed(estimate) || find_shown(estimate, name) == NULL)
+        return status;
+    st_status given = give_cell(self, st_sheet_find_cell(estimate->sheet, name), cell, errors);
+    return status == ST_OK ? given : status;
+}
+
+/* ---- checks ---- */
+
+size_t st_estimate_check_count(const st_estimate *estimate)
+{
+    size_t count = 0;
+    (void)st_sheet_checks(estimate->sheet, &count);
+    return count;
+}
+
+st_status st_estimate_check_at(const st_estimate *estimate, size_t index, st_estimate_check *check,
+                               st_errors *errors)
+{
+    size_t count = 0;
+    const st_sheet_check *checks = st_sheet_checks(estimate->sheet, &count);
+    if (!is_computed(estimate))
+        return st_fail(errors, ST_ERR_USAGE, (st_place){0},
+                       "checks are known once an estimate is computed");
+    if (index >= count)
+        return st_fail(errors, ST_ERR_USAGE, (st_place){0},
+                       "no check %zu" ST_EXPECTED "an index below %zu", index, count);
+    const st_estimate_check found = {.formula = checks[index].formula,
+                                     .holds = estimate->checks[index] == 1,
+                                     .is_warning = checks[index].warning};
+    return st_sized_give(&found, sizeof found, check, errors);
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Roles, reports and explanations of an estimate; see steptime/estimate.h. */
+#include "estimate/handle.h"
+
+#include "base/memory.h"
+#include "base/sized.h"
+#include "estimate/report.h"
+#include "sheet/roles.h"
+
+#include <string.h>
+
+enum {
+    DEPTH_MAX = 1000, /* levels; nobody reads deeper, and every level costs a call */
+    DIGITS_MAX = 17
+};
+
+/* ---- roles ---- */
+
+static st_status unknown_role(const char *name, st_errors *errors)
+{
+    const char *names[ST_ROLES];
+    for (st_role role = 0; role < ST_ROLES; role++)
+        names[role] = st_role_describe(role)->name;
+    return st_fail(errors, ST_ERR_NAME, (st_place){0}, "unknown role '%s'" ST_HINT "%s", name,
+                   st_errors_nearest(errors, name, names, ST_ROLES));
+}
+
+/* The cell that fills "step" or "communication.hidden"; NULL, with an error, where none does. */
+static const char *cell_of_role(const st_sheet *sheet, const char *name, st_errors *errors)
+{
+    size_t length = strcspn(name, ".");
+    for (st_role role = 0; role < ST_ROLES; role++) {
+        const st_role_row *row = st_role_describe(role);
+        if (strlen(row->name) != length || strncmp(row->name, name, length) != 0)
+            continue;
+        for (size_t part = 0; row->parts[part] != NULL; part++) {
+            const char *cell = st_sheet_role_part(sheet, role, part);
+            bool is_meant =
+                name[length] == '\0' ? part == 0 : strcmp(row->parts[part], name + length + 1) == 0;
+            if (is_meant && cell != NULL)
+                return cell;
+        }
+        (void)st_fail(errors, ST_ERR_NAME, (st_place){0},
+                      "no cell of sheet '%s' fills the role '%s'" ST_EXPECTED "%s",
+                      st_sheet_name(sheet), name, row->doc);
+        return NULL;
+    }
+    (void)unknown_role(name, errors);
+    return NULL;
+}
+
+st_status st_estimate_read_role(st_estimate *estimate, const char *role, st_estimate_cell *cell,
+                                st_errors *errors)
+{
+    const char *name = cell_of_role(estimate->sheet, role, errors);
+    return name != NULL ? st_estimate_read(estimate, name, cell, errors) : ST_ERR_NAME;
+}
+
+/* ---- reports ---- */
+
+static void write_result(const st_result *result, const st_estimate_view *view, st_buffer *buffer)
+{
+    static const st_form forms[] = {[ST_ESTIMATE_TEXT] = ST_FORM_TEXT,
+                                    [ST_ESTIMATE_JSON] = ST_FORM_JSON,
+                                    [ST_ESTIMATE_CSV] = ST_FORM_CSV};
+    const st_paint paint = {.color = view->color, .width = view->width};
+    st_result_write(result, forms[view->form], &paint, buffer);
+}
+
+static st_status read_view(const st_estimate_view *view, st_estimate_view *asked, st_errors *errors)
+{
+    st_status status = st_sized_take(view, asked, sizeof *asked, errors);
+    if (status == ST_OK && (unsigned)asked->form > ST_ESTIMATE_CSV)
+        return st_fail(errors, ST_ERR_USAGE, (st_place){0},
+                       "no form %d" ST_EXPECTED "text, JSON or CSV", (int)asked->form);
+    return status;
+}
+
+st_status st_estimate_write(st_estimate *estimate, const st_estimate_view *view, st_buffer *buffer,
+                            st_errors *errors)
+{
+    st_estimate_handle *self = st_estimate_handle_of(estimate);
+    st_estimate_view asked;
+    st_status status = read_view(view, &asked, errors);
+    if (status == ST_OK)
+        status = st_estimate_complete(self, errors);
+    if (status != ST_OK)
+        return status;
+    st_result result;
+    st_estimate_report(estimate, errors, self->arena, &result);
+    write_result(&result, &asked, buffer);
+    return buffer->failed ? st_out_of_memory(errors) : ST_OK;
+}
+
+static st_status read_explain_view(const st_estimate_view *view, const char *cell,
+                                   st_estimate_view *asked, st_explain_view *wanted,
+                                   st_errors *errors)
+{
+    st_status status = read_view(view, asked, errors);
+    if (status != ST_OK)
+        return status;
+    if (asked->form == ST_ESTIMATE_CSV)
+        return st_fail(errors, ST_ERR_USAGE, (st_place){0},
+                       "an explanation is no table" ST_EXPECTED "text or JSON");
+    if (asked->digits > DIGITS_MAX)
+        return st_fail(errors, ST_ERR_USAGE, (st_place){0},
+                       "wrong number of digits" ST_FOUND "%zu" ST_EXPECTED "from 1 to 17, or 0",
+                       asked->digits);
+    bool is_short = asked->levels > 0 && asked->levels <= DEPTH_MAX;
+    *wanted = (st_explain_view){.cell = cell,
+                                .depth = is_short ? (int)asked->levels - 1 : DEPTH_MAX,
+                                .style = asked->digits > 0 ? ST_STYLE_DIGITS((int)asked->digits)
+                                                           : ST_STYLE_SCALED};
+    return ST_OK;
+}
+
+st_status st_estimate_explain(st_estimate *estimate, const char *cell, const st_estimate_view *view,
+                              st_buffer *buffer, st_errors *errors)
+{
+    st_estimate_handle *self = st_estimate_handle_of(estimate);
+    const st_explanation *explanation = NULL;
+    st_estimate_view asked;
+    st_explain_view wanted;
+    st_status status = read_explain_view(view, cell, &asked, &wanted, errors);
+    if (status == ST_OK)
+        status = st_estimate_want(self, cell, errors);
+    if (status == ST_OK)
+        status = st_program_explain_view(estimate->program, estimate->input_values, &wanted,
+                                         self->arena, &explanation, errors);
+    if (status != ST_OK)
+        return status;
+    st_result result;
+    st_explanation_report(estimate, explanation, self->arena, &result);
+    write_result(&result, &asked, buffer);
+    return buffer->failed ? st_out_of_memory(errors) : ST_OK;
+}

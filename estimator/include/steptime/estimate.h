@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Estimates: a job on its sheet, with its plugins, as one object.
+ *
+ * What is asked and what comes back are structures whose first member is their size, as the
+ * caller's compiler knows it. A library that knows more takes the rest as zero, which is the
+ * default of every member; a library that knows less refuses what it would have to ignore. The
+ * macros ST_..._INIT set the size and all else to the default.
+ *
+ * Texts that come back live as long as the estimate, until it is set or destroyed. An estimate is
+ * not safe for use by two threads at a time; two estimates are.
+ */
+#ifndef STEPTIME_ESTIMATE_H
+#define STEPTIME_ESTIMATE_H
+
+#include "steptime/arena.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct st_estimate st_estimate;
+
+typedef struct st_estimate_request {
+    size_t size;
+    const char *job;            /* a name on the search path or a file; NULL: `sets` alone */
+    const char *sheet;          /* in place of the job's own */
+    const char *const *folders; /* searched before the others, as by --path */
+    size_t folder_count;
+    const char *const *sets; /* "parallel.tp=4", later ones win */
+    size_t set_count;
+    const char *const *providers; /* plugins in place of the job's own, as by --refine */
+    size_t provider_count;
+    const char *const *cells; /* to compute; none: those of the sheet's report */
+    size_t cell_count;
+    bool all; /* every cell of the sheet, also those that no section of its report shows */
+} st_estimate_request;
+
+#define ST_ESTIMATE_REQUEST_INIT                                                                   \
+    {                                                                                              \
+        sizeof(st_estimate_request), NULL, NULL, NULL, 0, NULL, 0, NULL, 0, NULL, 0, false         \
+    }
+
+/*
+ * Loads job, sheet and plugins and binds the sheet's inputs; computes nothing yet. What is at fault
+ * is reported in full. `estimate` is set on success, for st_estimate_destroy.
+ */
+ST_API st_status st_estimate_create(const st_estimate_request *request, st_estimate **estimate,
+                                    st_errors *errors) ST_NODISCARD;
+ST_API void st_estimate_destroy(st_estimate *estimate); /* NULL is fine */
+
+/*
+ * Gives a key of the job another value, "batch.micro=2", and loads the job anew with it; nothing is
+ * computed until somebody asks. After an error the estimate is what it was.
+ */
+ST_API st_status st_estimate_set(st_estimate *estimate, const char *assignment,
+                                 st_errors *errors) ST_NODISCARD;
+
+/*
+ * Computes the cells that were asked for. ST_ERR_CHECK where a check of the sheet does not hold,
+ * ST_ERR_MATH where a cell has no finite value; both are reported with formula and operands, and
+ * what has a value can be read.
+ */
+ST_API st_status st_estimate_compute(st_estimate *estimate, st_errors *errors) ST_NODISCARD;
+
+/* A cell or an input of the sheet; texts are never NULL ("" where there is none). */
+typedef struct st_estimate_cell {
+    size_t size;
+    const char *name;
+    const char *unit;    /* as the sheet declares it; "" for a truth value or a word */
+    const char *doc;     /* its meaning */
+    const char *cite;    /* its source */
+    const char *section; /* of the report that shows it */
+    const char *formula; /* as written; of an input the job's key */
+    const char *text;    /* the value as reports show it, "16.73 s"; "" without one */
+    double value;        /* in base units: s, B, FLOP; a truth value 0 or 1; a word its place */
+    bool is_input;
+    bool is_assumed;  /* an input that nobody gave */
+    bool is_computed; /* there is a value; of an input always */
+} st_estimate_cell;
+
+#define ST_ESTIMATE_CELL_INIT                                                                      \
+    {                                                                                              \
+        sizeof(st_estimate_cell), NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, false, false, false \
+    }
+
+/* The inputs of the sheet and then its cells, in the sheet's order; `index` is below the count. */
+ST_API size_t st_estimate_cell_count(const st_estimate *estimate);
+ST_API st_status st_estimate_cell_at(st_estimate *estimate, size_t index, st_estimate_cell *cell,
+                                     st_errors *errors) ST_NODISCARD;
+/* By name; computes it where that was not done yet. */
+ST_API st_status st_estimate_read(st_estimate *estimate, const char *name, st_estimate_cell *cell,
+                                  st_errors *errors) ST_NODISCARD;
+/*
+ * By role, whatever the sheet calls it: "step", "memory", "cost"; of a role with parts
+ * "communication.hidden". docs/sheet-language.md lists the roles.
+ */
+ST_API st_status st_estimate_read_role(st_estimate *estimate, const char *role,
+                                       st_estimate_cell *cell, st_errors *errors) ST_NODISCARD;
+
+/* A check of the sheet, after st_estimate_compute. */
+typedef struct st_estimate_check {
+    size_t size;
+    const char *formula;
+    bool holds;      /* false too where a value that it reads does not exist */
+    bool is_warning; /* one that does not hold is no error */
+} st_estimate_check;
+
+#define ST_ESTIMATE_CHECK_INIT                                                                     \
+    {                                                                                              \
+        sizeof(st_estimate_check), NULL, false, false                                              \
+    }
+
+ST_API size_t st_estimate_check_count(const st_estimate *estimate);
+ST_API st_status st_estimate_check_at(const st_estimate *estimate, size_t index,
+                                      st_estimate_check *check, st_errors *errors) ST_NODISCARD;
+
+typedef enum st_estimate_form {
+    ST_ESTIMATE_TEXT, /* for people */
+    ST_ESTIMATE_JSON, /* docs/output.md describes it and the next */
+    ST_ESTIMATE_CSV
+} st_estimate_form;
+
+/* How something is written. */
+typedef struct st_estimate_view {
+    size_t size;
+    st_estimate_form form;
+    bool color;    /* of text: with the escapes of a terminal */
+    size_t width;  /* of text: that of the terminal in characters; 0: nothing wraps */
+    size_t levels; /* of an explanation, the cell itself being one; 0: down to the inputs */
+    size_t digits; /* of an explanation's numbers, 1 to 17; 0: four, with a prefix to the unit */
+} st_estimate_view;
+
+#define ST_ESTIMATE_VIEW_INIT                                                                      \
+    {                                                                                              \
+        sizeof(st_estimate_view), ST_ESTIMATE_TEXT, false, 0, 0, 0                                 \
+    }
+
+/* The report of what was computed; `errors` has the warnings that it shows. */
+ST_API st_status st_estimate_write(st_estimate *estimate, const st_estimate_view *view,
+                                   st_buffer *buffer, st_errors *errors) ST_NODISCARD;
+/* How a cell comes about, as text or JSON; computes it where that was not done yet. */
+ST_API st_status st_estimate_explain(st_estimate *estimate, const char *cell,
+                                     const st_estimate_view *view, st_buffer *buffer,
+                                     st_errors *errors) ST_NODISCARD;
+/* A workbook whose formulas compute anew when an input is changed. */
+ST_API st_status st_estimate_workbook(st_estimate *estimate, const char *file,
+                                      st_errors *errors) ST_NODISCARD;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

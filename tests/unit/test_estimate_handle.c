@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Estimates as another program makes them, through steptime/estimate.h alone. */
+#include "job_support.h"
+
+#include <math.h>
+
+static const char sheet[] = "sheet: gear\n"
+                            "inputs:\n"
+                            "  n: {from: model.layers, unit: 1, doc: layers}\n"
+                            "  b: {from: batch.micro, unit: 1, doc: sequences, default: 3}\n"
+                            "cells:\n"
+                            "  T: {unit: s, doc: a step, cite: '[here]', is: "
+                            "'n * b * 2.385[ms]'}\n"
+                            "  half: {unit: s, doc: half of it, is: T / 2}\n"
+                            "  rest: {unit: s, doc: what is left, is: '1[s] / (b - 7)'}\n"
+                            "checks:\n"
+                            "  - {that: n < 40, else: 'too many layers: {n}'}\n"
+                            "  - {that: b < 5, else: many sequences, level: warning}\n"
+                            "report:\n"
+                            "  - {section: Times, cells: [T]}\n"
+                            "roles: {step: T}\n";
+
+static st_estimate *open_gear(fixture *own, const char *const *sets, size_t count)
+{
+    st_estimate_request request = ST_ESTIMATE_REQUEST_INIT;
+    st_estimate *estimate = NULL;
+    write_text(own, "gear.yaml", sheet);
+    request.sheet = below(own, "gear.yaml");
+    request.sets = sets;
+    request.set_count = count;
+    if (st_estimate_create(&request, &estimate, own->errors) != ST_OK)
+        fail_msg("%s", said(own));
+    return estimate;
+}
+
+static double read_value(fixture *own, st_estimate *estimate, const char *name)
+{
+    st_estimate_cell cell = ST_ESTIMATE_CELL_INIT;
+    if (st_estimate_read(estimate, name, &cell, own->errors) != ST_OK)
+        fail_msg("%s", said(own));
+    assert_string_equal(cell.name, name);
+    return cell.value;
+}
+
+static void assert_close(double value, double expected)
+{
+    assert_true(fabs(value - expected) <= 1e-12 * fabs(expected));
+}
+
+static void test_a_cell_is_read_by_name_and_by_role(void **state)
+{
+    fixture *own = *state;
+    const char *sets[] = {"model.layers=17", "batch.micro=2"};
+    st_estimate *estimate = open_gear(own, sets, 2);
+    st_estimate_cell cell = ST_ESTIMATE_CELL_INIT;
+    assert_int_equal(st_estimate_read_role(estimate, "step", &cell, own->errors), ST_OK);
+    assert_string_equal(cell.name, "T");
+    assert_string_equal(cell.unit, "s");
+    assert_string_equal(cell.doc, "a step");
+    assert_string_equal(cell.section, "Times");
+    assert_string_equal(cell.formula, "n * b * 2.385[ms]");
+    assert_string_equal(cell.text, "81.09 ms");
+    assert_true(cell.is_computed && !cell.is_input && !cell.is_assumed);
+    assert_close(cell.value, 17 * 2 * 2.385e-3);
+    /* No section shows this one. */
+    assert_close(read_value(own, estimate, "half"), 17 * 2385e-6);
+    assert_close(read_value(own, estimate, "T"), 17 * 2 * 2.385e-3);
+    st_estimate_destroy(estimate);
+}
+
+static void test_all_cells_are_listed(void **state)
+{
+    fixture *own = *state;
+    const char *sets[] = {"model.layers=17"};
+    st_estimate *estimate = open_gear(own, sets, 1);
+    static const char *const names[] = {"n", "b", "T", "half", "rest"};
+    assert_int_equal(st_estimate_cell_count(estimate), 5);
+    for (size_t i = 0; i < 5; i++) {
+        st_estimate_cell cell = ST_ESTIMATE_CELL_INIT;
+        assert_int_equal(st_estimate_cell_at(estimate, i, &cell, own->errors), ST_OK);
+        assert_string_equal(cell.name, names[i]);
+        assert_int_equal(cell.is_input, i < 2);
+        assert_int_equal(cell.is_computed, i < 2);
+        assert_int_equal(cell.is_assumed, i == 1);
+        assert_true(isnan(cell.value) == (i >= 2));
+    }
+    st_estimate_cell none = ST_ESTIMATE_CELL_INIT;
+    assert_int_equal(st_estimate_cell_at(estimate, 5, &none, own->errors), ST_ERR_USAGE);
+    assert_string_equal(said(own), "error: no cell 5: expected an index below 5\n");
+    st_estimate_destroy(estimate);
+}
+
+static void test_keys_are_set_and_kept(void **state)
+{
+    fixture *own = *state;
+    const char *sets[] = {"model.layers=17"};
+    st_estimate *estimate = open_gear(own, sets, 1);
+    assert_close(read_value(own, estimate, "T"), 17 * 3 * 2.385e-3);
+    assert_int_equal(st_estimate_set(estimate, "batch.micro=4", own->errors), ST_OK);
+    assert_close(read_value(own, estimate, "T"), 17 * 4 * 2.385e-3);
+    assert_int_equal(st_estimate_set(estimate, "batch.mikro=2", own->errors), ST_ERR_USAGE);
+    assert_non_null(strstr(said(own), "batch.micro"));
+    assert_int_equal(st_estimate_set(estimate, "model.layers=19", own->errors), ST_OK);
+    assert_close(read_value(own, estimate, "T"), 19 * 4 * 2.385e-3);
+    st_estimate_destroy(estimate);
+}
+
+static void test_checks_that_fail_are_told_and_values_stay(void **state)
+{
+    fixture *own = *state;
+    const char *sets[] = {"model.layers=41", "batch.micro=6"};
+    st_estimate *estimate = open_gear(own, sets, 2);
+    st_estimate_check check = ST_ESTIMATE_CHECK_INIT;
+    assert_int_equal(st_estimate_check_count(estimate), 2);
+    assert_int_equal(st_estimate_check_at(estimate, 0, &check, own->errors), ST_ERR_USAGE);
+    assert_non_null(strstr(said(own), "once an estimate is computed"));
+    assert_int_equal(st_estimate_compute(estimate, own->errors), ST_ERR_CHECK);
+    assert_non_null(strstr(said(own), "too many layers: 41"));
+    assert_int_equal(st_estimate_check_at(estimate, 0, &check, own->errors), ST_OK);
+    assert_string_equal(check.formula, "n < 40");
+    assert_true(!check.holds && !check.is_warning);
+    assert_int_equal(st_estimate_check_at(estimate, 1, &check, own->errors), ST_OK);
+    assert_true(!check.holds && check.is_warning);
+    assert_int_equal(st_estimate_check_at(estimate, 2, &check, own->errors), ST_ERR_USAGE);
+    (void)said(own);
+    assert_close(read_value(own, estimate, "T"), 41 * 6 * 2.385e-3);
+    st_estimate_destroy(estimate);
+}
+
+static void test_a_cell_without_a_value_leaves_the_others(void **state)
+{
+    fixture *own = *state;
+    const char *sets[] = {"model.layers=17", "batch.micro=7"};
+    st_estimate *estimate = open_gear(own, sets, 2);
+    st_estimate_cell cell = ST_ESTIMATE_CELL_INIT;
+    assert_int_equal(st_estimate_read(estimate, "rest", &cell, own->errors), ST_ERR_MATH);
+    assert_false(cell.is_computed);
+    assert_string_equal(cell.text, "");
+    assert_true(isnan(cell.value));
+    (void)said(own);
+    assert_close(read_value(own, estimate, "T"), 17 * 7 * 2.385e-3);
+    assert_int_equal(st_estimate_read(estimate, "rset", &cell, own->errors), ST_ERR_NAME);
+    assert_non_null(strstr(said(own), "unknown cell 'rset' in sheet gear; did you mean 'rest'?"));
+    assert_int_equal(st_estimate_read_role(estimate, "stepp", &cell, own->errors), ST_ERR_NAME);
+    assert_string_equal(said(own), "error: unknown role 'stepp'; did you mean 'step'?\n");
+    assert_int_equal(st_estimate_read_role(estimate, "memory", &cell, own->errors), ST_ERR_NAME);
+    assert_non_null(strstr(said(own), "no cell of sheet 'gear' fills the role 'memory'"));
+    st_estimate_destroy(estimate);
+}
+
+static void test_an_explanation_goes_as_deep_as_asked(void **state)
+{
+    fixture *own = *state;
+    const char *sets[] = {"model.layers=17"};
+    st_estimate *estimate = open_gear(own, sets, 1);
+    st_estimate_view view = ST_ESTIMATE_VIEW_INIT;
+    st_buffer deep = {0};
+    st_buffer flat = {0};
+    assert_int_equal(st_estimate_explain(estimate, "half", &view, &deep, own->errors), ST_OK);
+    assert_non_null(strstr(deep.data, "model.layers"));
+    view.levels = 1;
+    view.digits = 9;
+    assert_int_equal(st_estimate_explain(estimate, "half", &view, &flat, own->errors), ST_OK);
+    assert_null(strstr(flat.data, "model.layers"));
+    assert_non_null(strstr(flat.data, "121.635[ms]"));
+    view.digits = 18;
+    assert_int_equal(st_estimate_explain(estimate, "half", &view, &flat, own->errors),
+                     ST_ERR_USAGE);
+    view.digits = 0;
+    view.form = ST_ESTIMATE_CSV;
+    assert_int_equal(st_estimate_explain(estimate, "half", &view, &flat, own->errors),
+                     ST_ERR_USAGE);
+    assert_int_equal(st_estimate_explain(estimate, "hafl", &view, &flat, own->errors),
+                     ST_ERR_USAGE);
+    (void)said(own);
+    st_buffer_free(&deep);
+    st_buffer_free(&flat);
+    st_estimate_destroy(estimate);
+}
+
+static void test_a_report_has_what_was_asked_for(void **state)
+{
+    fixture *own = *state;
+    const char *sets[] = {"model.layers=17"};
+    st_estimate *estimate = open_gear(own, sets, 1);
+    st_estimate_view view = ST_ESTIMATE_VIEW_INIT;
+    st_buffer text = {0};
+    view.form = ST_ESTIMATE_CSV;
+    assert_int_equal(st_estimate_write(estimate, &view, &text, own->errors), ST_OK);
+    assert_string_equal(text.data, "section,cell,value,unit,meaning,citation\n"
+                                   "Times,T,0.121635,s,a step,[here]\n");
+    st_buffer_free(&text);
+    st_estimate_destroy(estimate);
+}
+
+/* ---- sizes ---- */
+
+/* What a caller with a newer header has: members that this library does not know. */
+typedef struct longer_request {
+    st_estimate_request known;
+    const char *newer;
+} longer_request;
+
+static st_status create(fixture *own, const void *request)
+{
+    st_estimate *estimate = NULL;
+    st_status status = st_estimate_create(request, &estimate, own->errors);
+    st_estimate_destroy(estimate);
+    return status;
+}
+
+static void test_a_structure_of_another_size_is_taken_or_refused(void **state)
+{
+    fixture *own = *state;
+    char expected[160];
+    longer_request longer = {.known = ST_ESTIMATE_REQUEST_INIT};
+    struct {
+        size_t size;
+        const char *job;
+    } shorter = {sizeof shorter, "gpt-3b-32x3090"};
+    assert_int_equal(create(own, &shorter), ST_OK);
+    longer.known.size = sizeof longer;
+    longer.known.job = "gpt-3b-32x3090";
+    assert_int_equal(create(own, &longer), ST_OK);
+    longer.newer = "2.385";
+    assert_int_equal(create(own, &longer), ST_ERR_USAGE);
+    (void)snprintf(expected, sizeof expected,
+                   "error: structure of size %zu, this library knows %zu: expected zero behind "
+                   "what it knows\n",
+                   sizeof longer, sizeof longer.known);
+    assert_string_equal(said(own), expected);
+    longer.known.size = 0;
+    assert_int_equal(create(own, &longer), ST_ERR_USAGE);
+    assert_non_null(strstr(said(own), "structure of size 0, this library knows "));
+    longer.known.size = SIZE_MAX;
+    assert_int_equal(create(own, &longer), ST_ERR_USAGE);
+    assert_int_equal(create(own, NULL), ST_ERR_USAGE);
+    (void)said(own);
+}
+
+static void test_a_result_of_another_size_is_filled_as_far_as_known(void **state)
+{
+    fixture *own = *state;
+    const char *sets[] = {"model.layers=17"};
+    st_estimate *estimate = open_gear(own, sets, 1);
+    struct {
+        size_t size;
+        const char *name;
+        const char *guard;
+    } shorter = {offsetof(st_estimate_cell, unit), NULL, "2.385"};
+    struct {
+        st_estimate_cell known;
+        double newer;
+    } longer = {.known = ST_ESTIMATE_CELL_INIT, .newer = 2.385};
+    assert_int_equal(
+        st_estimate_read(estimate, "T", (st_estimate_cell *)(void *)&shorter, own->errors), ST_OK);
+    assert_string_equal(shorter.name, "T");
+    assert_string_equal(shorter.guard, "2.385");
+    longer.known.size = sizeof longer;
+    assert_int_equal(st_estimate_read(estimate, "T", &longer.known, own->errors), ST_OK);
+    assert_close(longer.known.value, 17 * 3 * 2.385e-3);
+    assert_true(longer.newer == 0);
+    assert_int_equal(longer.known.size, sizeof longer);
+    longer.known.size = 0;
+    assert_int_equal(st_estimate_read(estimate, "T", &longer.known, own->errors), ST_ERR_USAGE);
+    (void)said(own);
+    st_estimate_destroy(estimate);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_cell_is_read_by_name_and_by_role, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_all_cells_are_listed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_keys_are_set_and_kept, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_checks_that_fail_are_told_and_values_stay, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_a_cell_without_a_value_leaves_the_others, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_an_explanation_goes_as_deep_as_asked, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_a_report_has_what_was_asked_for, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_structure_of_another_size_is_taken_or_refused,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_result_of_another_size_is_filled_as_far_as_known,
+                                        set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
