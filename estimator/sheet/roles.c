@@ -7,6 +7,14 @@
 static const char *const alone[] = {"cell", NULL};
 static const char *const hiding[] = {"exposed", "hidden", "slowdown", NULL};
 
+static const char *const split[] = {"exposed", "hidden", NULL};
+static const char *const stages[] = {"first", "middle", "last", NULL};
+static const char *const contents[] = {"work", "slowdown", "launch", "tp", "cp", "ep", NULL};
+static const char *const passes[] = {"forward", "backward", "inputs", "weights", "rest", NULL};
+static const char *const buckets[] = {"first", "others", "value", "all", NULL};
+static const char *const terms[] = {"steady", "bubble",   "transfers", "data",
+                                    "tied",   "slowdown", "optimizer", NULL};
+
 static const st_role_row rows[ST_ROLES] = {
     [ST_ROLE_STEP] = {"step", "s", alone, ST_JOIN_MAX, "time of a training step"},
     [ST_ROLE_MEMORY] = {"memory", "B", alone, ST_JOIN_MAX, "peak memory of a GPU"},
@@ -39,6 +47,84 @@ static const st_role_row rows[ST_ROLES] = {
     [ST_ROLE_STAGES_CROSSING] = {"stages_crossing", "1", alone, ST_JOIN_NONE,
                                  "share of the boundaries between stages that lie between nodes; "
                                  "open"},
+    [ST_ROLE_MICRO_BATCHES] = {"micro_batches", "1", alone, ST_JOIN_NONE,
+                               "micro-batches of a step"},
+    [ST_ROLE_CHUNKS] = {"chunks", "1", alone, ST_JOIN_NONE, "model chunks of a pipeline stage"},
+    [ST_ROLE_LAYERS] = {"layers", "1", alone, ST_JOIN_SUM,
+                        "layers of the model; one a stage where nothing fills it"},
+    [ST_ROLE_MOE_LAYERS] = {"moe_layers", "1", alone, ST_JOIN_SUM,
+                            "those of them with routed experts"},
+    [ST_ROLE_STAGE_LAYERS] = {"stage_layers", "1", stages, ST_JOIN_SUM, "layers of a stage"},
+    [ST_ROLE_STAGE_MOE_LAYERS] = {"stage_moe_layers", "1", stages, ST_JOIN_SUM,
+                                  "those of them with routed experts"},
+    [ST_ROLE_LAYER_FORWARD] = {"layer_forward", "s", contents, ST_JOIN_SUM,
+                               "forward pass of a layer, or of a stage without layers"},
+    [ST_ROLE_LAYER_BACKWARD] = {"layer_backward", "s", contents, ST_JOIN_SUM,
+                                "backward pass of a layer, or of a stage without layers, with "
+                                "recomputation, without gradients of weights"},
+    [ST_ROLE_LAYER_WEIGHTS] = {"layer_weights", "s", contents, ST_JOIN_SUM,
+                               "gradients of weights of a layer, or of a stage without layers"},
+    [ST_ROLE_MOE_LAYER_FORWARD] = {"moe_layer_forward", "s", contents, ST_JOIN_SUM,
+                                   "forward pass of a layer with routed experts"},
+    [ST_ROLE_MOE_LAYER_BACKWARD] = {"moe_layer_backward", "s", contents, ST_JOIN_SUM,
+                                    "backward pass of a layer with routed experts, with "
+                                    "recomputation, without gradients of weights"},
+    [ST_ROLE_MOE_LAYER_WEIGHTS] = {"moe_layer_weights", "s", contents, ST_JOIN_SUM,
+                                   "gradients of weights of a layer with routed experts"},
+    [ST_ROLE_EMBEDDING_FORWARD] = {"embedding_forward", "s", contents, ST_JOIN_SUM,
+                                   "forward pass of the embedding"},
+    [ST_ROLE_EMBEDDING_BACKWARD] =
+        {"embedding_backward", "s", contents, ST_JOIN_SUM,
+         "backward pass of the embedding, with recomputation, without gradients of weights"},
+    [ST_ROLE_EMBEDDING_WEIGHTS] = {"embedding_weights", "s", contents, ST_JOIN_SUM,
+                                   "gradients of weights of the embedding"},
+    [ST_ROLE_HEAD_FORWARD] = {"head_forward", "s", contents, ST_JOIN_SUM,
+                              "forward pass of the output layer with the loss"},
+    [ST_ROLE_HEAD_BACKWARD] = {"head_backward", "s", contents, ST_JOIN_SUM,
+                               "backward pass of the output layer with the loss, with "
+                               "recomputation, without gradients of weights"},
+    [ST_ROLE_HEAD_WEIGHTS] = {"head_weights", "s", contents, ST_JOIN_SUM,
+                              "gradients of weights of the output layer with the loss"},
+    [ST_ROLE_SITE_FACTOR] = {"site_factor", "1", alone, ST_JOIN_NONE,
+                             "factor on all times that a schedule lays out, and on step_terms"},
+    [ST_ROLE_TRANSFER] = {"transfer", "s", alone, ST_JOIN_NONE,
+                          "exposed part of a transfer between stages"},
+    [ST_ROLE_GRADIENTS_SPLIT] = {"gradients_split", "bool", alone, ST_JOIN_NONE,
+                                 "gradients are reduced with each pass, layer by layer"},
+    [ST_ROLE_REDUCE_PER_PASS] = {"reduce_per_pass", "s", split, ST_JOIN_NONE,
+                                 "reduction of a chunk's gradients with each backward pass"},
+    [ST_ROLE_GATHER_PER_PASS] = {"gather_per_pass", "s", split, ST_JOIN_NONE,
+                                 "all-gather of a chunk's weights with each pass"},
+    [ST_ROLE_REDUCE_AT_END] = {"reduce_at_end", "s", split, ST_JOIN_MAX,
+                               "reduction of gradients once a step"},
+    [ST_ROLE_GATHER_AT_END] = {"gather_at_end", "s", split, ST_JOIN_MAX,
+                               "all-gather of weights once a step"},
+    [ST_ROLE_PREFETCH] = {"prefetch", "1", alone, ST_JOIN_NONE,
+                          "layers whose weights are gathered ahead"},
+    [ST_ROLE_TIED] = {"tied", "s", alone, ST_JOIN_NONE,
+                      "sum of the tied embedding's gradients of first and last stage"},
+    [ST_ROLE_OPTIMIZER] = {"optimizer", "s", alone, ST_JOIN_MAX, "optimizer step"},
+    [ST_ROLE_SLOWDOWN_AT_END] =
+        {"slowdown_at_end", "s", alone, ST_JOIN_NONE,
+         "what communication that is not laid out adds to the computation of a step"},
+    [ST_ROLE_SLOWED] =
+        {"slowed", "1", passes, ST_JOIN_NONE,
+         "factor by which a pass slows down alongside communication that is laid out"},
+    [ST_ROLE_HELD_FOR_WEIGHTS] =
+        {"held_for_weights", "1", alone, ST_JOIN_NONE,
+         "share of a layer's activations that gradients of its weights need"},
+    [ST_ROLE_BUCKET_BYTES] = {"bucket_bytes", "B", buckets, ST_JOIN_NONE,
+                              "size at which the first and the other buckets of gradients are "
+                              "sent, of a gradient, of all of them"},
+    [ST_ROLE_BUCKET_START] = {"bucket_start", "s", alone, ST_JOIN_NONE,
+                              "start-up time of a bucket's all-reduce"},
+    [ST_ROLE_BUCKET_RATE] = {"bucket_rate", "B/s", alone, ST_JOIN_NONE,
+                             "bytes of a bucket over the time of its all-reduce without start-up"},
+    [ST_ROLE_BUCKETS] = {"buckets", "1", alone, ST_JOIN_NONE,
+                         "number of buckets, where nothing is known of the layers"},
+    [ST_ROLE_STEP_TERMS] = {"step_terms", "s", terms, ST_JOIN_NONE, "what the step is the sum of"},
+    [ST_ROLE_HIDDEN_IN_PASSES] = {"hidden_in_passes", "s", alone, ST_JOIN_NONE,
+                                  "hidden communication that is part of the passes"},
 };
 
 const st_role_row *st_role_describe(st_role role)

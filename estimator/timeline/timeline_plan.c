@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a job to the plan of its timeline: which sheet, its cells, the ranks. */
+/* From a job to the plan of its timeline: the roles of its sheet, the ranks, the closed form. */
 #include "timeline/timeline_plan.h"
 
 #include "steptime/placement.h"
@@ -8,26 +8,6 @@
 #include <string.h>
 
 #define MOST_SECONDS 1e6
-
-typedef enum st_li_cell {
-    LI_P,
-    LI_T,
-    LI_D,
-    LI_M,
-    LI_AR_BLOCK,
-    LI_COMP,
-    LI_TP,
-    LI_PP,
-    LI_DP,
-    LI_BUBBLE,
-    LI_ITER,
-    LI_CELLS
-} st_li_cell;
-
-static const char *const li2024_names[] = {
-    "p",       "t",       "d",    "m",        "AR_block", "T_comp_mb",
-    "T_TP_mb", "T_PP_mb", "T_DP", "T_bubble", "T_iter",   NULL,
-};
 
 int64_t st_plan_ticks(st_planner *planner, double seconds)
 {
@@ -38,47 +18,58 @@ int64_t st_plan_ticks(st_planner *planner, double seconds)
     return (int64_t)llround(seconds * ST_TICKS_PER_S);
 }
 
-st_status st_plan_run(st_planner *planner, const char *const *names)
+bool st_plan_has(const st_planner *planner, st_role role)
 {
-    size_t count = 0;
-    while (names[count] != NULL) {
-        count++;
-    }
-    st_estimate *estimate = planner->estimate;
-    st_status status = st_estimate_show_names(estimate, names, count, (st_place){0}, planner->arena,
-                                              planner->errors);
-    if (status == ST_OK) {
-        status = st_estimate_run(estimate, planner->arena, planner->errors);
-    }
-    for (size_t i = 0; i < count && status == ST_OK; i++) {
-        planner->cell[i] = estimate->shown[i].value;
-    }
-    return status;
-}
-
-static bool sheet_has(const st_sheet *sheet, const char *name)
-{
-    if (st_sheet_find_cell(sheet, name) != NULL) {
-        return true;
-    }
-    return st_sheet_find_input(sheet, name) != NULL;
-}
-
-/* The first name that the sheet lacks, NULL where it has all. */
-static const char *lacking(const st_sheet *sheet, const char *const *names)
-{
-    for (size_t i = 0; names[i] != NULL; i++) {
-        if (!sheet_has(sheet, names[i])) {
-            return names[i];
-        }
-    }
-    return NULL;
+    return st_sheet_role(planner->estimate->sheet, role) != NULL;
 }
 
 uint32_t st_plan_whole(double value)
 {
     return value >= 1 && value <= UINT32_MAX ? (uint32_t)value : 1;
 }
+
+/* --- the roles -------------------------------------------------------------------------------- */
+
+/* Roles that a timeline has a use for. */
+static bool is_wanted(st_role role)
+{
+    return role == ST_ROLE_STEP || role == ST_ROLE_COMMUNICATION ||
+           (role >= ST_ROLE_TP && role <= ST_ROLE_EP) ||
+           (role >= ST_ROLE_MICRO_BATCHES && role <= ST_ROLE_HIDDEN_IN_PASSES);
+}
+
+/* Runs the sheet for the cells of all roles that it fills, and of no others. */
+static st_status run_roles(st_planner *planner)
+{
+    enum { MOST = ST_ROLES * ST_ROLE_PARTS };
+    st_estimate *estimate = planner->estimate;
+    const char **names = st_arena_alloc(planner->arena, MOST, sizeof *names);
+    double **values = st_arena_alloc(planner->arena, MOST, sizeof *values);
+    size_t count = 0;
+    if (names == NULL || values == NULL) {
+        return st_graph_no_memory(planner->errors);
+    }
+    for (int role = 0; role < ST_ROLES; role++) {
+        for (size_t part = 0; part < ST_ROLE_PARTS && is_wanted((st_role)role); part++) {
+            names[count] = st_sheet_role_part(estimate->sheet, (st_role)role, part);
+            values[count] = &planner->value[role][part];
+            count += names[count] != NULL ? 1 : 0;
+        }
+    }
+    st_status status = st_estimate_show_names(estimate, names, count, (st_place){0}, planner->arena,
+                                              planner->errors);
+    if (status == ST_OK) {
+        status = st_estimate_run(estimate, planner->arena, planner->errors);
+    }
+    planner->value[ST_ROLE_SITE_FACTOR][0] = 1;
+    for (size_t i = 0; i < count && status == ST_OK; i++) {
+        *values[i] = estimate->shown[i].value;
+    }
+    return status;
+}
+
+/* --- ranks and schedule ------------------------------------------------------------------------
+ */
 
 /* Strides of the ranks by the job's order of them. */
 static st_status fill_groups(st_planner *planner)
@@ -104,7 +95,7 @@ static st_status fill_groups(st_planner *planner)
     return status;
 }
 
-st_schedule_kind st_plan_kind(const st_planner *planner)
+static st_schedule_kind kind_of_job(const st_planner *planner)
 {
     const st_job_value *value = st_job_value_of(planner->estimate->job, "parallel.schedule");
     st_schedule_kind kind = ST_SCHEDULE_1F1B;
@@ -116,93 +107,94 @@ st_schedule_kind st_plan_kind(const st_planner *planner)
     return kind;
 }
 
-/* --- li2024 -------------------------------------------------------------------------------------
+/* Whether the sheet's own step takes account of the job's schedule. */
+static bool reads_schedule(const st_sheet *sheet)
+{
+    size_t count = 0;
+    const st_sheet_input *inputs = st_sheet_inputs(sheet, &count);
+    bool reads = false;
+    for (size_t i = 0; i < count; i++) {
+        reads = reads || strcmp(inputs[i].from, "parallel.schedule") == 0;
+    }
+    return reads;
+}
+
+static void fill_shape(st_planner *planner, bool dualpipe)
+{
+    st_schedule_plan *schedule = &planner->plan->schedule;
+    double(*value)[ST_ROLE_PARTS] = planner->value;
+    uint32_t chunks = st_plan_whole(value[ST_ROLE_CHUNKS][0]);
+    bool buckets = st_plan_has(planner, ST_ROLE_BUCKET_BYTES);
+    schedule->shape.stages = st_plan_whole(value[ST_ROLE_PP][0]);
+    schedule->shape.micros = st_plan_whole(value[ST_ROLE_MICRO_BATCHES][0]);
+    schedule->shape.chunks = chunks;
+    schedule->shape.kind = dualpipe     ? ST_SCHEDULE_DUALPIPE
+                           : chunks > 1 ? ST_SCHEDULE_INTERLEAVED
+                           : buckets    ? ST_SCHEDULE_1F1B
+                                        : kind_of_job(planner);
+    schedule->shape.held_for_weights = value[ST_ROLE_HELD_FOR_WEIGHTS][0];
+    schedule->groups = (st_schedule_groups){.tp = st_plan_whole(value[ST_ROLE_TP][0]),
+                                            .cp = st_plan_whole(value[ST_ROLE_CP][0]),
+                                            .dp = st_plan_whole(value[ST_ROLE_DP][0]),
+                                            .ep = st_plan_whole(value[ST_ROLE_EP][0])};
+    st_schedule_kind kind = schedule->shape.kind;
+    planner->plan->closed_same_schedule =
+        !dualpipe && (reads_schedule(planner->estimate->sheet) || kind == ST_SCHEDULE_1F1B ||
+                      kind == ST_SCHEDULE_GPIPE);
+}
+
+/* --- the closed form ---------------------------------------------------------------------------
  */
 
-static st_status plan_li2024(st_planner *planner, bool dualpipe)
+static void fill_closed(st_planner *planner)
 {
-    st_status status = st_plan_run(planner, li2024_names);
-    const double *cell = planner->cell;
-    st_schedule_plan *schedule = &planner->plan->schedule;
+    st_timeline_plan *plan = planner->plan;
+    for (int i = 0; i < ST_TERMS; i++) {
+        plan->term_s[i] =
+            planner->value[ST_ROLE_SITE_FACTOR][0] * planner->value[ST_ROLE_STEP_TERMS][i];
+    }
+    for (int i = 0; i < ST_HIDINGS; i++) {
+        plan->hiding_s[i] = planner->value[ST_ROLE_COMMUNICATION][i];
+    }
+    plan->hidden_inside_s = planner->value[ST_ROLE_HIDDEN_IN_PASSES][0];
+    plan->closed_s = planner->value[ST_ROLE_STEP][0];
+    plan->step_cell = st_sheet_role(planner->estimate->sheet, ST_ROLE_STEP);
+}
+
+static st_status fill_plan(st_planner *planner, bool dualpipe)
+{
+    static const st_role needed[] = {ST_ROLE_STEP, ST_ROLE_LAYER_FORWARD, ST_ROLE_LAYER_BACKWARD};
+    st_status status =
+        st_sheet_need_roles(planner->estimate->sheet, needed, sizeof needed / sizeof *needed,
+                            "a timeline needs", planner->errors);
+    if (status == ST_OK) {
+        status = run_roles(planner);
+    }
     if (status != ST_OK) {
         return status;
     }
-    schedule->shape.kind = dualpipe ? ST_SCHEDULE_DUALPIPE : st_plan_kind(planner);
-    schedule->shape.stages = st_plan_whole(cell[LI_P]);
-    schedule->shape.micros = st_plan_whole(cell[LI_M]);
-    schedule->shape.chunks = 1;
-    schedule->groups = (st_schedule_groups){
-        .tp = st_plan_whole(cell[LI_T]), .cp = 1, .dp = st_plan_whole(cell[LI_D]), .ep = 1};
-    status = st_schedule_check(&schedule->shape, planner->errors);
-    st_chunk_times *times = st_arena_alloc(planner->arena, schedule->shape.stages, sizeof(*times));
-    if (status != ST_OK || times == NULL) {
-        return times == NULL ? st_graph_no_memory(planner->errors) : status;
+    fill_shape(planner, dualpipe);
+    status = st_schedule_check(&planner->plan->schedule.shape, planner->errors);
+    if (status == ST_OK) {
+        status = st_plan_passes(planner);
     }
-    /* Two of a block's all-reduces are forward; backward takes twice as long, recomputation once.
-     */
-    double forward = 2 / cell[LI_AR_BLOCK];
-    double work = 1 / (cell[LI_AR_BLOCK] > 4 ? 4.0 : 3.0);
-    for (uint32_t i = 0; i < schedule->shape.stages; i++) {
-        int64_t(*part)[ST_PARTS] = times[i].part;
-        part[ST_PASS_FORWARD][ST_PART_WORK] = st_plan_ticks(planner, work * cell[LI_COMP]);
-        part[ST_PASS_WEIGHTS][ST_PART_WORK] = part[ST_PASS_FORWARD][ST_PART_WORK];
-        part[ST_PASS_BACKWARD][ST_PART_WORK] =
-            st_plan_ticks(planner, cell[LI_COMP]) - 2 * part[ST_PASS_FORWARD][ST_PART_WORK];
-        part[ST_PASS_FORWARD][ST_PART_TP] = st_plan_ticks(planner, forward * cell[LI_TP]);
-        part[ST_PASS_BACKWARD][ST_PART_TP] =
-            st_plan_ticks(planner, cell[LI_TP]) - part[ST_PASS_FORWARD][ST_PART_TP];
+    if (status == ST_OK && st_plan_has(planner, ST_ROLE_BUCKET_BYTES) &&
+        planner->plan->schedule.groups.dp > 1) {
+        status = st_plan_buckets(planner);
     }
-    schedule->shape.times = times;
-    schedule->shape.transfer = st_plan_ticks(planner, cell[LI_PP] / 2);
-    schedule->ends.reduce_exposed = st_plan_ticks(planner, cell[LI_DP]);
-    double step = cell[LI_COMP] + cell[LI_TP];
-    double *term = planner->plan->term_s;
-    term[ST_TERM_STEADY] = cell[LI_M] * step;
-    term[ST_TERM_RAMP] = (cell[LI_P] - 1) * step;
-    term[ST_TERM_TRANSFERS] = (cell[LI_M] + cell[LI_P] - 1) * cell[LI_PP];
-    term[ST_TERM_DATA] = cell[LI_DP];
-    planner->plan->hiding_s[ST_HIDING_EXPOSED] =
-        cell[LI_M] * cell[LI_TP] + term[ST_TERM_TRANSFERS] + cell[LI_DP];
-    planner->plan->closed_s = cell[LI_ITER];
-    planner->plan->step_cell = "T_iter";
-    return ST_OK;
-}
-
-/* --- any sheet ----------------------------------------------------------------------------------
- */
-
-static st_status refuse_sheet(const st_estimate *estimate, st_errors *errors)
-{
-    const char *lacks = lacking(estimate->sheet, st_megatron_names);
-    return st_fail(errors, ST_ERR_USAGE, (st_place){0},
-                   "sheet '%s' has no times of passes to lay out" ST_FOUND
-                   "no cell '%s'" ST_EXPECTED
-                   "the cells of megatron, of li2024 or of ddp (--sheet)",
-                   st_sheet_name(estimate->sheet), lacks);
+    st_plan_ends(planner);
+    fill_closed(planner);
+    return status;
 }
 
 st_status st_timeline_plan_make(st_estimate *estimate, bool dualpipe, st_arena *arena,
                                 st_timeline_plan *plan, st_errors *errors)
 {
-    st_status status = ST_OK;
     st_planner planner = {.estimate = estimate, .arena = arena, .errors = errors, .plan = plan};
     *plan = (st_timeline_plan){.job = st_job_name(estimate->job),
                                .sheet = st_sheet_name(estimate->sheet),
-                               .layers = 1,
-                               .closed_same_schedule = !dualpipe,
-                               .slowdown = {1, 1, 1, 1, 1},
                                .schedule = {.transfers_block = true}};
-    if (lacking(estimate->sheet, st_megatron_names) == NULL) {
-        status = st_plan_megatron(&planner, dualpipe);
-    } else if (lacking(estimate->sheet, li2024_names) == NULL) {
-        status = plan_li2024(&planner, dualpipe);
-        plan->closed_same_schedule = plan->schedule.shape.kind == ST_SCHEDULE_1F1B ||
-                                     plan->schedule.shape.kind == ST_SCHEDULE_GPIPE;
-    } else if (lacking(estimate->sheet, st_ddp_names) == NULL) {
-        status = st_plan_ddp(&planner, dualpipe);
-    } else {
-        status = refuse_sheet(estimate, errors);
-    }
+    st_status status = fill_plan(&planner, dualpipe);
     if (status == ST_OK && planner.out_of_range) {
         status = st_fail(errors, ST_ERR_LIMIT, (st_place){0},
                          "a task would last too long, or less than nothing" ST_EXPECTED

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the sources that turn a sheet's cells into a plan share. */
+/* What the sources that turn a sheet's roles into a plan share. */
 #ifndef STEPTIME_TIMELINE_TIMELINE_PLAN_H
 #define STEPTIME_TIMELINE_TIMELINE_PLAN_H
 
 #include "timeline/timeline.h"
 #include "schedule/schedule_internal.h"
+#include "sheet/roles.h"
 
-enum { ST_PLAN_CELLS = 80 };
+/* What the roles that are split consist of. */
+enum { ST_SPLIT_EXPOSED, ST_SPLIT_HIDDEN };
 
 /* A plan in the making. */
 typedef struct st_planner {
@@ -14,22 +16,21 @@ typedef struct st_planner {
     st_arena *arena;
     st_errors *errors;
     st_timeline_plan *plan;
-    double cell[ST_PLAN_CELLS]; /* in base units, in the order of the names that were run */
-    bool out_of_range;          /* a time that no step has */
+    double value[ST_ROLES][ST_ROLE_PARTS]; /* in base units; 0 where nothing fills the role */
+    bool out_of_range;                     /* a time that no step has */
 } st_planner;
 
-/* Runs the sheet for cells and inputs by name; the list ends with NULL. */
-st_status st_plan_run(st_planner *planner, const char *const *names) ST_NODISCARD;
+/* Whether the sheet fills the role. */
+bool st_plan_has(const st_planner *planner, st_role role);
 /* Picoseconds; notes times that are negative, too long or not finite. */
 int64_t st_plan_ticks(st_planner *planner, double seconds);
 /* A count that the sheet's checks have let pass; at least 1. */
 uint32_t st_plan_whole(double value);
-/* parallel.schedule */
-st_schedule_kind st_plan_kind(const st_planner *planner);
 
-extern const char *const st_megatron_names[];
-st_status st_plan_megatron(st_planner *planner, bool dualpipe) ST_NODISCARD;
-extern const char *const st_ddp_names[];
-st_status st_plan_ddp(st_planner *planner, bool dualpipe) ST_NODISCARD;
+/* The times of every chunk of the schedule's shape, and of what surrounds them. */
+st_status st_plan_passes(st_planner *planner) ST_NODISCARD;
+void st_plan_ends(st_planner *planner);
+/* The gradients' buckets as pieces of the backward pass. */
+st_status st_plan_buckets(st_planner *planner) ST_NODISCARD;
 
 #endif

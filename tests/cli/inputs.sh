@@ -59,6 +59,21 @@ cells:
   T_hidden: {unit: ms, is: "98[ms]", doc: d}
   T_price: {unit: ms, is: T_hidden*(1 - 1/slow), doc: d}
   T_step: {unit: ms, is: T_forward + T_backward + T_price + T_exposed + T_update, doc: d}
+  rate: {unit: GB/s, is: C/ring, doc: d}
+  passes: {unit: ms, is: T_forward + T_backward, doc: d}
+roles:
+  step: T_step
+  communication: {exposed: T_exposed, hidden: T_hidden, slowdown: T_price}
+  dp: d
+  layer_forward: T_forward
+  layer_backward: T_backward
+  optimizer: T_update
+  bucket_bytes: {first: first, others: cap, value: width, all: message_bytes}
+  bucket_start: start
+  bucket_rate: rate
+  buckets: messages
+  slowed: {forward: slow, backward: slow, inputs: slow, weights: slow, rest: slow}
+  step_terms: {steady: passes, data: T_exposed, slowdown: T_price, optimizer: T_update}
 END
 printf 'sheet: even.yaml\nparallel: {dp: 8}\nconstants: {C: 8.75 GB/s}\n' >even-job.yaml
 
