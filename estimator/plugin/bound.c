@@ -18,12 +18,8 @@ static double value_of(const st_tie *tie, const double *const *arguments, size_t
     return value >= 1 && value <= most ? value : 0;
 }
 
-/*
- * The group that communicates: its ranks, and the machines over which these are spread. An entry of
- * a profile is measured on such a group, whatever cluster there was around it.
- */
-static st_profile_filter group_of(const st_bound_provider *self, const double *const *arguments,
-                                  size_t row)
+st_profile_filter st_bound_group(const st_bound_provider *self, const double *const *arguments,
+                                 size_t row)
 {
     double ranks = value_of(&self->group.ranks, arguments, row);
     double per_node = value_of(&self->group.per_node, arguments, row);
@@ -41,7 +37,7 @@ static size_t entry_of(const st_bound_provider *self, const double *const *argum
     if (self->count == 1) {
         return 0;
     }
-    const st_profile_filter filter = group_of(self, arguments, row);
+    const st_profile_filter filter = st_bound_group(self, arguments, row);
     return st_profile_nearest(self->entries, self->count, &filter);
 }
 

@@ -33,6 +33,13 @@ typedef struct st_bound_provider {
     st_group_ties group;             /* where there are several */
 } st_bound_provider;
 
+/*
+ * The group that communicates in a row: its ranks, and the nodes over which these are spread. An
+ * entry of a profile is measured on such a group, whatever cluster there was around it.
+ */
+st_profile_filter st_bound_group(const st_bound_provider *self, const double *const *arguments,
+                                 size_t row);
+
 /* What st_provider asks for; `context` is an st_bound_provider. */
 st_status st_bound_evaluate(void *context, size_t rows, const double *const *arguments,
                             double *values);

@@ -6,6 +6,8 @@
  */
 #include "megatron_support.h"
 
+#include "steptime/placement.h"
+
 static const char *const parts[] = {"time_gemm",   "time_memory",    "time_launch", "time_tp",
                                     "time_cp",     "time_ep",        "time_pp",     "time_dp",
                                     "time_bubble", "time_optimizer", "time_price"};
@@ -295,6 +297,70 @@ static void layers_take_the_longer_of_host_and_gpu(void **state)
     assert_near(cell(&large, "t_layer"), pow(pow(x, 4) + pow(y, 4), 0.25), 1e-12, "the corner");
 }
 
+/* docs/megatron.md: the host launches each kernel anew that is recomputed. */
+static void recomputation_launches_again(void **state)
+{
+    fixture *own = *state;
+    static const char constants[] =
+        "constants.layer_launch=2.385~ms constants.rank_launch=0.385~ms parallel.tp=4 ";
+    static const struct {
+        const char *recompute;
+        double share;
+    } kinds[] = {{"full", 1}, {"selective", 0.8}, {"none", 0.75}};
+    for (size_t i = 0; i < COUNT(kinds); i++) {
+        const char *sets = st_arena_printf(own->arena, "%scluster.gpu.memory=100TB recompute=%s",
+                                           constants, kinds[i].recompute);
+        st_estimate estimate = estimate_of(own, "megatron-22b-8xa100", sets);
+        assert_near(cell(&estimate, "t_launch"), kinds[i].share * (2.385e-3 + 3 * 0.385e-3), 1e-12,
+                    kinds[i].recompute);
+    }
+}
+
+/* What the sheet says of groups on nodes, against ranks that are placed and counted one by one. */
+static void groups_on_nodes_are_those_of_the_placement(void **state)
+{
+    fixture *own = *state;
+    static const struct {
+        size_t tp, cp, dp, pp, per_node;
+    } plans[] = {{4, 2, 8, 2, 8},   {2, 1, 16, 2, 8}, {8, 2, 2, 4, 8}, {1, 4, 2, 8, 4},
+                 {2, 2, 2, 16, 16}, {4, 1, 1, 16, 2}, {1, 1, 4, 4, 16}};
+    for (size_t i = 0; i < COUNT(plans); i++) {
+        size_t ranks = plans[i].tp * plans[i].cp * plans[i].dp * plans[i].pp;
+        const char *sets = st_arena_printf(
+            own->arena,
+            "parallel.tp=%zu parallel.cp=%zu parallel.dp=%zu parallel.pp=%zu "
+            "parallel.virtual_stages=1 model.layers=32 batch.global=64 batch.micro=1 "
+            "cluster.gpus_per_node=%zu cluster.nodes=%zu cluster.gpu.memory=100TB",
+            plans[i].tp, plans[i].cp, plans[i].dp, plans[i].pp, plans[i].per_node,
+            (ranks + plans[i].per_node - 1) / plans[i].per_node);
+        st_estimate estimate;
+        (void)try_estimate(own, "gpt3-175b-64xa100", sets, &estimate); /* a check may fail */
+        st_errors_clear(own->errors);
+        st_placement placement;
+        const st_placement_plan plan = {
+            .size = {plans[i].tp, plans[i].cp, 1, plans[i].dp, plans[i].pp, 0},
+            .gpus_per_node = plans[i].per_node,
+            .order = "tp-cp-dp-pp"};
+        assert_int_equal(st_placement_create(&plan, &placement, own->errors), ST_OK);
+        assert_int_equal(cell(&estimate, "tp_per_node"),
+                         st_placement_shape(&placement, ST_GROUP_TP, 0).most_per_node);
+        assert_int_equal(cell(&estimate, "cp_per_node"),
+                         st_placement_shape(&placement, ST_GROUP_CP, 0).most_per_node);
+        size_t crossings = 0;
+        for (size_t rank = 0; rank + ranks / plans[i].pp < ranks; rank++)
+            crossings +=
+                rank / plans[i].per_node != (rank + ranks / plans[i].pp) / plans[i].per_node ? 1
+                                                                                             : 0;
+        double boundaries = (double)(ranks - ranks / plans[i].pp);
+        assert_near(cell(&estimate, "pp_crossing"), (double)crossings / boundaries, 1e-12,
+                    "boundaries between nodes");
+        /* Context-parallel ranks reduce gradients with the data-parallel ones. */
+        size_t reduced = plans[i].cp * plans[i].dp;
+        size_t fit = plans[i].per_node / plans[i].tp > 1 ? plans[i].per_node / plans[i].tp : 1;
+        assert_int_equal(cell(&estimate, "dp_per_node"), reduced < fit ? reduced : fit);
+    }
+}
+
 static void stages_hold_whole_layers(void **state)
 {
     fixture *own = *state;
@@ -485,6 +551,8 @@ int main(void)
         WITH_FILES(one_gpu_has_nothing_to_tell_others),
         WITH_FILES(a_dense_model_has_no_experts_anywhere),
         WITH_FILES(layers_take_the_longer_of_host_and_gpu),
+        WITH_FILES(recomputation_launches_again),
+        WITH_FILES(groups_on_nodes_are_those_of_the_placement),
         WITH_FILES(stages_hold_whole_layers),
         WITH_FILES(parts_add_up_to_the_step),
         WITH_FILES(hidden_and_exposed_communication_add_up),

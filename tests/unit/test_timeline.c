@@ -110,6 +110,32 @@ static void experts_and_prices_are_parts_of_passes(void **state)
     assert_true(self->plan.schedule.ends.data_per_micro >= 0);
 }
 
+/* Work of a pass of a stage, in seconds. */
+static double work_of(const fixture *self, uint32_t stage, st_pass pass)
+{
+    return (double)self->plan.schedule.shape.times[stage].part[pass][ST_PART_WORK] / ST_TICKS_PER_S;
+}
+
+/*
+ * The last stage has as many layers as one in the middle, and the output layer: three GEMMs of one
+ * size, for the logits, the gradient of what came in and the weights'.
+ */
+static void the_output_layer_is_three_products(void **state)
+{
+    static const char *const sets[] = {"parallel.schedule=zero_bubble"};
+    fixture *self = *state;
+    assert_int_equal(plan_job(self, "gpt3-175b-1024xa100", sets, 1), ST_OK);
+    double head = cell(self, "t_head");
+    double logits = cell(self, "t_logits");
+    assert_true(logits < 0.99 * head);
+    double forward = work_of(self, 7, ST_PASS_FORWARD) - work_of(self, 3, ST_PASS_FORWARD);
+    double weights = work_of(self, 7, ST_PASS_WEIGHTS) - work_of(self, 3, ST_PASS_WEIGHTS);
+    double backward = work_of(self, 7, ST_PASS_BACKWARD) - work_of(self, 3, ST_PASS_BACKWARD);
+    assert_true(fabs(forward - head / 3) < 1e-6 * head);
+    assert_true(fabs(weights - logits / 3) < 1e-6 * head);
+    assert_true(fabs(backward - (2 * head - logits) / 3) < 1e-6 * head);
+}
+
 static void stages_that_do_not_divide_the_layers_keep_their_number(void **state)
 {
     static const char *const sets[] = {"model.layers=93", "cluster.gpu.memory=1TB"};
@@ -272,6 +298,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(stages_last_as_the_sheet_says),
         TEST(experts_and_prices_are_parts_of_passes),
+        TEST(the_output_layer_is_three_products),
         TEST(stages_that_do_not_divide_the_layers_keep_their_number),
         TEST(first_and_last_stage_may_have_smaller_chunks),
         TEST(chunks_that_do_not_divide_are_refused),
