@@ -9,11 +9,6 @@
 
 static const st_type truth = {.kind = ST_TYPE_BOOL};
 
-bool st_live_is_exact(const st_live_sheet *live, const st_enum *enumeration)
-{
-    return live->exact[enumeration - live->enums];
-}
-
 static bool differs_in_case_alone(const st_enum *enumeration, st_arena *arena, bool *failed)
 {
     st_names lower = {.arena = arena};

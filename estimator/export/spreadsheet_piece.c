@@ -268,3 +268,8 @@ st_piece st_piece_builtin(st_translator *own, const st_expr *expr, const st_piec
     whole.may_fail = whole.may_fail || fails;
     return whole;
 }
+
+bool st_live_is_exact(const st_live_sheet *live, const st_enum *enumeration)
+{
+    return live->exact[enumeration - live->enums];
+}

@@ -11,6 +11,23 @@
 #include <string.h>
 #include <sys/stat.h>
 
+static const st_folder_shape shapes[ST_FOLDERS] = {
+    [ST_FOLDER_SHEETS] = {"formulas", "sheet", ".yaml"},
+    [ST_FOLDER_JOBS] = {"configs/jobs", "job", ".yaml"},
+    [ST_FOLDER_MODELS] = {"configs/models", "model", ".yaml"},
+    [ST_FOLDER_CLUSTERS] = {"configs/clusters", "cluster", ".yaml"},
+    [ST_FOLDER_GPUS] = {"configs/gpus", "gpu", ".yaml"},
+    [ST_FOLDER_CONSTANTS] = {"configs/constants", "file of constants", ".yaml"},
+    [ST_FOLDER_LAYERS] = {"configs/layers", "layer list", ".yaml"},
+    [ST_FOLDER_VALIDATION] = {"validation", "validation source", "/cases.yaml"},
+    [ST_FOLDER_TABLES] = {"validation", "source of tables", "/table.yaml"},
+};
+
+const st_folder_shape *st_folder_shape_of(st_folder folder)
+{
+    return &shapes[folder];
+}
+
 enum { MAX_ENTRIES = 10000 };
 
 typedef struct found_name {

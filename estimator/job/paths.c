@@ -17,23 +17,6 @@
 
 enum { SHOWN_NAMES = 8, SHOWN_BYTES = 300 };
 
-static const st_folder_shape shapes[ST_FOLDERS] = {
-    [ST_FOLDER_SHEETS] = {"formulas", "sheet", ".yaml"},
-    [ST_FOLDER_JOBS] = {"configs/jobs", "job", ".yaml"},
-    [ST_FOLDER_MODELS] = {"configs/models", "model", ".yaml"},
-    [ST_FOLDER_CLUSTERS] = {"configs/clusters", "cluster", ".yaml"},
-    [ST_FOLDER_GPUS] = {"configs/gpus", "gpu", ".yaml"},
-    [ST_FOLDER_CONSTANTS] = {"configs/constants", "file of constants", ".yaml"},
-    [ST_FOLDER_LAYERS] = {"configs/layers", "layer list", ".yaml"},
-    [ST_FOLDER_VALIDATION] = {"validation", "validation source", "/cases.yaml"},
-    [ST_FOLDER_TABLES] = {"validation", "source of tables", "/table.yaml"},
-};
-
-const st_folder_shape *st_folder_shape_of(st_folder folder)
-{
-    return &shapes[folder];
-}
-
 static st_status add_root(st_paths *paths, const char *folder, size_t length, st_errors *errors)
 {
     while (length > 1 && folder[length - 1] == '/')
@@ -179,7 +162,7 @@ typedef struct lookup {
 
 static const char *noun_of(const lookup *request)
 {
-    return shapes[request->folder].noun;
+    return st_folder_shape_of(request->folder)->noun;
 }
 
 /* The names that exist, for a message: the first few of them. */
@@ -244,7 +227,7 @@ static st_status unknown_name(const lookup *request)
 /* A root that lacks the file is passed over; one that has it but cannot give it is an error. */
 static st_status read_name(const lookup *request, st_source *source)
 {
-    const st_folder_shape *shape = &shapes[request->folder];
+    const st_folder_shape *shape = st_folder_shape_of(request->folder);
     for (size_t i = 0; i < request->paths->count; i++) {
         const char *root = request->paths->roots[i];
         const char *file =

@@ -227,16 +227,6 @@ size_t st_plugin_find_provider(const st_plugin_module *module, const char *name)
     return SIZE_MAX;
 }
 
-size_t st_plugin_find_option(const st_plugin_module *module, const char *name)
-{
-    for (size_t i = 0; i < module->shown.option_count; i++) {
-        if (strcmp(module->shown.options[i]->name, name) == 0) {
-            return i;
-        }
-    }
-    return SIZE_MAX;
-}
-
 double st_plugin_default(const st_plugin_module *module, size_t option)
 {
     return module->options[option].default_number;

@@ -331,3 +331,13 @@ const st_plugin_module *st_plugin_module_of(const st_plugin_instance *instance)
 {
     return instance->module;
 }
+
+size_t st_plugin_find_option(const st_plugin_module *module, const char *name)
+{
+    for (size_t i = 0; i < module->shown.option_count; i++) {
+        if (strcmp(module->shown.options[i]->name, name) == 0) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}

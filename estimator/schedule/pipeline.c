@@ -33,14 +33,6 @@ uint32_t st_schedule_stage(const st_schedule_shape *shape, uint32_t place, uint3
     return place % shape->stages;
 }
 
-void st_slots_add(st_slots *slots, st_pass pass, uint32_t chunk, uint32_t micro, bool with_weights)
-{
-    slots->items[slots->count++] = (st_slot){.micro = micro,
-                                             .chunk = (uint16_t)chunk,
-                                             .pass = (uint8_t)pass,
-                                             .with_weights = with_weights};
-}
-
 static uint32_t smaller(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;

@@ -14,7 +14,14 @@ typedef struct st_slots {
     size_t count;
 } st_slots;
 
-void st_slots_add(st_slots *slots, st_pass pass, uint32_t chunk, uint32_t micro, bool with_weights);
+static inline void st_slots_add(st_slots *slots, st_pass pass, uint32_t chunk, uint32_t micro,
+                                bool with_weights)
+{
+    slots->items[slots->count++] = (st_slot){.micro = micro,
+                                             .chunk = (uint16_t)chunk,
+                                             .pass = (uint8_t)pass,
+                                             .with_weights = with_weights};
+}
 
 /* Refuses shapes that a schedule does not know. */
 st_status st_schedule_check(const st_schedule_shape *shape, st_errors *errors) ST_NODISCARD;

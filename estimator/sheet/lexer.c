@@ -214,3 +214,20 @@ st_token st_lexer_next(const st_formula *formula, size_t offset, st_errors *erro
     return refuse(formula, offset, character_length(formula, offset),
                   "a number, a name, an operator or a parenthesis", errors);
 }
+
+st_place st_formula_place_at(const st_formula *formula, size_t offset)
+{
+    for (size_t i = formula->piece_count; i-- > 0;) {
+        const st_formula_piece *piece = &formula->pieces[i];
+        if (piece->start <= offset) {
+            size_t behind = piece->fixed ? 0 : offset - piece->start;
+            return st_formula_place_at(piece->source, piece->offset + behind);
+        }
+    }
+    if (formula->scalar != NULL) {
+        return st_yaml_place_at(formula->scalar, formula->scalar_offset + offset);
+    }
+    st_place place = formula->place;
+    place.column += (int)offset;
+    return place;
+}

@@ -118,23 +118,6 @@ int st_operator_strength(const st_expr *expr)
     return STRENGTH_POWER + 1;
 }
 
-st_place st_formula_place_at(const st_formula *formula, size_t offset)
-{
-    for (size_t i = formula->piece_count; i-- > 0;) {
-        const st_formula_piece *piece = &formula->pieces[i];
-        if (piece->start <= offset) {
-            size_t behind = piece->fixed ? 0 : offset - piece->start;
-            return st_formula_place_at(piece->source, piece->offset + behind);
-        }
-    }
-    if (formula->scalar != NULL) {
-        return st_yaml_place_at(formula->scalar, formula->scalar_offset + offset);
-    }
-    st_place place = formula->place;
-    place.column += (int)offset;
-    return place;
-}
-
 static st_expr *fail(st_parser *parser, size_t offset, st_status status, const char *message,
                      const char *expected)
 {

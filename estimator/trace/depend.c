@@ -35,17 +35,6 @@ typedef struct finder {
     size_t stream_count;
 } finder;
 
-st_status st_depend_add(st_arena *arena, const st_dependency *item, st_dependencies *dependencies)
-{
-    st_dependency *items = st_arena_grow(arena, dependencies->items, sizeof *items,
-                                         dependencies->count + 1, &dependencies->capacity);
-    if (items == NULL)
-        return ST_ERR_MEMORY;
-    dependencies->items = items;
-    items[dependencies->count++] = *item;
-    return ST_OK;
-}
-
 static st_status add(finder *f, uint32_t before, uint32_t after, st_dependency_kind kind)
 {
     return st_depend_add(f->arena, &(st_dependency){before, after, kind, 0}, f->found);

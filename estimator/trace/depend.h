@@ -40,7 +40,16 @@ st_status st_depend_graphs(const st_order *order, st_arena *arena,
                            st_dependencies *dependencies) ST_NODISCARD;
 st_status st_depend_pauses(const st_order *order, st_arena *arena,
                            st_dependencies *dependencies) ST_NODISCARD;
-st_status st_depend_add(st_arena *arena, const st_dependency *item,
-                        st_dependencies *dependencies) ST_NODISCARD;
+ST_NODISCARD static inline st_status st_depend_add(st_arena *arena, const st_dependency *item,
+                                                   st_dependencies *dependencies)
+{
+    st_dependency *items = st_arena_grow(arena, dependencies->items, sizeof *items,
+                                         dependencies->count + 1, &dependencies->capacity);
+    if (items == NULL)
+        return ST_ERR_MEMORY;
+    dependencies->items = items;
+    items[dependencies->count++] = *item;
+    return ST_OK;
+}
 
 #endif

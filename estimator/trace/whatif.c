@@ -12,7 +12,6 @@
 #include "trace/replayed.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,33 +26,6 @@ typedef struct scaling {
     size_t tp_count;
     size_t dp_count;
 } scaling;
-
-st_status st_whatif_note(st_whatif *w, const char *format, ...)
-{
-    char text[512];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    for (size_t i = 0; i < w->outcome->note_count; i++) {
-        if (strcmp(w->outcome->notes[i], text) == 0)
-            return ST_OK;
-    }
-    const char **notes = st_arena_grow(w->arena, (void *)w->outcome->notes, sizeof *notes,
-                                       w->outcome->note_count + 1, &w->note_capacity);
-    char *copy = st_arena_copy(w->arena, text, strlen(text));
-    if (notes == NULL || copy == NULL)
-        return ST_ERR_MEMORY;
-    w->outcome->notes = notes;
-    notes[w->outcome->note_count++] = copy;
-    return ST_OK;
-}
-
-st_status st_whatif_refuse(st_whatif *w, const char *message, const char *expected)
-{
-    return st_fail(w->errors, ST_ERR_VALUE, (st_place){0}, "%s" ST_EXPECTED "%s", message,
-                   st_or_none(expected));
-}
 
 static bool is_set(const st_whatif *w, st_whatif_key key)
 {

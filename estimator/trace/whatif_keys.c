@@ -5,6 +5,7 @@
 #include "steptime/quantity.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 static const char SCHEDULE_KEY[] = "pipeline.schedule";
@@ -151,4 +152,31 @@ st_status st_whatif_parse(const st_trace_change *change, st_whatif_values *value
                          "parallel.pp or batch.micro_batches beside it",
                          values->has_schedule ? SCHEDULE_KEY : rows[ST_KEY_TRANSFER].name);
     return status;
+}
+
+st_status st_whatif_note(st_whatif *w, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    for (size_t i = 0; i < w->outcome->note_count; i++) {
+        if (strcmp(w->outcome->notes[i], text) == 0)
+            return ST_OK;
+    }
+    const char **notes = st_arena_grow(w->arena, (void *)w->outcome->notes, sizeof *notes,
+                                       w->outcome->note_count + 1, &w->note_capacity);
+    char *copy = st_arena_copy(w->arena, text, strlen(text));
+    if (notes == NULL || copy == NULL)
+        return ST_ERR_MEMORY;
+    w->outcome->notes = notes;
+    notes[w->outcome->note_count++] = copy;
+    return ST_OK;
+}
+
+st_status st_whatif_refuse(st_whatif *w, const char *message, const char *expected)
+{
+    return st_fail(w->errors, ST_ERR_VALUE, (st_place){0}, "%s" ST_EXPECTED "%s", message,
+                   st_or_none(expected));
 }

@@ -4,75 +4,8 @@
 
 #include "job/files.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-
-/* ---- what names tell ---- */
-
-typedef struct name_mark {
-    const char *part; /* of a kernel's name, lower case */
-    const char *value;
-} name_mark;
-
-/* The first that a name contains: NCCL of every version, RCCL and the profiler's metadata. */
-static const name_mark collective_marks[] = {
-    {"allreduce", "all_reduce"},
-    {"all_reduce", "all_reduce"},
-    {"reducescatter", "reduce_scatter"},
-    {"reduce_scatter", "reduce_scatter"},
-    {"allgather", "all_gather"},
-    {"all_gather", "all_gather"},
-    {"alltoall", "all_to_all"},
-    {"all_to_all", "all_to_all"},
-    {"broadcast", "broadcast"},
-    {"sendrecv", "send_recv"},
-    {"send", "send_recv"},
-    {"recv", "send_recv"},
-};
-
-static const name_mark protocol_marks[] = {
-    {"_ll128", "LL128"}, {"_ll", "LL"}, {"_simple", "Simple"}};
-
-static const name_mark algorithm_marks[] = {
-    {"nvls_tree", "nvlstree"}, {"nvlstree", "nvlstree"}, {"_nvls", "nvls"}, {"_collnet", "collnet"},
-    {"_tree", "tree"},         {"_ring", "ring"},        {"_pat", "pat"},
-};
-
-static const char *first_mark(const char *lower, const name_mark *marks, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strstr(lower, marks[i].part) != NULL) {
-            return marks[i].value;
-        }
-    }
-    return "";
-}
-
-#define FIRST_MARK(lower, marks) first_mark(lower, marks, sizeof(marks) / sizeof *(marks))
-
-/* Lower case, up to the first parameter: what follows is types. */
-static void lower_name(const char *name, char *lower, size_t size)
-{
-    size_t length = 0;
-    for (; name[length] != '\0' && name[length] != '(' && length + 1 < size; length++) {
-        lower[length] = (char)tolower((unsigned char)name[length]);
-    }
-    lower[length] = '\0';
-}
-
-bool st_recorded_collective_of(const char *name, st_recorded_collective *collective)
-{
-    char lower[256];
-    if (st_trace_classify(name) != ST_TRACE_COMMUNICATION) {
-        return false;
-    }
-    lower_name(name, lower, sizeof lower);
-    *collective = (st_recorded_collective){.collective = FIRST_MARK(lower, collective_marks),
-                                           .protocol = FIRST_MARK(lower, protocol_marks),
-                                           .algorithm = FIRST_MARK(lower, algorithm_marks)};
-    return true;
-}
 
 /* ---- Kineto ---- */
 
@@ -97,15 +30,13 @@ static double width_of(const char *dtype)
 static void describe(const st_trace *trace, const st_trace_collective *given,
                      st_recorded_collective *collective)
 {
-    char lower[256];
     double elements = (double)(given->in_elements > given->out_elements ? given->in_elements
                                                                         : given->out_elements);
     double width = given->dtype != ST_TRACE_NONE ? width_of(trace->names[given->dtype]) : 0;
     collective->bytes = elements > 0 ? elements * width : 0;
     collective->channels = given->channels > 0 ? given->channels : 0;
     if (given->name != ST_TRACE_NONE) {
-        lower_name(trace->names[given->name], lower, sizeof lower);
-        const char *name = FIRST_MARK(lower, collective_marks);
+        const char *name = st_recorded_collective_word(trace->names[given->name]);
         collective->collective = name[0] != '\0' ? name : collective->collective;
     }
 }

@@ -46,6 +46,8 @@ st_status st_recorded_read(const char *path, st_arena *arena, st_recorded *recor
 
 /* What the name of a kernel of NCCL gives away; false where it is none. */
 bool st_recorded_collective_of(const char *name, st_recorded_collective *collective);
+/* Which collective a name speaks of, "" for none. */
+const char *st_recorded_collective_word(const char *name);
 
 /* The database of Nsight Systems alone; for st_recorded_read. */
 st_status st_recorded_read_nsys(const char *path, st_arena *arena, st_recorded *recorded,
