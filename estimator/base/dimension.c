@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Dimensions: exponents of the five base units, in twelfths. */
 #include "base/number.h"
+#include "base/dimension.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers with units, as users write them. */
 #include "base/number.h"
+#include "base/dimension.h"
 
 #include "base/utf8.h"
 

@@ -4,6 +4,7 @@
  * unit, so that the reader meets the unit that the sheet's author chose, at a readable size.
  */
 #include "base/number.h"
+#include "base/dimension.h"
 #include "base/unit_names.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 
 #include "base/output.h"
 #include "base/json_write.h"
-#include "steptime/profile.h"
+#include "calibrate/store/profile.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 
 #include "job/files.h"
 #include "plugin/words.h"
-#include "steptime/profile.h"
+#include "calibrate/store/profile.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 
 #include "calibrate/store/database.h"
 #include "base/json_write.h"
-#include "steptime/profile.h"
+#include "calibrate/store/profile.h"
 
 #include <string.h>
 

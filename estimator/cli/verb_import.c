@@ -2,7 +2,7 @@
 /* steptime import hf, steptime import megatron */
 #include "cli/cli.h"
 #include "job/files.h"
-#include "steptime/import.h"
+#include "import/import.h"
 
 #include <string.h>
 

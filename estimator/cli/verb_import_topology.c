@@ -3,7 +3,7 @@
 #include "cli/cli.h"
 
 #include "job/files.h"
-#include "steptime/import.h"
+#include "import/import.h"
 #include "steptime/job.h"
 
 typedef struct import_topology_options {

@@ -10,7 +10,7 @@
 #define STEPTIME_ESTIMATE_BUILTIN_H
 
 #include "steptime/job.h"
-#include "steptime/program.h"
+#include "program/program.h"
 #include "schedule/layer_list.h"
 
 typedef struct st_provider_list {

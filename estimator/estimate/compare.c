@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Inputs, then cells: those of the first estimate, then what only the second has. */
 #include "estimate/compare.h"
+#include "base/dimension.h"
 
 #include "base/memory.h"
 #include "sheet/type_write.h"

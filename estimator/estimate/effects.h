@@ -7,7 +7,7 @@
 #ifndef STEPTIME_ESTIMATE_EFFECTS_H
 #define STEPTIME_ESTIMATE_EFFECTS_H
 
-#include "estimate/estimate.h"
+#include "estimate/estimate_internal.h"
 
 #define ST_EFFECT_FACTOR 1.1
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One estimate, from names on a command line to values; see estimate.h. */
-#include "estimate/estimate.h"
+#include "estimate/estimate_internal.h"
 
 #include "plugin/words.h"
 #include "estimate/groups.h"
 #include "estimate/provider_effects.h"
-#include "steptime/plugins.h"
+#include "plugin/plugins.h"
 #include "estimate/builtin.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef STEPTIME_ESTIMATE_HANDLE_H
 #define STEPTIME_ESTIMATE_HANDLE_H
 
-#include "estimate/estimate.h"
+#include "estimate/estimate_internal.h"
 
 typedef struct st_estimate_handle {
     st_estimate estimate; /* first: the public pointer is one to it */

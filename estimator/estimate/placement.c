@@ -3,7 +3,7 @@
  * Orders and shapes. A group is an arithmetic progression of ranks, so what it touches follows from
  * its first rank, its stride and its size; nothing loops over ranks.
  */
-#include "steptime/placement.h"
+#include "estimate/placement.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 #include "sheet/roles.h"
-#include "steptime/placement.h"
+#include "estimate/placement.h"
 
 #include <math.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #define STEPTIME_ESTIMATE_PLACEMENT_CELLS_H
 
 #include "steptime/job.h"
-#include "steptime/program.h"
+#include "program/program.h"
 
 typedef struct st_cell_providers {
     const st_provider *items;

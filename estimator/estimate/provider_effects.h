@@ -3,7 +3,7 @@
 #ifndef STEPTIME_ESTIMATE_PROVIDER_EFFECTS_H
 #define STEPTIME_ESTIMATE_PROVIDER_EFFECTS_H
 
-#include "estimate/estimate.h"
+#include "estimate/estimate_internal.h"
 #include "base/result.h"
 
 /* Fills estimate->refined and the formulas' values of what is shown; after st_estimate_run. */

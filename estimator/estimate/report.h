@@ -9,7 +9,7 @@
 #ifndef STEPTIME_ESTIMATE_REPORT_H
 #define STEPTIME_ESTIMATE_REPORT_H
 
-#include "estimate/estimate.h"
+#include "estimate/estimate_internal.h"
 #include "base/result.h"
 
 /* `errors` holds the warnings of the run. */

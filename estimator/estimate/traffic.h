@@ -10,7 +10,7 @@
 #define STEPTIME_ESTIMATE_TRAFFIC_H
 
 #include "estimate/report.h"
-#include "steptime/placement.h"
+#include "estimate/placement.h"
 
 typedef struct st_traffic_report {
     const st_estimate *estimate;

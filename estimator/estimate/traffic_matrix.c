@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who sends how much to whom: flows rank by rank, and their sums in closed form. */
-#include "steptime/placement.h"
+#include "estimate/placement.h"
 
 typedef struct st_traffic_walk {
     const st_placement *placement;

@@ -6,6 +6,7 @@
  * parentheses inside), a choice becomes a brace of cases.
  */
 #include "sheet/expr.h"
+#include "export/latex.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #ifndef STEPTIME_EXPORT_SPREADSHEET_H
 #define STEPTIME_EXPORT_SPREADSHEET_H
 
-#include "steptime/program.h"
+#include "program/program.h"
 
 /* A value that a provider gave for these arguments. */
 typedef struct st_live_call {

@@ -8,7 +8,7 @@
 #ifndef STEPTIME_EXPORT_XLSX_H
 #define STEPTIME_EXPORT_XLSX_H
 
-#include "estimate/estimate.h"
+#include "estimate/estimate_internal.h"
 
 /*
  * Writes an estimate that was run: its inputs, every cell of its sheet and its checks, as formulas

@@ -3,7 +3,7 @@
 #ifndef STEPTIME_EXPORT_XLSX_BOOK_H
 #define STEPTIME_EXPORT_XLSX_BOOK_H
 
-#include "estimate/estimate.h"
+#include "estimate/estimate_internal.h"
 #include "export/xlsx_file.h"
 #include "export/spreadsheet.h"
 

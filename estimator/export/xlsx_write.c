@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the sheets of an estimate's workbook are written with. */
 #include "export/xlsx_book.h"
+#include "base/dimension.h"
 
 #include "base/json_write.h"
 

@@ -3,7 +3,7 @@
 #ifndef STEPTIME_IMPORT_TOPOLOGY_H
 #define STEPTIME_IMPORT_TOPOLOGY_H
 
-#include "steptime/import.h"
+#include "import/import.h"
 
 enum {
     ST_TOPOLOGY_MAX_BYTES = 8 * 1024 * 1024,

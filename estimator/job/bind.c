@@ -4,6 +4,7 @@
  * does not meet is said: inputs without a value, values without an input.
  */
 #include "job/files.h"
+#include "base/dimension.h"
 #include "job/job_loader.h"
 
 #include <string.h>

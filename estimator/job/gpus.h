@@ -27,7 +27,6 @@ st_status st_gpus_list(const st_paths *paths, st_arena *arena, st_gpus *gpus,
 const char *st_gpus_find(const st_gpus *gpus, const char *text, double *memory_gb);
 
 /* Reports that there is no such GPU, with the nearest name. */
-st_status st_gpus_unknown(const st_gpus *gpus, const char *text, st_place place,
-                          st_errors *errors);
+st_status st_gpus_unknown(const st_gpus *gpus, const char *text, st_place place, st_errors *errors);
 
 #endif

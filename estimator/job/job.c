@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The job as others see it: loading as a whole, defaults, and what can be asked of it. */
 #include "job/files.h"
+#include "job/sections.h"
 #include "job/job_loader.h"
 
 #include <string.h>

@@ -8,6 +8,7 @@
 #define STEPTIME_JOB_JOB_LOADER_H
 
 #include "base/yaml.h"
+#include "job/sections.h"
 #include "job/keys.h"
 #include "job/value.h"
 

@@ -4,6 +4,7 @@
  * docs/configuration.md; nothing else has to be told.
  */
 #include "job/keys.h"
+#include "job/sections.h"
 
 #include <float.h>
 #include <string.h>

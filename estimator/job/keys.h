@@ -4,6 +4,7 @@
 #define STEPTIME_JOB_KEYS_H
 
 #include "steptime/job.h"
+#include "job/sections.h"
 
 #define ST_CONSTANTS "constants"
 #define ST_REFINE    "refine"

@@ -5,6 +5,7 @@
  * a user sees those of all files at once.
  */
 #include "job/leaf.h"
+#include "job/sections.h"
 
 #include "job/files.h"
 

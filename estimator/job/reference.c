@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* docs/configuration.md, written from the table of keys, so that it cannot say anything else. */
 #include "job/keys.h"
+#include "job/sections.h"
 #include "job/value.h"
 
 #include <string.h>

@@ -4,6 +4,7 @@
  * for a section keeps the job's own from being read, and applied after them, because they win.
  */
 #include "base/utf8.h"
+#include "job/sections.h"
 #include "job/files.h"
 #include "job/job_loader.h"
 

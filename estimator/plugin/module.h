@@ -3,7 +3,7 @@
 #ifndef STEPTIME_PLUGIN_MODULE_H
 #define STEPTIME_PLUGIN_MODULE_H
 
-#include "steptime/plugins.h"
+#include "plugin/plugins.h"
 
 #include <pthread.h>
 

@@ -5,6 +5,7 @@
  * provider reads and the sheet does not have comes from the job, as a constant, or not at all.
  */
 #include "plugin/bound.h"
+#include "base/dimension.h"
 
 #include "job/files.h"
 

@@ -12,7 +12,7 @@
 #ifndef STEPTIME_PROGRAM_BOUNDS_H
 #define STEPTIME_PROGRAM_BOUNDS_H
 
-#include "steptime/program.h"
+#include "program/program.h"
 
 /* Both ends included; NaN at both: there is no value. An infinite end: no bound is known. */
 typedef struct st_range {

@@ -11,7 +11,7 @@
 #define STEPTIME_PROGRAM_RATES_H
 
 #include "program/blocks.h"
-#include "steptime/program.h"
+#include "program/program.h"
 
 typedef struct st_paced {
     /* Kept by the workspace: the array must outlive it, and its strides must stay. */

@@ -10,7 +10,7 @@
 
 #include "sheet/internal.h"
 #include "program/ops.h"
-#include "steptime/program.h"
+#include "program/program.h"
 
 enum { ST_GRAPH_MAX_VALUES = 2000000 };
 #define ST_NO_VALUE UINT32_MAX

@@ -6,6 +6,7 @@
  * are finite, and inside that cell's formula to the first such operation.
  */
 #include "program/refined.h"
+#include "base/dimension.h"
 #include "base/memory.h"
 #include "program/show.h"
 

@@ -3,7 +3,7 @@
 #ifndef STEPTIME_SCHEDULE_SCHEDULE_INTERNAL_H
 #define STEPTIME_SCHEDULE_SCHEDULE_INTERNAL_H
 
-#include "steptime/schedule.h"
+#include "schedule/schedule.h"
 #include "schedule/graph_internal.h"
 
 enum { ST_MOST_PREFETCH = 1024, ST_MOST_PIECES = 100000 };

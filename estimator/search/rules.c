@@ -10,6 +10,7 @@
  * that differ by that key alone, before it is followed.
  */
 #include "search/ledger.h"
+#include "base/dimension.h"
 
 #include <string.h>
 

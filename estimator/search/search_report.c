@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a search shows: the ranking with the parts of each value, the front, what was rejected. */
 #include "search/search_make.h"
+#include "base/dimension.h"
 
 #include "sheet/type_write.h"
 #include "estimate/report.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See binding.h. */
 #include "sheet/binding.h"
+#include "base/dimension.h"
 
 #include "base/memory.h"
 

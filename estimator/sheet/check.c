@@ -7,6 +7,7 @@
  * bring others with it.
  */
 #include "sheet/check_parts.h"
+#include "base/dimension.h"
 
 #include <math.h>
 #include <string.h>

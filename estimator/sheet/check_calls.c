@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls: built-in functions and those of the sheet. */
 #include "sheet/check_parts.h"
+#include "base/dimension.h"
 
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Types of expressions: what they are called, which are equal, which values are still open. */
 #include "sheet/check_parts.h"
+#include "base/dimension.h"
 
 #include <string.h>
 

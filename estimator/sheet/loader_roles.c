@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The roles of a sheet: read with its file, checked when all cells are known. */
 #include "sheet/loader.h"
+#include "base/dimension.h"
 
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading axes; see axis.h. */
 #include "sweep/axis.h"
+#include "job/sections.h"
 
 #include "base/memory.h"
 #include "base/number.h"

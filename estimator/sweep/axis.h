@@ -16,6 +16,7 @@
 #define STEPTIME_SWEEP_AXIS_H
 
 #include "steptime/job.h"
+#include "job/sections.h"
 
 enum {
     ST_AXIS_MAX_VALUES = 1000000, /* with texts */

@@ -11,7 +11,7 @@
 #ifndef STEPTIME_SWEEP_SPACE_H
 #define STEPTIME_SWEEP_SPACE_H
 
-#include "estimate/estimate.h"
+#include "estimate/estimate_internal.h"
 #include "sweep/axis.h"
 #include "program/blocks.h"
 

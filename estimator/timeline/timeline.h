@@ -10,7 +10,7 @@
 #define STEPTIME_TIMELINE_TIMELINE_H
 
 #include "estimate/report.h"
-#include "steptime/schedule.h"
+#include "schedule/schedule.h"
 
 #define ST_TICKS_PER_S 1e12
 

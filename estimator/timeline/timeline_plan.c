@@ -2,7 +2,7 @@
 /* From a job to the plan of its timeline: the roles of its sheet, the ranks, the closed form. */
 #include "timeline/timeline_plan.h"
 
-#include "steptime/placement.h"
+#include "estimate/placement.h"
 
 #include <math.h>
 #include <string.h>

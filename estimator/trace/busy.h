@@ -3,7 +3,7 @@
 #ifndef STEPTIME_TRACE_BUSY_H
 #define STEPTIME_TRACE_BUSY_H
 
-#include "steptime/trace.h"
+#include "trace/trace.h"
 
 typedef struct st_interval {
     int64_t start_ns;

@@ -3,7 +3,7 @@
 #ifndef STEPTIME_TRACE_CLASSIFY_H
 #define STEPTIME_TRACE_CLASSIFY_H
 
-#include "steptime/trace.h"
+#include "trace/trace.h"
 
 st_trace_call st_trace_call_of(const char *name);
 

@@ -6,8 +6,8 @@
 #ifndef STEPTIME_TRACE_COLLECTIVES_H
 #define STEPTIME_TRACE_COLLECTIVES_H
 
-#include "steptime/plugins.h"
-#include "steptime/trace.h"
+#include "plugin/plugins.h"
+#include "trace/trace.h"
 
 typedef struct st_plugin_collectives st_plugin_collectives;
 

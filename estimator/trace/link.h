@@ -3,7 +3,7 @@
 #ifndef STEPTIME_TRACE_LINK_H
 #define STEPTIME_TRACE_LINK_H
 
-#include "steptime/trace.h"
+#include "trace/trace.h"
 
 typedef struct st_links {
     const st_trace *trace;

@@ -3,7 +3,7 @@
 #ifndef STEPTIME_TRACE_REPLAYED_H
 #define STEPTIME_TRACE_REPLAYED_H
 
-#include "steptime/trace.h"
+#include "trace/trace.h"
 
 st_status st_replayed_rank(const st_trace_graph *graph, const st_replay *replay, size_t rank,
                            bool all_threads, st_trace_breakdown *time) ST_NODISCARD;

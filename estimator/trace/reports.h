@@ -5,7 +5,7 @@
 
 #include "base/json_write.h"
 #include "base/text.h"
-#include "steptime/trace.h"
+#include "trace/trace.h"
 
 /* The ranks of a set, added up one by one. */
 typedef struct st_trace_report {

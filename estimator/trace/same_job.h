@@ -3,7 +3,7 @@
 #ifndef STEPTIME_TRACE_SAME_JOB_H
 #define STEPTIME_TRACE_SAME_JOB_H
 
-#include "steptime/trace.h"
+#include "trace/trace.h"
 
 /*
  * Refuses ranks that record collectives of groups they are not in, and those of which most

@@ -3,7 +3,7 @@
 #ifndef STEPTIME_TRACE_STORE_H
 #define STEPTIME_TRACE_STORE_H
 
-#include "steptime/trace.h"
+#include "trace/trace.h"
 #include "trace/strings.h"
 
 typedef struct st_store {

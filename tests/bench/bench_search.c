@@ -5,6 +5,7 @@
  * of GPT-3 175B on 4,096 GPUs on one core and on two.
  */
 #include "scalar.h"
+#include "program/program.h"
 #include "search/search_state.h"
 #include "sweep/sweep.h"
 

@@ -4,6 +4,7 @@
  * plain C, and a whole process. bench_sheet PROGRAM, where PROGRAM is the built steptime.
  */
 #include "bench.h"
+#include "program/program.h"
 #include "scalar.h"
 #include "steptime/steptime.h"
 

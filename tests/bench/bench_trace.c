@@ -6,7 +6,7 @@
  */
 #include "bench.h"
 
-#include "steptime/trace.h"
+#include "trace/trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>

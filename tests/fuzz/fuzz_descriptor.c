@@ -6,6 +6,7 @@
  * opens.
  */
 #include "fuzz.h"
+#include "plugin/plugins.h"
 
 #include "plugin/module.h"
 

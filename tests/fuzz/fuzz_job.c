@@ -4,6 +4,8 @@
  * one a --set. What loads is bound to the sheet that it names and estimated.
  */
 #include "fuzz.h"
+#include "job/sections.h"
+#include "program/program.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What must hold for the program of every sheet that was accepted; see fuzz.h. */
 #include "fuzz.h"
+#include "program/program.h"
 
 #include <math.h>
 #include <string.h>

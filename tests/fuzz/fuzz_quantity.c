@@ -4,6 +4,7 @@
  * to the same bits; what is refused leaves the result untouched.
  */
 #include "fuzz.h"
+#include "base/dimension.h"
 
 #include <math.h>
 #include <stdlib.h>

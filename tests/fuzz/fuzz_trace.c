@@ -4,6 +4,7 @@
  * up: the four parts of a rank's time are its window. Its graph, if it has GPU work, replays.
  */
 #include "fuzz.h"
+#include "trace/trace.h"
 
 #include <stdlib.h>
 

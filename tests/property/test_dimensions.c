@@ -5,6 +5,7 @@
  * stands.
  */
 #include "../support/programs.h"
+#include "program/program.h"
 #include "property.h"
 
 enum { BASES = 5, FORMULAS = 400, MOST_DEPTH = 5 };

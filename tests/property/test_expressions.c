@@ -4,6 +4,8 @@
  * in blocks, and explains the same values; the parser reads every formula as it was meant.
  */
 #include "../support/programs.h"
+#include "program/program.h"
+#include "sheet/provider.h"
 #include "../support/trees.h"
 
 #include "program/bounds.h"

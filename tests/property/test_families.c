@@ -5,6 +5,7 @@
  * estimator/sheet in between.
  */
 #include "../support/programs.h"
+#include "program/program.h"
 #include "property.h"
 
 enum { SHEETS = 150, CELLS = 14, ROWS = 40, DEPTH = 4, MOST_MEMBERS = 12, AXES = 2 };

@@ -6,6 +6,8 @@
  * did not look at holds.
  */
 #include "../unit/job_support.h"
+#include "program/program.h"
+#include "sheet/provider.h"
 #include "property.h"
 
 #include "search/search_state.h"

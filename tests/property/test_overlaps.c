@@ -5,6 +5,7 @@
  * weights is what a stream with a limited look-ahead does, and the closed form where nothing hides.
  */
 #include "property.h"
+#include "schedule/schedule.h"
 
 #include "timeline/timeline.h"
 

@@ -5,6 +5,7 @@
  * papers say.
  */
 #include "property.h"
+#include "schedule/schedule.h"
 
 #include "../unit/schedule_support.h"
 

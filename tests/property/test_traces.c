@@ -6,7 +6,7 @@
  */
 #include "property.h"
 
-#include "steptime/trace.h"
+#include "trace/trace.h"
 
 enum { MACHINES = 60, STREAMS = 4, MOST_ACTIONS = 120 };
 

@@ -4,6 +4,8 @@
 #define STEPTIME_TESTS_PROGRAMS_H
 
 #include "sheets.h"
+#include "program/program.h"
+#include "sheet/provider.h"
 
 static inline const st_program *compile_with(shelf *own, const st_sheet *sheet,
                                              const st_program_options *options)

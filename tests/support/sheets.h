@@ -3,7 +3,7 @@
 #ifndef STEPTIME_TESTS_SHEETS_H
 #define STEPTIME_TESTS_SHEETS_H
 
-#include "steptime/program.h"
+#include "program/program.h"
 
 #include <math.h>
 #include <setjmp.h>

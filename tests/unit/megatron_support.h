@@ -5,7 +5,7 @@
 
 #include "job_support.h"
 
-#include "estimate/estimate.h"
+#include "estimate/estimate_internal.h"
 
 #include <math.h>
 

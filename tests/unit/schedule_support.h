@@ -3,7 +3,7 @@
 #ifndef STEPTIME_TESTS_SCHEDULE_SUPPORT_H
 #define STEPTIME_TESTS_SCHEDULE_SUPPORT_H
 
-#include "steptime/schedule.h"
+#include "schedule/schedule.h"
 
 /* Every chunk of the model alike. */
 static inline void fill_times(st_chunk_times *times, size_t count, int64_t forward,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layer lists, gradient buckets and what of their all-reduces stays exposed. */
-#include "estimate/estimate.h"
+#include "estimate/estimate_internal.h"
 #include "schedule/buckets.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Unions of intervals: what is exposed, what runs beside what, and how busy each period is. */
 #include "base_support.h"
+#include "trace/trace.h"
 
 #include "trace/busy.h"
 

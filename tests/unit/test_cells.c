@@ -6,7 +6,7 @@
 #include "megatron_support.h"
 
 #include "estimate/placement_cells.h"
-#include "steptime/placement.h"
+#include "estimate/placement.h"
 
 static const char *const cells[] = {"tp_per_node", "cp_per_node", "dp_per_node",
                                     "ep_per_node", "pp_crossing", "expert_dp_per_node"};

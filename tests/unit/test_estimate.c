@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Estimates: loading, choosing and computing cells, and what the writers make of them. */
 #include "report_support.h"
+#include "program/program.h"
 
 #include <math.h>
 

@@ -4,6 +4,8 @@
  * their formulas, and nothing is told twice.
  */
 #include "../support/programs.h"
+#include "program/program.h"
+#include "sheet/provider.h"
 
 static const char model[] =
     "sheet: t\n"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Families of cells: what they expand to, what reductions give, and what is refused. */
 #include "../support/programs.h"
+#include "program/program.h"
 
 #define FAMILY_ENUMS                                                                               \
     "sheet: t\n"                                                                                   \

@@ -4,6 +4,7 @@
  * then all from one on. Each run either ends as one in which nothing fails, or with ST_ERR_MEMORY.
  */
 #include "../support/faults.h"
+#include "schedule/schedule.h"
 #include "base_support.h"
 #include "schedule_support.h"
 

@@ -4,6 +4,8 @@
  * table says, and that docs/configuration.md says the same.
  */
 #include "job_support.h"
+#include "job/sections.h"
+#include "base/dimension.h"
 
 #include "job/keys.h"
 #include "job/value.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Formulas and names as LaTeX: what a reader sees groups as the formula does. */
 #include "../support/sheets.h"
+#include "export/latex.h"
 
 #include "sheet/expr.h"
 

@@ -5,7 +5,7 @@
  * and where the shipped numbers come from.
  */
 #include "steptime/job.h"
-#include "steptime/program.h"
+#include "program/program.h"
 
 #include <math.h>
 #include <setjmp.h>

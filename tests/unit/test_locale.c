@@ -4,6 +4,7 @@
  * everywhere, so the program is linked with a C library that behaves as if one were set.
  */
 #include "base_support.h"
+#include "base/dimension.h"
 
 #include "base/number.h"
 

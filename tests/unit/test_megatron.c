@@ -6,7 +6,7 @@
  */
 #include "megatron_support.h"
 
-#include "steptime/placement.h"
+#include "estimate/placement.h"
 
 static const char *const parts[] = {"time_gemm",   "time_memory",    "time_launch", "time_tp",
                                     "time_cp",     "time_ep",        "time_pp",     "time_dp",

@@ -4,6 +4,7 @@
  * and that every line of it says what it means and where it comes from.
  */
 #include "megatron_support.h"
+#include "program/program.h"
 
 #include <ctype.h>
 

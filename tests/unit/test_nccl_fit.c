@@ -4,6 +4,7 @@
  * unseen, and what cannot be fitted is refused with its reason. The plugins are the project's own.
  */
 #include "job_support.h"
+#include "plugin/plugins.h"
 
 #include "job/files.h"
 #include "calibrate/collectives/nccl_fit.h"

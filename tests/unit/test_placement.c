@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes of groups against counting, the paper's two maps, flows against their sums. */
-#include "steptime/placement.h"
+#include "estimate/placement.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

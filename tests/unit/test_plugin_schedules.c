@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Orders of the schedules that plugins of steptime offer, and their published bubbles. */
 #include "job_support.h"
+#include "schedule/schedule.h"
+#include "plugin/plugins.h"
 #include "schedule_support.h"
 
 #include "base/csv.h"

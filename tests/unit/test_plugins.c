@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plugins from the host's side: loading, settings, calls, and the way into a sheet. */
 #include "job_support.h"
+#include "plugin/plugins.h"
+#include "sheet/provider.h"
 
-#include "estimate/estimate.h"
+#include "estimate/estimate_internal.h"
 
 #include <math.h>
 

@@ -4,6 +4,7 @@
  * same in all rows or another in each; and verdicts over the checks of rows.
  */
 #include "../support/programs.h"
+#include "program/program.h"
 
 #include "program/blocks.h"
 #include "program/rates.h"

@@ -4,6 +4,7 @@
  * the same bits alone and in a block of any size.
  */
 #include "../support/programs.h"
+#include "program/program.h"
 
 #include "program/blocks.h"
 

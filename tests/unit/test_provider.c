@@ -4,6 +4,8 @@
  * that they refuse.
  */
 #include "../support/programs.h"
+#include "program/program.h"
+#include "sheet/provider.h"
 
 /* What a provider was asked for, and how it answers. */
 typedef struct answer {

@@ -2,6 +2,8 @@
 /* Arithmetic on ranges: ends as they must be, and what does not exist; and bounds of small sheets.
  */
 #include "../support/programs.h"
+#include "program/program.h"
+#include "sheet/provider.h"
 
 #include "program/bounds.h"
 #include "program/intervals.h"

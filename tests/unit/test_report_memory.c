@@ -4,6 +4,7 @@
  * on. A writer either has the whole text or says that it failed; nothing crashes or leaks.
  */
 #include "../support/faults.h"
+#include "program/program.h"
 #include "report_support.h"
 
 #include "calibrate/steps/cases.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pipeline schedules: orders, their graphs, published bubbles, shapes that are refused. */
 #include "base_support.h"
+#include "schedule/schedule.h"
 #include "schedule_support.h"
 
 #include "base/csv.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Passes in pieces: weights gathered ahead, gradients reduced behind, and what is refused. */
 #include "base_support.h"
+#include "schedule/schedule.h"
 #include "schedule_support.h"
 
 enum { PIECES = 3 };

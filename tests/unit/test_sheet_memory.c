@@ -5,6 +5,9 @@
  * not; nothing crashes or leaks.
  */
 #include "../support/faults.h"
+#include "export/latex.h"
+#include "program/program.h"
+#include "sheet/provider.h"
 #include "../support/programs.h"
 
 #include "export/spreadsheet.h"

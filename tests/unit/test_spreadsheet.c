@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Formulas as spreadsheets read them: names, precedence, laziness, parts and providers. */
 #include "../support/programs.h"
+#include "program/program.h"
+#include "sheet/provider.h"
 
 #include "export/cell_names.h"
 #include "export/spreadsheet.h"

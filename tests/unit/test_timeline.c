@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Timelines of jobs: durations from cells, folded and unfolded, traces and pictures. */
 #include "base_support.h"
+#include "schedule/schedule.h"
 
 #include "timeline/timeline.h"
 #include "schedule/perfetto.h"

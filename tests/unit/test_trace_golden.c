@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Published traces against counts and times that were found with another program. */
 #include "trace_support.h"
+#include "trace/trace.h"
 
 #include "base/json_read.h"
 

@@ -4,6 +4,7 @@
  * written here, one kind of dependency each, and published ones where they are at hand.
  */
 #include "trace_support.h"
+#include "trace/trace.h"
 
 /* --- small traces ------------------------------------------------------------------------------
  */

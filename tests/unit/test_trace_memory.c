@@ -5,6 +5,7 @@
  * result.
  */
 #include "../support/faults.h"
+#include "trace/trace.h"
 #include "trace_support.h"
 
 #include "trace/trace_replay.h"

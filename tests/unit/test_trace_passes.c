@@ -4,6 +4,7 @@
  * of one name, on two groups of two ranks. Layers are still told apart, and groups not guessed.
  */
 #include "trace_support.h"
+#include "trace/trace.h"
 
 #include "trace/repeat.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading traces: every generation of the format, and every way in which a file can be wrong. */
 #include "trace_support.h"
+#include "trace/trace.h"
 
 #include "trace/event_draft.h"
 

@@ -4,6 +4,7 @@
  * comes of a change can be told by hand.
  */
 #include "trace_support.h"
+#include "trace/trace.h"
 
 /* Products from 10 to 410 and to 510 us, the collective from 110 to 310. */
 static const char overlapped[] =

@@ -4,8 +4,9 @@
  * over layers of a few kernels, back to back, so that what a change comes to can be told by hand.
  */
 #include "trace_support.h"
+#include "trace/trace.h"
 
-#include "steptime/schedule.h"
+#include "schedule/schedule.h"
 
 enum { LAYERS = 6, MICROS = 4 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Units and dimensions: the closed list of names, the grammar, and what is suggested for slips. */
 #include "base_support.h"
+#include "base/dimension.h"
 
 #include "base/unit_names.h"
 

@@ -4,6 +4,8 @@
  * operands, and the checks that fail, with their messages.
  */
 #include "../support/programs.h"
+#include "program/program.h"
+#include "sheet/provider.h"
 
 #define INPUTS                                                                                     \
     "sheet: t\n"                                                                                   \

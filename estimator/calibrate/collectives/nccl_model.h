@@ -8,7 +8,7 @@
 #define STEPTIME_CALIBRATE_COLLECTIVES_NCCL_MODEL_H
 
 #include "calibrate/collectives/nccl_table.h"
-#include "steptime/plugins.h"
+#include "plugin/plugins.h"
 
 enum { ST_NCCL_MAX_VARIED = 30 };
 

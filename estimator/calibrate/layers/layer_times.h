@@ -7,7 +7,7 @@
 #ifndef STEPTIME_CALIBRATE_LAYERS_LAYER_TIMES_H
 #define STEPTIME_CALIBRATE_LAYERS_LAYER_TIMES_H
 
-#include "steptime/trace.h"
+#include "trace/trace.h"
 #include "calibrate/layers/samples.h"
 
 typedef enum st_layer_pass { ST_LAYER_FORWARD, ST_LAYER_BACKWARD, ST_LAYER_PASSES } st_layer_pass;

@@ -3,7 +3,7 @@
 #include "calibrate/layers/layer_times.h"
 
 #include "job/files.h"
-#include "estimate/estimate.h"
+#include "estimate/estimate_internal.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "calibrate/steps/base.h"
 
 #include "job/keys.h"
-#include "estimate/estimate.h"
+#include "estimate/estimate_internal.h"
 
 #include <math.h>
 #include <string.h>

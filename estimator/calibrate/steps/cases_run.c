@@ -2,7 +2,7 @@
 /* Runs validation cases and compares what comes out with what was published; see cases.h. */
 #include "calibrate/steps/cases.h"
 
-#include "estimate/estimate.h"
+#include "estimate/estimate_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -13,7 +13,7 @@
 
 #include "base/csv.h"
 #include "calibrate/steps/source.h"
-#include "steptime/program.h"
+#include "program/program.h"
 #include "estimate/builtin.h"
 
 typedef struct st_row {

@@ -5,7 +5,7 @@
 #include "calibrate/steps/base.h"
 #include "calibrate/steps/fields.h"
 #include "job/keys.h"
-#include "steptime/placement.h"
+#include "estimate/placement.h"
 
 #include <math.h>
 #include <string.h>

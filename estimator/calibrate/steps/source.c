@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads validation/SOURCE/table.yaml; see source.h. */
 #include "calibrate/steps/source.h"
+#include "job/sections.h"
 
 #include "job/files.h"
 #include "job/keys.h"

@@ -10,6 +10,7 @@
 #define STEPTIME_CALIBRATE_STEPS_SOURCE_H
 
 #include "calibrate/steps/row_condition.h"
+#include "job/sections.h"
 #include "calibrate/steps/formulas.h"
 #include "job/value.h"
 #include "steptime/job.h"

@@ -4,7 +4,7 @@
 #ifndef STEPTIME_CALIBRATE_STORE_DATABASE_H
 #define STEPTIME_CALIBRATE_STORE_DATABASE_H
 
-#include "steptime/profile.h"
+#include "calibrate/store/profile.h"
 
 /* Reports what is wrong with an entry, at `place`. */
 st_status st_profile_check(const st_profile *entry, st_place place, st_errors *errors) ST_NODISCARD;

@@ -35,17 +35,8 @@ typedef struct st_key {
     const char *doc;
 } st_key;
 
-/* A part of a job that may be a map or the name of a file: model, cluster, cluster.gpu. */
-typedef struct st_key_section {
-    const char *path;
-    bool is_file;
-    st_folder folder; /* where names are looked up, when is_file */
-    const char *doc;
-} st_key_section;
-
-/* The tables of keys and sections, constant; the key of a path, NULL where there is none. */
+/* The table of keys, constant; the key of a path, NULL where there is none. */
 ST_API const st_key *st_keys(size_t *count);
-ST_API const st_key_section *st_key_sections(size_t *count);
 ST_API const st_key *st_key_find(const char *path);
 
 typedef enum st_origin {
@@ -120,9 +111,6 @@ typedef struct st_bound_input {
  */
 ST_API st_status st_job_bind(const st_job *job, const st_sheet *sheet, st_arena *arena,
                              const st_bound_input **inputs, st_errors *errors) ST_NODISCARD;
-
-/* docs/configuration.md from the table. */
-ST_API void st_job_write_reference(st_buffer *buffer);
 
 #ifdef __cplusplus
 }

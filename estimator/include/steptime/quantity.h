@@ -37,16 +37,6 @@ typedef struct st_unit {
     char text[40]; /* as written, e.g. "GB/s"; "1" for a pure number */
 } st_unit;
 
-/* A number has no dimension at all. */
-ST_API bool st_dimension_equal(st_dimension a, st_dimension b);
-ST_API bool st_dimension_is_number(st_dimension dimension);
-/* Exponents that would leave int16 stay at its ends. */
-ST_API st_dimension st_dimension_multiply(st_dimension a, st_dimension b, int sign_of_b);
-/* Fails with ST_ERR_UNIT where the result is no whole number of twelfths or leaves int16. */
-ST_API st_status st_dimension_power(st_dimension base, double exponent, st_dimension *result);
-/* In base units, e.g. "B/s", "FLOP/(B*s)", "B^0.5", "1 (a pure number)"; returns `text`. */
-ST_API const char *st_dimension_text(st_dimension dimension, char *text, size_t size);
-
 /* The pure number. */
 ST_API st_unit st_unit_one(void);
 

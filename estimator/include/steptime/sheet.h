@@ -130,10 +130,6 @@ ST_API const char *st_sheet_nearest(const st_sheet *sheet, const char *name);
 ST_API const char *st_type_format(const st_type *type, double value, st_style style, char *text,
                                   size_t size);
 
-/* A formula, or a name such as T_comp, as LaTeX mathematics (without the $ around it). */
-ST_API void st_expr_latex(const st_expr *expr, st_buffer *buffer);
-ST_API void st_name_latex(const char *name, st_buffer *buffer);
-
 #ifdef __cplusplus
 }
 #endif

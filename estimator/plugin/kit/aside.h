@@ -3,7 +3,7 @@
 #ifndef STEPTIME_PLUGIN_KIT_ASIDE_H
 #define STEPTIME_PLUGIN_KIT_ASIDE_H
 
-#include "steptime/plugins.h"
+#include "plugin/plugins.h"
 
 typedef struct st_plugin_viewer {
     /* Writes what there is to say of a loaded plugin; runs in the child. */

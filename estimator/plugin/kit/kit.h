@@ -3,7 +3,7 @@
 #ifndef STEPTIME_PLUGIN_KIT_KIT_H
 #define STEPTIME_PLUGIN_KIT_KIT_H
 
-#include "steptime/plugins.h"
+#include "plugin/plugins.h"
 
 typedef enum st_finding_kind { ST_FINDING_PASS, ST_FINDING_FAIL, ST_FINDING_SKIP } st_finding_kind;
 

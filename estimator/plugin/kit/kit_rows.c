@@ -4,6 +4,7 @@
  * gigabytes. What an argument means is told by its name and its dimension.
  */
 #include "plugin/kit/kit_rows.h"
+#include "base/dimension.h"
 
 #include <string.h>
 

@@ -5,6 +5,7 @@
  * told from the result.
  */
 #include "search/guided/guided.h"
+#include "base/dimension.h"
 
 #include "sweep/threads.h"
 

@@ -7,14 +7,10 @@
  * out of the data-parallel ones (ep neighbours are dp neighbours), so "ep" in an order only says
  * that they exist.
  */
-#ifndef STEPTIME_PLACEMENT_H
-#define STEPTIME_PLACEMENT_H
+#ifndef STEPTIME_ESTIMATE_PLACEMENT_H
+#define STEPTIME_ESTIMATE_PLACEMENT_H
 
 #include "steptime/status.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 typedef enum st_group {
     ST_GROUP_TP,
@@ -26,7 +22,7 @@ typedef enum st_group {
     ST_GROUPS
 } st_group;
 
-ST_API const char *st_group_name(st_group group); /* "tp" ... "pp", "emb" */
+const char *st_group_name(st_group group); /* "tp" ... "pp", "emb" */
 
 /* The order of Megatron-LM; the default where a job says nothing. */
 #define ST_PLACEMENT_ORDER "tp-cp-ep-dp-pp"
@@ -51,8 +47,8 @@ typedef struct st_placement_plan {
  * groups, sizes whose product is too large, and expert groups that do not divide the data-parallel
  * ones.
  */
-ST_API st_status st_placement_create(const st_placement_plan *plan, st_placement *placement,
-                                     st_errors *errors) ST_NODISCARD;
+st_status st_placement_create(const st_placement_plan *plan, st_placement *placement,
+                              st_errors *errors) ST_NODISCARD;
 
 /* The group of one rank, in closed form. */
 typedef struct st_group_shape {
@@ -63,17 +59,16 @@ typedef struct st_group_shape {
 } st_group_shape;
 
 /* The group of a kind that a rank is in; a rank that has no part in one is a group alone. */
-ST_API st_group_shape st_placement_shape(const st_placement *placement, st_group group,
-                                         size_t rank);
+st_group_shape st_placement_shape(const st_placement *placement, st_group group, size_t rank);
 /* Groups of a kind; embedding groups exist only for ranks of the first and the last stage. */
-ST_API size_t st_placement_group_count(const st_placement *placement, st_group group);
+size_t st_placement_group_count(const st_placement *placement, st_group group);
 /* True when every group of the kind has the same shape up to its first rank. */
-ST_API bool st_placement_is_even(const st_placement *placement, st_group group);
+bool st_placement_is_even(const st_placement *placement, st_group group);
 /*
  * Groups of the kind that leave a full node together and share its network cards; 0 when the first
  * group does not leave its node.
  */
-ST_API size_t st_placement_sharing(const st_placement *placement, st_group group);
+size_t st_placement_sharing(const st_placement *placement, st_group group);
 
 /* Bytes that a rank sends in a step, per kind; whole numbers. */
 typedef struct st_traffic {
@@ -92,14 +87,11 @@ typedef struct st_flow {
  * Rings (tp, cp, dp, embedding) send to the next rank of the group, stages to their neighbours
  * (forward and back), experts to everybody in their group. Needs no memory for the matrix.
  */
-ST_API void st_traffic_visit(const st_placement *placement, const st_traffic *traffic,
-                             bool (*visit)(void *context, const st_flow *flow), void *context);
+void st_traffic_visit(const st_placement *placement, const st_traffic *traffic,
+                      bool (*visit)(void *context, const st_flow *flow), void *context);
 
 /* What the flows of a kind sum up to over all ranks, in bytes, in closed form. */
-ST_API uint64_t st_traffic_total_bytes(const st_placement *placement, const st_traffic *traffic,
-                                       st_group group);
+uint64_t st_traffic_total_bytes(const st_placement *placement, const st_traffic *traffic,
+                                st_group group);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -7,14 +7,10 @@
  * of calls and kernels, not on the size of the file. Times are whole nanoseconds, taken from the
  * decimal text; a double would lose the last digits of times since 1970.
  */
-#ifndef STEPTIME_TRACE_H
-#define STEPTIME_TRACE_H
+#ifndef STEPTIME_TRACE_TRACE_H
+#define STEPTIME_TRACE_TRACE_H
 
 #include "steptime/graph.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 #define ST_TRACE_NONE UINT32_MAX
 
@@ -51,9 +47,9 @@ typedef enum st_trace_class {
 } st_trace_class;
 
 /* "gemm", "attention", "norm", "elementwise", "optimizer", "memory", "communication", "other". */
-ST_API const char *st_trace_class_name(st_trace_class class_);
+const char *st_trace_class_name(st_trace_class class_);
 /* The class of a kernel by its name. */
-ST_API st_trace_class st_trace_classify(const char *name);
+st_trace_class st_trace_classify(const char *name);
 
 /* What a call does to the order of things. */
 typedef enum st_trace_call {
@@ -156,13 +152,13 @@ typedef struct st_trace_options {
 } st_trace_options;
 
 /* Reads one file. `options` may be NULL. */
-ST_API st_status st_trace_read(const char *path, const st_trace_options *options, st_trace **trace,
-                               st_errors *errors) ST_NODISCARD;
+st_status st_trace_read(const char *path, const st_trace_options *options, st_trace **trace,
+                        st_errors *errors) ST_NODISCARD;
 /* The same from memory, which may go afterwards; `name` is for messages. */
-ST_API st_status st_trace_read_memory(const char *name, const char *text, size_t length,
-                                      const st_trace_options *options, st_trace **trace,
-                                      st_errors *errors) ST_NODISCARD;
-ST_API void st_trace_destroy(st_trace *trace); /* NULL is fine */
+st_status st_trace_read_memory(const char *name, const char *text, size_t length,
+                               const st_trace_options *options, st_trace **trace,
+                               st_errors *errors) ST_NODISCARD;
+void st_trace_destroy(st_trace *trace); /* NULL is fine */
 
 /* The ranks of one job, by rank. */
 typedef struct st_trace_set {
@@ -177,10 +173,9 @@ typedef struct st_trace_set {
  * Refuses files of different jobs, two files of one rank and, unless options->partial, sets of
  * several files in which a rank is missing.
  */
-ST_API st_status st_trace_set_read(const char *const *paths, size_t count,
-                                   const st_trace_options *options, st_trace_set **set,
-                                   st_errors *errors) ST_NODISCARD;
-ST_API void st_trace_set_destroy(st_trace_set *set); /* NULL is fine */
+st_status st_trace_set_read(const char *const *paths, size_t count, const st_trace_options *options,
+                            st_trace_set **set, st_errors *errors) ST_NODISCARD;
+void st_trace_set_destroy(st_trace_set *set); /* NULL is fine */
 
 /* --- what is in a trace ---------------------------------------------------------------------- */
 
@@ -237,8 +232,8 @@ typedef struct st_trace_summary {
 } st_trace_summary;
 
 /* Adds up one rank; everything lives in `arena`. A trace without GPU work has a window of calls. */
-ST_API st_status st_trace_summarize(const st_trace *trace, st_arena *arena,
-                                    st_trace_summary *summary, st_errors *errors) ST_NODISCARD;
+st_status st_trace_summarize(const st_trace *trace, st_arena *arena, st_trace_summary *summary,
+                             st_errors *errors) ST_NODISCARD;
 
 /* --- dependencies and replay ------------------------------------------------------------------ */
 
@@ -253,7 +248,7 @@ typedef enum st_trace_edge_kind {
 } st_trace_edge_kind;
 
 /* "thread", "launch", "sync", "stream", "streams", "ranks". */
-ST_API const char *st_trace_edge_kind_name(st_trace_edge_kind kind);
+const char *st_trace_edge_kind_name(st_trace_edge_kind kind);
 
 typedef struct st_trace_edges {
     uint64_t exact;        /* the trace has ids for them */
@@ -305,24 +300,22 @@ typedef struct st_trace_graph {
  * began later than all of these in the recording is kept as a delay. A kernel of a collective of
  * several ranks ends as long after the arrival of the last rank as recorded.
  */
-ST_API st_status st_trace_graph_make(const st_trace_set *set, st_trace_graph **graph,
-                                     st_errors *errors) ST_NODISCARD;
-ST_API void st_trace_graph_destroy(st_trace_graph *graph); /* NULL is fine */
+st_status st_trace_graph_make(const st_trace_set *set, st_trace_graph **graph,
+                              st_errors *errors) ST_NODISCARD;
+void st_trace_graph_destroy(st_trace_graph *graph); /* NULL is fine */
 
 /*
  * With `keep`, delays are as recorded, as they are at first; without, only as long as the usual gap
  * in a queue: what the dependencies alone explain.
  */
-ST_API st_status st_trace_graph_delays(st_trace_graph *graph, bool keep,
-                                       st_errors *errors) ST_NODISCARD;
+st_status st_trace_graph_delays(st_trace_graph *graph, bool keep, st_errors *errors) ST_NODISCARD;
 
 /*
  * The breakdown of a rank (an index) in a replay that ran: a collective counts from the arrival of
  * the rank. `window` of the replay is the rank's, from its first event.
  */
-ST_API st_status st_trace_replay_rank(const st_trace_graph *graph, const st_replay *replay,
-                                      size_t rank, st_trace_breakdown *time,
-                                      st_errors *errors) ST_NODISCARD;
+st_status st_trace_replay_rank(const st_trace_graph *graph, const st_replay *replay, size_t rank,
+                               st_trace_breakdown *time, st_errors *errors) ST_NODISCARD;
 
 /* --- what if ------------------------------------------------------------------------------------
  */
@@ -372,11 +365,7 @@ typedef struct st_trace_outcome {
  * passes with the times that the replay gives. The graph keeps the changed durations. What cannot
  * be told from the trace is refused: ST_ERR_USAGE for keys, ST_ERR_VALUE for the trace.
  */
-ST_API st_status st_trace_whatif(st_trace_graph *graph, const st_trace_change *change,
-                                 st_arena *arena, st_trace_outcome *outcome,
-                                 st_errors *errors) ST_NODISCARD;
+st_status st_trace_whatif(st_trace_graph *graph, const st_trace_change *change, st_arena *arena,
+                          st_trace_outcome *outcome, st_errors *errors) ST_NODISCARD;
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -7,17 +7,13 @@
  * the user's folder, see paths.h), the folder of plugins beside the running program, the installed
  * one. The working folder is never searched, and only a plugin that is asked for by name is loaded.
  */
-#ifndef STEPTIME_PLUGINS_H
-#define STEPTIME_PLUGINS_H
+#ifndef STEPTIME_PLUGIN_PLUGINS_H
+#define STEPTIME_PLUGIN_PLUGINS_H
 
 #include "steptime/job.h"
 #include "steptime/plugin.h"
-#include "steptime/program.h"
-#include "steptime/schedule.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "program/program.h"
+#include "schedule/schedule.h"
 
 /* A plugin that is loaded and whose descriptor makes sense. Lives in its arena. */
 typedef struct st_plugin_module st_plugin_module;
@@ -41,55 +37,52 @@ typedef struct st_plugin_entry {
 } st_plugin_entry;
 
 /* Every plugin of every root, by root and then by name. Loads none. */
-ST_API st_status st_plugins_list(const st_paths *paths, st_arena *arena,
-                                 const st_plugin_entry **entries, size_t *count,
-                                 st_errors *errors) ST_NODISCARD;
+st_status st_plugins_list(const st_paths *paths, st_arena *arena, const st_plugin_entry **entries,
+                          size_t *count, st_errors *errors) ST_NODISCARD;
 
 /*
  * Loads a plugin by id, or by path where `name` has a '/'. An unknown name is reported with the
  * nearest one, a plugin that cannot be used with the reason; a file or folder that everybody may
  * write is warned about. It is unloaded when `arena` is destroyed.
  */
-ST_API st_status st_plugin_load(const st_paths *paths, const char *name, st_place place,
-                                st_arena *arena, const st_plugin_module **module,
-                                st_errors *errors) ST_NODISCARD;
+st_status st_plugin_load(const st_paths *paths, const char *name, st_place place, st_arena *arena,
+                         const st_plugin_module **module, st_errors *errors) ST_NODISCARD;
 
 /* The verified descriptor, with all that lies behind its own size as zero. */
-ST_API const st_plugin *st_plugin_descriptor(const st_plugin_module *module);
+const st_plugin *st_plugin_descriptor(const st_plugin_module *module);
 /* The path that it was loaded from. */
-ST_API const char *st_plugin_file(const st_plugin_module *module);
+const char *st_plugin_file(const st_plugin_module *module);
 /* Index of the provider (option) of that name, SIZE_MAX where there is none. */
-ST_API size_t st_plugin_find_provider(const st_plugin_module *module, const char *name);
-ST_API size_t st_plugin_find_option(const st_plugin_module *module, const char *name);
+size_t st_plugin_find_provider(const st_plugin_module *module, const char *name);
+size_t st_plugin_find_option(const st_plugin_module *module, const char *name);
 /* Index of the schedule of that name; of the only one for "". SIZE_MAX where there is none. */
-ST_API size_t st_plugin_find_schedule(const st_plugin_module *module, const char *name);
+size_t st_plugin_find_schedule(const st_plugin_module *module, const char *name);
 /* The default of an option in base units (a choice: its index; a text: 0). */
-ST_API double st_plugin_default(const st_plugin_module *module, size_t option);
+double st_plugin_default(const st_plugin_module *module, size_t option);
 
 /*
  * Opens an instance; later ones of `given` win. Unknown options are reported with the nearest one,
  * values of another dimension or out of range with what is expected, all at once. The module must
  * outlive the instance.
  */
-ST_API st_status st_plugin_open(const st_plugin_module *module, const st_plugin_given *given,
-                                size_t count, st_place place, st_plugin_instance **instance,
-                                st_errors *errors) ST_NODISCARD;
-ST_API void st_plugin_close(st_plugin_instance *instance); /* NULL is fine */
-ST_API const st_plugin_module *st_plugin_module_of(const st_plugin_instance *instance);
+st_status st_plugin_open(const st_plugin_module *module, const st_plugin_given *given, size_t count,
+                         st_place place, st_plugin_instance **instance,
+                         st_errors *errors) ST_NODISCARD;
+void st_plugin_close(st_plugin_instance *instance); /* NULL is fine */
+const st_plugin_module *st_plugin_module_of(const st_plugin_instance *instance);
 
 /*
  * Evaluates a block of rows. columns[i] is argument i in base units, NULL for an optional one.
  * values[row] is not finite or negative where the plugin refuses. ST_ERR_PROVIDER where the whole
  * block failed. May be called by several threads at once.
  */
-ST_API st_status st_plugin_evaluate(const st_plugin_instance *instance, size_t provider,
-                                    size_t rows, const double *const *columns,
-                                    double *values) ST_NODISCARD;
+st_status st_plugin_evaluate(const st_plugin_instance *instance, size_t provider, size_t rows,
+                             const double *const *columns, double *values) ST_NODISCARD;
 
 /* What the plugin says about one row; see st_provider_account. ST_ERR_MEMORY or ST_OK. */
-ST_API st_status st_plugin_explain(const st_plugin_instance *instance, size_t provider,
-                                   const double *const *columns, st_arena *arena,
-                                   st_provider_account *account) ST_NODISCARD;
+st_status st_plugin_explain(const st_plugin_instance *instance, size_t provider,
+                            const double *const *columns, st_arena *arena,
+                            st_provider_account *account) ST_NODISCARD;
 
 /* What an order is asked for. */
 typedef struct st_plugin_order_request {
@@ -107,12 +100,11 @@ typedef struct st_plugin_order_request {
  * that are missing, doubled or on a wrong stage, and an order that waits on itself, as the cycle of
  * tasks and ranks.
  */
-ST_API st_status st_plugin_order_make(const st_plugin_order_request *request, st_arena *arena,
-                                      st_schedule_order *order, st_errors *errors) ST_NODISCARD;
+st_status st_plugin_order_make(const st_plugin_order_request *request, st_arena *arena,
+                               st_schedule_order *order, st_errors *errors) ST_NODISCARD;
 
 /* What the plugin logged as warnings since it was last asked becomes warnings at `place`. */
-ST_API void st_plugin_take_warnings(const st_plugin_instance *instance, st_place place,
-                                    st_errors *errors);
+void st_plugin_take_warnings(const st_plugin_instance *instance, st_place place, st_errors *errors);
 
 /* What was read from a job once and for all; in a sweep such a key cannot become a column. */
 typedef struct st_refine_keys {
@@ -136,11 +128,8 @@ typedef struct st_refine_request {
  * plugins that fit nothing in the sheet, each at its place. Lives in `arena`, with which the
  * instances are closed.
  */
-ST_API st_status st_plugins_refine(const st_refine_request *request, st_arena *arena,
-                                   const st_provider *const **providers, size_t *count,
-                                   st_errors *errors) ST_NODISCARD;
+st_status st_plugins_refine(const st_refine_request *request, st_arena *arena,
+                            const st_provider *const **providers, size_t *count,
+                            st_errors *errors) ST_NODISCARD;
 
-#ifdef __cplusplus
-}
-#endif
 #endif

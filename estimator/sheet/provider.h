@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Providers: functions in C that replace open functions and open cells of a sheet. */
-#ifndef STEPTIME_PROVIDER_H
-#define STEPTIME_PROVIDER_H
+#ifndef STEPTIME_SHEET_PROVIDER_H
+#define STEPTIME_SHEET_PROVIDER_H
 
 #include "steptime/sheet.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* A line of what a provider says about one row. */
 typedef struct st_provider_term {
@@ -49,7 +45,4 @@ typedef struct st_provider {
     void *self;
 } st_provider;
 
-#ifdef __cplusplus
-}
-#endif
 #endif

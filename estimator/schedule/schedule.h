@@ -9,14 +9,10 @@
  * Times are whole numbers in the unit of the graph: nanoseconds, or what the caller counts in (the
  * timeline of a job counts picoseconds, so that rounding stays below 1e-9 of a step).
  */
-#ifndef STEPTIME_SCHEDULE_H
-#define STEPTIME_SCHEDULE_H
+#ifndef STEPTIME_SCHEDULE_SCHEDULE_H
+#define STEPTIME_SCHEDULE_SCHEDULE_H
 
 #include "steptime/graph.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 typedef enum st_schedule_kind {
     ST_SCHEDULE_GPIPE,         /* all forward, all backward (Huang et al. 2019) */
@@ -29,7 +25,7 @@ typedef enum st_schedule_kind {
 } st_schedule_kind;
 
 /* "gpipe", "1f1b", "interleaved", "zero_bubble", "zero_bubble_2", "dualpipe". */
-ST_API const char *st_schedule_name(st_schedule_kind kind);
+const char *st_schedule_name(st_schedule_kind kind);
 
 typedef enum st_pass {
     ST_PASS_FORWARD,
@@ -89,19 +85,19 @@ typedef struct st_schedule_order {
  * The chunk of the model at which a slot of a stage works, from 0 to stages * chunks - 1; a
  * DualPipe stage has the chunks s and stages - 1 - s of a model of as many chunks as stages.
  */
-ST_API uint32_t st_schedule_place(const st_schedule_shape *shape, uint32_t stage, uint32_t chunk);
+uint32_t st_schedule_place(const st_schedule_shape *shape, uint32_t stage, uint32_t chunk);
 /* The stage that runs a chunk of the model for a micro-batch. */
-ST_API uint32_t st_schedule_stage(const st_schedule_shape *shape, uint32_t place, uint32_t micro);
+uint32_t st_schedule_stage(const st_schedule_shape *shape, uint32_t place, uint32_t micro);
 /* Chunks of the model: stages * chunks, or the stages alone for DualPipe. */
-ST_API uint32_t st_schedule_places(const st_schedule_shape *shape);
+uint32_t st_schedule_places(const st_schedule_shape *shape);
 
 /*
  * The order of every stage; lives in `arena`. ST_ERR_VALUE for a shape that the schedule does not
  * know: no stages or micro-batches, several chunks where it has one, DualPipe with an odd number of
  * stages or fewer than two micro-batches a stage; ST_ERR_LIMIT beyond 2^24 slots.
  */
-ST_API st_status st_schedule_order_make(const st_schedule_shape *shape, st_arena *arena,
-                                        st_schedule_order *order, st_errors *errors) ST_NODISCARD;
+st_status st_schedule_order_make(const st_schedule_shape *shape, st_arena *arena,
+                                 st_schedule_order *order, st_errors *errors) ST_NODISCARD;
 
 /* How the ranks of the pipeline's stages are multiplied: numbers of ranks and their strides. */
 typedef struct st_schedule_groups {
@@ -175,10 +171,7 @@ typedef struct st_schedule_plan {
  * is sealed, one with passes that are missing, doubled or out of place is refused here with
  * ST_ERR_VALUE.
  */
-ST_API st_status st_schedule_build(const st_schedule_plan *plan, const st_schedule_order *order,
-                                   st_graph *graph, st_errors *errors) ST_NODISCARD;
+st_status st_schedule_build(const st_schedule_plan *plan, const st_schedule_order *order,
+                            st_graph *graph, st_errors *errors) ST_NODISCARD;
 
-#ifdef __cplusplus
-}
-#endif
 #endif

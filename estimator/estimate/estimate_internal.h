@@ -5,13 +5,13 @@
  * Loading and running are two steps, so that a caller can look at the sheet before it says which
  * cells it wants. Only those are computed: what a report does not show cannot fail it.
  */
-#ifndef STEPTIME_ESTIMATE_ESTIMATE_H
-#define STEPTIME_ESTIMATE_ESTIMATE_H
+#ifndef STEPTIME_ESTIMATE_ESTIMATE_INTERNAL_H
+#define STEPTIME_ESTIMATE_ESTIMATE_INTERNAL_H
 
 #include "steptime/estimate.h"
 #include "steptime/job.h"
-#include "steptime/plugins.h"
-#include "steptime/program.h"
+#include "plugin/plugins.h"
+#include "program/program.h"
 
 typedef struct st_request {
     const char *job;

@@ -15,14 +15,10 @@
  * transaction: two programs may write at the same time, each waits for the other for a few seconds,
  * and what fails changes nothing.
  */
-#ifndef STEPTIME_PROFILE_H
-#define STEPTIME_PROFILE_H
+#ifndef STEPTIME_CALIBRATE_STORE_PROFILE_H
+#define STEPTIME_CALIBRATE_STORE_PROFILE_H
 
 #include "steptime/arena.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 enum {
     /* of a payload: a model of slowdowns that thousands of kernels taught takes some of them */
@@ -89,46 +85,45 @@ typedef enum st_profiles_access {
 typedef struct st_profiles st_profiles;
 
 /* The library was built with SQLite; where not, opening fails and says so. */
-ST_API bool st_profiles_available(void);
+bool st_profiles_available(void);
 
 /* The user's database; NULL where neither XDG_DATA_HOME nor HOME is set, or out of memory. */
-ST_API const char *st_profiles_path(st_arena *arena);
+const char *st_profiles_path(st_arena *arena);
 
 /*
  * Opens a database. `file` is copied, NULL: the user's. Refused: a file that is no database of
  * profiles or of a newer schema, to read one that is not there, to write one that is read-only.
  * Older schemas are brought up to date by the first one that writes. Not safe for two threads.
  */
-ST_API st_status st_profiles_open(const char *file, st_profiles_access access,
-                                  st_profiles **profiles, st_errors *errors) ST_NODISCARD;
-ST_API void st_profiles_close(st_profiles *profiles); /* NULL is fine */
+st_status st_profiles_open(const char *file, st_profiles_access access, st_profiles **profiles,
+                           st_errors *errors) ST_NODISCARD;
+void st_profiles_close(st_profiles *profiles); /* NULL is fine */
 
 /*
  * Stores entries, all or none. Without `replace` an entry that is there already is refused.
  */
-ST_API st_status st_profiles_put(st_profiles *profiles, const st_profile *entries, size_t count,
-                                 bool replace, st_errors *errors) ST_NODISCARD;
+st_status st_profiles_put(st_profiles *profiles, const st_profile *entries, size_t count,
+                          bool replace, st_errors *errors) ST_NODISCARD;
 
 /* Finds entries, sorted by name, plugin, collective, nodes and ranks; none is no error. */
-ST_API st_status st_profiles_find(st_profiles *profiles, const st_profile_filter *filter,
-                                  st_arena *arena, const st_profile **entries, size_t *count,
-                                  st_errors *errors) ST_NODISCARD;
+st_status st_profiles_find(st_profiles *profiles, const st_profile_filter *filter, st_arena *arena,
+                           const st_profile **entries, size_t *count,
+                           st_errors *errors) ST_NODISCARD;
 
 /* Removes all entries of a profile; ST_ERR_NAME, with the nearest one, where there are none. */
-ST_API st_status st_profiles_remove(st_profiles *profiles, const char *name, size_t *removed,
-                                    st_errors *errors) ST_NODISCARD;
+st_status st_profiles_remove(st_profiles *profiles, const char *name, size_t *removed,
+                             st_errors *errors) ST_NODISCARD;
 
 /* Adds the fault that there is no such profile, with the nearest name. */
-ST_API st_status st_profiles_unknown(st_profiles *profiles, const char *name, st_errors *errors);
+st_status st_profiles_unknown(st_profiles *profiles, const char *name, st_errors *errors);
 
 /* The options that an entry of kind "options" or "times" gives. */
-ST_API st_status st_profile_options(const st_profile *entry, st_arena *arena,
-                                    const st_profile_option **options, size_t *count,
-                                    st_errors *errors) ST_NODISCARD;
+st_status st_profile_options(const st_profile *entry, st_arena *arena,
+                             const st_profile_option **options, size_t *count,
+                             st_errors *errors) ST_NODISCARD;
 
 /* Writes options as the payload of an entry. */
-ST_API void st_profile_write_options(const st_profile_option *options, size_t count,
-                                     st_buffer *buffer);
+void st_profile_write_options(const st_profile_option *options, size_t count, st_buffer *buffer);
 
 /*
  * The options that a profile has for a plugin: of the entries of that plugin, those that hold for
@@ -137,36 +132,30 @@ ST_API void st_profile_write_options(const st_profile_option *options, size_t co
  * must then be of one collective. ST_ERR_NAME where there is none, told with what the profile has
  * instead.
  */
-ST_API st_status st_profile_settings(const char *file, const st_profile_filter *filter,
-                                     st_arena *arena, st_profile_found *found,
-                                     st_errors *errors) ST_NODISCARD;
+st_status st_profile_settings(const char *file, const st_profile_filter *filter, st_arena *arena,
+                              st_profile_found *found, st_errors *errors) ST_NODISCARD;
 
 /*
  * What a profile has of a plugin for a collective, or where `filter->collective` is NULL for all:
  * one for each group of ranks and nodes; of several the first counts, which is warned about. None
  * is no fault, but a profile that does not exist, or has nothing for the plugin, is.
  */
-ST_API st_status st_profile_all(const char *file, const st_profile_filter *filter, st_arena *arena,
-                                st_profile_found **found, size_t *count,
-                                st_errors *errors) ST_NODISCARD;
+st_status st_profile_all(const char *file, const st_profile_filter *filter, st_arena *arena,
+                         st_profile_found **found, size_t *count, st_errors *errors) ST_NODISCARD;
 
 /* The index of the one whose nodes and then ranks are nearest to those of the filter. */
-ST_API size_t st_profile_nearest(const st_profile_found *found, size_t count,
-                                 const st_profile_filter *filter);
+size_t st_profile_nearest(const st_profile_found *found, size_t count,
+                          const st_profile_filter *filter);
 
 /* Entries as a JSON text that st_profiles_import reads back. */
-ST_API void st_profiles_export(const st_profile *entries, size_t count, st_buffer *buffer);
+void st_profiles_export(const st_profile *entries, size_t count, st_buffer *buffer);
 
 /* The entries of such a text; refused: one that stands there twice, options that are none. */
-ST_API st_status st_profiles_read(const st_profile_text *text, st_arena *arena,
-                                  const st_profile **entries, size_t *count,
-                                  st_errors *errors) ST_NODISCARD;
+st_status st_profiles_read(const st_profile_text *text, st_arena *arena, const st_profile **entries,
+                           size_t *count, st_errors *errors) ST_NODISCARD;
 
 /* Stores the entries of such a text, all or none. */
-ST_API st_status st_profiles_import(st_profiles *profiles, const st_profile_text *text,
-                                    bool replace, size_t *stored, st_errors *errors) ST_NODISCARD;
+st_status st_profiles_import(st_profiles *profiles, const st_profile_text *text, bool replace,
+                             size_t *stored, st_errors *errors) ST_NODISCARD;
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -6,14 +6,10 @@
  * invents nothing: what the source does not say stays out, is named in a comment and is asked for
  * by whoever estimates the job.
  */
-#ifndef STEPTIME_IMPORT_H
-#define STEPTIME_IMPORT_H
+#ifndef STEPTIME_IMPORT_IMPORT_H
+#define STEPTIME_IMPORT_IMPORT_H
 
 #include "steptime/job.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 typedef struct st_import_request {
     const st_paths *paths;
@@ -31,18 +27,18 @@ typedef struct st_import_request {
  * decoder-only transformers or not known, missing fields, values that do not fit each other.
  * ST_ERR_USAGE where the library was built without yajl.
  */
-ST_API st_status st_import_hf(const st_import_request *request, st_buffer *job,
-                              st_errors *errors) ST_NODISCARD;
+st_status st_import_hf(const st_import_request *request, st_buffer *job,
+                       st_errors *errors) ST_NODISCARD;
 
 /* The name of each architecture that st_import_hf reads, NULL behind the last one. */
-ST_API const char *st_import_hf_architecture(size_t index);
+const char *st_import_hf_architecture(size_t index);
 
 /*
  * Appends the job file that a run of Megatron-LM gives: its command line, or its log with the dump
  * of arguments and the iteration times, whose median becomes measured.step_time.
  */
-ST_API st_status st_import_megatron(const st_import_request *request, st_buffer *job,
-                                    st_errors *errors) ST_NODISCARD;
+st_status st_import_megatron(const st_import_request *request, st_buffer *job,
+                             st_errors *errors) ST_NODISCARD;
 
 typedef struct st_topology_request {
     const char *file; /* what messages call the source */
@@ -60,10 +56,7 @@ typedef struct st_topology_request {
  * XML, document types, no GPU, counts and speeds that no machine has. ST_ERR_USAGE where the
  * library was built without expat.
  */
-ST_API st_status st_import_nccl_topology(const st_topology_request *request, st_buffer *cluster,
-                                         st_errors *errors) ST_NODISCARD;
+st_status st_import_nccl_topology(const st_topology_request *request, st_buffer *cluster,
+                                  st_errors *errors) ST_NODISCARD;
 
-#ifdef __cplusplus
-}
-#endif
 #endif

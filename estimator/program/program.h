@@ -10,14 +10,10 @@
  * that are not finite and can never turn finite again, except through an `if`, `and` or `or` that
  * does not choose them, or where a formula stands in for a provider that refuses.
  */
-#ifndef STEPTIME_PROGRAM_H
-#define STEPTIME_PROGRAM_H
+#ifndef STEPTIME_PROGRAM_PROGRAM_H
+#define STEPTIME_PROGRAM_PROGRAM_H
 
-#include "steptime/provider.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "sheet/provider.h"
 
 typedef struct st_program st_program;
 typedef struct st_workspace st_workspace;
@@ -31,27 +27,27 @@ typedef struct st_program_options {
 } st_program_options;
 
 /* Unknown outputs and providers that fit nothing are errors. The program lives in `arena`. */
-ST_API st_status st_program_compile(const st_sheet *sheet, const st_program_options *options,
-                                    st_arena *arena, const st_program **program,
-                                    st_errors *errors) ST_NODISCARD;
+st_status st_program_compile(const st_sheet *sheet, const st_program_options *options,
+                             st_arena *arena, const st_program **program,
+                             st_errors *errors) ST_NODISCARD;
 
 /* The sheet, and the outputs in the order of st_program_options; `index` is below the count. */
-ST_API const st_sheet *st_program_sheet(const st_program *program);
-ST_API size_t st_program_output_count(const st_program *program);
-ST_API const char *st_program_output_name(const st_program *program, size_t index);
-ST_API const st_type *st_program_output_type(const st_program *program, size_t index);
+const st_sheet *st_program_sheet(const st_program *program);
+size_t st_program_output_count(const st_program *program);
+const char *st_program_output_name(const st_program *program, size_t index);
+const st_type *st_program_output_type(const st_program *program, size_t index);
 /*
  * Operations run per row, after folding and sharing (inputs and constants are not operations), and
  * the values that are held at a time, of a row each.
  */
-ST_API size_t st_program_operation_count(const st_program *program);
-ST_API size_t st_program_register_count(const st_program *program);
+size_t st_program_operation_count(const st_program *program);
+size_t st_program_register_count(const st_program *program);
 /* One line per operation, for `sheet show --program` and tests. */
-ST_API void st_program_print(const st_program *program, st_buffer *buffer);
+void st_program_print(const st_program *program, st_buffer *buffer);
 
 /* Scratch memory for one thread; NULL when out of memory. */
-ST_API st_workspace *st_workspace_create(const st_program *program);
-ST_API void st_workspace_destroy(st_workspace *workspace); /* NULL is fine */
+st_workspace *st_workspace_create(const st_program *program);
+void st_workspace_destroy(st_workspace *workspace); /* NULL is fine */
 
 /* The values of one input over the rows: values[row * stride]; stride 0 is one value for all. */
 typedef struct st_column {
@@ -64,14 +60,13 @@ typedef struct st_column {
  * outputs[i][row] for every output and, where the program has checks and `checks` is not NULL,
  * checks[i][row] (1 holds, 0 fails, not finite: cannot be told). Allocates nothing.
  */
-ST_API st_status st_program_run(const st_program *program, st_workspace *workspace,
-                                const st_column *inputs, size_t rows, double *const *outputs,
-                                double *const *checks) ST_NODISCARD;
+st_status st_program_run(const st_program *program, st_workspace *workspace,
+                         const st_column *inputs, size_t rows, double *const *outputs,
+                         double *const *checks) ST_NODISCARD;
 
 /* One row: `inputs`, `outputs` and `checks` are plain arrays of one value each. */
-ST_API st_status st_program_run_one(const st_program *program, st_workspace *workspace,
-                                    const double *inputs, double *outputs,
-                                    double *checks) ST_NODISCARD;
+st_status st_program_run_one(const st_program *program, st_workspace *workspace,
+                             const double *inputs, double *outputs, double *checks) ST_NODISCARD;
 
 /*
  * For one row: adds an error for every output and check that is not finite, naming the cell where
@@ -79,8 +74,8 @@ ST_API st_status st_program_run_one(const st_program *program, st_workspace *wor
  * message and numbers) and a warning for every failing check of level warning. Returns ST_ERR_MATH,
  * ST_ERR_CHECK, ST_ERR_PROVIDER or ST_OK.
  */
-ST_API st_status st_program_verify(const st_program *program, const double *inputs,
-                                   st_errors *errors) ST_NODISCARD;
+st_status st_program_verify(const st_program *program, const double *inputs,
+                            st_errors *errors) ST_NODISCARD;
 
 /* What a provider does for a cell in one row. */
 typedef struct st_refined {
@@ -95,9 +90,9 @@ typedef struct st_refined {
  * The cells behind the outputs to whose formulas, as the row takes their branches, a provider gives
  * a function, and those whose value one gives; in the sheet's order, each pair once.
  */
-ST_API st_status st_program_refined(const st_program *program, const double *inputs,
-                                    st_arena *arena, const st_refined **list, size_t *count,
-                                    st_errors *errors) ST_NODISCARD;
+st_status st_program_refined(const st_program *program, const double *inputs, st_arena *arena,
+                             const st_refined **list, size_t *count,
+                             st_errors *errors) ST_NODISCARD;
 
 typedef enum st_explain_kind {
     ST_EXPLAIN_INPUT,
@@ -142,17 +137,13 @@ typedef struct st_explain_view {
  * must have the cell among its outputs. Parts of a provider that do not sum to its value are a
  * warning.
  */
-ST_API st_status st_program_explain(const st_program *program, const double *inputs,
-                                    const char *cell, int depth, st_arena *arena,
-                                    const st_explanation **explanation,
-                                    st_errors *errors) ST_NODISCARD;
+st_status st_program_explain(const st_program *program, const double *inputs, const char *cell,
+                             int depth, st_arena *arena, const st_explanation **explanation,
+                             st_errors *errors) ST_NODISCARD;
 /* The same in a style of one's own. */
-ST_API st_status st_program_explain_view(const st_program *program, const double *inputs,
-                                         const st_explain_view *view, st_arena *arena,
-                                         const st_explanation **explanation,
-                                         st_errors *errors) ST_NODISCARD;
+st_status st_program_explain_view(const st_program *program, const double *inputs,
+                                  const st_explain_view *view, st_arena *arena,
+                                  const st_explanation **explanation,
+                                  st_errors *errors) ST_NODISCARD;
 
-#ifdef __cplusplus
-}
-#endif
 #endif
