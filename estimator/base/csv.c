@@ -10,11 +10,15 @@
 
 #include <string.h>
 
+/* In place of the offset of a field that a row of a log lacks. */
+#define ABSENT UINT32_MAX
+
 typedef struct csv_reader {
     const char *file;
     const char *source;
     size_t length;
-    size_t next; /* offset of what is read next */
+    const char *mark; /* of the heading of a log, NULL: this is a table */
+    size_t next;      /* offset of what is read next */
     char *text;
     st_arena *arena;
     st_errors *errors;
@@ -62,31 +66,42 @@ static void out_of_memory(csv_reader *reader)
 
 static bool begins_with(const csv_reader *reader, const char *bytes, size_t count)
 {
-    return reader->length >= count && memcmp(reader->source, bytes, count) == 0;
+    return reader->length - reader->next >= count &&
+           memcmp(reader->source + reader->next, bytes, count) == 0;
 }
 
 /* Marks that some programs put before the first column's name, which would then be another. */
 static bool check_mark(csv_reader *reader)
 {
-    if (begins_with(reader, "\xef\xbb\xbf", 3))
-        syntax(reader, 0, "the file begins with a UTF-8 byte order mark", "plain UTF-8");
+    bool marked = begins_with(reader, "\xef\xbb\xbf", 3);
+    if (marked && reader->mark != NULL)
+        reader->next += 3;
+    else if (marked)
+        syntax(reader, reader->next, "the file begins with a UTF-8 byte order mark", "plain UTF-8");
     else if (begins_with(reader, "\xff\xfe", 2) || begins_with(reader, "\xfe\xff", 2))
-        syntax(reader, 0, "the file is UTF-16", "UTF-8");
+        syntax(reader, reader->next, "the file is UTF-16", "UTF-8");
     return reader->status == ST_OK;
+}
+
+static bool is_line_end(const csv_reader *reader, size_t offset)
+{
+    char c = reader->source[offset];
+    return c == '\n' ||
+           (c == '\r' && offset + 1 < reader->length && reader->source[offset + 1] == '\n');
 }
 
 /* One fault is enough: what is not text is no table anywhere. */
 static bool check_bytes(csv_reader *reader)
 {
-    for (size_t i = 0; i < reader->length;) {
+    for (size_t i = reader->next; i < reader->length;) {
         uint32_t code = 0;
         size_t size = st_utf8_decode(reader->source + i, reader->length - i, &code);
         if (size == 0) {
             syntax(reader, i, "a byte that is not UTF-8", NULL);
             return false;
         }
-        bool line_end = code == '\n' ||
-                        (code == '\r' && i + 1 < reader->length && reader->source[i + 1] == '\n');
+        bool line_end =
+            code == '\n' || (code == '\r' && (reader->mark != NULL || is_line_end(reader, i)));
         if (st_utf8_is_control(code) && code != '\t' && !line_end) {
             st_note(&reader->status,
                     st_fail(reader->errors, ST_ERR_SYNTAX, place_at(reader, i),
@@ -105,8 +120,7 @@ static bool check_bytes(csv_reader *reader)
 
 static bool at_line_end(const csv_reader *reader, size_t offset)
 {
-    return offset >= reader->length || reader->source[offset] == '\n' ||
-           reader->source[offset] == '\r';
+    return offset >= reader->length || is_line_end(reader, offset);
 }
 
 static bool at_field_end(const csv_reader *reader, size_t offset)
@@ -142,11 +156,13 @@ static bool read_quoted(csv_reader *reader, size_t *start, size_t *end)
         syntax(reader, open, "a quote is never closed", NULL);
         return false;
     }
-    if (!at_field_end(reader, reader->next)) {
+    if (reader->mark == NULL && !at_field_end(reader, reader->next)) {
         syntax(reader, reader->next, "text behind a closing quote",
                "a comma or the end of the line; a quote inside a field is doubled");
         skip_field(reader);
     }
+    while (!at_field_end(reader, reader->next))
+        reader->text[(*end)++] = reader->source[reader->next++];
     return true;
 }
 
@@ -154,7 +170,7 @@ static void read_plain(csv_reader *reader, size_t *start, size_t *end)
 {
     *start = reader->next;
     for (; !at_field_end(reader, reader->next); reader->next++) {
-        if (reader->source[reader->next] != '"')
+        if (reader->source[reader->next] != '"' || reader->mark != NULL)
             continue;
         syntax(reader, reader->next, "a quote inside a field without quotes",
                "the whole field in quotes and this one doubled");
@@ -164,16 +180,8 @@ static void read_plain(csv_reader *reader, size_t *start, size_t *end)
     *end = reader->next;
 }
 
-/* Keeps a field of a row; those beyond the columns only count. */
-static bool keep_field(csv_reader *reader, size_t start, size_t end, size_t index)
+static bool add_offset(csv_reader *reader, size_t offset)
 {
-    if (end - start > ST_CSV_MAX_FIELD_BYTES)
-        st_note(&reader->status, st_fail(reader->errors, ST_ERR_LIMIT, place_at(reader, start),
-                                         "a field of %zu bytes" ST_EXPECTED "at most %d",
-                                         end - start, (int)ST_CSV_MAX_FIELD_BYTES));
-    reader->text[end] = '\0';
-    if (index >= reader->column_count)
-        return true;
     uint32_t *offsets = st_arena_grow(reader->arena, reader->offsets, sizeof *offsets,
                                       reader->count + 1, &reader->capacity);
     if (offsets == NULL) {
@@ -181,8 +189,19 @@ static bool keep_field(csv_reader *reader, size_t start, size_t end, size_t inde
         return false;
     }
     reader->offsets = offsets;
-    offsets[reader->count++] = (uint32_t)start;
+    offsets[reader->count++] = (uint32_t)offset;
     return true;
+}
+
+/* Keeps a field of a row; those beyond the columns only count. */
+static bool keep_field(csv_reader *reader, size_t start, size_t end, size_t index)
+{
+    if (end - start > ST_CSV_MAX_FIELD_BYTES && reader->mark == NULL)
+        st_note(&reader->status, st_fail(reader->errors, ST_ERR_LIMIT, place_at(reader, start),
+                                         "a field of %zu bytes" ST_EXPECTED "at most %d",
+                                         end - start, (int)ST_CSV_MAX_FIELD_BYTES));
+    reader->text[end] = '\0';
+    return index >= reader->column_count || add_offset(reader, start);
 }
 
 /* Reads a line's fields; 0 where the rest of the file makes no sense any more. */
@@ -214,6 +233,11 @@ static size_t read_record(csv_reader *reader)
 
 /* ---- rows ---- */
 
+static size_t most_columns(const csv_reader *reader)
+{
+    return reader->mark != NULL ? ST_CSV_MAX_LOG_COLUMNS : ST_CSV_MAX_COLUMNS;
+}
+
 static void check_name(csv_reader *reader, size_t index)
 {
     const char *name = reader->text + reader->offsets[index];
@@ -237,21 +261,45 @@ static void check_name(csv_reader *reader, size_t index)
     }
 }
 
-/* The first line; false where there is nothing to compare the others with. */
+static bool has_mark(const csv_reader *reader)
+{
+    for (size_t i = 0; i < reader->count; i++)
+        if (strcmp(reader->text + reader->offsets[i], reader->mark) == 0)
+            return true;
+    return false;
+}
+
+/* The first line, in a log the first with the mark; 0 where there is none. */
+static size_t find_header(csv_reader *reader)
+{
+    size_t fields = 0;
+    reader->column_count = most_columns(reader) + 1;
+    do {
+        reader->count = 0;
+        fields = read_record(reader);
+        if (reader->mark == NULL || fields == 0 || has_mark(reader))
+            return fields;
+    } while (reader->next < reader->length);
+    st_note(&reader->status,
+            st_fail(reader->errors, ST_ERR_SYNTAX, (st_place){.file = reader->file},
+                    "no heading with a column '%s'" ST_EXPECTED "CSV of a profiler", reader->mark));
+    return 0;
+}
+
+/* False where there is nothing to compare the rows with. */
 static bool read_header(csv_reader *reader)
 {
-    reader->column_count = ST_CSV_MAX_COLUMNS + 1;
-    size_t fields = read_record(reader);
+    size_t fields = find_header(reader);
     if (fields == 0)
         return false;
-    if (fields > ST_CSV_MAX_COLUMNS) {
+    if (fields > most_columns(reader)) {
         st_note(&reader->status,
-                st_fail(reader->errors, ST_ERR_LIMIT, place_at(reader, 0),
-                        "%zu columns" ST_EXPECTED "at most %d", fields, ST_CSV_MAX_COLUMNS));
+                st_fail(reader->errors, ST_ERR_LIMIT, place_at(reader, reader->offsets[0]),
+                        "%zu columns" ST_EXPECTED "at most %zu", fields, most_columns(reader)));
         return false;
     }
     reader->column_count = fields;
-    for (size_t i = 0; i < fields; i++)
+    for (size_t i = 0; i < fields && reader->mark == NULL; i++)
         check_name(reader, i);
     return true;
 }
@@ -269,6 +317,27 @@ static bool check_limits(csv_reader *reader, size_t rows, size_t start)
     return false;
 }
 
+static void check_width(csv_reader *reader, size_t start, size_t first, size_t fields)
+{
+    bool is_log = reader->mark != NULL;
+    if (fields == reader->column_count || (is_log && fields < reader->column_count))
+        return;
+    bool empty = fields == 1 && reader->text[reader->offsets[first]] == '\0';
+    st_note(&reader->status, st_fail(reader->errors, ST_ERR_SYNTAX, place_at(reader, start),
+                                     "%s" ST_FOUND "%zu field%s" ST_EXPECTED "%zu, one per column",
+                                     is_log  ? "the row has more fields than the heading"
+                                     : empty ? "an empty line"
+                                             : "a row of another length",
+                                     fields, fields == 1 ? "" : "s", reader->column_count));
+}
+
+/* A line that a log has between the rows; those of warnings ("==WARNING== ...") may have commas. */
+static bool is_remark(const csv_reader *reader, size_t first, size_t fields)
+{
+    return reader->mark != NULL &&
+           (fields == 1 || strncmp(reader->text + reader->offsets[first], "==", 2) == 0);
+}
+
 static size_t read_rows(csv_reader *reader)
 {
     size_t rows = 0;
@@ -276,19 +345,20 @@ static size_t read_rows(csv_reader *reader)
         size_t start = reader->next;
         if (!check_limits(reader, rows, start))
             break;
-        size_t before = reader->count;
+        size_t first = reader->count;
         size_t fields = read_record(reader);
         if (fields == 0)
             break;
-        rows++;
-        if (fields == reader->column_count)
+        if (is_remark(reader, first, fields)) {
+            reader->count = first;
             continue;
-        bool empty = fields == 1 && reader->text[reader->offsets[before]] == '\0';
-        st_note(&reader->status,
-                st_fail(reader->errors, ST_ERR_SYNTAX, place_at(reader, start),
-                        "%s" ST_FOUND "%zu field%s" ST_EXPECTED "%zu, one per column",
-                        empty ? "an empty line" : "a row of another length", fields,
-                        fields == 1 ? "" : "s", reader->column_count));
+        }
+        rows++;
+        check_width(reader, start, first, fields);
+        while (reader->mark != NULL &&
+               reader->count < rows * reader->column_count + reader->column_count)
+            if (!add_offset(reader, ABSENT))
+                break;
     }
     return rows;
 }
@@ -310,43 +380,56 @@ static bool check_size(csv_reader *reader)
                         reader->length, ST_CSV_MAX_BYTES));
         return false;
     }
-    if (reader->length == 0)
-        syntax(reader, 0, "the table is empty", "a line with the names of the columns");
+    if (reader->length <= reader->next)
+        syntax(reader, reader->next, "the table is empty", "a line with the names of the columns");
     return reader->status == ST_OK;
 }
 
-st_status st_csv_parse(const char *file, const char *text, size_t length, st_arena *arena,
-                       const st_csv **csv, st_errors *errors)
+st_status st_csv_read(const st_csv_input *input, st_arena *arena, const st_csv **csv,
+                      st_errors *errors)
 {
-    csv_reader reader = {
-        .file = file, .source = text, .length = length, .arena = arena, .errors = errors};
+    csv_reader reader = {.file = input->file,
+                         .source = input->text,
+                         .length = input->length,
+                         .mark = input->mark,
+                         .next = input->start,
+                         .arena = arena,
+                         .errors = errors};
     if (!check_size(&reader) || !check_mark(&reader) || !check_bytes(&reader))
         return reader.status;
     /* one byte more than the text: the last field needs an end even without a line end */
-    reader.source = st_arena_copy(arena, text, length);
-    reader.text = st_arena_copy(arena, text, length);
+    reader.source = st_arena_copy(arena, input->text, input->length);
+    reader.text = st_arena_copy(arena, input->text, input->length);
     st_csv *table = st_arena_alloc(arena, 1, sizeof *table);
     if (reader.source == NULL || reader.text == NULL || table == NULL) {
         out_of_memory(&reader);
         return reader.status;
     }
     size_t rows = read_header(&reader) ? read_rows(&reader) : 0;
-    if (reader.status == ST_OK && rows == 0)
-        syntax(&reader, length, "the table has columns but no rows", NULL);
+    if (reader.status == ST_OK && rows == 0 && input->mark == NULL)
+        syntax(&reader, input->length, "the table has columns but no rows", NULL);
     if (reader.status != ST_OK)
         return reader.status;
-    *table = (st_csv){.file = file,
+    *table = (st_csv){.file = input->file,
                       .columns = name_columns(&reader),
                       .column_count = reader.column_count,
                       .row_count = rows,
                       .text = reader.text,
                       .offsets = reader.offsets + reader.column_count,
+                      .heads = reader.offsets,
                       .source = reader.source};
     if (table->columns == NULL)
         out_of_memory(&reader);
     else
         *csv = table;
     return reader.status;
+}
+
+st_status st_csv_parse(const char *file, const char *text, size_t length, st_arena *arena,
+                       const st_csv **csv, st_errors *errors)
+{
+    const st_csv_input input = {.file = file, .text = text, .length = length};
+    return st_csv_read(&input, arena, csv, errors);
 }
 
 size_t st_csv_column(const st_csv *csv, const char *name)
@@ -357,12 +440,33 @@ size_t st_csv_column(const st_csv *csv, const char *name)
     return SIZE_MAX;
 }
 
+static const uint32_t *offsets_of(const st_csv *csv, size_t row)
+{
+    return csv->offsets + row * csv->column_count;
+}
+
 const char *st_csv_field(const st_csv *csv, size_t row, size_t column)
 {
-    return csv->text + csv->offsets[row * csv->column_count + column];
+    uint32_t offset = offsets_of(csv, row)[column];
+    return offset != ABSENT ? csv->text + offset : "";
+}
+
+size_t st_csv_width(const st_csv *csv, size_t row)
+{
+    size_t width = csv->column_count;
+    while (offsets_of(csv, row)[width - 1] == ABSENT)
+        width--;
+    return width;
 }
 
 st_place st_csv_place(const st_csv *csv, size_t row, size_t column)
 {
-    return place_of(csv->file, csv->source, csv->offsets[row * csv->column_count + column]);
+    const uint32_t *offsets = offsets_of(csv, row);
+    return place_of(csv->file, csv->source,
+                    offsets[column] != ABSENT ? offsets[column] : offsets[0]);
+}
+
+st_place st_csv_head_place(const st_csv *csv, size_t column)
+{
+    return place_of(csv->file, csv->source, csv->heads[column]);
 }

@@ -7,6 +7,10 @@
  * faults at once and each with its place: a byte order mark, text that is not UTF-8, control
  * characters, a column without a name or with a name used before, rows with more or fewer fields
  * than columns, quotes in the wrong place or never closed, and whatever passes a limit below.
+ *
+ * A log is read more kindly: profilers print their tables among other lines. The heading is the
+ * first line that has a field `mark`; before it and behind it, lines of one field and those that
+ * begin with "==" are passed over. Rows may end early or lack at all, names of columns may be anything.
  */
 #ifndef STEPTIME_BASE_CSV_H
 #define STEPTIME_BASE_CSV_H
@@ -17,6 +21,7 @@ enum {
     ST_CSV_MAX_BYTES = 64 * 1024 * 1024,
     ST_CSV_MAX_ROWS = 1000000,
     ST_CSV_MAX_COLUMNS = 1000,
+    ST_CSV_MAX_LOG_COLUMNS = 20000,
     ST_CSV_MAX_FIELDS = 16 * 1024 * 1024,
     ST_CSV_MAX_FIELD_BYTES = 65536
 };
@@ -28,20 +33,37 @@ typedef struct st_csv {
     size_t row_count;
     const char *text;        /* the fields, unquoted, each ended by NUL */
     const uint32_t *offsets; /* where each starts in `text` and in `source`, row by row */
+    const uint32_t *heads;   /* the same of the names */
     const char *source;      /* the file */
 } st_csv;
 
-/* Parses `text`, which is copied; `file` names it in messages. `csv` is set only on success. */
+typedef struct st_csv_input {
+    const char *file; /* in messages */
+    const char *text; /* is copied */
+    size_t length;
+    size_t start;     /* the offset of the first line; what stands before it is not looked at */
+    const char *mark; /* a name in the heading of a log; NULL: a table */
+} st_csv_input;
+
+/* `csv` is set only on success. */
+st_status st_csv_read(const st_csv_input *input, st_arena *arena, const st_csv **csv,
+                      st_errors *errors) ST_NODISCARD;
+
+/* The same of a table from its first byte. */
 st_status st_csv_parse(const char *file, const char *text, size_t length, st_arena *arena,
                        const st_csv **csv, st_errors *errors) ST_NODISCARD;
 
 /* The index of a column, SIZE_MAX where there is none of that name. */
 size_t st_csv_column(const st_csv *csv, const char *name);
 
-/* The text of a field, "" where it is blank. */
+/* The text of a field, "" where it is blank or its row ends before. */
 const char *st_csv_field(const st_csv *csv, size_t row, size_t column);
 
-/* Where a field stands. Takes time in proportion to the file: for messages. */
+/* How many fields a row has: in a table all, in a log perhaps fewer. */
+size_t st_csv_width(const st_csv *csv, size_t row);
+
+/* Where a field stands, or a column's name. Takes time in proportion to the file: for messages. */
 st_place st_csv_place(const st_csv *csv, size_t row, size_t column);
+st_place st_csv_head_place(const st_csv *csv, size_t column);
 
 #endif

@@ -587,11 +587,12 @@ static void bad_csv_is_refused(void **state)
     (void)state;
     expect_refused(CSV_START CSV_HEADING "1048576,1,float,none,58.", any, "some.log:8:");
     expect_refused(CSV_START CSV_HEADING "1048576,1,float,none,fast,17.97,16.85\n", any,
-                   "some.log:8: error: no number in column time_us: found 'fast'");
-    expect_refused(CSV_START CSV_HEADING "1.5,1,float,none,58.35,17.97,16.85\n", any,
-                   "the size is no whole number of bytes");
+                   "some.log:8:22: error: column time_us: found 'fast', expected a number");
+    expect_refused(
+        CSV_START CSV_HEADING "1.5,1,float,none,58.35,17.97,16.85\n", any,
+        "some.log:8:1: error: column size_bytes: found '1.5', expected a whole number of bytes");
     expect_refused(CSV_START "size_bytes,count\n8,2\n", any,
-                   "some.log:7: error: the table lacks a column");
+                   "some.log:7:1: error: no column 'time_us'");
     expect_refused("# ranks: many\n# nodes: 0\n" CSV_HEADING, any,
                    "some.log:1: error: no number of ranks: found 'many'");
     expect_refused("# collective: all_nothing\n" CSV_HEADING, any, "unknown collective");

@@ -2,7 +2,7 @@
 /* Tables of kernels beside communication, boosted trees, and how good their predictions are. */
 #include "base_support.h"
 
-#include "calibrate/slowdown/data_columns.h"
+#include "base/fields.h"
 #include "calibrate/slowdown/overlap_report.h"
 #include "calibrate/trees/shuffle.h"
 
@@ -224,7 +224,7 @@ static void tests_lack_nothing_that_was_learnt_from(void **state)
     assert_int_not_equal(st_kernels_check_like(&test, &learnt, own->errors), ST_OK);
     assert_non_null(
         strstr(said(own->errors),
-               "few.csv: error: no kernel has a 'Memory throughput', unlike all in kernels.csv"));
+               "few.csv: error: no kernel has a 'memory throughput', unlike all in kernels.csv"));
     assert_null(strstr(said(own->errors), "L2 hit rate")); /* the same in all */
     assert_int_equal(st_kernels_check_like(&learnt, &test, own->errors), ST_OK);
     st_errors_clear(own->errors);
@@ -246,7 +246,7 @@ static void plugins_number_gpus_as_tables_do(void **state)
                 {"rtx3090", {71e12, 936e9, 31.5e9}},
                 {"gh200", {989.4e12, 4000e9, 450e9}}};
     for (size_t i = 0; i < GPU_COUNT; i++) {
-        assert_int_equal(st_column_word(gpu_names[i], ST_KERNEL_GPUS, false), i);
+        assert_int_equal(st_word_index(gpu_names[i], ST_KERNEL_GPUS, false), i);
     }
     for (size_t i = 0; i < COUNT(jobs); i++) {
         int gpu = gpu_of_rates(jobs[i].rates[0], jobs[i].rates[1], jobs[i].rates[2]);
@@ -256,9 +256,9 @@ static void plugins_number_gpus_as_tables_do(void **state)
     assert_int_equal(gpu_of_rates(238.5e12, 2039e9, 300e9), GPU_UNKNOWN);
     assert_int_equal(gpu_of_rates(312e12, 2385e9, 300e9), GPU_UNKNOWN);
     assert_int_equal(gpu_of_rates((double)NAN, 2039e9, 300e9), GPU_UNKNOWN);
-    assert_int_equal(st_column_word("NVIDIA GeForce RTX 3090", ST_KERNEL_GPUS, true), 7);
-    assert_int_equal(st_column_word("NVIDIA GH200 480GB", ST_KERNEL_GPUS, true), 14);
-    assert_int_equal(st_column_word("Quadro", ST_KERNEL_GPUS, true), SIZE_MAX);
+    assert_int_equal(st_word_index("NVIDIA GeForce RTX 3090", ST_KERNEL_GPUS, true), 7);
+    assert_int_equal(st_word_index("NVIDIA GH200 480GB", ST_KERNEL_GPUS, true), 14);
+    assert_int_equal(st_word_index("Quadro", ST_KERNEL_GPUS, true), SIZE_MAX);
 }
 
 typedef struct table_fault {
@@ -271,14 +271,18 @@ static void faulty_tables_are_refused(void **state)
 {
     static const table_fault faults[] = {
         {9, NULL, "9 kernels are too few to learn from"},
-        {30, "gemm,nan,2385,0.5,1,2,3,4,5,6\n", "isolated_ns: no number: found 'nan'"},
-        {30, "gemm,2385,,0.5,1,2,3,4,5,6\n", "overlapped_ns: no number: found ''"},
-        {30, "gemm,-7,2385,0.5,1,2,3,4,5,6\n", "isolated_ns: out of range: found '-7'"},
-        {30, "gemm,2385,2400,1.5,1,2,3,4,5,6\n", "overlap_ratio: out of range: found '1.5'"},
-        {30, "gemm,2385,2400,0.5,1,2,3,4,5,inf\n", "L2 hit rate: no number: found 'inf'"},
-        {30, "gemm,2385,2400,0.5,1,2,x,4,5,-6\n", "DRAM throughput: no number: found 'x'"},
-        {30, "gemm,2385,2400,0.5,1,2,x,4,5,-6\n", "L2 hit rate: out of range: found '-6'"},
-        {30, ",2385,2400,0.5,1,2,3,4,5,6\n", "a kernel without a name"},
+        {30, "gemm,nan,2385,0.5,1,2,3,4,5,6\n", "column isolated_ns: found 'nan'"},
+        {30, "gemm,2385,,0.5,1,2,3,4,5,6\n", "column overlapped_ns: found ''"},
+        {30, "gemm,-7,2385,0.5,1,2,3,4,5,6\n",
+         "column isolated_ns: found '-7', expected a number from 0.001"},
+        {30, "gemm,2385,2400,1.5,1,2,3,4,5,6\n",
+         "column overlap_ratio: found '1.5', expected a number from 0 to 1"},
+        {30, "gemm,2385,2400,0.5,1,2,3,4,5,inf\n", "column L2 hit rate: found 'inf'"},
+        {30, "gemm,2385,2400,0.5,1,2,x,4,5,-6\n", "column DRAM throughput: found 'x'"},
+        {30, "gemm,2385,2400,0.5,1,2,x,4,5,-6\n",
+         "column L2 hit rate: found '-6', expected a number from 0 to 200"},
+        {30, ",2385,2400,0.5,1,2,3,4,5,6\n",
+         "column kernel: found '', expected the name of a kernel"},
     };
     fixture *own = *state;
     for (size_t i = 0; i < COUNT(faults); i++) {

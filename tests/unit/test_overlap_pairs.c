@@ -6,7 +6,6 @@
 #include "calibrate/slowdown/join.h"
 #include "calibrate/slowdown/matching.h"
 #include "calibrate/slowdown/trace_pairs.h"
-#include "calibrate/slowdown/ragged.h"
 #include "calibrate/trees/shuffle.h"
 
 #include <math.h>
@@ -333,24 +332,25 @@ static void faulty_counters_are_refused(void **state)
         const char *text;
         const char *says;
     } faults[] = {
-        {"", "no heading with a column 'Kernel Name'"},
-        {"\"Kernel Name\",\"Metric Name\"\n", "no column 'ID', 'Metric Unit' or 'Metric Value'"},
+        {"a,b\n", "no heading with a column 'Kernel Name'"},
+        {"", "the table is empty"},
+        {"\"Kernel Name\",\"Metric Name\"\n", "no column 'Metric Unit'"},
         {"\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n",
          "no kernels below the heading"},
         {"\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n"
          "0,fill,Memory Throughput,%,70\n",
          "no metric 'lts__t_sector_hit_rate.pct'"},
         {"\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n0,fill,L2\n",
-         "x.csv:2: error: the row ends too soon: found 3 fields"},
+         "x.csv:2:1: error: the row ends too soon: found 3 fields, expected 5 or more"},
         {"\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n"
          "0,fill,Memory Throughput,%,-3.1\n",
-         "out of range: found '-3.1'"},
+         "column Metric Value: found '-3.1', expected percent of the peak"},
         {"\"ID\",\"Kernel Name\",\"Grid Size\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n"
          "0,fill,(a),Memory Throughput,%,3.1\n",
-         "Grid Size: no shape: found '(a)'"},
-        {"\"Kernel Name\",\"a\"\n1,2,3\n", "x.csv:2: error: the row has more fields"},
-        {"\"Kernel Name\",\"a\"\n\"1,2\n", "x.csv:2: error: a quote is not closed"},
-        {"\"Kernel Name\"\x01\n", "this is no text"},
+         "column Grid Size: found '(a)', expected a shape such as (128, 1, 1)"},
+        {"\"Kernel Name\",\"a\"\n1,2,3\n", "x.csv:2:1: error: the row has more fields"},
+        {"\"Kernel Name\",\"a\"\n\"1,2\n", "x.csv:2:1: error: a quote is never closed"},
+        {"\"Kernel Name\"\x01\n", "x.csv:1:14: error: a control character: found U+0001"},
     };
     fixture *own = *state;
     for (size_t i = 0; i < COUNT(faults); i++) {

@@ -6,22 +6,57 @@
  */
 #include "calibrate/collectives/nccl_read.h"
 
-#include "base/csv.h"
-#include "steptime/quantity.h"
+#include "base/fields.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { KEYS = 3 }; /* collective, ranks and nodes */
 
-static const char *const key_names[KEYS] = {"collective", "ranks", "nodes"};
+/* What a row says. */
+typedef struct csv_row {
+    double size;
+    double time[2];
+    double bandwidth[2];
+    const char *keys[KEYS];
+} csv_row;
 
-typedef struct csv_columns {
-    size_t size;
-    size_t time[2];
-    size_t bandwidth[2];
-    size_t keys[KEYS];
-} csv_columns;
+enum { SIZE, TIMES, BANDWIDTHS = TIMES + 2, FIRST_KEY = BANDWIDTHS + 2, FIELDS = FIRST_KEY + KEYS };
+
+static const st_field_unit micros[] = {{"", 1e-6}, {NULL, 0}};
+static const st_field_unit gigas[] = {{"", 1e9}, {NULL, 0}};
+
+#define NUMBER(index, label, spelt, unit, member)                                                  \
+    [index] = {.name = label,                                                                      \
+               .spellings = spelt,                                                                 \
+               .units = unit,                                                                      \
+               .set = st_field_number,                                                             \
+               .flags = ST_FIELD_BLANK,                                                            \
+               .least = -(double)INFINITY,                                                         \
+               .most = (double)INFINITY,                                                           \
+               .expected = "a number",                                                             \
+               .offset = offsetof(csv_row, member)}
+#define KEY(index, label)                                                                          \
+    [FIRST_KEY + (index)] = {.name = label,                                                        \
+                             .set = st_field_text,                                                 \
+                             .offset = offsetof(csv_row, keys) + (index) * sizeof(char *)}
+
+static const st_field fields[FIELDS] = {
+    [SIZE] = {.name = "size_bytes",
+              .spellings = "size_bytes|size",
+              .set = st_field_count,
+              .flags = ST_FIELD_REQUIRED,
+              .most = (double)INFINITY,
+              .expected = "a whole number of bytes",
+              .offset = offsetof(csv_row, size)},
+    NUMBER(TIMES, "time_us", "time_us|time", micros, time[0]),
+    NUMBER(TIMES + 1, "in_place_time_us", "in_place_time_us|in_place_time", micros, time[1]),
+    NUMBER(BANDWIDTHS, "algbw_GBps", "algbw_GBps|algbw", gigas, bandwidth[0]),
+    NUMBER(BANDWIDTHS + 1, "in_place_algbw_GBps", NULL, gigas, bandwidth[1]),
+    KEY(0, "collective"),
+    KEY(1, "ranks"),
+    KEY(2, "nodes"),
+};
 
 /* ---- the lines before the heading ---- */
 
@@ -71,49 +106,6 @@ static bool read_comment(st_nccl_reader *reader, const char *text, size_t length
 
 /* ---- rows ---- */
 
-static size_t find_column(const st_csv *csv, const char *name, const char *other)
-{
-    size_t found = st_csv_column(csv, name);
-    return found != SIZE_MAX ? found : st_csv_column(csv, other);
-}
-
-static bool find_columns(st_nccl_reader *reader, const st_csv *csv, int heading, bool in_place,
-                         csv_columns *columns)
-{
-    size_t time = find_column(csv, "time_us", "time");
-    size_t bandwidth = find_column(csv, "algbw_GBps", "algbw");
-    columns->size = find_column(csv, "size_bytes", "size");
-    columns->time[0] = in_place ? SIZE_MAX : time;
-    columns->time[1] = in_place ? time : find_column(csv, "in_place_time_us", "in_place_time");
-    columns->bandwidth[0] = in_place ? SIZE_MAX : bandwidth;
-    columns->bandwidth[1] = in_place ? bandwidth : st_csv_column(csv, "in_place_algbw_GBps");
-    for (size_t i = 0; i < KEYS; i++)
-        columns->keys[i] = st_csv_column(csv, key_names[i]);
-    if (columns->size != SIZE_MAX && (columns->time[0] & columns->time[1]) != SIZE_MAX)
-        return true;
-    st_note(&reader->status,
-            st_fail(reader->errors, ST_ERR_NAME, st_nccl_place(reader, heading),
-                    "the table lacks a column" ST_EXPECTED "size_bytes and time_us"));
-    return false;
-}
-
-/* NaN where the field is blank or "N/A". */
-static double read_field(st_nccl_reader *reader, const st_csv *csv, size_t row, size_t column,
-                         int line)
-{
-    if (column == SIZE_MAX)
-        return (double)NAN;
-    const char *text = st_csv_field(csv, row, column);
-    double value = (double)NAN;
-    if (text[0] == '\0' || strcmp(text, "N/A") == 0 || strcmp(text, "nan") == 0)
-        return (double)NAN;
-    if (st_number_parse(text, strlen(text), (st_place){0}, &value, NULL) != ST_OK)
-        st_note(&reader->status,
-                st_fail(reader->errors, ST_ERR_SYNTAX, st_nccl_place(reader, line),
-                        "no number in column %s" ST_FOUND "'%s'", csv->columns[column], text));
-    return value;
-}
-
 static double slack_of(const char *text)
 {
     const char *point = strchr(text, '.');
@@ -122,81 +114,90 @@ static double slack_of(const char *text)
                : 0.5e9 * pow(10.0, -(double)strlen(point + 1));
 }
 
-static void read_row(st_nccl_reader *reader, const st_csv *csv, const csv_columns *columns,
-                     size_t index, int line)
+static const char *field_at(const st_field_reader *table, size_t row, size_t field)
 {
-    st_nccl_row row = {.size_bytes = read_field(reader, csv, index, columns->size, line),
-                       .line = line};
-    for (int i = 0; i < 2; i++) {
-        row.time_s[i] = read_field(reader, csv, index, columns->time[i], line) * 1e-6;
-        row.bandwidth[i] = read_field(reader, csv, index, columns->bandwidth[i], line) * 1e9;
-        row.slack[i] = columns->bandwidth[i] == SIZE_MAX
-                           ? (double)INFINITY
-                           : slack_of(st_csv_field(csv, index, columns->bandwidth[i]));
+    return st_fields_have(table, field) ? st_csv_field(table->csv, row, table->found[field].column)
+                                        : "";
+}
+
+/* What stands out of place is in place where the lines before the heading say so. */
+static void read_row(st_nccl_reader *reader, st_field_reader *table, bool in_place, size_t index,
+                     int line)
+{
+    const double none = (double)NAN;
+    csv_row own = {.time = {none, none}, .bandwidth = {none, none}};
+    if (!st_fields_read(table, index, &own)) {
+        reader->status = table->status;
+        return;
     }
-    if (isnan(row.size_bytes) || row.size_bytes < 0 || row.size_bytes != floor(row.size_bytes))
-        st_note(&reader->status, st_fail(reader->errors, ST_ERR_VALUE, st_nccl_place(reader, line),
-                                         "the size is no whole number of bytes"));
-    else
-        st_nccl_add_row(reader, &row);
+    st_nccl_row row = {.size_bytes = own.size, .line = line};
+    for (int i = 0; i < 2; i++) {
+        int from = in_place ? 0 : i;
+        bool has = !in_place || i == ST_NCCL_IN_PLACE;
+        row.time_s[i] = has ? own.time[from] : none;
+        row.bandwidth[i] = has ? own.bandwidth[from] : none;
+        row.slack[i] = slack_of(has ? field_at(table, index, BANDWIDTHS + (size_t)from) : "");
+    }
+    st_nccl_add_row(reader, &row);
 }
 
 /* Whether the row is of other ranks, nodes or another collective than the one before it. */
-static bool differs(const st_csv *csv, const csv_columns *columns, size_t row)
+static bool differs(const st_field_reader *table, size_t row)
 {
-    for (size_t i = 0; i < KEYS; i++)
-        if (columns->keys[i] != SIZE_MAX &&
-            strcmp(st_csv_field(csv, row, columns->keys[i]),
-                   st_csv_field(csv, row - 1, columns->keys[i])) != 0)
+    for (size_t i = FIRST_KEY; i < FIELDS; i++)
+        if (strcmp(field_at(table, row, i), field_at(table, row - 1, i)) != 0)
             return true;
     return false;
 }
 
-static void read_rows(st_nccl_reader *reader, const st_csv *csv, const csv_columns *columns,
-                      int heading)
+static void read_rows(st_nccl_reader *reader, st_field_reader *table, bool in_place, int heading)
 {
-    for (size_t i = 0; i < csv->row_count && reader->status == ST_OK; i++) {
+    for (size_t i = 0; i < table->csv->row_count && reader->status == ST_OK; i++) {
         int line = heading + 1 + (int)i;
-        bool begins = i == 0 || differs(csv, columns, i);
-        for (size_t k = 0; begins && k < KEYS; k++)
-            if (columns->keys[k] != SIZE_MAX)
-                take_key(reader, line, key_names[k], st_csv_field(csv, i, columns->keys[k]));
+        bool begins = i == 0 || differs(table, i);
+        for (size_t k = FIRST_KEY; begins && k < FIELDS; k++)
+            if (st_fields_have(table, k))
+                take_key(reader, line, fields[k].name, field_at(table, i, k));
         if (begins && reader->status == ST_OK)
             st_nccl_open_table(reader, i == 0 ? heading : line);
-        read_row(reader, csv, columns, i, line);
+        read_row(reader, table, in_place, i, line);
     }
 }
 
 /* Digits that are missing at the end show where a bandwidth stands beside the time, else not. */
-static void warn_of_end(st_nccl_reader *reader, const csv_columns *columns, int line)
+static void warn_of_end(st_nccl_reader *reader, const st_field_reader *table, int line)
 {
     const st_nccl_input *input = reader->input;
     bool has_end = input->length > 0 && input->text[input->length - 1] == '\n';
-    if (!has_end && columns->bandwidth[0] == SIZE_MAX && columns->bandwidth[1] == SIZE_MAX)
+    bool shows_cuts = st_fields_have(table, BANDWIDTHS) || st_fields_have(table, BANDWIDTHS + 1);
+    if (!has_end && !shows_cuts)
         st_nccl_warn(reader, line, "the file ends without a line break: its last row may be cut");
 }
 
-/* The table behind the remarks; faults keep the lines of the whole file. */
-static st_status parse(st_nccl_reader *reader, size_t at, int lines, const st_csv **csv)
+/* The table behind the remarks. */
+static void read_table(st_nccl_reader *reader, size_t start, bool in_place)
 {
     const st_nccl_input *input = reader->input;
-    st_errors *own = st_errors_create();
-    st_status status = own == NULL ? ST_ERR_MEMORY
-                                   : st_csv_parse(input->file, input->text + at, input->length - at,
-                                                  reader->arena, csv, own);
-    for (size_t i = 0; own != NULL && i < st_errors_size(own); i++) {
-        st_error fault = *st_errors_at(own, i);
-        fault.place.line += fault.place.line > 0 ? lines : 0;
-        (void)st_errors_add(reader->errors, &fault);
-    }
-    st_errors_destroy(own);
-    return status;
+    const st_csv_input text = {
+        .file = input->file, .text = input->text, .length = input->length, .start = start};
+    st_field_reader table = {
+        .fields = fields, .count = FIELDS, .arena = reader->arena, .errors = reader->errors};
+    reader->status = st_csv_read(&text, reader->arena, &table.csv, reader->errors);
+    if (reader->status != ST_OK)
+        return;
+    if (st_fields_find(&table) && !st_fields_have(&table, TIMES) &&
+        (in_place || !st_fields_have(&table, TIMES + 1)))
+        st_fields_missing(&table, fields[TIMES].name, NULL);
+    reader->status = table.status;
+    int heading = st_csv_head_place(table.csv, 0).line;
+    read_rows(reader, &table, in_place, heading);
+    if (reader->status == ST_OK)
+        warn_of_end(reader, &table, heading + (int)table.csv->row_count);
 }
 
 void st_nccl_read_csv(st_nccl_reader *reader)
 {
     const st_nccl_input *input = reader->input;
-    const st_csv *csv = NULL;
     size_t at = 0;
     int line = 0;
     bool in_place = false;
@@ -207,13 +208,6 @@ void st_nccl_read_csv(st_nccl_reader *reader)
         in_place = read_comment(reader, input->text + at, length, ++line) || in_place;
         at += length + (stop != NULL ? 1 : 0);
     }
-    if (reader->status != ST_OK)
-        return;
-    reader->status = parse(reader, at, line, &csv);
-    csv_columns columns;
-    if (reader->status != ST_OK || !find_columns(reader, csv, line + 1, in_place, &columns))
-        return;
-    read_rows(reader, csv, &columns, line + 1);
     if (reader->status == ST_OK)
-        warn_of_end(reader, &columns, line + 1 + (int)csv->row_count);
+        read_table(reader, at, in_place);
 }

@@ -2,78 +2,28 @@
 /* The reader of tables of counters; a fault names its row and column. */
 #include "calibrate/slowdown/counters.h"
 
-#include "base/csv.h"
-#include "job/files.h"
-#include "calibrate/slowdown/ragged.h"
+#include "base/fields.h"
+#include "base/memory.h"
 #include "steptime/quantity.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { NAMES = 3 };
-
-typedef struct counter_names {
-    const char *raw[NAMES];     /* metrics of the page raw */
-    const char *details[NAMES]; /* of the page details, where the unit is "%" */
-    const char *section;        /* of ncu that records it */
-} counter_names;
-
-/* Metrics as Nsight Compute 2019.4 to 2025 names them. */
-static const counter_names names[ST_COUNTERS] = {
-    [ST_COUNTER_COMPUTE] = {{"sm__throughput.avg.pct_of_peak_sustained_elapsed"},
-                            {"Compute (SM) Throughput", "SM [%]", "SOL SM"},
-                            "SpeedOfLight"},
-    [ST_COUNTER_MEMORY] = {{"gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
-                            "gpu__compute_memory_access_throughput.avg.pct_of_peak_sustained_"
-                            "elapsed"},
-                           {"Memory Throughput", "Memory [%]", "SOL Memory"},
-                           "SpeedOfLight"},
-    [ST_COUNTER_DRAM] = {{"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
-                          "dram__throughput.avg.pct_of_peak_sustained_elapsed"},
-                         {"DRAM Throughput", "SOL DRAM"},
-                         "SpeedOfLight"},
-    [ST_COUNTER_OCCUPANCY] = {{"sm__warps_active.avg.pct_of_peak_sustained_active"},
-                              {"Achieved Occupancy"},
-                              "Occupancy"},
-    [ST_COUNTER_L1] = {{"l1tex__t_sector_hit_rate.pct"},
-                       {"L1/TEX Hit Rate", "L1 Hit Rate"},
-                       "MemoryWorkloadAnalysis"},
-    [ST_COUNTER_L2] = {{"lts__t_sector_hit_rate.pct"}, {"L2 Hit Rate"}, "MemoryWorkloadAnalysis"},
+/* Of ncu, which record the counters. */
+static const char *const sections[ST_COUNTERS] = {
+    [ST_COUNTER_COMPUTE] = "SpeedOfLight",      [ST_COUNTER_MEMORY] = "SpeedOfLight",
+    [ST_COUNTER_DRAM] = "SpeedOfLight",         [ST_COUNTER_OCCUPANCY] = "Occupancy",
+    [ST_COUNTER_L1] = "MemoryWorkloadAnalysis", [ST_COUNTER_L2] = "MemoryWorkloadAnalysis",
 };
-
-typedef struct reader {
-    const st_ragged *table;
-    st_counters *into;
-    st_arena *arena;
-    st_errors *errors;
-    st_status status;
-    size_t name;
-    size_t id;
-    size_t block;
-    size_t grid;
-    size_t metrics[ST_COUNTERS]; /* page raw */
-    size_t metric;               /* page details, as the next two */
-    size_t unit;
-    size_t value;
-    bool seen[ST_COUNTERS];
-} reader;
-
-static size_t find_column(const reader *own, const char *const *given, size_t count)
-{
-    for (size_t i = 0; i < count && given[i] != NULL; i++) {
-        size_t column = st_ragged_column(own->table, given[i]);
-        if (column != SIZE_MAX) {
-            return column;
-        }
-    }
-    return SIZE_MAX;
-}
 
 /* ---- fields ---- */
 
 /* "(128, 2, 1)", "128, 2, 1" or "128"; false for anything else. */
-static bool read_shape(const char *text, int64_t shape[3])
+static bool set_shape(const st_field *field, const char *text, double scale, void *target)
 {
+    int64_t *shape = target;
+    (void)field;
+    (void)scale;
     size_t filled = 0;
     bool inside = false;
     int64_t sizes[3] = {0, 1, 1};
@@ -99,211 +49,192 @@ static bool read_shape(const char *text, int64_t shape[3])
     return true;
 }
 
-/* A number such as "1,048,576.25" into `value`; NaN for "n/a" and nothing. */
-static bool read_value(const char *text, double *value)
+/* A number such as "1,048,576.25"; "n/a" and nothing leave what is there. */
+static bool set_percent(const st_field *field, const char *text, double scale, void *target)
 {
     char plain[64];
     size_t length = 0;
-    *value = (double)NAN;
-    if (text[0] == '\0' || strcmp(text, "n/a") == 0 || strcmp(text, "nan") == 0) {
+    if (st_field_is_blank(text)) {
         return true;
     }
-    for (; *text != '\0'; text++) {
+    for (; *text != '\0' && length + 1 < sizeof plain; text++) {
         if (*text != ',') {
-            if (length + 1 >= sizeof plain) {
-                return false;
-            }
             plain[length++] = *text;
         }
     }
-    return st_number_parse(plain, length, (st_place){0}, value, NULL) == ST_OK;
+    plain[length] = '\0';
+    return *text == '\0' && st_field_number(field, plain, scale, target);
 }
 
-static void keep_value(reader *own, size_t row, size_t counter, size_t column,
-                       st_counted_kernel *kernel)
-{
-    const char *text = st_ragged_field(own->table, row, column);
-    double value = 0;
-    if (!read_value(text, &value)) {
-        own->status =
-            st_fail(own->errors, ST_ERR_VALUE,
-                    (st_place){.file = own->table->file, .line = st_ragged_line(own->table, row)},
-                    "%s: no number" ST_FOUND "'%s'" ST_EXPECTED "a number such as 23.85",
-                    names[counter].raw[0], text);
-    } else if (value < 0 || value > 200) {
-        own->status =
-            st_fail(own->errors, ST_ERR_VALUE,
-                    (st_place){.file = own->table->file, .line = st_ragged_line(own->table, row)},
-                    "%s: out of range" ST_FOUND "'%s'" ST_EXPECTED "percent of the peak",
-                    names[counter].raw[0], text);
-    } else if (!isnan(value)) {
-        kernel->values[counter] = value;
-        own->seen[counter] = true;
-    }
-}
+/* What a row says. */
+typedef struct counter_row {
+    double values[ST_COUNTERS]; /* page raw */
+    const char *name;
+    const char *id;
+    const char *metric; /* page details, as the next two */
+    const char *unit;
+    const char *value;
+    int64_t grid[3];
+    int64_t block[3];
+} counter_row;
 
-static void keep_kernel(reader *own, size_t row)
+enum { NAME = ST_COUNTERS, ID, GRID, BLOCK, METRIC, UNIT, VALUE, FIELDS };
+
+/* Metrics as Nsight Compute 2019.4 to 2025 names them: of the page raw, then of the page details.
+ */
+#define COUNTER(counter, metric, others)                                                           \
+    [counter] = {.name = metric,                                                                   \
+                 .spellings = metric "|" others,                                                   \
+                 .set = set_percent,                                                               \
+                 .most = 200,                                                                      \
+                 .expected = "percent of the peak",                                                \
+                 .offset = offsetof(counter_row, values) + (counter) * sizeof(double)}
+#define TEXT(field, heading, member)                                                               \
+    [field] = {.name = heading, .set = st_field_text, .offset = offsetof(counter_row, member)}
+#define SHAPE(field, heading, member)                                                              \
+    [field] = {.name = heading,                                                                    \
+               .set = set_shape,                                                                   \
+               .expected = "a shape such as (128, 1, 1)",                                          \
+               .offset = offsetof(counter_row, member)}
+
+static const st_field fields[FIELDS] = {
+    COUNTER(ST_COUNTER_COMPUTE, "sm__throughput.avg.pct_of_peak_sustained_elapsed",
+            "Compute (SM) Throughput|SM [%]|SOL SM"),
+    COUNTER(ST_COUNTER_MEMORY, "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
+            "gpu__compute_memory_access_throughput.avg.pct_of_peak_sustained_elapsed|"
+            "Memory Throughput|Memory [%]|SOL Memory"),
+    COUNTER(ST_COUNTER_DRAM, "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
+            "dram__throughput.avg.pct_of_peak_sustained_elapsed|DRAM Throughput|SOL DRAM"),
+    COUNTER(ST_COUNTER_OCCUPANCY, "sm__warps_active.avg.pct_of_peak_sustained_active",
+            "Achieved Occupancy"),
+    COUNTER(ST_COUNTER_L1, "l1tex__t_sector_hit_rate.pct", "L1/TEX Hit Rate|L1 Hit Rate"),
+    COUNTER(ST_COUNTER_L2, "lts__t_sector_hit_rate.pct", "L2 Hit Rate"),
+    TEXT(NAME, "Kernel Name", name),
+    TEXT(ID, "ID", id),
+    SHAPE(GRID, "Grid Size", grid),
+    SHAPE(BLOCK, "Block Size", block),
+    TEXT(METRIC, "Metric Name", metric),
+    TEXT(UNIT, "Metric Unit", unit),
+    TEXT(VALUE, "Metric Value", value),
+};
+
+/* ---- rows ---- */
+
+typedef struct reader {
+    st_field_reader fields;
+    st_counters *into;
+    bool seen[ST_COUNTERS];
+} reader;
+
+static st_counted_kernel *add_kernel(reader *self, const counter_row *row)
 {
-    st_counted_kernel *kernel = &own->into->kernels[own->into->count++];
+    st_counted_kernel *kernel = &self->into->kernels[self->into->count++];
     size_t length = 0;
-    const char *name = st_function_name(st_ragged_field(own->table, row, own->name), &length);
-    kernel->name = st_arena_copy(own->arena, name, length);
+    const char *name = st_function_name(row->name, &length);
+    kernel->name = st_arena_copy(self->fields.arena, name, length);
     if (kernel->name == NULL) {
-        own->status = st_out_of_memory(own->errors);
+        self->fields.status = st_out_of_memory(self->fields.errors);
         kernel->name = "";
     }
+    memcpy(kernel->grid, row->grid, sizeof kernel->grid);
+    memcpy(kernel->block, row->block, sizeof kernel->block);
     for (size_t i = 0; i < ST_COUNTERS; i++) {
-        kernel->values[i] = (double)NAN;
+        kernel->values[i] = row->values[i];
     }
-    const size_t shapes[] = {own->grid, own->block};
-    int64_t *into[] = {kernel->grid, kernel->block};
-    for (size_t i = 0; i < 2; i++) {
-        const char *text = shapes[i] != SIZE_MAX ? st_ragged_field(own->table, row, shapes[i]) : "";
-        if (!read_shape(text, into[i])) {
-            own->status = st_fail(
-                own->errors, ST_ERR_VALUE,
-                (st_place){.file = own->table->file, .line = st_ragged_line(own->table, row)},
-                "%s" ST_FOUND "'%s'" ST_EXPECTED "a shape such as (128, 1, 1)",
-                i == 0 ? "Grid Size: no shape" : "Block Size: no shape", text);
-        }
-    }
+    return kernel;
 }
 
-/* ---- pages ---- */
-
-/* A row of units follows the heading: percents must be percents. */
-static bool is_units(const reader *own, size_t row)
+static const char *text_at(const reader *self, size_t row, size_t field)
 {
-    return st_ragged_field(own->table, row, own->name)[0] == '\0' &&
-           (own->id == SIZE_MAX || st_ragged_field(own->table, row, own->id)[0] == '\0');
+    return st_fields_have(&self->fields, field)
+               ? st_csv_field(self->fields.csv, row, self->fields.found[field].column)
+               : "";
 }
 
-static void check_units(reader *own, size_t row)
+/* A row of units follows the heading of the page raw: percents must be percents. */
+static bool is_units(const reader *self, size_t row)
+{
+    return !st_fields_have(&self->fields, METRIC) && text_at(self, row, NAME)[0] == '\0' &&
+           text_at(self, row, ID)[0] == '\0';
+}
+
+static void check_units(reader *self, size_t row)
 {
     for (size_t i = 0; i < ST_COUNTERS; i++) {
-        const char *unit = st_ragged_field(own->table, row, own->metrics[i]);
+        const char *unit = text_at(self, row, i);
         if (unit[0] != '\0' && strcmp(unit, "%") != 0) {
-            own->status = st_fail(
-                own->errors, ST_ERR_VALUE,
-                (st_place){.file = own->table->file, .line = st_ragged_line(own->table, row)},
-                "%s has another unit" ST_FOUND "'%s'" ST_EXPECTED "'%%'", names[i].raw[0], unit);
-        }
-    }
-}
-
-static void read_raw(reader *own)
-{
-    for (size_t row = 0; row < own->table->row_count; row++) {
-        if (is_units(own, row)) {
-            check_units(own, row);
-            continue;
-        }
-        if (st_ragged_width(own->table, row) < own->table->column_count) {
-            own->status = st_fail(
-                own->errors, ST_ERR_VALUE,
-                (st_place){.file = own->table->file, .line = st_ragged_line(own->table, row)},
-                "the row ends too soon" ST_FOUND "%zu fields" ST_EXPECTED "%zu",
-                st_ragged_width(own->table, row), own->table->column_count);
-            continue;
-        }
-        keep_kernel(own, row);
-        for (size_t i = 0; i < ST_COUNTERS; i++) {
-            keep_value(own, row, i, own->metrics[i], &own->into->kernels[own->into->count - 1]);
+            st_fields_refuse(&self->fields, row, i, "the unit '%'");
         }
     }
 }
 
 static size_t counter_of(const char *metric)
 {
-    for (size_t i = 0; i < ST_COUNTERS; i++) {
-        for (size_t k = 0; k < NAMES; k++) {
-            if ((names[i].raw[k] != NULL && strcmp(names[i].raw[k], metric) == 0) ||
-                (names[i].details[k] != NULL && strcmp(names[i].details[k], metric) == 0)) {
-                return i;
-            }
-        }
+    size_t counter = 0;
+    while (counter < ST_COUNTERS && !st_field_is_spelt(&fields[counter], metric)) {
+        counter++;
     }
-    return ST_COUNTERS;
+    return counter;
 }
 
-/* Rows of one kernel follow each other and have its ID. */
-static void read_details(reader *own)
+/* On the page details rows of one kernel follow each other and have its ID. */
+static void read_row(reader *self, size_t index, const char **last)
 {
-    const char *last = NULL;
-    for (size_t row = 0; row < own->table->row_count; row++) {
-        const char *id = st_ragged_field(own->table, row, own->id);
-        if (st_ragged_width(own->table, row) <= own->value) {
-            own->status = st_fail(
-                own->errors, ST_ERR_VALUE,
-                (st_place){.file = own->table->file, .line = st_ragged_line(own->table, row)},
-                "the row ends too soon" ST_FOUND "%zu fields" ST_EXPECTED "%zu or more",
-                st_ragged_width(own->table, row), own->value + 1);
-            continue;
-        }
-        if (last == NULL || strcmp(last, id) != 0) {
-            keep_kernel(own, row);
-            last = id;
-        }
-        /* "Memory Throughput" is there twice, in percent and in bytes per second */
-        size_t counter = counter_of(st_ragged_field(own->table, row, own->metric));
-        if (counter < ST_COUNTERS &&
-            strcmp(st_ragged_field(own->table, row, own->unit), "%") == 0) {
-            keep_value(own, row, counter, own->value, &own->into->kernels[own->into->count - 1]);
-        }
+    counter_row row = {.id = ""};
+    for (size_t i = 0; i < ST_COUNTERS; i++) {
+        row.values[i] = (double)NAN;
+    }
+    if (!st_fields_read(&self->fields, index, &row)) {
+        return;
+    }
+    bool details = st_fields_have(&self->fields, METRIC);
+    bool begins = !details || *last == NULL || strcmp(*last, row.id) != 0;
+    st_counted_kernel *kernel =
+        begins ? add_kernel(self, &row) : &self->into->kernels[self->into->count - 1];
+    *last = row.id;
+    /* "Memory Throughput" is there twice, in percent and in bytes per second */
+    size_t counter = details && strcmp(row.unit, "%") == 0 ? counter_of(row.metric) : ST_COUNTERS;
+    if (counter < ST_COUNTERS &&
+        !set_percent(&fields[counter], row.value, 1, &kernel->values[counter])) {
+        st_fields_refuse(&self->fields, index, VALUE, fields[counter].expected);
+    }
+    for (size_t i = 0; i < ST_COUNTERS; i++) {
+        self->seen[i] = self->seen[i] || !isnan(kernel->values[i]);
     }
 }
 
 /* ---- the whole ---- */
 
-static void missing(reader *own, size_t counter)
+static bool find_columns(reader *self)
 {
-    own->status = st_fail(own->errors, ST_ERR_NAME,
-                          (st_place){.file = own->table->file, .line = own->table->head_line},
-                          "no metric '%s'" ST_HINT "'ncu --section %s' records it",
-                          names[counter].raw[0], names[counter].section);
-}
-
-static void find_columns(reader *own)
-{
-    static const char *const name[] = {"Kernel Name"};
-    static const char *const id[] = {"ID"};
-    static const char *const block[] = {"Block Size"};
-    static const char *const grid[] = {"Grid Size"};
-    static const char *const details[] = {"Metric Name"};
-    static const char *const unit[] = {"Metric Unit"};
-    static const char *const value[] = {"Metric Value"};
-    own->name = find_column(own, name, 1);
-    own->id = find_column(own, id, 1);
-    own->block = find_column(own, block, 1);
-    own->grid = find_column(own, grid, 1);
-    own->metric = find_column(own, details, 1);
-    own->unit = find_column(own, unit, 1);
-    own->value = find_column(own, value, 1);
-    for (size_t i = 0; i < ST_COUNTERS && own->metric == SIZE_MAX; i++) {
-        own->metrics[i] = find_column(own, names[i].raw, NAMES);
-        if (own->metrics[i] == SIZE_MAX) {
-            missing(own, i);
+    st_field_reader *own = &self->fields;
+    static const size_t needed[] = {ID, UNIT, VALUE};
+    if (!st_fields_find(own)) {
+        return false;
+    }
+    for (size_t i = 0; st_fields_have(own, METRIC) && i < sizeof needed / sizeof *needed; i++) {
+        if (!st_fields_have(own, needed[i])) {
+            st_fields_missing(own, fields[needed[i]].name, NULL);
         }
     }
-    if (own->metric != SIZE_MAX &&
-        (own->unit == SIZE_MAX || own->value == SIZE_MAX || own->id == SIZE_MAX)) {
-        own->status = st_fail(own->errors, ST_ERR_NAME,
-                              (st_place){.file = own->table->file, .line = own->table->head_line},
-                              "no column 'ID', 'Metric Unit' or 'Metric Value'");
-    }
+    return own->status == ST_OK;
 }
 
-static void check_whole(reader *own)
+static void check_whole(reader *self)
 {
-    if (own->into->count == 0) {
-        own->status = st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->table->file},
-                              "no kernels below the heading" ST_EXPECTED
-                              "what 'ncu --csv --page raw' or 'ncu --csv' prints");
+    st_errors *errors = self->fields.errors;
+    const st_csv *csv = self->fields.csv;
+    if (self->into->count == 0) {
+        self->fields.status = st_fail(errors, ST_ERR_VALUE, (st_place){.file = csv->file},
+                                      "no kernels below the heading" ST_EXPECTED
+                                      "what 'ncu --csv --page raw' or 'ncu --csv' prints");
         return;
     }
     for (size_t i = 0; i < ST_COUNTERS; i++) {
-        if (!own->seen[i]) {
-            missing(own, i);
+        if (!self->seen[i]) {
+            self->fields.status = st_fail(errors, ST_ERR_NAME, st_csv_head_place(csv, 0),
+                                          "no metric '%s'" ST_HINT "'ncu --section %s' records it",
+                                          fields[i].name, sections[i]);
         }
     }
 }
@@ -311,25 +242,32 @@ static void check_whole(reader *own)
 st_status st_counters_read(const char *file, const char *text, size_t length, st_arena *arena,
                            st_counters *counters, st_errors *errors)
 {
-    st_ragged table = {.file = file};
-    reader own = {.table = &table, .into = counters, .arena = arena, .errors = errors};
+    const st_csv *csv = NULL;
+    const char *last = NULL;
     *counters = (st_counters){.file = file};
-    st_status status = st_ragged_parse(&table, text, length, "Kernel Name", arena, errors);
+    const st_csv_input input = {
+        .file = file, .text = text, .length = length, .mark = fields[NAME].name};
+    st_status status = st_csv_read(&input, arena, &csv, errors);
     if (status != ST_OK) {
         return status;
     }
-    counters->kernels = st_arena_alloc(arena, table.row_count + 1, sizeof *counters->kernels);
+    reader self = {
+        .fields = {.csv = csv, .fields = fields, .count = FIELDS, .arena = arena, .errors = errors},
+        .into = counters};
+    counters->kernels = st_arena_alloc(arena, csv->row_count + 1, sizeof *counters->kernels);
     if (counters->kernels == NULL) {
         return st_out_of_memory(errors);
     }
-    find_columns(&own);
-    if (own.status == ST_OK && own.metric == SIZE_MAX) {
-        read_raw(&own);
-    } else if (own.status == ST_OK) {
-        read_details(&own);
+    bool known = find_columns(&self);
+    for (size_t row = 0; known && row < csv->row_count; row++) {
+        if (is_units(&self, row)) {
+            check_units(&self, row);
+        } else {
+            read_row(&self, row, &last);
+        }
     }
-    if (own.status == ST_OK) {
-        check_whole(&own);
+    if (self.fields.status == ST_OK) {
+        check_whole(&self);
     }
-    return own.status;
+    return self.fields.status;
 }

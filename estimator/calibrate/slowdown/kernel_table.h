@@ -25,8 +25,8 @@ typedef enum st_kernel_class {
 
 /* The GPUs that models tell apart, by name. Stored models count on the order: add at the end. */
 #define ST_KERNEL_GPUS                                                                             \
-    " v100 a100 a800 h100 h800 h200 b200 rtx3090 rtx4090 l40s a10 a40 l40 h20 gh200 gb200 "        \
-    "mi250x mi300x "
+    "v100 a100 a800 h100 h800 h200 b200 rtx3090 rtx4090 l40s a10 a40 l40 h20 gh200 gb200 "         \
+    "mi250x mi300x"
 
 enum { ST_MOST_GPUS = 32 }; /* that a model may have */
 
@@ -81,7 +81,7 @@ typedef struct st_kernels {
 } st_kernels;
 
 /*
- * Reads a table of kernels. Columns, in any order and spelling as columns.h has it, others are
+ * Reads a table of kernels. Columns, in any order and spelling as fields.h has it, others are
  * noted as unused: the name (kernel, or kDemangledName, kShortName, "Kernel Name"), isolated_ns (or
  * ground_truth, "Running time"), overlapped_ns (or duration), overlap_ratio, "Compute throughput",
  * "Memory throughput", "DRAM throughput", "Achieved occupancy", "L1 hit rate", "L2 hit rate" (these

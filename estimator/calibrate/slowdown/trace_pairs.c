@@ -4,7 +4,7 @@
 
 #include "job/files.h"
 #include "calibrate/slowdown/concurrent.h"
-#include "calibrate/slowdown/data_columns.h"
+#include "base/fields.h"
 #include "calibrate/slowdown/join.h"
 #include "calibrate/slowdown/kernel_table.h"
 #include "calibrate/slowdown/matching.h"
@@ -144,8 +144,8 @@ static void write_collective(const st_recorded_collective *collective, st_buffer
 /* As models know it: "a100" of "NVIDIA A100-SXM4-80GB". */
 static void write_gpu(const char *given, st_buffer *table)
 {
-    size_t index = st_column_word(given, ST_KERNEL_GPUS, true);
-    const char *word = &ST_KERNEL_GPUS[1];
+    size_t index = st_word_index(given, ST_KERNEL_GPUS, true);
+    const char *word = ST_KERNEL_GPUS;
     for (size_t i = 0; i < index && index != SIZE_MAX; i++) {
         word += strcspn(word, " ") + 1;
     }

@@ -55,17 +55,18 @@ bool st_is_standard_column(const char *name)
     return false;
 }
 
-st_field st_field_find(const st_csv *csv, const st_table_source *source, const char *name)
+st_source_field st_source_field_find(const st_csv *csv, const st_table_source *source,
+                                     const char *name)
 {
     for (size_t i = 0; source != NULL && i < source->extraction_count; i++) {
         const st_extraction *extraction = &source->extractions[i];
         if (strcmp(extraction->column, name) == 0)
-            return (st_field){st_csv_column(csv, extraction->from), extraction};
+            return (st_source_field){st_csv_column(csv, extraction->from), extraction};
     }
     for (size_t i = 0; source != NULL && i < source->column_count; i++)
         if (strcmp(source->columns[i].name, name) == 0)
-            return (st_field){st_csv_column(csv, source->columns[i].theirs), NULL};
-    return (st_field){st_csv_column(csv, name), NULL};
+            return (st_source_field){st_csv_column(csv, source->columns[i].theirs), NULL};
+    return (st_source_field){st_csv_column(csv, name), NULL};
 }
 
 static bool is_digit(char c)
@@ -75,7 +76,7 @@ static bool is_digit(char c)
 
 static void copy_digits(const char *from, size_t length, char *storage)
 {
-    if (length >= ST_FIELD_NUMBER)
+    if (length >= ST_SOURCE_FIELD_BYTES)
         length = 0; /* no count has so many */
     memcpy(storage, from, length);
     storage[length] = '\0';
@@ -106,7 +107,8 @@ static void find_before(const char *text, const char *mark, char *storage)
     copy_digits(at != NULL ? at - length : text, length, storage);
 }
 
-const char *st_field_text(const st_csv *csv, st_field field, size_t row, char *storage)
+const char *st_source_field_text(const st_csv *csv, st_source_field field, size_t row,
+                                 char *storage)
 {
     if (field.column == SIZE_MAX)
         return "";

@@ -10,10 +10,10 @@
 #include "calibrate/steps/source.h"
 
 /* Where the field of a name is found; column SIZE_MAX: the table has none. */
-typedef struct st_field {
+typedef struct st_source_field {
     size_t column;
     const st_extraction *number; /* inside a text; NULL: the whole text */
-} st_field;
+} st_source_field;
 
 /* A column that tables of steptime have by this name. */
 typedef struct st_standard_column {
@@ -28,13 +28,15 @@ const st_standard_column *st_standard_column_of(const char *key);
 bool st_is_standard_column(const char *name);
 
 /* `source` may be NULL. */
-st_field st_field_find(const st_csv *csv, const st_table_source *source, const char *name);
+st_source_field st_source_field_find(const st_csv *csv, const st_table_source *source,
+                                     const char *name);
 
 /*
  * The text of a field, "" where it is blank or the table has none. The digits of a number inside a
  * text are copied into `storage`.
  */
-enum { ST_FIELD_NUMBER = 32 };
-const char *st_field_text(const st_csv *csv, st_field field, size_t row, char *storage);
+enum { ST_SOURCE_FIELD_BYTES = 32 };
+const char *st_source_field_text(const st_csv *csv, st_source_field field, size_t row,
+                                 char *storage);
 
 #endif

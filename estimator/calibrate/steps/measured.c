@@ -34,17 +34,18 @@ const char *st_measured_field(const st_measured *measured, size_t row, const cha
 {
     if (measured->csv == NULL)
         return "";
-    st_field field = st_field_find(measured->csv, NULL, column);
-    return st_field_text(measured->csv, field, measured->rows[row].line, NULL);
+    st_source_field field = st_source_field_find(measured->csv, NULL, column);
+    return st_source_field_text(measured->csv, field, measured->rows[row].line, NULL);
 }
 
 static bool line_holds(const st_csv *csv, const st_table_source *source, const st_when *when,
                        size_t line)
 {
-    char storage[ST_FIELD_NUMBER];
+    char storage[ST_SOURCE_FIELD_BYTES];
     for (size_t i = 0; i < when->condition_count; i++) {
-        st_field field = st_field_find(csv, source, when->conditions[i].column);
-        if (!st_condition_holds(&when->conditions[i], st_field_text(csv, field, line, storage)))
+        st_source_field field = st_source_field_find(csv, source, when->conditions[i].column);
+        if (!st_condition_holds(&when->conditions[i],
+                                st_source_field_text(csv, field, line, storage)))
             return false;
     }
     return true;
@@ -185,8 +186,8 @@ static st_status find_cell(const table_reader *reader, const char *name, st_meas
 
 static st_status list_rows(const table_reader *reader, size_t owner, st_measured *measured)
 {
-    st_field id = st_field_find(reader->csv, measured->source, "id");
-    char storage[ST_FIELD_NUMBER];
+    st_source_field id = st_source_field_find(reader->csv, measured->source, "id");
+    char storage[ST_SOURCE_FIELD_BYTES];
     size_t count = 0;
     for (size_t line = 0; line < reader->csv->row_count; line++)
         count += reader->owner[line] == owner ? 1 : 0;
@@ -197,7 +198,7 @@ static st_status list_rows(const table_reader *reader, size_t owner, st_measured
         if (reader->owner[line] != owner)
             continue;
         st_row *row = &measured->rows[measured->row_count++];
-        *row = (st_row){.id = st_field_text(reader->csv, id, line, storage), .line = line};
+        *row = (st_row){.id = st_source_field_text(reader->csv, id, line, storage), .line = line};
         if (row->id == storage)
             row->id = st_arena_copy(reader->arena, storage, strlen(storage));
         else if (row->id[0] == '\0')
@@ -215,7 +216,7 @@ static st_status check_columns(const table_reader *reader, const st_table_source
     st_status status = ST_OK;
     for (size_t i = 0; i < formulas->column_count; i++) {
         const char *name = formulas->columns[i];
-        bool known = st_field_find(reader->csv, source, name).column != SIZE_MAX;
+        bool known = st_source_field_find(reader->csv, source, name).column != SIZE_MAX;
         if (known || st_is_standard_column(name))
             continue;
         status = st_fail(reader->errors, ST_ERR_NAME, (st_place){source->file, 0, 0},
@@ -232,14 +233,16 @@ static st_status fill_columns(const table_reader *reader, const st_measured *mea
                               st_column *columns)
 {
     const st_row_formulas *formulas = measured->source->formulas;
-    char storage[ST_FIELD_NUMBER];
+    char storage[ST_SOURCE_FIELD_BYTES];
     for (size_t i = 0; i < formulas->column_count; i++) {
         double *values = st_arena_alloc(reader->arena, measured->row_count + 1, sizeof *values);
         if (values == NULL)
             return ST_ERR_MEMORY;
-        st_field field = st_field_find(reader->csv, measured->source, formulas->columns[i]);
+        st_source_field field =
+            st_source_field_find(reader->csv, measured->source, formulas->columns[i]);
         for (size_t row = 0; row < measured->row_count; row++) {
-            const char *text = st_field_text(reader->csv, field, measured->rows[row].line, storage);
+            const char *text =
+                st_source_field_text(reader->csv, field, measured->rows[row].line, storage);
             values[row] = (double)NAN;
             (void)!st_number_parse(text, strlen(text), (st_place){0}, &values[row], NULL);
         }

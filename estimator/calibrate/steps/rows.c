@@ -19,8 +19,8 @@ typedef struct input_plan {
     const st_sheet_input *input;
     const st_key *key; /* NULL: a constant */
     const st_standard_column *column;
-    st_field field;   /* of the column, or of one that is named like the key */
-    const char *note; /* about a blank field */
+    st_source_field field; /* of the column, or of one that is named like the key */
+    const char *note;      /* about a blank field */
     size_t note_rows;
 } input_plan;
 
@@ -56,9 +56,10 @@ static void note(row_reader *reader, st_status status)
     st_note(&reader->status, status);
 }
 
-static const char *text_of(const row_reader *reader, st_field field, size_t row, char *storage)
+static const char *text_of(const row_reader *reader, st_source_field field, size_t row,
+                           char *storage)
 {
-    return st_field_text(reader->csv, field, reader->measured->rows[row].line, storage);
+    return st_source_field_text(reader->csv, field, reader->measured->rows[row].line, storage);
 }
 
 /* ---- planning ---- */
@@ -68,9 +69,9 @@ static void plan_input(row_reader *reader, const st_sheet_input *input, input_pl
     *plan = (input_plan){.input = input,
                          .key = st_key_find(input->from),
                          .column = st_standard_column_of(input->from)};
-    plan->field = st_field_find(reader->csv, reader->source, input->from);
+    plan->field = st_source_field_find(reader->csv, reader->source, input->from);
     if (plan->field.column == SIZE_MAX && plan->column != NULL)
-        plan->field = st_field_find(reader->csv, reader->source, plan->column->name);
+        plan->field = st_source_field_find(reader->csv, reader->source, plan->column->name);
 }
 
 static size_t input_reading(const row_reader *reader, const char *path)
@@ -144,8 +145,8 @@ static void leave_out(row_reader *reader, size_t row, const char *why)
 
 /* A text of the table as the value of an input. A wrong one is looked at again for its place, which
  * would take too long for every field. */
-static void parse_text(row_reader *reader, const input_plan *plan, st_field field, size_t row,
-                       const char *text, double *value)
+static void parse_text(row_reader *reader, const input_plan *plan, st_source_field field,
+                       size_t row, const char *text, double *value)
 {
     st_value_text own = {.text = text, .length = strlen(text)};
     if (plan->input->type.kind == ST_TYPE_BOOL && (text[0] == '0' || text[0] == '1') &&
@@ -161,8 +162,8 @@ static void parse_text(row_reader *reader, const input_plan *plan, st_field fiel
 
 static bool number_of(const row_reader *reader, size_t row, const char *name, double *number)
 {
-    char storage[ST_FIELD_NUMBER];
-    st_field field = st_field_find(reader->csv, reader->source, name);
+    char storage[ST_SOURCE_FIELD_BYTES];
+    st_source_field field = st_source_field_find(reader->csv, reader->source, name);
     const char *text = text_of(reader, field, row, storage);
     return st_number_parse(text, strlen(text), (st_place){0}, number, NULL) == ST_OK;
 }
@@ -304,7 +305,7 @@ static void take_assumed(row_reader *reader, const input_plan *plan, size_t row,
 
 static void fill_input(row_reader *reader, size_t index, size_t row, const st_base *base)
 {
-    char storage[ST_FIELD_NUMBER];
+    char storage[ST_SOURCE_FIELD_BYTES];
     input_plan *plan = &reader->plans[index];
     double *value = &reader->measured->inputs[index * reader->measured->row_count + row];
     const char *text = text_of(reader, plan->field, row, storage);
@@ -328,9 +329,9 @@ static void fill_input(row_reader *reader, size_t index, size_t row, const st_ba
 /* "fp8" turns on the FP8 products, unless something else says it. */
 static void fill_fp8(row_reader *reader, size_t row, const st_base *base)
 {
-    char storage[ST_FIELD_NUMBER];
+    char storage[ST_SOURCE_FIELD_BYTES];
     size_t index = input_reading(reader, "precision.fp8");
-    st_field field = st_field_find(reader->csv, reader->source, "dtype");
+    st_source_field field = st_source_field_find(reader->csv, reader->source, "dtype");
     if (index == SIZE_MAX || base->origins[index] == ST_ORIGIN_SET || reader->set[index] != NULL)
         return;
     if (strcmp(text_of(reader, field, row, storage), "fp8") == 0)
@@ -359,12 +360,12 @@ static void check_gpus(row_reader *reader, size_t row)
 /* What a row says of its order, "" nothing. */
 static const char *asked_order(const row_reader *reader, size_t row)
 {
-    char storage[ST_FIELD_NUMBER];
+    char storage[ST_SOURCE_FIELD_BYTES];
     const char *const names[] = {ORDER, "order"};
     if (reader->order_set != NULL)
         return reader->order_set;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        st_field field = st_field_find(reader->csv, reader->source, names[i]);
+        st_source_field field = st_source_field_find(reader->csv, reader->source, names[i]);
         const char *text = text_of(reader, field, row, storage);
         if (text != storage && text[0] != '\0')
             return text;
@@ -422,7 +423,7 @@ static void place_row(row_reader *reader, size_t row, const st_base *base)
 
 static bool is_omitted(row_reader *reader, size_t row, bool use_extra)
 {
-    char storage[ST_FIELD_NUMBER];
+    char storage[ST_SOURCE_FIELD_BYTES];
     const st_table_source *source = reader->source;
     for (size_t i = 0; source != NULL && i < source->omission_count; i++) {
         if (!st_measured_holds(reader->measured, &source->omissions[i].when, row))
@@ -430,7 +431,7 @@ static bool is_omitted(row_reader *reader, size_t row, bool use_extra)
         leave_out(reader, row, source->omissions[i].why);
         return true;
     }
-    st_field split = st_field_find(reader->csv, source, "split");
+    st_source_field split = st_source_field_find(reader->csv, source, "split");
     if (use_extra || strcmp(text_of(reader, split, row, storage), "extra") != 0)
         return false;
     leave_out(reader, row, "the table's own 'split' is extra: for ratios only");
@@ -440,11 +441,11 @@ static bool is_omitted(row_reader *reader, size_t row, bool use_extra)
 static void fill_row(row_reader *reader, size_t row, bool use_extra)
 {
     char sections[SECTIONS_BYTES] = "";
-    char storage[ST_FIELD_NUMBER];
+    char storage[ST_SOURCE_FIELD_BYTES];
     if (reader->measured->rows[row].left_out != NULL || is_omitted(reader, row, use_extra))
         return;
     apply_assumptions(reader, row, sections);
-    st_field gpu = st_field_find(reader->csv, reader->source, "gpu");
+    st_source_field gpu = st_source_field_find(reader->csv, reader->source, "gpu");
     const st_base *base =
         st_base_of(&reader->bases, text_of(reader, gpu, row, storage), sections, "");
     if (base == NULL) {
