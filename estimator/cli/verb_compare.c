@@ -94,17 +94,6 @@ static st_status run_side(cli_run *run, const st_paths *paths, bool is_b, const 
     return status == ST_OK ? st_estimate_run(estimate, run->arena, run->errors) : status;
 }
 
-static void write_terms(cli_run *run, const st_timeline *timeline)
-{
-    if (run->common.json) {
-        st_timeline_write_terms_json(timeline, &run->result);
-    } else if (run->common.csv) {
-        st_timeline_write_terms_csv(timeline, &run->result);
-    } else {
-        st_timeline_write_terms(timeline, run->arena, &run->result);
-    }
-}
-
 /* The columns of every --refine, one after the other; a lone one stands beside the job's own. */
 static st_status list_columns(cli_run *run, st_columns *columns)
 {
@@ -226,8 +215,11 @@ static int compare_timeline(cli_run *run)
         status = cli_schedule_choose(run, &own_schedule, paths, estimate.job, &plan);
     if (status == ST_OK)
         status = st_timeline_make(&plan, false, run->arena, &timeline, run->errors);
-    if (status == ST_OK)
-        write_terms(run, &timeline);
+    if (status == ST_OK) {
+        st_result result;
+        st_timeline_terms_report(&timeline, run->arena, &result);
+        cli_show(run, &result);
+    }
     st_timeline_free(&timeline);
     st_paths_destroy(paths);
     return cli_exit_code(run, status);

@@ -148,17 +148,6 @@ static st_status check_files(cli_run *run)
     return ST_OK;
 }
 
-static void write_result(cli_run *run, const st_timeline *timeline)
-{
-    if (run->common.json) {
-        st_timeline_write_json(timeline, &run->result);
-    } else if (run->common.csv) {
-        st_timeline_write_csv(timeline, &run->result);
-    } else {
-        st_timeline_write_text(timeline, run->arena, &run->result);
-    }
-}
-
 static int run_timeline(cli_run *run)
 {
     st_paths *paths = NULL;
@@ -191,7 +180,9 @@ static int run_timeline(cli_run *run)
         status = write_files(run, &timeline);
     }
     if (status == ST_OK) {
-        write_result(run, &timeline);
+        st_result result;
+        st_timeline_report(&timeline, run->arena, &result);
+        cli_show(run, &result);
     }
     st_timeline_free(&timeline);
     st_paths_destroy(paths);

@@ -9,6 +9,7 @@
 #ifndef STEPTIME_TIMELINE_TIMELINE_H
 #define STEPTIME_TIMELINE_TIMELINE_H
 
+#include "base/result.h"
 #include "estimate/report.h"
 #include "schedule/schedule.h"
 
@@ -125,13 +126,9 @@ st_status st_timeline_make(const st_timeline_plan *plan, bool every_rank, st_are
                            st_timeline *timeline, st_errors *errors) ST_NODISCARD;
 void st_timeline_free(st_timeline *timeline);
 
-void st_timeline_write_text(const st_timeline *timeline, st_arena *arena, st_buffer *buffer);
-void st_timeline_write_json(const st_timeline *timeline, st_buffer *buffer);
-void st_timeline_write_csv(const st_timeline *timeline, st_buffer *buffer);
+void st_timeline_report(const st_timeline *timeline, st_arena *arena, st_result *result);
 /* The terms of closed form and replay alone, and why they differ. */
-void st_timeline_write_terms(const st_timeline *timeline, st_arena *arena, st_buffer *buffer);
-void st_timeline_write_terms_json(const st_timeline *timeline, st_buffer *buffer);
-void st_timeline_write_terms_csv(const st_timeline *timeline, st_buffer *buffer);
+void st_timeline_terms_report(const st_timeline *timeline, st_arena *arena, st_result *result);
 /* One row of boxes a stage over time; refuses more tasks than can be drawn. */
 st_status st_timeline_write_svg(const st_timeline *timeline, st_buffer *buffer,
                                 st_errors *errors) ST_NODISCARD;
