@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime compare */
 #include "cli/cli.h"
-#include "cli/schedules.h"
+#include "timeline/schedule_choice.h"
 #include "plugin/words.h"
 #include "estimate/compare_providers.h"
 #include "estimate/compare.h"
@@ -201,7 +201,7 @@ static int compare_timeline(cli_run *run)
                                                 "leave B, --set-b and --sheet-b out"));
     }
     const compare_options *options = run->options;
-    const cli_schedule own_schedule = {0};
+    const st_schedule_wish own_schedule = {0};
     st_request request = cli_request(run);
     request.sheet = options->sheet_a;
     st_status status = cli_paths(run, &paths);
@@ -209,10 +209,11 @@ static int compare_timeline(cli_run *run)
         status = st_estimate_load(paths, &request, run->arena, &estimate, run->errors);
     if (status == ST_OK)
         status =
-            st_timeline_plan_make(&estimate, cli_schedule_is_dualpipe(&own_schedule, estimate.job),
+            st_timeline_plan_make(&estimate, st_schedule_is_dualpipe(&own_schedule, estimate.job),
                                   run->arena, &plan, run->errors);
     if (status == ST_OK)
-        status = cli_schedule_choose(run, &own_schedule, paths, estimate.job, &plan);
+        status =
+            st_schedule_choose(&own_schedule, paths, estimate.job, run->arena, &plan, run->errors);
     if (status == ST_OK)
         status = st_timeline_make(&plan, false, run->arena, &timeline, run->errors);
     if (status == ST_OK) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime fit overlap */
-#include "cli/overlap_data.h"
+#include "cli/cli.h"
+
+#include "calibrate/slowdown/overlap_data.h"
 
 #include "base/output.h"
 #include "job/files.h"
@@ -8,35 +10,50 @@
 #include <math.h>
 #include <string.h>
 
+typedef struct fit_overlap_options {
+    bool pairs;
+    bool allow_faster;
+    double unmatched_percent;
+    const char *counters;
+    const char *table; /* of --write */
+    const char *test;
+    const char *gpu;
+    const char *recipe;
+    const char *svg;
+    const char *output;
+    const char *save;
+    const char *cluster;
+} fit_overlap_options;
+
 static const cli_option option_rows[] = {
     CLI_FLAG(
-        cli_overlap_options, pairs, "pairs",
+        fit_overlap_options, pairs, "pairs",
         "take the arguments as pairs of recordings of one program: without overlap, and with it"),
-    CLI_FILE(cli_overlap_options, counters, "counters",
+    CLI_FILE(fit_overlap_options, counters, "counters",
              "counters of the kernels of the pairs, as 'ncu --csv' prints them"),
-    CLI_NUMBER(cli_overlap_options, unmatched_percent, "unmatched", "PERCENT", 0, 100,
+    CLI_NUMBER(fit_overlap_options, unmatched_percent, "unmatched", "PERCENT", 0, 100,
                "refuse pairs in which more kernels have no counterpart",
                .range = "percent of the kernels, from 0 to 100", .initial = "5"),
-    CLI_FILE(cli_overlap_options, table, "write",
+    CLI_FILE(fit_overlap_options, table, "write",
              "write the kernels of the pairs to FILE, as a table, also where they are too few"),
-    CLI_FILE(cli_overlap_options, test, "test",
+    CLI_FILE(fit_overlap_options, test, "test",
              "also predict the kernels of this table, which the model has not seen"),
-    CLI_TEXT(cli_overlap_options, gpu, "gpu", "NAME",
+    CLI_TEXT(fit_overlap_options, gpu, "gpu", "NAME",
              "the GPU of the kernels whose table does not say it; a job on another one refuses the "
              "model"),
-    CLI_WORD(cli_overlap_options, recipe, "recipe", "RECIPE", "echo bag-40 bag-25",
+    CLI_WORD(fit_overlap_options, recipe, "recipe", "RECIPE", "echo bag-40 bag-25",
              "train this one instead of the best of all on held-out kernels"),
     CLI_FLAG(
-        cli_overlap_options, allow_faster, "allow-faster",
+        fit_overlap_options, allow_faster, "allow-faster",
         "let the model predict slowdowns below 1 where kernels were faster beside communication"),
-    CLI_FILE(cli_overlap_options, svg, "svg", "draw the importance of the features to FILE"),
-    CLI_FILE(cli_overlap_options, output, "output",
+    CLI_FILE(fit_overlap_options, svg, "svg", "draw the importance of the features to FILE"),
+    CLI_FILE(fit_overlap_options, output, "output",
              "write the model to FILE, for the option 'model' of the plugin overlap-xgboost",
              .letter = 'o'),
-    CLI_TEXT(cli_overlap_options, save, "save", "NAME",
+    CLI_TEXT(fit_overlap_options, save, "save", "NAME",
              "store the model as a profile of this name, in place of an earlier one"),
     CLI_ROW_DB,
-    CLI_TEXT(cli_overlap_options, cluster, "cluster", "NAME",
+    CLI_TEXT(fit_overlap_options, cluster, "cluster", "NAME",
              "the cluster that the profile is noted to be of"),
     CLI_ROW_JSON,
     CLI_END,
@@ -55,7 +72,7 @@ static const cli_example examples[] = {
 
 typedef struct overlap_run {
     cli_run *run;
-    const cli_overlap_options *options;
+    const fit_overlap_options *options;
     st_trees_library *library;
     st_kernels kernels;
     st_kernels test;
@@ -69,7 +86,7 @@ typedef struct overlap_run {
 /* Options that mean something for pairs alone, and arguments that do so. */
 static st_status check_use(cli_run *run)
 {
-    const cli_overlap_options *options = run->options;
+    const fit_overlap_options *options = run->options;
     const char *pairs_only = options->counters != NULL                        ? "--counters"
                              : cli_is_given(run, &options->unmatched_percent) ? "--unmatched"
                              : options->table != NULL                         ? "--write"
@@ -87,14 +104,24 @@ static st_status check_use(cli_run *run)
 
 static st_status read_tables(overlap_run *own)
 {
+    const fit_overlap_options *options = own->options;
+    const st_overlap_source source = {.gpu = options->gpu,
+                                      .recordings = own->run->arguments,
+                                      .recording_count = own->run->argument_count,
+                                      .counters = options->counters,
+                                      .table = options->table,
+                                      .unmatched_frac = options->unmatched_percent / 100};
     const char *test = own->options->test;
     st_status status = check_use(own->run);
     if (status == ST_OK)
         status = own->options->pairs
-                     ? cli_overlap_pairs(own->run, &own->kernels, &own->tally)
-                     : cli_overlap_table(own->run, own->run->arguments[0], true, &own->kernels);
+                     ? st_overlap_read_pairs(&source, own->run->arena, &own->kernels, &own->tally,
+                                             own->run->errors)
+                     : st_overlap_read_table(&source, own->run->arguments[0], true, own->run->arena,
+                                             &own->kernels, own->run->errors);
     if (test != NULL && status != ST_ERR_USAGE) {
-        st_status read = cli_overlap_table(own->run, test, false, &own->test);
+        st_status read = st_overlap_read_table(&source, test, false, own->run->arena, &own->test,
+                                               own->run->errors);
         status = status == ST_OK ? read : status;
         if (status == ST_OK)
             status = st_kernels_check_like(&own->test, &own->kernels, own->run->errors);
@@ -162,6 +189,18 @@ static st_status test_model(overlap_run *own)
     return status;
 }
 
+static st_status save_model(const overlap_run *own, const char *model)
+{
+    char date[16];
+    const st_overlap_profile profile = {.name = own->options->save,
+                                        .cluster = own->options->cluster,
+                                        .database = own->run->common.db,
+                                        .date = date,
+                                        .model = model};
+    cli_today(date);
+    return st_overlap_save(&profile, &own->report, own->run->arena, own->run->errors);
+}
+
 /* The model to the file of --output and to the profile of --save. */
 static st_status write_model(overlap_run *own)
 {
@@ -171,7 +210,7 @@ static st_status write_model(overlap_run *own)
     if (status == ST_ERR_MEMORY)
         status = st_out_of_memory(own->run->errors);
     if (status == ST_OK && own->options->save != NULL)
-        status = cli_overlap_save(own->run, &own->report, buffer.data);
+        status = save_model(own, buffer.data);
     if (status == ST_OK && file != NULL)
         status = st_output_write(file, buffer.data, buffer.length, own->run->errors);
     st_buffer_free(&buffer);
@@ -248,6 +287,6 @@ const cli_verb cli_verb_fit_overlap = {
         "{plugin: overlap-xgboost, profile: NAME}'.",
     .examples = examples,
     .options = option_rows,
-    .options_bytes = sizeof(cli_overlap_options),
+    .options_bytes = sizeof(fit_overlap_options),
     .run = run_fit_overlap,
 };

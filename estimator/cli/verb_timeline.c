@@ -2,7 +2,7 @@
 /* steptime timeline */
 #include "base/output.h"
 #include "cli/cli.h"
-#include "cli/schedules.h"
+#include "timeline/schedule_choice.h"
 #include "timeline/timeline.h"
 #include "schedule/perfetto.h"
 
@@ -12,7 +12,8 @@ enum { RANKS_STAGES, RANKS_ALL };
 enum { DETAIL_PASSES, DETAIL_LAYERS };
 
 typedef struct timeline_options {
-    cli_schedule schedule;
+    const char *schedule;
+    cli_texts settings;
     unsigned ranks;
     unsigned detail;
     const char *perfetto;
@@ -20,10 +21,10 @@ typedef struct timeline_options {
 } timeline_options;
 
 static const cli_option option_rows[] = {
-    CLI_TEXT(timeline_options, schedule.name, "schedule", "NAME",
+    CLI_TEXT(timeline_options, schedule, "schedule", "NAME",
              "in place of the job's parallel.schedule: gpipe, 1f1b, interleaved, zero_bubble, "
              "zero_bubble_2, dualpipe, or that of a plugin, PLUGIN or PLUGIN:NAME"),
-    CLI_TEXTS(timeline_options, schedule.settings, "option", "NAME=VALUE",
+    CLI_TEXTS(timeline_options, settings, "option", "NAME=VALUE",
               "an option of the schedule's plugin; may be repeated"),
     CLI_CHOICE(timeline_options, ranks, "ranks", "WHICH", "stages all",
                "one rank of each stage, as all others do the same, or every rank"),
@@ -59,10 +60,10 @@ static const cli_example examples[] = {
 static st_status load(cli_run *run, const st_paths *paths, st_estimate *estimate)
 {
     const timeline_options *options = run->options;
-    const char *schedule = options->schedule.name;
+    const char *schedule = options->schedule;
     const cli_texts *given = &run->common.sets;
     if (schedule == NULL || strcmp(schedule, "dualpipe") == 0 ||
-        !cli_schedule_is_built_in(schedule)) {
+        !st_schedule_is_built_in(schedule)) {
         return cli_load_job(run, paths, estimate);
     }
     const char **sets = st_arena_alloc(run->arena, given->count + 1, sizeof *sets);
@@ -155,6 +156,9 @@ static int run_timeline(cli_run *run)
     st_timeline timeline = {0};
     st_timeline_plan plan = {0};
     const timeline_options *options = run->options;
+    const st_schedule_wish wish = {.name = options->schedule,
+                                   .settings = options->settings.items,
+                                   .setting_count = options->settings.count};
     st_status status = check_files(run);
     if (status == ST_OK) {
         status = cli_paths(run, &paths);
@@ -163,11 +167,11 @@ static int run_timeline(cli_run *run)
         status = load(run, paths, &estimate);
     }
     if (status == ST_OK) {
-        bool dualpipe = cli_schedule_is_dualpipe(&options->schedule, estimate.job);
+        bool dualpipe = st_schedule_is_dualpipe(&wish, estimate.job);
         status = st_timeline_plan_make(&estimate, dualpipe, run->arena, &plan, run->errors);
     }
     if (status == ST_OK) {
-        status = cli_schedule_choose(run, &options->schedule, paths, estimate.job, &plan);
+        status = st_schedule_choose(&wish, paths, estimate.job, run->arena, &plan, run->errors);
     }
     if (status == ST_OK && options->detail == DETAIL_LAYERS) {
         plan.schedule.layers = plan.layers;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A model of slowdowns as a profile of the plugin overlap-xgboost, and where it is from. */
-#include "cli/overlap_data.h"
+#include "calibrate/slowdown/overlap_data.h"
 
-#include "job/files.h"
 #include "base/json_write.h"
+#include "base/memory.h"
 #include "calibrate/store/profile.h"
 
 #include <string.h>
@@ -23,12 +23,10 @@ static void put_errors(st_json *json, const char *split, const st_slowdown_error
     }
 }
 
-static void write_provenance(const st_overlap_report *report, st_buffer *buffer)
+static void write_provenance(const st_overlap_report *report, const char *date, st_buffer *buffer)
 {
     static const char *const splits[ST_SPLITS] = {"by_rows", "by_kernel_name"};
     st_json json = {.buffer = buffer};
-    char date[16];
-    cli_today(date);
     st_json_open_line(&json, NULL, '{');
     st_json_text(&json, "date", date);
     st_json_text(&json, "steptime", STEPTIME_VERSION);
@@ -45,56 +43,55 @@ static void write_provenance(const st_overlap_report *report, st_buffer *buffer)
 }
 
 /* The text of a buffer for the rest of the run; NULL when out of memory. */
-static const char *keep(cli_run *run, st_buffer *buffer)
+static const char *keep(st_arena *arena, st_buffer *buffer)
 {
-    const char *text =
-        buffer->failed ? NULL : st_arena_copy(run->arena, buffer->data, buffer->length);
+    const char *text = buffer->failed ? NULL : st_arena_copy(arena, buffer->data, buffer->length);
     st_buffer_free(buffer);
     return text;
 }
 
 /* A job names a profile, not the cluster of one: two models of a name would be one too many. */
-static st_status check_others(st_profiles *profiles, const st_profile *entry, cli_run *run)
+static st_status check_others(st_profiles *profiles, const st_profile *entry, st_arena *arena,
+                              st_errors *errors)
 {
     const st_profile *found = NULL;
     size_t count = 0;
     st_profile_filter filter = {.name = entry->name, .plugin = entry->plugin};
-    st_status status = st_profiles_find(profiles, &filter, run->arena, &found, &count, run->errors);
+    st_status status = st_profiles_find(profiles, &filter, arena, &found, &count, errors);
     for (size_t i = 0; i < count && status == ST_OK; i++)
         if (strcmp(found[i].kind, entry->kind) != 0 ||
             strcmp(found[i].cluster, entry->cluster) != 0)
-            status = st_fail(run->errors, ST_ERR_NAME, (st_place){.file = "--save"},
+            status = st_fail(errors, ST_ERR_NAME, (st_place){.file = "--save"},
                              "profile '%s' has another model, of cluster '%s'" ST_HINT
                              "take another name, or remove it first",
                              entry->name, found[i].cluster);
     return status;
 }
 
-st_status cli_overlap_save(cli_run *run, const st_overlap_report *report, const char *model)
+st_status st_overlap_save(const st_overlap_profile *profile, const st_overlap_report *report,
+                          st_arena *arena, st_errors *errors)
 {
-    const cli_overlap_options *asked = run->options;
-    const char *cluster = asked->cluster;
     st_profiles *profiles = NULL;
     st_buffer provenance = {0};
-    write_provenance(report, &provenance);
-    const char *provenance_text = keep(run, &provenance);
+    write_provenance(report, profile->date, &provenance);
+    const char *provenance_text = keep(arena, &provenance);
     if (provenance_text == NULL)
-        return st_out_of_memory(run->errors);
-    st_profile entry = {.name = asked->save,
+        return st_out_of_memory(errors);
+    st_profile entry = {.name = profile->name,
                         .kind = ST_PROFILE_MODEL,
                         .plugin = "overlap-xgboost",
-                        .cluster = cluster != NULL ? cluster : "",
+                        .cluster = profile->cluster != NULL ? profile->cluster : "",
                         .fabric = "",
                         .nccl = "",
                         .collective = "",
-                        .payload = model,
-                        .payload_bytes = strlen(model),
+                        .payload = profile->model,
+                        .payload_bytes = strlen(profile->model),
                         .provenance = provenance_text};
-    st_status status = st_profiles_open(run->common.db, ST_PROFILES_WRITE, &profiles, run->errors);
+    st_status status = st_profiles_open(profile->database, ST_PROFILES_WRITE, &profiles, errors);
     if (status == ST_OK)
-        status = check_others(profiles, &entry, run);
+        status = check_others(profiles, &entry, arena, errors);
     if (status == ST_OK)
-        status = st_profiles_put(profiles, &entry, 1, true, run->errors);
+        status = st_profiles_put(profiles, &entry, 1, true, errors);
     st_profiles_close(profiles);
     return status;
 }
