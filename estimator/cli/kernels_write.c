@@ -32,14 +32,13 @@ static const char *mean_text(const st_error_summary *summary, st_arena *arena)
 
 /* ---- text ---- */
 
-static void write_steps(const cli_kernels *own)
+static void write_steps(const st_layer_fit *own, cli_run *run)
 {
     static const st_table_column columns[] = {{.ink = ST_INK_NAME}, {.right = true},
                                               {.right = true},      {.right = true},
                                               {.right = true},      {.right = true}};
     static const char *const headings[] = {"error of step times", "rows",   "formulas",
                                            "layer times",         "median", "largest"};
-    cli_run *run = own->run;
     st_paint paint = cli_paint(run);
     st_table *table = st_table_create(run->arena, columns, 6);
     if (table == NULL) {
@@ -50,12 +49,12 @@ static void write_steps(const cli_kernels *own)
     for (size_t i = 0; i < ST_STEP_PARTS; i++) {
         st_error_summary formula;
         st_error_summary refined;
-        size_t count = own->errors.count[i];
+        size_t count = own->step_errors.count[i];
         double *scratch = st_arena_alloc(run->arena, count + 1, sizeof *scratch);
         if (count == 0 || scratch == NULL)
             continue;
-        st_summarize_errors(own->errors.formula[i], count, scratch, &formula);
-        st_summarize_errors(own->errors.refined[i], count, scratch, &refined);
+        st_summarize_errors(own->step_errors.formula[i], count, scratch, &formula);
+        st_summarize_errors(own->step_errors.refined[i], count, scratch, &refined);
         const char *const fields[] = {part_names[i],
                                       st_arena_printf(run->arena, "%zu", count),
                                       mean_text(&formula, run->arena),
@@ -68,12 +67,11 @@ static void write_steps(const cli_kernels *own)
 }
 
 /* Errors by piece and form; the form that was taken behind them. */
-static void write_forms(const cli_kernels *own, const cli_kernel_test *test)
+static void write_forms(const st_layer_fit_test *test, cli_run *run)
 {
     static const st_table_column columns[] = {{.ink = ST_INK_NAME}, {.right = true},
                                               {.right = true},      {.right = true},
                                               {.right = true},      {.ink = ST_INK_PLAIN}};
-    cli_run *run = own->run;
     st_paint paint = cli_paint(run);
     st_table *table = st_table_create(run->arena, columns, 6);
     if (table == NULL) {
@@ -111,43 +109,43 @@ static void write_forms(const cli_kernels *own, const cli_kernel_test *test)
     st_table_write(table, &paint, 2, &run->result);
 }
 
-static void write_rows(const cli_kernels *own)
+static void write_rows(const st_layer_fit *own, cli_run *run)
 {
     const st_step_rows *rows = &own->rows;
-    st_buffer_printf(&own->run->result, "  %zu rows used", rows->used);
+    st_buffer_printf(&run->result, "  %zu rows used", rows->used);
     if (rows->left_out > 0)
-        st_buffer_printf(&own->run->result, ", %zu left out", rows->left_out);
+        st_buffer_printf(&run->result, ", %zu left out", rows->left_out);
     if (rows->pipelined > 0)
-        st_buffer_printf(&own->run->result, ", %zu with a pipeline", rows->pipelined);
+        st_buffer_printf(&run->result, ", %zu with a pipeline", rows->pipelined);
     if (rows->mixed > 0)
-        st_buffer_printf(&own->run->result, ", %zu with MoE layers", rows->mixed);
+        st_buffer_printf(&run->result, ", %zu with MoE layers", rows->mixed);
     if (rows->shorter > 0)
-        st_buffer_printf(&own->run->result, ", %zu faster than the ends of the model",
-                         rows->shorter);
-    st_buffer_text(&own->run->result, "\n");
+        st_buffer_printf(&run->result, ", %zu faster than the ends of the model", rows->shorter);
+    st_buffer_text(&run->result, "\n");
 }
 
-static void write_text(const cli_kernels *own)
+static void write_text(const st_layer_fit *own, cli_run *run)
 {
-    st_buffer *result = &own->run->result;
+    st_buffer *result = &run->result;
     st_buffer_printf(result, "layer times on %s\n", own->sets->gpu);
     if (own->layers.layers > 0)
-        cli_kernels_write_layers(&own->layers, own->run);
+        cli_kernels_write_layers(&own->layers, run);
     for (size_t i = 0; i < own->sets->count; i++) {
         const st_time_set *set = &own->sets->sets[i];
-        cli_kernel_test held_out = {.name = "error on held-out shapes", .models = &own->models[i]};
+        st_layer_fit_test held_out = {.name = "error on held-out shapes",
+                                      .models = &own->models[i]};
         memcpy(held_out.errors, own->models[i].held_out, sizeof held_out.errors);
         st_buffer_printf(result, "%s, %zu shape%s\n", set->value, set->count,
                          set->count == 1 ? "" : "s");
-        if (strcmp(set->value, "t_layer") == 0 && own->table_count > 0)
-            write_rows(own);
+        if (strcmp(set->value, "t_layer") == 0 && own->asked->table_count > 0)
+            write_rows(own, run);
         if (held_out.errors[0][ST_TIMES_ROOFLINE].count > 0)
-            write_forms(own, &held_out);
+            write_forms(&held_out, run);
     }
     for (size_t i = 0; i < own->test_count; i++)
-        write_forms(own, &own->tests[i]);
-    if (own->table_count > 0)
-        write_steps(own);
+        write_forms(&own->tests[i], run);
+    if (own->asked->table_count > 0)
+        write_steps(own, run);
 }
 
 /* ---- JSON ---- */
@@ -168,19 +166,19 @@ static void json_forms(const st_time_set *set, const st_error_summary (*errors)[
     st_json_close(json, ']');
 }
 
-static void json_steps(const cli_kernels *own, st_json *json)
+static void json_steps(const st_layer_fit *own, st_json *json)
 {
-    st_arena *arena = own->run->arena;
+    st_arena *arena = own->arena;
     st_json_open(json, "steps", '[');
     for (size_t i = 0; i < ST_STEP_PARTS; i++) {
         st_error_summary formula;
         st_error_summary refined;
-        size_t count = own->errors.count[i];
+        size_t count = own->step_errors.count[i];
         double *scratch = st_arena_alloc(arena, count + 1, sizeof *scratch);
         if (count == 0 || scratch == NULL)
             continue;
-        st_summarize_errors(own->errors.formula[i], count, scratch, &formula);
-        st_summarize_errors(own->errors.refined[i], count, scratch, &refined);
+        st_summarize_errors(own->step_errors.formula[i], count, scratch, &formula);
+        st_summarize_errors(own->step_errors.refined[i], count, scratch, &refined);
         st_json_open_line(json, NULL, '{');
         st_json_text(json, "rows", part_names[i]);
         st_error_summary_write(json, "formulas", &formula);
@@ -190,9 +188,9 @@ static void json_steps(const cli_kernels *own, st_json *json)
     st_json_close(json, ']');
 }
 
-static void write_json(const cli_kernels *own)
+static void write_json(const st_layer_fit *own, cli_run *run)
 {
-    st_json json = {.buffer = &own->run->result};
+    st_json json = {.buffer = &run->result};
     st_json_open(&json, NULL, '{');
     st_json_count(&json, "schema_version", ST_SCHEMA_VERSION);
     st_json_text(&json, "steptime", STEPTIME_VERSION);
@@ -209,7 +207,7 @@ static void write_json(const cli_kernels *own)
     st_json_close(&json, ']');
     st_json_open(&json, "tests", '[');
     for (size_t i = 0; i < own->test_count; i++) {
-        const cli_kernel_test *test = &own->tests[i];
+        const st_layer_fit_test *test = &own->tests[i];
         st_json_open(&json, NULL, '{');
         st_json_text(&json, "name", test->name);
         st_json_text(&json, "cell", test->models->set->value);
@@ -226,12 +224,12 @@ static void write_json(const cli_kernels *own)
     st_json_close(&json, '}');
 }
 
-void cli_kernels_write(const cli_kernels *own)
+void cli_kernels_write(const st_layer_fit *own, cli_run *run)
 {
-    if (own->run->common.json)
-        write_json(own);
+    if (run->common.json)
+        write_json(own, run);
     else
-        write_text(own);
+        write_text(own, run);
 }
 
 /* ---- layers of a trace ---- */

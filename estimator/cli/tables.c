@@ -11,17 +11,17 @@ static st_status add_filter(cli_run *run, const char **filter, const char *more)
     return *filter != NULL ? ST_OK : ST_ERR_MEMORY;
 }
 
-st_status cli_tables(cli_run *run, const cli_table_options *options, const cli_table **tables,
-                     size_t *count)
+st_status cli_tables(cli_run *run, const cli_table_options *options,
+                     const st_measured_table **tables, size_t *count)
 {
-    cli_table *list = st_arena_alloc(run->arena, run->given_count + 1, sizeof *list);
+    st_measured_table *list = st_arena_alloc(run->arena, run->given_count + 1, sizeof *list);
     const char *common = NULL;
     st_status status = list != NULL ? ST_OK : ST_ERR_MEMORY;
     *count = 0;
     for (size_t i = 0; i < run->given_count && status == ST_OK; i++) {
         const cli_given *given = &run->given[i];
         if (given->member == &options->files)
-            list[(*count)++] = (cli_table){.file = given->value};
+            list[(*count)++] = (st_measured_table){.file = given->value};
         else if (given->member == &options->filters)
             status = add_filter(run, *count > 0 ? &list[*count - 1].filter : &common, given->value);
     }

@@ -6,12 +6,6 @@
 #include "cli/cli.h"
 #include "calibrate/steps/measured.h"
 
-/* A --table with the --rows behind it. */
-typedef struct cli_table {
-    const char *file;
-    const char *filter; /* NULL: all rows */
-} cli_table;
-
 /* What their options give. */
 typedef struct cli_table_options {
     cli_texts files;
@@ -32,8 +26,8 @@ typedef struct cli_table_options {
              "constants from this file instead of the sheet's own", .word = CLI_WORD_FILE)
 
 /* The tables on the command line. A --rows in front of all tables is for those without one. */
-st_status cli_tables(cli_run *run, const cli_table_options *options, const cli_table **tables,
-                     size_t *count) ST_NODISCARD;
+st_status cli_tables(cli_run *run, const cli_table_options *options,
+                     const st_measured_table **tables, size_t *count) ST_NODISCARD;
 
 /* What tables are read with: --sheet, --constants, --set, and all sources of the search path. */
 st_status cli_table_request(cli_run *run, const cli_table_options *options, const st_paths *paths,

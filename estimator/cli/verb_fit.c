@@ -61,7 +61,7 @@ typedef struct fit_run {
     const fit_options *options;
     st_paths *paths;
     st_measured_request request;
-    const cli_table *tables;
+    const st_measured_table *tables;
     size_t table_count;
     st_measured *sets;
     size_t set_count;
@@ -83,7 +83,7 @@ static st_status add_set(fit_run *own, const st_measured *measured)
     return st_measured_run(&sets[own->set_count++], own->run->arena, own->run->errors);
 }
 
-static st_status read_table(fit_run *own, const cli_table *table)
+static st_status read_table(fit_run *own, const st_measured_table *table)
 {
     st_measured *sets = NULL;
     size_t count = 0;

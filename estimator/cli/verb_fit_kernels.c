@@ -1,35 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime fit kernels, steptime trace layers */
 #include "cli/kernels.h"
+#include "cli/tables.h"
 
 #include "base/json_write.h"
 
 #include <math.h>
 #include <string.h>
 
+enum { MOST_LAYERS = 100000 };
+
+typedef struct fit_kernels_options {
+    cli_table_options tables;
+    const char *gpu;
+    const char *job;
+    uint64_t layers; /* 0: as many as cover most time */
+    const char *form;
+    cli_texts tests;
+    bool leave_one_out;
+    const char *save;
+    const char *output;
+} fit_kernels_options;
+
 static const cli_option option_rows[] = {
-    CLI_ROWS_TABLE(cli_kernels_options, tables),
-    CLI_ROW_CONSTANTS(cli_kernels_options, tables),
+    CLI_ROWS_TABLE(fit_kernels_options, tables),
+    CLI_ROW_CONSTANTS(fit_kernels_options, tables),
     CLI_ROW_SHEET,
     CLI_ROW_SET,
-    CLI_TEXT(cli_kernels_options, gpu, "gpu", "NAME",
+    CLI_TEXT(fit_kernels_options, gpu, "gpu", "NAME",
              "the GPU that the times were measured on, where the tables do not say"),
-    CLI_TEXT(cli_kernels_options, job, "job", "JOB",
+    CLI_TEXT(fit_kernels_options, job, "job", "JOB",
              "the job that was traced, for the shape of its layers", .word = CLI_WORD_JOB),
-    CLI_COUNT(cli_kernels_options, layers, "layers", 0, CLI_MOST_LAYERS,
+    CLI_COUNT(fit_kernels_options, layers, "layers", 0, MOST_LAYERS,
               "how many layers repeat in a trace; otherwise as many as cover most time"),
-    CLI_WORD(cli_kernels_options, form, "form", "FORM", "roofline trees trees-on-roofline",
+    CLI_WORD(fit_kernels_options, form, "form", "FORM", "roofline trees trees-on-roofline",
              "predict with this form instead of the best of all on held-out shapes"),
-    CLI_TEXTS(cli_kernels_options, test, "test", "FILE",
+    CLI_TEXTS(fit_kernels_options, tests, "test", "FILE",
               "also predict the times of this table, which the fit has not seen; may be repeated",
               .word = CLI_WORD_FILE),
-    CLI_FLAG(cli_kernels_options, leave_one_out, "leave-one-out",
+    CLI_FLAG(fit_kernels_options, leave_one_out, "leave-one-out",
              "also predict each model, or each file, by a fit to the others"),
-    CLI_TEXT(cli_kernels_options, save, "save", "NAME",
+    CLI_TEXT(fit_kernels_options, save, "save", "NAME",
              "store the times as a profile of this name, in place of what it had"),
     CLI_ROW_DB,
     CLI_FILE(
-        cli_kernels_options, output, "output",
+        fit_kernels_options, output, "output",
         "write the times of one cell to FILE, for the option 'times' of the plugin kernel-times",
         .letter = 'o'),
     CLI_ROW_JSON,
@@ -49,9 +64,8 @@ static const cli_example examples[] = {
     {NULL, NULL},
 };
 
-static st_times_form form_of(const cli_kernels *own)
+static st_times_form form_of(const char *name)
 {
-    const char *name = own->options->form;
     for (st_times_form form = 0; name != NULL && form < ST_TIMES_FORMS; form++)
         if (strcmp(name, st_times_form_names[form]) == 0)
             return form;
@@ -59,47 +73,66 @@ static st_times_form form_of(const cli_kernels *own)
 }
 
 /* Without XGBoost rooflines are left, unless trees are asked for. */
-static st_status open_trees(cli_kernels *own)
+static st_status open_trees(st_layer_fit *fit, st_times_form form)
 {
-    st_times_form form = form_of(own);
     bool asked = form == ST_TIMES_TREES || form == ST_TIMES_BOTH;
-    st_status status = st_trees_open(&own->library, asked ? own->run->errors : NULL);
+    st_status status = st_trees_open(&fit->library, asked ? fit->errors : NULL);
     return asked ? status : ST_OK;
 }
 
-static st_status fit_sets(cli_kernels *own)
+static st_status fit_sets(st_layer_fit *fit, st_times_form form)
 {
-    cli_run *run = own->run;
-    st_status status = open_trees(own);
-    for (size_t i = 0; i < own->sets->count && status == ST_OK; i++)
-        status = st_times_learn(&own->sets->sets[i], own->library, form_of(own), run->arena,
-                                &own->models[i], run->errors);
+    st_status status = open_trees(fit, form);
+    for (size_t i = 0; i < fit->sets->count && status == ST_OK; i++)
+        status = st_times_learn(&fit->sets->sets[i], fit->library, form, fit->arena,
+                                &fit->models[i], fit->errors);
     return status;
+}
+
+static st_status fit_all(st_layer_fit *fit, const char *form)
+{
+    st_status status = st_layer_fit_read(fit);
+    if (status == ST_OK)
+        status = fit_sets(fit, form_of(form));
+    if (status == ST_OK)
+        status = st_layer_fit_try_steps(fit);
+    if (status == ST_OK)
+        status = st_layer_fit_test_all(fit);
+    return status == ST_OK ? st_layer_fit_save(fit) : status;
 }
 
 static int run_fit_kernels(cli_run *run)
 {
-    cli_kernels own = {.run = run, .options = run->options};
-    st_status status = cli_paths(run, &own.paths);
+    const fit_kernels_options *options = run->options;
+    char date[16];
+    st_paths *paths = NULL;
+    st_layer_fit_request asked = {.files = run->arguments,
+                                  .file_count = run->argument_count,
+                                  .gpu = options->gpu,
+                                  .job = options->job,
+                                  .layers = (uint32_t)options->layers,
+                                  .tests = options->tests.items,
+                                  .test_count = options->tests.count,
+                                  .leave_one_out = options->leave_one_out,
+                                  .profile = options->save,
+                                  .database = run->common.db,
+                                  .date = date,
+                                  .output = options->output};
+    cli_today(date);
+    st_status status = cli_paths(run, &paths);
+    st_layer_fit fit = {
+        .asked = &asked, .paths = paths, .arena = run->arena, .errors = run->errors};
     if (status == ST_OK)
-        status = cli_tables(run, &own.options->tables, &own.tables, &own.table_count);
+        status = cli_tables(run, &options->tables, &asked.tables, &asked.table_count);
     if (status == ST_OK)
-        status = cli_table_request(run, &own.options->tables, own.paths, &own.request);
+        status = cli_table_request(run, &options->tables, paths, &asked.steps);
     if (status == ST_OK)
-        status = cli_kernels_read(&own);
+        status = fit_all(&fit, options->form);
     if (status == ST_OK)
-        status = fit_sets(&own);
-    if (status == ST_OK)
-        status = cli_kernels_try_steps(&own);
-    if (status == ST_OK)
-        status = cli_kernels_test(&own);
-    if (status == ST_OK)
-        status = cli_kernels_save(&own);
-    if (status == ST_OK)
-        cli_kernels_write(&own);
-    st_trees_close(own.library);
+        cli_kernels_write(&fit, run);
+    st_trees_close(fit.library);
     int code = cli_exit_code(run, status);
-    st_paths_destroy(own.paths);
+    st_paths_destroy(paths);
     return code;
 }
 
@@ -120,7 +153,7 @@ const cli_verb cli_verb_fit_kernels = {
         "kernel-times, profile: NAME}'.",
     .examples = examples,
     .options = option_rows,
-    .options_bytes = sizeof(cli_kernels_options),
+    .options_bytes = sizeof(fit_kernels_options),
     .run = run_fit_kernels,
 };
 
@@ -131,7 +164,7 @@ typedef struct layer_options {
 } layer_options;
 
 static const cli_option layer_rows[] = {
-    CLI_COUNT(layer_options, layers, "layers", 0, CLI_MOST_LAYERS,
+    CLI_COUNT(layer_options, layers, "layers", 0, MOST_LAYERS,
               "how many layers repeat; otherwise as many as cover most time"),
     CLI_ROW_PARTIAL,
     CLI_ROW_JSON,

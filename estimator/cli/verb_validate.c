@@ -290,7 +290,7 @@ static st_status require_rows(validation *own, size_t first, const char *file)
                    why);
 }
 
-static st_status run_given_tables(validation *own, const cli_table *tables, size_t count)
+static st_status run_given_tables(validation *own, const st_measured_table *tables, size_t count)
 {
     st_status status = ST_OK;
     if (own->run->argument_count > 0)
@@ -523,7 +523,7 @@ static int run_validate(cli_run *run)
     validation own = {.run = run, .options = run->options};
     if (own.options->logs.count > 0)
         return validate_collectives(run);
-    const cli_table *tables = NULL;
+    const st_measured_table *tables = NULL;
     size_t count = 0;
     st_status status = cli_paths(run, &own.paths);
     if (status == ST_OK)

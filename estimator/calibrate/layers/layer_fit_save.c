@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layer times as profiles and as files; see kernels.h. */
-#include "cli/kernels.h"
+/* Layer times as profiles and as files; see layer_fit.h. */
+#include "calibrate/layers/layer_fit.h"
 
 #include "base/output.h"
 #include "base/json_write.h"
@@ -10,43 +10,41 @@
 
 static const char plugin[] = "kernel-times";
 
-static const char *keep(const cli_kernels *own, st_buffer *buffer)
+static const char *keep(const st_layer_fit *own, st_buffer *buffer)
 {
     const char *text =
-        buffer->failed ? NULL : st_arena_copy(own->run->arena, buffer->data, buffer->length);
+        buffer->failed ? NULL : st_arena_copy(own->arena, buffer->data, buffer->length);
     st_buffer_free(buffer);
     return text;
 }
 
 /* The files that the times come from, the first few of many. */
-static void write_files(const cli_kernels *own, st_json *json)
+static void write_files(const st_layer_fit *own, st_json *json)
 {
     st_buffer files = {0};
     enum { SHOWN = 20 };
     size_t count = 0;
-    for (size_t i = 0; i < own->run->argument_count && count < SHOWN; i++)
-        st_buffer_printf(&files, "%s%s", count++ > 0 ? ", " : "", own->run->arguments[i]);
-    for (size_t i = 0; i < own->table_count && count < SHOWN; i++)
-        st_buffer_printf(&files, "%s%s%s%s", count++ > 0 ? ", " : "", own->tables[i].file,
-                         own->tables[i].filter != NULL ? " rows " : "",
-                         own->tables[i].filter != NULL ? own->tables[i].filter : "");
+    for (size_t i = 0; i < own->asked->file_count && count < SHOWN; i++)
+        st_buffer_printf(&files, "%s%s", count++ > 0 ? ", " : "", own->asked->files[i]);
+    for (size_t i = 0; i < own->asked->table_count && count < SHOWN; i++)
+        st_buffer_printf(&files, "%s%s%s%s", count++ > 0 ? ", " : "", own->asked->tables[i].file,
+                         own->asked->tables[i].filter != NULL ? " rows " : "",
+                         own->asked->tables[i].filter != NULL ? own->asked->tables[i].filter : "");
     st_json_text(json, "files", files.data != NULL ? files.data : "");
     json->buffer->failed = json->buffer->failed || files.failed;
     st_buffer_free(&files);
 }
 
-static void write_provenance(const cli_kernels *own, size_t index, st_buffer *buffer)
+static void write_provenance(const st_layer_fit *own, size_t index, st_buffer *buffer)
 {
     st_json json = {.buffer = buffer};
     const st_time_models *models = &own->models[index];
     const st_time_set *set = models->set;
     size_t repeats = 0;
-    char date[16];
     for (size_t i = 0; i < set->count; i++)
         repeats += set->samples[i].repeats;
-    cli_today(date);
     st_json_open_line(&json, NULL, '{');
-    st_json_text(&json, "date", date);
+    st_json_text(&json, "date", own->asked->date);
     st_json_text(&json, "steptime", STEPTIME_VERSION);
     st_json_text(&json, "gpu", own->sets->gpu);
     write_files(own, &json);
@@ -64,7 +62,7 @@ static void write_provenance(const cli_kernels *own, size_t index, st_buffer *bu
     st_json_close(&json, '}');
 }
 
-static st_status make_entry(const cli_kernels *own, size_t index, const char *value,
+static st_status make_entry(const st_layer_fit *own, size_t index, const char *value,
                             st_profile *entry)
 {
     st_buffer payload = {0};
@@ -75,7 +73,7 @@ static st_status make_entry(const cli_kernels *own, size_t index, const char *va
     const char *provenance_text = keep(own, &provenance);
     if (payload_text == NULL || provenance_text == NULL)
         return ST_ERR_MEMORY;
-    *entry = (st_profile){.name = own->options->save,
+    *entry = (st_profile){.name = own->asked->profile,
                           .kind = ST_PROFILE_TIMES,
                           .plugin = plugin,
                           .cluster = own->sets->gpu,
@@ -88,7 +86,7 @@ static st_status make_entry(const cli_kernels *own, size_t index, const char *va
     return ST_OK;
 }
 
-static bool has_set(const cli_kernels *own, const char *value)
+static bool has_set(const st_layer_fit *own, const char *value)
 {
     for (size_t i = 0; i < own->sets->count; i++)
         if (strcmp(own->sets->sets[i].value, value) == 0)
@@ -97,18 +95,18 @@ static bool has_set(const cli_kernels *own, const char *value)
 }
 
 /* What the profile had of other cells would otherwise stay beside what it gets. */
-static st_status remove_old(st_profiles *profiles, const char *name, cli_run *run)
+static st_status remove_old(const st_layer_fit *own, st_profiles *profiles, const char *name)
 {
     const st_profile *found = NULL;
     size_t count = 0;
     st_profile_filter filter = {.name = name};
-    st_status status = st_profiles_find(profiles, &filter, run->arena, &found, &count, run->errors);
+    st_status status = st_profiles_find(profiles, &filter, own->arena, &found, &count, own->errors);
     for (size_t i = 0; i < count && status == ST_OK; i++)
         if (strcmp(found[i].plugin, plugin) != 0)
-            return st_fail(run->errors, ST_ERR_NAME, (st_place){.file = "--save"},
+            return st_fail(own->errors, ST_ERR_NAME, (st_place){.file = "--save"},
                            "profile '%s' is one of plugin %s" ST_HINT "take another name", name,
                            found[i].plugin);
-    return status == ST_OK && count > 0 ? st_profiles_remove(profiles, name, &count, run->errors)
+    return status == ST_OK && count > 0 ? st_profiles_remove(profiles, name, &count, own->errors)
                                         : status;
 }
 
@@ -122,16 +120,15 @@ static bool has_products(const st_time_set *set)
 }
 
 /* Forward times answer for another cell that has none of its own. */
-static bool answers_for(const cli_kernels *own, const char *value, const char *forward,
+static bool answers_for(const st_layer_fit *own, const char *value, const char *forward,
                         const char *other)
 {
     return strcmp(value, forward) == 0 && !has_set(own, other);
 }
 
 /* One entry for each cell; forward times answer for the backward pass where it has none. */
-static st_status save(const cli_kernels *own)
+static st_status save(const st_layer_fit *own)
 {
-    cli_run *run = own->run;
     st_profile entries[ST_TIME_SETS + 3] = {{0}};
     st_profiles *profiles = NULL;
     size_t count = 0;
@@ -148,35 +145,35 @@ static st_status save(const cli_kernels *own)
             status = make_entry(own, i, "t_wgrad", &entries[count++]);
     }
     if (status == ST_OK)
-        status = st_profiles_open(run->common.db, ST_PROFILES_WRITE, &profiles, run->errors);
+        status = st_profiles_open(own->asked->database, ST_PROFILES_WRITE, &profiles, own->errors);
     if (status == ST_OK)
-        status = remove_old(profiles, entries[0].name, run);
+        status = remove_old(own, profiles, entries[0].name);
     if (status == ST_OK)
-        status = st_profiles_put(profiles, entries, count, true, run->errors);
+        status = st_profiles_put(profiles, entries, count, true, own->errors);
     st_profiles_close(profiles);
     return status;
 }
 
-static st_status write_file(const cli_kernels *own)
+static st_status write_file(const st_layer_fit *own)
 {
-    cli_run *run = own->run;
-    const char *file = own->options->output;
+    const char *file = own->asked->output;
     st_buffer buffer = {0};
     if (file == NULL)
         return ST_OK;
     if (own->sets->count != 1)
-        return cli_wrong_use(run, "--output takes the times of one cell, and these are of several",
-                             "use --save");
+        return st_fail(own->errors, ST_ERR_USAGE, (st_place){0},
+                       "--output takes the times of one cell, and these are of several" ST_HINT
+                       "use --save");
     st_times_write(&own->models[0], own->sets, &buffer);
     st_status status = buffer.failed
                            ? ST_ERR_MEMORY
-                           : st_output_write(file, buffer.data, buffer.length, run->errors);
+                           : st_output_write(file, buffer.data, buffer.length, own->errors);
     st_buffer_free(&buffer);
     return status;
 }
 
-st_status cli_kernels_save(const cli_kernels *own)
+st_status st_layer_fit_save(const st_layer_fit *own)
 {
-    st_status status = own->options->save != NULL ? save(own) : ST_OK;
+    st_status status = own->asked->profile != NULL ? save(own) : ST_OK;
     return status == ST_OK ? write_file(own) : status;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far off layer times are on what they have not seen; see kernels.h. */
-#include "cli/kernels.h"
+/* How far off layer times are on what they have not seen; see layer_fit.h. */
+#include "calibrate/layers/layer_fit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,34 +8,33 @@
 /* ---- measured steps ---- */
 
 /* Tries the times on all rows of a table; those that they come from count apart. */
-static st_status try_table(cli_kernels *own, const cli_table *table, const st_times *times)
+static st_status try_table(st_layer_fit *own, const st_measured_table *table, const st_times *times)
 {
-    cli_run *run = own->run;
     st_measured *all = NULL;
     st_measured *used = NULL;
     size_t all_count = 0;
     size_t used_count = 0;
     st_measured_table asked = {.file = table->file};
     st_status status =
-        st_measured_read(&own->request, &asked, run->arena, &all, &all_count, run->errors);
+        st_measured_read(&own->asked->steps, &asked, own->arena, &all, &all_count, own->errors);
     asked.filter = table->filter;
     if (status == ST_OK)
-        status =
-            st_measured_read(&own->request, &asked, run->arena, &used, &used_count, run->errors);
+        status = st_measured_read(&own->asked->steps, &asked, own->arena, &used, &used_count,
+                                  own->errors);
     if (status != ST_OK || all_count == 0)
         return status;
-    bool *lines = st_arena_alloc(run->arena, all[0].csv->row_count + 1, sizeof *lines);
+    bool *lines = st_arena_alloc(own->arena, all[0].csv->row_count + 1, sizeof *lines);
     if (lines == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < used_count && status == ST_OK; i++)
-        status = st_step_usable(&used[i], run->arena, lines, run->errors);
+        status = st_step_usable(&used[i], own->arena, lines, own->errors);
     for (size_t i = 0; i < all_count && status == ST_OK; i++)
-        status = st_step_try(&all[i], times, lines, run->arena, &own->errors, run->errors);
+        status = st_step_try(&all[i], times, lines, own->arena, &own->step_errors, own->errors);
     return status;
 }
 
 /* The models of step times; NULL where there are none. */
-static const st_time_models *step_models(const cli_kernels *own)
+static const st_time_models *step_models(const st_layer_fit *own)
 {
     for (size_t i = 0; i < own->sets->count; i++)
         if (strcmp(own->sets->sets[i].value, "t_layer") == 0)
@@ -44,14 +43,14 @@ static const st_time_models *step_models(const cli_kernels *own)
 }
 
 /* With the times as the plugin will read them. */
-st_status cli_kernels_try_steps(cli_kernels *own)
+st_status st_layer_fit_try_steps(st_layer_fit *own)
 {
     const st_time_models *models = step_models(own);
     st_buffer buffer = {0};
     st_times times;
     char reason[200];
     st_status status = ST_OK;
-    if (own->table_count == 0 || models == NULL)
+    if (own->asked->table_count == 0 || models == NULL)
         return ST_OK;
     st_times_write(models, own->sets, &buffer);
     const char *fault =
@@ -59,25 +58,25 @@ st_status cli_kernels_try_steps(cli_kernels *own)
                       : st_times_read(&times, buffer.data, buffer.length, reason, sizeof reason);
     st_buffer_free(&buffer);
     if (fault != NULL)
-        return st_fail(own->run->errors, ST_ERR_LIMIT, (st_place){0}, "%s", fault);
-    for (size_t i = 0; i < own->table_count && status == ST_OK; i++)
-        status = try_table(own, &own->tables[i], &times);
+        return st_fail(own->errors, ST_ERR_LIMIT, (st_place){0}, "%s", fault);
+    for (size_t i = 0; i < own->asked->table_count && status == ST_OK; i++)
+        status = try_table(own, &own->asked->tables[i], &times);
     st_times_free(&times);
     return status;
 }
 
 /* ---- tables of layer times ---- */
 
-static cli_kernel_test *add_test(cli_kernels *own, const char *name, const st_time_models *models)
+static st_layer_fit_test *add_test(st_layer_fit *own, const char *name,
+                                   const st_time_models *models)
 {
-    cli_kernel_test *tests =
-        st_arena_alloc(own->run->arena, own->test_count + 1, sizeof *own->tests);
+    st_layer_fit_test *tests = st_arena_alloc(own->arena, own->test_count + 1, sizeof *own->tests);
     if (tests == NULL)
         return NULL;
     if (own->test_count > 0)
         memcpy(tests, own->tests, own->test_count * sizeof *tests);
     own->tests = tests;
-    tests[own->test_count] = (cli_kernel_test){.name = name, .models = models};
+    tests[own->test_count] = (st_layer_fit_test){.name = name, .models = models};
     return &tests[own->test_count++];
 }
 
@@ -118,7 +117,7 @@ static void add_piece(held_out *own, const st_time_set *set, const bool *counts,
     }
 }
 
-static void sum_up(held_out *own, cli_kernel_test *test)
+static void sum_up(held_out *own, st_layer_fit_test *test)
 {
     for (size_t form = 0; form < ST_TIMES_FORMS; form++) {
         for (size_t i = 0; i < own->count; i++)
@@ -128,15 +127,14 @@ static void sum_up(held_out *own, cli_kernel_test *test)
 }
 
 /* Trains with the samples that count and tries the others. */
-static st_status hold_out(cli_kernels *own, const st_time_set *set, const bool *counts,
-                          cli_kernel_test *test)
+static st_status hold_out(st_layer_fit *own, const st_time_set *set, const bool *counts,
+                          st_layer_fit_test *test)
 {
-    cli_run *run = own->run;
     held_out left = {.count = 0};
-    st_status status = make_room(&left, set->count, run->arena) ? ST_OK : ST_ERR_MEMORY;
+    st_status status = make_room(&left, set->count, own->arena) ? ST_OK : ST_ERR_MEMORY;
     for (size_t piece = 0; piece < set->piece_count && status == ST_OK; piece++) {
         const st_hold_out asked = {set, counts, piece, own->library, left.errors_of};
-        status = st_times_hold_out(&asked, run->arena, &left.count, run->errors);
+        status = st_times_hold_out(&asked, own->arena, &left.count, own->errors);
         if (status == ST_OK)
             add_piece(&left, set, counts, piece);
         for (size_t i = 0; i < ST_TIMES_FORMS && status == ST_OK; i++)
@@ -149,14 +147,13 @@ static st_status hold_out(cli_kernels *own, const st_time_set *set, const bool *
 }
 
 /* The samples of --test behind those of the fit, as one set of which the first ones count. */
-static st_status join(cli_kernels *own, const st_time_set *fitted, const st_time_set *test,
+static st_status join(st_layer_fit *own, const st_time_set *fitted, const st_time_set *test,
                       st_time_set *both, bool **counts)
 {
-    cli_run *run = own->run;
     size_t count = fitted->count + test->count;
     *both = *fitted;
-    both->samples = st_arena_alloc(run->arena, count + 1, sizeof *both->samples);
-    *counts = st_arena_alloc(run->arena, count + 1, sizeof **counts);
+    both->samples = st_arena_alloc(own->arena, count + 1, sizeof *both->samples);
+    *counts = st_arena_alloc(own->arena, count + 1, sizeof **counts);
     if (both->samples == NULL || *counts == NULL)
         return ST_ERR_MEMORY;
     memcpy(both->samples, fitted->samples, fitted->count * sizeof *both->samples);
@@ -167,9 +164,9 @@ static st_status join(cli_kernels *own, const st_time_set *fitted, const st_time
     return ST_OK;
 }
 
-static st_status other_columns(const cli_kernels *own, const char *file)
+static st_status other_columns(const st_layer_fit *own, const char *file)
 {
-    return st_fail(own->run->errors, ST_ERR_NAME, (st_place){.file = file},
+    return st_fail(own->errors, ST_ERR_NAME, (st_place){.file = file},
                    "this table has none of the times that are fitted, or other columns");
 }
 
@@ -181,17 +178,16 @@ static bool is_same_kind(const st_time_set *left, const st_time_set *right)
            memcmp(left->pieces, right->pieces, left->piece_count * sizeof left->pieces[0]) == 0;
 }
 
-static st_status test_file(cli_kernels *own, const char *file)
+static st_status test_file(st_layer_fit *own, const char *file)
 {
-    cli_run *run = own->run;
     const st_csv *csv = NULL;
     bool found = false;
-    st_time_sets *tested = st_arena_alloc(run->arena, 1, sizeof *tested);
+    st_time_sets *tested = st_arena_alloc(own->arena, 1, sizeof *tested);
     st_status status =
-        tested != NULL ? st_time_csv_read(file, run->arena, &csv, run->errors) : ST_ERR_MEMORY;
+        tested != NULL ? st_time_csv_read(file, own->arena, &csv, own->errors) : ST_ERR_MEMORY;
     if (status == ST_OK)
         status =
-            st_time_table_read(csv, own->paths, own->options->gpu, run->arena, tested, run->errors);
+            st_time_table_read(csv, own->paths, own->asked->gpu, own->arena, tested, own->errors);
     for (size_t i = 0; status == ST_OK && i < own->sets->count; i++) {
         for (size_t k = 0; k < tested->count && status == ST_OK; k++) {
             st_time_set both;
@@ -201,7 +197,7 @@ static st_status test_file(cli_kernels *own, const char *file)
             found = true;
             st_time_merge(&tested->sets[k]);
             status = join(own, &own->sets->sets[i], &tested->sets[k], &both, &counts);
-            cli_kernel_test *test = status == ST_OK ? add_test(own, file, &own->models[i]) : NULL;
+            st_layer_fit_test *test = status == ST_OK ? add_test(own, file, &own->models[i]) : NULL;
             if (status == ST_OK)
                 status = test != NULL ? hold_out(own, &both, counts, test) : ST_ERR_MEMORY;
         }
@@ -209,11 +205,11 @@ static st_status test_file(cli_kernels *own, const char *file)
     return status == ST_OK && !found ? other_columns(own, file) : status;
 }
 
-static st_status leave_out(cli_kernels *own, size_t set_index, size_t group)
+static st_status leave_out(st_layer_fit *own, size_t set_index, size_t group)
 {
     const st_time_set *set = &own->sets->sets[set_index];
     size_t left = 0;
-    bool *counts = st_arena_alloc(own->run->arena, set->count + 1, sizeof *counts);
+    bool *counts = st_arena_alloc(own->arena, set->count + 1, sizeof *counts);
     if (counts == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < set->count; i++) {
@@ -222,21 +218,20 @@ static st_status leave_out(cli_kernels *own, size_t set_index, size_t group)
     }
     if (left == 0)
         return ST_OK;
-    cli_kernel_test *test = add_test(own, own->sets->groups[group], &own->models[set_index]);
+    st_layer_fit_test *test = add_test(own, own->sets->groups[group], &own->models[set_index]);
     return test != NULL ? hold_out(own, set, counts, test) : ST_ERR_MEMORY;
 }
 
-st_status cli_kernels_test(cli_kernels *own)
+st_status st_layer_fit_test_all(st_layer_fit *own)
 {
-    cli_run *run = own->run;
-    const cli_texts *files = &own->options->test;
     st_status status = ST_OK;
-    for (size_t i = 0; i < files->count && status == ST_OK; i++)
-        status = test_file(own, files->items[i]);
-    if (status != ST_OK || !own->options->leave_one_out)
+    for (size_t i = 0; i < own->asked->test_count && status == ST_OK; i++)
+        status = test_file(own, own->asked->tests[i]);
+    if (status != ST_OK || !own->asked->leave_one_out)
         return status;
     if (own->sets->group_count < 2)
-        return cli_wrong_use(run, "--leave-one-out needs times of two models or files", NULL);
+        return st_fail(own->errors, ST_ERR_USAGE, (st_place){0},
+                       "--leave-one-out needs times of two models or files");
     for (size_t i = 0; i < own->sets->count; i++)
         for (size_t group = 0; group < own->sets->group_count && status == ST_OK; group++)
             status = leave_out(own, i, group);
