@@ -53,18 +53,15 @@ static void *member_of(cli_run *run, const cli_option *option)
 static st_status refuse(cli_run *run, const cli_option *option, const char *value,
                         const char *expected)
 {
-    return st_errors_add(
-        run->errors,
-        &(st_error){.status = ST_ERR_USAGE,
-                    .message = st_errors_text(run->errors, "option --%s", option->name),
-                    .found = st_errors_text(run->errors, "'%.60s'", value),
-                    .expected = expected});
+    return st_fail(run->errors, ST_ERR_USAGE, (st_place){0},
+                   "option --%s" ST_FOUND "'%.60s'" ST_EXPECTED "%s", option->name, value,
+                   expected);
 }
 
 st_status cli_check_choice(cli_run *run, const char *what, const char *choices, const char *value,
                            unsigned *place)
 {
-    const char *names[WORDS_MAX];
+    const char *names[WORDS_MAX] = {0};
     unsigned count = 0;
     for (const char *next = choices; next != NULL && *next != '\0' && count < WORDS_MAX;) {
         size_t length = strcspn(next, " ");
@@ -78,13 +75,10 @@ st_status cli_check_choice(cli_run *run, const char *what, const char *choices, 
     }
     if (choices == NULL)
         return ST_OK;
-    return st_errors_add(
-        run->errors, &(st_error){.status = ST_ERR_USAGE,
-                                 .message = what,
-                                 .found = st_errors_text(run->errors, "'%s'", value),
-                                 .expected = st_errors_text(run->errors, "%s%s",
-                                                            count > 1 ? "one of " : "", choices),
-                                 .suggestion = st_nearest(value, names, count)});
+    return st_fail(run->errors, ST_ERR_USAGE, (st_place){0},
+                   "%s" ST_FOUND "'%s'" ST_EXPECTED "%s%s" ST_HINT "%s", what, value,
+                   count > 1 ? "one of " : "", choices,
+                   st_errors_nearest(run->errors, value, names, count));
 }
 
 /* What a count may be; one of more digits than a row allows is above everything. */
@@ -143,11 +137,8 @@ static st_status add_text(cli_run *run, cli_texts *texts, const char *text)
 
 static st_status refuse_name(cli_run *run, const cli_option *option, const char *message)
 {
-    return st_errors_add(
-        run->errors,
-        &(st_error){.status = ST_ERR_USAGE,
-                    .message = st_errors_text(run->errors, "option --%s %s", option->name, message),
-                    .expected = "names separated by commas"});
+    return st_fail(run->errors, ST_ERR_USAGE, (st_place){0},
+                   "option --%s %s" ST_EXPECTED "names separated by commas", option->name, message);
 }
 
 /* Splits a value at its commas, without the blanks around the parts. */
