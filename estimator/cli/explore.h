@@ -4,7 +4,7 @@
 #define STEPTIME_CLI_EXPLORE_H
 
 #include "cli/stream.h"
-#include "search/guide.h"
+#include "search/guided.h"
 #include "sweep/space.h"
 
 typedef struct cli_explorer {

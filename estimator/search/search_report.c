@@ -478,7 +478,9 @@ void st_search_write_text(const st_search_view *view, st_buffer *buffer)
         write_runner_up(view, buffer);
         write_front(view, buffer);
     }
-    st_search_write_method(view, buffer);
+    if (guided->used) {
+        st_guided_write_text(view, buffer);
+    }
     write_nearest(view, buffer);
     if (counts.done > counts.kept) {
         st_buffer_text(buffer, "\n");
@@ -551,7 +553,10 @@ static void write_json_head(const st_search_view *view, st_json *json)
     st_json_text(json, "minimise", search->goal);
     st_json_bool(json, "exhaustive",
                  search->rows == search->total && !result->interrupted && !result->guided.used);
-    st_search_write_json_method(view, json);
+    st_json_text(json, "method", st_method_name(search->request.guide.method));
+    if (view->result->guided.used) {
+        st_guided_write_json(view, json);
+    }
     st_json_count(json, "plans", (size_t)result->found.done);
     st_json_count(json, "kept", (size_t)result->found.kept);
     st_json_open(json, "units", '{');

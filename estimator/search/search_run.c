@@ -3,7 +3,6 @@
  * Running a search. Every thread goes through blocks of plans and keeps its own results (rank.h);
  * at the end those of all threads and processes are merged.
  */
-#include "search/guided/guided.h"
 #include "sweep/threads.h"
 #include "search/worker.h"
 
@@ -229,7 +228,7 @@ st_status st_search_run(const st_search *search, const st_processes *processes,
 {
     runner self = {.search = search, .processes = processes, .watch = watch};
     *result = (st_search_result){0};
-    if (st_guided_wanted(search)) {
+    if (st_guide_is_given(&search->request.guide)) {
         return st_guided_search(search, processes, watch, result, errors);
     }
     st_status status = run_exhaustive(&self, result);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a search looks for and where; see search_state.h. */
+/* What a search looks for and where; see search.h. */
 #include "search/search_make.h"
 
 #include "base/memory.h"
-#include "search/guided/guided.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -252,7 +251,7 @@ st_status st_search_create(const st_paths *paths, const st_search_request *reque
         status = st_search_make_plans(made, varies, errors);
     }
     if (status == ST_OK) {
-        status = st_guide_check(made, errors);
+        status = st_guided_check(made, errors);
     }
     if (status == ST_OK) {
         *search = made;
@@ -310,4 +309,32 @@ const char *const *st_search_sets(const st_search *search, uint64_t row, bool al
         }
     }
     return sets;
+}
+
+/* --- methods --------------------------------------------------------------------------------- */
+
+static const char *const method_names[] = {
+    [ST_METHOD_EXHAUSTIVE] = "exhaustive",
+    [ST_METHOD_BOUND] = "bound",
+    [ST_METHOD_CMAES] = "cmaes",
+};
+
+const char *st_method_name(st_method method)
+{
+    return method_names[method];
+}
+
+double st_search_gap(const st_search *search, const st_search_result *result)
+{
+    const st_guided *guided = &result->guided;
+    bool sampled = search->rows < search->total;
+    if (!result->interrupted && !sampled && guided->untried == 0) {
+        return 0;
+    }
+    if (!guided->has_floor || result->found.ranking_count == 0) {
+        return (double)NAN;
+    }
+    double best = result->found.ranking[0].goal;
+    double gap = (best - guided->floor) / best;
+    return gap > 0 ? gap : best > 0 ? 0 : (double)NAN;
 }

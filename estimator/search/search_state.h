@@ -9,7 +9,7 @@
 #ifndef STEPTIME_SEARCH_SEARCH_STATE_H
 #define STEPTIME_SEARCH_SEARCH_STATE_H
 
-#include "search/guide.h"
+#include "search/guided.h"
 #include "search/plans.h"
 #include "search/processes.h"
 #include "search/rank.h"
@@ -144,13 +144,9 @@ void st_search_write_text(const st_search_view *view, st_buffer *buffer);
 void st_search_write_json(const st_search_view *view, st_buffer *buffer);
 void st_search_write_csv(const st_search_view *view, st_buffer *buffer);
 
-/* search_method.c: "bound", and what is said of the plans that were not computed. */
 const char *st_method_name(st_method method);
 /* How much less a plan that was not computed may have, over the best one's value; 0: none is
  * better; NaN: that is not known. */
 double st_search_gap(const st_search *search, const st_search_result *result);
-void st_search_write_method(const st_search_view *view, st_buffer *buffer);
-struct st_json;
-void st_search_write_json_method(const st_search_view *view, struct st_json *json);
 
 #endif

@@ -8,10 +8,13 @@
 #include "sheet/provider.h"
 #include "../support/trees.h"
 
-#include "program/bounds.h"
 #include "sheet/expr.h"
 #include "program/instructions.h"
-#include "program/intervals.h"
+
+#ifdef STEPTIME_HAVE_GUIDED
+#include "search/guided/bounds.h"
+#include "search/guided/intervals.h"
+#endif
 
 enum { SHEETS = 250, CELLS = 12, INPUTS = 7, FUNCTIONS = 4, ROWS = 90, DEPTH = 5 };
 
@@ -250,6 +253,8 @@ static void explanations_and_faults_agree_with_the_program(void **state)
 
 /* --- ranges ---------------------------------------------------------------------------------- */
 
+#ifdef STEPTIME_HAVE_GUIDED
+
 /* Any answer that a provider may give: nothing, zero, or a time of any size. */
 static double any_answer(property_random *random)
 {
@@ -370,6 +375,8 @@ static void no_provider_leads_out_of_a_range(void **state)
 {
     with_shelf(state, bound_rows);
 }
+
+#endif
 
 /* --- the parser ------------------------------------------------------------------------------ */
 
@@ -493,7 +500,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(programs_give_what_the_trees_give),
         cmocka_unit_test(blocks_give_the_bits_of_rows),
+#ifdef STEPTIME_HAVE_GUIDED
         cmocka_unit_test(no_provider_leads_out_of_a_range),
+#endif
         cmocka_unit_test(explanations_and_faults_agree_with_the_program),
         cmocka_unit_test(formulas_are_read_as_they_were_meant),
         cmocka_unit_test(mangled_formulas_are_read_or_refused),

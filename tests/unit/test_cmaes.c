@@ -3,7 +3,7 @@
 #include "job_support.h"
 
 #include "search/guided/cmaes.h"
-#include "search/lattice.h"
+#include "search/guided/lattice.h"
 
 #include <math.h>
 

@@ -5,8 +5,8 @@
 #include "program/program.h"
 #include "sheet/provider.h"
 
-#include "program/bounds.h"
-#include "program/intervals.h"
+#include "search/guided/bounds.h"
+#include "search/guided/intervals.h"
 
 static const st_range none = {(double)NAN, (double)NAN};
 static const st_range truth = {0, 1};

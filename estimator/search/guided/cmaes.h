@@ -8,8 +8,8 @@
  * cube are mirrored back into it. The same seed gives the same points everywhere but for what the
  * mathematics library rounds differently.
  */
-#ifndef STEPTIME_SEARCH_GUIDED_CMAES_H
-#define STEPTIME_SEARCH_GUIDED_CMAES_H
+#ifndef STEPTIME_GUIDED_CMAES_H
+#define STEPTIME_GUIDED_CMAES_H
 
 #include <stdbool.h>
 #include <stddef.h>

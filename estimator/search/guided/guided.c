@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Searches that do not compute every plan; see guide.h. Plans are computed in batches of one size,
- * whose order depends on nothing but what is known, so that neither threads nor processes can be
- * told from the result.
+ * Searches that do not compute every plan; see search/guided.h. Plans are computed in batches of
+ * one size, whose order depends on nothing but what is known, so that neither threads nor processes
+ * can be told from the result.
  */
-#include "search/guided/guided.h"
+#include "search/guided/run.h"
+
 #include "base/dimension.h"
 
 #include "sweep/threads.h"
@@ -13,13 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const uint64_t st_guide_most_rows = UINT64_C(1) << 24;
-
-bool st_guided_wanted(const st_search *search)
-{
-    const st_guide *guide = &search->request.guide;
-    return guide->method != ST_METHOD_EXHAUSTIVE || guide->pruning != ST_PRUNING_NONE;
-}
+/* Plans of which something can be noted one by one. */
+static const uint64_t most_rows = UINT64_C(1) << 24;
 
 /* A bound of another kind than the goal bounds nothing. */
 static st_status check_floor(const st_search *search, st_errors *errors)
@@ -36,7 +32,7 @@ static st_status check_floor(const st_search *search, st_errors *errors)
                    search->request.guide.floor, search->goal);
 }
 
-st_status st_guide_check(const st_search *search, st_errors *errors)
+st_status st_guided_check(const st_search *search, st_errors *errors)
 {
     const st_guide *guide = &search->request.guide;
     bool every = guide->method == ST_METHOD_BOUND || guide->pruning != ST_PRUNING_NONE;
@@ -45,7 +41,7 @@ st_status st_guide_check(const st_search *search, st_errors *errors)
                        "--bound says nothing to an exhaustive search" ST_EXPECTED
                        "--method bound or --method cmaes");
     }
-    if (!st_guided_wanted(search)) {
+    if (!st_guide_is_given(guide)) {
         return ST_OK;
     }
     if (search->request.space.sample > 0) {
@@ -58,7 +54,7 @@ st_status st_guide_check(const st_search *search, st_errors *errors)
                        "a Pareto front needs every plan" ST_EXPECTED
                        "--method exhaustive and no --prune");
     }
-    if (every && search->rows > st_guide_most_rows) {
+    if (every && search->rows > most_rows) {
         return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = "--vary"},
                        "there are %llu plans" ST_EXPECTED
                        "at most 16777216 for --method bound and --prune",
@@ -72,18 +68,18 @@ st_status st_guide_check(const st_search *search, st_errors *errors)
 bool st_guided_skip(st_guided_run *run, uint64_t row)
 {
     st_rule_result *rules = run->result->guided.rules;
-    if (run->search->request.guide.pruning == ST_PRUNING_NONE || run->ledger.states == NULL) {
+    if (run->search->request.guide.pruning == ST_PRUNING_NONE || run->states.marks == NULL) {
         return false;
     }
     size_t rule =
-        st_rules_skip(run->search, &run->ledger, rules, row, st_rank_worst(&run->result->found));
+        st_rules_skip(run->search, &run->states, rules, row, st_rank_worst(&run->result->found));
     if (rule == ST_RULES) {
         return false;
     }
     rules[rule].skipped++;
-    run->ledger.states[row] |= ST_STATE_SKIPPED;
+    run->states.marks[row] |= ST_STATE_SKIPPED;
     if (st_rule_rejects(rule)) {
-        run->ledger.states[row] |= ST_STATE_FAILED;
+        run->states.marks[row] |= ST_STATE_FAILED;
     }
     return true;
 }
@@ -127,7 +123,8 @@ static st_status note_trial(st_guided_run *run, const st_trial *trial)
         found->reasons[trial->reason]++;
         st_rank_add_nearest(found, trial->row, trial->faults, trial->near);
     }
-    return st_ledger_note(&run->ledger, trial->row, passes, trial->goal) ? ST_OK : ST_ERR_MEMORY;
+    return st_plan_states_note(&run->states, trial->row, passes, trial->goal) ? ST_OK
+                                                                              : ST_ERR_MEMORY;
 }
 
 st_status st_guided_compute(st_guided_run *run)
@@ -200,16 +197,16 @@ static int compare_places(const void *a, const void *b)
 static st_status list_places(const st_guided_run *run, bool by_bound, place **list, size_t *count)
 {
     place *made = malloc(((size_t)run->search->rows + 1) * sizeof *made);
-    if (made == NULL || (by_bound && run->ledger.states == NULL)) {
+    if (made == NULL || (by_bound && run->states.marks == NULL)) {
         free(made);
         return ST_ERR_MEMORY;
     }
     *count = 0;
     for (uint64_t row = 0; row < run->search->rows; row++) {
-        if (by_bound && st_ledger_verdict(&run->ledger, row) == ST_VERDICT_FAILS) {
+        if (by_bound && st_plan_states_outcome(&run->states, row) == ST_OUTCOME_FAILS) {
             continue;
         }
-        double key = by_bound ? run->ledger.low[row]
+        double key = by_bound ? run->states.low[row]
                               : st_rules_rank(run->search, run->result->guided.rules, row);
         made[(*count)++] = (place){.key = key, .row = row};
     }
@@ -298,7 +295,7 @@ static bool make_run(st_guided_run *run)
 {
     const st_search *search = run->search;
     const st_guide *guide = &search->request.guide;
-    bool dense = search->rows <= st_guide_most_rows || guide->method == ST_METHOD_BOUND ||
+    bool dense = search->rows <= most_rows || guide->method == ST_METHOD_BOUND ||
                  guide->pruning != ST_PRUNING_NONE;
     run->threads = st_threads(search->request.threads);
     run->workers = calloc((size_t)run->threads, sizeof *run->workers);
@@ -311,7 +308,7 @@ static bool make_run(st_guided_run *run)
     return run->workers != NULL &&
            st_results_make(&run->result->found, search->request.top, false,
                            st_reason_count(search->space), search->space->arena) &&
-           st_ledger_make(&run->ledger, search->rows, dense);
+           st_plan_states_make(&run->states, search->rows, dense);
 }
 
 static void free_run(st_guided_run *run)
@@ -320,7 +317,7 @@ static void free_run(st_guided_run *run)
         st_search_worker_destroy(run->workers[i]);
     }
     free(run->workers);
-    st_ledger_free(&run->ledger);
+    st_plan_states_free(&run->states);
 }
 
 /* What is still possible among the plans that were not computed. */
@@ -331,10 +328,10 @@ static void find_floor(st_guided_run *run)
     guided->has_floor = guided->scanned;
     guided->floor = HUGE_VAL;
     for (uint64_t row = 0; guided->scanned && row < run->search->rows; row++) {
-        bool open = st_ledger_verdict(&run->ledger, row) != ST_VERDICT_FAILS &&
-                    (run->ledger.states[row] & settled) == 0;
-        if (open && run->ledger.low[row] < guided->floor) {
-            guided->floor = run->ledger.low[row];
+        bool open = st_plan_states_outcome(&run->states, row) != ST_OUTCOME_FAILS &&
+                    (run->states.marks[row] & settled) == 0;
+        if (open && run->states.low[row] < guided->floor) {
+            guided->floor = run->states.low[row];
         }
     }
 }
@@ -364,11 +361,11 @@ st_status st_guided_search(const st_search *search, const st_processes *processe
     st_guided_run run = {
         .search = search, .processes = processes, .watch = watch, .result = result};
     st_status status = make_run(&run) ? ST_OK : ST_ERR_MEMORY;
-    if (status == ST_OK && run.ledger.states != NULL) {
+    if (status == ST_OK && run.states.marks != NULL) {
         status = st_guided_scan(&run);
     }
     if (status == ST_OK && search->request.guide.pruning != ST_PRUNING_NONE && !run.interrupted) {
-        st_rules_check(search, &run.ledger, result->guided.rules);
+        st_rules_check(search, &run.states, result->guided.rules);
     }
     if (status == ST_OK && !run.interrupted) {
         status = run_method(&run);

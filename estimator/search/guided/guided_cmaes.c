@@ -4,10 +4,10 @@
  * number of checks that fail and by how far they are from fitting; plans that are known already are
  * not computed again. Where a generation brings nothing new it begins anew, with more points.
  */
-#include "search/guided/guided.h"
+#include "search/guided/run.h"
 
 #include "search/guided/cmaes.h"
-#include "search/lattice.h"
+#include "search/guided/lattice.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -62,25 +62,25 @@ static bool make_room(swarm *self)
 /* What a plan that was settled before is worth. */
 static void recall(const swarm *self, member *one)
 {
-    const st_ledger *ledger = &self->run->ledger;
-    bool dense = ledger->states != NULL;
-    bool passed = dense && (ledger->states[one->row] & ST_STATE_PASSED) != 0;
+    const st_plan_states *states = &self->run->states;
+    bool dense = states->marks != NULL;
+    bool passed = dense && (states->marks[one->row] & ST_STATE_PASSED) != 0;
     one->faults = passed ? 0 : HUGE_VAL;
-    one->value = passed ? ledger->low[one->row] : HUGE_VAL;
+    one->value = passed ? states->low[one->row] : HUGE_VAL;
 }
 
 /* Whether a plan is worth a trial. */
 static bool is_new(swarm *self, uint64_t row)
 {
     st_guided_run *run = self->run;
-    if (st_ledger_is_computed(&run->ledger, row)) {
+    if (st_plan_states_is_computed(&run->states, row)) {
         return false;
     }
-    if (run->ledger.states == NULL) {
+    if (run->states.marks == NULL) {
         return true;
     }
-    bool skipped = (run->ledger.states[row] & ST_STATE_SKIPPED) != 0;
-    return !skipped && st_ledger_verdict(&run->ledger, row) != ST_VERDICT_FAILS &&
+    bool skipped = (run->states.marks[row] & ST_STATE_SKIPPED) != 0;
+    return !skipped && st_plan_states_outcome(&run->states, row) != ST_OUTCOME_FAILS &&
            !st_guided_skip(run, row);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What can be said of every plan without asking the plugins. */
-#include "search/guided/guided.h"
+#include "search/guided/run.h"
 
 #include "sweep/threads.h"
 #include "program/instructions.h"
@@ -105,7 +105,7 @@ static bool is_safe(const scanner *self, const st_bounds *bounds)
     return true;
 }
 
-static void scan_row(scanner *self, st_ledger *ledger, const st_space_worker *worker,
+static void scan_row(scanner *self, st_plan_states *states, const st_space_worker *worker,
                      uint64_t first, size_t row)
 {
     const st_search *search = self->search;
@@ -124,33 +124,33 @@ static void scan_row(scanner *self, st_ledger *ledger, const st_space_worker *wo
     uint64_t at = first + row;
     if (reason != ST_REASON_NONE) {
         double near = self->outputs[search->near].low;
-        ledger->states[at] = ST_VERDICT_FAILS;
+        states->marks[at] = ST_OUTCOME_FAILS;
         self->found.reasons[reason]++;
         self->told++;
         st_rank_add_nearest(&self->found, at, faults, near);
         return;
     }
-    ledger->states[at] = is_safe(self, bounds) ? ST_VERDICT_PASSES : ST_VERDICT_OPEN;
+    states->marks[at] = is_safe(self, bounds) ? ST_OUTCOME_PASSES : ST_OUTCOME_OPEN;
     double floor = search->floor > 0 ? self->outputs[search->floor].low : -HUGE_VAL;
     double least = st_bounds_least(self->bounds[variant], 0);
     double low = fmax(floor, fmax(least, self->outputs[0].low));
-    ledger->low[at] = low;
-    ledger->high[at] = self->outputs[0].high;
+    states->low[at] = low;
+    states->high[at] = self->outputs[0].high;
 }
 
 /* A row of a block that was computed: where no plugin takes part everything is known. */
-static void note_row(scanner *self, st_ledger *ledger, const st_trial *trial)
+static void note_row(scanner *self, st_plan_states *states, const st_trial *trial)
 {
     if (trial->reason != ST_REASON_NONE) {
-        ledger->states[trial->row] = ST_VERDICT_FAILS;
+        states->marks[trial->row] = ST_OUTCOME_FAILS;
         self->found.reasons[trial->reason]++;
         self->told++;
         st_rank_add_nearest(&self->found, trial->row, trial->faults, trial->near);
         return;
     }
-    ledger->states[trial->row] = ST_VERDICT_PASSES;
-    ledger->low[trial->row] = trial->goal;
-    ledger->high[trial->row] = trial->goal;
+    states->marks[trial->row] = ST_OUTCOME_PASSES;
+    states->low[trial->row] = trial->goal;
+    states->high[trial->row] = trial->goal;
 }
 
 static bool has_plugins(const st_space *space)
@@ -163,12 +163,12 @@ static bool has_plugins(const st_space *space)
     return false;
 }
 
-static void scan_block(scanner *self, st_ledger *ledger, uint64_t first, size_t rows)
+static void scan_block(scanner *self, st_plan_states *states, uint64_t first, size_t rows)
 {
     st_space_worker *worker = st_search_worker_fill(self->worker, NULL, first, rows);
     if (has_plugins(self->search->space)) {
         for (size_t row = 0; row < rows; row++) {
-            scan_row(self, ledger, worker, first, row);
+            scan_row(self, states, worker, first, row);
         }
         return;
     }
@@ -177,7 +177,7 @@ static void scan_block(scanner *self, st_ledger *ledger, uint64_t first, size_t 
     for (size_t row = 0; row < rows; row++) {
         st_trial trial = {.row = first + row};
         st_guided_read(self->search, worker, row, &trial);
-        note_row(self, ledger, &trial);
+        note_row(self, states, &trial);
     }
 }
 
@@ -197,7 +197,7 @@ static void scan_blocks(st_guided_run *run, scanner *scanners)
         uint64_t first = (uint64_t)block * ST_SPACE_BLOCK;
         uint64_t left = search->rows - first;
         size_t rows = left < ST_SPACE_BLOCK ? (size_t)left : ST_SPACE_BLOCK;
-        scan_block(one, &run->ledger, first, rows);
+        scan_block(one, &run->states, first, rows);
         if (st_guided_is_interrupted(run)) {
             atomic_store(&stop, true);
         }
@@ -231,5 +231,5 @@ st_status st_guided_scan(st_guided_run *run)
     if (status == ST_OK) {
         status = st_guided_share_scan(run);
     }
-    return status == ST_OK ? st_guided_share_ledger(run) : status;
+    return status == ST_OK ? st_guided_share_states(run) : status;
 }

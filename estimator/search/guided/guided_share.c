@@ -5,7 +5,7 @@
  * and of the scan, and tells the others. They also agree on interrupts, which reach one before
  * another.
  */
-#include "search/guided/guided.h"
+#include "search/guided/run.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,51 +60,51 @@ st_status st_guided_share_batch(st_guided_run *run, size_t chunk)
 /* What is known of one row, packed without gaps. */
 enum { ROW_BYTES = 2 * sizeof(double) + 1, TURNS = 32 };
 
-static void pack_row(const st_ledger *ledger, uint64_t row, unsigned char *to)
+static void pack_row(const st_plan_states *states, uint64_t row, unsigned char *to)
 {
-    memcpy(to, &ledger->low[row], sizeof(double));
-    memcpy(to + sizeof(double), &ledger->high[row], sizeof(double));
-    to[ROW_BYTES - 1] = ledger->states[row];
+    memcpy(to, &states->low[row], sizeof(double));
+    memcpy(to + sizeof(double), &states->high[row], sizeof(double));
+    to[ROW_BYTES - 1] = states->marks[row];
 }
 
-static void unpack_row(st_ledger *ledger, uint64_t row, const unsigned char *from)
+static void unpack_row(st_plan_states *states, uint64_t row, const unsigned char *from)
 {
-    memcpy(&ledger->low[row], from, sizeof(double));
-    memcpy(&ledger->high[row], from + sizeof(double), sizeof(double));
-    ledger->states[row] = from[ROW_BYTES - 1];
+    memcpy(&states->low[row], from, sizeof(double));
+    memcpy(&states->high[row], from + sizeof(double), sizeof(double));
+    states->marks[row] = from[ROW_BYTES - 1];
 }
 
 /* Rows of the blocks from `first` on that one process scanned, in its message or out of it. */
-static void copy_blocks(st_ledger *ledger, const st_guided_run *run, uint64_t first, int rank,
+static void copy_blocks(st_plan_states *states, const st_guided_run *run, uint64_t first, int rank,
                         unsigned char *message, bool pack)
 {
     uint64_t step = (uint64_t)run->processes->count;
     for (uint64_t turn = 0; turn < TURNS; turn++) {
         uint64_t start = (first + turn * step + (uint64_t)rank) * ST_SPACE_BLOCK;
-        for (uint64_t row = 0; row < ST_SPACE_BLOCK && start + row < ledger->rows; row++) {
+        for (uint64_t row = 0; row < ST_SPACE_BLOCK && start + row < states->rows; row++) {
             unsigned char *at = message + (turn * ST_SPACE_BLOCK + row) * ROW_BYTES;
             if (pack) {
-                pack_row(ledger, start + row, at);
+                pack_row(states, start + row, at);
             } else {
-                unpack_row(ledger, start + row, at);
+                unpack_row(states, start + row, at);
             }
         }
     }
 }
 
-st_status st_guided_share_ledger(st_guided_run *run)
+st_status st_guided_share_states(st_guided_run *run)
 {
     const size_t bytes = (size_t)TURNS * ST_SPACE_BLOCK * ROW_BYTES;
     const int count = run->processes->count;
-    uint64_t blocks = (run->ledger.rows + ST_SPACE_BLOCK - 1) / ST_SPACE_BLOCK;
+    uint64_t blocks = (run->states.rows + ST_SPACE_BLOCK - 1) / ST_SPACE_BLOCK;
     unsigned char *own = count > 1 ? calloc(1, bytes) : NULL;
     st_status status = count > 1 && own == NULL ? ST_ERR_MEMORY : ST_OK;
     for (uint64_t first = 0; count > 1 && first < blocks && status == ST_OK;
          first += (uint64_t)count * TURNS) {
-        copy_blocks(&run->ledger, run, first, run->processes->rank, own, true);
+        copy_blocks(&run->states, run, first, run->processes->rank, own, true);
         unsigned char *all = gather(run, own, bytes, &status);
         for (int i = 0; all != NULL && i < count; i++) {
-            copy_blocks(&run->ledger, run, first, i, all + (size_t)i * bytes, false);
+            copy_blocks(&run->states, run, first, i, all + (size_t)i * bytes, false);
         }
         free(all);
     }

@@ -1,37 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a search that did not compute every plan says about the others. */
-#include "search/search_state.h"
+#include "search/guided/states.h"
 
 #include "sheet/type_write.h"
 
 #include <inttypes.h>
 #include <math.h>
-
-static const char *const method_names[] = {
-    [ST_METHOD_EXHAUSTIVE] = "exhaustive",
-    [ST_METHOD_BOUND] = "bound",
-    [ST_METHOD_CMAES] = "cmaes",
-};
-
-const char *st_method_name(st_method method)
-{
-    return method_names[method];
-}
-
-double st_search_gap(const st_search *search, const st_search_result *result)
-{
-    const st_guided *guided = &result->guided;
-    bool sampled = search->rows < search->total;
-    if (!result->interrupted && !sampled && guided->untried == 0) {
-        return 0;
-    }
-    if (!guided->has_floor || result->found.ranking_count == 0) {
-        return (double)NAN;
-    }
-    double best = result->found.ranking[0].goal;
-    double gap = (best - guided->floor) / best;
-    return gap > 0 ? gap : best > 0 ? 0 : (double)NAN;
-}
 
 static void write_count(uint64_t count, const char *what, st_buffer *buffer)
 {
@@ -80,12 +54,9 @@ static void write_promise(const st_search_view *view, st_buffer *buffer)
                                       : "proven");
 }
 
-void st_search_write_method(const st_search_view *view, st_buffer *buffer)
+void st_guided_write_text(const st_search_view *view, st_buffer *buffer)
 {
     const st_guided *guided = &view->result->guided;
-    if (!guided->used) {
-        return;
-    }
     st_buffer_text(buffer, "\nHow it was searched\n");
     write_count(guided->computed, "computed", buffer);
     write_count(guided->told, "not computed: they fail a check whatever plugins say", buffer);
@@ -119,15 +90,11 @@ static void write_json_rules(const st_guided *guided, st_json *json)
     st_json_close(json, ']');
 }
 
-void st_search_write_json_method(const st_search_view *view, st_json *json)
+void st_guided_write_json(const st_search_view *view, st_json *json)
 {
     static const st_type number = {.kind = ST_TYPE_NUMBER};
     const st_guided *guided = &view->result->guided;
     st_type ratio = number;
-    st_json_text(json, "method", st_method_name(view->search->request.guide.method));
-    if (!guided->used) {
-        return;
-    }
     ratio.unit = st_unit_one();
     st_json_open(json, "guided", '{');
     st_json_count(json, "computed", (size_t)guided->computed);

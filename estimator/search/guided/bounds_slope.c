@@ -8,7 +8,7 @@
  * generalised gradient). One that jumps, as a choice that hangs on a provider does, has any slope,
  * and then nothing is shown. A slope that is nowhere negative keeps an output from falling.
  */
-#include "program/bounds_inside.h"
+#include "search/guided/bounds_inside.h"
 
 #include "program/scalar.h"
 

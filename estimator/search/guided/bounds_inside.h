@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bounds of programs from the inside; see bounds.h. */
-#ifndef STEPTIME_PROGRAM_BOUNDS_INSIDE_H
-#define STEPTIME_PROGRAM_BOUNDS_INSIDE_H
+#ifndef STEPTIME_GUIDED_BOUNDS_INSIDE_H
+#define STEPTIME_GUIDED_BOUNDS_INSIDE_H
 
 #include "program/instructions.h"
-#include "program/intervals.h"
+#include "search/guided/intervals.h"
 
 #define ST_NO_ENTRY UINT32_MAX
 

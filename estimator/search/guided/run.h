@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Searches that do not compute every plan, from the inside; see guide.h. */
-#ifndef STEPTIME_SEARCH_GUIDED_GUIDED_H
-#define STEPTIME_SEARCH_GUIDED_GUIDED_H
+/* Searches that do not compute every plan, from the inside; see search/guided.h. */
+#ifndef STEPTIME_GUIDED_RUN_H
+#define STEPTIME_GUIDED_RUN_H
 
 #include "search/worker.h"
-#include "search/ledger.h"
-#include "program/bounds.h"
+#include "search/guided/states.h"
+#include "search/guided/bounds.h"
 
 enum { ST_GUIDED_BATCH = 64 };
 
@@ -25,22 +25,14 @@ typedef struct st_guided_run {
     st_search_result *result;
     st_search_worker **workers; /* one per thread */
     int threads;
-    st_ledger ledger;
+    st_plan_states states;
     st_trial trials[ST_GUIDED_BATCH];
     size_t trial_count;
     bool interrupted;
     uint64_t own; /* plans that this process computed */
 } st_guided_run;
 
-bool st_guided_wanted(const st_search *search);
-/* Refuses what the chosen method cannot do. */
-st_status st_guide_check(const st_search *search, st_errors *errors) ST_NODISCARD;
-/* The whole, in place of an exhaustive search. */
-st_status st_guided_search(const st_search *search, const st_processes *processes,
-                           const st_search_watch *watch, st_search_result *result,
-                           st_errors *errors) ST_NODISCARD;
-
-/* guided_ranks.c: which process computes one of the chunks of a batch, or scans a block. */
+/* guided_share.c: which process computes one of the chunks of a batch, or scans a block. */
 static inline int st_guided_owner(const st_guided_run *run, uint64_t chunk)
 {
     return (int)(chunk % (uint64_t)run->processes->count);
@@ -48,10 +40,10 @@ static inline int st_guided_owner(const st_guided_run *run, uint64_t chunk)
 /* Every process gets the trials of the batch that the others have computed, in chunks. */
 st_status st_guided_share_batch(st_guided_run *run, size_t chunk) ST_NODISCARD;
 /* ... and what they have found out of all rows. */
-st_status st_guided_share_ledger(st_guided_run *run) ST_NODISCARD;
+st_status st_guided_share_states(st_guided_run *run) ST_NODISCARD;
 st_status st_guided_share_scan(st_guided_run *run) ST_NODISCARD;
 
-/* guided_scan.c: bounds and verdicts of all rows. */
+/* guided_scan.c: bounds and outcomes of all rows. */
 st_status st_guided_scan(st_guided_run *run) ST_NODISCARD;
 /* guided_cmaes.c */
 st_status st_guided_cmaes(st_guided_run *run) ST_NODISCARD;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans as points; see lattice.h. */
-#include "search/lattice.h"
+#include "search/guided/lattice.h"
 
 /* Sizes by which shapes are enumerated, the outermost first: all ranks, then their factors. */
 static double size_of(const st_shape *shape, size_t level)

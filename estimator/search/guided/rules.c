@@ -9,7 +9,8 @@
  * Maya takes them for granted. Here each is checked for the sheet at hand, over every pair of plans
  * that differ by that key alone, before it is followed.
  */
-#include "search/ledger.h"
+#include "search/guided/states.h"
+
 #include "base/dimension.h"
 
 #include <string.h>
@@ -106,43 +107,43 @@ static bool is_earlier(const key_line *line, size_t digit)
 typedef enum holding { HOLDS, MAY_HOLD, IS_BROKEN } holding;
 
 /* A plan that is known to fail is followed by those that fail. */
-static holding check_failing(const st_ledger *ledger, uint64_t before, uint64_t after)
+static holding check_failing(const st_plan_states *states, uint64_t before, uint64_t after)
 {
-    st_verdict second = st_ledger_verdict(ledger, after);
-    if (st_ledger_verdict(ledger, before) != ST_VERDICT_FAILS || second == ST_VERDICT_FAILS) {
+    st_outcome second = st_plan_states_outcome(states, after);
+    if (st_plan_states_outcome(states, before) != ST_OUTCOME_FAILS || second == ST_OUTCOME_FAILS) {
         return HOLDS;
     }
-    return second == ST_VERDICT_PASSES ? IS_BROKEN : MAY_HOLD;
+    return second == ST_OUTCOME_PASSES ? IS_BROKEN : MAY_HOLD;
 }
 
 /* A plan that passes is followed by those that are not better. */
-static holding check_worse(const st_ledger *ledger, uint64_t before, uint64_t after)
+static holding check_worse(const st_plan_states *states, uint64_t before, uint64_t after)
 {
-    st_verdict first = st_ledger_verdict(ledger, before);
-    st_verdict second = st_ledger_verdict(ledger, after);
-    bool not_better = ledger->high[before] <= ledger->low[after];
-    if (first == ST_VERDICT_FAILS || second == ST_VERDICT_FAILS || not_better) {
+    st_outcome first = st_plan_states_outcome(states, before);
+    st_outcome second = st_plan_states_outcome(states, after);
+    bool not_better = states->high[before] <= states->low[after];
+    if (first == ST_OUTCOME_FAILS || second == ST_OUTCOME_FAILS || not_better) {
         return HOLDS;
     }
-    bool better = ledger->low[before] > ledger->high[after];
-    return first == ST_VERDICT_PASSES && second == ST_VERDICT_PASSES && better ? IS_BROKEN
+    bool better = states->low[before] > states->high[after];
+    return first == ST_OUTCOME_PASSES && second == ST_OUTCOME_PASSES && better ? IS_BROKEN
                                                                                : MAY_HOLD;
 }
 
 /* Every row with those that stand before it along the rule. */
-static void check_rule(const st_search *search, const st_ledger *ledger, const statement *one,
+static void check_rule(const st_search *search, const st_plan_states *states, const statement *one,
                        st_rule_result *result)
 {
     bool open = false;
-    for (uint64_t row = 0; row < ledger->rows; row++) {
+    for (uint64_t row = 0; row < states->rows; row++) {
         key_line line = line_of(search, one, row);
         for (size_t digit = 0; digit < line.count; digit++) {
             if (!is_earlier(&line, digit)) {
                 continue;
             }
             uint64_t before = line.first + digit * line.stride;
-            holding held = one->rejects ? check_failing(ledger, before, row)
-                                        : check_worse(ledger, before, row);
+            holding held = one->rejects ? check_failing(states, before, row)
+                                        : check_worse(states, before, row);
             result->pairs++;
             result->broken += held == IS_BROKEN ? 1 : 0;
             open = open || held == MAY_HOLD;
@@ -153,12 +154,12 @@ static void check_rule(const st_search *search, const st_ledger *ledger, const s
     }
 }
 
-void st_rules_check(const st_search *search, const st_ledger *ledger, st_rule_result *rules)
+void st_rules_check(const st_search *search, const st_plan_states *states, st_rule_result *rules)
 {
     const st_type *goal = search->space->types[0];
     for (size_t i = 0; i < ST_RULES; i++) {
         rules[i] = (st_rule_result){.state = ST_RULE_IDLE};
-        check_rule(search, ledger, &rules_of_maya[i], &rules[i]);
+        check_rule(search, states, &rules_of_maya[i], &rules[i]);
         bool declared = search->request.guide.pruning == ST_PRUNING_DECLARED &&
                         rules[i].state == ST_RULE_OPEN && st_rules_suit(i, goal);
         rules[i].applied = rules[i].state == ST_RULE_PROVEN || declared;
@@ -169,22 +170,22 @@ void st_rules_check(const st_search *search, const st_ledger *ledger, st_rule_re
 
 /* What the first plan's result tells of the second one. A proven rule goes by the checks that were
  * known to fail: a plan may also fail because a provider refuses it. */
-static bool tells(const st_ledger *ledger, size_t rule, st_rule_state state, uint64_t before,
+static bool tells(const st_plan_states *states, size_t rule, st_rule_state state, uint64_t before,
                   uint64_t row, const st_found *worst)
 {
-    unsigned known = ledger->states[before];
+    unsigned known = states->marks[before];
     if (rules_of_maya[rule].rejects) {
         bool fails = (known & ST_STATE_FAILED) != 0;
-        return fails &&
-               (state != ST_RULE_PROVEN || st_ledger_verdict(ledger, before) == ST_VERDICT_FAILS);
+        return fails && (state != ST_RULE_PROVEN ||
+                         st_plan_states_outcome(states, before) == ST_OUTCOME_FAILS);
     }
-    double goal = ledger->low[before];
+    double goal = states->low[before];
     return (known & ST_STATE_PASSED) != 0 && worst != NULL &&
            (goal > worst->goal || (goal == worst->goal && row > worst->row));
 }
 
-size_t st_rules_skip(const st_search *search, const st_ledger *ledger, const st_rule_result *rules,
-                     uint64_t row, const st_found *worst)
+size_t st_rules_skip(const st_search *search, const st_plan_states *states,
+                     const st_rule_result *rules, uint64_t row, const st_found *worst)
 {
     for (size_t i = 0; i < ST_RULES; i++) {
         if (!rules[i].applied) {
@@ -193,7 +194,7 @@ size_t st_rules_skip(const st_search *search, const st_ledger *ledger, const st_
         key_line line = line_of(search, &rules_of_maya[i], row);
         for (size_t digit = 0; digit < line.count; digit++) {
             uint64_t before = line.first + digit * line.stride;
-            if (is_earlier(&line, digit) && tells(ledger, i, rules[i].state, before, row, worst)) {
+            if (is_earlier(&line, digit) && tells(states, i, rules[i].state, before, row, worst)) {
                 return i;
             }
         }

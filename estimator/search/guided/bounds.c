@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs over ranges; see bounds.h. */
-#include "program/bounds.h"
+#include "search/guided/bounds.h"
 
-#include "program/bounds_inside.h"
+#include "search/guided/bounds_inside.h"
 #include "program/scalar.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * of the factors' slopes know nothing of each other, and their sum seems to fall. Relative slopes
  * (elasticities) do better there: those of a product add, and those of a sum are weighted means.
  */
-#include "program/bounds_inside.h"
+#include "search/guided/bounds_inside.h"
 
 #include <string.h>
 

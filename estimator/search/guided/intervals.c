@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arithmetic on ranges; see intervals.h. */
-#include "program/intervals.h"
+#include "search/guided/intervals.h"
 
 static const st_range none = {(double)NAN, (double)NAN};
 

@@ -5,8 +5,8 @@
  * real numbers can walk through them. Every point is a plan: a coordinate picks among what the
  * coordinates before it have left.
  */
-#ifndef STEPTIME_SEARCH_LATTICE_H
-#define STEPTIME_SEARCH_LATTICE_H
+#ifndef STEPTIME_GUIDED_LATTICE_H
+#define STEPTIME_GUIDED_LATTICE_H
 
 #include "search/search_state.h"
 

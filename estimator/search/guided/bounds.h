@@ -9,8 +9,8 @@
  * that nothing is lost at the ends (IEEE 754-2019, sec. 4.3); powers, logarithms and exponentials
  * are widened by far more than a mathematics library errs.
  */
-#ifndef STEPTIME_PROGRAM_BOUNDS_H
-#define STEPTIME_PROGRAM_BOUNDS_H
+#ifndef STEPTIME_GUIDED_BOUNDS_H
+#define STEPTIME_GUIDED_BOUNDS_H
 
 #include "program/program.h"
 

@@ -5,10 +5,10 @@
  * A range stands for values that exist and are finite, although its ends may be infinite: what is
  * not finite never turns finite again in a program, so it is left out wherever it arises.
  */
-#ifndef STEPTIME_PROGRAM_INTERVALS_H
-#define STEPTIME_PROGRAM_INTERVALS_H
+#ifndef STEPTIME_GUIDED_INTERVALS_H
+#define STEPTIME_GUIDED_INTERVALS_H
 
-#include "program/bounds.h"
+#include "search/guided/bounds.h"
 #include "program/ops.h"
 
 static inline bool st_range_is_none(st_range x)

@@ -4,17 +4,17 @@
  *
  * They are for providers that take long. What can be said of a plan without asking them (which
  * checks fail whatever they say, and a value that the goal cannot fall below) is found out for all
- * plans first; see sheet/bounds.h.
+ * plans first; see guided/bounds.h.
+ *
+ * This is all that a search knows of the module guided/, which a build may leave out; then
+ * guided/absent.c stands in its place.
  */
-#ifndef STEPTIME_SEARCH_GUIDE_H
-#define STEPTIME_SEARCH_GUIDE_H
+#ifndef STEPTIME_SEARCH_GUIDED_H
+#define STEPTIME_SEARCH_GUIDED_H
 
 #include "steptime/search.h"
 
 enum { ST_RULES = 4, ST_GUIDE_TRIALS = 2000 };
-
-/* Plans of which something can be noted one by one. */
-extern const uint64_t st_guide_most_rows;
 
 typedef struct st_guide {
     st_method method;
@@ -51,8 +51,26 @@ typedef struct st_guided {
     st_rule_result rules[ST_RULES];
 } st_guided;
 
-/* "recomputation": what a rule is called, and what it says. */
-const char *st_rule_name(size_t rule);
-const char *st_rule_doc(size_t rule);
+struct st_search;
+struct st_search_result;
+struct st_search_view;
+struct st_search_watch;
+struct st_processes;
+struct st_json;
+
+static inline bool st_guide_is_given(const st_guide *guide)
+{
+    return guide->method != ST_METHOD_EXHAUSTIVE || guide->pruning != ST_PRUNING_NONE;
+}
+
+/* Refuses what the chosen method cannot do. */
+st_status st_guided_check(const struct st_search *search, st_errors *errors) ST_NODISCARD;
+/* The whole, in place of an exhaustive search. */
+st_status st_guided_search(const struct st_search *search, const struct st_processes *processes,
+                           const struct st_search_watch *watch, struct st_search_result *result,
+                           st_errors *errors) ST_NODISCARD;
+/* What is said of the plans that were not computed. */
+void st_guided_write_text(const struct st_search_view *view, st_buffer *buffer);
+void st_guided_write_json(const struct st_search_view *view, struct st_json *json);
 
 #endif
