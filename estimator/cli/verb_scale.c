@@ -78,18 +78,15 @@ static st_status study(cli_run *run, cli_explorer *explorer)
 {
     st_scale_request request;
     st_scale scale;
+    st_result result;
     st_search_watch watch = {.interrupted = cli_catch_interrupts()};
     st_status status = read_request(run, &request);
     if (status == ST_OK)
         status = st_scale_run(explorer->paths, &request, &watch, run->arena, &scale, run->errors);
     if (status != ST_OK)
         return status;
-    if (run->common.json)
-        st_scale_write_json(&scale, &run->result);
-    else if (run->common.csv)
-        st_scale_write_csv(&scale, &run->result);
-    else
-        st_scale_write_text(&scale, run->arena, &run->result);
+    st_scale_put(&scale, &result, run->arena);
+    cli_show(run, &result);
     return conclude(run, &scale);
 }
 

@@ -125,12 +125,9 @@ static st_status show(cli_run *run, cli_explorer *explorer, const st_search *sea
     st_status status = st_search_view_make(explorer->paths, search, result, &view, run->errors);
     if (status != ST_OK)
         return status;
-    if (run->common.json)
-        st_search_write_json(&view, &run->result);
-    else if (run->common.csv)
-        st_search_write_csv(&view, &run->result);
-    else
-        st_search_write_text(&view, &run->result);
+    st_result tree;
+    st_search_put(&view, &tree);
+    cli_show(run, &tree);
     return conclude(run, search, result, &view);
 }
 

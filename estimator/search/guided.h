@@ -12,6 +12,7 @@
 #ifndef STEPTIME_SEARCH_GUIDED_H
 #define STEPTIME_SEARCH_GUIDED_H
 
+#include "base/result.h"
 #include "steptime/search.h"
 
 enum { ST_RULES = 4, ST_GUIDE_TRIALS = 2000 };
@@ -39,14 +40,14 @@ typedef struct st_rule_result {
 } st_rule_result;
 
 typedef struct st_guided {
-    bool used;         /* else every plan was computed, and nothing else is set */
-    bool scanned;      /* bounds are known */
-    bool declared;     /* ... from a cell that the user declared */
-    uint64_t computed; /* plans that providers were asked for */
-    uint64_t told;     /* plans that fail a check whatever providers say */
-    uint64_t cut;      /* plans whose bound is above what was found */
-    uint64_t untried;  /* plans of which nothing is known */
-    bool has_floor;    /* plans without a value are not below: */
+    bool used;          /* else every plan was computed, and nothing else is set */
+    bool scanned;       /* bounds are known */
+    bool declared;      /* ... from a cell that the user declared */
+    uint64_t computed;  /* plans that providers were asked for */
+    uint64_t ruled_out; /* plans that fail a check whatever providers say */
+    uint64_t cut;       /* plans whose bound is above what was found */
+    uint64_t untried;   /* plans of which nothing is known */
+    bool has_floor;     /* plans without a value are not below: */
     double floor;
     st_rule_result rules[ST_RULES];
 } st_guided;
@@ -56,7 +57,6 @@ struct st_search_result;
 struct st_search_view;
 struct st_search_watch;
 struct st_processes;
-struct st_json;
 
 static inline bool st_guide_is_given(const st_guide *guide)
 {
@@ -70,7 +70,6 @@ st_status st_guided_search(const struct st_search *search, const struct st_proce
                            const struct st_search_watch *watch, struct st_search_result *result,
                            st_errors *errors) ST_NODISCARD;
 /* What is said of the plans that were not computed. */
-void st_guided_write_text(const struct st_search_view *view, st_buffer *buffer);
-void st_guided_write_json(const struct st_search_view *view, struct st_json *json);
+void st_guided_put(const struct st_search_view *view, st_node *root);
 
 #endif

@@ -61,8 +61,7 @@ st_status st_scale_run(const st_paths *paths, const st_scale_request *request,
                        const st_search_watch *watch, st_arena *arena, st_scale *scale,
                        st_errors *errors) ST_NODISCARD;
 
-void st_scale_write_text(const st_scale *scale, st_arena *arena, st_buffer *buffer);
-void st_scale_write_csv(const st_scale *scale, st_buffer *buffer);
-void st_scale_write_json(const st_scale *scale, st_buffer *buffer);
+/* The study lives as long as the result. */
+void st_scale_put(const st_scale *scale, st_result *result, st_arena *arena);
 
 #endif

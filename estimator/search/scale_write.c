@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A scaling study as a table for people, CSV and JSON. */
+/* A scaling study as a result: a row for each number of GPUs. */
 #include "search/scale.h"
-
-#include "sheet/type_write.h"
-#include "estimate/report.h"
-#include "sweep/text_grid.h"
 
 #include <string.h>
 
@@ -17,7 +13,7 @@ static bool has_cost(const st_scale *scale)
 
 static bool is_guided(const st_scale *scale)
 {
-    return scale->guide.method != ST_METHOD_EXHAUSTIVE || scale->guide.pruning != ST_PRUNING_NONE;
+    return st_guide_is_given(&scale->guide);
 }
 
 /* Dollars for a million tokens. */
@@ -32,224 +28,180 @@ static double exposed_share(const st_scale_row *row)
     return row->values[ST_SCALE_EXPOSED] / row->time;
 }
 
-static void add_number(double value, int digits, const char *unit, st_text_grid *grid)
+static void put_share(st_node *row, const char *key, const char *shown, double share)
 {
-    char text[64];
-    (void)snprintf(text, sizeof text, "%.*g%s", digits, value, unit);
-    st_text_grid_add(grid, text);
+    st_put_number(row, key, share);
+    st_put_format(row, shown, "%.4g %%", 100 * share);
 }
 
-static void add_cell(const st_type *type, double value, bool found, st_text_grid *grid)
+/* What programs read in base units, and what people and CSV read in the units of the cells. */
+static void put_values(const st_scale *scale, const st_scale_row *own, st_node *row)
 {
-    char text[ST_QUANTITY_TEXT];
-    if (type != NULL) {
-        st_text_grid_add(
-            grid, found ? st_type_format(type, value, ST_STYLE_SCALED, text, sizeof text) : "-");
+    static const char *const cells[] = {".exposed", ".mfu", ".memory"};
+    st_put_number(row, "seconds", own->time);
+    st_put_quantity(row, ".time", own->time, &scale->time_type->unit);
+    put_share(row, "efficiency", ".efficiency", own->efficiency);
+    for (size_t k = ST_SCALE_EXPOSED; k <= ST_SCALE_MEMORY; k++) {
+        if (scale->types[k] != NULL) {
+            st_put_quantity(row, cells[k], own->values[k], &scale->types[k]->unit);
+        }
     }
-}
-
-static void add_head(const st_scale *scale, st_text_grid *grid)
-{
-    st_text_grid_add(grid, "GPUs");
-    st_text_grid_add(grid, "batch");
-    st_text_grid_add(grid, scale->goal);
-    st_text_grid_add(grid, "efficiency");
     if (scale->types[ST_SCALE_EXPOSED] != NULL) {
-        st_text_grid_add(grid, "exposed");
+        put_share(row, "exposed_share", ".exposed_share", exposed_share(own));
     }
     if (scale->types[ST_SCALE_MFU] != NULL) {
-        st_text_grid_add(grid, "mfu");
+        st_put_number(row, "mfu_share", own->values[ST_SCALE_MFU]);
     }
     if (scale->types[ST_SCALE_MEMORY] != NULL) {
-        st_text_grid_add(grid, "memory");
+        st_put_number(row, "memory_bytes", own->values[ST_SCALE_MEMORY]);
     }
     if (has_cost(scale)) {
-        st_text_grid_add(grid, "$/Mtoken");
-    }
-    st_text_grid_end_row(grid);
-}
-
-static void add_row(const st_scale *scale, const st_scale_row *row, st_text_grid *grid)
-{
-    enum { DIGITS = 4, ALL_DIGITS = 10 };
-    add_number(row->gpus, ALL_DIGITS, "", grid);
-    add_number(row->batch, ALL_DIGITS, "", grid);
-    add_cell(scale->time_type, row->time, row->found, grid);
-    if (row->found) {
-        add_number(100 * row->efficiency, DIGITS, " %", grid);
-    } else {
-        st_text_grid_add(grid, "-");
-    }
-    if (scale->types[ST_SCALE_EXPOSED] != NULL && row->found) {
-        add_number(100 * exposed_share(row), DIGITS, " %", grid);
-    } else if (scale->types[ST_SCALE_EXPOSED] != NULL) {
-        st_text_grid_add(grid, "-");
-    }
-    add_cell(scale->types[ST_SCALE_MFU], row->values[ST_SCALE_MFU], row->found, grid);
-    add_cell(scale->types[ST_SCALE_MEMORY], row->values[ST_SCALE_MEMORY], row->found, grid);
-    if (has_cost(scale) && row->found) {
-        add_number(cost_of(row), DIGITS, "", grid);
-    } else if (has_cost(scale)) {
-        st_text_grid_add(grid, "-");
-    }
-    st_text_grid_end_row(grid);
-}
-
-/* Only what was left out says anything. */
-static void write_gap(const st_scale_row *row, st_buffer *buffer)
-{
-    if (row->found && row->gap != row->gap) {
-        st_buffer_text(buffer, " (how much better another plan may be is not known)");
-    } else if (row->found && row->gap > 0) {
-        st_buffer_printf(buffer, " (another plan may be better by up to %.3g %%)", 100 * row->gap);
-    }
-}
-
-void st_scale_write_text(const st_scale *scale, st_arena *arena, st_buffer *buffer)
-{
-    st_text_grid grid = {.arena = arena};
-    st_buffer_printf(
-        buffer, "job      %s\nsheet    %s\nscaling  %s, %s\n", scale->job, scale->sheet,
-        scale->weak ? "weak: the batch grows with the GPUs" : "strong: the batch stays",
-        scale->fixed ? "the job's plan with more data-parallel ranks"
-                     : "the best plan for every number of GPUs");
-    for (size_t i = 0; i < scale->refine_count; i++) {
-        st_buffer_printf(buffer, "%s   %s\n", i == 0 ? "refine" : "      ", scale->refine[i]);
+        st_put_number(row, "dollars_per_million_tokens", cost_of(own));
     }
     if (is_guided(scale)) {
-        st_buffer_printf(buffer, "search   %s%s\n", st_method_name(scale->guide.method),
-                         scale->guide.pruning != ST_PRUNING_NONE ? ", with rules that skip plans"
-                                                                 : "");
+        st_put_number(row, "gap", own->gap);
     }
-    st_buffer_text(buffer, "\n");
+}
+
+static void fill_row(const void *context, size_t index, st_node *row)
+{
+    const st_scale *scale = context;
+    const st_scale_row *own = &scale->rows[index];
+    st_put_number(row, "gpus", own->gpus);
+    st_put_number(row, "batch", own->batch);
+    if (own->found) {
+        put_values(scale, own, row);
+    }
+    st_put_text(row, "plan", own->found ? own->plan : NULL);
+    st_put_text(row, "lacks", own->found ? NULL : own->miss);
+}
+
+/* A column of the table or of CSV; NULL: not there. */
+typedef struct scale_column {
+    const char *title;
+    const char *field;
+    int digits; /* of a number; 0: as its unit has it */
+    const char *heading;
+    const char *csv_field;
+    const st_type *type; /* of what CSV shows; NULL: a number */
+    bool is_there;
+} scale_column;
+
+enum { COLUMNS = 10 };
+
+static void choose_columns(const st_scale *scale, scale_column columns[COLUMNS])
+{
+    const st_type *const *types = scale->types;
+    const scale_column chosen[COLUMNS] = {
+        {"GPUs", "gpus", 10, "gpus", "gpus", NULL, true},
+        {"batch", "batch", 10, "batch", "batch", NULL, true},
+        {scale->goal, ".time", 0, scale->found > 0 ? scale->goal : "step_time", ".time",
+         scale->time_type, true},
+        {"efficiency", ".efficiency", 0, "efficiency", "efficiency", NULL, true},
+        {"exposed", ".exposed_share", 0, "exposed", ".exposed", types[ST_SCALE_EXPOSED],
+         types[ST_SCALE_EXPOSED] != NULL},
+        {"mfu", ".mfu", 0, "mfu", ".mfu", types[ST_SCALE_MFU], types[ST_SCALE_MFU] != NULL},
+        {"memory", ".memory", 0, "memory", ".memory", types[ST_SCALE_MEMORY],
+         types[ST_SCALE_MEMORY] != NULL},
+        {"$/Mtoken", "dollars_per_million_tokens", 4, "cost [$/Mtoken]",
+         "dollars_per_million_tokens", NULL, has_cost(scale)},
+        {NULL, NULL, 0, "gap", "gap", NULL, is_guided(scale)},
+        {NULL, NULL, 0, "plan", "plan", NULL, true},
+    };
+    memcpy(columns, chosen, sizeof chosen);
+}
+
+static void say_table(const st_scale *scale, st_node *root, const st_node *rows)
+{
+    scale_column columns[COLUMNS];
+    st_table_column shown[COLUMNS];
+    char fields[20 * COLUMNS] = "";
+    size_t count = 0;
+    choose_columns(scale, columns);
+    for (size_t i = 0; i < COLUMNS; i++) {
+        const scale_column *one = &columns[i];
+        if (!one->is_there || one->title == NULL) {
+            continue;
+        }
+        size_t length = strlen(fields);
+        (void)snprintf(fields + length, sizeof fields - length, "%s%s", count > 0 ? "," : "",
+                       one->field);
+        shown[count++] = (st_table_column){.title = one->title,
+                                           .none = "-",
+                                           .right = true,
+                                           .look = one->digits > 0 ? ST_LOOK_DIGITS : ST_LOOK_SCALED,
+                                           .digits = one->digits};
+    }
+    st_table *table = st_say_table(root, shown, count, 2);
+    st_table_heads(table);
+    st_table_show(table, rows, fields);
+}
+
+static void name_columns(const st_scale *scale, st_result *result)
+{
+    scale_column columns[COLUMNS];
+    choose_columns(scale, columns);
+    st_result_csv(result, "rows", "");
+    for (size_t i = 0; i < COLUMNS; i++) {
+        char heading[ST_QUANTITY_TEXT];
+        const scale_column *one = &columns[i];
+        bool has_unit = one->type != NULL && scale->found > 0;
+        (void)snprintf(heading, sizeof heading, has_unit ? "%s [%s]" : "%s", one->heading,
+                       has_unit ? one->type->unit.text : "");
+        if (one->is_there) {
+            st_result_csv_column(result, one->csv_field, heading);
+        }
+    }
+}
+
+static void say_plan(const st_scale_row *row, st_node *root)
+{
+    st_say(root, "  %.10g: %s%s", row->gpus, row->found ? "" : "none; ",
+           row->found ? row->plan : row->miss);
+    /* Only what was left out says anything. */
+    if (row->found && row->gap != row->gap) {
+        st_say(root, " (how much better another plan may be is not known)");
+    } else if (row->found && row->gap > 0) {
+        st_say(root, " (another plan may be better by up to %.3g %%)", 100 * row->gap);
+    }
+    st_say(root, "\n");
+}
+
+static void say_head(const st_scale *scale, st_node *root)
+{
+    st_say(root, "job      %s\nsheet    %s\nscaling  %s, %s\n", scale->job, scale->sheet,
+           scale->weak ? "weak: the batch grows with the GPUs" : "strong: the batch stays",
+           scale->fixed ? "the job's plan with more data-parallel ranks"
+                        : "the best plan for every number of GPUs");
+    for (size_t i = 0; i < scale->refine_count; i++) {
+        st_say(root, "%s   %s\n", i == 0 ? "refine" : "      ", scale->refine[i]);
+    }
+    if (is_guided(scale)) {
+        bool pruned = scale->guide.pruning != ST_PRUNING_NONE;
+        st_say(root, "search   %s%s\n", st_method_name(scale->guide.method),
+               pruned ? ", with rules that skip plans" : "");
+    }
+    st_say(root, "\n");
+}
+
+void st_scale_put(const st_scale *scale, st_result *result, st_arena *arena)
+{
+    st_node *root = st_result_begin(result, arena);
+    st_put_text(root, "job", scale->job);
+    st_put_text(root, "sheet", scale->sheet);
+    st_put_texts(root, "refine", scale->refine, scale->refine_count);
+    st_put_text(root, "scaling", scale->weak ? "weak" : "strong");
+    st_put_bool(root, "fixed", scale->fixed);
+    st_put_text(root, "minimise", scale->goal);
+    st_put_text(root, "method", st_method_name(scale->guide.method));
+    say_head(scale, root);
+    const st_node *rows = st_put_rows(root, "rows", fill_row, scale, scale->count);
+    name_columns(scale, result);
     if (scale->found > 0) {
-        add_head(scale, &grid);
-        for (size_t i = 0; i < scale->count; i++) {
-            add_row(scale, &scale->rows[i], &grid);
-        }
-        st_text_grid_write(&grid, 2, buffer);
-        st_buffer_text(buffer, "\nPlans\n");
+        say_table(scale, root, rows);
+        st_say(root, "\nPlans\n");
     }
     for (size_t i = 0; i < scale->count; i++) {
-        const st_scale_row *row = &scale->rows[i];
-        st_buffer_printf(buffer, "  %.10g: %s%s", row->gpus, row->found ? "" : "none; ",
-                         row->found ? row->plan : row->miss);
-        write_gap(row, buffer);
-        st_buffer_text(buffer, "\n");
+        say_plan(&scale->rows[i], root);
     }
-}
-
-/* The columns of a row that was found, for programs. */
-static void write_csv_values(const st_scale *scale, const st_scale_row *row, st_buffer *buffer)
-{
-    char text[ST_QUANTITY_TEXT];
-    st_exact_text(scale->time_type, row->time, text, sizeof text);
-    st_buffer_printf(buffer, ",%s", text);
-    st_buffer_printf(buffer, ",%s", st_number_format(row->efficiency, text, sizeof text));
-    for (size_t k = ST_SCALE_EXPOSED; k <= ST_SCALE_MEMORY; k++) {
-        if (scale->types[k] != NULL) {
-            st_exact_text(scale->types[k], row->values[k], text, sizeof text);
-            st_buffer_printf(buffer, ",%s", text);
-        }
-    }
-    if (has_cost(scale)) {
-        st_buffer_printf(buffer, ",%s", st_number_format(cost_of(row), text, sizeof text));
-    }
-}
-
-static void write_csv_gaps(const st_scale *scale, st_buffer *buffer)
-{
-    st_buffer_text(buffer, ",,");
-    for (size_t k = ST_SCALE_EXPOSED; k <= ST_SCALE_MEMORY; k++) {
-        st_buffer_text(buffer, scale->types[k] != NULL ? "," : "");
-    }
-    st_buffer_text(buffer, has_cost(scale) ? "," : "");
-}
-
-void st_scale_write_csv(const st_scale *scale, st_buffer *buffer)
-{
-    static const char *const heads[] = {"exposed", "mfu", "memory"};
-    if (scale->found > 0) {
-        st_buffer_printf(buffer, "gpus,batch,%s [%s],efficiency", scale->goal,
-                         scale->time_type->unit.text);
-    } else {
-        st_buffer_text(buffer, "gpus,batch,step_time,efficiency");
-    }
-    for (size_t k = ST_SCALE_EXPOSED; k <= ST_SCALE_MEMORY; k++) {
-        if (scale->types[k] != NULL) {
-            st_buffer_printf(buffer, ",%s [%s]", heads[k], scale->types[k]->unit.text);
-        }
-    }
-    st_buffer_text(buffer, has_cost(scale) ? ",cost [$/Mtoken]" : "");
-    st_buffer_text(buffer, is_guided(scale) ? ",gap,plan\n" : ",plan\n");
-    for (size_t i = 0; i < scale->count; i++) {
-        const st_scale_row *row = &scale->rows[i];
-        char text[ST_QUANTITY_TEXT];
-        st_buffer_printf(buffer, "%.10g,%.10g", row->gpus, row->batch);
-        if (row->found) {
-            write_csv_values(scale, row, buffer);
-        } else {
-            write_csv_gaps(scale, buffer);
-        }
-        if (is_guided(scale)) {
-            st_buffer_printf(buffer, ",%s",
-                             row->found && row->gap == row->gap
-                                 ? st_number_format(row->gap, text, sizeof text)
-                                 : "");
-        }
-        st_buffer_text(buffer, ",");
-        st_buffer_csv_field(buffer, row->found ? row->plan : "");
-        st_buffer_text(buffer, "\n");
-    }
-}
-
-/* What was found of a row, in base units. */
-static void write_json_values(const st_scale *scale, const st_scale_row *row, st_json *json)
-{
-    st_json_number(json, "seconds", row->time);
-    st_json_number(json, "efficiency", row->efficiency);
-    if (scale->types[ST_SCALE_EXPOSED] != NULL) {
-        st_json_number(json, "exposed_share", exposed_share(row));
-    }
-    if (scale->types[ST_SCALE_MFU] != NULL) {
-        st_json_number(json, "mfu_share", row->values[ST_SCALE_MFU]);
-    }
-    if (scale->types[ST_SCALE_MEMORY] != NULL) {
-        st_json_number(json, "memory_bytes", row->values[ST_SCALE_MEMORY]);
-    }
-    if (has_cost(scale)) {
-        st_json_number(json, "dollars_per_million_tokens", cost_of(row));
-    }
-}
-
-void st_scale_write_json(const st_scale *scale, st_buffer *buffer)
-{
-    st_json json = {.buffer = buffer};
-    st_json_open(&json, NULL, '{');
-    st_json_count(&json, "schema", ST_SCHEMA_VERSION);
-    st_json_text(&json, "job", scale->job);
-    st_json_text(&json, "sheet", scale->sheet);
-    st_json_texts(&json, "refine", scale->refine, scale->refine_count);
-    st_json_text(&json, "scaling", scale->weak ? "weak" : "strong");
-    st_json_bool(&json, "fixed", scale->fixed);
-    st_json_text(&json, "minimise", scale->goal);
-    st_json_text(&json, "method", st_method_name(scale->guide.method));
-    st_json_open(&json, "rows", '[');
-    for (size_t i = 0; i < scale->count; i++) {
-        const st_scale_row *row = &scale->rows[i];
-        st_json_open_line(&json, NULL, '{');
-        st_json_number(&json, "gpus", row->gpus);
-        st_json_number(&json, "batch", row->batch);
-        if (row->found) {
-            write_json_values(scale, row, &json);
-            if (is_guided(scale)) {
-                st_json_number(&json, "gap", row->gap);
-            }
-        }
-        st_json_text(&json, "plan", row->found ? row->plan : NULL);
-        st_json_text(&json, "lacks", row->found ? NULL : row->miss);
-        st_json_close(&json, '}');
-    }
-    st_json_close(&json, ']');
-    st_json_close(&json, '}');
 }

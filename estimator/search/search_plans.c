@@ -627,7 +627,7 @@ static st_status check_plugins(const st_search *search, st_errors *errors)
         if (param == ST_PARAMS || !search->varies[param]) {
             continue;
         }
-        st_status told =
+        st_status reported =
             st_report(errors, nodes ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR,
                       nodes ? ST_ERR_VALUE : ST_ERR_USAGE, (st_place){.file = "--refine"}, "%s",
                       st_or_none(nodes ? "the profile of the job's own number of nodes "
@@ -637,7 +637,7 @@ static st_status check_plugins(const st_search *search, st_errors *errors)
                                                         "sheet %s has not among its inputs",
                                                         keys->paths[i],
                                                         st_sheet_name(search->space->sheet))));
-        status = nodes ? status : told;
+        status = nodes ? status : reported;
     }
     return status;
 }

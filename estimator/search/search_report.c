@@ -4,9 +4,7 @@
 #include "base/dimension.h"
 
 #include "sheet/type_write.h"
-#include "estimate/report.h"
 #include "sweep/sweep.h"
-#include "sweep/text_grid.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -221,7 +219,112 @@ st_status st_search_view_make(const st_paths *paths, const st_search *search,
     return status;
 }
 
-/* --- text ------------------------------------------------------------------------------------ */
+/* --- plans that were found ------------------------------------------------------------------- */
+
+/* A list of plans; what text and CSV show of a row has a name of its own. */
+typedef struct found_rows {
+    const st_search_view *view;
+    const st_found *found;
+    size_t count;
+    const double *values;
+    const char **keys;       /* of all that a plan sets */
+    const char **key_fields; /* ".plan KEY" */
+    size_t key_count;
+    const char **cell_fields; /* ".cell NAME" */
+} found_rows;
+
+static void put_value(st_node *node, const char *key, const st_type *type, double value)
+{
+    bool known =
+        type->kind != ST_TYPE_ENUM || (value >= 0 && value < (double)type->enumeration->count);
+    if (type->kind == ST_TYPE_NUMBER) {
+        st_put_quantity(node, key, value, &type->unit);
+    } else if (!known || !isfinite(value)) {
+        st_put_null(node, key);
+    } else if (type->kind == ST_TYPE_BOOL) {
+        st_put_bool(node, key, value != 0);
+    } else {
+        st_put_text(node, key, type->enumeration->values[(size_t)value]);
+    }
+}
+
+/* Names and values of a plan under other keys; NULL: under their own. */
+static void put_plan(const st_search_view *view, uint64_t row, const char *const *fields,
+                     st_node *node)
+{
+    st_arena *arena = view->search->space->arena;
+    size_t count = 0;
+    const char *const *sets = st_search_sets(view->search, row, true, &count);
+    for (size_t i = 0; sets != NULL && i < count; i++) {
+        size_t length = strcspn(sets[i], "=");
+        const char *key = fields != NULL ? fields[i] : st_arena_copy(arena, sets[i], length);
+        st_put_text(node, key != NULL ? key : "", sets[i] + length + 1);
+        node->result->failed = node->result->failed || key == NULL;
+    }
+    node->result->failed = node->result->failed || sets == NULL;
+}
+
+static void fill_found(const void *context, size_t index, st_node *row)
+{
+    const found_rows *rows = context;
+    const st_space *space = rows->view->detail.space;
+    const double *values = rows->values + index * space->cell_count;
+    put_plan(rows->view, rows->found[index].row, rows->keys, st_put_map(row, "plan"));
+    st_node *cells = st_put_map(row, "cells");
+    for (size_t i = 0; i < space->cell_count; i++) {
+        put_value(cells, space->cells[i], space->types[i], values[i]);
+    }
+    st_put_count(row, ".rank", index + 1);
+    put_plan(rows->view, rows->found[index].row, rows->key_fields, row);
+    for (size_t i = 0; i < space->cell_count; i++) {
+        put_value(row, rows->cell_fields[i], space->types[i], values[i]);
+    }
+}
+
+/* NULL when out of memory. */
+static found_rows *make_rows(const st_search_view *view, const st_found *found, size_t count,
+                             const double *values)
+{
+    const st_space *space = view->detail.space;
+    st_arena *arena = space->arena;
+    size_t keys = 0;
+    const char *const *sets =
+        count > 0 ? st_search_sets(view->search, found[0].row, true, &keys) : NULL;
+    found_rows *made = st_arena_alloc(arena, 1, sizeof *made);
+    if (made == NULL || (count > 0 && sets == NULL)) {
+        return NULL;
+    }
+    *made = (found_rows){
+        .view = view, .found = found, .count = count, .values = values, .key_count = keys};
+    made->keys = st_arena_alloc(arena, keys + 1, sizeof *made->keys);
+    made->key_fields = st_arena_alloc(arena, keys + 1, sizeof *made->key_fields);
+    made->cell_fields = st_arena_alloc(arena, space->cell_count + 1, sizeof *made->cell_fields);
+    bool good = made->keys != NULL && made->key_fields != NULL && made->cell_fields != NULL;
+    for (size_t i = 0; good && i < keys; i++) {
+        size_t length = strcspn(sets[i], "=");
+        made->keys[i] = st_arena_copy(arena, sets[i], length);
+        made->key_fields[i] = st_arena_printf(arena, ".plan %.*s", (int)length, sets[i]);
+        good = made->keys[i] != NULL && made->key_fields[i] != NULL;
+    }
+    for (size_t i = 0; good && i < space->cell_count; i++) {
+        made->cell_fields[i] = st_arena_printf(arena, ".cell %s", space->cells[i]);
+        good = made->cell_fields[i] != NULL;
+    }
+    return good ? made : NULL;
+}
+
+/* Columns of a table as they are chosen: one list of titles and fields. */
+typedef struct shown_columns {
+    st_table_column *columns;
+    size_t count;
+    st_buffer fields;
+} shown_columns;
+
+static void show_column(shown_columns *shown, const char *title, const char *field)
+{
+    shown->columns[shown->count] = (st_table_column){.title = title, .right = true};
+    st_buffer_printf(&shown->fields, shown->count++ > 0 ? ",%s" : "%s", field);
+}
 
 static const char *last_part(const char *key)
 {
@@ -229,80 +332,52 @@ static const char *last_part(const char *key)
     return dot != NULL ? dot + 1 : key;
 }
 
-/* "tp=8" of "parallel.tp=8" as name and value. */
-static void add_plan_heads(const st_search_view *view, uint64_t row, st_text_grid *grid)
+/* The keys that plans differ by, or that are not as in the job. */
+static void show_plan_columns(const found_rows *rows, shown_columns *shown, st_node *node)
 {
     size_t count = 0;
-    const char *const *sets = st_search_sets(view->search, row, false, &count);
-    grid->failed = grid->failed || sets == NULL;
-    for (size_t i = 0; sets != NULL && i < count; i++) {
-        char *key = st_arena_copy(grid->arena, sets[i], strcspn(sets[i], "="));
-        if (key != NULL) {
-            st_text_grid_add(grid, last_part(key));
+    const char *const *sets = st_search_sets(rows->view->search, rows->found[0].row, false, &count);
+    node->result->failed = node->result->failed || sets == NULL;
+    for (size_t i = 0, key = 0; sets != NULL && i < count && key < rows->key_count; key++) {
+        size_t length = strlen(rows->keys[key]);
+        if (strncmp(sets[i], rows->keys[key], length) == 0 && sets[i][length] == '=') {
+            show_column(shown, last_part(rows->keys[key]), rows->key_fields[key]);
+            i++;
         }
-        grid->failed = grid->failed || key == NULL;
     }
 }
 
-static void add_plan(const st_search_view *view, uint64_t row, st_text_grid *grid)
-{
-    size_t count = 0;
-    const char *const *sets = st_search_sets(view->search, row, false, &count);
-    grid->failed = grid->failed || sets == NULL;
-    for (size_t i = 0; sets != NULL && i < count; i++) {
-        st_text_grid_add(grid, sets[i] + strcspn(sets[i], "=") + 1);
-    }
-}
-
-static void add_value(const st_search_view *view, size_t cell, double value, st_text_grid *grid)
-{
-    char text[512];
-    st_text_grid_add(grid, st_type_format(view->detail.space->types[cell], value, ST_STYLE_SCALED,
-                                          text, sizeof text));
-}
-
-/* A table of plans that were found. */
-typedef struct found_table {
-    const st_search_view *view;
-    const st_found *found;
-    size_t count;
-    const double *values;
-    size_t from; /* cells */
+typedef struct cell_span {
+    size_t from;
     size_t to;
-    bool ranked;
-    bool plans;
-} found_table;
+} cell_span;
 
-static void write_found(const found_table *table, st_buffer *buffer)
+/* A table of some cells, and of the plans where it is no table of parts. */
+static void say_found(st_node *node, const found_rows *rows, const st_node *list, cell_span cells,
+                      bool ranked, bool plans)
 {
-    const st_search_view *view = table->view;
-    const st_space *space = view->detail.space;
-    st_text_grid grid = {.arena = space->arena};
-    if (table->ranked) {
-        st_text_grid_add(&grid, "rank");
+    const st_space *space = rows->view->detail.space;
+    shown_columns shown = {.columns =
+                               st_arena_alloc(space->arena, 1 + space->cell_count + rows->key_count,
+                                              sizeof *shown.columns)};
+    if (shown.columns == NULL) {
+        node->result->failed = true;
+        return;
     }
-    for (size_t i = table->from; i < table->to; i++) {
-        st_text_grid_add(&grid, space->cells[i]);
+    if (ranked) {
+        show_column(&shown, "rank", ".rank");
     }
-    if (table->plans) {
-        add_plan_heads(view, table->found[0].row, &grid);
+    for (size_t i = cells.from; i < cells.to; i++) {
+        show_column(&shown, space->cells[i], rows->cell_fields[i]);
     }
-    st_text_grid_end_row(&grid);
-    for (size_t row = 0; row < table->count; row++) {
-        char number[32];
-        (void)snprintf(number, sizeof number, "%zu", row + 1);
-        if (table->ranked) {
-            st_text_grid_add(&grid, number);
-        }
-        for (size_t i = table->from; i < table->to; i++) {
-            add_value(view, i, table->values[row * space->cell_count + i], &grid);
-        }
-        if (table->plans) {
-            add_plan(view, table->found[row].row, &grid);
-        }
-        st_text_grid_end_row(&grid);
+    if (plans) {
+        show_plan_columns(rows, &shown, node);
     }
-    st_text_grid_write(&grid, 2, buffer);
+    st_table *table = st_say_table(node, shown.columns, shown.count, 2);
+    st_table_heads(table);
+    st_table_show(table, list, shown.fields.data != NULL ? shown.fields.data : "");
+    node->result->failed = node->result->failed || shown.fields.failed;
+    st_buffer_free(&shown.fields);
 }
 
 static size_t first_part(const st_search_view *view)
@@ -310,32 +385,43 @@ static size_t first_part(const st_search_view *view)
     return view->detail.space->cell_count - view->part_count;
 }
 
-static void write_ranking(const st_search_view *view, st_buffer *buffer)
+static void say_ranking(st_node *root, const found_rows *rows, const st_node *list)
 {
-    const st_search_result *result = view->result;
-    found_table table = {.view = view,
-                         .found = result->found.ranking,
-                         .count = result->found.ranking_count,
-                         .values = view->ranking,
-                         .to = first_part(view),
-                         .ranked = true,
-                         .plans = true};
-    st_buffer_text(buffer, "\nRanking\n");
-    write_found(&table, buffer);
-    table.plans = false;
+    const st_search_view *view = rows->view;
+    size_t parts = first_part(view);
+    size_t own = parts + view->own_parts;
+    st_say(root, "\nRanking\n");
+    say_found(root, rows, list, (cell_span){0, parts}, true, true);
     if (view->own_parts > 0) {
-        st_buffer_printf(buffer, "\nParts of %s\n", view->search->goal);
-        table.from = first_part(view);
-        table.to = table.from + view->own_parts;
-        write_found(&table, buffer);
+        st_say(root, "\nParts of %s\n", view->search->goal);
+        say_found(root, rows, list, (cell_span){parts, own}, true, false);
     }
     if (view->part_count > view->own_parts) {
-        st_buffer_printf(buffer, "\nParts of %s\n", view->whole);
-        table.from = first_part(view) + view->own_parts;
-        table.to = view->detail.space->cell_count;
-        write_found(&table, buffer);
+        st_say(root, "\nParts of %s\n", view->whole);
+        say_found(root, rows, list, (cell_span){own, view->detail.space->cell_count}, true, false);
     }
 }
+
+/* The heading of CSV; its rows are those of the ranking. */
+static void name_columns(const found_rows *rows, st_result *result)
+{
+    const st_space *space = rows->view->detail.space;
+    st_result_csv(result, "ranking", ".rank=rank");
+    for (size_t i = 0; i < rows->key_count; i++) {
+        st_result_csv_column(result, rows->key_fields[i], rows->keys[i]);
+    }
+    for (size_t i = 0; i < space->cell_count; i++) {
+        const st_type *type = space->types[i];
+        bool unit = type->kind == ST_TYPE_NUMBER && strcmp(type->unit.text, "1") != 0;
+        const char *name =
+            unit ? st_arena_printf(space->arena, "%s [%s]", space->cells[i], type->unit.text)
+                 : space->cells[i];
+        st_result_csv_column(result, rows->cell_fields[i], name != NULL ? name : "");
+        result->failed = result->failed || name == NULL;
+    }
+}
+
+/* --- the second plan ------------------------------------------------------------------------- */
 
 /* The index of the part that differs most and was not named yet; SIZE_MAX: none is left but
  * what is rounding. */
@@ -355,18 +441,17 @@ static size_t next_part(const st_search_view *view, const bool *named)
     return best;
 }
 
-static void write_gap(const st_search_view *view, size_t cell, st_buffer *buffer)
+static void say_gap(const st_search_view *view, size_t cell, st_node *root)
 {
     char text[ST_QUANTITY_TEXT];
     const st_space *space = view->detail.space;
     double gap = view->ranking[space->cell_count + cell] - view->ranking[cell];
-    st_buffer_printf(
-        buffer, "%s %s%s", space->cells[cell], gap < 0 ? "-" : "+",
-        st_type_format(space->types[cell], fabs(gap), ST_STYLE_SCALED, text, sizeof text));
+    st_say(root, "%s %s%s", space->cells[cell], gap < 0 ? "-" : "+",
+           st_type_format(space->types[cell], fabs(gap), ST_STYLE_SCALED, text, sizeof text));
 }
 
 /* What the second plan has more of, and less, the largest first. */
-static void write_runner_up(const st_search_view *view, st_buffer *buffer)
+static void say_runner_up(const st_search_view *view, st_node *root)
 {
     enum { PARTS_NAMED = 5 };
     bool named[ST_SEARCH_MAX_PARTS] = {false};
@@ -374,262 +459,156 @@ static void write_runner_up(const st_search_view *view, st_buffer *buffer)
         return;
     }
     if (view->ranking[view->detail.space->cell_count] == view->ranking[0]) {
-        st_buffer_printf(buffer, "\nThe second plan has the same %s\n",
-                         view->detail.space->cells[0]);
+        st_say(root, "\nThe second plan has the same %s\n", view->detail.space->cells[0]);
         return;
     }
-    st_buffer_text(buffer, "\nThe second plan: ");
-    write_gap(view, 0, buffer);
+    st_say(root, "\nThe second plan: ");
+    say_gap(view, 0, root);
     for (size_t i = 0; i < PARTS_NAMED; i++) {
         size_t part = next_part(view, named);
         if (part == SIZE_MAX) {
             break;
         }
         named[part - first_part(view)] = true;
-        st_buffer_text(buffer, i == 0 ? ", of which " : ", ");
-        write_gap(view, part, buffer);
+        st_say(root, i == 0 ? ", of which " : ", ");
+        say_gap(view, part, root);
     }
-    st_buffer_text(buffer, "\n");
+    st_say(root, "\n");
 }
 
-static void write_front(const st_search_view *view, st_buffer *buffer)
-{
-    const st_search_result *result = view->result;
-    if (result->found.front_count == 0) {
-        return;
-    }
-    st_buffer_printf(buffer, "\nPareto front of %s and %s: %zu plans%s\n",
-                     view->search->request.front[0], view->search->request.front[1],
-                     result->found.front_count, result->found.front_full ? " at least" : "");
-    found_table table = {.view = view,
-                         .found = result->found.front,
-                         .count = result->found.front_count,
-                         .values = view->front,
-                         .to = first_part(view),
-                         .plans = true};
-    write_found(&table, buffer);
-}
+/* --- the whole ------------------------------------------------------------------------------- */
 
-static void write_nearest(const st_search_view *view, st_buffer *buffer)
+static void put_nearest(const st_search_view *view, st_node *root)
 {
     size_t count = 0;
     if (view->miss == NULL) {
         return;
     }
+    st_node *node = st_put_map(root, "nearest");
     if (!view->result->found.has_nearest) {
-        st_buffer_printf(buffer, "\nNothing divides\n  lacks: %s\n", view->miss);
-        return;
+        st_say(node, "\nNothing divides\n");
+    } else {
+        uint64_t row = view->result->found.nearest.row;
+        const char *const *sets = st_search_sets(view->search, row, true, &count);
+        put_plan(view, row, NULL, st_put_map(node, "plan"));
+        st_say(node, "\nNearest to fitting\n ");
+        for (size_t i = 0; sets != NULL && i < count; i++) {
+            st_say(node, " %s", sets[i]);
+        }
+        st_say(node, "\n");
     }
-    const char *const *sets =
-        st_search_sets(view->search, view->result->found.nearest.row, true, &count);
-    st_buffer_text(buffer, "\nNearest to fitting\n ");
-    for (size_t i = 0; sets != NULL && i < count; i++) {
-        st_buffer_printf(buffer, " %s", sets[i]);
-    }
-    st_buffer_printf(buffer, "\n  lacks: %s\n", view->miss);
-    buffer->failed = buffer->failed || sets == NULL;
+    st_put_text(node, "lacks", view->miss);
+    st_say(node, "  lacks: %s\n", view->miss);
 }
 
-static void write_head(const st_search_view *view, st_buffer *buffer)
+static void put_rejected(const st_search_view *view, st_node *root)
+{
+    const st_space *space = view->search->space;
+    const st_search_result *result = view->result;
+    const st_guided *guided = &result->guided;
+    st_sweep_result counts = {.done = guided->used ? guided->computed + guided->ruled_out
+                                                   : result->found.done,
+                              .kept = result->found.kept,
+                              .reasons = result->found.reasons};
+    st_node *list = st_put_list(root, "rejected");
+    for (size_t i = 1; i < st_reason_count(space); i++) {
+        if (counts.reasons[i] > 0) {
+            st_node *row = st_put_line_map(list, NULL);
+            st_put_text(row, "reason", st_reason_text(space, i));
+            st_put_count(row, "plans", counts.reasons[i]);
+        }
+    }
+    if (counts.done > counts.kept) {
+        st_buffer text = {0};
+        st_sweep_write_reasons(space, &counts, &text);
+        st_say(root, "\n%.*s", (int)text.length, text.data != NULL ? text.data : "");
+        root->result->failed = root->result->failed || text.failed;
+        st_buffer_free(&text);
+    }
+}
+
+static void say_head(const st_search_view *view, st_node *root)
 {
     const st_search *search = view->search;
     const st_search_result *result = view->result;
     char number[ST_QUANTITY_TEXT];
-    st_buffer_printf(buffer, "job       %s\nsheet     %s\n", st_job_name(search->space->base.job),
-                     st_sheet_name(search->space->base.sheet));
+    bool sampled = search->rows < search->total;
+    st_say(root, "job       %s\nsheet     %s\n", st_job_name(search->space->base.job),
+           st_sheet_name(search->space->base.sheet));
     for (size_t i = 0; i < search->space->refine_count; i++) {
-        st_buffer_printf(buffer, "%s    %s\n", i == 0 ? "refine" : "      ",
-                         search->space->refine[i]);
+        st_say(root, "%s    %s\n", i == 0 ? "refine" : "      ", search->space->refine[i]);
     }
-    st_buffer_text(buffer, "GPUs      ");
+    st_say(root, "GPUs      ");
     for (size_t i = 0; i < search->wanted.gpus_count; i++) {
-        st_buffer_printf(buffer, "%s%s", i == 0 ? "" : ", ",
-                         st_number_format(search->wanted.gpus[i], number, sizeof number));
+        st_say(root, "%s%s", i == 0 ? "" : ", ",
+               st_number_format(search->wanted.gpus[i], number, sizeof number));
     }
     uint64_t plans = result->guided.used ? search->rows : result->found.done;
-    st_buffer_printf(buffer, "\nplans     %" PRIu64 ", of which %" PRIu64 " pass all checks", plans,
-                     result->found.kept);
+    st_say(root, "\nplans     %" PRIu64 ", of which %" PRIu64 " pass all checks", plans,
+           result->found.kept);
     if (result->guided.used) {
-        st_buffer_printf(buffer, " among the %" PRIu64 " computed", result->guided.computed);
+        st_say(root, " among the %" PRIu64 " computed", result->guided.computed);
     }
-    if (search->rows < search->total) {
-        st_buffer_printf(buffer, "; drawn from %" PRIu64, search->total);
+    if (sampled) {
+        st_say(root, "; drawn from %" PRIu64, search->total);
     }
     if (result->interrupted) {
-        st_buffer_printf(buffer, "; interrupted, %" PRIu64 " were not looked at",
-                         search->rows - result->found.done);
+        st_say(root, "; interrupted, %" PRIu64 " were not looked at",
+               search->rows - result->found.done);
     }
-    const char *method = st_method_name(search->request.guide.method);
-    st_buffer_printf(buffer, "\nminimise  %s, %s\n", search->goal,
-                     search->rows < search->total ? "a sample" : method);
+    st_say(root, "\nminimise  %s, %s\n", search->goal,
+           sampled ? "a sample" : st_method_name(search->request.guide.method));
 }
 
-void st_search_write_text(const st_search_view *view, st_buffer *buffer)
-{
-    const st_search_result *result = view->result;
-    const st_guided *guided = &result->guided;
-    st_sweep_result counts = {.done = guided->used ? guided->computed + guided->told
-                                                   : result->found.done,
-                              .kept = result->found.kept,
-                              .reasons = result->found.reasons};
-    write_head(view, buffer);
-    if (result->found.ranking_count > 0) {
-        write_ranking(view, buffer);
-        write_runner_up(view, buffer);
-        write_front(view, buffer);
-    }
-    if (guided->used) {
-        st_guided_write_text(view, buffer);
-    }
-    write_nearest(view, buffer);
-    if (counts.done > counts.kept) {
-        st_buffer_text(buffer, "\n");
-        st_sweep_write_reasons(view->search->space, &counts, buffer);
-    }
-}
-
-/* --- data ------------------------------------------------------------------------------------ */
-
-static void write_json_plan(const st_search_view *view, uint64_t row, st_json *json)
-{
-    size_t count = 0;
-    const char *const *sets = st_search_sets(view->search, row, true, &count);
-    st_json_open(json, "plan", '{');
-    for (size_t i = 0; sets != NULL && i < count; i++) {
-        const char *value = sets[i] + strcspn(sets[i], "=") + 1;
-        char *key = st_arena_copy(view->search->space->arena, sets[i], strcspn(sets[i], "="));
-        if (key != NULL) {
-            st_json_text(json, key, value);
-        }
-        json->buffer->failed = json->buffer->failed || key == NULL;
-    }
-    st_json_close(json, '}');
-    json->buffer->failed = json->buffer->failed || sets == NULL;
-}
-
-static void write_json_found(const st_search_view *view, const char *key, const st_found *found,
-                             size_t count, const double *values, st_json *json)
-{
-    const st_space *space = view->detail.space;
-    st_json_open(json, key, '[');
-    for (size_t row = 0; row < count; row++) {
-        st_json_open_line(json, NULL, '{');
-        write_json_plan(view, found[row].row, json);
-        st_json_open(json, "cells", '{');
-        for (size_t i = 0; i < space->cell_count; i++) {
-            st_json_value(json, space->cells[i], space->types[i],
-                          values[row * space->cell_count + i]);
-        }
-        st_json_close(json, '}');
-        st_json_close(json, '}');
-    }
-    st_json_close(json, ']');
-}
-
-static void write_json_reasons(const st_search_view *view, st_json *json)
-{
-    const st_space *space = view->search->space;
-    st_json_open(json, "rejected", '[');
-    for (size_t i = 1; i < st_reason_count(space); i++) {
-        if (view->result->found.reasons[i] == 0) {
-            continue;
-        }
-        st_json_open_line(json, NULL, '{');
-        st_json_text(json, "reason", st_reason_text(space, i));
-        st_json_count(json, "plans", (size_t)view->result->found.reasons[i]);
-        st_json_close(json, '}');
-    }
-    st_json_close(json, ']');
-}
-
-static void write_json_head(const st_search_view *view, st_json *json)
+static void put_head(const st_search_view *view, st_node *root)
 {
     const st_search *search = view->search;
     const st_search_result *result = view->result;
-    st_json_count(json, "schema", ST_SCHEMA_VERSION);
-    st_json_text(json, "job", st_job_name(search->space->base.job));
-    st_json_text(json, "sheet", st_sheet_name(search->space->base.sheet));
-    st_json_texts(json, "refine", search->space->refine, search->space->refine_count);
-    st_json_text(json, "minimise", search->goal);
-    st_json_bool(json, "exhaustive",
-                 search->rows == search->total && !result->interrupted && !result->guided.used);
-    st_json_text(json, "method", st_method_name(search->request.guide.method));
-    if (view->result->guided.used) {
-        st_guided_write_json(view, json);
-    }
-    st_json_count(json, "plans", (size_t)result->found.done);
-    st_json_count(json, "kept", (size_t)result->found.kept);
-    st_json_open(json, "units", '{');
-    for (size_t i = 0; i < view->detail.space->cell_count; i++) {
-        st_json_unit(json, view->detail.space->cells[i], view->detail.space->types[i]);
-    }
-    st_json_close(json, '}');
-}
-
-void st_search_write_json(const st_search_view *view, st_buffer *buffer)
-{
-    const st_search_result *result = view->result;
-    st_json json = {.buffer = buffer};
-    st_json_open(&json, NULL, '{');
-    write_json_head(view, &json);
-    write_json_found(view, "ranking", result->found.ranking, result->found.ranking_count,
-                     view->ranking, &json);
-    write_json_found(view, "front", result->found.front, result->found.front_count, view->front,
-                     &json);
-    write_json_reasons(view, &json);
-    if (view->miss != NULL) {
-        st_json_open(&json, "nearest", '{');
-        if (result->found.has_nearest) {
-            write_json_plan(view, result->found.nearest.row, &json);
-        }
-        st_json_text(&json, "lacks", view->miss);
-        st_json_close(&json, '}');
-    }
-    st_json_close(&json, '}');
-}
-
-static void write_csv_head(const st_search_view *view, uint64_t row, st_buffer *buffer)
-{
     const st_space *space = view->detail.space;
-    size_t count = 0;
-    const char *const *sets = st_search_sets(view->search, row, true, &count);
-    st_buffer_text(buffer, "rank");
-    for (size_t i = 0; sets != NULL && i < count; i++) {
-        st_buffer_printf(buffer, ",%.*s", (int)strcspn(sets[i], "="), sets[i]);
-    }
+    st_put_text(root, "job", st_job_name(search->space->base.job));
+    st_put_text(root, "sheet", st_sheet_name(search->space->base.sheet));
+    st_put_texts(root, "refine", search->space->refine, search->space->refine_count);
+    st_put_text(root, "minimise", search->goal);
+    st_put_bool(root, "exhaustive",
+                search->rows == search->total && !result->interrupted && !result->guided.used);
+    st_put_text(root, "method", st_method_name(search->request.guide.method));
+    st_put_count(root, "plans", result->found.done);
+    st_put_count(root, "kept", result->found.kept);
+    st_node *units = st_put_map(root, "units");
     for (size_t i = 0; i < space->cell_count; i++) {
-        const st_type *type = space->types[i];
-        bool unit = type->kind == ST_TYPE_NUMBER && strcmp(type->unit.text, "1") != 0;
-        st_buffer_printf(buffer, unit ? ",%s [%s]" : ",%s", space->cells[i], type->unit.text);
+        st_put_text(units, space->cells[i], st_type_unit_text(space->types[i]));
     }
-    st_buffer_text(buffer, "\n");
-    buffer->failed = buffer->failed || sets == NULL;
+    say_head(view, root);
 }
 
-void st_search_write_csv(const st_search_view *view, st_buffer *buffer)
+void st_search_put(const st_search_view *view, st_result *result)
 {
-    const st_space *space = view->detail.space;
-    const st_search_result *result = view->result;
-    for (size_t row = 0; row < result->found.ranking_count; row++) {
-        size_t count = 0;
-        const char *const *sets =
-            st_search_sets(view->search, result->found.ranking[row].row, true, &count);
-        if (row == 0) {
-            write_csv_head(view, result->found.ranking[row].row, buffer);
-        }
-        st_buffer_printf(buffer, "%zu", row + 1);
-        for (size_t i = 0; sets != NULL && i < count; i++) {
-            st_buffer_text(buffer, ",");
-            st_buffer_csv_field(buffer, sets[i] + strcspn(sets[i], "=") + 1);
-        }
-        for (size_t i = 0; i < space->cell_count; i++) {
-            char text[512];
-            st_exact_text(space->types[i], view->ranking[row * space->cell_count + i], text,
-                          sizeof text);
-            st_buffer_text(buffer, ",");
-            st_buffer_csv_field(buffer, text);
-        }
-        st_buffer_text(buffer, "\n");
-        buffer->failed = buffer->failed || sets == NULL;
+    const st_results *found = &view->result->found;
+    st_arena *arena = view->search->space->arena;
+    st_node *root = st_result_begin(result, arena);
+    const found_rows *ranking =
+        make_rows(view, found->ranking, found->ranking_count, view->ranking);
+    const found_rows *front = make_rows(view, found->front, found->front_count, view->front);
+    if (ranking == NULL || front == NULL) {
+        result->failed = true;
+        return;
     }
+    put_head(view, root);
+    st_node *list = st_put_rows(root, "ranking", fill_found, ranking, ranking->count);
+    if (ranking->count > 0) {
+        name_columns(ranking, result);
+        say_ranking(root, ranking, list);
+        say_runner_up(view, root);
+    }
+    list = st_put_rows(root, "front", fill_found, front, front->count);
+    if (front->count > 0) {
+        st_say(root, "\nPareto front of %s and %s: %zu plans%s\n", view->search->request.front[0],
+               view->search->request.front[1], front->count, found->front_full ? " at least" : "");
+        say_found(root, front, list, (cell_span){0, first_part(view)}, false, true);
+    }
+    if (view->result->guided.used) {
+        st_guided_put(view, root);
+    }
+    put_nearest(view, root);
+    put_rejected(view, root);
 }

@@ -9,6 +9,7 @@
 #ifndef STEPTIME_SEARCH_SEARCH_STATE_H
 #define STEPTIME_SEARCH_SEARCH_STATE_H
 
+#include "base/result.h"
 #include "search/guided.h"
 #include "search/plans.h"
 #include "search/processes.h"
@@ -140,9 +141,8 @@ typedef struct st_search_view {
 st_status st_search_view_make(const st_paths *paths, const st_search *search,
                               const st_search_result *result, st_search_view *view,
                               st_errors *errors) ST_NODISCARD;
-void st_search_write_text(const st_search_view *view, st_buffer *buffer);
-void st_search_write_json(const st_search_view *view, st_buffer *buffer);
-void st_search_write_csv(const st_search_view *view, st_buffer *buffer);
+/* Text, JSON and CSV are rendered from it. */
+void st_search_put(const st_search_view *view, st_result *result);
 
 const char *st_method_name(st_method method);
 /* How much less a plan that was not computed may have, over the best one's value; 0: none is

@@ -220,7 +220,7 @@ static st_search_result find(const world *w, st_guide guide, int threads)
     if (st_search_run(search, &st_one_process, &watch, &result, w->own->errors) != ST_OK)
         fail_msg("%s", said(w->own));
     const st_guided *guided = &result.guided;
-    uint64_t settled = guided->computed + guided->told + guided->cut + guided->untried;
+    uint64_t settled = guided->computed + guided->ruled_out + guided->cut + guided->untried;
     for (size_t i = 0; i < ST_RULES; i++)
         settled += guided->rules[i].skipped;
     if (guided->used)
@@ -263,7 +263,7 @@ typedef struct tally {
     uint64_t plans;
     uint64_t found;
     uint64_t cut;
-    uint64_t told;
+    uint64_t ruled_out;
     uint64_t skipped[ST_RULES];
     uint64_t walked;
     uint64_t best; /* walks that found the best plan */
@@ -275,7 +275,7 @@ static void count(const st_search_result *every, const st_search_result *bound,
     all->plans += every->found.done;
     all->found += every->found.ranking_count > 0 ? 1 : 0;
     all->cut += bound->guided.cut;
-    all->told += bound->guided.told;
+    all->ruled_out += bound->guided.ruled_out;
     all->walked += walk->guided.computed;
     for (size_t i = 0; i < ST_RULES; i++)
         all->skipped[i] += pruned->guided.rules[i].skipped;
@@ -327,7 +327,7 @@ static void test_nothing_better_is_left_out(void **state)
         compare_methods(&w, &all);
         (void)tear_down((void **)&own);
     }
-    printf("# %" PRIu64 " plans, told %" PRIu64 ", cut %" PRIu64, all.plans, all.told, all.cut);
+    printf("# %" PRIu64 " plans, told %" PRIu64 ", cut %" PRIu64, all.plans, all.ruled_out, all.cut);
     for (size_t i = 0; i < ST_RULES; i++)
         printf(", %s %" PRIu64, st_rule_name(i), all.skipped[i]);
     printf("; the best of %" PRIu64 " sheets by %" PRIu64 " trials on %" PRIu64 "\n", all.found,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* In place of the rest of this folder where a build leaves it out: a clear word; see
  * search/guided.h. */
-#include "base/json_write.h"
 #include "search/search_state.h"
 
 st_status st_guided_check(const st_search *search, st_errors *errors)
@@ -24,12 +23,7 @@ st_status st_guided_search(const st_search *search, const st_processes *processe
     return st_guided_check(search, errors);
 }
 
-void st_guided_write_text(const st_search_view *view, st_buffer *buffer)
+void st_guided_put(const st_search_view *view, st_node *root)
 {
-    (void)view, (void)buffer;
-}
-
-void st_guided_write_json(const st_search_view *view, st_json *json)
-{
-    (void)view, (void)json;
+    (void)view, (void)root;
 }

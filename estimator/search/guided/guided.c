@@ -224,7 +224,7 @@ static st_status run_exhaustive(st_guided_run *run)
     size_t count = 0;
     st_status status = list_places(run, false, &list, &count);
     memset(run->result->found.reasons, 0, run->result->found.reason_count * sizeof(uint64_t));
-    run->result->guided.told = 0; /* it computes those, too */
+    run->result->guided.ruled_out = 0; /* it computes those, too */
     for (size_t i = 0; i < count && status == ST_OK; i++) {
         bool turn = i > 0 && list[i].key != list[i - 1].key;
         if (turn) {
@@ -340,7 +340,7 @@ static void hand_over(st_guided_run *run)
 {
     st_search_result *result = run->result;
     st_guided *guided = &result->guided;
-    uint64_t settled = guided->computed + guided->told + guided->cut;
+    uint64_t settled = guided->computed + guided->ruled_out + guided->cut;
     for (size_t i = 0; i < ST_RULES; i++) {
         settled += guided->rules[i].skipped;
     }

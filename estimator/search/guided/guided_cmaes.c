@@ -192,7 +192,7 @@ st_status st_guided_cmaes(st_guided_run *run)
 {
     const st_search *search = run->search;
     uint64_t trials = search->request.guide.trials;
-    uint64_t open = search->rows - run->result->guided.told;
+    uint64_t open = search->rows - run->result->guided.ruled_out;
     uint64_t budget = trials > 0 ? trials : ST_GUIDE_TRIALS;
     swarm self = {
         .run = run, .lattice = st_lattice_make(search), .budget = budget < open ? budget : open};

@@ -2,19 +2,17 @@
 /* What a search that did not compute every plan says about the others. */
 #include "search/guided/states.h"
 
-#include "sheet/type_write.h"
-
 #include <inttypes.h>
 #include <math.h>
 
-static void write_count(uint64_t count, const char *what, st_buffer *buffer)
+static void say_count(uint64_t count, const char *what, st_node *root)
 {
     if (count > 0) {
-        st_buffer_printf(buffer, "  %10" PRIu64 "  %s\n", count, what);
+        st_say(root, "  %10" PRIu64 "  %s\n", count, what);
     }
 }
 
-static void write_rule(size_t rule, const st_rule_result *result, st_buffer *buffer)
+static void say_rule(size_t rule, const st_rule_result *result, st_node *root)
 {
     static const char *const states[] = {
         [ST_RULE_IDLE] = "there is nothing to skip",
@@ -26,88 +24,84 @@ static void write_rule(size_t rule, const st_rule_result *result, st_buffer *buf
     if (result->state == ST_RULE_OPEN && !result->applied) {
         state = "left out: it depends on what plugins say";
     }
-    st_buffer_printf(buffer, "  %10" PRIu64 "  skipped by rule '%s', %s; %s", result->skipped,
-                     st_rule_name(rule), st_rule_doc(rule), state);
+    st_say(root, "  %10" PRIu64 "  skipped by rule '%s', %s; %s", result->skipped,
+           st_rule_name(rule), st_rule_doc(rule), state);
     if (result->broken > 0) {
-        st_buffer_printf(buffer, " for %" PRIu64 " of %" PRIu64 " pairs of plans", result->broken,
-                         result->pairs);
+        st_say(root, " for %" PRIu64 " of %" PRIu64 " pairs of plans", result->broken,
+               result->pairs);
     }
-    st_buffer_text(buffer, "\n");
+    st_say(root, "\n");
 }
 
-static void write_promise(const st_search_view *view, st_buffer *buffer)
+static void say_promise(const st_search_view *view, st_node *root)
 {
     const st_guided *guided = &view->result->guided;
     double gap = st_search_gap(view->search, view->result);
     if (gap == 0) {
-        st_buffer_text(buffer, "No other plan is better");
+        st_say(root, "No other plan is better");
     } else if (gap != gap) {
-        st_buffer_text(buffer, "How much better another plan may be is not known\n");
+        st_say(root, "How much better another plan may be is not known\n");
         return;
     } else {
-        st_buffer_printf(buffer, "Another plan may be better by up to %.3g %%", 100 * gap);
+        st_say(root, "Another plan may be better by up to %.3g %%", 100 * gap);
     }
     bool plugins = view->search->space->variants[0].plugin_count > 0;
-    st_buffer_printf(buffer, ": %s\n",
-                     guided->declared ? "taken from a cell that was declared to be a bound"
-                     : plugins        ? "proven, as what a plugin gives is never negative"
-                                      : "proven");
+    st_say(root, ": %s\n",
+           guided->declared ? "taken from a cell that was declared to be a bound"
+           : plugins        ? "proven, as what a plugin gives is never negative"
+                            : "proven");
 }
 
-void st_guided_write_text(const st_search_view *view, st_buffer *buffer)
+static void say_method(const st_search_view *view, st_node *root)
 {
     const st_guided *guided = &view->result->guided;
-    st_buffer_text(buffer, "\nHow it was searched\n");
-    write_count(guided->computed, "computed", buffer);
-    write_count(guided->told, "not computed: they fail a check whatever plugins say", buffer);
-    write_count(guided->cut, "not computed: they cannot be among the best", buffer);
+    st_say(root, "\nHow it was searched\n");
+    say_count(guided->computed, "computed", root);
+    say_count(guided->ruled_out, "not computed: they fail a check whatever plugins say", root);
+    say_count(guided->cut, "not computed: they cannot be among the best", root);
     for (size_t i = 0; i < ST_RULES && view->search->request.guide.pruning != ST_PRUNING_NONE;
          i++) {
-        write_rule(i, &guided->rules[i], buffer);
+        say_rule(i, &guided->rules[i], root);
     }
-    write_count(guided->untried, "not looked at", buffer);
-    write_promise(view, buffer);
+    say_count(guided->untried, "not looked at", root);
+    say_promise(view, root);
 }
 
-static void write_json_rules(const st_guided *guided, st_json *json)
+static void put_rules(const st_guided *guided, st_node *node)
 {
     static const char *const states[] = {[ST_RULE_IDLE] = "idle",
                                          [ST_RULE_PROVEN] = "proven",
                                          [ST_RULE_OPEN] = "open",
                                          [ST_RULE_BROKEN] = "broken"};
-    st_json_open(json, "rules", '[');
+    st_node *list = st_put_list(node, "rules");
     for (size_t i = 0; i < ST_RULES; i++) {
         const st_rule_result *rule = &guided->rules[i];
-        st_json_open_line(json, NULL, '{');
-        st_json_text(json, "name", st_rule_name(i));
-        st_json_text(json, "state", states[rule->state]);
-        st_json_bool(json, "applied", rule->applied);
-        st_json_count(json, "pairs", (size_t)rule->pairs);
-        st_json_count(json, "broken", (size_t)rule->broken);
-        st_json_count(json, "skipped", (size_t)rule->skipped);
-        st_json_close(json, '}');
+        st_node *row = st_put_line_map(list, NULL);
+        st_put_text(row, "name", st_rule_name(i));
+        st_put_text(row, "state", states[rule->state]);
+        st_put_bool(row, "applied", rule->applied);
+        st_put_count(row, "pairs", rule->pairs);
+        st_put_count(row, "broken", rule->broken);
+        st_put_count(row, "skipped", rule->skipped);
     }
-    st_json_close(json, ']');
 }
 
-void st_guided_write_json(const st_search_view *view, st_json *json)
+void st_guided_put(const st_search_view *view, st_node *root)
 {
-    static const st_type number = {.kind = ST_TYPE_NUMBER};
     const st_guided *guided = &view->result->guided;
-    st_type ratio = number;
-    ratio.unit = st_unit_one();
-    st_json_open(json, "guided", '{');
-    st_json_count(json, "computed", (size_t)guided->computed);
-    st_json_count(json, "told", (size_t)guided->told);
-    st_json_count(json, "cut", (size_t)guided->cut);
-    st_json_count(json, "untried", (size_t)guided->untried);
-    st_json_value(json, "gap", &ratio, st_search_gap(view->search, view->result));
-    st_json_text(json, "bound",
-                 !guided->scanned   ? "none"
-                 : guided->declared ? "declared"
-                                    : "proven");
-    if (view->search->request.guide.pruning != ST_PRUNING_NONE) {
-        write_json_rules(guided, json);
+    bool pruned = view->search->request.guide.pruning != ST_PRUNING_NONE;
+    st_node *node = st_put_map(root, "guided");
+    st_put_count(node, "computed", guided->computed);
+    st_put_count(node, "ruled_out", guided->ruled_out);
+    st_put_count(node, "cut", guided->cut);
+    st_put_count(node, "untried", guided->untried);
+    st_put_number(node, "gap", st_search_gap(view->search, view->result));
+    st_put_text(node, "bound",
+                !guided->scanned   ? "none"
+                : guided->declared ? "declared"
+                                   : "proven");
+    if (pruned) {
+        put_rules(guided, node);
     }
-    st_json_close(json, '}');
+    say_method(view, node);
 }

@@ -18,7 +18,7 @@ typedef struct scanner {
     st_range *outputs;
     st_range *checks;
     st_results found; /* reasons and the nearest plan */
-    uint64_t told;
+    uint64_t ruled_out;
 } scanner;
 
 static bool make_scanner(const st_search *search, st_search_worker *worker, scanner *made)
@@ -126,7 +126,7 @@ static void scan_row(scanner *self, st_plan_states *states, const st_space_worke
         double near = self->outputs[search->near].low;
         states->marks[at] = ST_OUTCOME_FAILS;
         self->found.reasons[reason]++;
-        self->told++;
+        self->ruled_out++;
         st_rank_add_nearest(&self->found, at, faults, near);
         return;
     }
@@ -144,7 +144,7 @@ static void note_row(scanner *self, st_plan_states *states, const st_trial *tria
     if (trial->reason != ST_REASON_NONE) {
         states->marks[trial->row] = ST_OUTCOME_FAILS;
         self->found.reasons[trial->reason]++;
-        self->told++;
+        self->ruled_out++;
         st_rank_add_nearest(&self->found, trial->row, trial->faults, trial->near);
         return;
     }
@@ -223,7 +223,7 @@ st_status st_guided_scan(st_guided_run *run)
     for (int i = 0; i < made; i++) {
         if (status == ST_OK) {
             st_results_merge(&run->result->found, &scanners[i].found);
-            run->result->guided.told += scanners[i].told;
+            run->result->guided.ruled_out += scanners[i].ruled_out;
         }
         free_scanner(&scanners[i]);
     }

@@ -114,7 +114,7 @@ st_status st_guided_share_states(st_guided_run *run)
 
 typedef struct scan_head {
     uint64_t interrupted;
-    uint64_t told;
+    uint64_t ruled_out;
 } scan_head;
 
 st_status st_guided_share_scan(st_guided_run *run)
@@ -125,7 +125,8 @@ st_status st_guided_share_scan(st_guided_run *run)
     if (run->processes->count == 1) {
         return ST_OK;
     }
-    scan_head head = {.interrupted = run->interrupted ? 1 : 0, .told = run->result->guided.told};
+    scan_head head = {.interrupted = run->interrupted ? 1 : 0,
+                      .ruled_out = run->result->guided.ruled_out};
     unsigned char *own = calloc(1, bytes);
     if (own == NULL) {
         return ST_ERR_MEMORY;
@@ -134,12 +135,12 @@ st_status st_guided_share_scan(st_guided_run *run)
     st_results_pack(found, own + sizeof head);
     unsigned char *all = gather(run, own, bytes, &status);
     st_results_clear(found);
-    run->result->guided.told = 0;
+    run->result->guided.ruled_out = 0;
     for (int i = 0; all != NULL && i < run->processes->count; i++) {
         unsigned char *one = all + (size_t)i * bytes;
         memcpy(&head, one, sizeof head);
         run->interrupted = run->interrupted || head.interrupted != 0;
-        run->result->guided.told += head.told;
+        run->result->guided.ruled_out += head.ruled_out;
         st_results_merge_packed(found, one + sizeof head);
     }
     free(all);
