@@ -2,6 +2,8 @@
 /* What sweep, search and scale share; see explore.h. */
 #include "cli/explore.h"
 
+#include "search/guided/module.h"
+
 #include <string.h>
 
 enum { MOST_THREADS = 1024 };
@@ -42,6 +44,7 @@ st_status cli_explore_guide(cli_run *run, st_guide *guide)
     guide->pruning = (st_pruning)options->pruning;
     guide->floor = options->bound;
     guide->trials = options->trials;
+    guide->methods = st_guided_module;
     if (guide->trials > 0 && guide->method != ST_METHOD_CMAES)
         return cli_wrong_use(run, "option --trials belongs to --method cmaes", NULL);
     return ST_OK;

@@ -6,8 +6,8 @@
  * checks fail whatever they say, and a value that the goal cannot fall below) is found out for all
  * plans first; see guided/bounds.h.
  *
- * This is all that a search knows of the module guided/, which a build may leave out; then
- * guided/absent.c stands in its place.
+ * A search knows the module guided/ by the functions below alone, which whoever asks for a search
+ * hands over: a build may leave it out.
  */
 #ifndef STEPTIME_SEARCH_GUIDED_H
 #define STEPTIME_SEARCH_GUIDED_H
@@ -17,11 +17,14 @@
 
 enum { ST_RULES = 4, ST_GUIDE_TRIALS = 2000 };
 
+typedef struct st_guided_methods st_guided_methods;
+
 typedef struct st_guide {
     st_method method;
     st_pruning pruning;
     const char *floor; /* a cell that the user declares to be at most the goal; NULL: none */
     uint64_t trials;   /* plans that CMA-ES computes at most; 0: ST_GUIDE_TRIALS */
+    const st_guided_methods *methods; /* of the module; NULL: this build has none */
 } st_guide;
 
 typedef enum st_rule_state {
@@ -58,18 +61,22 @@ struct st_search_view;
 struct st_search_watch;
 struct st_processes;
 
+/* What the module does for a search. */
+struct st_guided_methods {
+    /* Refuses what the chosen method cannot do. */
+    st_status (*check)(const struct st_search *search, st_errors *errors);
+    /* The whole, in place of an exhaustive search. */
+    st_status (*run)(const struct st_search *search, const struct st_processes *processes,
+                     const struct st_search_watch *watch, struct st_search_result *result,
+                     st_errors *errors);
+    /* Says what became of the plans that were not computed. */
+    void (*put)(const struct st_search_view *view, st_node *root);
+};
+
+/* Whether another way than through every plan is asked for. */
 static inline bool st_guide_is_given(const st_guide *guide)
 {
     return guide->method != ST_METHOD_EXHAUSTIVE || guide->pruning != ST_PRUNING_NONE;
 }
-
-/* Refuses what the chosen method cannot do. */
-st_status st_guided_check(const struct st_search *search, st_errors *errors) ST_NODISCARD;
-/* The whole, in place of an exhaustive search. */
-st_status st_guided_search(const struct st_search *search, const struct st_processes *processes,
-                           const struct st_search_watch *watch, struct st_search_result *result,
-                           st_errors *errors) ST_NODISCARD;
-/* What is said of the plans that were not computed. */
-void st_guided_put(const struct st_search_view *view, st_node *root);
 
 #endif

@@ -126,11 +126,12 @@ static void say_table(const st_scale *scale, st_node *root, const st_node *rows)
         size_t length = strlen(fields);
         (void)snprintf(fields + length, sizeof fields - length, "%s%s", count > 0 ? "," : "",
                        one->field);
-        shown[count++] = (st_table_column){.title = one->title,
-                                           .none = "-",
-                                           .right = true,
-                                           .look = one->digits > 0 ? ST_LOOK_DIGITS : ST_LOOK_SCALED,
-                                           .digits = one->digits};
+        shown[count++] =
+            (st_table_column){.title = one->title,
+                              .none = "-",
+                              .right = true,
+                              .look = one->digits > 0 ? ST_LOOK_DIGITS : ST_LOOK_SCALED,
+                              .digits = one->digits};
     }
     st_table *table = st_say_table(root, shown, count, 2);
     st_table_heads(table);

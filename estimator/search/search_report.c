@@ -607,7 +607,7 @@ void st_search_put(const st_search_view *view, st_result *result)
         say_found(root, front, list, (cell_span){0, first_part(view)}, false, true);
     }
     if (view->result->guided.used) {
-        st_guided_put(view, root);
+        view->search->request.guide.methods->put(view, root);
     }
     put_nearest(view, root);
     put_rejected(view, root);

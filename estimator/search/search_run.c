@@ -228,8 +228,9 @@ st_status st_search_run(const st_search *search, const st_processes *processes,
 {
     runner self = {.search = search, .processes = processes, .watch = watch};
     *result = (st_search_result){0};
-    if (st_guide_is_given(&search->request.guide)) {
-        return st_guided_search(search, processes, watch, result, errors);
+    const st_guide *guide = &search->request.guide;
+    if (st_guide_is_given(guide)) {
+        return guide->methods->run(search, processes, watch, result, errors);
     }
     st_status status = run_exhaustive(&self, result);
     free_workers(&self);

@@ -218,6 +218,22 @@ static st_status find_cells(st_search *search, const st_paths *paths, st_arena *
     return choose_cells(search, estimate.sheet, arena, errors);
 }
 
+/* Other ways than through every plan are those of a module. */
+static st_status check_guide(const st_search *search, st_errors *errors)
+{
+    const st_guide *guide = &search->request.guide;
+    if (guide->methods != NULL) {
+        return guide->methods->check(search, errors);
+    }
+    if (!st_guide_is_given(guide) && guide->floor == NULL) {
+        return ST_OK;
+    }
+    return st_fail(
+        errors, ST_ERR_USAGE, (st_place){0},
+        "--method, --prune and --bound: steptime was built without guided search" ST_EXPECTED
+        "--method exhaustive" ST_HINT "build again with -Dguided=enabled");
+}
+
 /* --- the whole ------------------------------------------------------------------------------- */
 
 st_status st_search_create(const st_paths *paths, const st_search_request *request, st_arena *arena,
@@ -251,7 +267,7 @@ st_status st_search_create(const st_paths *paths, const st_search_request *reque
         status = st_search_make_plans(made, varies, errors);
     }
     if (status == ST_OK) {
-        status = st_guided_check(made, errors);
+        status = check_guide(made, errors);
     }
     if (status == ST_OK) {
         *search = made;

@@ -2,17 +2,13 @@
 /* Rows of a sweep as a table for people, CSV or lines of JSON. */
 #include "sweep/sweep.h"
 
+#include "base/result.h"
 #include "sheet/type_write.h"
 #include "estimate/report.h"
 
 #include <string.h>
 
 enum { VALUE_TEXT = 512, COLUMN_WIDTH = 10 };
-
-static const char *unit_or_null(const char *unit)
-{
-    return unit[0] != '\0' ? unit : "1";
-}
 
 /* --- heads ----------------------------------------------------------------------------------- */
 
@@ -42,40 +38,32 @@ static void write_csv_head(const st_space *space, bool all, st_buffer *buffer)
     st_buffer_text(buffer, all ? ",rejected\n" : "\n");
 }
 
-static void write_json_names(const st_space *space, bool axes, st_buffer *buffer)
+static void put_column(st_node *list, const char *name, const char *unit)
 {
-    size_t count = axes ? space->axis_count : space->cell_count;
-    for (size_t i = 0; i < count; i++) {
-        const char *name = axes ? space->axes[i].axis.path : space->cells[i];
-        const char *unit =
-            axes ? unit_or_null(st_space_axis_unit(space, i)) : st_type_unit_text(space->types[i]);
-        st_buffer_text(buffer, i == 0 ? "{\"name\": " : ", {\"name\": ");
-        st_buffer_json_string(buffer, name);
-        st_buffer_text(buffer, ", \"unit\": ");
-        st_buffer_json_string(buffer, unit);
-        st_buffer_text(buffer, "}");
-    }
+    st_node *column = st_put_map(list, NULL);
+    st_put_text(column, "name", name);
+    st_put_text(column, "unit", unit);
 }
 
+/* A line that says what the lines of the rows hold. */
 static void write_json_head(const st_space *space, st_buffer *buffer)
 {
-    st_buffer_printf(buffer, "{\"schema\": %d, \"job\": ", ST_SCHEMA_VERSION);
-    st_buffer_json_string(buffer, st_job_name(space->base.job));
-    st_buffer_text(buffer, ", \"sheet\": ");
-    st_buffer_json_string(buffer, st_sheet_name(space->base.sheet));
-    if (space->refine_count > 0) {
-        st_buffer_text(buffer, ", \"refine\": [");
-        for (size_t i = 0; i < space->refine_count; i++) {
-            st_buffer_text(buffer, i == 0 ? "" : ", ");
-            st_buffer_json_string(buffer, space->refine[i]);
-        }
-        st_buffer_text(buffer, "]");
+    st_result result;
+    st_node *root = st_result_begin(&result, space->arena);
+    st_put_text(root, "job", st_job_name(space->base.job));
+    st_put_text(root, "sheet", st_sheet_name(space->base.sheet));
+    st_put_texts(root, "refine", space->refine, space->refine_count);
+    st_node *axes = st_put_list(root, "axes");
+    for (size_t i = 0; i < space->axis_count; i++) {
+        const char *unit = st_space_axis_unit(space, i);
+        put_column(axes, space->axes[i].axis.path, unit[0] != '\0' ? unit : "1");
     }
-    st_buffer_text(buffer, ", \"axes\": [");
-    write_json_names(space, true, buffer);
-    st_buffer_text(buffer, "], \"cells\": [");
-    write_json_names(space, false, buffer);
-    st_buffer_text(buffer, "]}\n");
+    st_node *cells = st_put_list(root, "cells");
+    for (size_t i = 0; i < space->cell_count; i++) {
+        put_column(cells, space->cells[i], st_type_unit_text(space->types[i]));
+    }
+    st_node_write_line(root, buffer);
+    buffer->failed = buffer->failed || result.failed;
 }
 
 static size_t width_of(const char *name)

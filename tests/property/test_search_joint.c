@@ -7,6 +7,7 @@
 #include "../unit/job_support.h"
 #include "property.h"
 
+#include "search/guided/module.h"
 #include "search/search_state.h"
 
 /* Finds the same; a build may leave it out. */
@@ -87,7 +88,7 @@ static answer ask(fixture *own, const question *asked, int value, st_method meth
                                  .varies = varies,
                                  .top = TOP,
                                  .threads = 1,
-                                 .guide = {.method = method}};
+                                 .guide = {.method = method, .methods = st_guided_module}};
     for (; asked->sets[request.space.set_count] != NULL; request.space.set_count++)
         sets[request.space.set_count] = asked->sets[request.space.set_count];
     for (; asked->varies[request.vary_count] != NULL; request.vary_count++)
@@ -169,7 +170,7 @@ static answer ask_group(fixture *own, const group *asked, int place, st_method m
                                  .vary_count = 3,
                                  .top = TOP,
                                  .threads = 2,
-                                 .guide = {.method = method}};
+                                 .guide = {.method = method, .methods = st_guided_module}};
     if (place >= 0) {
         request.space.sets = asked->sets[place];
         request.space.set_count = asked->count;

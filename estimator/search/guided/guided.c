@@ -4,6 +4,7 @@
  * one size, whose order depends on nothing but what is known, so that neither threads nor processes
  * can be told from the result.
  */
+#include "search/guided/module.h"
 #include "search/guided/run.h"
 
 #include "base/dimension.h"
@@ -32,7 +33,7 @@ static st_status check_floor(const st_search *search, st_errors *errors)
                    search->request.guide.floor, search->goal);
 }
 
-st_status st_guided_check(const st_search *search, st_errors *errors)
+static st_status check(const st_search *search, st_errors *errors)
 {
     const st_guide *guide = &search->request.guide;
     bool every = guide->method == ST_METHOD_BOUND || guide->pruning != ST_PRUNING_NONE;
@@ -354,9 +355,9 @@ static void hand_over(st_guided_run *run)
     find_floor(run);
 }
 
-st_status st_guided_search(const st_search *search, const st_processes *processes,
-                           const st_search_watch *watch, st_search_result *result,
-                           st_errors *errors)
+static st_status run_guided(const st_search *search, const st_processes *processes,
+                            const st_search_watch *watch, st_search_result *result,
+                            st_errors *errors)
 {
     st_guided_run run = {
         .search = search, .processes = processes, .watch = watch, .result = result};
@@ -380,3 +381,6 @@ st_status st_guided_search(const st_search *search, const st_processes *processe
     }
     return status;
 }
+
+static const st_guided_methods methods = {.check = check, .run = run_guided, .put = st_guided_put};
+const st_guided_methods *const st_guided_module = &methods;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a search that did not compute every plan says about the others. */
-#include "search/guided/states.h"
+#include "search/guided/run.h"
 
 #include <inttypes.h>
 #include <math.h>

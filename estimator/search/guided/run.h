@@ -51,6 +51,8 @@ st_status st_guided_cmaes(st_guided_run *run) ST_NODISCARD;
 /* What a worker says of a row that it has computed, with all checks. */
 void st_guided_read(const st_search *search, const st_space_worker *worker, size_t row,
                     st_trial *trial);
+/* guided_report.c: says what became of the plans that were not computed. */
+void st_guided_put(const st_search_view *view, st_node *root);
 /* Adds a row to the batch; computes the batch when it is full. */
 st_status st_guided_try(st_guided_run *run, uint64_t row) ST_NODISCARD;
 /* Computes what is in the batch; the trials stay until the next one is added. */

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "job/job_loader.h"
+#include "search/guided/module.h"
 #include "search/search_state.h"
 
 #include <math.h>
@@ -188,7 +189,8 @@ static st_status make_search(finding *self)
                                 .minimise = request->minimise,
                                 .top = request->top,
                                 .threads = request->threads,
-                                .guide = {.method = request->method,
+                                .guide = {.methods = st_guided_module,
+                                          .method = request->method,
                                           .pruning = request->pruning,
                                           .floor = request->bound,
                                           .trials = request->trials}};
