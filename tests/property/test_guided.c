@@ -198,6 +198,7 @@ static st_search_result find(const world *w, st_guide guide, int threads)
                                  .gpus = w->gpus,
                                  .varies = varies,
                                  .vary_count = sizeof varies / sizeof varies[0],
+                                 .minimise = "step_time",
                                  .top = TOP,
                                  .threads = threads,
                                  .guide = guide};
@@ -329,7 +330,8 @@ static void test_nothing_better_is_left_out(void **state)
         compare_methods(&w, &all);
         (void)tear_down((void **)&own);
     }
-    printf("# %" PRIu64 " plans, ruled out %" PRIu64 ", cut %" PRIu64, all.plans, all.ruled_out, all.cut);
+    printf("# %" PRIu64 " plans, ruled out %" PRIu64 ", cut %" PRIu64, all.plans, all.ruled_out,
+           all.cut);
     for (size_t i = 0; i < ST_RULES; i++)
         printf(", %s %" PRIu64, st_rule_name(i), all.skipped[i]);
     printf("; the best of %" PRIu64 " sheets by %" PRIu64 " trials on %" PRIu64 "\n", all.found,
