@@ -73,12 +73,11 @@ static int run_summary(cli_run *run)
     st_status status = read_set(run, &set);
     if (status == ST_OK)
         status = st_trace_report_make(set, (size_t)options->top, run->arena, &report, run->errors);
-    if (status == ST_OK && run->common.json)
-        st_trace_report_json(&report, &run->result);
-    else if (status == ST_OK && run->common.csv)
-        st_trace_report_csv(&report, &run->result);
-    else if (status == ST_OK)
-        st_trace_report_text(&report, run->arena, &run->result);
+    if (status == ST_OK) {
+        st_result result;
+        st_trace_summary_result(&report, run->arena, &result);
+        cli_show(run, &result);
+    }
     st_trace_set_destroy(set);
     return cli_exit_code(run, status);
 }
@@ -90,12 +89,11 @@ static int run_graph(cli_run *run)
     st_status status = read_set(run, &set);
     if (status == ST_OK)
         status = st_trace_graph_make(set, &graph, run->errors);
-    if (status == ST_OK && run->common.json)
-        st_trace_graph_json(graph, &run->result);
-    else if (status == ST_OK && run->common.csv)
-        st_trace_graph_csv(graph, &run->result);
-    else if (status == ST_OK)
-        st_trace_graph_text(graph, run->arena, &run->result);
+    if (status == ST_OK) {
+        st_result result;
+        st_trace_graph_result(graph, run->arena, &result);
+        cli_show(run, &result);
+    }
     st_trace_graph_destroy(graph);
     st_trace_set_destroy(set);
     return cli_exit_code(run, status);
@@ -139,12 +137,11 @@ static int run_replay(cli_run *run)
                      ? ST_ERR_MEMORY
                      : st_trace_replay_make(graph, replay, run->arena, &report, run->errors);
     }
-    if (status == ST_OK && run->common.json)
-        st_trace_replay_json(&report, &run->result);
-    else if (status == ST_OK && run->common.csv)
-        st_trace_replay_csv(&report, &run->result);
-    else if (status == ST_OK)
-        st_trace_replay_text(&report, run->arena, &run->result);
+    if (status == ST_OK) {
+        st_result result;
+        st_trace_replay_result(&report, run->arena, &result);
+        cli_show(run, &result);
+    }
     st_replay_destroy(replay);
     st_trace_graph_destroy(graph);
     st_trace_set_destroy(set);

@@ -162,12 +162,11 @@ static int run_whatif(cli_run *run)
         status = st_trace_graph_make(set, &graph, run->errors);
     if (status == ST_OK)
         status = st_trace_whatif(graph, &own.change, run->arena, &outcome, run->errors);
-    if (status == ST_OK && run->common.json)
-        st_trace_whatif_json(set, &outcome, &run->result);
-    else if (status == ST_OK && run->common.csv)
-        st_trace_whatif_csv(set, &outcome, &run->result);
-    else if (status == ST_OK)
-        st_trace_whatif_text(set, &outcome, run->arena, &run->result);
+    if (status == ST_OK) {
+        st_result result;
+        st_trace_whatif_result(set, &outcome, run->arena, &result);
+        cli_show(run, &result);
+    }
     st_trace_graph_destroy(graph);
     st_trace_set_destroy(set);
     st_paths_destroy(own.paths);

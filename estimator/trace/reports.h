@@ -3,8 +3,7 @@
 #ifndef STEPTIME_TRACE_REPORTS_H
 #define STEPTIME_TRACE_REPORTS_H
 
-#include "base/json_write.h"
-#include "base/text.h"
+#include "base/result.h"
 #include "trace/trace.h"
 
 /* The ranks of a set, added up one by one. */
@@ -17,15 +16,18 @@ typedef struct st_trace_report {
 st_status st_trace_report_make(const st_trace_set *set, size_t top, st_arena *arena,
                                st_trace_report *report, st_errors *errors) ST_NODISCARD;
 
-void st_trace_report_text(const st_trace_report *report, st_arena *arena, st_buffer *buffer);
-/* Times in nanoseconds, as in the trace. */
-void st_trace_report_json(const st_trace_report *report, st_buffer *buffer);
-/* A line per rank and class: counts and times. */
-void st_trace_report_csv(const st_trace_report *report, st_buffer *buffer);
+void st_trace_summary_result(const st_trace_report *report, st_arena *arena, st_result *result);
 
-/* "0", or how much of the window a time is: "12.3 %". */
-const char *st_share_text(int64_t part_ns, int64_t whole_ns, char *text, size_t size);
 /* "12.345 ms", with three digits behind the point. */
 const char *st_ms_text(int64_t time_ns, char *text, size_t size);
+
+/* A time of the trace; the same as text; how much of another one it is: "12.3 %". */
+void st_put_ns(st_node *node, const char *key, int64_t time_ns);
+void st_put_ms(st_node *node, const char *key, int64_t time_ns);
+void st_put_share(st_node *node, const char *key, int64_t part_ns, int64_t whole_ns);
+/* A count, null below 0. */
+void st_put_known(st_node *node, const char *key, int64_t value);
+/* window_ns to idle_ns. */
+void st_put_breakdown(st_node *node, const st_trace_breakdown *time);
 
 #endif

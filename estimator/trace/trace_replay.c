@@ -3,7 +3,6 @@
 #include "trace/trace_replay.h"
 
 #include "base/number.h"
-#include "base/csv_write.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -175,110 +174,36 @@ st_status st_trace_replay_make(st_trace_graph *graph, st_replay *replay, st_aren
     return status;
 }
 
-/* --- text ------------------------------------------------------------------------------------ */
+/* --- the result ------------------------------------------------------------------------------ */
 
-void st_trace_breakdown_row(st_table *table, const char *rank, const char *which,
-                            const st_trace_breakdown *time)
+st_node *st_put_breakdown_row(st_node *list, const char *which, const st_trace_breakdown *time)
 {
-    char texts[5][TEXT];
-    const char *fields[] = {
-        rank,
-        which,
-        st_ms_text(time->window_ns, texts[0], TEXT),
-        st_share_text(time->exposed_compute_ns, time->window_ns, texts[1], TEXT),
-        st_share_text(time->exposed_communication_ns, time->window_ns, texts[2], TEXT),
-        st_share_text(time->overlapped_ns, time->window_ns, texts[3], TEXT),
-        st_share_text(time->idle_ns, time->window_ns, texts[4], TEXT),
-    };
-    st_table_row(table, fields);
+    st_node *row = st_put_map(list, NULL);
+    st_put_text(row, "which", which);
+    st_put_breakdown(row, time);
+    st_put_ms(row, ".window", time->window_ns);
+    st_put_share(row, ".compute", time->exposed_compute_ns, time->window_ns);
+    st_put_share(row, ".communication", time->exposed_communication_ns, time->window_ns);
+    st_put_share(row, ".overlapped", time->overlapped_ns, time->window_ns);
+    st_put_share(row, ".idle", time->idle_ns, time->window_ns);
+    return row;
 }
 
-st_table *st_trace_breakdown_table(st_arena *arena)
+st_table *st_trace_breakdown_table(st_node *root)
 {
     static const st_table_column columns[] = {
-        {.ink = ST_INK_NAME}, {.right = false}, {.right = true}, {.right = true},
-        {.right = true},      {.right = true},  {.right = true}};
-    static const char *const head[] = {"rank",          "",           "window", "compute",
-                                       "communication", "overlapped", "idle"};
-    st_table *table = st_table_create(arena, columns, 7);
-    if (table != NULL)
-        st_table_row(table, head);
+        {.title = "rank", .ink = ST_INK_NAME},     {0},
+        {.title = "window", .right = true},        {.title = "compute", .right = true},
+        {.title = "communication", .right = true}, {.title = "overlapped", .right = true},
+        {.title = "idle", .right = true}};
+    st_table *table = st_say_table(root, columns, 7, 2);
+    st_table_heads(table);
     return table;
 }
 
-static void add_steps(st_table *table, const st_trace_replayed *rank)
+void st_trace_show_breakdowns(st_table *table, const st_node *rows)
 {
-    for (size_t i = 0; i < rank->step_count; i++) {
-        char recorded[TEXT];
-        char replayed[TEXT];
-        const char *fields[] = {NULL,
-                                rank->steps[i].name,
-                                st_ms_text(rank->step_ns[i], replayed, TEXT),
-                                "recorded",
-                                st_ms_text(rank->steps[i].duration_ns, recorded, TEXT),
-                                NULL,
-                                NULL};
-        st_table_row(table, fields);
-    }
-}
-
-static void add_collectives(st_table *table, const st_trace_replayed *rank)
-{
-    char transfer[TEXT];
-    char waiting[TEXT];
-    const char *fields[] = {NULL,
-                            "collectives",
-                            st_ms_text(rank->transfer_ns, transfer, TEXT),
-                            "waiting",
-                            st_ms_text(rank->waiting_ns, waiting, TEXT),
-                            NULL,
-                            NULL};
-    if (rank->transfer_ns + rank->waiting_ns > 0)
-        st_table_row(table, fields);
-}
-
-static void write_ranks(const st_trace_replay_report *report, st_arena *arena, st_buffer *buffer)
-{
-    st_paint paint = {0};
-    st_table *table = st_trace_breakdown_table(arena);
-    if (table == NULL) {
-        buffer->failed = true;
-        return;
-    }
-    for (size_t i = 0; i < report->graph->set->count; i++) {
-        char name[TEXT];
-        long long number = (long long)report->graph->set->ranks[i]->rank;
-        (void)snprintf(name, sizeof name, "%lld", number < 0 ? (long long)i : number);
-        st_trace_breakdown_row(table, name, "recorded", &report->ranks[i].recorded);
-        st_trace_breakdown_row(table, NULL, "replayed", &report->ranks[i].replayed);
-        st_trace_breakdown_row(table, NULL, "dependencies alone", &report->ranks[i].alone);
-        add_collectives(table, &report->ranks[i]);
-        add_steps(table, &report->ranks[i]);
-    }
-    st_table_write(table, &paint, 2, buffer);
-}
-
-static void write_path(const st_trace_replay_report *report, st_arena *arena, st_buffer *buffer)
-{
-    static const st_table_column columns[] = {
-        {.ink = ST_INK_NAME}, {.right = true}, {.right = true}, {.right = true}};
-    st_paint paint = {0};
-    st_table *table = st_table_create(arena, columns, 4);
-    if (table == NULL) {
-        buffer->failed = true;
-        return;
-    }
-    for (size_t i = 0; i < report->path_count; i++) {
-        char texts[3][TEXT];
-        const st_trace_tally *tally = &report->path[i];
-        (void)snprintf(texts[2], TEXT, "%llu x", (unsigned long long)tally->count);
-        const char *fields[] = {tally->name, st_ms_text(tally->total_ns, texts[0], TEXT),
-                                st_share_text(tally->total_ns, report->replayed_ns, texts[1], TEXT),
-                                texts[2]};
-        st_table_row(table, fields);
-    }
-    st_buffer_text(buffer, "\nCritical path\n");
-    st_table_write(table, &paint, 2, buffer);
+    st_table_show(table, rows, ".name,which,.window,.compute,.communication,.overlapped,.idle");
 }
 
 const char *st_change_text(int64_t new_ns, int64_t old_ns, char *text, size_t size)
@@ -290,125 +215,96 @@ const char *st_change_text(int64_t new_ns, int64_t old_ns, char *text, size_t si
     return text;
 }
 
-void st_trace_replay_text(const st_trace_replay_report *report, st_arena *arena, st_buffer *buffer)
+/* Two times in the columns of breakdowns, each behind its name. */
+static void put_times(st_node *list, const char *name, int64_t time_ns, const char *other,
+                      int64_t other_ns)
 {
-    char texts[3][TEXT];
-    st_buffer_printf(buffer, "%zu ranks: %s recorded, %s replayed (%s)\n",
-                     report->graph->set->count, st_ms_text(report->recorded_ns, texts[0], TEXT),
-                     st_ms_text(report->replayed_ns, texts[1], TEXT),
-                     st_change_text(report->replayed_ns, report->recorded_ns, texts[2], TEXT));
-    st_buffer_printf(buffer,
-                     "largest difference of a share: %s percentage points, by dependencies alone "
-                     "%s\n\n",
-                     st_number_print('f', 2, report->most_points, texts[0], TEXT),
-                     st_number_print('f', 2, report->most_points_alone, texts[1], TEXT));
-    write_ranks(report, arena, buffer);
-    write_path(report, arena, buffer);
+    st_node *row = st_put_map(list, NULL);
+    st_put_text(row, "which", name);
+    st_put_ms(row, ".window", time_ns);
+    st_put_text(row, ".compute", other);
+    st_put_ms(row, ".communication", other_ns);
 }
 
-/* --- data ------------------------------------------------------------------------------------ */
-
-void st_trace_breakdown_json(st_json *json, const st_trace_breakdown *time)
+static void put_steps(const st_trace_replayed *rank, st_node *node, st_node *times)
 {
-    st_json_number(json, "window_ns", (double)time->window_ns);
-    st_json_number(json, "exposed_compute_ns", (double)time->exposed_compute_ns);
-    st_json_number(json, "exposed_comm_ns", (double)time->exposed_communication_ns);
-    st_json_number(json, "overlap_ns", (double)time->overlapped_ns);
-    st_json_number(json, "idle_ns", (double)time->idle_ns);
-}
-
-static void write_breakdown(st_json *json, const char *key, const st_trace_breakdown *time)
-{
-    st_json_open_line(json, key, '{');
-    st_trace_breakdown_json(json, time);
-    st_json_close(json, '}');
-}
-
-static void write_rank(st_json *json, const st_trace *trace, const st_trace_replayed *rank)
-{
-    st_json_open(json, NULL, '{');
-    st_json_text(json, "file", trace->file);
-    if (trace->rank >= 0)
-        st_json_count(json, "rank", (size_t)trace->rank);
-    else
-        st_json_text(json, "rank", NULL);
-    write_breakdown(json, "recorded", &rank->recorded);
-    write_breakdown(json, "replayed", &rank->replayed);
-    write_breakdown(json, "dependencies_alone", &rank->alone);
-    st_json_number(json, "transfer_ns", (double)rank->transfer_ns);
-    st_json_number(json, "waiting_ns", (double)rank->waiting_ns);
-    st_json_open(json, "steps", '[');
+    st_node *steps = st_put_list(node, "steps");
+    if (rank->transfer_ns + rank->waiting_ns > 0)
+        put_times(times, "collectives", rank->transfer_ns, "waiting", rank->waiting_ns);
     for (size_t i = 0; i < rank->step_count; i++) {
-        st_json_open_line(json, NULL, '{');
-        st_json_text(json, "name", rank->steps[i].name);
-        st_json_number(json, "recorded_ns", (double)rank->steps[i].duration_ns);
-        st_json_number(json, "replayed_ns", (double)rank->step_ns[i]);
-        st_json_close(json, '}');
+        st_node *step = st_put_line_map(steps, NULL);
+        st_put_text(step, "name", rank->steps[i].name);
+        st_put_ns(step, "recorded_ns", rank->steps[i].duration_ns);
+        st_put_ns(step, "replayed_ns", rank->step_ns[i]);
+        put_times(times, rank->steps[i].name, rank->step_ns[i], "recorded",
+                  rank->steps[i].duration_ns);
     }
-    st_json_close(json, ']');
-    st_json_close(json, '}');
 }
 
-void st_trace_replay_json(const st_trace_replay_report *report, st_buffer *buffer)
+static void put_rank(const st_trace *trace, size_t index, const st_trace_replayed *rank,
+                     st_table *table, st_node *node)
 {
-    st_json json = {.buffer = buffer};
-    st_json_open(&json, NULL, '{');
-    st_json_count(&json, "schema_version", 1);
-    st_json_text(&json, "steptime", STEPTIME_VERSION);
-    st_json_number(&json, "recorded_ns", (double)report->recorded_ns);
-    st_json_number(&json, "replayed_ns", (double)report->replayed_ns);
-    st_json_number(&json, "most_points", report->most_points);
-    st_json_number(&json, "most_points_alone", report->most_points_alone);
-    st_json_open(&json, "ranks", '[');
-    for (size_t i = 0; i < report->graph->set->count; i++)
-        write_rank(&json, report->graph->set->ranks[i], &report->ranks[i]);
-    st_json_close(&json, ']');
-    st_json_open(&json, "critical_path", '[');
+    st_put_text(node, "file", trace->file);
+    st_put_known(node, "rank", trace->rank);
+    st_put_breakdown(st_put_line_map(node, "recorded"), &rank->recorded);
+    st_put_breakdown(st_put_line_map(node, "replayed"), &rank->replayed);
+    st_put_breakdown(st_put_line_map(node, "dependencies_alone"), &rank->alone);
+    st_node *rows = st_put_list(node, ".rows");
+    st_node *times = st_put_list(node, ".times");
+    st_node *first = st_put_breakdown_row(rows, "recorded", &rank->recorded);
+    st_put_format(first, ".name", "%lld",
+                  trace->rank < 0 ? (long long)index : (long long)trace->rank);
+    (void)st_put_breakdown_row(rows, "replayed", &rank->replayed);
+    (void)st_put_breakdown_row(rows, "dependencies alone", &rank->alone);
+    st_put_ns(node, "transfer_ns", rank->transfer_ns);
+    st_put_ns(node, "waiting_ns", rank->waiting_ns);
+    put_steps(rank, node, times);
+    st_trace_show_breakdowns(table, rows);
+    st_trace_show_breakdowns(table, times);
+}
+
+static void put_path(const st_trace_replay_report *report, st_node *root)
+{
+    static const st_table_column columns[] = {
+        {.ink = ST_INK_NAME}, {.right = true}, {.right = true}, {.right = true}};
+    st_say(root, "\nCritical path\n");
+    st_table *table = st_say_table(root, columns, 4, 2);
+    st_node *path = st_put_list(root, "critical_path");
     for (size_t i = 0; i < report->path_count; i++) {
-        st_json_open_line(&json, NULL, '{');
-        st_json_text(&json, "category", report->path[i].name);
-        st_json_count(&json, "count", (size_t)report->path[i].count);
-        st_json_number(&json, "time_ns", (double)report->path[i].total_ns);
-        st_json_close(&json, '}');
+        const st_trace_tally *tally = &report->path[i];
+        st_node *node = st_put_line_map(path, NULL);
+        st_put_text(node, "category", tally->name);
+        st_put_count(node, "count", tally->count);
+        st_put_ns(node, "time_ns", tally->total_ns);
+        st_put_ms(node, ".time", tally->total_ns);
+        st_put_share(node, ".share", tally->total_ns, report->replayed_ns);
+        st_put_format(node, ".count", "%llu x", (unsigned long long)tally->count);
     }
-    st_json_close(&json, ']');
-    st_json_close(&json, '}');
+    st_table_show(table, path, "category,.time,.share,.count");
 }
 
-void st_trace_breakdown_csv(const st_trace *trace, const char *which,
-                            const st_trace_breakdown *time, st_buffer *buffer)
+void st_trace_replay_result(const st_trace_replay_report *report, st_arena *arena,
+                            st_result *result)
 {
-    char texts[6][TEXT];
-    const int64_t values[] = {trace->rank,
-                              time->window_ns,
-                              time->exposed_compute_ns,
-                              time->exposed_communication_ns,
-                              time->overlapped_ns,
-                              time->idle_ns};
-    for (size_t i = 0; i < 6; i++)
-        (void)snprintf(texts[i], TEXT, "%lld", (long long)values[i]);
-    const char *fields[] = {trace->file, trace->rank >= 0 ? texts[0] : NULL,
-                            which,       texts[1],
-                            texts[2],    texts[3],
-                            texts[4],    texts[5]};
-    st_csv_row(fields, 8, buffer);
-}
-
-void st_trace_breakdown_csv_head(st_buffer *buffer)
-{
-    static const char *const head[] = {
-        "file",       "rank",   "which", "window_ns", "exposed_compute_ns", "exposed_comm_ns",
-        "overlap_ns", "idle_ns"};
-    st_csv_row(head, 8, buffer);
-}
-
-void st_trace_replay_csv(const st_trace_replay_report *report, st_buffer *buffer)
-{
-    st_trace_breakdown_csv_head(buffer);
-    for (size_t i = 0; i < report->graph->set->count; i++) {
-        const st_trace *trace = report->graph->set->ranks[i];
-        st_trace_breakdown_csv(trace, "recorded", &report->ranks[i].recorded, buffer);
-        st_trace_breakdown_csv(trace, "replayed", &report->ranks[i].replayed, buffer);
-        st_trace_breakdown_csv(trace, "dependencies alone", &report->ranks[i].alone, buffer);
-    }
+    const st_trace_set *set = report->graph->set;
+    char texts[3][TEXT];
+    st_node *root = st_result_begin(result, arena);
+    st_put_ns(root, "recorded_ns", report->recorded_ns);
+    st_put_ns(root, "replayed_ns", report->replayed_ns);
+    st_put_number(root, "most_points", report->most_points);
+    st_put_number(root, "most_points_alone", report->most_points_alone);
+    st_say(root, "%zu ranks: %s recorded, %s replayed (%s)\n", set->count,
+           st_ms_text(report->recorded_ns, texts[0], TEXT),
+           st_ms_text(report->replayed_ns, texts[1], TEXT),
+           st_change_text(report->replayed_ns, report->recorded_ns, texts[2], TEXT));
+    st_say(root,
+           "largest difference of a share: %s percentage points, by dependencies alone %s\n\n",
+           st_number_print('f', 2, report->most_points, texts[0], TEXT),
+           st_number_print('f', 2, report->most_points_alone, texts[1], TEXT));
+    st_table *table = st_trace_breakdown_table(root);
+    st_node *ranks = st_put_list(root, "ranks");
+    for (size_t i = 0; i < set->count; i++)
+        put_rank(set->ranks[i], i, &report->ranks[i], table, st_put_map(ranks, NULL));
+    put_path(report, root);
+    st_result_csv(result, "ranks/.rows", "file,rank," ST_BREAKDOWN_COLUMNS);
 }

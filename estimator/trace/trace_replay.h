@@ -31,38 +31,26 @@ typedef struct st_trace_replay_report {
 st_status st_trace_replay_make(st_trace_graph *graph, st_replay *replay, st_arena *arena,
                                st_trace_replay_report *report, st_errors *errors) ST_NODISCARD;
 
-void st_trace_replay_text(const st_trace_replay_report *report, st_arena *arena, st_buffer *buffer);
-void st_trace_replay_json(const st_trace_replay_report *report, st_buffer *buffer);
-void st_trace_replay_csv(const st_trace_replay_report *report, st_buffer *buffer);
-
-void st_trace_graph_text(const st_trace_graph *graph, st_arena *arena, st_buffer *buffer);
-void st_trace_graph_json(const st_trace_graph *graph, st_buffer *buffer);
-void st_trace_graph_csv(const st_trace_graph *graph, st_buffer *buffer);
+void st_trace_replay_result(const st_trace_replay_report *report, st_arena *arena,
+                            st_result *result);
+void st_trace_graph_result(const st_trace_graph *graph, st_arena *arena, st_result *result);
 
 /* Appends a replay that ran, as a trace. ST_ERR_LIMIT beyond five million tasks. */
 st_status st_trace_export(const st_trace_graph *graph, const st_replay *replay, st_buffer *buffer,
                           st_errors *errors) ST_NODISCARD;
 
 /* Before and after a change. */
-void st_trace_whatif_text(const st_trace_set *set, const st_trace_outcome *outcome, st_arena *arena,
-                          st_buffer *buffer);
-void st_trace_whatif_json(const st_trace_set *set, const st_trace_outcome *outcome,
-                          st_buffer *buffer);
-void st_trace_whatif_csv(const st_trace_set *set, const st_trace_outcome *outcome,
-                         st_buffer *buffer);
+void st_trace_whatif_result(const st_trace_set *set, const st_trace_outcome *outcome,
+                            st_arena *arena, st_result *result);
 
-/* The columns file to idle_ns of a line. */
-void st_trace_breakdown_csv(const st_trace *trace, const char *which,
-                            const st_trace_breakdown *time, st_buffer *buffer);
-void st_trace_breakdown_csv_head(st_buffer *buffer);
+/* A row of a list: `which`, window_ns to idle_ns, and the same as people read them. */
+st_node *st_put_breakdown_row(st_node *list, const char *which, const st_trace_breakdown *time);
+#define ST_BREAKDOWN_COLUMNS "which,window_ns,exposed_compute_ns,exposed_comm_ns,overlap_ns,idle_ns"
+/* A table of such rows: ".name" of the rank, which, window, and the four shares. */
+st_table *st_trace_breakdown_table(st_node *root);
+void st_trace_show_breakdowns(st_table *table, const st_node *rows);
+
 /* "+1.23 %" */
 const char *st_change_text(int64_t new_ns, int64_t old_ns, char *text, size_t size);
-/* A table of breakdowns: rank, which, window, and the four shares. */
-st_table *st_trace_breakdown_table(st_arena *arena);
-void st_trace_breakdown_row(st_table *table, const char *rank, const char *which,
-                            const st_trace_breakdown *time);
-
-/* The members window_ns to idle_ns of an open object. */
-void st_trace_breakdown_json(st_json *json, const st_trace_breakdown *time);
 
 #endif

@@ -5,99 +5,72 @@
 
 enum { TEXT = 48 };
 
-static void write_ranks(const st_trace_set *set, const st_trace_outcome *outcome, st_arena *arena,
-                        st_buffer *buffer)
+static void put_rank(const st_trace *trace, size_t index, const st_trace_outcome *outcome,
+                     st_table *table, st_node *node)
 {
-    st_paint paint = {0};
-    st_table *table = st_trace_breakdown_table(arena);
-    if (table == NULL) {
-        buffer->failed = true;
-        return;
-    }
-    for (size_t i = 0; i < set->count; i++) {
-        char name[TEXT];
-        long long number = (long long)set->ranks[i]->rank;
-        (void)snprintf(name, sizeof name, "%lld", number < 0 ? (long long)i : number);
-        st_trace_breakdown_row(table, name, "before", &outcome->before[i]);
-        if (outcome->after != NULL)
-            st_trace_breakdown_row(table, NULL, "after", &outcome->after[i]);
-    }
-    st_table_write(table, &paint, 2, buffer);
+    st_put_text(node, "file", trace->file);
+    st_put_known(node, ".rank", trace->rank);
+    st_put_breakdown(st_put_line_map(node, "before"), &outcome->before[index]);
+    if (outcome->after != NULL)
+        st_put_breakdown(st_put_line_map(node, "after"), &outcome->after[index]);
+    else
+        st_put_null(node, "after");
+    st_node *rows = st_put_list(node, ".rows");
+    st_node *first = st_put_breakdown_row(rows, "before", &outcome->before[index]);
+    st_put_format(first, ".name", "%lld",
+                  trace->rank < 0 ? (long long)index : (long long)trace->rank);
+    if (outcome->after != NULL)
+        (void)st_put_breakdown_row(rows, "after", &outcome->after[index]);
+    st_trace_show_breakdowns(table, rows);
 }
 
-void st_trace_whatif_text(const st_trace_set *set, const st_trace_outcome *outcome, st_arena *arena,
-                          st_buffer *buffer)
+/* A schedule that was laid out anew has no ranks. */
+static void put_schedule(const st_trace_outcome *outcome, st_node *root)
+{
+    st_trace_breakdown step = {.window_ns = outcome->after_ns};
+    step.idle_ns = (int64_t)((double)outcome->after_ns * outcome->bubble_frac);
+    step.exposed_compute_ns = step.window_ns - step.idle_ns;
+    st_node *row = st_put_breakdown_row(st_put_list(root, ".schedule"), "after", &step);
+    st_put_text(row, "file", "schedule");
+}
+
+static void say_outcome(const st_trace_outcome *outcome, st_node *root)
 {
     char texts[3][TEXT];
-    st_buffer_printf(buffer, "before  %s\nafter   %s  (%s)\n",
-                     st_ms_text(outcome->before_ns, texts[0], TEXT),
-                     st_ms_text(outcome->after_ns, texts[1], TEXT),
-                     st_change_text(outcome->after_ns, outcome->before_ns, texts[2], TEXT));
+    st_say(root, "before  %s\nafter   %s  (%s)\n", st_ms_text(outcome->before_ns, texts[0], TEXT),
+           st_ms_text(outcome->after_ns, texts[1], TEXT),
+           st_change_text(outcome->after_ns, outcome->before_ns, texts[2], TEXT));
     if (outcome->bubble_frac > 0)
-        st_buffer_printf(buffer, "bubble  %s %% of the step\n",
-                         st_number_print('f', 1, 100 * outcome->bubble_frac, texts[0], TEXT));
+        st_say(root, "bubble  %s %% of the step\n",
+               st_number_print('f', 1, 100 * outcome->bubble_frac, texts[0], TEXT));
     if (outcome->layers > 0)
-        st_buffer_printf(buffer, "layers  %u on a rank, by the repetition of its kernels\n",
-                         outcome->layers);
-    st_buffer_printf(buffer, "tasks   %zu changed\n", outcome->scaled);
+        st_say(root, "layers  %u on a rank, by the repetition of its kernels\n", outcome->layers);
+    st_say(root, "tasks   %zu changed\n", outcome->scaled);
     for (size_t i = 0; i < outcome->note_count; i++)
-        st_buffer_printf(buffer, "assumed %s\n", outcome->notes[i]);
-    st_buffer_text(buffer, "\n");
-    write_ranks(set, outcome, arena, buffer);
+        st_say(root, "assumed %s\n", outcome->notes[i]);
+    st_say(root, "\n");
 }
 
-static void write_breakdown(st_json *json, const char *key, const st_trace_breakdown *time)
+void st_trace_whatif_result(const st_trace_set *set, const st_trace_outcome *outcome,
+                            st_arena *arena, st_result *result)
 {
-    st_json_open_line(json, key, '{');
-    st_trace_breakdown_json(json, time);
-    st_json_close(json, '}');
-}
-
-void st_trace_whatif_json(const st_trace_set *set, const st_trace_outcome *outcome,
-                          st_buffer *buffer)
-{
-    st_json json = {.buffer = buffer};
-    st_json_open(&json, NULL, '{');
-    st_json_count(&json, "schema_version", 1);
-    st_json_text(&json, "steptime", STEPTIME_VERSION);
-    st_json_number(&json, "before_ns", (double)outcome->before_ns);
-    st_json_number(&json, "after_ns", (double)outcome->after_ns);
-    st_json_number(&json, "bubble_frac", outcome->bubble_frac);
-    st_json_count(&json, "layers", outcome->layers);
-    st_json_count(&json, "tasks_changed", outcome->scaled);
-    st_json_open(&json, "assumed", '[');
+    st_node *root = st_result_begin(result, arena);
+    st_put_ns(root, "before_ns", outcome->before_ns);
+    st_put_ns(root, "after_ns", outcome->after_ns);
+    st_put_number(root, "bubble_frac", outcome->bubble_frac);
+    st_put_count(root, "layers", outcome->layers);
+    st_put_count(root, "tasks_changed", outcome->scaled);
+    st_node *notes = st_put_list(root, "assumed");
     for (size_t i = 0; i < outcome->note_count; i++)
-        st_json_text(&json, NULL, outcome->notes[i]);
-    st_json_close(&json, ']');
-    st_json_open(&json, "ranks", '[');
-    for (size_t i = 0; i < set->count; i++) {
-        st_json_open(&json, NULL, '{');
-        st_json_text(&json, "file", set->ranks[i]->file);
-        write_breakdown(&json, "before", &outcome->before[i]);
-        if (outcome->after != NULL)
-            write_breakdown(&json, "after", &outcome->after[i]);
-        else
-            st_json_text(&json, "after", NULL);
-        st_json_close(&json, '}');
-    }
-    st_json_close(&json, ']');
-    st_json_close(&json, '}');
-}
-
-void st_trace_whatif_csv(const st_trace_set *set, const st_trace_outcome *outcome,
-                         st_buffer *buffer)
-{
-    st_trace_breakdown_csv_head(buffer);
-    for (size_t i = 0; i < set->count; i++) {
-        st_trace_breakdown_csv(set->ranks[i], "before", &outcome->before[i], buffer);
-        if (outcome->after != NULL)
-            st_trace_breakdown_csv(set->ranks[i], "after", &outcome->after[i], buffer);
-    }
-    if (outcome->after == NULL) {
-        st_trace schedule = {.file = "schedule", .rank = -1};
-        st_trace_breakdown step = {.window_ns = outcome->after_ns};
-        step.idle_ns = (int64_t)((double)outcome->after_ns * outcome->bubble_frac);
-        step.exposed_compute_ns = step.window_ns - step.idle_ns;
-        st_trace_breakdown_csv(&schedule, "after", &step, buffer);
-    }
+        st_put_text(notes, NULL, outcome->notes[i]);
+    say_outcome(outcome, root);
+    st_table *table = st_trace_breakdown_table(root);
+    st_node *ranks = st_put_list(root, "ranks");
+    for (size_t i = 0; i < set->count; i++)
+        put_rank(set->ranks[i], i, outcome, table, st_put_map(ranks, NULL));
+    st_result_csv(result, "ranks/.rows", "file,.rank=rank," ST_BREAKDOWN_COLUMNS);
+    if (outcome->after != NULL)
+        return;
+    put_schedule(outcome, root);
+    st_result_csv(result, ".schedule", "file,.rank," ST_BREAKDOWN_COLUMNS);
 }

@@ -57,7 +57,9 @@ static st_status replay_and_report(st_trace_graph *graph, st_arena *arena, st_bu
     st_status status =
         replay == NULL ? ST_ERR_MEMORY : st_trace_replay_make(graph, replay, arena, &report, NULL);
     if (status == ST_OK) {
-        st_trace_replay_text(&report, arena, buffer);
+        st_result result;
+        st_trace_replay_result(&report, arena, &result);
+        st_result_write_text(&result, &(st_paint){0}, buffer);
         status = st_trace_export(graph, replay, buffer, NULL);
     }
     if (status == ST_OK)
@@ -82,8 +84,11 @@ static st_status run_all(const char *const *texts)
         status = st_trace_read_memory("t", texts[i], strlen(texts[i]), NULL, &ranks[i], NULL);
     if (status == ST_OK)
         status = st_trace_report_make(&set, 3, arena, &report, NULL);
-    if (status == ST_OK)
-        st_trace_report_text(&report, arena, &buffer);
+    if (status == ST_OK) {
+        st_result result;
+        st_trace_summary_result(&report, arena, &result);
+        st_result_write_text(&result, &(st_paint){0}, &buffer);
+    }
     if (status == ST_OK)
         status = st_trace_graph_make(&set, &graph, NULL);
     if (status == ST_OK)
