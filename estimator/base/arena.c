@@ -26,6 +26,7 @@ typedef struct deferred {
 } deferred;
 
 struct st_arena {
+    bool failed;
     chunk *newest;
     deferred *latest;
     size_t next_chunk_bytes;
@@ -86,17 +87,24 @@ static bool padded_size(size_t count, size_t size_bytes, size_t *result)
 void *st_arena_alloc(st_arena *arena, size_t count, size_t size_bytes)
 {
     size_t bytes;
-    if (!padded_size(count, size_bytes, &bytes))
+    arena->failed = arena->failed || !padded_size(count, size_bytes, &bytes);
+    if (arena->failed)
         return NULL;
     chunk *one = arena->newest;
     if (one == NULL || one->size_bytes - one->used_bytes < bytes) {
         one = add_chunk(arena, bytes);
-        if (one == NULL)
+        arena->failed = one == NULL;
+        if (arena->failed)
             return NULL;
     }
     void *memory = (char *)one->data + one->used_bytes;
     one->used_bytes += bytes;
     return memory;
+}
+
+bool st_arena_failed(const st_arena *arena)
+{
+    return arena->failed;
 }
 
 bool st_arena_defer(st_arena *arena, void (*release)(void *context), void *context)
@@ -111,9 +119,7 @@ bool st_arena_defer(st_arena *arena, void (*release)(void *context), void *conte
 
 char *st_arena_copy(st_arena *arena, const char *text, size_t length)
 {
-    if (length == SIZE_MAX)
-        return NULL;
-    char *copy = st_arena_alloc(arena, length + 1, 1);
+    char *copy = st_arena_alloc(arena, length < SIZE_MAX ? length + 1 : length, 1);
     if (copy != NULL && length > 0)
         memcpy(copy, text, length);
     return copy;
@@ -153,4 +159,20 @@ void *st_arena_grow(st_arena *arena, void *items, size_t size_bytes, size_t need
         memcpy(grown, items, *capacity * size_bytes);
     *capacity = wanted;
     return grown;
+}
+
+bool st_arena_append(st_arena *arena, void *list, size_t *count, size_t *capacity, const void *item,
+                     size_t size_bytes)
+{
+    void *items;
+    if (arena->failed)
+        return false;
+    memcpy(&items, list, sizeof items); /* a pointer to any type */
+    items = st_arena_grow(arena, items, size_bytes, *count + 1, capacity);
+    if (items == NULL)
+        return false;
+    memcpy((char *)items + *count * size_bytes, item, size_bytes);
+    memcpy(list, &items, sizeof items);
+    (*count)++;
+    return true;
 }

@@ -48,19 +48,48 @@ static void large_requests_get_a_chunk_of_their_own(void **state)
     assert_int_equal(large[3 * 1024 * 1024 + 16], 9);
 }
 
-static void impossible_requests_are_refused(void **state)
+static void impossible_requests_are_refused_for_good(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        st_arena *arena = st_arena_create();
+        size_t capacity = 4;
+        void *items = st_arena_alloc(arena, capacity, 8);
+        assert_false(st_arena_failed(arena));
+        void *refused = i == 0   ? st_arena_alloc(arena, SIZE_MAX, 1)
+                        : i == 1 ? st_arena_alloc(arena, SIZE_MAX - 64, 1)
+                        : i == 2 ? st_arena_alloc(arena, SIZE_MAX / 2 + 2, 2)
+                        : i == 3 ? st_arena_alloc(arena, 3, SIZE_MAX / 2)
+                        : i == 4 ? st_arena_copy(arena, "x", SIZE_MAX)
+                                 : st_arena_grow(arena, items, 8, SIZE_MAX / 4, &capacity);
+        assert_null(refused);
+        assert_true(st_arena_failed(arena));
+        assert_int_equal(capacity, 4);
+        assert_null(st_arena_alloc(arena, 23, 1));
+        assert_null(st_arena_printf(arena, "%d", 2385));
+        st_arena_destroy(arena);
+    }
+}
+
+static void lists_hold_whole_items_until_the_arena_fails(void **state)
 {
     st_arena *arena = *state;
+    double *items = NULL;
+    size_t count = 0;
+    size_t capacity = 0;
+    for (int i = 0; i < 100; i++) {
+        const double item = 2.385 * i;
+        assert_true(st_arena_append(arena, &items, &count, &capacity, &item, sizeof item));
+    }
+    assert_int_equal(count, 100);
+    for (int i = 0; i < 100; i++)
+        assert_true(items[i] == 2.385 * i);
+    assert_true(capacity > count); /* there would be room */
     assert_null(st_arena_alloc(arena, SIZE_MAX, 1));
-    assert_null(st_arena_alloc(arena, SIZE_MAX - 64, 1));
-    assert_null(st_arena_alloc(arena, SIZE_MAX / 2 + 2, 2));
-    assert_null(st_arena_alloc(arena, 3, SIZE_MAX / 2));
-    assert_null(st_arena_copy(arena, "x", SIZE_MAX));
-    size_t capacity = 4;
-    void *items = st_arena_alloc(arena, capacity, 8);
-    assert_null(st_arena_grow(arena, items, 8, SIZE_MAX / 4, &capacity));
-    assert_int_equal(capacity, 4);
-    assert_non_null(st_arena_alloc(arena, 23, 1));
+    const double late = 3.5;
+    assert_false(st_arena_append(arena, &items, &count, &capacity, &late, sizeof late));
+    assert_int_equal(count, 100);
+    assert_true(items[99] == 2.385 * 99);
 }
 
 static void empty_requests_get_different_places(void **state)
@@ -354,7 +383,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(memory_is_zeroed_aligned_and_apart, make_arena, drop_arena),
         cmocka_unit_test_setup_teardown(large_requests_get_a_chunk_of_their_own, make_arena,
                                         drop_arena),
-        cmocka_unit_test_setup_teardown(impossible_requests_are_refused, make_arena, drop_arena),
+        cmocka_unit_test(impossible_requests_are_refused_for_good),
+        cmocka_unit_test_setup_teardown(lists_hold_whole_items_until_the_arena_fails, make_arena,
+                                        drop_arena),
         cmocka_unit_test_setup_teardown(empty_requests_get_different_places, make_arena,
                                         drop_arena),
         cmocka_unit_test_setup_teardown(texts_are_copied_and_formatted, make_arena, drop_arena),

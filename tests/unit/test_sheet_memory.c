@@ -24,6 +24,10 @@ void *__wrap_st_arena_alloc(st_arena *arena, size_t count, size_t size_bytes);
 char *__wrap_st_arena_copy(st_arena *arena, const char *text, size_t length);
 void *__wrap_st_arena_grow(st_arena *arena, void *items, size_t size_bytes, size_t needed,
                            size_t *capacity);
+bool __real_st_arena_append(st_arena *arena, void *list, size_t *count, size_t *capacity,
+                            const void *item, size_t size_bytes);
+bool __wrap_st_arena_append(st_arena *arena, void *list, size_t *count, size_t *capacity,
+                            const void *item, size_t size_bytes);
 /* NOLINTEND(bugprone-reserved-identifier) */
 
 void *__wrap_aligned_alloc(size_t alignment, size_t size)
@@ -33,18 +37,27 @@ void *__wrap_aligned_alloc(size_t alignment, size_t size)
 
 void *__wrap_st_arena_alloc(st_arena *arena, size_t count, size_t size_bytes)
 {
-    return must_fail() ? NULL : __real_st_arena_alloc(arena, count, size_bytes);
+    return __real_st_arena_alloc(arena, must_fail() ? SIZE_MAX : count, size_bytes);
 }
 
 char *__wrap_st_arena_copy(st_arena *arena, const char *text, size_t length)
 {
-    return must_fail() ? NULL : __real_st_arena_copy(arena, text, length);
+    return __real_st_arena_copy(arena, text, must_fail() ? SIZE_MAX : length);
 }
 
 void *__wrap_st_arena_grow(st_arena *arena, void *items, size_t size_bytes, size_t needed,
                            size_t *capacity)
 {
-    return must_fail() ? NULL : __real_st_arena_grow(arena, items, size_bytes, needed, capacity);
+    return __real_st_arena_grow(arena, items, size_bytes, must_fail() ? SIZE_MAX : needed,
+                                capacity);
+}
+
+bool __wrap_st_arena_append(st_arena *arena, void *list, size_t *count, size_t *capacity,
+                            const void *item, size_t size_bytes)
+{
+    if (must_fail())
+        (void)__real_st_arena_alloc(arena, SIZE_MAX, size_bytes);
+    return __real_st_arena_append(arena, list, count, capacity, item, size_bytes);
 }
 
 /* --- what is run ----------------------------------------------------------------------------- */

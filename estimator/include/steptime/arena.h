@@ -3,7 +3,9 @@
  * Arena and text buffer: the two ways in which steptime holds memory.
  *
  * One run allocates everything that it loads (sheets, jobs, programs) from one arena and frees it
- * at once. An arena is not safe for use by two threads at a time.
+ * at once. An arena fails once and for good: after the first failed allocation it gives nothing
+ * more and its lists stop to grow, so that a stage that only collects may ask once, at its end. An
+ * arena is not safe for use by two threads at a time.
  */
 #ifndef STEPTIME_ARENA_H
 #define STEPTIME_ARENA_H
@@ -30,6 +32,8 @@ ST_API bool st_arena_defer(st_arena *arena, void (*release)(void *context),
 /* Zeroed memory for `count` objects of `size_bytes`, aligned for any type; NULL when out of memory
  * or when the product overflows. */
 ST_API void *st_arena_alloc(st_arena *arena, size_t count, size_t size_bytes);
+/* Whether an allocation of the arena failed. */
+ST_API bool st_arena_failed(const st_arena *arena);
 /* Copies of texts, NUL-terminated, in the arena; NULL when out of memory. */
 ST_API char *st_arena_copy(st_arena *arena, const char *text, size_t length);
 ST_API char *st_arena_printf(st_arena *arena, const char *format, ...) ST_PRINTF(2, 3);
@@ -39,6 +43,13 @@ ST_API char *st_arena_printf(st_arena *arena, const char *format, ...) ST_PRINTF
  */
 ST_API void *st_arena_grow(st_arena *arena, void *items, size_t size_bytes, size_t needed,
                            size_t *capacity);
+/*
+ * Appends a copy of `item` to a list of the arena, `list` being the address of the pointer to its
+ * first item: NULL while it is empty. False, with nothing appended, when the arena has failed, so
+ * that an item may hold what the arena was asked for just before, unchecked.
+ */
+ST_API bool st_arena_append(st_arena *arena, void *list, size_t *count, size_t *capacity,
+                            const void *item, size_t size_bytes);
 
 /* Text that grows; appending after a failed allocation does nothing, `failed` tells at the end. */
 typedef struct st_buffer {
