@@ -182,15 +182,12 @@ static void read_plain(csv_reader *reader, size_t *start, size_t *end)
 
 static bool add_offset(csv_reader *reader, size_t offset)
 {
-    uint32_t *offsets = st_arena_grow(reader->arena, reader->offsets, sizeof *offsets,
-                                      reader->count + 1, &reader->capacity);
-    if (offsets == NULL) {
+    const uint32_t kept = (uint32_t)offset;
+    bool added = st_arena_append(reader->arena, &reader->offsets, &reader->count, &reader->capacity,
+                                 &kept, sizeof kept);
+    if (!added)
         out_of_memory(reader);
-        return false;
-    }
-    reader->offsets = offsets;
-    offsets[reader->count++] = (uint32_t)offset;
-    return true;
+    return added;
 }
 
 /* Keeps a field of a row; those beyond the columns only count. */

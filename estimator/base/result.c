@@ -380,15 +380,12 @@ void st_result_csv_column(st_result *result, const char *key, const char *headin
 
 void st_result_csv(st_result *result, const char *path, const char *columns)
 {
-    st_result_part *parts = st_arena_grow(result->arena, result->csv, sizeof *parts,
-                                          result->csv_count + 1, &result->csv_capacity);
     char *text = st_arena_copy(result->arena, columns, strlen(columns));
-    if (parts == NULL || text == NULL) {
+    if (!st_arena_append(result->arena, &result->csv, &result->csv_count, &result->csv_capacity,
+                         &(st_result_part){.path = path}, sizeof *result->csv)) {
         result->failed = true;
         return;
     }
-    result->csv = parts;
-    parts[result->csv_count++] = (st_result_part){.path = path};
     while (text != NULL && text[0] != '\0') {
         char *key = text;
         text = strchr(key, ',');

@@ -127,6 +127,8 @@ st_status st_errors_add(st_errors *errors, const st_error *error)
     *entry = *error;
     entry->place.file = keep_text(errors, error->place.file);
     entry->message = keep_text(errors, error->message);
+    if (st_arena_failed(errors->texts))
+        entry->message = st_status_text(error->status);
     entry->found = keep_text(errors, error->found);
     entry->expected = keep_text(errors, error->expected);
     entry->suggestion = keep_text(errors, error->suggestion);
@@ -234,11 +236,18 @@ static void add_formatted(st_errors *errors, st_error error, const char *format,
 
 #pragma GCC diagnostic pop
 
+st_status st_vfail(st_errors *errors, st_status status, st_place place, const char *format,
+                   va_list arguments)
+{
+    add_formatted(errors, (st_error){.status = status, .place = place}, format, arguments);
+    return status;
+}
+
 st_status st_fail(st_errors *errors, st_status status, st_place place, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    add_formatted(errors, (st_error){.status = status, .place = place}, format, arguments);
+    (void)st_vfail(errors, status, place, format, arguments);
     va_end(arguments);
     return status;
 }

@@ -23,12 +23,8 @@ static const struct {
 static st_status not_there(st_errors *errors)
 {
     const char *reason = dlerror();
-    return st_errors_add(
-        errors, &(st_error){
-                    .status = ST_ERR_IO,
-                    .message = st_errors_text(errors, "workbooks need the library %s: %s",
-                                              file_name, reason != NULL ? reason : "not found"),
-                });
+    return st_fail(errors, ST_ERR_IO, (st_place){0}, "workbooks need the library %s: %s", file_name,
+                   reason != NULL ? reason : "not found");
 }
 
 st_status st_xlsx_library_open(st_xlsx_library *library, st_errors *errors)

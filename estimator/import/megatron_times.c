@@ -98,14 +98,9 @@ static void read_time(megatron_run *run, const megatron_line *line)
     }
     if (run->time_count >= MEGATRON_MAX_TIMES)
         return;
-    double *times = st_arena_grow(run->draft->arena, run->times_ms, sizeof *times,
-                                  run->time_count + 1, &run->time_capacity);
-    if (times == NULL) {
+    if (!st_arena_append(run->draft->arena, &run->times_ms, &run->time_count, &run->time_capacity,
+                         &time_ms, sizeof time_ms))
         st_draft_out_of_memory(run->draft);
-        return;
-    }
-    run->times_ms = times;
-    run->times_ms[run->time_count++] = time_ms;
 }
 
 void megatron_read_log(megatron_run *run)

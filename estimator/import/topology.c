@@ -44,27 +44,27 @@ typedef struct xml_reader {
 
 /* ---- faults ---- */
 
-static void fail(xml_reader *reader, st_status status, const char *message, const char *found,
-                 const char *expected)
+static ST_PRINTF(3, 4) void fail(xml_reader *reader, st_status status, const char *format, ...)
 {
-    if (reader->status != ST_OK)
-        return;
+    va_list arguments;
+    va_start(arguments, format);
     XML_Size line = XML_GetCurrentLineNumber(reader->parser);
     XML_Size column = XML_GetCurrentColumnNumber(reader->parser);
-    reader->status = st_fail(reader->errors, status,
-                             (st_place){.file = reader->request->file,
-                                        .line = line < INT32_MAX ? (int)line : 0,
-                                        .column = column < INT32_MAX ? (int)column + 1 : 0},
-                             "%s" ST_FOUND "%s" ST_EXPECTED "%s", message, st_or_none(found),
-                             st_or_none(expected));
-    (void)XML_StopParser(reader->parser, XML_FALSE);
+    const st_place place = {.file = reader->request->file,
+                            .line = line < INT32_MAX ? (int)line : 0,
+                            .column = column < INT32_MAX ? (int)column + 1 : 0};
+    if (reader->status == ST_OK) {
+        reader->status = st_vfail(reader->errors, status, place, format, arguments);
+        (void)XML_StopParser(reader->parser, XML_FALSE);
+    }
+    va_end(arguments);
 }
 
 static void *grow(xml_reader *reader, void *items, size_t size, size_t count, size_t *capacity)
 {
     void *grown = st_arena_grow(reader->arena, items, size, count, capacity);
     if (grown == NULL)
-        fail(reader, ST_ERR_MEMORY, "out of memory", NULL, NULL);
+        fail(reader, ST_ERR_MEMORY, "out of memory");
     return grown;
 }
 
@@ -94,10 +94,8 @@ static double number_of(xml_reader *reader, const char *const *attributes, const
     if (is_number && value <= most)
         return value;
     char limit[ST_QUANTITY_TEXT];
-    fail(reader, ST_ERR_VALUE, st_errors_text(reader->errors, "no value for '%s'", name),
-         st_errors_text(reader->errors, "'%s'", text),
-         st_errors_text(reader->errors, "a number up to %s",
-                        st_number_format(most, limit, sizeof limit)));
+    fail(reader, ST_ERR_VALUE, "no value for '%s'" ST_FOUND "'%s'" ST_EXPECTED "a number up to %s",
+         name, text, st_number_format(most, limit, sizeof limit));
     return 0;
 }
 
@@ -133,7 +131,7 @@ static void add_gpu(xml_reader *reader, const st_topology_gpu *gpu)
 {
     st_topology *own = reader->topology;
     if (own->gpu_count >= ST_TOPOLOGY_MAX_GPUS) {
-        fail(reader, ST_ERR_LIMIT, "more than 4096 GPUs", NULL, NULL);
+        fail(reader, ST_ERR_LIMIT, "more than 4096 GPUs");
         return;
     }
     st_topology_gpu *gpus =
@@ -148,7 +146,7 @@ static void add_net(xml_reader *reader, const st_topology_net *net)
 {
     st_topology *own = reader->topology;
     if (own->net_count >= ST_TOPOLOGY_MAX_NETS) {
-        fail(reader, ST_ERR_LIMIT, "more than 4096 network ports", NULL, NULL);
+        fail(reader, ST_ERR_LIMIT, "more than 4096 network ports");
         return;
     }
     st_topology_net *nets =
@@ -185,9 +183,7 @@ static void open_link(xml_reader *reader, element kind, const char *const *attri
 {
     st_topology *own = reader->topology;
     if (parent_of(reader, GPU) == NULL || own->gpu_count == 0) {
-        fail(reader, ST_ERR_SYNTAX,
-             st_errors_text(reader->errors, "<%s> outside of <gpu>", element_names[kind]), NULL,
-             NULL);
+        fail(reader, ST_ERR_SYNTAX, "<%s> outside of <gpu>", element_names[kind]);
         return;
     }
     st_topology_gpu *gpu = &own->gpus[own->gpu_count - 1];
@@ -199,7 +195,7 @@ static void open_link(xml_reader *reader, element kind, const char *const *attri
     else
         gpu->nvlinks += (unsigned)count;
     if (gpu->nvlinks > ST_TOPOLOGY_MAX_LINKS)
-        fail(reader, ST_ERR_LIMIT, "more than 256 NVLinks of a GPU", NULL, NULL);
+        fail(reader, ST_ERR_LIMIT, "more than 256 NVLinks of a GPU");
 }
 
 static void open_net(xml_reader *reader, const char *const *attributes)
@@ -209,7 +205,7 @@ static void open_net(xml_reader *reader, const char *const *attributes)
     const char *copy =
         st_arena_copy(reader->arena, name != NULL ? name : "", name != NULL ? strlen(name) : 0);
     if (copy == NULL)
-        fail(reader, ST_ERR_MEMORY, "out of memory", NULL, NULL);
+        fail(reader, ST_ERR_MEMORY, "out of memory");
     else
         add_net(reader, &(st_topology_net){.name = copy, .mbit_per_s = speed, .described = true});
 }
@@ -224,7 +220,7 @@ static void open_cpu(xml_reader *reader, const char *const *attributes)
         if (strcmp(reader->hosts[i], host) == 0)
             return;
     if (own->hosts >= ST_TOPOLOGY_MAX_GPUS) {
-        fail(reader, ST_ERR_LIMIT, "more than 4096 hosts", NULL, NULL);
+        fail(reader, ST_ERR_LIMIT, "more than 4096 hosts");
         return;
     }
     const char **hosts =
@@ -234,7 +230,7 @@ static void open_cpu(xml_reader *reader, const char *const *attributes)
     reader->hosts = hosts;
     hosts[own->hosts] = st_arena_copy(reader->arena, host, strlen(host));
     if (hosts[own->hosts] == NULL)
-        fail(reader, ST_ERR_MEMORY, "out of memory", NULL, NULL);
+        fail(reader, ST_ERR_MEMORY, "out of memory");
     else
         own->hosts++;
 }
@@ -252,11 +248,11 @@ static void check_system(xml_reader *reader, element kind, const char *name,
 {
     const char *version = attribute(attributes, "version");
     if (kind != SYSTEM)
-        fail(reader, ST_ERR_SYNTAX, "the file is no topology of NCCL",
-             st_errors_text(reader->errors, "<%s>", name), "<system>");
+        fail(reader, ST_ERR_SYNTAX,
+             "the file is no topology of NCCL" ST_FOUND "<%s>" ST_EXPECTED "<system>", name);
     else if (version != NULL && strcmp(version, "1") != 0)
-        fail(reader, ST_ERR_VALUE, "a topology of another version",
-             st_errors_text(reader->errors, "'%s'", version), "version 1");
+        fail(reader, ST_ERR_VALUE,
+             "a topology of another version" ST_FOUND "'%s'" ST_EXPECTED "version 1", version);
 }
 
 static void XMLCALL on_start(void *self, const XML_Char *name, const XML_Char **attributes)
@@ -267,10 +263,9 @@ static void XMLCALL on_start(void *self, const XML_Char *name, const XML_Char **
     if (reader->status != ST_OK)
         return;
     if (reader->depth >= ST_TOPOLOGY_MAX_DEPTH || ++reader->elements > ST_TOPOLOGY_MAX_ELEMENTS) {
-        fail(reader, ST_ERR_LIMIT,
+        fail(reader, ST_ERR_LIMIT, "%s",
              reader->depth >= ST_TOPOLOGY_MAX_DEPTH ? "elements are nested more than 32 deep"
-                                                    : "more than 100000 elements",
-             NULL, NULL);
+                                                    : "more than 100000 elements");
         return;
     }
     open_element *opened = &reader->stack[reader->depth];
@@ -305,7 +300,7 @@ static void XMLCALL on_doctype(void *self, const XML_Char *name, const XML_Char 
     (void)system;
     (void)public;
     (void)has_internal;
-    fail(reader, ST_ERR_SYNTAX, "a document type, which no topology of NCCL has", NULL, NULL);
+    fail(reader, ST_ERR_SYNTAX, "a document type, which no topology of NCCL has");
 }
 
 /* ---- the file ---- */
@@ -336,7 +331,7 @@ static void parse(xml_reader *reader)
 {
     const st_topology_request *request = reader->request;
     if (request->length > ST_TOPOLOGY_MAX_BYTES) {
-        fail(reader, ST_ERR_LIMIT, "the file is larger than 8 MiB", NULL, NULL);
+        fail(reader, ST_ERR_LIMIT, "the file is larger than 8 MiB");
         return;
     }
     XML_SetUserData(reader->parser, reader);
@@ -347,10 +342,9 @@ static void parse(xml_reader *reader)
         reader->status == ST_OK) {
         enum XML_Error code = XML_GetErrorCode(reader->parser);
         if (code == XML_ERROR_NO_MEMORY)
-            fail(reader, ST_ERR_MEMORY, "out of memory", NULL, NULL);
+            fail(reader, ST_ERR_MEMORY, "out of memory");
         else
-            fail(reader, ST_ERR_SYNTAX,
-                 st_errors_text(reader->errors, "bad XML: %s", XML_ErrorString(code)), NULL, NULL);
+            fail(reader, ST_ERR_SYNTAX, "bad XML: %s", XML_ErrorString(code));
     }
 }
 

@@ -69,13 +69,11 @@ static st_status add_name(name_list *list, const char *name, size_t length, size
                        "more than %d files in '%s' over all roots of the search path", MAX_ENTRIES,
                        list->shape->path);
     const char *copy = st_arena_copy(list->arena, name, length);
-    found_name *names =
-        st_arena_grow(list->arena, list->names, sizeof *names, list->count + 1, &list->capacity);
-    if (copy == NULL || names == NULL)
-        return st_out_of_memory(list->errors);
-    list->names = names;
-    names[list->count++] = (found_name){.name = copy, .rank = rank};
-    return ST_OK;
+    const found_name found = {.name = copy, .rank = rank};
+    return st_arena_append(list->arena, &list->names, &list->count, &list->capacity, &found,
+                           sizeof found)
+               ? ST_OK
+               : st_out_of_memory(list->errors);
 }
 
 static bool ends_in(const char *text, size_t length, const char *ending)

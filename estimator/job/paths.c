@@ -21,14 +21,11 @@ static st_status add_root(st_paths *paths, const char *folder, size_t length, st
 {
     while (length > 1 && folder[length - 1] == '/')
         length--;
-    char *copy = st_arena_copy(paths->arena, folder, length);
-    const char **roots = st_arena_grow(paths->arena, paths->roots, sizeof *roots, paths->count + 1,
-                                       &paths->capacity);
-    if (copy == NULL || roots == NULL)
-        return st_out_of_memory(errors);
-    paths->roots = roots;
-    paths->roots[paths->count++] = copy;
-    return ST_OK;
+    const char *copy = st_arena_copy(paths->arena, folder, length);
+    return st_arena_append(paths->arena, &paths->roots, &paths->count, &paths->capacity, &copy,
+                           sizeof copy)
+               ? ST_OK
+               : st_out_of_memory(errors);
 }
 
 /* NULL when `path` is a folder that exists, else what is wrong with it. */

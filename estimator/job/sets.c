@@ -31,12 +31,12 @@ st_status st_errors_move(st_errors *to, const st_errors *from, st_place place)
     return first;
 }
 
-static bool refuse(st_loader *loader, st_place place, const char *message, const char *expected,
-                   const char *suggestion)
+static ST_PRINTF(3, 4) bool refuse(st_loader *loader, st_place place, const char *format, ...)
 {
-    st_note(&loader->status,
-            st_fail(loader->errors, ST_ERR_USAGE, place, "%s" ST_EXPECTED "%s" ST_HINT "%s",
-                    message, st_or_none(expected), st_or_none(suggestion)));
+    va_list arguments;
+    va_start(arguments, format);
+    st_note(&loader->status, st_vfail(loader->errors, ST_ERR_USAGE, place, format, arguments));
+    va_end(arguments);
     return false;
 }
 
@@ -76,15 +76,15 @@ static bool refuse_key(st_loader *loader, const char *path, st_place place)
     st_errors *errors = loader->errors;
     const st_key_section *section = st_section_find(path);
     if (section != NULL)
-        return refuse(
-            loader, place, st_errors_text(errors, "%s is a section, not a key", path),
-            st_errors_text(errors, "one of its keys: %s", st_section_paths(section, errors)), NULL);
+        return refuse(loader, place, "%s is a section, not a key" ST_EXPECTED "one of its keys: %s",
+                      path, st_section_paths(section, errors));
     if (strncmp(path, ST_CONSTANTS ".", sizeof ST_CONSTANTS) == 0)
-        return refuse(loader, place, st_errors_text(errors, "'%s' is no name of a constant", path),
+        return refuse(loader, place,
+                      "'%s' is no name of a constant" ST_EXPECTED
                       "constants.NAME, with a letter or '_' first, then letters, digits and '_'",
-                      NULL);
-    return refuse(loader, place, st_errors_text(errors, "unknown key '%s'", path), NULL,
-                  st_key_nearest_path(path));
+                      path);
+    return refuse(loader, place, "unknown key '%s'" ST_HINT "%s", path,
+                  st_or_none(st_key_nearest_path(path)));
 }
 
 static bool find_target(st_loader *loader, const char *path, st_set *set)
@@ -125,12 +125,12 @@ static bool read_set(st_loader *loader, const char *assignment, st_set *set)
     st_place place = {.file = file};
     set->value.place = place;
     if (!is_clean(assignment))
-        return refuse(loader, place, "wrong characters or too many of them",
-                      st_errors_text(loader->errors, "at most %d bytes of UTF-8 without controls",
-                                     MAX_SET_BYTES),
-                      NULL);
+        return refuse(loader, place,
+                      "wrong characters or too many of them" ST_EXPECTED
+                      "at most %d bytes of UTF-8 without controls",
+                      MAX_SET_BYTES);
     if (assignment[key_length] == '\0')
-        return refuse(loader, place, "there is no '='", "key=value", NULL);
+        return refuse(loader, place, "there is no '='" ST_EXPECTED "key=value");
     const char *path = trim(loader->arena, assignment, key_length);
     const char *value = assignment + key_length + 1;
     set->value.text = trim(loader->arena, value, strlen(value));
@@ -140,12 +140,12 @@ static bool read_set(st_loader *loader, const char *assignment, st_set *set)
     }
     set->value.length = strlen(set->value.text);
     if (path[0] == '\0')
-        return refuse(loader, place, "there is no key before '='", "key=value", NULL);
+        return refuse(loader, place, "there is no key before '='" ST_EXPECTED "key=value");
     if (!find_target(loader, path, set))
         return false;
     if (set->value.length == 0)
-        return refuse(loader, place, st_errors_text(loader->errors, "%s has no value", path),
-                      expectation_of(set, expected, sizeof expected), NULL);
+        return refuse(loader, place, "%s has no value" ST_EXPECTED "%s", path,
+                      st_or_none(expectation_of(set, expected, sizeof expected)));
     return true;
 }
 

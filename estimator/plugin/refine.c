@@ -110,14 +110,10 @@ static st_status note_key(refining *own, const char *key)
             return ST_OK;
         }
     }
-    const char **keys =
-        st_arena_grow(own->arena, own->keys, sizeof(*keys), own->key_count + 1, &own->key_capacity);
-    if (keys == NULL) {
-        return st_out_of_memory(own->errors);
-    }
-    own->keys = keys;
-    own->keys[own->key_count++] = key;
-    return ST_OK;
+    return st_arena_append(own->arena, &own->keys, &own->key_count, &own->key_capacity, &key,
+                           sizeof *own->keys)
+               ? ST_OK
+               : st_out_of_memory(own->errors);
 }
 
 /* The job's value of a key as a block of equal numbers. */
@@ -176,14 +172,10 @@ static st_status tie_argument(refining *own, const st_module_provider *from,
 
 static st_status add_provider(refining *own, st_provider *provider)
 {
-    st_provider **providers = st_arena_grow(own->arena, own->providers, sizeof(*providers),
-                                            own->count + 1, &own->capacity);
-    if (providers == NULL) {
-        return st_out_of_memory(own->errors);
-    }
-    own->providers = providers;
-    own->providers[own->count++] = provider;
-    return ST_OK;
+    return st_arena_append(own->arena, &own->providers, &own->count, &own->capacity, &provider,
+                           sizeof *own->providers)
+               ? ST_OK
+               : st_out_of_memory(own->errors);
 }
 
 /* ---- the group of a row ---------------------------------------------------------------------- */

@@ -85,14 +85,9 @@ static void add_reference(st_explainer *explainer, st_references *list, const st
             return;
         }
     }
-    const st_expr **nodes = st_arena_grow(explainer->arena, list->nodes, sizeof(*nodes),
-                                          list->count + 1, &list->capacity);
-    if (nodes == NULL) {
+    if (!st_arena_append(explainer->arena, &list->nodes, &list->count, &list->capacity, &node,
+                         sizeof node))
         (void)fail(explainer);
-        return;
-    }
-    list->nodes = nodes;
-    list->nodes[list->count++] = node;
 }
 
 static void collect(st_explainer *explainer, const st_expr *expr, st_scope scope,

@@ -18,7 +18,6 @@ typedef struct st_finder {
     st_refined *list;
     size_t count;
     size_t capacity;
-    bool failed;
 } st_finder;
 
 /* The text of a term of that name: "measured", or "predicted" and from what. */
@@ -46,24 +45,19 @@ static void note(st_finder *finder, const st_sheet_function *function, const st_
             return;
         }
     }
-    st_refined *list = st_arena_grow(finder->arena, finder->list, sizeof(*list), finder->count + 1,
-                                     &finder->capacity);
-    if (list == NULL) {
-        finder->failed = true;
-        return;
-    }
     const st_sheet_cell *cell = &finder->session->lowering.sheet->cells[finder->cell];
-    finder->list = list;
-    list[finder->count++] = (st_refined){.cell = cell->name,
-                                         .type = &cell->type,
-                                         .provider = provider,
-                                         .refusal = refusal,
-                                         .origin = refusal[0] == '\0' ? origin_of(&account) : ""};
+    const st_refined refined = {.cell = cell->name,
+                                .type = &cell->type,
+                                .provider = provider,
+                                .refusal = refusal,
+                                .origin = refusal[0] == '\0' ? origin_of(&account) : ""};
+    st_arena_append(finder->arena, &finder->list, &finder->count, &finder->capacity, &refined,
+                    sizeof refined);
 }
 
 static void look_into(st_finder *finder, const st_expr *expr, st_scope scope)
 {
-    if (++finder->calls > MAX_CALLS || finder->failed) {
+    if (++finder->calls > MAX_CALLS || st_arena_failed(finder->arena)) {
         return;
     }
     if (expr->kind == ST_EXPR_CALL && expr->name_kind == ST_NAME_FUNCTION) {
@@ -73,8 +67,7 @@ static void look_into(st_finder *finder, const st_expr *expr, st_scope scope)
         uint32_t *arguments =
             st_arena_alloc(lowering->graph.arena, expr->child_count + 1, sizeof(*arguments));
         if (arguments == NULL) {
-            finder->failed = true;
-            return;
+            return; /* which the arena remembers */
         }
         st_session_arguments(finder->session, expr, scope, arguments);
         if (provider != NULL) {
@@ -107,14 +100,16 @@ st_status st_session_refined(st_session *session, st_arena *arena, const st_refi
                              size_t *count)
 {
     st_finder finder = {.session = session, .arena = arena};
-    for (size_t i = 0; i < session->lowering.sheet->cell_count && !finder.failed; i++) {
+    for (size_t i = 0; i < session->lowering.sheet->cell_count && !st_arena_failed(arena); i++) {
         if (session->needed[i]) {
             look_at_cell(&finder, i);
         }
     }
     *list = finder.list;
     *count = finder.count;
-    return finder.failed || session->failed ? ST_ERR_MEMORY : ST_OK;
+    bool failed =
+        session->failed || st_arena_failed(arena) || st_arena_failed(session->lowering.graph.arena);
+    return failed ? ST_ERR_MEMORY : ST_OK;
 }
 
 st_status st_program_refined(const st_program *program, const double *inputs, st_arena *arena,

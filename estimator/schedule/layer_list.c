@@ -19,11 +19,12 @@ typedef struct st_layers_reader {
     bool full;
 } st_layers_reader;
 
-static bool fault(st_layers_reader *reader, st_place place, const char *message,
-                  const char *expected)
+static ST_PRINTF(3, 4) bool fault(st_layers_reader *reader, st_place place, const char *format, ...)
 {
-    st_fail(reader->errors, ST_ERR_VALUE, place, "%s" ST_EXPECTED "%s", message,
-            st_or_none(expected));
+    va_list arguments;
+    va_start(arguments, format);
+    (void)st_vfail(reader->errors, ST_ERR_VALUE, place, format, arguments);
+    va_end(arguments);
     return false;
 }
 
@@ -52,8 +53,8 @@ static bool read_number(st_layers_reader *reader, const st_yaml_node *node, doub
 {
     if (node == NULL || node->kind != ST_YAML_SCALAR) {
         st_place nowhere = {0};
-        return fault(reader, node == NULL ? nowhere : node->place, "a count is missing",
-                     "a whole number");
+        return fault(reader, node == NULL ? nowhere : node->place,
+                     "a count is missing" ST_EXPECTED "a whole number");
     }
     if (st_number_parse(node->text, node->length, st_yaml_place_at(node, 0), value,
                         reader->errors) != ST_OK) {
@@ -61,8 +62,7 @@ static bool read_number(st_layers_reader *reader, const st_yaml_node *node, doub
     }
     if (*value < least || *value > 1e18 || *value != (double)(int64_t)*value) {
         return fault(reader, node->place,
-                     st_errors_text(reader->errors, "'%.40s' is no count", node->text),
-                     "a whole number, not negative");
+                     "'%.40s' is no count" ST_EXPECTED "a whole number, not negative", node->text);
     }
     return true;
 }
@@ -72,16 +72,14 @@ static bool add_tensor(st_layers_reader *reader, st_place place, double paramete
     st_layers *layers = reader->layers;
     if (layers->count == MAX_TENSORS) {
         reader->full = true;
-        return fault(reader, place, "the list has too many tensors", "at most 100000");
+        return fault(reader, place, "the list has too many tensors" ST_EXPECTED "at most 100000");
     }
-    st_tensor *tensors = st_arena_grow(reader->arena, layers->tensors, sizeof(*tensors),
-                                       layers->count + 1, &reader->capacity);
-    if (tensors == NULL) {
+    if (!st_arena_append(reader->arena, &layers->tensors, &layers->count, &reader->capacity,
+                         &(st_tensor){.parameters = parameters, .forward_flop = flop},
+                         sizeof *layers->tensors)) {
         reader->full = true;
-        return fault(reader, place, "out of memory", NULL);
+        return fault(reader, place, "out of memory");
     }
-    layers->tensors = tensors;
-    layers->tensors[layers->count++] = (st_tensor){.parameters = parameters, .forward_flop = flop};
     layers->parameters += parameters;
     layers->forward_flop += flop;
     return true;
@@ -100,7 +98,8 @@ static bool read_layer(st_layers_reader *reader, const st_yaml_node *map)
         return false;
     }
     if (list == NULL || list->kind != ST_YAML_LIST || list->count == 0) {
-        return fault(reader, map->place, "a layer has no 'parameters'",
+        return fault(reader, map->place,
+                     "a layer has no 'parameters'" ST_EXPECTED
                      "a list of the sizes of its tensors");
     }
     for (size_t i = 0; i < list->count; i++) {
@@ -123,7 +122,8 @@ static bool read_group(st_layers_reader *reader, const st_yaml_node *group, int 
     double repeat = 1;
     bool good = true;
     if (depth == MAX_DEPTH) {
-        return fault(reader, group->place, "groups are nested too deep", "at most 8 levels");
+        return fault(reader, group->place,
+                     "groups are nested too deep" ST_EXPECTED "at most 8 levels");
     }
     if (!check_keys(reader, group, keys, COUNT(keys)) ||
         !read_number(reader, st_yaml_get(group, "repeat"), 1, &repeat)) {
@@ -141,13 +141,15 @@ static bool read_list(st_layers_reader *reader, const st_yaml_node *list, int de
     /* An empty group could be repeated for ever without any tensor that counts. */
     if (list == NULL || list->kind != ST_YAML_LIST || list->count == 0) {
         st_place nowhere = {0};
-        return fault(reader, list == NULL ? nowhere : list->place, "a list of layers is missing",
+        return fault(reader, list == NULL ? nowhere : list->place,
+                     "a list of layers is missing" ST_EXPECTED
                      "list: [{name: ..., parameters: [...], flop: ...}, ...]");
     }
     for (size_t i = 0; i < list->count && !reader->full; i++) {
         const st_yaml_node *item = list->items[i];
         if (item->kind != ST_YAML_MAP) {
-            good = fault(reader, item->place, "a layer is described by keys",
+            good = fault(reader, item->place,
+                         "a layer is described by keys" ST_EXPECTED
                          "{name: ..., parameters: [...], flop: ...}");
         } else if (st_yaml_get(item, "repeat") == NULL) {
             good = read_layer(reader, item) && good;
@@ -169,7 +171,8 @@ static bool read_unit(st_layers_reader *reader, const st_yaml_node *root)
     const char *unit = text_of(root, "unit");
     reader->layers->per_token = strcmp(unit, "token") == 0;
     if (!reader->layers->per_token && strcmp(unit, "sample") != 0) {
-        return fault(reader, root->place, "the list does not say what its FLOP are counted for",
+        return fault(reader, root->place,
+                     "the list does not say what its FLOP are counted for" ST_EXPECTED
                      "unit: sample, or unit: token");
     }
     return true;
@@ -194,7 +197,8 @@ st_status st_layers_load(const st_paths *paths, const char *name, st_place place
     }
     st_layers_reader reader = {.layers = read, .arena = arena, .errors = errors};
     if (root->kind != ST_YAML_MAP) {
-        (void)fault(&reader, root->place, "a layer list is described by keys",
+        (void)fault(&reader, root->place,
+                    "a layer list is described by keys" ST_EXPECTED
                     "a map with 'layers', 'unit' and 'list'");
         return ST_ERR_VALUE;
     }

@@ -12,14 +12,9 @@ typedef struct st_path {
 
 static bool add_step(st_path *path, st_task_id task, st_edge_kind edge, int64_t time_ns)
 {
-    st_path_step *steps =
-        st_arena_grow(path->arena, path->steps, sizeof(*steps), path->count + 1, &path->capacity);
-    if (steps == NULL) {
-        return false;
-    }
-    path->steps = steps;
-    steps[path->count++] = (st_path_step){.task = task, .edge = edge, .time_ns = time_ns};
-    return true;
+    return st_arena_append(path->arena, &path->steps, &path->count, &path->capacity,
+                           &(st_path_step){.task = task, .edge = edge, .time_ns = time_ns},
+                           sizeof *path->steps);
 }
 
 /* The member that came last; `task` itself where nobody came later. */

@@ -51,7 +51,6 @@ typedef struct list {
     double *values;
     size_t count;
     size_t capacity;
-    bool failed;
 } list;
 
 typedef struct maker {
@@ -74,14 +73,8 @@ static st_status out_of_memory(const maker *self)
 
 static void add(const maker *self, list *into, double value)
 {
-    double *values =
-        st_arena_grow(self->arena, into->values, sizeof *values, into->count + 1, &into->capacity);
-    if (values == NULL) {
-        into->failed = true;
-        return;
-    }
-    values[into->count++] = value;
-    into->values = values;
+    st_arena_append(self->arena, &into->values, &into->count, &into->capacity, &value,
+                    sizeof *into->values);
 }
 
 static bool divides(double part, double whole)
@@ -274,7 +267,6 @@ static void add_all_divisors(const maker *self, const st_plan_numbers *numbers, 
 static bool make_candidates(maker *self)
 {
     const st_plan_numbers *bases = self->request->bases;
-    bool good = true;
     add_all_divisors(self, &bases[ST_PLAN_EXPERTS],
                      &self->candidates[ST_PARAM_EP - ST_PARAM_VIRTUAL]);
     add_all_divisors(self, &bases[ST_PLAN_BATCH],
@@ -286,10 +278,7 @@ static bool make_candidates(maker *self)
             add(self, &self->candidates[ST_PARAM_SEQUENCE - ST_PARAM_VIRTUAL], value);
         }
     }
-    for (size_t i = 0; i < ST_SHAPE_LISTS; i++) {
-        good = good && !self->candidates[i].failed;
-    }
-    return good;
+    return !st_arena_failed(self->arena);
 }
 
 typedef struct chunk_finder {
@@ -361,7 +350,7 @@ static st_status add_shape(maker *self)
     memcpy(shape.sizes, self->sizes, sizeof shape.sizes);
     for (size_t i = 0; i < ST_SHAPE_LISTS; i++) {
         list values = values_of(self, (st_plan_param)(ST_PARAM_VIRTUAL + i));
-        if (values.failed) {
+        if (st_arena_failed(self->arena)) {
             return out_of_memory(self);
         }
         shape.lists[i] = values.values;
@@ -380,13 +369,10 @@ static st_status add_shape(maker *self)
                        "there are too many plans to number them" ST_EXPECTED
                        "fewer GPU counts or fewer values");
     }
-    st_shape *shapes = st_arena_grow(self->arena, plans->shapes, sizeof *shapes,
-                                     plans->shape_count + 1, &self->capacity);
-    if (shapes == NULL) {
+    if (!st_arena_append(self->arena, &plans->shapes, &plans->shape_count, &self->capacity, &shape,
+                         sizeof *plans->shapes)) {
         return out_of_memory(self);
     }
-    shapes[plans->shape_count++] = shape;
-    plans->shapes = shapes;
     plans->count += rows;
     return ST_OK;
 }
@@ -416,7 +402,7 @@ static st_status split(maker *self, size_t depth, double left)
         return close_shape(self, left);
     }
     list sizes = sizes_of(self, groups[depth], left);
-    st_status status = sizes.failed ? out_of_memory(self) : ST_OK;
+    st_status status = st_arena_failed(self->arena) ? out_of_memory(self) : ST_OK;
     if (sizes.count == 0) {
         note_miss(self, groups[depth], left);
     }

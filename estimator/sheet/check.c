@@ -173,20 +173,19 @@ static bool check_power(st_checker *checker, st_expr *expr)
     }
     if (!constant_value(exponent, &value)) {
         return st_checker_fault(checker, exponent->offset, ST_ERR_UNIT,
-                                st_errors_text(checker->errors,
-                                               "the power of %s must be a constant",
-                                               st_checker_describe(checker, base)),
-                                "a number such as 2 or 0.5");
+                                "the power of %s must be a constant" ST_EXPECTED
+                                "a number such as 2 or 0.5",
+                                st_checker_describe(checker, base));
     }
     st_dimension result;
     if (st_dimension_power(base->type.unit.dimension, value, &result) != ST_OK ||
         is_silly(result)) {
         int length = exponent->length > 60 ? 60 : (int)exponent->length;
         return st_checker_fault(checker, exponent->offset, ST_ERR_UNIT,
-                                st_errors_text(checker->errors, "%s to the power %.*s has no unit",
-                                               st_checker_describe(checker, base), length,
-                                               checker->formula->text + exponent->offset),
-                                "a multiple of a twelfth, such as 0.5 or 1/3, and not beyond 100");
+                                "%s to the power %.*s has no unit" ST_EXPECTED
+                                "a multiple of a twelfth, such as 0.5 or 1/3, and not beyond 100",
+                                st_checker_describe(checker, base), length,
+                                checker->formula->text + exponent->offset);
     }
     expr->type = st_checker_number(result);
     return true;
@@ -205,7 +204,7 @@ static bool check_product(st_checker *checker, st_expr *expr)
                                                    expr->op == ST_OPERATOR_TIMES ? 1 : -1);
     expr->type = st_checker_number(dimension);
     return is_silly(dimension) ? st_checker_fault(checker, expr->operator_offset, ST_ERR_UNIT,
-                                                  "the unit's exponent grows beyond 100", NULL)
+                                                  "the unit's exponent grows beyond 100")
                                : true;
 }
 

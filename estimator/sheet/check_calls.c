@@ -55,10 +55,10 @@ static bool check_reduction(st_checker *checker, st_expr *expr)
 {
     st_type type = expr->type;
     if (type.kind != ST_TYPE_ENUM) {
-        return st_checker_fault(
-            checker, expr->offset, ST_ERR_VALUE,
-            st_errors_text(checker->errors, "'%s' reduces a family of cells", expr->name),
-            st_errors_text(checker->errors, "one argument with '*', as in %s(M[*])", expr->name));
+        return st_checker_fault(checker, expr->offset, ST_ERR_VALUE,
+                                "'%s' reduces a family of cells" ST_EXPECTED
+                                "one argument with '*', as in %s(M[*])",
+                                expr->name, expr->name);
     }
     bool good = expr->child_count == 1 || check_extreme(checker, expr);
     expr->type = type;
@@ -82,10 +82,8 @@ static bool check_one_argument(st_checker *checker, st_expr *expr)
             return false;
         }
         if (st_dimension_power(argument->type.unit.dimension, 0.5, &dimension) != ST_OK) {
-            return st_checker_fault(checker, expr->offset, ST_ERR_UNIT,
-                                    st_errors_text(checker->errors, "%s has no square root",
-                                                   st_checker_describe(checker, argument)),
-                                    NULL);
+            return st_checker_fault(checker, expr->offset, ST_ERR_UNIT, "%s has no square root",
+                                    st_checker_describe(checker, argument));
         }
         expr->type = st_checker_number(dimension);
         return true;

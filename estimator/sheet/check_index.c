@@ -17,13 +17,10 @@ static const char *pattern_of(st_checker *checker, const st_family *family)
 
 static bool refuse_missing(st_checker *checker, const st_expr *expr, const st_family *family)
 {
-    return st_checker_fault(
-        checker, expr->operator_offset, ST_ERR_NAME,
-        st_errors_text(checker->errors, "'%s' is a family of cells and needs an index",
-                       family->name),
-        st_errors_text(checker->errors,
-                       "%s, a value such as %s in its place, or '*' in a reduction",
-                       pattern_of(checker, family), family->axes[0]->values[0]));
+    return st_checker_fault(checker, expr->operator_offset, ST_ERR_NAME,
+                            "'%s' is a family of cells and needs an index" ST_EXPECTED
+                            "%s, a value such as %s in its place, or '*' in a reduction",
+                            family->name, pattern_of(checker, family), family->axes[0]->values[0]);
 }
 
 static bool refuse_base(st_checker *checker, const st_expr *expr)
@@ -32,15 +29,12 @@ static bool refuse_base(st_checker *checker, const st_expr *expr)
         st_errors_text(checker->errors, "%.*s", (int)strcspn(expr->name, "["), expr->name);
     bool known = st_sheet_find_cell(checker->sheet, base) != NULL ||
                  st_sheet_find_input(checker->sheet, base) != NULL;
-    (void)st_errors_add(
-        checker->errors,
-        &(st_error){.status = ST_ERR_NAME,
-                    .place = st_checker_place(checker, expr->operator_offset),
-                    .message = st_errors_text(
-                        checker->errors,
-                        known ? "'%.60s' is no family of cells" : "unknown name '%.60s'", base),
-                    .expected = known ? "its name alone; units follow numbers, as in 2[B]" : NULL,
-                    .suggestion = known ? NULL : st_sheet_nearest(checker->sheet, expr->name)});
+    st_fail(checker->errors, ST_ERR_NAME, st_checker_place(checker, expr->operator_offset),
+            "%s" ST_EXPECTED "%s" ST_HINT "%s",
+            st_errors_text(checker->errors,
+                           known ? "'%.60s' is no family of cells" : "unknown name '%.60s'", base),
+            known ? "its name alone; units follow numbers, as in 2[B]" : "",
+            known ? "" : st_or_none(st_sheet_nearest(checker->sheet, expr->name)));
     return false;
 }
 
@@ -49,21 +43,16 @@ static bool refuse_value(st_checker *checker, const st_expr *expr, const st_enum
 {
     const char *value = st_errors_text(checker->errors, "%.*s", (int)length, item);
     bool open = strcmp(value, axis->name) == 0;
-    (void)st_errors_add(
-        checker->errors,
-        &(st_error){.status = ST_ERR_NAME,
-                    .place = st_checker_place(checker, expr->operator_offset),
-                    .message = open ? st_errors_text(checker->errors,
-                                                     "nothing tells which '%s' '%.60s' is of",
-                                                     value, expr->name)
-                                    : st_errors_text(checker->errors,
-                                                     "'%.60s' is no value of '%s' in '%.60s'",
-                                                     value, axis->name, expr->name),
-                    .expected = open ? st_errors_text(checker->errors,
-                                                      "a value of it, or a cell that is 'per: %s'",
-                                                      axis->name)
-                                     : NULL,
-                    .suggestion = open ? NULL : st_nearest(value, axis->values, axis->count)});
+    st_place place = st_checker_place(checker, expr->operator_offset);
+    if (open)
+        st_fail(checker->errors, ST_ERR_NAME, place,
+                "nothing tells which '%s' '%.60s' is of" ST_EXPECTED
+                "a value of it, or a cell that is 'per: %s'",
+                value, expr->name, axis->name);
+    else
+        st_fail(checker->errors, ST_ERR_NAME, place,
+                "'%.60s' is no value of '%s' in '%.60s'" ST_HINT "%s", value, axis->name,
+                expr->name, st_errors_nearest(checker->errors, value, axis->values, axis->count));
     return false;
 }
 
@@ -83,9 +72,9 @@ bool st_checker_refuse_index(st_checker *checker, const st_expr *expr)
     }
     if (count != family->axis_count) {
         return st_checker_fault(checker, expr->operator_offset, ST_ERR_NAME,
-                                st_errors_text(checker->errors, "'%.60s' has %zu %s", expr->name,
-                                               count, count == 1 ? "index" : "indices"),
-                                pattern_of(checker, family));
+                                "'%.60s' has %zu %s" ST_EXPECTED "%s", expr->name, count,
+                                count == 1 ? "index" : "indices",
+                                st_or_none(pattern_of(checker, family)));
     }
     for (size_t i = 0; i < count; i++) {
         size_t length = strcspn(++item, ",]");

@@ -56,11 +56,12 @@ st_place st_checker_place(const st_checker *checker, size_t offset)
                                            : st_formula_place_at(checker->formula, offset);
 }
 
-bool st_checker_fault(st_checker *checker, size_t offset, st_status status, const char *message,
-                      const char *expected)
+bool st_checker_fault(st_checker *checker, size_t offset, st_status status, const char *format, ...)
 {
-    st_fail(checker->errors, status, st_checker_place(checker, offset), "%s" ST_EXPECTED "%s",
-            message, st_or_none(expected));
+    va_list arguments;
+    va_start(arguments, format);
+    (void)st_vfail(checker->errors, status, st_checker_place(checker, offset), format, arguments);
+    va_end(arguments);
     return false;
 }
 
@@ -110,10 +111,9 @@ bool st_checker_refuse_unsettled(st_checker *checker, const st_expr *expr)
 {
     int length = expr->length > 60 ? 60 : (int)expr->length;
     return st_checker_fault(checker, expr->offset, ST_ERR_VALUE,
-                            st_errors_text(checker->errors,
-                                           "nothing tells which enumeration '%.*s' is from", length,
-                                           checker->formula->text + expr->offset),
-                            "a comparison with an input or a cell of that enumeration");
+                            "nothing tells which enumeration '%.*s' is from" ST_EXPECTED
+                            "a comparison with an input or a cell of that enumeration",
+                            length, checker->formula->text + expr->offset);
 }
 
 bool st_checker_need_number(st_checker *checker, const st_expr *expr, const char *what)
@@ -121,10 +121,8 @@ bool st_checker_need_number(st_checker *checker, const st_expr *expr, const char
     if (expr->type.kind == ST_TYPE_NUMBER) {
         return true;
     }
-    return st_checker_fault(checker, expr->offset, ST_ERR_VALUE,
-                            st_errors_text(checker->errors, "%s needs numbers, not %s", what,
-                                           st_checker_describe(checker, expr)),
-                            NULL);
+    return st_checker_fault(checker, expr->offset, ST_ERR_VALUE, "%s needs numbers, not %s", what,
+                            st_checker_describe(checker, expr));
 }
 
 bool st_checker_need_truth(st_checker *checker, const st_expr *expr, const char *what)
@@ -133,9 +131,9 @@ bool st_checker_need_truth(st_checker *checker, const st_expr *expr, const char 
         return true;
     }
     return st_checker_fault(checker, expr->offset, ST_ERR_VALUE,
-                            st_errors_text(checker->errors, "%s needs a truth value, not %s", what,
-                                           st_checker_describe(checker, expr)),
-                            "a comparison, or true or false");
+                            "%s needs a truth value, not %s" ST_EXPECTED
+                            "a comparison, or true or false",
+                            what, st_checker_describe(checker, expr));
 }
 
 bool st_checker_need_pure(st_checker *checker, const st_expr *expr, const char *what)
@@ -147,9 +145,9 @@ bool st_checker_need_pure(st_checker *checker, const st_expr *expr, const char *
         return true;
     }
     return st_checker_fault(checker, expr->offset, ST_ERR_UNIT,
-                            st_errors_text(checker->errors, "%s needs a pure number, not %s", what,
-                                           st_checker_describe(checker, expr)),
-                            "a ratio, e.g. divided by a literal such as 1[B]");
+                            "%s needs a pure number, not %s" ST_EXPECTED
+                            "a ratio, e.g. divided by a literal such as 1[B]",
+                            what, st_checker_describe(checker, expr));
 }
 
 /* Both sides of `what` must have one type; an unsettled side takes the other's enumeration. */
@@ -170,9 +168,9 @@ bool st_checker_need_same(st_checker *checker, size_t offset, st_expr *a, st_exp
         return true;
     }
     bool numbers = a->type.kind == ST_TYPE_NUMBER && b->type.kind == ST_TYPE_NUMBER;
-    return st_checker_fault(
-        checker, offset, numbers ? ST_ERR_UNIT : ST_ERR_VALUE,
-        st_errors_text(checker->errors, "cannot %s %s and %s", what,
-                       st_checker_describe(checker, a), st_checker_describe(checker, b)),
-        numbers ? "the same dimension on both sides" : "the same type on both sides");
+    return st_checker_fault(checker, offset, numbers ? ST_ERR_UNIT : ST_ERR_VALUE,
+                            "cannot %s %s and %s" ST_EXPECTED "%s", what,
+                            st_checker_describe(checker, a), st_checker_describe(checker, b),
+                            numbers ? "the same dimension on both sides"
+                                    : "the same type on both sides");
 }

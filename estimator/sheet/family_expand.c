@@ -35,23 +35,22 @@ static st_expr *copy_node(st_expander *own, const st_expr *node);
 
 /* --- errors and text ------------------------------------------------------------------------- */
 
-static void *refuse(st_expander *own, size_t offset, st_status status, const char *message,
-                    const char *expected)
+static ST_PRINTF(4, 5) void *refuse(st_expander *own, size_t offset, st_status status,
+                                    const char *format, ...)
 {
-    if (!own->failed) {
-        (void)st_errors_add(own->errors,
-                            &(st_error){.status = status,
-                                        .place = st_formula_place_at(own->view.source, offset),
-                                        .message = message,
-                                        .expected = expected});
-    }
+    va_list arguments;
+    va_start(arguments, format);
+    if (!own->failed)
+        (void)st_vfail(own->errors, status, st_formula_place_at(own->view.source, offset), format,
+                       arguments);
+    va_end(arguments);
     own->failed = true;
     return NULL;
 }
 
 static void *out_of_memory(st_expander *own)
 {
-    return refuse(own, 0, ST_ERR_MEMORY, "out of memory", NULL);
+    return refuse(own, 0, ST_ERR_MEMORY, "out of memory");
 }
 
 static size_t end_of(const st_expr *expr)
@@ -62,17 +61,15 @@ static size_t end_of(const st_expr *expr)
 /* The text to come stands at `offset` of the source; all of it there where it is `own` text. */
 static void begin_piece(st_expander *own, size_t offset, bool fixed)
 {
-    st_formula_piece *pieces = st_arena_grow(own->arena, own->pieces, sizeof *pieces,
-                                             own->piece_count + 1, &own->piece_capacity);
-    if (pieces == NULL) {
+    if (!st_arena_append(own->arena, &own->pieces, &own->piece_count, &own->piece_capacity,
+                         &(st_formula_piece){.start = (uint32_t)own->text.length,
+                                             .offset = (uint32_t)offset,
+                                             .fixed = fixed,
+                                             .source = own->view.source},
+                         sizeof *own->pieces)) {
         (void)out_of_memory(own);
         return;
     }
-    own->pieces = pieces;
-    pieces[own->piece_count++] = (st_formula_piece){.start = (uint32_t)own->text.length,
-                                                    .offset = (uint32_t)offset,
-                                                    .fixed = fixed,
-                                                    .source = own->view.source};
 }
 
 static void copy_text(st_expander *own, size_t end)
@@ -119,7 +116,7 @@ static st_expr *finish(st_expander *own, st_expr *made)
     }
     if (made->height > ST_EXPR_MAX_HEIGHT || own->text.length > ST_EXPR_MAX_BYTES) {
         return refuse(own, own->view.from, ST_ERR_LIMIT,
-                      "the formula grows too large when its families are put in place",
+                      "the formula grows too large when its families are put in place" ST_EXPECTED
                       "at most 64 KiB and 1000 operators in a row");
     }
     return own->failed ? NULL : made;
@@ -151,10 +148,10 @@ static const char *resolve_index(st_expander *own, const st_expr *name)
         size_t value = 0;
         const st_enum *axis = own_axis(own, item, length, &value);
         if (*item == '*' && own->view.star == NULL) {
-            return refuse(
-                own, name->operator_offset, ST_ERR_NAME,
-                st_errors_text(own->errors, "'%.60s' stands outside of a reduction", name->name),
-                "'*' in the one argument of sum, min, max, argmin or argmax");
+            return refuse(own, name->operator_offset, ST_ERR_NAME,
+                          "'%.60s' stands outside of a reduction" ST_EXPECTED
+                          "'*' in the one argument of sum, min, max, argmin or argmax",
+                          name->name);
         }
         const char *shown = *item == '*'   ? own->view.star->values[own->view.star_value]
                             : axis != NULL ? axis->values[value]
@@ -355,11 +352,11 @@ static void visit_stars(st_expander *own, const st_expr *expr, st_star_visitor *
         const st_family *family = st_sheet_family(own->sheet, expr->name);
         if (family == NULL || axis >= family->axis_count) {
             (void)refuse(own, expr->operator_offset, ST_ERR_NAME,
+                         "%s" ST_EXPECTED "a family, declared with 'per'",
                          st_errors_text(own->errors,
                                         family == NULL ? "'%.60s' names no family of cells"
                                                        : "'%.60s' has too many indices",
-                                        expr->name),
-                         "a family, declared with 'per'");
+                                        expr->name));
             return;
         }
         visit(own, expr, family, axis, context);
@@ -377,9 +374,9 @@ static void note_axis(st_expander *own, const st_expr *name, const st_family *fa
     const st_enum **known = context;
     if (*known != NULL && *known != family->axes[axis]) {
         (void)refuse(own, name->operator_offset, ST_ERR_NAME,
-                     st_errors_text(own->errors, "'*' stands for values of '%s' and of '%s'",
-                                    (*known)->name, family->axes[axis]->name),
-                     "one enumeration per reduction");
+                     "'*' stands for values of '%s' and of '%s'" ST_EXPECTED
+                     "one enumeration per reduction",
+                     (*known)->name, family->axes[axis]->name);
     }
     *known = family->axes[axis];
 }
@@ -440,7 +437,8 @@ static void note_condition(st_expander *own, const st_expr *name, const st_famil
     }
     if (list->count == sizeof list->items / sizeof list->items[0]) {
         (void)refuse(own, name->operator_offset, ST_ERR_LIMIT,
-                     "the reduction is over too many families", "at most 8 with 'where'");
+                     "the reduction is over too many families" ST_EXPECTED
+                     "at most 8 with 'where'");
         return;
     }
     list->items[list->count++] = noted;
@@ -508,11 +506,10 @@ static st_expr *copy_guarded(st_expander *own, const st_expr *argument, size_t v
     }
     if (value == 0) {
         const st_family *family = conditions.items[0].family;
-        return refuse(
-            own, argument->offset, ST_ERR_VALUE,
-            st_errors_text(own->errors, "the reduction may have no member: '%s' may not exist",
-                           st_family_member_name(family, conditions.items[0].index, own->arena)),
-            "a first member without 'where', or sum");
+        return refuse(own, argument->offset, ST_ERR_VALUE,
+                      "the reduction may have no member: '%s' may not exist" ST_EXPECTED
+                      "a first member without 'where', or sum",
+                      st_family_member_name(family, conditions.items[0].index, own->arena));
     }
     st_expr *choice = new_node(own, ST_EXPR_CALL, 3);
     if (choice == NULL) {

@@ -65,10 +65,11 @@ typedef struct st_loader {
     bool include_failed; /* names would be missing: do not report them one by one */
 } st_loader;
 
-/* Reports an error at `place`; texts as in st_error. Returns false, for `return st_loader_fault()`.
+/* Reports an error at `place`; the format is that of st_fail. Returns false, for `return
+ * st_loader_fault()`.
  */
-bool st_loader_fault(st_loader *loader, st_place place, st_status status, const char *message,
-                     const char *expected);
+bool st_loader_fault(st_loader *loader, st_place place, st_status status, const char *format, ...)
+    ST_PRINTF(4, 5);
 bool st_loader_out_of_memory(st_loader *loader);
 
 /* Room for one more item; NULL (reported) when out of memory. */

@@ -37,7 +37,7 @@ static bool read_value(st_loader *loader, const st_yaml_node *node, size_t open,
     const char *close = strchr(node->text + open, '}');
     if (close == NULL) {
         return st_loader_fault(loader, st_yaml_place_at(node, open), ST_ERR_SYNTAX,
-                               "the brace in the message is not closed",
+                               "the brace in the message is not closed" ST_EXPECTED
                                "'}', or '{{' for a brace itself");
     }
     size_t start = open + 1;
@@ -64,7 +64,7 @@ static bool read_message(st_loader *loader, const st_yaml_node *node, st_message
     while (position < node->length) {
         if (message->count + 1 >= MAX_PARTS) {
             return st_loader_fault(loader, node->place, ST_ERR_LIMIT,
-                                   "the message has too many values", "at most 31");
+                                   "the message has too many values" ST_EXPECTED "at most 31");
         }
         st_message_part *part = &message->parts[message->count++];
         part->text = read_text(loader, node, position, &position);
@@ -76,7 +76,7 @@ static bool read_message(st_loader *loader, const st_yaml_node *node, st_message
         }
         if (node->text[position] == '}') {
             return st_loader_fault(loader, st_yaml_place_at(node, position), ST_ERR_SYNTAX,
-                                   "the message closes a brace that it did not open",
+                                   "the message closes a brace that it did not open" ST_EXPECTED
                                    "'}}' for a brace itself");
         }
         part = &message->parts[message->count++];
@@ -111,10 +111,9 @@ static bool read_level(st_loader *loader, const st_yaml_node *node, const char *
 {
     const char *level = st_loader_text(loader, node, "level", what);
     if (level[0] != '\0' && strcmp(level, "error") != 0 && strcmp(level, "warning") != 0) {
-        (void)st_loader_fault(
-            loader, st_yaml_get(node, "level")->place, ST_ERR_VALUE,
-            st_errors_text(loader->errors, "'%.60s' is no level of a check", level),
-            "error or warning");
+        (void)st_loader_fault(loader, st_yaml_get(node, "level")->place, ST_ERR_VALUE,
+                              "'%.60s' is no level of a check" ST_EXPECTED "error or warning",
+                              level);
     }
     return strcmp(level, "warning") == 0;
 }
@@ -125,7 +124,8 @@ static void read_check(st_loader *loader, const st_yaml_node *node)
     const char *what = "a check";
     st_sheet *sheet = loader->sheet;
     if (node->kind != ST_YAML_MAP) {
-        (void)st_loader_fault(loader, node->place, ST_ERR_VALUE, "a check is described by keys",
+        (void)st_loader_fault(loader, node->place, ST_ERR_VALUE,
+                              "a check is described by keys" ST_EXPECTED
                               "{that: CONDITION, else: MESSAGE}");
         return;
     }
@@ -134,14 +134,16 @@ static void read_check(st_loader *loader, const st_yaml_node *node)
     const st_yaml_node *message = st_loader_get(loader, node, "else", ST_YAML_SCALAR, what);
     st_sheet_check check = {.place = node->place, .warning = read_level(loader, node, what)};
     if (st_yaml_get(node, "that") == NULL || st_yaml_get(node, "else") == NULL) {
-        (void)st_loader_fault(loader, node->place, ST_ERR_NAME, "a check needs 'that' and 'else'",
+        (void)st_loader_fault(loader, node->place, ST_ERR_NAME,
+                              "a check needs 'that' and 'else'" ST_EXPECTED
                               "{that: CONDITION, else: MESSAGE}");
     }
     if (that == NULL || message == NULL || !grow_checks(loader)) {
         return;
     }
     if (message->length == 0) {
-        (void)st_loader_fault(loader, message->place, ST_ERR_VALUE, "a check has an empty message",
+        (void)st_loader_fault(loader, message->place, ST_ERR_VALUE,
+                              "a check has an empty message" ST_EXPECTED
                               "a sentence that says what is wrong");
     }
     st_formula formula = {.place = node->place};
@@ -164,8 +166,8 @@ static void read_check(st_loader *loader, const st_yaml_node *node)
 void st_loader_checks(st_loader *loader, const st_yaml_node *list)
 {
     if (list->count > MAX_CHECKS) {
-        (void)st_loader_fault(loader, list->place, ST_ERR_LIMIT, "the sheet has too many checks",
-                              "at most 1000");
+        (void)st_loader_fault(loader, list->place, ST_ERR_LIMIT,
+                              "the sheet has too many checks" ST_EXPECTED "at most 1000");
         return;
     }
     for (size_t i = 0; i < list->count; i++) {

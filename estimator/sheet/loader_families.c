@@ -23,15 +23,13 @@ static bool refuse_enum(st_loader *loader, const st_yaml_node *item)
     for (size_t i = 0; i < loader->sheet->enum_count && count < COUNT(names); i++) {
         names[count++] = loader->sheet->enums[i].name;
     }
-    (void)st_errors_add(loader->errors,
-                        &(st_error){.status = ST_ERR_NAME,
-                                    .place = item->place,
-                                    .message = "a family is over values of an enumeration",
-                                    .found = st_yaml_describe(item, loader->errors),
-                                    .expected = "the name of an enumeration, or a list of up to 4",
-                                    .suggestion = item->kind == ST_YAML_SCALAR
-                                                      ? st_nearest(item->text, names, count)
-                                                      : NULL});
+    st_fail(loader->errors, ST_ERR_NAME, item->place,
+            "a family is over values of an enumeration" ST_FOUND "%s" ST_EXPECTED
+            "the name of an enumeration, or a list of up to 4" ST_HINT "%s",
+            st_yaml_describe(item, loader->errors),
+            item->kind == ST_YAML_SCALAR
+                ? st_errors_nearest(loader->errors, item->text, names, count)
+                : "");
     return false;
 }
 
@@ -46,10 +44,10 @@ static bool has_clear_names(st_loader *loader, const st_family *family, st_place
                 same = strcmp(family->axes[i]->values[j], name) == 0;
             }
             if (same) {
-                return st_loader_fault(
-                    loader, place, ST_ERR_NAME,
-                    st_errors_text(loader->errors, "an index '%s' would mean two things", name),
-                    "every enumeration once, and none called like a value");
+                return st_loader_fault(loader, place, ST_ERR_NAME,
+                                       "an index '%s' would mean two things" ST_EXPECTED
+                                       "every enumeration once, and none called like a value",
+                                       name);
             }
         }
     }
@@ -76,8 +74,8 @@ static bool read_axes(st_loader *loader, const st_yaml_node *per, st_family *fam
         family->member_count *= axis->count;
     }
     if (family->member_count > ST_SHEET_MAX_SYMBOLS) {
-        return st_loader_fault(loader, per->place, ST_ERR_LIMIT, "the family has too many members",
-                               "at most 20000");
+        return st_loader_fault(loader, per->place, ST_ERR_LIMIT,
+                               "the family has too many members" ST_EXPECTED "at most 20000");
     }
     return has_clear_names(loader, family, per->place);
 }
@@ -115,15 +113,11 @@ static bool refuse_key(st_loader *loader, const st_family *family, const st_yaml
                        size_t key)
 {
     const st_enum *axis = family->axes[0];
-    (void)st_errors_add(
-        loader->errors,
-        &(st_error){.status = ST_ERR_NAME,
-                    .place = map->key_places[key],
-                    .message =
-                        st_errors_text(loader->errors, "'%.60s' is no value of what '%s' is over",
-                                       map->keys[key], family->name),
-                    .expected = "values of one of its enumerations",
-                    .suggestion = st_nearest(map->keys[key], axis->values, axis->count)});
+    st_fail(loader->errors, ST_ERR_NAME, map->key_places[key],
+            "'%.60s' is no value of what '%s' is over" ST_EXPECTED
+            "values of one of its enumerations" ST_HINT "%s",
+            map->keys[key], family->name,
+            st_errors_nearest(loader->errors, map->keys[key], axis->values, axis->count));
     return false;
 }
 
@@ -141,7 +135,8 @@ static bool read_map(st_loader *loader, const st_yaml_node *map, const st_family
         axis = found;
         if (map->items[i]->kind != ST_YAML_SCALAR) {
             return st_loader_fault(loader, map->items[i]->place, ST_ERR_VALUE,
-                                   "a member's formula is one text", "e.g. 'first: V/C'");
+                                   "a member's formula is one text" ST_EXPECTED
+                                   "e.g. 'first: V/C'");
         }
         st_formula *formula = read_formula(loader, map->items[i]);
         for (size_t k = 0; k < family->member_count; k++) {
@@ -169,7 +164,7 @@ static st_formula **read_templates(st_loader *loader, const st_yaml_node *node,
     }
     if (node->kind != ST_YAML_SCALAR) {
         (void)st_loader_fault(loader, node->place, ST_ERR_VALUE,
-                              "a family's formula is one text or a map",
+                              "a family's formula is one text or a map" ST_EXPECTED
                               "a formula, or values of its enumeration with a formula each");
         return NULL;
     }
@@ -225,33 +220,31 @@ static bool may_stand(st_loader *loader, const st_family *family, bool override)
     bool value = st_names_get(&loader->sheet->value_names, family->name, &index);
     if (cell || value) {
         return st_loader_fault(loader, family->place, ST_ERR_NAME,
+                               "%s" ST_EXPECTED "another name: no family overrides it",
                                st_errors_text(loader->errors,
                                               value ? "'%s' is already a value of an enumeration"
                                                     : "'%s' is already a cell or an input",
-                                              family->name),
-                               "another name: no family overrides it");
+                                              family->name));
     }
     if (known == NULL) {
         return !override || st_loader_fault(loader, family->place, ST_ERR_NAME,
-                                            st_errors_text(loader->errors, "'%s' overrides nothing",
-                                                           family->name),
-                                            "the name of a family of an included sheet");
+                                            "'%s' overrides nothing" ST_EXPECTED
+                                            "the name of a family of an included sheet",
+                                            family->name);
     }
     bool same_file = strcmp(known->place.file, family->place.file) == 0;
     if (!override || same_file) {
         return st_loader_fault(
-            loader, family->place, ST_ERR_NAME,
-            st_errors_text(loader->errors, "'%s' is already defined at %s:%d", family->name,
-                           known->place.file, known->place.line),
+            loader, family->place, ST_ERR_NAME, "'%s' is already defined at %s:%d" ST_EXPECTED "%s",
+            family->name, known->place.file, known->place.line,
             same_file ? "another name"
                       : "another name, or 'override: true' to replace what an included sheet "
                         "defines");
     }
     return has_same_axes(known, family) ||
            st_loader_fault(loader, family->place, ST_ERR_NAME,
-                           st_errors_text(loader->errors, "'%s' is over something else at %s:%d",
-                                          family->name, known->place.file, known->place.line),
-                           "'per' as there");
+                           "'%s' is over something else at %s:%d" ST_EXPECTED "'per' as there",
+                           family->name, known->place.file, known->place.line);
 }
 
 /* A family that overrides another takes its slot. */
@@ -278,7 +271,7 @@ static bool has_zero(st_loader *loader, const st_family *family, const st_type *
     for (size_t i = 0; i < family->member_count && type->kind == ST_TYPE_ENUM; i++) {
         if (family->wheres[i] != NULL) {
             return st_loader_fault(loader, family->place, ST_ERR_VALUE,
-                                   "a value of an enumeration always exists",
+                                   "a value of an enumeration always exists" ST_EXPECTED
                                    "a family of numbers or truth values beside 'where'");
         }
     }
@@ -297,8 +290,9 @@ static void place_members(st_loader *loader, const st_family *family, const st_s
         }
         if (formula == NULL) {
             (void)st_loader_fault(loader, family->place, ST_ERR_NAME,
-                                  st_errors_text(loader->errors, "'%s' has no formula", name),
-                                  "one text for all members, or one for each in 'is'");
+                                  "'%s' has no formula" ST_EXPECTED
+                                  "one text for all members, or one for each in 'is'",
+                                  name);
             return;
         }
         st_symbol_entry *entry = st_loader_place(loader, name, family->place, override);
@@ -337,8 +331,7 @@ void st_loader_family(st_loader *loader, const char *name, st_place place, const
     bool override = st_loader_flag(loader, node, "override", what);
     if (st_yaml_get(node, "is") == NULL) {
         (void)st_loader_fault(loader, place, ST_ERR_NAME,
-                              st_errors_text(loader->errors, "%s has no key 'is'", what),
-                              "its formula, e.g. 'is: V/C'");
+                              "%s has no key 'is'" ST_EXPECTED "its formula, e.g. 'is: V/C'", what);
         return;
     }
     if (!read_axes(loader, st_yaml_get(node, "per"), family) ||
@@ -392,18 +385,19 @@ void st_loader_member(st_loader *loader, const char *name, st_place place, const
     size_t index = 0;
     if (family == NULL || st_family_find(family, plain) == SIZE_MAX ||
         !st_names_get(&loader->entry_names, plain, &index)) {
-        (void)st_loader_fault(loader, place, ST_ERR_NAME,
-                              st_errors_text(loader->errors, "'%.60s' overrides nothing", name),
-                              "a member of a family of an included sheet; a family is "
-                              "defined with 'per'");
+        (void)st_loader_fault(
+            loader, place, ST_ERR_NAME,
+            "'%.60s' overrides nothing" ST_EXPECTED
+            "a member of a family of an included sheet; a family is defined with 'per'",
+            name);
         return;
     }
     const st_yaml_node *is =
         node->kind == ST_YAML_MAP ? st_loader_get(loader, node, "is", ST_YAML_SCALAR, what) : NULL;
     if (is == NULL) {
-        (void)st_loader_fault(loader, node->place, ST_ERR_NAME,
-                              st_errors_text(loader->errors, "%s has no key 'is'", what),
-                              "its formula, e.g. {override: true, is: V/C}");
+        (void)st_loader_fault(
+            loader, node->place, ST_ERR_NAME,
+            "%s has no key 'is'" ST_EXPECTED "its formula, e.g. {override: true, is: V/C}", what);
         return;
     }
     st_loader_check_keys(loader, node, keys, COUNT(keys), what);

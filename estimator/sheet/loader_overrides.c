@@ -14,8 +14,8 @@ bool st_loader_new_file(st_loader *loader, const char *file, st_place place)
     size_t count = loader->files.count;
     if (count == ST_SHEET_MAX_FILES) {
         loader->include_failed = true;
-        return st_loader_fault(loader, place, ST_ERR_LIMIT, "too many sheets are included",
-                               "at most 1024");
+        return st_loader_fault(loader, place, ST_ERR_LIMIT,
+                               "too many sheets are included" ST_EXPECTED "at most 1024");
     }
     st_included *included = st_loader_grow(loader, loader->included, sizeof(*included), count,
                                            &loader->included_capacity);
@@ -88,13 +88,11 @@ void st_loader_check_overrides(st_loader *loader, const st_overrides *overrides)
     for (size_t i = 0; i < overrides->count; i++) {
         const st_override *item = &overrides->items[i];
         if (item->rival.file != NULL) {
-            (void)st_loader_fault(
-                loader, item->last, ST_ERR_NAME,
-                st_errors_text(loader->errors,
-                               "'%s' is overridden here and at %s:%d, and neither sheet includes "
-                               "the other",
-                               item->name, item->rival.file, item->rival.line),
-                "one override, or one that decides in a sheet that includes both");
+            (void)st_loader_fault(loader, item->last, ST_ERR_NAME,
+                                  "'%s' is overridden here and at %s:%d, and neither sheet "
+                                  "includes the other" ST_EXPECTED
+                                  "one override, or one that decides in a sheet that includes both",
+                                  item->name, item->rival.file, item->rival.line);
         }
     }
 }

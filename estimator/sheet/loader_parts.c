@@ -39,8 +39,8 @@ static bool read_enum_values(st_loader *loader, const st_yaml_node *list, st_enu
 {
     if (list->kind != ST_YAML_LIST || list->count == 0 || list->count > MAX_ENUM_VALUES) {
         return st_loader_fault(loader, list->place, ST_ERR_VALUE,
-                               describe(loader, "enumeration", entry->name),
-                               "a list of 1 to 64 names");
+                               "%s" ST_EXPECTED "a list of 1 to 64 names",
+                               describe(loader, "enumeration", entry->name));
     }
     const char **values = st_arena_alloc(loader->arena, list->count, sizeof(*values));
     if (values == NULL) {
@@ -54,16 +54,13 @@ static bool read_enum_values(st_loader *loader, const st_yaml_node *list, st_enu
         size_t taken = 0;
         if (st_names_get(&loader->entry_names, item->text, &taken) ||
             st_sheet_family(loader->sheet, item->text) != NULL) {
-            return st_loader_fault(
-                loader, item->place, ST_ERR_NAME,
-                st_errors_text(loader->errors, "'%s' already names a cell or an input", item->text),
-                NULL);
+            return st_loader_fault(loader, item->place, ST_ERR_NAME,
+                                   "'%s' already names a cell or an input", item->text);
         }
         for (size_t j = 0; j < i; j++) {
             if (strcmp(values[j], item->text) == 0) {
-                return st_loader_fault(
-                    loader, item->place, ST_ERR_NAME,
-                    st_errors_text(loader->errors, "value '%s' stands twice", item->text), NULL);
+                return st_loader_fault(loader, item->place, ST_ERR_NAME, "value '%s' stands twice",
+                                       item->text);
             }
         }
         values[i] = item->text;
@@ -82,10 +79,7 @@ static bool is_no_unit(st_loader *loader, const st_enum *entry)
     st_unit unit;
     return st_unit_parse(entry->name, strlen(entry->name), (st_place){0}, &unit, NULL) != ST_OK ||
            st_loader_fault(loader, entry->place, ST_ERR_NAME,
-                           st_errors_text(loader->errors,
-                                          "'%s' cannot name an enumeration: it is a unit",
-                                          entry->name),
-                           NULL);
+                           "'%s' cannot name an enumeration: it is a unit", entry->name);
 }
 
 void st_loader_enums(st_loader *loader, const st_yaml_node *map)
@@ -98,10 +92,8 @@ void st_loader_enums(st_loader *loader, const st_yaml_node *map)
             taken = taken || strcmp(sheet->enums[j].name, entry.name) == 0;
         }
         if (taken) {
-            (void)st_loader_fault(
-                loader, entry.place, ST_ERR_NAME,
-                st_errors_text(loader->errors, "enumeration '%s' is already defined", entry.name),
-                NULL);
+            (void)st_loader_fault(loader, entry.place, ST_ERR_NAME,
+                                  "enumeration '%s' is already defined", entry.name);
             continue;
         }
         if (!st_loader_name(loader, entry.name, entry.place, "an enumeration") ||
@@ -109,8 +101,8 @@ void st_loader_enums(st_loader *loader, const st_yaml_node *map)
             continue;
         }
         if (sheet->enum_count == MAX_LIST) {
-            (void)st_loader_fault(loader, entry.place, ST_ERR_LIMIT, "too many enumerations",
-                                  "at most 1000");
+            (void)st_loader_fault(loader, entry.place, ST_ERR_LIMIT,
+                                  "too many enumerations" ST_EXPECTED "at most 1000");
             return;
         }
         if (sheet->enums == NULL) {
@@ -138,17 +130,14 @@ st_symbol_entry *st_loader_place(st_loader *loader, const char *name, st_place p
     const st_family *family = st_sheet_family(loader->sheet, name);
     if (family != NULL && strchr(name, '[') == NULL) {
         (void)st_loader_fault(loader, place, ST_ERR_NAME,
-                              st_errors_text(loader->errors,
-                                             "'%s' is already defined at %s:%d, as a family", name,
-                                             family->place.file, family->place.line),
-                              "another name, or 'per' with the same enumerations to override it");
+                              "'%s' is already defined at %s:%d, as a family" ST_EXPECTED
+                              "another name, or 'per' with the same enumerations to override it",
+                              name, family->place.file, family->place.line);
         return NULL;
     }
     if (st_names_get(&loader->sheet->value_names, name, &index)) {
-        (void)st_loader_fault(
-            loader, place, ST_ERR_NAME,
-            st_errors_text(loader->errors, "'%s' is already a value of an enumeration", name),
-            NULL);
+        (void)st_loader_fault(loader, place, ST_ERR_NAME,
+                              "'%s' is already a value of an enumeration", name);
         return NULL;
     }
     if (st_names_get(&loader->entry_names, name, &index)) {
@@ -156,9 +145,8 @@ st_symbol_entry *st_loader_place(st_loader *loader, const char *name, st_place p
         bool same_file = strcmp(first.file, place.file) == 0;
         if (!override || same_file) {
             (void)st_loader_fault(
-                loader, place, ST_ERR_NAME,
-                st_errors_text(loader->errors, "'%s' is already defined at %s:%d", name, first.file,
-                               first.line),
+                loader, place, ST_ERR_NAME, "'%s' is already defined at %s:%d" ST_EXPECTED "%s",
+                name, first.file, first.line,
                 same_file ? "another name"
                           : "another name, or 'override: true' to replace what an included sheet "
                             "defines");
@@ -169,14 +157,16 @@ st_symbol_entry *st_loader_place(st_loader *loader, const char *name, st_place p
     }
     if (override) {
         (void)st_loader_fault(loader, place, ST_ERR_NAME,
-                              st_errors_text(loader->errors, "'%s' overrides nothing", name),
-                              "the name of an input or a cell of an included sheet");
+                              "'%s' overrides nothing" ST_EXPECTED
+                              "the name of an input or a cell of an included sheet",
+                              name);
         return NULL;
     }
     if (loader->entry_count == ST_SHEET_MAX_SYMBOLS) {
         if (!loader->too_many_told) {
             (void)st_loader_fault(loader, place, ST_ERR_LIMIT,
-                                  "the sheet has too many inputs and cells", "at most 20000");
+                                  "the sheet has too many inputs and cells" ST_EXPECTED
+                                  "at most 20000");
         }
         loader->too_many_told = true;
         return NULL;
@@ -242,8 +232,9 @@ static void read_input(st_loader *loader, const char *name, st_place place,
     }
     if (input.from[0] == '\0') {
         (void)st_loader_fault(loader, place, ST_ERR_NAME,
-                              st_errors_text(loader->errors, "%s has no key 'from'", what),
-                              "the job key that gives its value, e.g. 'from: model.hidden'");
+                              "%s has no key 'from'" ST_EXPECTED
+                              "the job key that gives its value, e.g. 'from: model.hidden'",
+                              what);
     }
     st_symbol_entry *entry =
         st_loader_place(loader, name, place, st_loader_flag(loader, node, "override", what));
@@ -301,8 +292,7 @@ static void read_cell(st_loader *loader, const char *name, st_place place, const
         st_loader_cell_formula(loader, is, typed, &read);
     } else if (st_yaml_get(node, "is") == NULL) {
         (void)st_loader_fault(loader, place, ST_ERR_NAME,
-                              st_errors_text(loader->errors, "%s has no key 'is'", what),
-                              "its formula, e.g. 'is: V/C'");
+                              "%s has no key 'is'" ST_EXPECTED "its formula, e.g. 'is: V/C'", what);
     }
     st_symbol_entry *entry =
         st_loader_place(loader, name, place, st_loader_flag(loader, node, "override", what));
@@ -327,8 +317,8 @@ static bool read_arguments(st_loader *loader, const st_yaml_node *map, st_sheet_
     }
     if (map->count > ST_EXPR_MAX_ARGUMENTS) {
         return st_loader_fault(loader, map->place, ST_ERR_LIMIT,
-                               describe(loader, "function", function->name),
-                               "at most 64 arguments");
+                               "%s" ST_EXPECTED "at most 64 arguments",
+                               describe(loader, "function", function->name));
     }
     st_sheet_argument *arguments = st_arena_alloc(loader->arena, map->count, sizeof(*arguments));
     if (arguments == NULL && map->count > 0) {
@@ -341,10 +331,7 @@ static bool read_arguments(st_loader *loader, const st_yaml_node *map, st_sheet_
         good = st_loader_name(loader, map->keys[i], map->key_places[i], "an argument") && good;
         if (st_names_get(&loader->sheet->value_names, map->keys[i], &taken)) {
             good = st_loader_fault(loader, map->key_places[i], ST_ERR_NAME,
-                                   st_errors_text(loader->errors,
-                                                  "'%s' is already a value of an enumeration",
-                                                  map->keys[i]),
-                                   NULL);
+                                   "'%s' is already a value of an enumeration", map->keys[i]);
         }
         good = st_loader_type(loader, map->items[i], &arguments[i].type) && good;
     }
@@ -361,7 +348,7 @@ static size_t place_function(st_loader *loader, const char *name, st_place place
     bool exists = st_names_get(&sheet->function_names, name, &index);
     if (exists != override) {
         (void)st_loader_fault(
-            loader, place, ST_ERR_NAME,
+            loader, place, ST_ERR_NAME, "%s" ST_EXPECTED "%s",
             st_errors_text(loader->errors,
                            exists ? "function '%s' is already defined"
                                   : "function '%s' overrides nothing",
@@ -405,8 +392,9 @@ static void read_body(st_loader *loader, const st_yaml_node *node, bool typed,
         function->expr = formula->expr;
     } else if (!function->open && st_yaml_get(node, "is") == NULL) {
         (void)st_loader_fault(loader, function->place, ST_ERR_NAME,
-                              st_errors_text(loader->errors, "%s has no key 'is'", what),
-                              "its formula, or 'open: true' where a provider gives the value");
+                              "%s has no key 'is'" ST_EXPECTED
+                              "its formula, or 'open: true' where a provider gives the value",
+                              what);
     }
 }
 
@@ -440,8 +428,8 @@ static void read_function(st_loader *loader, const char *name, st_place place,
 void st_loader_functions(st_loader *loader, const st_yaml_node *map)
 {
     if (map->count > MAX_LIST) {
-        (void)st_loader_fault(loader, map->place, ST_ERR_LIMIT, "the sheet has too many functions",
-                              "at most 1000");
+        (void)st_loader_fault(loader, map->place, ST_ERR_LIMIT,
+                              "the sheet has too many functions" ST_EXPECTED "at most 1000");
         return;
     }
     for (size_t i = 0; i < map->count; i++) {
@@ -495,7 +483,8 @@ static void section_add(st_loader *loader, const st_yaml_node *item, const char 
 {
     size_t index = 0;
     if (item->kind != ST_YAML_SCALAR) {
-        (void)st_loader_fault(loader, item->place, ST_ERR_VALUE, "a report lists names of cells",
+        (void)st_loader_fault(loader, item->place, ST_ERR_VALUE,
+                              "a report lists names of cells" ST_EXPECTED
                               "the name of a cell or an input");
         return;
     }
@@ -533,7 +522,7 @@ static void read_section(st_loader *loader, const st_yaml_node *node)
     const st_yaml_node *cells = st_loader_get(loader, node, "cells", ST_YAML_LIST, what);
     if (title[0] == '\0' || (cells == NULL && st_yaml_get(node, "cells") == NULL)) {
         (void)st_loader_fault(loader, node->place, ST_ERR_NAME,
-                              "a report section needs 'section' and 'cells'",
+                              "a report section needs 'section' and 'cells'" ST_EXPECTED
                               "{section: TITLE, cells: [names]}");
         return;
     }
@@ -564,8 +553,8 @@ static void read_section(st_loader *loader, const st_yaml_node *node)
 void st_loader_report(st_loader *loader, const st_yaml_node *list)
 {
     if (list->count > MAX_LIST) {
-        (void)st_loader_fault(loader, list->place, ST_ERR_LIMIT, "the report has too many sections",
-                              "at most 1000");
+        (void)st_loader_fault(loader, list->place, ST_ERR_LIMIT,
+                              "the report has too many sections" ST_EXPECTED "at most 1000");
         return;
     }
     for (size_t i = 0; i < list->count; i++) {

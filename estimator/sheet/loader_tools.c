@@ -4,17 +4,19 @@
 
 #include <string.h>
 
-bool st_loader_fault(st_loader *loader, st_place place, st_status status, const char *message,
-                     const char *expected)
+bool st_loader_fault(st_loader *loader, st_place place, st_status status, const char *format, ...)
 {
-    st_fail(loader->errors, status, place, "%s" ST_EXPECTED "%s", message, st_or_none(expected));
+    va_list arguments;
+    va_start(arguments, format);
+    (void)st_vfail(loader->errors, status, place, format, arguments);
+    va_end(arguments);
     return false;
 }
 
 bool st_loader_out_of_memory(st_loader *loader)
 {
     return st_loader_fault(loader, (st_place){.file = loader->sheet->file}, ST_ERR_MEMORY,
-                           "out of memory", NULL);
+                           "out of memory");
 }
 
 void *st_loader_grow(st_loader *loader, void *items, size_t size_bytes, size_t count,
@@ -132,21 +134,18 @@ bool st_loader_name(st_loader *loader, const char *name, st_place place, const c
     }
     if (!good) {
         return st_loader_fault(loader, place, ST_ERR_NAME,
-                               st_errors_text(loader->errors, "'%s' cannot name %s", name, what),
-                               "a letter or '_', then letters, digits and '_'");
+                               "'%s' cannot name %s" ST_EXPECTED
+                               "a letter or '_', then letters, digits and '_'",
+                               name, what);
     }
     if (strlen(name) > ST_SHEET_MAX_NAME) {
         return st_loader_fault(
             loader, place, ST_ERR_LIMIT,
-            st_errors_text(loader->errors, "'%.60s...' is too long to name %s", name, what),
-            "at most 100 characters");
+            "'%.60s...' is too long to name %s" ST_EXPECTED "at most 100 characters", name, what);
     }
     if (st_expr_is_reserved(name)) {
         return st_loader_fault(loader, place, ST_ERR_NAME,
-                               st_errors_text(loader->errors,
-                                              "'%s' cannot name %s: it is a word of the language",
-                                              name, what),
-                               NULL);
+                               "'%s' cannot name %s: it is a word of the language", name, what);
     }
     return true;
 }

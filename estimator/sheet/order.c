@@ -58,14 +58,11 @@ static void out_of_memory(st_walk *walk)
 
 static void add_reference(st_walk *walk, st_frame *frame, st_reference reference)
 {
-    st_reference *references = st_arena_grow(walk->arena, frame->references, sizeof(*references),
-                                             frame->count + 1, &frame->capacity);
-    if (references == NULL) {
+    if (!st_arena_append(walk->arena, &frame->references, &frame->count, &frame->capacity,
+                         &reference, sizeof *frame->references)) {
         out_of_memory(walk);
         return;
     }
-    frame->references = references;
-    frame->references[frame->count++] = reference;
 }
 
 /* The cells that a provider reads; `call` is where it stands in for a function. */

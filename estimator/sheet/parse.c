@@ -118,17 +118,20 @@ int st_operator_strength(const st_expr *expr)
     return STRENGTH_POWER + 1;
 }
 
-static st_expr *fail(st_parser *parser, size_t offset, st_status status, const char *message,
-                     const char *expected)
+static ST_PRINTF(4, 5) st_expr *fail(st_parser *parser, size_t offset, st_status status,
+                                     const char *format, ...)
 {
-    st_fail(parser->errors, status, st_formula_place_at(parser->formula, offset),
-            "%s" ST_EXPECTED "%s", message, st_or_none(expected));
+    va_list arguments;
+    va_start(arguments, format);
+    (void)st_vfail(parser->errors, status, st_formula_place_at(parser->formula, offset), format,
+                   arguments);
+    va_end(arguments);
     return NULL;
 }
 
 static st_expr *fail_memory(st_parser *parser)
 {
-    return fail(parser, 0, ST_ERR_MEMORY, "out of memory", NULL);
+    return fail(parser, 0, ST_ERR_MEMORY, "out of memory");
 }
 
 static st_expr *unexpected(st_parser *parser, const char *expected)
@@ -186,7 +189,8 @@ static st_expr *finish(st_parser *parser, st_expr *expr, size_t end)
         }
     }
     if (expr->height > ST_EXPR_MAX_HEIGHT) {
-        return fail(parser, expr->offset, ST_ERR_LIMIT, "the formula chains too many operators",
+        return fail(parser, expr->offset, ST_ERR_LIMIT,
+                    "the formula chains too many operators" ST_EXPECTED
                     "at most 1000 in a row: split it into several cells");
     }
     return expr;
@@ -200,7 +204,8 @@ static size_t end_of(const st_expr *expr)
 static bool enter(st_parser *parser)
 {
     if (parser->nesting >= ST_EXPR_MAX_NESTING) {
-        (void)fail(parser, parser->token.offset, ST_ERR_LIMIT, "the formula is nested too deep",
+        (void)fail(parser, parser->token.offset, ST_ERR_LIMIT,
+                   "the formula is nested too deep" ST_EXPECTED
                    "at most 200 levels: split it into several cells");
         return false;
     }
@@ -235,7 +240,7 @@ static st_expr *parse_arguments(st_parser *parser, const st_token *name, const c
     while (parser->token.kind != ST_TOKEN_CLOSE || count > 0) {
         if (count == ST_EXPR_MAX_ARGUMENTS) {
             return fail(parser, parser->token.offset, ST_ERR_LIMIT,
-                        "the call has too many arguments", "at most 64");
+                        "the call has too many arguments" ST_EXPECTED "at most 64");
         }
         arguments[count] = parse_binary(parser, 1);
         if (arguments[count] == NULL) {
@@ -286,7 +291,8 @@ static char *parse_index(st_parser *parser, st_token *name)
         at += strspn(text + at, blanks);
         size_t length = text[at] == '*' ? 1 : strspn(text + at, letters);
         if (length == 0) {
-            (void)fail(parser, at, ST_ERR_SYNTAX, "the index is not right",
+            (void)fail(parser, at, ST_ERR_SYNTAX,
+                       "the index is not right" ST_EXPECTED
                        "a value of an enumeration, the name of one, or '*'");
             return NULL;
         }
@@ -295,7 +301,7 @@ static char *parse_index(st_parser *parser, st_token *name)
         at += length + strspn(text + at + length, blanks);
     } while (text[at] == ',');
     if (text[at] != ']') {
-        (void)fail(parser, at, ST_ERR_SYNTAX, "the index is not closed", "',' or ']'");
+        (void)fail(parser, at, ST_ERR_SYNTAX, "the index is not closed" ST_EXPECTED "',' or ']'");
         return NULL;
     }
     made[count] = ']';
@@ -343,7 +349,7 @@ static st_expr *parse_group(st_parser *parser)
         return NULL;
     }
     if (parser->token.kind == ST_TOKEN_END) {
-        return fail(parser, open, ST_ERR_SYNTAX, "the parenthesis is not closed", "')'");
+        return fail(parser, open, ST_ERR_SYNTAX, "the parenthesis is not closed" ST_EXPECTED "')'");
     }
     if (parser->token.kind != ST_TOKEN_CLOSE) {
         return unexpected(parser, "an operator or ')'");
@@ -443,7 +449,7 @@ static st_expr *parse_binary(st_parser *parser, int weakest)
             parser->token.kind == ST_TOKEN_OPERATOR &&
             binary_strength(parser->token.op) == STRENGTH_COMPARE) {
             left = fail(parser, parser->token.offset, ST_ERR_SYNTAX,
-                        "comparisons cannot be chained", "'a < b and b < c'");
+                        "comparisons cannot be chained" ST_EXPECTED "'a < b and b < c'");
         }
     }
     parser->nesting--;
@@ -454,11 +460,12 @@ st_status st_expr_parse(st_formula *formula, st_arena *arena, st_errors *errors)
 {
     st_parser parser = {.formula = formula, .arena = arena, .errors = errors};
     if (formula->length == 0) {
-        (void)fail(&parser, 0, ST_ERR_SYNTAX, "the formula is empty", "an expression");
+        (void)fail(&parser, 0, ST_ERR_SYNTAX, "the formula is empty" ST_EXPECTED "an expression");
         return ST_ERR_SYNTAX;
     }
     if (formula->length > ST_EXPR_MAX_BYTES) {
-        (void)fail(&parser, 0, ST_ERR_LIMIT, "the formula is too long", "at most 64 KiB");
+        (void)fail(&parser, 0, ST_ERR_LIMIT,
+                   "the formula is too long" ST_EXPECTED "at most 64 KiB");
         return ST_ERR_LIMIT;
     }
     parser.token = st_lexer_next(formula, 0, errors);
@@ -468,7 +475,7 @@ st_status st_expr_parse(st_formula *formula, st_arena *arena, st_errors *errors)
     }
     if (parser.token.kind == ST_TOKEN_CLOSE) {
         (void)fail(&parser, parser.token.offset, ST_ERR_SYNTAX,
-                   "the formula closes a parenthesis that it did not open", NULL);
+                   "the formula closes a parenthesis that it did not open");
         return ST_ERR_SYNTAX;
     }
     if (parser.token.kind != ST_TOKEN_END) {

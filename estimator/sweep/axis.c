@@ -52,14 +52,10 @@ static st_status add_text(reader *self, const char *text)
         return st_fail(self->errors, ST_ERR_LIMIT, self->axis->place,
                        "%s has too many values" ST_EXPECTED "at most 1000000", axis->path);
     }
-    const char **texts =
-        st_arena_grow(self->arena, axis->texts, sizeof *texts, axis->count + 1, &self->capacity);
-    if (texts == NULL || text == NULL) {
-        return out_of_memory(self);
-    }
-    texts[axis->count++] = text;
-    axis->texts = texts;
-    return ST_OK;
+    return st_arena_append(self->arena, &axis->texts, &axis->count, &self->capacity, &text,
+                           sizeof text)
+               ? ST_OK
+               : out_of_memory(self);
 }
 
 /* --- ranges ---------------------------------------------------------------------------------- */

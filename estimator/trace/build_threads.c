@@ -43,12 +43,9 @@ typedef struct thread_builder {
 
 static st_status add_cut(thread_builder *t, const cut *one)
 {
-    cut *cuts = st_arena_grow(t->b->scratch, t->cuts, sizeof *cuts, t->count + 1, &t->capacity);
-    if (cuts == NULL)
-        return ST_ERR_MEMORY;
-    t->cuts = cuts;
-    cuts[t->count++] = *one;
-    return ST_OK;
+    return st_arena_append(t->b->scratch, &t->cuts, &t->count, &t->capacity, one, sizeof *t->cuts)
+               ? ST_OK
+               : ST_ERR_MEMORY;
 }
 
 static const st_trace_event *event_at(const thread_builder *t, uint32_t event)
@@ -351,13 +348,10 @@ st_status st_build_threads(st_build *b, st_rank_build *r)
 st_status st_build_later(st_build *b, st_rank_build *r, uint32_t event, st_task_id task,
                          st_edge_kind kind)
 {
-    st_late_edge *late =
-        st_arena_grow(b->scratch, r->late, sizeof *late, r->late_count + 1, &r->late_capacity);
-    if (late == NULL)
-        return ST_ERR_MEMORY;
-    r->late = late;
-    late[r->late_count++] = (st_late_edge){event, task, kind};
-    return ST_OK;
+    return st_arena_append(b->scratch, &r->late, &r->late_count, &r->late_capacity,
+                           &(st_late_edge){event, task, kind}, sizeof *r->late)
+               ? ST_OK
+               : ST_ERR_MEMORY;
 }
 
 st_status st_build_syncs(st_build *b, st_rank_build *r)

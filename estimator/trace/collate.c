@@ -61,13 +61,10 @@ static uint64_t communicator(const st_trace *trace, const st_trace_event *event,
 static st_status add_member(collator *c, const st_meeting_member *member)
 {
     st_collation *made = c->made;
-    st_meeting_member *members = st_arena_grow(c->arena, made->members, sizeof *members,
-                                               made->member_count + 1, &c->capacity);
-    if (members == NULL)
-        return ST_ERR_MEMORY;
-    made->members = members;
-    members[made->member_count++] = *member;
-    return ST_OK;
+    return st_arena_append(c->arena, &made->members, &made->member_count, &c->capacity, member,
+                           sizeof *made->members)
+               ? ST_OK
+               : ST_ERR_MEMORY;
 }
 
 static int compare_members(const void *left, const void *right)

@@ -142,13 +142,15 @@ static bool read_time(st_scan *scan, const char *what, int64_t *time_ns, st_draf
         return false;
     const char *number = st_span_text(scan, text);
     if (text.length == 0 || st_scan_number_length(number) != text.length) {
-        (void)st_scan_fail(scan, ST_ERR_VALUE, "a time that is no number", "microseconds");
+        (void)st_scan_fail(scan, ST_ERR_VALUE,
+                           "a time that is no number" ST_EXPECTED "microseconds");
         return false;
     }
     *given = true;
     if (st_time_ns(number, text.length, time_ns, &draft->has_decimals))
         return true;
-    (void)st_scan_fail(scan, ST_ERR_VALUE, what, "less than 97 years of microseconds");
+    (void)st_scan_fail(scan, ST_ERR_VALUE, "%s" ST_EXPECTED "less than 97 years of microseconds",
+                       what);
     return false;
 }
 
@@ -276,7 +278,8 @@ static bool read_member(st_scan *scan, st_draft *draft, st_span key)
             return false;
         if (draft->duration_ns <= LONGEST_NS)
             return true;
-        (void)st_scan_fail(scan, ST_ERR_VALUE, "a duration is too large", "less than 36 years");
+        (void)st_scan_fail(scan, ST_ERR_VALUE,
+                           "a duration is too large" ST_EXPECTED "less than 36 years");
         return false;
     }
     if (key_is(name, key.length, "name")) {

@@ -62,7 +62,8 @@ static bool stored(reader *r, st_status status, const char *too_many, const char
     if (status == ST_OK)
         return true;
     if (status == ST_ERR_LIMIT)
-        (void)st_scan_fail(&r->scan, ST_ERR_LIMIT, too_many, limit);
+        (void)st_scan_fail(&r->scan, ST_ERR_LIMIT, "%s" ST_EXPECTED "%s", too_many,
+                           st_or_none(limit));
     else
         r->scan.status = status;
     return false;
@@ -268,7 +269,8 @@ static bool read_events(reader *r)
 {
     bool started = false;
     if (r->has_events) {
-        (void)st_scan_fail(&r->scan, ST_ERR_NAME, "'traceEvents' is given twice", "one list");
+        (void)st_scan_fail(&r->scan, ST_ERR_NAME,
+                           "'traceEvents' is given twice" ST_EXPECTED "one list");
         return false;
     }
     r->has_events = true;
@@ -301,8 +303,8 @@ static bool read_wanted(reader *r, const wanted *found)
     if (st_whole_value(st_span_text(&r->scan, text), text.length, found->number))
         return true;
     (void)st_scan_fail(&r->scan, ST_ERR_VALUE,
-                       st_errors_text(r->errors, "'%s' is no whole number that fits", found->key),
-                       "a whole number of 64 bits");
+                       "'%s' is no whole number that fits" ST_EXPECTED "a whole number of 64 bits",
+                       found->key);
     return false;
 }
 

@@ -43,12 +43,13 @@ st_place st_scan_place(const st_scan *scan)
                       .column = column < INT32_MAX ? (int)column : 0};
 }
 
-st_status st_scan_fail(st_scan *scan, st_status status, const char *message, const char *expected)
+st_status st_scan_fail(st_scan *scan, st_status status, const char *format, ...)
 {
-    if (scan->status != ST_OK)
-        return scan->status;
-    scan->status = st_fail(scan->errors, status, st_scan_place(scan), "%s" ST_EXPECTED "%s",
-                           message, st_or_none(expected));
+    va_list arguments;
+    va_start(arguments, format);
+    if (scan->status == ST_OK)
+        scan->status = st_vfail(scan->errors, status, st_scan_place(scan), format, arguments);
+    va_end(arguments);
     return scan->status;
 }
 
@@ -84,7 +85,8 @@ static bool fail_kind(st_scan *scan, const char *expected)
 static bool grow(st_scan *scan)
 {
     if (scan->capacity >= ST_SCAN_MAX_HOLD_BYTES) {
-        (void)st_scan_fail(scan, ST_ERR_LIMIT, "one event is larger than 64 MiB",
+        (void)st_scan_fail(scan, ST_ERR_LIMIT,
+                           "one event is larger than 64 MiB" ST_EXPECTED
                            "the events of a profiler");
         return false;
     }
@@ -281,8 +283,7 @@ static bool control_inside(st_scan *scan, size_t next)
         return false;
     (void)st_scan_fail(scan, ST_ERR_SYNTAX,
                        "a control character in a string; some profilers of 2024 and before wrote "
-                       "names without escapes",
-                       "an escape such as \\n");
+                       "names without escapes" ST_EXPECTED "an escape such as \\n");
     return false;
 }
 
@@ -447,8 +448,8 @@ bool st_scan_skip(st_scan *scan)
         char c = peek_inside(scan);
         if (c == '{' || c == '[') {
             if (++depth > ST_SCAN_MAX_DEPTH) {
-                (void)st_scan_fail(scan, ST_ERR_LIMIT, "values are nested too deeply",
-                                   "at most 60 levels");
+                (void)st_scan_fail(scan, ST_ERR_LIMIT,
+                                   "values are nested too deeply" ST_EXPECTED "at most 60 levels");
                 return false;
             }
             objects &= ~(UINT64_C(1) << depth);

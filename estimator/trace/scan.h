@@ -80,6 +80,6 @@ static inline const char *st_span_text(const st_scan *scan, st_span span)
 /* Where the scanner stands. */
 st_place st_scan_place(const st_scan *scan);
 /* Reports a fault of the caller's own at this place. */
-st_status st_scan_fail(st_scan *scan, st_status status, const char *message, const char *expected);
+st_status st_scan_fail(st_scan *scan, st_status status, const char *format, ...) ST_PRINTF(3, 4);
 
 #endif

@@ -40,14 +40,11 @@ static st_status add_file(finder *f, const char *path, bool in_folder)
     if (f->count >= ST_TRACE_MAX_RANKS)
         return st_fail(f->errors, ST_ERR_LIMIT, (st_place){.file = path},
                        "too many files" ST_EXPECTED "at most 65536 ranks");
-    found_file *files =
-        st_arena_grow(f->arena, f->files, sizeof *files, f->count + 1, &f->capacity);
     char *copy = st_arena_copy(f->arena, path, strlen(path));
-    if (files == NULL || copy == NULL)
-        return ST_ERR_MEMORY;
-    f->files = files;
-    f->files[f->count++] = (found_file){.path = copy, .in_folder = in_folder};
-    return ST_OK;
+    return st_arena_append(f->arena, &f->files, &f->count, &f->capacity,
+                           &(found_file){.path = copy, .in_folder = in_folder}, sizeof *f->files)
+               ? ST_OK
+               : ST_ERR_MEMORY;
 }
 
 static bool ends_in(const char *name, const char *end)

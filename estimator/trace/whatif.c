@@ -205,7 +205,7 @@ static st_status scale_task(scaling *s, st_task_id task, double factor)
     st_graph *graph = s->w->graph->graph;
     double duration_ns = (double)st_graph_task(graph, task).duration_ns * factor;
     if (duration_ns > 0x1p62)
-        return st_whatif_refuse(s->w, "a task would last longer than 146 years", NULL);
+        return st_whatif_refuse(s->w, "a task would last longer than 146 years");
     return st_graph_set_duration(graph, task, (int64_t)llround(duration_ns), s->w->errors);
 }
 
@@ -285,10 +285,10 @@ static st_status scale_graph(st_whatif *w)
     bool for_tp = is_set(w, ST_KEY_TP) || is_set(w, ST_KEY_BANDWIDTH_TP);
     bool for_dp = is_set(w, ST_KEY_DP) || is_set(w, ST_KEY_BANDWIDTH_DP);
     if (status == ST_OK && ((for_tp && tp == 0) || (for_dp && dp == 0)))
-        return st_whatif_refuse(w,
-                                for_tp && tp == 0 ? "the trace shows no tensor-parallel collective"
-                                                  : "the trace shows no data-parallel collective",
-                                "--have parallel.tp and parallel.dp as the job had them");
+        return st_whatif_refuse(
+            w, "%s" ST_EXPECTED "--have parallel.tp and parallel.dp as the job had them",
+            for_tp && tp == 0 ? "the trace shows no tensor-parallel collective"
+                              : "the trace shows no data-parallel collective");
     return status;
 }
 
@@ -415,18 +415,17 @@ static st_status find_layers(st_whatif *w)
     bool needed = is_set(w, ST_KEY_LAYERS) || is_set(w, ST_KEY_PP) || is_set(w, ST_KEY_MICROS);
     for (size_t i = 0; i < count && status == ST_OK && needed; i++) {
         if (w->repeats[i].layers == 0)
-            status =
-                st_whatif_refuse(w,
-                                 st_errors_text(w->errors, "%s: no kernels repeat layer by layer",
-                                                w->graph->set->ranks[i]->file),
-                                 "--have model.layers=N of this rank");
+            status = st_whatif_refuse(w,
+                                      "%s: no kernels repeat layer by layer" ST_EXPECTED
+                                      "--have model.layers=N of this rank",
+                                      w->graph->set->ranks[i]->file);
         else if (w->repeats[i].layers != w->repeats[0].layers)
             status = st_whatif_refuse(
                 w,
-                st_errors_text(w->errors, "%s repeats %u times, %s %u times",
-                               w->graph->set->ranks[i]->file, w->repeats[i].layers,
-                               w->graph->set->ranks[0]->file, w->repeats[0].layers),
-                "as many layers on every rank; --have model.layers=N tells how many");
+                "%s repeats %u times, %s %u times" ST_EXPECTED
+                "as many layers on every rank; --have model.layers=N tells how many",
+                w->graph->set->ranks[i]->file, w->repeats[i].layers, w->graph->set->ranks[0]->file,
+                w->repeats[0].layers);
     }
     return status;
 }

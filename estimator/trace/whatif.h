@@ -54,7 +54,7 @@ typedef struct st_whatif {
 
 /* Adds a sentence to the outcome; keeps the first of several equal ones. */
 st_status st_whatif_note(st_whatif *w, const char *format, ...) ST_PRINTF(2, 3) ST_NODISCARD;
-st_status st_whatif_refuse(st_whatif *w, const char *message, const char *expected);
+st_status st_whatif_refuse(st_whatif *w, const char *format, ...) ST_PRINTF(2, 3);
 
 /* Refuses where only one of two parallel sizes is known and groups of that size differ in their
  * ranks. */

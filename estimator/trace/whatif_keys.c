@@ -165,18 +165,18 @@ st_status st_whatif_note(st_whatif *w, const char *format, ...)
         if (strcmp(w->outcome->notes[i], text) == 0)
             return ST_OK;
     }
-    const char **notes = st_arena_grow(w->arena, (void *)w->outcome->notes, sizeof *notes,
-                                       w->outcome->note_count + 1, &w->note_capacity);
     char *copy = st_arena_copy(w->arena, text, strlen(text));
-    if (notes == NULL || copy == NULL)
-        return ST_ERR_MEMORY;
-    w->outcome->notes = notes;
-    notes[w->outcome->note_count++] = copy;
-    return ST_OK;
+    return st_arena_append(w->arena, &w->outcome->notes, &w->outcome->note_count, &w->note_capacity,
+                           &copy, sizeof *w->outcome->notes)
+               ? ST_OK
+               : ST_ERR_MEMORY;
 }
 
-st_status st_whatif_refuse(st_whatif *w, const char *message, const char *expected)
+st_status st_whatif_refuse(st_whatif *w, const char *format, ...)
 {
-    return st_fail(w->errors, ST_ERR_VALUE, (st_place){0}, "%s" ST_EXPECTED "%s", message,
-                   st_or_none(expected));
+    va_list arguments;
+    va_start(arguments, format);
+    (void)st_vfail(w->errors, ST_ERR_VALUE, (st_place){0}, format, arguments);
+    va_end(arguments);
+    return ST_ERR_VALUE;
 }

@@ -57,13 +57,11 @@ static st_status tell_apart(st_whatif *w, size_t *forward, size_t *backward)
     }
     if (*forward > 0 && *forward == *backward)
         return ST_OK;
-    return st_whatif_refuse(
-        w,
-        st_errors_text(w->errors,
-                       "%s: forward and backward passes cannot be told apart: blocks of %u layers "
-                       "repeat %zu times in one way and %zu times in others",
-                       w->graph->set->ranks[0]->file, repeats->layers, *forward, *backward),
-        "as many forward as backward passes");
+    return st_whatif_refuse(w,
+                            "%s: forward and backward passes cannot be told apart: blocks of %u "
+                            "layers repeat %zu times in one way and %zu times in others" ST_EXPECTED
+                            "as many forward as backward passes",
+                            w->graph->set->ranks[0]->file, repeats->layers, *forward, *backward);
 }
 
 static size_t step_count(const st_whatif *w)
@@ -96,10 +94,9 @@ static st_status measure(st_whatif *w, passes *p)
     if (p->micros == 0 || (size_t)p->micros * steps != forward)
         return st_whatif_refuse(
             w,
-            st_errors_text(w->errors,
-                           "%zu forward passes in %zu steps do not make %u micro-batches", forward,
-                           steps, p->micros),
-            "--have batch.micro_batches as the job had it");
+            "%zu forward passes in %zu steps do not make %u micro-batches" ST_EXPECTED
+            "--have batch.micro_batches as the job had it",
+            forward, steps, p->micros);
     p->forward_ns /= (int64_t)forward;
     p->backward_ns /= (int64_t)backward;
     p->loss_ns /= (int64_t)forward;
@@ -182,10 +179,10 @@ st_status st_whatif_pipeline(st_whatif *w)
     if (status != ST_OK)
         return status;
     if (new_pp > layers || fmod(layers, new_pp) != 0)
-        return st_whatif_refuse(
-            w,
-            st_errors_text(w->errors, "%.0f layers do not divide into %u stages", layers, stages),
-            "as many layers on every stage");
+        return st_whatif_refuse(w,
+                                "%.0f layers do not divide into %u stages" ST_EXPECTED
+                                "as many layers on every stage",
+                                layers, stages);
     find_rest(w, &p);
     st_chunk_times *times = st_arena_alloc(w->arena, stages, sizeof *times);
     if (times == NULL)

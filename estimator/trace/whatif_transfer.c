@@ -124,10 +124,8 @@ st_status st_whatif_check_groups(st_whatif *w)
             uint32_t ranks = ranks_of(trace, k, size);
             if (ranks != ST_TRACE_NONE && first != ST_TRACE_NONE && ranks != first)
                 return st_whatif_refuse(
-                    w,
-                    st_errors_text(w->errors,
-                                   "%s: its groups of %.0f ranks are of two kinds, %s and %s",
-                                   trace->file, size, trace->names[first], trace->names[ranks]),
+                    w, "%s: its groups of %.0f ranks are of two kinds, %s and %s" ST_EXPECTED "%s",
+                    trace->file, size, trace->names[first], trace->names[ranks],
                     tp > 0 ? "--have parallel.dp, too" : "--have parallel.tp, too");
             first = first == ST_TRACE_NONE ? ranks : first;
         }

@@ -127,14 +127,11 @@ void st_nccl_add_device(st_nccl_reader *reader, const st_nccl_device *device, in
                                          "more than 1048576 ranks"));
         return;
     }
-    st_nccl_device *devices = st_arena_grow(reader->arena, reader->devices, sizeof *devices,
-                                            reader->device_count + 1, &reader->device_capacity);
-    if (devices == NULL) {
+    if (!st_arena_append(reader->arena, &reader->devices, &reader->device_count,
+                         &reader->device_capacity, device, sizeof *reader->devices)) {
         st_nccl_out_of_memory(reader);
         return;
     }
-    reader->devices = devices;
-    devices[reader->device_count++] = *device;
     reader->devices_counted = false;
 }
 
@@ -297,14 +294,9 @@ void st_nccl_add_row(st_nccl_reader *reader, const st_nccl_row *row)
                         "more than 100000 rows"));
         return;
     }
-    st_nccl_row *rows = st_arena_grow(reader->arena, table->rows, sizeof *rows,
-                                      table->row_count + 1, &reader->row_capacity);
-    if (rows == NULL) {
+    if (!st_arena_append(reader->arena, &table->rows, &table->row_count, &reader->row_capacity, row,
+                         sizeof *table->rows))
         st_nccl_out_of_memory(reader);
-        return;
-    }
-    table->rows = rows;
-    rows[table->row_count++] = *row;
 }
 
 /* ---- the end ---- */

@@ -79,14 +79,10 @@ st_time_set *st_time_set_of(st_time_sets *sets, const char *value, const bool *h
 st_status st_time_add(st_time_set *set, const st_time_sample *sample, st_arena *arena,
                       st_errors *errors)
 {
-    st_time_sample *samples =
-        st_arena_grow(arena, set->samples, sizeof *samples, set->count + 1, &set->capacity);
-    if (samples == NULL) {
-        return st_out_of_memory(errors);
-    }
-    set->samples = samples;
-    samples[set->count++] = *sample;
-    return ST_OK;
+    return st_arena_append(arena, &set->samples, &set->count, &set->capacity, sample,
+                           sizeof *set->samples)
+               ? ST_OK
+               : st_out_of_memory(errors);
 }
 
 /* By the group, then by all features; what is not known is alike. */

@@ -110,13 +110,11 @@ static st_status take_process(nsys *own, sqlite3_stmt *row)
         return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->file},
                        "the kernels are of too many processes" ST_EXPECTED "at most 256");
     }
-    own->processes = st_arena_grow(own->arena, own->processes, sizeof *own->processes,
-                                   own->process_count + 1, &own->process_capacity);
-    if (own->processes == NULL) {
-        return st_out_of_memory(own->errors);
-    }
-    own->processes[own->process_count++] = sqlite3_column_int64(row, 0);
-    return ST_OK;
+    const int64_t process = sqlite3_column_int64(row, 0);
+    return st_arena_append(own->arena, &own->processes, &own->process_count, &own->process_capacity,
+                           &process, sizeof process)
+               ? ST_OK
+               : st_out_of_memory(own->errors);
 }
 
 /*

@@ -17,13 +17,13 @@ typedef struct vary_reader {
     size_t count;
 } vary_reader;
 
-static void refuse(vary_reader *reader, const char *message, const char *expected,
-                   const char *suggestion)
+static ST_PRINTF(2, 3) void refuse(vary_reader *reader, const char *format, ...)
 {
-    st_status status = st_fail(reader->errors, ST_ERR_USAGE, (st_place){.file = "--vary"},
-                               "%s" ST_EXPECTED "%s" ST_HINT "%s", message, st_or_none(expected),
-                               st_or_none(suggestion));
-    st_note(&reader->status, status);
+    va_list arguments;
+    va_start(arguments, format);
+    st_note(&reader->status, st_vfail(reader->errors, ST_ERR_USAGE, (st_place){.file = "--vary"},
+                                      format, arguments));
+    va_end(arguments);
 }
 
 /* The first input of any of the sheets that reads a key. */
@@ -75,23 +75,21 @@ static bool parse_value(vary_reader *reader, const char *path, const st_type *ty
 
 static void check_bounds(vary_reader *reader, const st_varied *varied)
 {
-    st_errors *errors = reader->errors;
     if (!(varied->low > 0))
-        refuse(reader, st_errors_text(errors, "the lower bound of %s is not above 0", varied->path),
-               "bounds above 0, for constants move on a logarithmic scale", NULL);
-    else if (varied->low > varied->high)
-        refuse(reader, st_errors_text(errors, "the bounds of %s are reversed", varied->path),
-               "LOW..HIGH", NULL);
-    else if (varied->low == varied->high)
-        refuse(reader, st_errors_text(errors, "the bounds of %s leave no room", varied->path),
-               "LOW below HIGH", NULL);
-    else if (varied->start < varied->low || varied->start > varied->high)
         refuse(reader,
-               st_errors_text(errors, "the start of %s is outside its bounds", varied->path),
-               "LOW..START..HIGH", NULL);
+               "the lower bound of %s is not above 0" ST_EXPECTED
+               "bounds above 0, for constants move on a logarithmic scale",
+               varied->path);
+    else if (varied->low > varied->high)
+        refuse(reader, "the bounds of %s are reversed" ST_EXPECTED "LOW..HIGH", varied->path);
+    else if (varied->low == varied->high)
+        refuse(reader, "the bounds of %s leave no room" ST_EXPECTED "LOW below HIGH", varied->path);
+    else if (varied->start < varied->low || varied->start > varied->high)
+        refuse(reader, "the start of %s is outside its bounds" ST_EXPECTED "LOW..START..HIGH",
+               varied->path);
     for (size_t i = 0; i < reader->count; i++)
         if (strcmp(reader->list[i].path, varied->path) == 0)
-            refuse(reader, st_errors_text(errors, "%s is varied twice", varied->path), NULL, NULL);
+            refuse(reader, "%s is varied twice", varied->path);
 }
 
 static char *trim(char *text)
@@ -125,8 +123,8 @@ static void read_range(vary_reader *reader, const char *path, const st_type *typ
     const char *written = st_errors_text(reader->errors, "%s", range);
     size_t count = split_range(range, parts);
     if (count < 2) {
-        refuse(reader, st_errors_text(reader->errors, "%s has no bounds in '%s'", path, written),
-               "LOW..HIGH or LOW..START..HIGH", NULL);
+        refuse(reader, "%s has no bounds in '%s'" ST_EXPECTED "LOW..HIGH or LOW..START..HIGH", path,
+               written);
         return;
     }
     for (size_t i = 0; i < count; i++)
@@ -145,26 +143,23 @@ static void read_term(vary_reader *reader, char *term)
 {
     char *equals = strchr(term, '=');
     if (equals == NULL) {
-        refuse(reader, st_errors_text(reader->errors, "'%s' names no bounds", trim(term)),
-               "KEY=LOW..HIGH", NULL);
+        refuse(reader, "'%s' names no bounds" ST_EXPECTED "KEY=LOW..HIGH", trim(term));
         return;
     }
     *equals = '\0';
     const char *path = trim(term);
     const st_sheet_input *input = find_input(reader, path);
     if (input == NULL) {
-        refuse(reader, st_errors_text(reader->errors, "no sheet reads '%s'", path), NULL,
-               nearest_path(reader, path));
+        refuse(reader, "no sheet reads '%s'" ST_HINT "%s", path,
+               st_or_none(nearest_path(reader, path)));
         return;
     }
     if (input->type.kind != ST_TYPE_NUMBER) {
-        refuse(reader, st_errors_text(reader->errors, "%s is no number", path),
-               "a number or a quantity", NULL);
+        refuse(reader, "%s is no number" ST_EXPECTED "a number or a quantity", path);
         return;
     }
     if (reader->count == ST_FIT_MAX_PARAMETERS) {
-        refuse(reader, "too many constants",
-               st_errors_text(reader->errors, "at most %d", ST_FIT_MAX_PARAMETERS), NULL);
+        refuse(reader, "too many constants" ST_EXPECTED "at most %d", ST_FIT_MAX_PARAMETERS);
         return;
     }
     read_range(reader, path, &input->type, equals + 1);

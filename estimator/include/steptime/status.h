@@ -10,6 +10,7 @@
 #ifndef STEPTIME_STATUS_H
 #define STEPTIME_STATUS_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -121,6 +122,10 @@ static inline const char *st_or_none(const char *text)
 {
     return text != NULL ? text : "";
 }
+
+/* The same with the arguments of a function that is formatted like it. */
+ST_API st_status st_vfail(st_errors *errors, st_status status, st_place place, const char *format,
+                          va_list arguments) ST_PRINTF(4, 0);
 
 /* The same at any severity: a warning gives ST_OK. */
 ST_API st_status st_report(st_errors *errors, st_severity severity, st_status status,
