@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Asks of the tests whether they notice: changes one operator, constant or condition at a time.
 
-    mutate.py SOURCE_ROOT FOLDER [N] [--seed S] [--only TEXT] [--list]
+    mutate.py SOURCE_ROOT FOLDER [N] [--seed S] [--only TEXT] [--units] [--list]
 
 Half of N mutants (50) are of formulas and defaults of sheets, half of the core's C. They are drawn with
 a seed, made in a copy of the tracked files below FOLDER and never in the tree. A mutant that does not
@@ -16,6 +16,7 @@ bounds of loops (the sanitizers see those).
 import argparse
 import concurrent.futures
 import dataclasses
+import hashlib
 import json
 import os
 import pathlib
@@ -148,8 +149,9 @@ def sheet_mutants(path, text):
 class Workshop:
     """The copy of the sources, its build, and its tests."""
 
-    def __init__(self, root, folder):
+    def __init__(self, root, folder, units_alone):
         self.root = root
+        self.units_alone = units_alone
         self.tree = folder / "tree"
         self.build = self.tree / "build"
         self.override = folder / "sheets"
@@ -160,7 +162,7 @@ class Workshop:
         return [name for name in listing.stdout.decode().split("\0") if name and (self.root / name).is_file()]
 
     def copy(self):
-        wanted = self.tracked()
+        wanted = self.names = self.tracked()
         for name in wanted:
             target = self.tree / name
             data = (self.root / name).read_bytes()
@@ -202,6 +204,8 @@ class Workshop:
         self.tests = []
         for one in json.loads(listing.stdout):
             suites = {suite.split(":")[-1] for suite in one["suite"]}
+            if self.units_alone and not suites & FIRST_SUITES:
+                continue
             if not suites & (FIRST_SUITES | CLI_SUITES | GOLDEN_SUITES) and one["name"] != "workbooks":
                 continue
             if one["name"] == "workbooks":
@@ -224,6 +228,21 @@ class Workshop:
         """Which tests pass as things stand, how long they take, and which of them read sheets."""
         (self.override / "formulas").mkdir(parents=True, exist_ok=True)
         self.set_sheets({})
+        kept = self.tree.parent / "measured.json"
+        digest = hashlib.sha256(b"units" if self.units_alone else b"all")
+        for name in sorted(self.names):
+            digest.update(name.encode() + b"\0" + (self.tree / name).read_bytes())
+        if kept.exists() and (measured := json.loads(kept.read_text()))["of"] == digest.hexdigest():
+            self.tests = [test for test in self.tests if test.name in measured["seconds"]]
+            for test in self.tests:
+                test.seconds = measured["seconds"][test.name]
+        else:
+            measured = {"of": digest.hexdigest(), "readers": self.measure_anew(),
+                        "seconds": {test.name: test.seconds for test in self.tests}}
+            kept.write_text(json.dumps(measured))
+        self.readers = [test for test in self.tests if test.name in measured["readers"]]
+
+    def measure_anew(self):
         first = [test for test in self.tests if test.suites & FIRST_SUITES]
         broken = []
         for test, failed in self.run_each(self.tests, {}, 300):
@@ -237,7 +256,8 @@ class Workshop:
         steady = {test.name for test, failed in self.run_each(first, overridden, 60) if not failed}
         self.set_sheets({path.name: "sheet: [\n" for path in (self.tree / "formulas").glob("*.yaml")})
         readers = {test.name for test, failed in self.run_each(first, overridden, 60) if failed}
-        self.readers = [test for test in first if test.name in steady & readers]
+        self.set_sheets({})
+        return sorted(steady & readers)
 
     def changed_sheets(self):
         return {"STEPTIME_PATH": str(self.override), "STEPTIME_TEST_PATH": str(self.override)}
@@ -306,6 +326,8 @@ class Workshop:
 
     def texts_killer(self):
         """With the program built anew: a case of the command line, else a text; and which of both."""
+        if self.units_alone:
+            return None, "survived"
         if not self.ninja("estimator/cli/steptime", "shipped-plugins")[0]:
             return "the build", "first"
         for kind, suites in (("cli", CLI_SUITES), ("golden", GOLDEN_SUITES | {"golden"})):
@@ -403,9 +425,10 @@ def main():
     parser.add_argument("count", type=int, nargs="?", default=50)
     parser.add_argument("--seed", type=int, default=2385)
     parser.add_argument("--only", default="", help="files whose path contains this")
+    parser.add_argument("--units", action="store_true", help="unit, property and fuzz tests alone")
     parser.add_argument("--list", action="store_true", help="show what would be tried")
     wanted = parser.parse_args()
-    shop = Workshop(wanted.root.resolve(), wanted.folder.resolve())
+    shop = Workshop(wanted.root.resolve(), wanted.folder.resolve(), wanted.units)
     draw = random.Random(wanted.seed)
     c, sheets = all_mutants(shop, wanted.only)
     of_sheets = wanted.count // 2 if c and sheets else wanted.count if sheets else 0
