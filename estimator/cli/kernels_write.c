@@ -137,7 +137,7 @@ static void write_text(const st_layer_fit *own, cli_run *run)
         memcpy(held_out.errors, own->models[i].held_out, sizeof held_out.errors);
         st_buffer_printf(result, "%s, %zu shape%s\n", set->value, set->count,
                          set->count == 1 ? "" : "s");
-        if (strcmp(set->value, "t_layer") == 0 && own->asked->table_count > 0)
+        if (strcmp(set->value, "t_layer[dense]") == 0 && own->asked->table_count > 0)
             write_rows(own, run);
         if (held_out.errors[0][ST_TIMES_ROOFLINE].count > 0)
             write_forms(&held_out, run);

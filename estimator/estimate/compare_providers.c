@@ -22,8 +22,8 @@ static const st_estimate *first_of(const st_columns *columns)
 /* What comes first, and what hiding communication is about. */
 static bool is_key(const char *name, size_t index)
 {
-    static const char *const names[] = {"time_exposed", "time_hidden", "time_price",
-                                        "T_exposed",    "T_hidden",    "T_price"};
+    static const char *const names[] = {"time_exposed", "time_hidden", "time_slowdown",
+                                        "T_exposed",    "T_hidden",    "T_slowdown"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(name, names[i]) == 0) {
             return true;

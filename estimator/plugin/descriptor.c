@@ -54,6 +54,25 @@ bool st_plugin_is_name(const char *text)
     return good && strlen(text) <= 100;
 }
 
+/* A cell: a name, or a member of a family as "M[first,moe]". */
+static bool is_cell(const char *text)
+{
+    char base[101];
+    size_t length = strcspn(text, "[");
+    if (length >= sizeof(base)) {
+        return false;
+    }
+    memcpy(base, text, length);
+    base[length] = '\0';
+    const char *index = text + length;
+    for (const char *c = index + 1; *index != '\0' && *c != '\0' && *c != ']'; c++) {
+        if (!isalnum((unsigned char)*c) && *c != '_' && *c != ',') {
+            return false;
+        }
+    }
+    return st_plugin_is_name(base) && (*index == '\0' || strcmp(strchr(index, '\0') - 1, "]") == 0);
+}
+
 bool st_plugin_is_id(const char *text)
 {
     bool good = islower((unsigned char)text[0]) != 0;
@@ -246,7 +265,7 @@ static void take_argument(describing *own, const st_plugin_argument *raw,
     argument->name = take_text(own, "name of an argument", argument->name, true);
     argument->unit = take_text(own, "unit", argument->unit, false);
     argument->doc = take_text(own, "line of documentation", argument->doc, false);
-    if (!st_plugin_is_name(argument->name) && !is_key(argument->name)) {
+    if (!is_cell(argument->name) && !is_key(argument->name)) {
         fault(own, st_errors_text(own->errors, "has a wrong name of an argument, '%.60s'",
                                   argument->name));
     }
@@ -293,7 +312,7 @@ static void take_provider(describing *own, const st_plugin_provider *raw,
         return;
     }
     shown->name = take_text(own, "name of a provider", shown->name, true);
-    if (!st_plugin_is_name(shown->name)) {
+    if (!is_cell(shown->name)) {
         fault(own,
               st_errors_text(own->errors, "has a wrong name of a provider, '%.60s'", shown->name));
         return;

@@ -57,13 +57,13 @@ cells:
   message_bytes: {unit: MB, is: "500[MB]", doc: d}
   T_exposed: {unit: ms, is: "24.5[ms]", doc: d}
   T_hidden: {unit: ms, is: "98[ms]", doc: d}
-  T_price: {unit: ms, is: T_hidden*(1 - 1/slow), doc: d}
-  T_step: {unit: ms, is: T_forward + T_backward + T_price + T_exposed + T_update, doc: d}
+  T_slowdown: {unit: ms, is: T_hidden*(1 - 1/slow), doc: d}
+  T_step: {unit: ms, is: T_forward + T_backward + T_slowdown + T_exposed + T_update, doc: d}
   rate: {unit: GB/s, is: C/ring, doc: d}
   passes: {unit: ms, is: T_forward + T_backward, doc: d}
 roles:
   step: T_step
-  communication: {exposed: T_exposed, hidden: T_hidden, slowdown: T_price}
+  communication: {exposed: T_exposed, hidden: T_hidden, slowdown: T_slowdown}
   dp: d
   layer_forward: T_forward
   layer_backward: T_backward
@@ -73,7 +73,7 @@ roles:
   bucket_rate: rate
   buckets: messages
   slowed: {forward: slow, backward: slow, inputs: slow, weights: slow, rest: slow}
-  step_terms: {steady: passes, data: T_exposed, slowdown: T_price, optimizer: T_update}
+  step_terms: {steady: passes, data: T_exposed, slowdown: T_slowdown, optimizer: T_update}
 END
 printf 'sheet: even.yaml\nparallel: {dp: 8}\nconstants: {C: 8.75 GB/s}\n' >even-job.yaml
 

@@ -44,8 +44,8 @@ static void a_table_of_whole_layers(void **state)
     assert_near(sets.peak, 312e12, 1e-12);
     assert_near(sets.bandwidth, 2039e9, 1e-12);
     assert_int_equal(sets.count, 3);
-    assert_string_equal(sets.sets[0].value, "t_forward");
-    assert_string_equal(sets.sets[1].value, "t_backward");
+    assert_string_equal(sets.sets[0].value, "t_forward[dense]");
+    assert_string_equal(sets.sets[1].value, "t_backward[dense]");
     assert_string_equal(sets.sets[2].value, "t_logits");
     assert_true(sets.sets[2].has[ST_TIMES_VOCABULARY]);
     assert_true(!sets.sets[0].has[ST_TIMES_VOCABULARY]);
@@ -80,7 +80,7 @@ static void a_table_of_pieces_by_the_names_of_profiles(void **state)
     const st_time_set *set = &sets.sets[0];
     const st_times_piece pieces[] = {ST_TIMES_NORM_1, ST_TIMES_QKV, ST_TIMES_MLP_UP, ST_TIMES_ADD};
     const double seconds[] = {0.105e-3, 1.911e-3, 3.3655e-3, 0.055e-3};
-    assert_string_equal(set->value, "t_forward");
+    assert_string_equal(set->value, "t_forward[dense]");
     assert_int_equal(set->piece_count, 4);
     for (size_t i = 0; i < 4; i++) {
         assert_int_equal(set->pieces[i], pieces[i]);
@@ -183,7 +183,8 @@ static void fill_set(fixture *own, st_time_set *set, double noise, double bend)
     static const double hidden[] = {2048, 4096, 6144, 8192};
     const st_times_roofline line = {7.3e-6, 4.7e-15, 6.1e-13};
     st_dice dice = st_dice_of(2385);
-    *set = (st_time_set){.value = "t_forward", .pieces = {ST_TIMES_MLP_UP}, .piece_count = 1};
+    *set =
+        (st_time_set){.value = "t_forward[dense]", .pieces = {ST_TIMES_MLP_UP}, .piece_count = 1};
     for (size_t i = ST_TIMES_TOKENS; i <= ST_TIMES_UP; i++) {
         set->has[i] = i != ST_TIMES_SEQUENCE;
     }
@@ -398,7 +399,7 @@ static void read_steps(fixture *own, const char *text, st_measured **sets, size_
 /* The step times that the sheet would have with layers of 1.3 times its own time. */
 static const char *slow_steps(fixture *own, const char *rows, double factor)
 {
-    static const char *const names[] = {"step_time", "t_layer", "n_dense"};
+    static const char *const names[] = {"step_time", "t_layer[dense]", "n_layers[dense]"};
     const st_step_request request = {.names = names, .count = 3};
     double *values[3];
     st_measured *sets = NULL;

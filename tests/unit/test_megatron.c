@@ -8,9 +8,9 @@
 
 #include "estimate/placement.h"
 
-static const char *const parts[] = {"time_gemm",   "time_memory",    "time_launch", "time_tp",
-                                    "time_cp",     "time_ep",        "time_pp",     "time_dp",
-                                    "time_bubble", "time_optimizer", "time_price"};
+static const char *const parts[] = {"time_gemm",   "time_memory",    "time_launch",  "time_tp",
+                                    "time_cp",     "time_ep",        "time_pp",      "time_dp",
+                                    "time_bubble", "time_optimizer", "time_slowdown"};
 static const char *const hidden[] = {"hidden_tp", "hidden_cp", "hidden_ep", "hidden_pp",
                                      "hidden_dp"};
 
@@ -68,7 +68,7 @@ static void experts_count_once_per_token(void **state)
     st_estimate deepseek = estimate_of(own, "deepseek-v3-2048xh800", "");
     assert_near(cell(&deepseek, "parameters"), 671.0e9, 0.001, "parameters of DeepSeek-V3");
     assert_near(cell(&deepseek, "parameters_active"), 37.5e9, 0.01, "its active parameters");
-    assert_true(cell(&deepseek, "L_moe") == 58);
+    assert_true(cell(&deepseek, "L_kind[moe]") == 58);
 }
 
 /* One MoE layer in two, after one dense layer: 7 layers have 3 of them. */
@@ -79,8 +79,8 @@ static void moe_layers_follow_their_frequency(void **state)
         estimate_of(own, "mixtral-8x7b-64xh100",
                     "model.layers=7 model.dense_layers=1 model.moe_every=2 parallel.pp=1 "
                     "parallel.virtual_stages=1 model.hidden=1024 model.head_dim=32");
-    assert_true(cell(&estimate, "L_moe") == 3);
-    assert_true(cell(&estimate, "L_moe_first") == 3);
+    assert_true(cell(&estimate, "L_kind[moe]") == 3);
+    assert_true(cell(&estimate, "L_stage_kind[first,moe]") == 3);
 }
 
 /* ---- Narayanan et al. ---- */
@@ -196,18 +196,18 @@ static void late_weight_gradients_fill_the_bubble(void **state)
     const char *job = "megatron-1t-512xa100";
     const char *room = "cluster.gpu.memory=500~GiB ";
     st_estimate plain = estimate_of(own, job, room);
-    double share = cell(&plain, "t_gemm") / cell(&plain, "t_gpu");
-    double ramp = cell(&plain, "T_ramp");
+    double share = cell(&plain, "t_gemm[dense]") / cell(&plain, "t_gpu[dense]");
+    double ramp = cell(&plain, "T_bubble");
     assert_true(share > 0.2 && share < 1.0 / 3);
     st_estimate first = estimate_of(own, job,
                                     "parallel.schedule=zero_bubble "
                                     "cluster.gpu.memory=500~GiB");
-    assert_near(cell(&first, "T_ramp"), ramp * (1 - 2 * share), 1e-12, "ramp of ZB-H1");
+    assert_near(cell(&first, "T_bubble"), ramp * (1 - 2 * share), 1e-12, "ramp of ZB-H1");
     st_estimate second = estimate_of(own, job,
                                      "parallel.schedule=zero_bubble_2 "
                                      "cluster.gpu.memory=500~GiB");
-    assert_near(cell(&second, "T_ramp"), ramp * (1 - 3 * share), 1e-12, "ramp of ZB-H2");
-    assert_true(cell(&second, "M_layers_first") == cell(&first, "M_layers_first") / 64 * 127);
+    assert_near(cell(&second, "T_bubble"), ramp * (1 - 3 * share), 1e-12, "ramp of ZB-H2");
+    assert_true(cell(&second, "M_layers[first]") == cell(&first, "M_layers[first]") / 64 * 127);
 }
 
 static void micro_batches_that_do_not_fit_the_stages_idle(void **state)
@@ -243,9 +243,9 @@ static void stages_keep_what_their_schedule_has_in_flight(void **state)
             own, "gpt3-175b-64xa100",
             st_arena_printf(own->arena, "parallel.virtual_stages=1 cluster.gpu.memory=9999~GiB %s",
                             cases[i].plan));
-        assert_near(cell(&estimate, "in_flight_first"), cases[i].first, 1e-15, cases[i].plan);
-        assert_near(cell(&estimate, "in_flight_middle"), cases[i].middle, 1e-15, cases[i].plan);
-        assert_near(cell(&estimate, "in_flight_last"), cases[i].last, 1e-15, cases[i].plan);
+        assert_near(cell(&estimate, "in_flight[first]"), cases[i].first, 1e-15, cases[i].plan);
+        assert_near(cell(&estimate, "in_flight[middle]"), cases[i].middle, 1e-15, cases[i].plan);
+        assert_near(cell(&estimate, "in_flight[last]"), cases[i].last, 1e-15, cases[i].plan);
     }
 }
 
@@ -266,7 +266,8 @@ static void one_gpu_has_nothing_to_tell_others(void **state)
         if (cell(&estimate, nothing[i]) != 0)
             fail_msg("%s is %g", nothing[i], cell(&estimate, nothing[i]));
     assert_near(cell(&estimate, "step_time"),
-                cell(&estimate, "m") * cell(&estimate, "t_first") + cell(&estimate, "T_optimizer"),
+                cell(&estimate, "m") * cell(&estimate, "t_stage[first]") +
+                    cell(&estimate, "T_optimizer"),
                 1e-14, "step time");
 }
 
@@ -274,8 +275,9 @@ static void a_dense_model_has_no_experts_anywhere(void **state)
 {
     fixture *own = *state;
     st_estimate estimate = estimate_of(own, "megatron-530b-280xa100", "");
-    static const char *const nothing[] = {"L_moe", "L_moe_first", "P_experts", "time_ep",
-                                          "n_moe", "ep_payload",  "hidden_ep", "P_stage_experts"};
+    static const char *const nothing[] = {"L_kind[moe]", "L_stage_kind[first,moe]", "P_experts",
+                                          "time_ep",     "n_layers[moe]",           "ep_payload",
+                                          "hidden_ep",   "P_stage_experts"};
     for (size_t i = 0; i < COUNT(nothing); i++)
         assert_true(cell(&estimate, nothing[i]) == 0);
 }
@@ -285,16 +287,18 @@ static void layers_take_the_longer_of_host_and_gpu(void **state)
 {
     fixture *own = *state;
     st_estimate large = estimate_of(own, "megatron-530b-280xa100", "");
-    assert_near(cell(&large, "t_layer"), cell(&large, "t_gpu"), 1e-3, "a large layer");
-    assert_true(cell(&large, "t_layer") > cell(&large, "t_gpu"));
+    assert_near(cell(&large, "t_layer[dense]"), cell(&large, "t_gpu[dense]"), 1e-3,
+                "a large layer");
+    assert_true(cell(&large, "t_layer[dense]") > cell(&large, "t_gpu[dense]"));
     st_estimate tiny = estimate_of(own, "megatron-22b-8xa100",
                                    "model.hidden=512 model.heads=8 batch.micro=1 recompute=full");
-    assert_near(cell(&tiny, "t_layer"), 3.24e-3 + 7 * 102e-6, 1e-3, "a tiny layer");
+    assert_near(cell(&tiny, "t_layer[dense]"), 3.24e-3 + 7 * 102e-6, 1e-3, "a tiny layer");
     assert_string_equal(named(&tiny, "bottleneck"), "host_launches");
     /* The rounded corner: alike times take 2^(1/4) of either. */
-    double x = cell(&large, "t_gpu");
-    double y = cell(&large, "t_launch");
-    assert_near(cell(&large, "t_layer"), pow(pow(x, 4) + pow(y, 4), 0.25), 1e-12, "the corner");
+    double x = cell(&large, "t_gpu[dense]");
+    double y = cell(&large, "t_launch[dense]");
+    assert_near(cell(&large, "t_layer[dense]"), pow(pow(x, 4) + pow(y, 4), 0.25), 1e-12,
+                "the corner");
 }
 
 /* docs/megatron.md: the host launches each kernel anew that is recomputed. */
@@ -311,8 +315,8 @@ static void recomputation_launches_again(void **state)
         const char *sets = st_arena_printf(own->arena, "%scluster.gpu.memory=100TB recompute=%s",
                                            constants, kinds[i].recompute);
         st_estimate estimate = estimate_of(own, "megatron-22b-8xa100", sets);
-        assert_near(cell(&estimate, "t_launch"), kinds[i].share * (2.385e-3 + 3 * 0.385e-3), 1e-12,
-                    kinds[i].recompute);
+        assert_near(cell(&estimate, "t_launch[dense]"), kinds[i].share * (2.385e-3 + 3 * 0.385e-3),
+                    1e-12, kinds[i].recompute);
     }
 }
 
@@ -381,9 +385,9 @@ static void stages_hold_whole_layers(void **state)
                                         "parallel.tp=1 parallel.sequence_parallel=false "
                                         "cluster.gpu.memory=9999~GiB %s",
                                         cases[i].plan));
-        assert_true(cell(&estimate, "L_first") == cases[i].first);
-        assert_true(cell(&estimate, "L_middle") == cases[i].middle);
-        assert_true(cell(&estimate, "L_last") == cases[i].last);
+        assert_true(cell(&estimate, "L_stage[first]") == cases[i].first);
+        assert_true(cell(&estimate, "L_stage[middle]") == cases[i].middle);
+        assert_true(cell(&estimate, "L_stage[last]") == cases[i].last);
     }
 }
 
@@ -414,7 +418,7 @@ static void parts_add_up_to_the_step(void **state)
         for (size_t k = 0; k < COUNT(parts); k++)
             sum += cell(&priced, parts[k]);
         assert_near(sum, cell(&priced, "step_time"), 1e-12, jobs[i]);
-        assert_true(cell(&priced, "time_price") >= 0);
+        assert_true(cell(&priced, "time_slowdown") >= 0);
         st_estimate plain = estimate_of(own, jobs[i], "");
         assert_near(cell(&estimate, "step_time"), 1.134 * cell(&plain, "step_time"), 1e-13,
                     "the site factor");
@@ -480,9 +484,9 @@ static void hiding_has_its_price(void **state)
         st_estimate priced = estimate_of(
             own, pairs[i][0],
             st_arena_printf(own->arena, "%s constants.overlap_slowdown=1.481", pairs[i][1]));
-        assert_true(cell(&free_of, "time_price") == 0);
+        assert_true(cell(&free_of, "time_slowdown") == 0);
         assert_true(cell(&priced, "time_hidden") > 0);
-        assert_near(cell(&priced, "time_price"), cell(&priced, "time_hidden") * (1 - 1 / 1.481),
+        assert_near(cell(&priced, "time_slowdown"), cell(&priced, "time_hidden") * (1 - 1 / 1.481),
                     1e-12, pairs[i][1]);
         assert_true(cell(&priced, "time_hidden") >= cell(&free_of, "time_hidden"));
         assert_true(cell(&priced, "step_time") > cell(&free_of, "step_time"));
@@ -496,7 +500,7 @@ static void hiding_has_its_price(void **state)
                                     "parallel.zero=1 parallel.cp=4 parallel.dp=2 batch.global=2 "
                                     "recompute=none overlap.cp=0.125 "
                                     "constants.overlap_slowdown=1.613");
-    assert_near(cell(&rings, "price_cp"),
+    assert_near(cell(&rings, "t_slowdown_cp"),
                 (1 - 1 / 1.613) * (3 * cell(&rings, "t_ring_cp") - cell(&rings, "t_cp")), 1e-9,
                 "what the ring costs attention");
 }

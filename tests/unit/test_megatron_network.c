@@ -24,7 +24,7 @@ static void traffic_is_table_3(void **state)
     assert_true(cell(&estimate, "dp_sent") == 2 * 777492000.0 * 3 / 4);
     assert_true(cell(&estimate, "tied_payload") == 100864000);
     assert_true(cell(&estimate, "expert_dp_payload") == 0);
-    assert_true(cell(&estimate, "L_first") == 14);
+    assert_true(cell(&estimate, "L_stage[first]") == 14);
     assert_true(cell(&estimate, "ep_messages") == 0);
     assert_true(cell(&estimate, "cp_sent") == 0);
 }
@@ -48,7 +48,7 @@ static void splitting_states_changes_the_traffic(void **state)
             estimate_of(own, "llama3-8b-8xh100",
                         st_arena_printf(own->arena, "parallel.zero=%d cluster.gpu.memory=999~GiB",
                                         cases[i].zero));
-        double parameters = cell(&estimate, "P_first");
+        double parameters = cell(&estimate, "P[first]");
         assert_true(cell(&estimate, "m") == 16);
         assert_true(cell(&estimate, "dp_messages") == cases[i].messages);
         assert_near(cell(&estimate, "dp_payload"), cases[i].payload * parameters, 1e-14, "payload");

@@ -23,8 +23,8 @@
     "  rest: {from: constants.rest, unit: ms, default: 13 ms, doc: gradients}\n"                   \
     "cells:\n"                                                                                     \
     "  T_steady: {unit: s, is: G/(b*d)*L/p*work, doc: all micro-batches}\n"                        \
-    "  T_ramp: {unit: s, is: (p - 1)*L/p*work, doc: filling}\n"                                    \
-    "  step_time: {unit: s, is: site_factor*(T_steady + T_ramp + rest*d), doc: time}\n"
+    "  T_bubble: {unit: s, is: (p - 1)*L/p*work, doc: filling}\n"                                  \
+    "  step_time: {unit: s, is: site_factor*(T_steady + T_bubble + rest*d), doc: time}\n"
 
 #define HEAD "id,layers,hidden,global_batch,micro_batch,dp,pp,target_iter_s\n"
 
@@ -201,7 +201,7 @@ static void sheets_without_layers_are_refused(void **state)
     assert_int_equal(st_pairs_of(sets, own->arena, &pairs, own->errors), ST_ERR_NAME);
     assert_non_null(strstr(said(own), "@/table.csv: error: cell step_time of sheet toy does not "
                                       "tell the time of layers apart: expected step_time of a "
-                                      "sheet with the cells T_steady and T_ramp, as megatron\n"));
+                                      "sheet with the cells T_steady and T_bubble, as megatron\n"));
 }
 
 /* Every form has every kind; CSV has its columns. */

@@ -91,9 +91,9 @@ static void stages_last_as_the_sheet_says(void **state)
 {
     fixture *self = *state;
     assert_int_equal(plan_job(self, "gpt3-175b-1024xa100", NULL, 0), ST_OK);
-    assert_close(stage_seconds(self, 0), cell(self, "t_first"));
-    assert_close(stage_seconds(self, 3), cell(self, "t_middle"));
-    assert_close(stage_seconds(self, 7), cell(self, "t_last"));
+    assert_close(stage_seconds(self, 0), cell(self, "t_stage[first]"));
+    assert_close(stage_seconds(self, 3), cell(self, "t_stage[middle]"));
+    assert_close(stage_seconds(self, 7), cell(self, "t_stage[last]"));
     assert_int_equal(self->plan.schedule.groups.tp, 8);
     assert_int_equal(self->plan.schedule.groups.pp_stride, 128);
 }
@@ -104,7 +104,7 @@ static void experts_and_prices_are_parts_of_passes(void **state)
                                        "overlap.tp=0.2385", "cluster.gpu.memory=100TB"};
     fixture *self = *state;
     assert_int_equal(plan_job(self, "mixtral-8x7b-64xh100", sets, COUNT(sets)), ST_OK);
-    assert_close(stage_seconds(self, 1), cell(self, "t_middle"));
+    assert_close(stage_seconds(self, 1), cell(self, "t_stage[middle]"));
     const st_chunk_times *times = &self->plan.schedule.shape.times[1];
     assert_true(times->part[ST_PASS_FORWARD][ST_PART_EP] > 0);
     assert_true(times->part[ST_PASS_FORWARD][ST_PART_SLOWDOWN] > 0);
@@ -142,7 +142,7 @@ static void stages_that_do_not_divide_the_layers_keep_their_number(void **state)
     static const char *const sets[] = {"model.layers=93", "cluster.gpu.memory=1TB"};
     fixture *self = *state;
     assert_int_equal(plan_job(self, "gpt3-175b-1024xa100", sets, 2), ST_OK);
-    double layer = cell(self, "t_layer");
+    double layer = cell(self, "t_layer[dense]");
     assert_close(stage_seconds(self, 1), 12 * layer);
     assert_close(stage_seconds(self, 4), 11 * layer);
     assert_close(stage_seconds(self, 6), 11 * layer);
@@ -162,7 +162,7 @@ static void first_and_last_stage_may_have_smaller_chunks(void **state)
     const int64_t *first = shape->times[0].part[ST_PASS_FORWARD];
     const int64_t *usual = shape->times[shape->stages].part[ST_PASS_FORWARD];
     assert_true(first[ST_PART_WORK] > 0 && first[ST_PART_WORK] < usual[ST_PART_WORK]);
-    assert_close(stage_seconds(self, 0), cell(self, "t_first"));
+    assert_close(stage_seconds(self, 0), cell(self, "t_stage[first]"));
 }
 
 static void chunks_that_do_not_divide_are_refused(void **state)

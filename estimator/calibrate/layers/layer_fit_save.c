@@ -136,13 +136,13 @@ static st_status save(const st_layer_fit *own)
     for (size_t i = 0; i < own->sets->count && status == ST_OK; i++) {
         const char *value = own->sets->sets[i].value;
         status = make_entry(own, i, value, &entries[count++]);
-        if (status == ST_OK && answers_for(own, value, "t_forward", "t_backward"))
-            status = make_entry(own, i, "t_backward", &entries[count++]);
-        if (status == ST_OK && answers_for(own, value, "t_forward_moe", "t_backward_moe"))
-            status = make_entry(own, i, "t_backward_moe", &entries[count++]);
-        if (status == ST_OK && answers_for(own, value, "t_forward", "t_wgrad") &&
+        if (status == ST_OK && answers_for(own, value, "t_forward[dense]", "t_backward[dense]"))
+            status = make_entry(own, i, "t_backward[dense]", &entries[count++]);
+        if (status == ST_OK && answers_for(own, value, "t_forward[moe]", "t_backward[moe]"))
+            status = make_entry(own, i, "t_backward[moe]", &entries[count++]);
+        if (status == ST_OK && answers_for(own, value, "t_forward[dense]", "t_wgrad[dense]") &&
             has_products(&own->sets->sets[i]))
-            status = make_entry(own, i, "t_wgrad", &entries[count++]);
+            status = make_entry(own, i, "t_wgrad[dense]", &entries[count++]);
     }
     if (status == ST_OK)
         status = st_profiles_open(own->asked->database, ST_PROFILES_WRITE, &profiles, own->errors);

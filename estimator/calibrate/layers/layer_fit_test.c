@@ -37,7 +37,7 @@ static st_status try_table(st_layer_fit *own, const st_measured_table *table, co
 static const st_time_models *step_models(const st_layer_fit *own)
 {
     for (size_t i = 0; i < own->sets->count; i++)
-        if (strcmp(own->sets->sets[i].value, "t_layer") == 0)
+        if (strcmp(own->sets->sets[i].value, "t_layer[dense]") == 0)
             return &own->models[i];
     return NULL;
 }

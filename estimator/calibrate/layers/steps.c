@@ -117,9 +117,9 @@ static const char *const cells[CELLS] = {[ST_TIMES_TOKENS] = "n",
                                          [ST_TIMES_WIDTH] = "w",
                                          [ST_TIMES_SPLIT] = "norm_split",
                                          [STEP] = "step_time",
-                                         [LAYER] = "t_layer",
-                                         [DENSE] = "n_dense",
-                                         [MIXED] = "n_moe",
+                                         [LAYER] = "t_layer[dense]",
+                                         [DENSE] = "n_layers[dense]",
+                                         [MIXED] = "n_layers[moe]",
                                          [STAGES] = "p",
                                          [FACTOR] = "site_factor",
                                          [PEAK] = "F_fp16",
@@ -210,7 +210,8 @@ st_status st_time_steps(const st_measured *measured, st_arena *arena, st_time_se
         has[i] = true;
     }
     has[ST_TIMES_CLOSED] = true;
-    st_time_set *set = status == ST_OK ? st_time_set_of(sets, "t_layer", has, whole, 1) : NULL;
+    st_time_set *set =
+        status == ST_OK ? st_time_set_of(sets, "t_layer[dense]", has, whole, 1) : NULL;
     if (status == ST_OK && set == NULL) {
         return st_fail(errors, ST_ERR_VALUE, (st_place){.file = measured->file},
                        "steps and layers do not go into one profile");

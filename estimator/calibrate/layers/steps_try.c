@@ -102,7 +102,7 @@ static bool make_room(const st_measured *measured, st_arena *arena, st_step_erro
 st_status st_step_try(const st_measured *measured, const st_times *times, const bool *used,
                       st_arena *arena, st_step_errors *result, st_errors *errors)
 {
-    static const char *const names[] = {"step_time", "n_moe"};
+    static const char *const names[] = {"step_time", "n_layers[moe]"};
     layer_provider self = {.times = times};
     st_provider provider;
     double *formula[2];

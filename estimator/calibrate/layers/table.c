@@ -18,15 +18,23 @@ typedef struct time_column {
 } time_column;
 
 static const time_column time_columns[] = {
-    {"t_layer", ST_TIMES_LAYER},        {"t_forward", ST_TIMES_LAYER},
-    {"t_backward", ST_TIMES_LAYER},     {"t_wgrad", ST_TIMES_LAYER},
-    {"t_logits", ST_TIMES_LOGITS},      {"T_optimizer", ST_TIMES_OPTIMIZER},
-    {"t_forward_moe", ST_TIMES_MOE},    {"t_backward_moe", ST_TIMES_MOE},
-    {"t_forward", ST_TIMES_NORM_1},     {"t_forward", ST_TIMES_QKV},
-    {"t_forward", ST_TIMES_ROPE},       {"t_forward", ST_TIMES_PROJECTION},
-    {"t_forward", ST_TIMES_NORM_2},     {"t_forward", ST_TIMES_MLP_UP},
-    {"t_forward", ST_TIMES_ACTIVATION}, {"t_forward", ST_TIMES_MLP_DOWN},
-    {"t_forward", ST_TIMES_ADD},
+    {"t_layer[dense]", ST_TIMES_LAYER},
+    {"t_forward[dense]", ST_TIMES_LAYER},
+    {"t_backward[dense]", ST_TIMES_LAYER},
+    {"t_wgrad[dense]", ST_TIMES_LAYER},
+    {"t_logits", ST_TIMES_LOGITS},
+    {"T_optimizer", ST_TIMES_OPTIMIZER},
+    {"t_forward[moe]", ST_TIMES_MOE},
+    {"t_backward[moe]", ST_TIMES_MOE},
+    {"t_forward[dense]", ST_TIMES_NORM_1},
+    {"t_forward[dense]", ST_TIMES_QKV},
+    {"t_forward[dense]", ST_TIMES_ROPE},
+    {"t_forward[dense]", ST_TIMES_PROJECTION},
+    {"t_forward[dense]", ST_TIMES_NORM_2},
+    {"t_forward[dense]", ST_TIMES_MLP_UP},
+    {"t_forward[dense]", ST_TIMES_ACTIVATION},
+    {"t_forward[dense]", ST_TIMES_MLP_DOWN},
+    {"t_forward[dense]", ST_TIMES_ADD},
 };
 
 enum {
@@ -236,7 +244,7 @@ static void check_experts(table_reader *own)
 {
     static const st_times_feature routed[] = {ST_TIMES_EXPERTS, ST_TIMES_TOP,
                                               ST_TIMES_EXPERT_INNER};
-    bool moe = has_value(own, "t_forward_moe") || has_value(own, "t_backward_moe");
+    bool moe = has_value(own, "t_forward[moe]") || has_value(own, "t_backward[moe]");
     for (size_t i = 0; moe && i < sizeof routed / sizeof routed[0]; i++) {
         need(own, routed[i], "times of MoE layers need experts, top_k and expert_ffn");
     }

@@ -22,14 +22,14 @@ enum {
     ST_CELL_COUNT_backward_moe = ST_CELL_COMMON + 11
 };
 
-#define ST_CELL_NAME_layer        "t_layer"
-#define ST_CELL_NAME_forward      "t_forward"
-#define ST_CELL_NAME_backward     "t_backward"
-#define ST_CELL_NAME_wgrad        "t_wgrad"
+#define ST_CELL_NAME_layer        "t_layer[dense]"
+#define ST_CELL_NAME_forward      "t_forward[dense]"
+#define ST_CELL_NAME_backward     "t_backward[dense]"
+#define ST_CELL_NAME_wgrad        "t_wgrad[dense]"
 #define ST_CELL_NAME_logits       "t_logits"
 #define ST_CELL_NAME_optimizer    "T_optimizer"
-#define ST_CELL_NAME_forward_moe  "t_forward_moe"
-#define ST_CELL_NAME_backward_moe "t_backward_moe"
+#define ST_CELL_NAME_forward_moe  "t_forward[moe]"
+#define ST_CELL_NAME_backward_moe "t_backward[moe]"
 
 #define ST_CELL_DOC_layer        "dense layer, all passes with communication and launches"
 #define ST_CELL_DOC_forward      "dense layer, forward"

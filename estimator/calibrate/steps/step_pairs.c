@@ -8,7 +8,7 @@
 
 /* Cells that say what the layers take, and the factor on everything. */
 enum { STEADY, RAMP, SITE, CELLS };
-static const char *const cell_names[CELLS] = {"T_steady", "T_ramp", "site_factor"};
+static const char *const cell_names[CELLS] = {"T_steady", "T_bubble", "site_factor"};
 
 enum { NO_INPUT = -1 };
 
@@ -102,7 +102,7 @@ static st_status find_inputs(pairing *own)
     if (!st_pairs_known(measured)) {
         st_fail(own->errors, ST_ERR_NAME, (st_place){.file = measured->file},
                 "cell %s of sheet %s does not tell the time of layers apart" ST_EXPECTED
-                "step_time of a sheet with the cells T_steady and T_ramp, as megatron",
+                "step_time of a sheet with the cells T_steady and T_bubble, as megatron",
                 measured->cell, st_sheet_name(measured->sheet));
         return ST_ERR_NAME;
     }

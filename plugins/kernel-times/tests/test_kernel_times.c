@@ -25,7 +25,7 @@ static void assert_near(double value, double wanted, double tolerance)
 /* ---- texts ---- */
 
 static const char layers_text[] = "steptime-kernel-times 1\n"
-                                  "value t_layer\n"
+                                  "value t_layer[dense]\n"
                                   "gpu 312000000000000 2039000000000 a100-sxm-80gb\n"
                                   "shape n h t\n"
                                   "pieces whole\n"
@@ -119,7 +119,7 @@ static void faults_of_a_text(void **state)
     } faults[] = {
         {"steptime-kernel-times 1", "steptime-kernel-times 2",
          "line 1 of the times: no 'steptime-"},
-        {"value t_layer", "valeu t_layer", "line 2 of the times: no 'value'"},
+        {"value t_layer[dense]", "valeu t_layer[dense]", "line 2 of the times: no 'value'"},
         {"gpu 312", "gpu x312", "line 3 of the times: no 'gpu'"},
         {"gpu 312000000000000", "gpu 0.2", "no 'gpu'"},
         {"shape n h t", "shape n g t", "line 4 of the times: a name that is not known"},
@@ -176,7 +176,7 @@ static void every_cut_is_refused(void **state)
 /* ---- trees ---- */
 
 static const char trees_text[] = "steptime-kernel-times 1\n"
-                                 "value t_forward\n"
+                                 "value t_forward[dense]\n"
                                  "gpu 312000000000000 2039000000000 a100-sxm-80gb\n"
                                  "shape n h f a kv t\n"
                                  "pieces norm_1 mlp_up add\n"
@@ -233,11 +233,12 @@ static void trees_cannot_lead_astray(void **state)
         char text[600];
         char reason[200] = "";
         st_times times;
-        (void)snprintf(text, sizeof text,
-                       "steptime-kernel-times 1\nvalue t_forward\ngpu 1e14 1e12 x\nshape n h\n"
-                       "pieces norm_1\nrows 1\n1 2 3e-5\nmodel norm_1 trees 0 0 1e-12 0.5 1 3\n"
-                       "tree 3\n%send\n",
-                       trees[i]);
+        (void)snprintf(
+            text, sizeof text,
+            "steptime-kernel-times 1\nvalue t_forward[dense]\ngpu 1e14 1e12 x\nshape n h\n"
+            "pieces norm_1\nrows 1\n1 2 3e-5\nmodel norm_1 trees 0 0 1e-12 0.5 1 3\n"
+            "tree 3\n%send\n",
+            trees[i]);
         assert_non_null(st_times_read(&times, text, strlen(text), reason, sizeof reason));
     }
 }
@@ -358,7 +359,7 @@ static void layer_row(double *row, double tokens, double tensor)
     memcpy(row, common, sizeof common);
     row[2] = tokens;
     row[8] = tensor;
-    row[ST_CELL_COMMON] = 0.0101;     /* t_gpu */
+    row[ST_CELL_COMMON] = 0.0101;     /* t_gpu[dense] */
     row[ST_CELL_COMMON + 1] = 0.0034; /* t_launch */
     row[ST_CELL_COMMON + 2] = 4;
 }
@@ -435,7 +436,7 @@ static void another_gpu_is_refused_unless_it_is_allowed(void **state)
 }
 
 static const char pieces_text[] = "steptime-kernel-times 1\n"
-                                  "value t_forward\n"
+                                  "value t_forward[dense]\n"
                                   "gpu 312000000000000 2039000000000 a100-sxm-80gb\n"
                                   "shape n h f a kv t up\n"
                                   "pieces qkv projection mlp_up mlp_down add\n"
@@ -510,7 +511,7 @@ static void what_cannot_be_opened_says_why(void **state)
     void *instance = NULL;
     char text[1024];
     (void)snprintf(text, sizeof text, "%s", layers_text);
-    memcpy(strstr(text, "t_layer"), "t_lawyr", 7);
+    memcpy(strstr(text, "t_layer[dense]"), "t_lawyr", 7);
     start(&own, text, 0, 0);
     assert_int_equal(st_plugin_describe()->open(&own.host, &instance), ST_PLUGIN_FAILED);
     assert_string_equal(own.error, "the times are for a cell that this plugin does not know");
