@@ -2,7 +2,7 @@
 /* What sweep, search and scale share; see explore.h. */
 #include "cli/explore.h"
 
-#include "search/guided/module.h"
+#include "search/guided/guided_module.h"
 
 #include <string.h>
 

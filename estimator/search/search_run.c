@@ -35,13 +35,6 @@ static bool make_results(const st_search *search, st_results *results)
                            st_reason_count(search->space), search->space->arena);
 }
 
-uint64_t st_search_pick(const st_search *search, uint64_t row)
-{
-    const st_space whole = {
-        .total = search->total, .rows = search->rows, .request = search->request.space};
-    return st_space_pick(&whole, row);
-}
-
 /* --- blocks ---------------------------------------------------------------------------------- */
 
 static void add_plan(const st_search *search, const st_space_worker *space, uint64_t first,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a search looks for and where; see search.h. */
+/* What a search looks for and where; see search_state.h. */
 #include "search/search_make.h"
 
 #include "base/memory.h"
@@ -353,4 +353,13 @@ double st_search_gap(const st_search *search, const st_search_result *result)
     double best = result->found.ranking[0].goal;
     double gap = (best - guided->floor) / best;
     return gap > 0 ? gap : best > 0 ? 0 : (double)NAN;
+}
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+uint64_t st_search_pick(const st_search *search, uint64_t row)
+{
+    const st_space whole = {
+        .total = search->total, .rows = search->rows, .request = search->request.space};
+    return st_space_pick(&whole, row);
 }

@@ -10,7 +10,7 @@
 #include "sheet/provider.h"
 #include "property.h"
 
-#include "search/guided/module.h"
+#include "search/guided/guided_module.h"
 #include "search/guided/states.h"
 
 enum { SHEETS = 60, DEPTH = 4, TOP = 7 };

@@ -7,7 +7,7 @@
 #include "../unit/job_support.h"
 #include "property.h"
 
-#include "search/guided/module.h"
+#include "search/guided/guided_module.h"
 #include "search/search_state.h"
 
 /* Finds the same; a build may leave it out. */

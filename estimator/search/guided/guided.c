@@ -3,12 +3,15 @@
  * Searches that do not compute every plan; see search/guided.h. Plans are computed in batches of
  * one size, whose order depends on nothing but what is known, so that neither threads nor processes
  * can be told from the result.
+ *
+ * The parts of a run call each other: methods and the scan have plans computed and noted here, and
+ * processes share what each of them finds. Circle: with search/guided/guided_cmaes.h.
+ * Circle: with search/guided/guided_scan.h. Circle: with search/guided/guided_share.h.
  */
-#include "search/guided/module.h"
+#include "search/guided/guided_module.h"
 #include "search/guided/run.h"
 
 #include "base/dimension.h"
-
 #include "sweep/threads.h"
 
 #include <math.h>

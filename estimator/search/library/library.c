@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "job/job_loader.h"
-#include "search/guided/module.h"
+#include "search/guided/guided_module.h"
 #include "search/search_state.h"
 
 #include <math.h>

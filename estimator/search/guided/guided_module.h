@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The module of searches that do not compute every plan; see search/guided.h. */
-#ifndef STEPTIME_GUIDED_MODULE_H
-#define STEPTIME_GUIDED_MODULE_H
+#ifndef STEPTIME_GUIDED_GUIDED_MODULE_H
+#define STEPTIME_GUIDED_GUIDED_MODULE_H
 
 #include "search/guided.h"
 
