@@ -227,6 +227,7 @@ class Workshop:
     def measure(self):
         """Which tests pass as things stand, how long they take, and which of them read sheets."""
         (self.override / "formulas").mkdir(parents=True, exist_ok=True)
+        self.sheets = {path.name: path.read_text() for path in (self.tree / "formulas").glob("*.yaml")}
         self.set_sheets({})
         kept = self.tree.parent / "measured.json"
         digest = hashlib.sha256(b"units" if self.units_alone else b"all")
@@ -252,9 +253,9 @@ class Workshop:
         if broken:
             print(f"mutate: not used, they fail as things stand: {', '.join(broken)}")
         overridden = self.changed_sheets()
-        self.set_sheets({path.name: path.read_text() for path in (self.tree / "formulas").glob("*.yaml")})
+        self.set_sheets({name: text + "# changed\n" for name, text in self.sheets.items()})
         steady = {test.name for test, failed in self.run_each(first, overridden, 60) if not failed}
-        self.set_sheets({path.name: "sheet: [\n" for path in (self.tree / "formulas").glob("*.yaml")})
+        self.set_sheets({name: "sheet: [\n" for name in self.sheets})
         readers = {test.name for test, failed in self.run_each(first, overridden, 60) if failed}
         self.set_sheets({})
         return sorted(steady & readers)
@@ -263,10 +264,15 @@ class Workshop:
         return {"STEPTIME_PATH": str(self.override), "STEPTIME_TEST_PATH": str(self.override)}
 
     def set_sheets(self, texts):
-        for path in (self.override / "formulas").glob("*"):
-            path.unlink()
-        for name, text in texts.items():
-            (self.override / "formulas" / name).write_text(text)
+        """Changed ones are found before the embedded copies, and by tests that read the sources."""
+        for name, text in self.sheets.items():
+            source = self.tree / "formulas" / name
+            if source.read_text() != texts.get(name, text):
+                source.write_text(texts.get(name, text))
+            if name in texts:
+                (self.override / "formulas" / name).write_text(texts[name])
+            else:
+                (self.override / "formulas" / name).unlink(missing_ok=True)
 
     def run_each(self, tests, env, limit):
         with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
@@ -370,24 +376,20 @@ def try_c(shop, mutant):
 
 
 def try_sheet(shop, mutant):
-    path = shop.tree / mutant.path
-    text = path.read_text()
-    changed = mutant.apply(text)
-    shop.set_sheets({path.name: changed})
+    name = pathlib.Path(mutant.path).name
     env = shop.changed_sheets()
-    name = path.stem
-    check = subprocess.run([shop.original, "sheet", "check", name], env={**os.environ, **env}, capture_output=True)
-    if check.returncode != 0:
-        return None, "does not load"
-    order = sorted(shop.readers, key=lambda test: (name.split("-")[0] not in test.name, test.seconds))
-    killer = shop.in_batches(order, env)
-    if killer:
-        return killer, "first"
     try:
-        path.write_text(changed)
-        return shop.texts_killer()
+        shop.set_sheets({name: mutant.apply(shop.sheets[name])})
+        check = subprocess.run([shop.original, "sheet", "check", name.removesuffix(".yaml")],
+                               env={**os.environ, **env}, capture_output=True)
+        if check.returncode != 0:
+            return None, "does not load"
+        stem = name.split(".")[0].split("-")[0]
+        order = sorted(shop.readers, key=lambda test: (stem not in test.name, test.seconds))
+        killer = shop.in_batches(order, env)
+        return (killer, "first") if killer else shop.texts_killer()
     finally:
-        path.write_text(text)
+        shop.set_sheets({})
 
 
 def all_mutants(shop, only):
