@@ -22,7 +22,7 @@ typedef struct rule_case {
 
 static const rule_case refusals[] = {
     {"megatron-22b-8xa100", "constants.overlap_slowdown=0.93",
-     "error: slowdowns beside communication must be at least 1; tensor 0.93"},
+     "error: slowdowns alongside communication must be at least 1; tensor 0.93"},
     {"megatron-22b-8xa100", "parallel.tp=6",
      "error: tensor-parallel size 6 does not divide the 64 heads"},
     {"megatron-22b-8xa100", "model.ffn=24580", "does not divide the MLP's inner width 24580"},
