@@ -46,6 +46,7 @@ REACHES = {
     'estimate/compare.h',
     'estimate/compare_providers.h',
     'estimate/report.h',
+    'estimate/role_values.h',
     'estimate/traffic.h',
     'export/xlsx.h',
     'import/import.h',

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime trace whatif */
 #include "cli/cli.h"
+#include "estimate/role_values.h"
 #include "trace/collectives.h"
 #include "plugin/words.h"
 #include "trace/trace_replay.h"
@@ -113,6 +114,49 @@ static st_status take_job(whatif *own)
     return status;
 }
 
+/* A key of the model, which the sheet of the job reads. */
+static bool is_of_model(const char *text)
+{
+    return strncmp(text, "model.", 6) == 0 && strncmp(text, "model.layers=", 13) != 0;
+}
+
+/* By how much work and parameters of a layer grow, as the sheet of the job has it. */
+static st_status take_growth(whatif *own)
+{
+    static const st_role roles[] = {ST_ROLE_LAYER_WORK, ST_ROLE_LAYER_PARAMETERS};
+    enum { ROLES = sizeof roles / sizeof roles[0] };
+    cli_run *run = own->run;
+    const whatif_options *options = run->options;
+    const cli_texts *have = &options->have;
+    const cli_texts *set = &run->common.sets;
+    const char **sets = st_arena_alloc(run->arena, have->count + set->count + 1, sizeof *sets);
+    st_request request = {.job = options->job, .sets = sets};
+    double before[ROLES];
+    double after[ROLES];
+    if (sets == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < have->count; i++)
+        if (is_of_cluster(have->items[i]) || is_of_model(have->items[i]))
+            sets[request.set_count++] = have->items[i];
+    size_t had = request.set_count;
+    for (size_t i = 0; i < set->count; i++)
+        if (is_of_model(set->items[i]))
+            sets[request.set_count++] = set->items[i];
+    if (request.job == NULL || request.set_count == had)
+        return ST_OK;
+    st_status status = st_estimate_roles(own->paths, &request, &(st_role_list){roles, ROLES},
+                                         run->arena, after, run->errors);
+    request.set_count = had;
+    if (status == ST_OK)
+        status = st_estimate_roles(own->paths, &request, &(st_role_list){roles, ROLES}, run->arena,
+                                   before, run->errors);
+    if (status == ST_OK) {
+        own->change.layer_work = after[0] / before[0];
+        own->change.layer_parameters = after[1] / before[1];
+    }
+    return status;
+}
+
 static st_status take_model(whatif *own)
 {
     cli_run *run = own->run;
@@ -144,6 +188,8 @@ static st_status take_change(whatif *own)
     st_status status = cli_paths(run, &own->paths);
     if (status == ST_OK)
         status = take_job(own);
+    if (status == ST_OK)
+        status = take_growth(own);
     return status == ST_OK ? take_model(own) : status;
 }
 

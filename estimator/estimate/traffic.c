@@ -2,6 +2,8 @@
 /* From a job to its traffic, and the tables of it. */
 #include "estimate/traffic.h"
 
+#include "sheet/roles.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -44,21 +46,6 @@ static st_status place_job(const st_job *job, st_traffic_report *report, st_erro
 
 /* --- volumes --------------------------------------------------------------------------------- */
 
-/* The cell that says what a rank sends for a kind, NULL where the sheet has none. */
-static const char *volume_cell(const st_sheet *sheet, st_group group)
-{
-    static const char *const endings[] = {"sent", "ring_traffic"};
-    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
-        char name[32];
-        (void)snprintf(name, sizeof(name), "%s_%s", st_group_name(group), endings[i]);
-        const st_sheet_cell *cell = st_sheet_find_cell(sheet, name);
-        if (cell != NULL && cell->type.kind == ST_TYPE_NUMBER) {
-            return cell->name;
-        }
-    }
-    return NULL;
-}
-
 static bool count_crossing(void *context, const st_flow *flow)
 {
     st_traffic_report *report = context;
@@ -82,7 +69,7 @@ st_status st_traffic_report_make(st_estimate *estimate, st_group only, st_arena 
     }
     for (st_group group = ST_GROUP_TP; group < ST_GROUPS; group++) {
         report->wanted[group] = only == ST_GROUPS || only == group;
-        report->cells[group] = volume_cell(estimate->sheet, group);
+        report->cells[group] = st_sheet_role_part(estimate->sheet, ST_ROLE_SENT, group);
         if (report->wanted[group] && report->cells[group] != NULL) {
             groups[count] = group;
             names[count++] = report->cells[group];
@@ -91,7 +78,7 @@ st_status st_traffic_report_make(st_estimate *estimate, st_group only, st_arena 
     if (count == 0) {
         return st_fail(errors, ST_ERR_USAGE, (st_place){0},
                        "sheet '%s' has no traffic to show" ST_EXPECTED
-                       "cells such as tp_sent, dp_sent or tp_ring_traffic",
+                       "a role 'sent' with cells by group, such as 'sent: {tp: CELL, dp: CELL}'",
                        st_sheet_name(estimate->sheet));
     }
     status = st_estimate_show_names(estimate, names, count, (st_place){0}, arena, errors);

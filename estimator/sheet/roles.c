@@ -8,6 +8,7 @@ static const char *const alone[] = {"cell", NULL};
 static const char *const hiding[] = {"exposed", "hidden", "slowdown", NULL};
 
 static const char *const split[] = {"exposed", "hidden", NULL};
+static const char *const groups[] = {"tp", "cp", "ep", "dp", "pp", "emb", NULL};
 static const char *const stages[] = {"first", "middle", "last", NULL};
 static const char *const contents[] = {"work", "slowdown", "launch", "tp", "cp", "ep", NULL};
 static const char *const passes[] = {"forward", "backward", "inputs", "weights", "rest", NULL};
@@ -47,6 +48,8 @@ static const st_role_row rows[ST_ROLES] = {
     [ST_ROLE_STAGES_CROSSING] = {"stages_crossing", "1", alone, ST_JOIN_NONE,
                                  "share of the boundaries between stages that lie between nodes; "
                                  "open"},
+    [ST_ROLE_SENT] = {"sent", "B", groups, ST_JOIN_NONE,
+                      "bytes that a rank of the first stage sends in a step, by group"},
     [ST_ROLE_MICRO_BATCHES] = {"micro_batches", "1", alone, ST_JOIN_NONE,
                                "micro-batches of a step"},
     [ST_ROLE_CHUNKS] = {"chunks", "1", alone, ST_JOIN_NONE, "model chunks of a pipeline stage"},
@@ -122,6 +125,10 @@ static const st_role_row rows[ST_ROLES] = {
                              "bytes of a bucket over the time of its all-reduce without start-up"},
     [ST_ROLE_BUCKETS] = {"buckets", "1", alone, ST_JOIN_NONE,
                          "number of buckets, where nothing is known of the layers"},
+    [ST_ROLE_LAYER_WORK] = {"layer_work", "FLOP", alone, ST_JOIN_SUM,
+                            "GEMMs of a layer for a token, forward"},
+    [ST_ROLE_LAYER_PARAMETERS] = {"layer_parameters", "1", alone, ST_JOIN_SUM,
+                                  "parameters of a layer"},
     [ST_ROLE_STEP_TERMS] = {"step_terms", "s", terms, ST_JOIN_NONE, "what the step is the sum of"},
     [ST_ROLE_HIDDEN_IN_PASSES] = {"hidden_in_passes", "s", alone, ST_JOIN_NONE,
                                   "hidden communication that is part of the passes"},

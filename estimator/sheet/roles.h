@@ -33,6 +33,7 @@ typedef enum st_role {
     ST_ROLE_EP_PER_NODE,
     ST_ROLE_EXPERT_DP_PER_NODE,
     ST_ROLE_STAGES_CROSSING,
+    ST_ROLE_SENT,
     /* a step laid out: how many of what */
     ST_ROLE_MICRO_BATCHES,
     ST_ROLE_CHUNKS,
@@ -71,6 +72,9 @@ typedef enum st_role {
     ST_ROLE_BUCKET_START,
     ST_ROLE_BUCKET_RATE,
     ST_ROLE_BUCKETS,
+    /* a layer, for what grows with it */
+    ST_ROLE_LAYER_WORK,
+    ST_ROLE_LAYER_PARAMETERS,
     /* what the sheet's own step consists of */
     ST_ROLE_STEP_TERMS,
     ST_ROLE_HIDDEN_IN_PASSES,

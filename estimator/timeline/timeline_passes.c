@@ -8,6 +8,27 @@
 
 #include <math.h>
 
+#define MOST_SECONDS 1e6
+
+int64_t st_plan_ticks(st_planner *planner, double seconds)
+{
+    if (!(seconds >= 0 && seconds <= MOST_SECONDS)) {
+        planner->out_of_range = true;
+        return 0;
+    }
+    return (int64_t)llround(seconds * ST_TICKS_PER_S);
+}
+
+bool st_plan_has(const st_planner *planner, st_role role)
+{
+    return st_sheet_role(planner->estimate->sheet, role) != NULL;
+}
+
+uint32_t st_plan_whole(double value)
+{
+    return value >= 1 && value <= UINT32_MAX ? (uint32_t)value : 1;
+}
+
 /* Seconds of the passes of a chunk or of one of its layers, by what they consist of. */
 typedef struct st_pass_seconds {
     double part[ST_PASSES][ST_PARTS];

@@ -7,27 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST_SECONDS 1e6
-
-int64_t st_plan_ticks(st_planner *planner, double seconds)
-{
-    if (!(seconds >= 0 && seconds <= MOST_SECONDS)) {
-        planner->out_of_range = true;
-        return 0;
-    }
-    return (int64_t)llround(seconds * ST_TICKS_PER_S);
-}
-
-bool st_plan_has(const st_planner *planner, st_role role)
-{
-    return st_sheet_role(planner->estimate->sheet, role) != NULL;
-}
-
-uint32_t st_plan_whole(double value)
-{
-    return value >= 1 && value <= UINT32_MAX ? (uint32_t)value : 1;
-}
-
 /* --- the roles -------------------------------------------------------------------------------- */
 
 /* Roles that a timeline has a use for. */
@@ -35,7 +14,8 @@ static bool is_wanted(st_role role)
 {
     return role == ST_ROLE_STEP || role == ST_ROLE_COMMUNICATION ||
            (role >= ST_ROLE_TP && role <= ST_ROLE_EP) ||
-           (role >= ST_ROLE_MICRO_BATCHES && role <= ST_ROLE_HIDDEN_IN_PASSES);
+           (role >= ST_ROLE_MICRO_BATCHES && role <= ST_ROLE_HIDDEN_IN_PASSES &&
+            role != ST_ROLE_LAYER_WORK && role != ST_ROLE_LAYER_PARAMETERS);
 }
 
 /* Runs the sheet for the cells of all roles that it fills, and of no others. */

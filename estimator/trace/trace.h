@@ -346,6 +346,10 @@ typedef struct st_trace_change {
     size_t set_count;
     bool approximate; /* allow what cannot be told from a trace: another tensor-parallel size */
     const st_trace_collective_model *model; /* NULL: collectives grow as rings do */
+    /* A layer's GEMM work and its parameters, new over old; 0: not known, so that model.hidden and
+     * model.ffn cannot change. */
+    double layer_work;
+    double layer_parameters;
 } st_trace_change;
 
 typedef struct st_trace_outcome {

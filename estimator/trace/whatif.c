@@ -41,24 +41,6 @@ static double ratio(const st_whatif *w, st_whatif_key key)
 /* --- how things grow
  * ------------------------------------------------------------------------------ */
 
-static double have_ffn(const st_whatif_values *v)
-{
-    return v->have[ST_KEY_FFN] > 0 ? v->have[ST_KEY_FFN] : 4 * v->have[ST_KEY_HIDDEN];
-}
-
-/* Parameters of a layer: 4 h^2 of attention and 2 h f of the MLP. */
-static double layer_growth(const st_whatif *w)
-{
-    const st_whatif_values *v = &w->values;
-    double h = v->have[ST_KEY_HIDDEN];
-    double f = have_ffn(v);
-    if (!is_set(w, ST_KEY_HIDDEN) && !is_set(w, ST_KEY_FFN))
-        return 1;
-    double new_h = is_set(w, ST_KEY_HIDDEN) ? v->set[ST_KEY_HIDDEN] : h;
-    double new_f = is_set(w, ST_KEY_FFN) ? v->set[ST_KEY_FFN] : f * new_h / h;
-    return (4 * new_h * new_h + 2 * new_h * new_f) / (4 * h * h + 2 * h * f);
-}
-
 static double ring_share(double ranks)
 {
     return (ranks - 1) / ranks;
@@ -115,7 +97,7 @@ static message_change change_of(scaling *s, size_t event)
         break;
     case TRAFFIC_DP:
         s->dp_count++;
-        c.size = layer_growth(w);
+        c.size = w->parameters;
         if (!s->in_layer[event] && is_set(w, ST_KEY_LAYERS)) /* gradients of all layers at once */
             c.size *= set[ST_KEY_LAYERS] / w->repeats[0].layers;
         c.ranks = ratio(w, ST_KEY_DP);
@@ -167,13 +149,13 @@ static st_status class_growth(scaling *s, size_t event, double *growth)
     double shards = 1 / ratio(w, ST_KEY_TP);
     switch ((st_trace_class)s->trace->events[event].class_) {
     case ST_TRACE_GEMM:
-        *growth = (s->in_layer[event] ? layer_growth(w) : width) * shards;
+        *growth = (s->in_layer[event] ? w->work : width) * shards;
         return ST_OK;
     case ST_TRACE_ATTENTION:
         *growth = width * shards;
         return ST_OK;
     case ST_TRACE_OPTIMIZER:
-        *growth = layer_growth(w) * shards *
+        *growth = w->parameters * shards *
                   (is_set(w, ST_KEY_LAYERS) && !s->in_layer[event]
                        ? w->values.set[ST_KEY_LAYERS] / w->repeats[0].layers
                        : 1);
@@ -330,10 +312,8 @@ static st_status check_values(st_whatif *w, bool approximate)
         status = demand_have(w, ST_KEY_TP, 2);
     if (status == ST_OK && is_set(w, ST_KEY_DP))
         status = demand_have(w, ST_KEY_DP, 2);
-    if (status == ST_OK && (is_set(w, ST_KEY_HIDDEN) || is_set(w, ST_KEY_FFN)))
+    if (status == ST_OK && is_set(w, ST_KEY_HIDDEN))
         status = demand_have(w, ST_KEY_HIDDEN, 1);
-    if (status == ST_OK && is_set(w, ST_KEY_FFN))
-        status = demand_have(w, ST_KEY_FFN, 1);
     return status == ST_OK ? check_slowdowns(w) : status;
 }
 
@@ -388,8 +368,6 @@ static st_status note_collectives(st_whatif *w)
 static st_status note_assumptions(st_whatif *w)
 {
     st_status status = note_record(w);
-    if (status == ST_OK && is_set(w, ST_KEY_HIDDEN) && !is_set(w, ST_KEY_FFN))
-        status = st_whatif_note(w, "the MLP grows with the model");
     if (status == ST_OK && is_set(w, ST_KEY_HIDDEN))
         status = st_whatif_note(w, "kernels of another shape are as efficient as recorded");
     if (status == ST_OK && w->model == NULL && (is_set(w, ST_KEY_DP) || is_set(w, ST_KEY_TP)))
@@ -473,6 +451,12 @@ static st_status run(st_whatif *w, const st_trace_change *change)
     st_status status = st_whatif_parse(change, &w->values, w->errors);
     if (status == ST_OK)
         status = check_values(w, change->approximate);
+    if (status == ST_OK && change->layer_work <= 0 &&
+        (is_set(w, ST_KEY_HIDDEN) || is_set(w, ST_KEY_FFN)))
+        status = st_fail(w->errors, ST_ERR_USAGE, (st_place){.file = "--set"},
+                         "%s changes the work of a layer, which the sheet of a job knows" ST_HINT
+                         "name the recorded job: --job JOB",
+                         st_whatif_key_name(is_set(w, ST_KEY_HIDDEN) ? ST_KEY_HIDDEN : ST_KEY_FFN));
     if (status == ST_OK)
         status = find_layers(w);
     if (status == ST_OK && asks_for_groups(w))
@@ -505,7 +489,9 @@ st_status st_trace_whatif(st_trace_graph *graph, const st_trace_change *change, 
                    .arena = arena,
                    .errors = errors,
                    .outcome = outcome,
-                   .model = change->model};
+                   .model = change->model,
+                   .work = change->layer_work > 0 ? change->layer_work : 1,
+                   .parameters = change->layer_parameters > 0 ? change->layer_parameters : 1};
     st_status status = w.replay != NULL ? run(&w, change) : ST_ERR_MEMORY;
     st_replay_destroy(w.replay);
     return status;

@@ -46,6 +46,8 @@ typedef struct st_whatif {
     st_trace_outcome *outcome;
     size_t note_capacity;
     const st_trace_collective_model *model; /* NULL: rings */
+    double work;                            /* of a layer's GEMMs, new over old */
+    double parameters;                      /* the same of a layer's parameters */
     size_t modelled;                        /* collectives whose time changed by the model */
     size_t by_ring;                         /* and by the formula of rings */
     size_t unknown;                         /* outside of layers, of no known group */
