@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Formulas of the sheets megatron and ddp against identities and against the numbers that were
+ * fitted: what changes a term or a constant has to be seen without an expected text.
+ */
+#include "megatron_support.h"
+
+static double cell_after(fixture *own, const char *job, const char *sets, const char *name)
+{
+    st_estimate estimate = estimate_of(own, job, sets);
+    return cell(&estimate, name);
+}
+
+/* The constants as docs/megatron.md and the calibration have them. */
+static void defaults_are_the_fitted_constants(void **state)
+{
+    static const char *const constants[] = {
+        "constants.gemm_scale=1 constants.fp8_efficiency=0.65 constants.attention_efficiency=0.5 "
+        "constants.flash_efficiency=0.7 constants.grouped_efficiency=0.8 "
+        "constants.memory_efficiency=0.67 constants.stream_efficiency=0.85 "
+        "constants.loss_traffic=52~B constants.framework_memory=2.5~GB",
+        "constants.fragmentation=1.04 constants.communication_buffers=0~GB "
+        "constants.logit_memory=12~B constants.second_gradient=0~B "
+        "constants.overlap_slowdown=1 constants.site_factor=1 constants.power_factor=1",
+        "constants.link_efficiency=0.78 constants.network_efficiency=0.92 "
+        "constants.small_group_loss=0.3 constants.collective_latency=36~us "
+        "constants.rank_latency=5.3~us constants.node_latency=20~us "
+        "constants.transfer_latency=20~us",
+        "constants.layer_launch=3.24~ms constants.rank_launch=102~us constants.launch_sharpness=4 "
+        "constants.moe_launch=1.5",
+    };
+    static const char *const jobs[] = {"gpt3-175b-64xa100", "moye-gpt-485b-8192xh800",
+                                       "mixtral-8x7b-64xh100", "llama3-8b-8xh100"};
+    static const char *const seen[] = {"step_time", "memory", "time_gemm", "time_memory",
+                                       "time_tp"};
+    fixture *own = *state;
+    for (size_t j = 0; j < COUNT(jobs); j++) {
+        st_estimate plain = estimate_of(own, jobs[j], "");
+        for (size_t i = 0; i < COUNT(constants); i++) {
+            st_estimate given = estimate_of(own, jobs[j], constants[i]);
+            for (size_t k = 0; k < COUNT(seen); k++)
+                assert_true(cell(&given, seen[k]) == cell(&plain, seen[k]));
+        }
+    }
+}
+
+/* docs/megatron.md: 36 us + 5.3 us per rank in a node + 20 us per doubling of the nodes. */
+static void collectives_start_by_ranks_and_doublings(void **state)
+{
+    fixture *own = *state;
+    static const char job[] = "gpt3-175b-1024xa100";
+    static const char name[] = "t_all_reduce_tp";
+    static const char plan[] = "parallel.tp=16 parallel.pp=8 parallel.dp=8 model.heads=96 "
+                               "cluster.gpus_per_node=4 cluster.nodes=256 cluster.gpu.memory=1TB ";
+    double plain = cell_after(own, job, plan, name);
+    double base = cell_after(
+        own, job, st_arena_printf(own->arena, "%sconstants.collective_latency=136~us", plan), name);
+    double rank = cell_after(
+        own, job, st_arena_printf(own->arena, "%sconstants.rank_latency=105.3~us", plan), name);
+    double node = cell_after(
+        own, job, st_arena_printf(own->arena, "%sconstants.node_latency=120~us", plan), name);
+    assert_true(base > plain);
+    assert_near((rank - plain) / (base - plain), 4, 1e-9, "ranks on a node");
+    assert_near((node - plain) / (base - plain), 2, 1e-9, "doublings from 4 ranks to 16");
+}
+
+/* Every all-reduce is counted in one range of sizes, whatever sizes there are. */
+static void ranges_of_sizes_hold_every_message(void **state)
+{
+    static const char *const ranges[] = {"messages_to_1MiB",   "messages_to_10MiB",
+                                         "messages_to_25MiB",  "messages_to_50MiB",
+                                         "messages_to_100MiB", "messages_above_100MiB"};
+    static const double ends[] = {1, 10, 25, 50, 100, HUGE_VAL};
+    fixture *own = *state;
+    for (size_t r = 0; r < COUNT(ranges); r++) {
+        for (double size = 0.385; size < 140; size *= 1.07) {
+            const char *sets = st_arena_printf(
+                own->arena, "constants.bucket_first=%.6fMiB constants.bucket=%.6fMiB", size, size);
+            st_estimate estimate = estimate_of(own, "vgg19-128xa100", sets);
+            double largest = cell(&estimate, "message_largest") / (1024.0 * 1024.0);
+            if (largest >= ends[r])
+                assert_true(size > 0.1 && cell(&estimate, "messages") >= 1);
+            size_t above = 0;
+            for (size_t k = r; k < COUNT(ranges); k++)
+                above += cell(&estimate, ranges[k]) > 0 ? 1 : 0;
+            if (r == 0)
+                assert_true(above > 0);
+            if (r > 0 && largest < ends[r - 1])
+                assert_int_equal(above, 0);
+            if (r > 0 && largest >= ends[r - 1] && largest < ends[r])
+                assert_true(cell(&estimate, ranges[r]) >= 1);
+        }
+    }
+}
+
+/* Stages hold their layers; the first one has the embedding, the last one its copy and the norm. */
+static void stages_hold_the_parameters_of_their_layers(void **state)
+{
+    fixture *own = *state;
+    st_estimate e = estimate_of(own, "gpt3-175b-1024xa100", "");
+    double layers = 12 * cell(&e, "P_layer[dense]");
+    assert_near(cell(&e, "P[middle]"), layers, 1e-12, "a middle stage");
+    assert_near(cell(&e, "P[first]") - layers, cell(&e, "P_vocabulary") + cell(&e, "P_position"),
+                1e-9, "the embedding");
+    assert_near(cell(&e, "P[last]") - layers, cell(&e, "P_vocabulary") + cell(&e, "P_norm"), 1e-9,
+                "the output layer");
+    assert_true(cell(&e, "P_position") > 0 && cell(&e, "P_norm") > 0);
+    st_estimate one = estimate_of(own, "megatron-22b-8xa100", "parallel.pp=1 model.tied=false");
+    assert_near(cell(&one, "P[last]"), cell(&one, "P[first]"), 1e-12, "a single stage");
+    assert_near(cell(&one, "P[first]"),
+                48 * cell(&one, "P_layer[dense]") + 2 * cell(&one, "P_vocabulary") +
+                    cell(&one, "P_position") + cell(&one, "P_norm"),
+                1e-12, "one stage with all");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_FILES(defaults_are_the_fitted_constants),
+        WITH_FILES(collectives_start_by_ranks_and_doublings),
+        WITH_FILES(ranges_of_sizes_hold_every_message),
+        WITH_FILES(stages_hold_the_parameters_of_their_layers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
