@@ -70,6 +70,8 @@ static const char *item_text(const st_item *item, const st_table_column *column,
         write_number(item, column, text, size);
         return text;
     case ST_ITEM_QUANTITY:
+        if (!isfinite(item->number) && column->none != NULL)
+            return none;
         write_quantity(item, column, text, size);
         return text;
     case ST_ITEM_NULL:

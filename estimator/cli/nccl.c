@@ -293,15 +293,11 @@ st_status cli_nccl_run(cli_nccl *own, bool wants_fit)
 void cli_nccl_write(const cli_nccl *own)
 {
     cli_run *run = own->run;
-    st_paint paint = cli_paint(run);
     st_nccl_report report = {.fits = own->fits,
                              .count = own->fit_count,
                              .profile = own->profile,
                              .details = run->common.all};
-    if (run->common.json)
-        st_nccl_report_json(&report, run->arena, &run->result);
-    else if (run->common.csv)
-        st_nccl_report_csv(&report, &run->result);
-    else
-        st_nccl_report_text(&report, &paint, run->arena, &run->result);
+    st_result result;
+    st_nccl_report_make(&report, run->arena, &result);
+    cli_show(run, &result);
 }

@@ -19,7 +19,7 @@ root=$2
 here=$root/tests/cli
 work=$(mktemp -d) || exit 1
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
-mkdir "$work/bin" "$work/files" "$work/home"
+mkdir "$work/bin" "$work/files" "$work/home" "$work/json"
 ln -s "$program" "$work/bin/steptime"
 ROOT=$root PATH=$work/bin:$PATH HOME=$work/home LC_ALL=C.UTF-8 TERM=dumb STEPTIME_PATH=''
 export ROOT PATH HOME LC_ALL TERM STEPTIME_PATH
@@ -70,6 +70,12 @@ while IFS='|' read -r exit output messages command; do
         echo "ok $count # SKIP $(grep -o 'steptime was built without [a-z ]*' "$work/err" | head -n 1): $command"
         continue
     fi
+    case $(head -c 24 "$work/out" | tr -d ' \n') in
+    '{"schema_version"'*)
+        cp "$work/out" "$work/json/$count"
+        printf '%s\n' "$command" >"$work/json/$count.command"
+        ;;
+    esac
     if [ "$status" -eq "$exit" ] && matches "$output" "$work/out" &&
         matches "$messages" "$work/err" && ! grep -q 'Sanitizer\|runtime error:' "$work/err"; then
         echo "ok $count - $command"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fits as text for people; see nccl_report.h. */
+/* Fits to measured collectives as a result; see nccl_report.h. */
 #include "calibrate/collectives/nccl_report.h"
 
 #include "base/number.h"
@@ -7,12 +7,6 @@
 
 #include <math.h>
 #include <string.h>
-
-enum { TEXT = 160 };
-
-static const char *const buffer_texts[] = {"out of place", "in place"};
-
-/* ---- medians ---- */
 
 double st_nccl_report_median(const st_nccl_report *report, st_nccl_kind kind, size_t range,
                              int nodes, st_arena *arena, size_t *fits)
@@ -34,28 +28,35 @@ double st_nccl_report_median(const st_nccl_report *report, st_nccl_kind kind, si
 
 /* ---- what was fitted ---- */
 
-static void write_table_line(const st_nccl_table *table, const st_paint *paint, st_buffer *buffer)
+static void put_table(const st_nccl_table *table, st_node *list)
 {
-    char line[24];
-    snprintf(line, sizeof line, ":%d", table->line);
-    st_buffer_text(buffer, "  ");
-    st_paint_text(paint, ST_INK_NAME, table->file, buffer);
-    st_paint_text(paint, ST_INK_NAME, line, buffer);
-    st_buffer_printf(buffer, "  %zu rows %s, %zu ranks on %zu %s", table->row_count,
-                     buffer_texts[table->buffers], table->ranks, table->nodes,
-                     table->nodes == 1 ? "node" : "nodes");
+    bool in_place = table->buffers == ST_NCCL_IN_PLACE;
+    st_node *row = st_put_line_map(list, NULL);
+    st_put_text(row, "file", table->file);
+    st_put_count(row, "line", (size_t)table->line);
+    st_put_count(row, "ranks", table->ranks);
+    st_put_count(row, "nodes", table->nodes);
+    st_put_text_or_null(row, "gpu", table->gpu);
+    st_put_text_or_null(row, "nccl", table->version);
+    st_put_text(row, "buffers", in_place ? "in-place" : "out-of-place");
+    st_put_count(row, "rows", table->row_count);
+    st_put_count(row, "left_out", table->left_out);
+    st_say(row, "  ");
+    st_say_ink(row, ST_INK_NAME, table->file);
+    st_say(row, ":%d  %zu rows %s, %zu ranks on %zu %s", table->line, table->row_count,
+           in_place ? "in place" : "out of place", table->ranks, table->nodes,
+           table->nodes == 1 ? "node" : "nodes");
     if (table->gpu[0] != '\0') {
-        st_buffer_text(buffer, ", ");
-        st_paint_text(paint, ST_INK_PLAIN, table->gpu, buffer);
+        st_say(row, ", ");
+        st_say_ink(row, ST_INK_PLAIN, table->gpu);
     }
     if (table->version[0] != '\0') {
-        st_buffer_text(buffer, ", NCCL ");
-        st_paint_text(paint, ST_INK_PLAIN, table->version, buffer);
+        st_say(row, ", NCCL ");
+        st_say_ink(row, ST_INK_PLAIN, table->version);
     }
     if (table->left_out > 0)
-        st_buffer_printf(buffer, "; %zu row%s left out", table->left_out,
-                         table->left_out == 1 ? "" : "s");
-    st_buffer_text(buffer, "\n");
+        st_say(row, "; %zu row%s left out", table->left_out, table->left_out == 1 ? "" : "s");
+    st_say(row, "\n");
 }
 
 /* At one of its bounds, where the minimum may lie beyond. */
@@ -67,235 +68,271 @@ static const char *note_of(const st_nccl_varied *varied, double value)
     return varied->high - value < 1e-3 * range ? "at its upper bound" : "";
 }
 
-static void write_correction(const st_nccl_fit *fit, const st_paint *paint, st_buffer *buffer)
+static void say_correction(const st_nccl_fit *fit, st_node *node)
 {
     size_t groups = 1;
     if (fit->correction == NULL)
         return;
     for (const char *at = strchr(fit->correction, ';'); at != NULL; at = strchr(at + 1, ';'))
         groups++;
-    st_buffer_text(buffer, "  ");
-    st_paint_text(paint, ST_INK_NAME, fit->model.correction, buffer);
-    st_buffer_printf(buffer, " by size, of %zu %s of ranks\n", groups,
-                     groups == 1 ? "group" : "groups");
+    st_say(node, "  ");
+    st_say_ink(node, ST_INK_NAME, fit->model.correction);
+    st_say(node, " by size, of %zu %s of ranks\n", groups, groups == 1 ? "group" : "groups");
 }
 
-static void write_options(const st_nccl_fit *fit, const st_paint *paint, st_arena *arena,
-                          st_buffer *buffer)
+static void fill_option(const void *context, size_t index, st_node *row)
+{
+    const st_nccl_fit *fit = context;
+    const st_nccl_varied *varied = &fit->model.varied[index];
+    st_put_text(row, "name", varied->name);
+    st_put_text(row, "unit", varied->unit.text);
+    st_put_number(row, "fitted", st_unit_from_base(&varied->unit, fit->values[index]));
+    st_put_number(row, "nominal", st_unit_from_base(&varied->unit, varied->nominal));
+    st_put_number(row, "low", st_unit_from_base(&varied->unit, varied->low));
+    st_put_number(row, "high", st_unit_from_base(&varied->unit, varied->high));
+    st_put_quantity(row, ".fitted", fit->values[index], &varied->unit);
+    st_put_quantity(row, ".nominal", varied->nominal, &varied->unit);
+    st_put_text(row, ".note", note_of(varied, fit->values[index]));
+}
+
+static void put_options(const st_nccl_fit *fit, st_node *map)
 {
     static const st_table_column shape[] = {
-        {.ink = ST_INK_NAME}, {.right = true}, {.right = true}, {.ink = ST_INK_BAD}};
-    static const char *const titles[] = {"", "fitted", "nominal", ""};
-    st_table *table = st_table_create(arena, shape, 4);
-    if (table == NULL) {
-        buffer->failed = true;
+        {.ink = ST_INK_NAME},
+        {.title = "fitted", .look = ST_LOOK_UNIT, .right = true},
+        {.title = "nominal", .look = ST_LOOK_UNIT, .right = true},
+        {.ink = ST_INK_BAD}};
+    st_node *rows =
+        st_put_rows(map, "options", fill_option, fit, fit->wants_fit ? fit->model.varied_count : 0);
+    if (!fit->wants_fit)
         return;
-    }
-    st_table_row(table, titles);
-    for (size_t i = 0; i < 4; i++)
-        st_table_ink(table, i, ST_INK_FAINT);
-    for (size_t i = 0; i < fit->model.varied_count; i++) {
-        const st_nccl_varied *varied = &fit->model.varied[i];
-        char fitted[ST_QUANTITY_TEXT];
-        char nominal[ST_QUANTITY_TEXT];
-        st_quantity_format(fit->values[i], &varied->unit, ST_STYLE_UNIT, fitted, sizeof fitted);
-        st_quantity_format(varied->nominal, &varied->unit, ST_STYLE_UNIT, nominal, sizeof nominal);
-        const char *const fields[] = {varied->name, fitted, nominal,
-                                      note_of(varied, fit->values[i])};
-        st_table_row(table, fields);
-    }
-    st_table_write(table, paint, 2, buffer);
-    write_correction(fit, paint, buffer);
+    st_table *table = st_say_table(map, shape, 4, 2);
+    st_table_heads(table);
+    st_table_show(table, rows, "name,.fitted,.nominal,.note");
+    say_correction(fit, map);
+    st_say(map, "\n");
 }
 
 /* ---- errors ---- */
-
-static const st_table_column error_shape[] = {
-    {.ink = ST_INK_NAME}, {.ink = ST_INK_PLAIN}, {.right = true}, {.right = true},
-    {.right = true},      {.right = true},       {.right = true}};
-enum { ERROR_COLUMNS = sizeof error_shape / sizeof error_shape[0] };
 
 static const char *kind_text(const st_nccl_report *report, st_nccl_kind kind)
 {
     return kind == ST_NCCL_NOMINAL && report->profile != NULL ? "profile" : st_nccl_kind_text(kind);
 }
 
-static void add_errors(st_table *table, const char *range, const char *kind,
-                       const st_error_summary *errors)
+/* What a range of sizes and a kind of estimate have in common with others stands around the row. */
+static void put_row_of_errors(const st_nccl_report *report, size_t range, st_nccl_kind kind,
+                              const st_error_summary *errors, st_node *list)
 {
-    char texts[5][TEXT];
-    snprintf(texts[4], TEXT, "%zu", errors->count);
-    const char *const fields[ERROR_COLUMNS] = {
-        range,
-        kind,
-        texts[4],
-        st_percent_text(errors->mean_absolute, 1, false, texts[0]),
-        st_percent_text(errors->median_absolute, 1, false, texts[1]),
-        st_percent_text(errors->bias, 1, true, texts[2]),
-        st_percent_text(errors->largest, 1, false, texts[3])};
-    st_table_row(table, fields);
+    if (errors->count == 0)
+        return;
+    st_node *row = st_put_line_map(list, NULL);
+    const st_item *last = list->count > 1 ? st_node_find(list->items[list->count - 2].node,
+                                                         ".sizes", strlen(".sizes"))
+                                          : NULL;
+    bool same = last != NULL && strcmp(last->text, st_nccl_ranges[range].key) == 0;
+    st_put_text(row, ".range", same ? "" : st_nccl_ranges[range].name);
+    st_put_text(row, ".kind", kind_text(report, kind));
+    st_put_text(row, ".sizes", st_nccl_ranges[range].key);
+    st_put_text(row, ".estimate", st_nccl_kind_key(kind));
+    st_error_summary_put(row, errors);
 }
 
-static st_table *begin_errors(st_arena *arena, const char *first, const char *third)
+static void put_errors(const st_nccl_report *report, const st_nccl_fit *fit, st_node *map)
 {
-    const char *const titles[ERROR_COLUMNS] = {first,    "",     third,    "mean",
-                                               "median", "bias", "largest"};
-    st_table *table = st_table_create(arena, error_shape, ERROR_COLUMNS);
-    if (table == NULL)
-        return NULL;
-    st_table_row(table, titles);
-    for (size_t i = 0; i < ERROR_COLUMNS; i++)
-        st_table_ink(table, i, ST_INK_FAINT);
-    return table;
-}
-
-static void write_errors(const st_nccl_report *report, const st_nccl_fit *fit,
-                         const st_paint *paint, st_arena *arena, st_buffer *buffer)
-{
-    st_table *table = begin_errors(arena, "errors", "rows");
-    for (size_t range = 0; table != NULL && range < ST_NCCL_RANGES; range++) {
-        const char *name = st_nccl_ranges[range].name;
+    static const st_table_column shape[] = {
+        {.title = "errors", .ink = ST_INK_NAME},
+        {0},
+        {.title = "rows", .right = true},
+        {.title = "mean", .look = ST_LOOK_PERCENT, .digits = 1, .none = "-", .right = true},
+        {.title = "median", .look = ST_LOOK_PERCENT, .digits = 1, .none = "-", .right = true},
+        {.title = "bias", .look = ST_LOOK_CHANGE, .digits = 1, .none = "-", .right = true},
+        {.title = "largest", .look = ST_LOOK_PERCENT, .digits = 1, .none = "-", .right = true}};
+    st_node *errors = st_put_map(map, "errors");
+    st_node *list = st_put_list(map, ".errors");
+    for (size_t range = 0; range < ST_NCCL_RANGES; range++) {
+        st_node *sizes = st_put_map(errors, st_nccl_ranges[range].key);
         for (st_nccl_kind kind = 0; kind < ST_NCCL_KINDS; kind++) {
             st_error_summary summary;
             if (st_nccl_fit_errors(fit, kind, range, SIZE_MAX, &summary) != ST_OK) {
-                buffer->failed = true;
-                return;
-            }
-            if (summary.count == 0)
+                map->result->failed = true;
                 continue;
-            add_errors(table, name, kind_text(report, kind), &summary);
-            name = "";
+            }
+            if (fit->times_s[kind] != NULL)
+                st_error_summary_put(st_put_line_map(sizes, st_nccl_kind_key(kind)), &summary);
+            put_row_of_errors(report, range, kind, &summary, list);
         }
     }
-    if (table == NULL)
-        buffer->failed = true;
-    else
-        st_table_write(table, paint, 2, buffer);
+    st_table *table = st_say_table(map, shape, sizeof shape / sizeof shape[0], 2);
+    st_table_heads(table);
+    st_table_show(table, list, ".range,.kind,rows,mean_absolute,median_absolute,bias,largest");
 }
 
 /* ---- rows ---- */
 
-static const char *time_text(double time_s, char *text)
+static const char *const shown_keys[ST_NCCL_KINDS] = {".time0", ".time1", ".time2", ".time3"};
+
+static void fill_row(const void *context, size_t index, st_node *row)
 {
     static const st_unit us = {.dimension = {{0, 0, ST_EXPONENT_ONE, 0, 0}},
                                .multiplier = 1,
                                .divisor = 1e6,
                                .text = "us"};
-    if (!isfinite(time_s))
-        return "-";
-    return st_quantity_format(time_s, &us, ST_STYLE_UNIT, text, ST_QUANTITY_TEXT);
-}
-
-static void write_rows(const st_nccl_report *report, const st_nccl_fit *fit, const st_paint *paint,
-                       st_arena *arena, st_buffer *buffer)
-{
-    static const st_table_column shape[] = {{.ink = ST_INK_NAME}, {.right = true}, {.right = true},
-                                            {.right = true},      {.right = true}, {.right = true},
-                                            {.right = true}};
-    const char *titles[7] = {"file:line", "bytes", "measured"};
-    for (st_nccl_kind kind = 0; kind < ST_NCCL_KINDS; kind++)
-        titles[3 + kind] = fit->times_s[kind] != NULL ? kind_text(report, kind) : "";
-    st_table *table = st_table_create(arena, shape, 7);
-    for (size_t i = 0; table != NULL && i <= fit->model.point_count; i++) {
-        char texts[7][TEXT];
-        const char *fields[7] = {texts[0], texts[1]};
-        if (i == 0) {
-            st_table_row(table, titles);
+    const st_nccl_fit *fit = context;
+    const st_nccl_point *point = &fit->model.points[index];
+    const st_nccl_table *table = fit->tables[point->table];
+    st_put_count(row, "table", point->table);
+    st_put_count(row, "line", (size_t)point->row->line);
+    st_put_number(row, "size_bytes", point->row->size_bytes);
+    st_put_number(row, "measured_s", point->measured_s);
+    for (st_nccl_kind kind = 0; kind < ST_NCCL_KINDS; kind++) {
+        if (fit->times_s[kind] == NULL) {
+            st_put_text(row, shown_keys[kind], "");
             continue;
         }
-        const st_nccl_point *point = &fit->model.points[i - 1];
-        snprintf(texts[0], TEXT, "%.120s:%d", fit->tables[point->table]->file, point->row->line);
-        st_number_format(point->row->size_bytes, texts[1], TEXT);
-        fields[2] = time_text(point->measured_s, texts[2]);
-        for (st_nccl_kind kind = 0; kind < ST_NCCL_KINDS; kind++)
-            fields[3 + kind] = fit->times_s[kind] != NULL
-                                   ? time_text(fit->times_s[kind][i - 1], texts[3 + kind])
-                                   : "";
-        st_table_row(table, fields);
+        st_put_number(row, st_nccl_kind_key(kind), fit->times_s[kind][index]);
+        st_put_quantity(row, shown_keys[kind], fit->times_s[kind][index], &us);
     }
-    if (table == NULL)
-        buffer->failed = true;
-    else
-        st_table_write(table, paint, 2, buffer);
+    st_put_quantity(row, ".measured", point->measured_s, &us);
+    st_put_format(row, ".place", "%.120s:%d", table->file, point->row->line);
+    st_put_text(row, ".file", table->file);
+    st_put_count(row, ".ranks", table->ranks);
+    st_put_count(row, ".nodes", table->nodes);
+}
+
+static void put_rows(const st_nccl_report *report, const st_nccl_fit *fit, st_node *map)
+{
+    const st_table_column time = {.look = ST_LOOK_UNIT, .none = "-", .right = true};
+    st_table_column shape[3 + ST_NCCL_KINDS] = {
+        {.title = "file:line", .ink = ST_INK_NAME}, {.title = "bytes", .right = true}, time};
+    shape[2].title = "measured";
+    for (st_nccl_kind kind = 0; kind < ST_NCCL_KINDS; kind++) {
+        shape[3 + kind] = time;
+        shape[3 + kind].title = fit->times_s[kind] != NULL ? kind_text(report, kind) : "";
+    }
+    st_node *rows = st_put_rows(map, "rows", fill_row, fit, fit->model.point_count);
+    st_say(map, "\n");
+    st_table *table = st_say_table(map, shape, sizeof shape / sizeof shape[0], 2);
+    st_table_heads(table);
+    st_table_show(table, rows, ".place,size_bytes,.measured,.time0,.time1,.time2,.time3");
 }
 
 /* ---- all of it ---- */
 
-static void write_fit(const st_nccl_report *report, const st_nccl_fit *fit, const st_paint *paint,
-                      st_arena *arena, st_buffer *buffer)
+static void put_fit(const st_nccl_report *report, const st_nccl_fit *fit, st_node *map)
 {
-    const char *word = fit->wants_fit ? "fitted to" : "beside";
-    st_paint_text(paint, ST_INK_STRONG, fit->plugin, buffer);
-    st_buffer_printf(buffer, " %s %s", word, fit->tables[0]->collective);
+    const st_nccl_table *first = fit->tables[0];
+    st_put_text(map, "plugin", fit->plugin);
+    st_put_text(map, "collective", first->collective);
+    st_put_text(map, "profile", report->profile);
+    st_say_ink(map, ST_INK_STRONG, fit->plugin);
+    st_say(map, " %s %s", fit->wants_fit ? "fitted to" : "beside", first->collective);
     if (report->profile != NULL) {
-        st_buffer_text(buffer, ", with profile ");
-        st_paint_text(paint, ST_INK_NAME, report->profile, buffer);
+        st_say(map, ", with profile ");
+        st_say_ink(map, ST_INK_NAME, report->profile);
     }
-    st_buffer_text(buffer, "\n");
+    st_say(map, "\n");
+    st_node *tables = st_put_list(map, "tables");
     for (size_t i = 0; i < fit->table_count; i++)
-        write_table_line(fit->tables[i], paint, buffer);
+        put_table(fit->tables[i], tables);
+    st_put_count(map, "refused", fit->refused);
     if (fit->refused > 0)
-        st_buffer_printf(buffer, "  the plugin refuses %zu rows\n", fit->refused);
-    st_buffer_text(buffer, "\n");
-    if (fit->wants_fit) {
-        write_options(fit, paint, arena, buffer);
-        st_buffer_text(buffer, "\n");
-    }
-    write_errors(report, fit, paint, arena, buffer);
-    if (report->details) {
-        st_buffer_text(buffer, "\n");
-        write_rows(report, fit, paint, arena, buffer);
+        st_say(map, "  the plugin refuses %zu rows\n", fit->refused);
+    st_say(map, "\n");
+    put_options(fit, map);
+    st_put_text_or_null(map, "correction", fit->correction);
+    put_errors(report, fit, map);
+    if (report->details)
+        put_rows(report, fit, map);
+    st_put_text(map, ".file", first->file);
+    st_put_text(map, ".tables", fit->table_count == 1 ? "1" : "several");
+    if (fit->table_count == 1) {
+        st_put_count(map, ".ranks", first->ranks);
+        st_put_count(map, ".nodes", first->nodes);
     }
 }
 
-static void write_medians(const st_nccl_report *report, const st_paint *paint, st_arena *arena,
-                          st_buffer *buffer)
+static void put_medians(const st_nccl_report *report, st_node *root)
 {
-    static const st_table_column shape[] = {
-        {.ink = ST_INK_NAME}, {.ink = ST_INK_PLAIN}, {.right = true}, {.right = true},
-        {.right = true},      {.right = true},       {.right = true}, {.right = true}};
-    static const char *const titles[] = {
-        "median of mean errors", "", "all", "tables", "one node", "tables", "several", "tables"};
-    static const int nodes[] = {0, 1, 2};
-    st_table *table = st_table_create(arena, shape, 8);
-    if (table == NULL) {
-        buffer->failed = true;
-        return;
+    static const char *const groups[] = {"all", "one_node", "several_nodes"};
+    st_arena *arena = root->result->arena;
+    st_node *medians = st_put_map(root, "medians");
+    for (int group = 0; group < 3; group++) {
+        st_node *nodes = st_put_map(medians, groups[group]);
+        for (size_t range = 0; range < ST_NCCL_RANGES; range++) {
+            st_node *sizes = st_put_line_map(nodes, st_nccl_ranges[range].key);
+            for (st_nccl_kind kind = 0; kind < ST_NCCL_KINDS; kind++) {
+                size_t fits = 0;
+                double median = st_nccl_report_median(report, kind, range, group, arena, &fits);
+                st_put_number(sizes, st_nccl_kind_key(kind), median);
+            }
+        }
     }
-    st_table_row(table, titles);
+}
+
+static void say_medians(const st_nccl_report *report, st_node *root)
+{
+    const st_table_column median = {
+        .look = ST_LOOK_PERCENT, .digits = 1, .none = "-", .right = true};
+    const st_table_column count = {.title = "tables", .right = true};
+    st_table_column shape[] = {{.title = "median of mean errors", .ink = ST_INK_NAME},
+                               {0},
+                               median,
+                               count,
+                               median,
+                               count,
+                               median,
+                               count};
+    shape[2].title = "all";
+    shape[4].title = "one node";
+    shape[6].title = "several";
+    st_say(root, "\n");
+    st_table *table = st_say_table(root, shape, sizeof shape / sizeof shape[0], 0);
+    st_table_heads(table);
     for (size_t range = 0; range < ST_NCCL_RANGES; range++) {
         const char *name = st_nccl_ranges[range].name;
         for (st_nccl_kind kind = 0; kind < ST_NCCL_KINDS; kind++) {
-            char texts[6][TEXT];
-            const char *fields[8] = {name, kind_text(report, kind)};
+            static const char *const medians[] = {".median0", ".median1", ".median2"};
+            static const char *const counts[] = {".count0", ".count1", ".count2"};
+            st_node *row = st_put_map(root, ".median");
             size_t all = 0;
-            for (size_t i = 0; i < 3; i++) {
+            st_put_text(row, ".range", name);
+            st_put_text(row, ".kind", kind_text(report, kind));
+            for (int i = 0; i < 3; i++) {
                 size_t fits = 0;
-                double median = st_nccl_report_median(report, kind, range, nodes[i], arena, &fits);
-                fields[2 + 2 * i] = st_percent_text(median, 1, false, texts[2 * i]);
-                snprintf(texts[2 * i + 1], TEXT, "%zu", fits);
-                fields[3 + 2 * i] = texts[2 * i + 1];
+                st_put_number(
+                    row, medians[i],
+                    st_nccl_report_median(report, kind, range, i, root->result->arena, &fits));
+                st_put_count(row, counts[i], fits);
                 all += fits;
             }
             if (all == 0)
                 continue;
-            st_table_row(table, fields);
+            st_table_show(table, row,
+                          ".range,.kind,.median0,.count0,.median1,.count1,.median2,.count2");
             name = "";
         }
     }
-    st_table_write(table, paint, 0, buffer);
 }
 
-void st_nccl_report_text(const st_nccl_report *report, const st_paint *paint, st_arena *arena,
-                         st_buffer *buffer)
+void st_nccl_report_make(const st_nccl_report *report, st_arena *arena, st_result *result)
 {
+    st_node *root = st_result_begin(result, arena);
+    st_node *fits = st_put_list(root, "fits");
     for (size_t i = 0; i < report->count; i++) {
-        if (i > 0)
-            st_buffer_text(buffer, "\n");
-        write_fit(report, &report->fits[i], paint, arena, buffer);
+        st_say(fits, i > 0 ? "\n" : "");
+        put_fit(report, &report->fits[i], st_put_map(fits, NULL));
     }
-    if (report->count > 1) {
-        st_buffer_text(buffer, "\n");
-        write_medians(report, paint, arena, buffer);
-    }
+    put_medians(report, root);
+    if (report->count > 1)
+        say_medians(report, root);
+    if (report->details)
+        st_result_csv(result, "fits/rows",
+                      ".file=file,line,collective,.ranks=ranks,.nodes=nodes,size_bytes,measured_s,"
+                      "nominal,fitted,leave_one_size_out,leave_one_rank_count_out");
+    else
+        st_result_csv(result, "fits/.errors",
+                      ".file=file,.tables=tables,plugin,collective,.ranks=ranks,.nodes=nodes,"
+                      ".sizes=sizes,.estimate=estimate,rows,mean_absolute,median_absolute,bias,"
+                      "largest");
 }

@@ -4,7 +4,7 @@
 #define STEPTIME_CALIBRATE_COLLECTIVES_NCCL_REPORT_H
 
 #include "calibrate/collectives/nccl_fit.h"
-#include "base/text.h"
+#include "base/result.h"
 
 typedef struct st_nccl_report {
     const st_nccl_fit *fits;
@@ -13,11 +13,8 @@ typedef struct st_nccl_report {
     bool details;        /* every row */
 } st_nccl_report;
 
-/* Each leaves its complaint of memory in buffer->failed. */
-void st_nccl_report_text(const st_nccl_report *report, const st_paint *paint, st_arena *arena,
-                         st_buffer *buffer);
-void st_nccl_report_json(const st_nccl_report *report, st_arena *arena, st_buffer *buffer);
-void st_nccl_report_csv(const st_nccl_report *report, st_buffer *buffer);
+/* The fits, and their medians, as a result. */
+void st_nccl_report_make(const st_nccl_report *report, st_arena *arena, st_result *result);
 
 /*
  * The median over fits of their mean absolute errors, over those with rows of that kind in that

@@ -9,7 +9,7 @@
 #include "calibrate/steps/measured.h"
 #include "calibrate/steps/stats.h"
 #include "base/json_write.h"
-#include "base/text.h"
+#include "base/result.h"
 
 typedef enum st_row_part { ST_ROWS_ALL, ST_ROWS_FITTED, ST_ROWS_HELD_OUT } st_row_part;
 
@@ -55,6 +55,8 @@ const char *st_row_part_text(st_row_part part);
 enum { ST_PERCENT_TEXT = 104 };
 const char *st_percent_text(double share, int decimals, bool sign, char *text);
 
+/* The fields of a summary. */
+void st_error_summary_put(st_node *node, const st_error_summary *errors);
 void st_error_summary_write(st_json *json, const char *key, const st_error_summary *errors);
 
 /* `details` shows every row and every assumption. */

@@ -7,6 +7,18 @@
 
 #include <math.h>
 
+void st_error_summary_put(st_node *node, const st_error_summary *errors)
+{
+    st_put_count(node, "rows", errors->count);
+    st_put_number(node, "mean_absolute", errors->mean_absolute);
+    st_put_number(node, "median_absolute", errors->median_absolute);
+    st_put_number(node, "bias", errors->bias);
+    st_put_number(node, "largest", errors->largest);
+    st_put_number(node, "within_5", errors->within_5);
+    st_put_number(node, "within_10", errors->within_10);
+    st_put_number(node, "within_20", errors->within_20);
+}
+
 void st_error_summary_write(st_json *json, const char *key, const st_error_summary *errors)
 {
     st_json_open_line(json, key, '{');
