@@ -196,16 +196,14 @@ static st_status write_constants(const fit_run *own, const st_fit_record *record
 static st_status write_result(fit_run *own)
 {
     st_fit_record record = {0};
-    st_paint paint = cli_paint(own->run);
     st_status status = make_record(own, &record);
     if (status == ST_OK)
         status = write_constants(own, &record);
     if (status != ST_OK)
         return status;
-    if (own->run->common.json)
-        st_calibration_write_json(&own->calibration, &record, &own->run->result);
-    else
-        st_calibration_write_text(&own->calibration, &paint, own->run->arena, &own->run->result);
+    st_result result;
+    st_calibration_report(&own->calibration, &record, own->run->arena, &result);
+    cli_show(own->run, &result);
     return ST_OK;
 }
 

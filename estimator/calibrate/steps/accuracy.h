@@ -55,7 +55,8 @@ const char *st_row_part_text(st_row_part part);
 enum { ST_PERCENT_TEXT = 104 };
 const char *st_percent_text(double share, int decimals, bool sign, char *text);
 
-/* The fields of a summary. */
+/* A table of summaries, with its heads, and the fields of one. */
+st_table *st_say_errors(st_node *node, const char *title);
 void st_error_summary_put(st_node *node, const st_error_summary *errors);
 void st_error_summary_write(st_json *json, const char *key, const st_error_summary *errors);
 

@@ -7,6 +7,29 @@
 
 #include <math.h>
 
+st_table *st_say_errors(st_node *node, const char *title)
+{
+    const st_table_column percent = {
+        .look = ST_LOOK_PERCENT, .digits = 1, .none = "-", .right = true};
+    st_table_column shape[] = {{.title = title, .ink = ST_INK_NAME},
+                               {.title = "rows", .right = true},
+                               percent,
+                               percent,
+                               percent,
+                               percent,
+                               percent,
+                               percent,
+                               percent};
+    static const char *const titles[] = {"mean",   "median",  "bias",   "max",
+                                         "in 5 %", "in 10 %", "in 20 %"};
+    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
+        shape[2 + i].title = titles[i];
+    shape[4].look = ST_LOOK_CHANGE;
+    st_table *table = st_say_table(node, shape, sizeof shape / sizeof shape[0], 2);
+    st_table_heads(table);
+    return table;
+}
+
 void st_error_summary_put(st_node *node, const st_error_summary *errors)
 {
     st_put_count(node, "rows", errors->count);

@@ -9,8 +9,7 @@
 #include "calibrate/steps/measured.h"
 #include "calibrate/steps/solve.h"
 #include "calibrate/steps/stats.h"
-#include "base/json_write.h"
-#include "base/text.h"
+#include "base/result.h"
 
 /* A key or constant that is fitted, with its bounds in base units. */
 typedef struct st_varied {
@@ -83,10 +82,10 @@ typedef struct st_fit_record {
     size_t refine_count;
 } st_fit_record;
 
-void st_calibration_write_text(const st_calibration *calibration, const st_paint *paint,
-                               st_arena *arena, st_buffer *buffer);
-void st_calibration_write_json(const st_calibration *calibration, const st_fit_record *record,
-                               st_buffer *buffer);
+/* "square" or "soft-l1" */
+const char *st_loss_name(st_loss loss);
+void st_calibration_report(const st_calibration *calibration, const st_fit_record *record,
+                           st_arena *arena, st_result *result);
 /* A file of constants: the constants among what was fitted, and below `fit` how. */
 void st_calibration_write_yaml(const st_calibration *calibration, const st_fit_record *record,
                                st_buffer *buffer);

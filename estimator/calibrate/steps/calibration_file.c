@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A calibration as JSON and as a file of constants; see calibrate.h. */
+/* A calibration as a file of constants; see calibrate.h. */
 #include "calibrate/steps/calibrate.h"
 #include "sheet/type_write.h"
 
@@ -18,7 +18,7 @@ static bool is_constant(const st_varied *varied)
     return strncmp(varied->path, constants, strlen(constants)) == 0;
 }
 
-static const char *loss_name(st_loss loss)
+const char *st_loss_name(st_loss loss)
 {
     return loss == ST_LOSS_SOFT_L1 ? "soft-l1" : "square";
 }
@@ -27,86 +27,6 @@ static const st_row *row_of(const st_calibration *calibration, const st_used_row
 {
     return &calibration->sets[used->set].rows[used->row];
 }
-
-/* ---- JSON ---- */
-
-static void write_constant(st_json *json, const st_calibration *calibration, size_t index)
-{
-    const st_varied *varied = &calibration->varied[index];
-    const st_solution *solution = &calibration->solution;
-    st_json_open(json, NULL, '{');
-    st_json_text(json, "key", varied->path);
-    st_json_value(json, "value", varied->type, solution->values[index]);
-    st_json_value(json, "standard_error", varied->type, solution->errors[index]);
-    st_json_value(json, "low", varied->type, varied->low);
-    st_json_value(json, "high", varied->type, varied->high);
-    st_json_unit(json, "unit", varied->type);
-    st_json_bool(json, "at_bound", solution->at_low[index] || solution->at_high[index]);
-    st_json_open_line(json, "correlations", '[');
-    for (size_t i = 0; i < calibration->varied_count; i++)
-        st_json_number(json, NULL, solution->correlation[index][i]);
-    st_json_close(json, ']');
-    st_json_close(json, '}');
-}
-
-static void write_groups(st_json *json, const st_calibration *calibration)
-{
-    if (calibration->group == NULL)
-        return;
-    st_json_text(json, "group", calibration->group);
-    st_json_open(json, "groups", '[');
-    for (size_t i = 0; i < calibration->group_count; i++) {
-        st_json_open(json, NULL, '{');
-        st_json_text(json, "value", calibration->groups[i].value);
-        st_error_summary_write(json, "errors", &calibration->groups[i].errors);
-        st_json_close(json, '}');
-    }
-    st_json_close(json, ']');
-    st_error_summary_write(json, "errors_group_left_out", &calibration->group_errors);
-}
-
-static void write_rows(st_json *json, const st_calibration *calibration)
-{
-    st_json_open(json, "rows", '[');
-    for (size_t i = 0; i < calibration->row_count; i++) {
-        const st_used_row *used = &calibration->rows[i];
-        const st_measured *set = &calibration->sets[used->set];
-        st_json_open_line(json, NULL, '{');
-        st_json_text(json, "id", row_of(calibration, used)->id);
-        st_json_text(json, "source", set->name);
-        st_json_value(json, "measured", set->type, row_of(calibration, used)->measured);
-        st_json_number(json, "error", used->error);
-        st_json_number(json, "error_left_out", used->error_left_out);
-        st_json_close(json, '}');
-    }
-    st_json_close(json, ']');
-}
-
-void st_calibration_write_json(const st_calibration *calibration, const st_fit_record *record,
-                               st_buffer *buffer)
-{
-    st_json json = {.buffer = buffer};
-    st_json_open(&json, NULL, '{');
-    st_json_count(&json, "schema_version", ST_SCHEMA_VERSION);
-    st_json_text(&json, "steptime", STEPTIME_VERSION);
-    st_json_text(&json, "date", record->date);
-    st_json_text(&json, "loss", loss_name(calibration->loss));
-    st_json_number(&json, "scale", calibration->scale);
-    st_json_open(&json, "constants", '[');
-    for (size_t i = 0; i < calibration->varied_count; i++)
-        write_constant(&json, calibration, i);
-    st_json_close(&json, ']');
-    st_json_number(&json, "cost", calibration->solution.cost);
-    st_json_count(&json, "iterations", calibration->solution.iterations);
-    st_error_summary_write(&json, "errors", &calibration->errors);
-    st_json_count(&json, "folds", calibration->folds);
-    st_error_summary_write(&json, "errors_left_out", &calibration->left_out);
-    write_groups(&json, calibration);
-    write_rows(&json, calibration);
-    st_json_close(&json, '}');
-}
-
-/* ---- a file of constants ---- */
 
 /* Characters that mean nothing but themselves in YAML wherever they stand. */
 static bool is_harmless(char c)
@@ -206,7 +126,7 @@ static void write_head(const st_calibration *calibration, const st_fit_record *r
                      "fit:\n  program: steptime %s\n  date: %s\n  sheet: ", STEPTIME_VERSION,
                      record->date);
     write_scalar(sheet, buffer);
-    st_buffer_printf(buffer, "\n  loss: %s\n", loss_name(calibration->loss));
+    st_buffer_printf(buffer, "\n  loss: %s\n", st_loss_name(calibration->loss));
     if (calibration->loss == ST_LOSS_SOFT_L1) {
         write_share("  scale", calibration->scale, buffer);
         st_buffer_text(buffer, "\n");
