@@ -88,5 +88,16 @@ while IFS='|' read -r exit output messages command; do
     fi
 done <"$work/cases"
 
+# What was written as JSON is what docs/schema promises.
+if [ -n "$(ls "$work/json")" ] && command -v python3 >/dev/null; then
+    count=$((count + 1))
+    if python3 "$root/tests/schema/check.py" "$root/docs/schema" "$work/json"; then
+        echo "ok $count - schemas of JSON"
+    else
+        failed=$((failed + 1))
+        echo "not ok $count - schemas of JSON"
+    fi
+fi
+
 echo "1..$count"
 [ "$failed" -eq 0 ] && [ "$count" -gt 0 ]

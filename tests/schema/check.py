@@ -5,9 +5,8 @@
     check.py SCHEMAS FOLDER
 
 FOLDER has results N, each with the command that wrote it in N.command, as tests/cli/run.sh leaves
-them. The words behind 'steptime' in the command name the schema. Every schema has to be used by some
-result where FOLDER has a file 'all'. Knows what the schemas here use of JSON Schema 2020-12, and
-refuses a schema that uses anything else.
+them. The words behind 'steptime' in the command name the schema. Knows what the schemas here use of
+JSON Schema 2020-12, and refuses a schema that uses anything else.
 """
 import json
 import pathlib
@@ -117,11 +116,9 @@ def main():
     schemas = Schemas(pathlib.Path(sys.argv[1]))
     names = {path.stem for path in schemas.folder.glob("*.json")}
     failed = 0
-    used = set()
     for command in sorted(folder.glob("*.command"), key=lambda path: int(path.stem)):
         call = command.read_text().strip()
         name = schema_of(call, names)
-        used.add(name)
         try:
             faults = ([f"no schema for: {call}"] if name is None else
                       [fault for value in read(command.with_suffix("").read_text())
