@@ -371,75 +371,41 @@ static st_status run_jobs(validation *own)
 
 /* ---- results ---- */
 
-static void write_pairs(validation *own)
+static void put_pairs(const validation *own, bool details, st_node *root)
 {
-    cli_run *run = own->run;
-    bool details = run->common.all;
-    st_paint paint = cli_paint(run);
-    st_json json = {.buffer = &run->result};
-    if (run->common.csv) {
-        st_pairs_write_csv_header(&run->result);
-        for (size_t i = 0; i < own->table_count; i++)
-            st_pairs_write_csv(&own->pairs[i], &run->result);
-        return;
-    }
-    if (!run->common.json) {
-        for (size_t i = 0; i < own->table_count; i++) {
-            st_buffer_text(&run->result, i > 0 ? "\n" : "");
-            st_pairs_write_text(&own->pairs[i], details, &paint, run->arena, &run->result);
-        }
-        return;
-    }
-    st_json_open(&json, NULL, '{');
-    st_json_count(&json, "schema_version", ST_SCHEMA_VERSION);
-    st_json_text(&json, "steptime", STEPTIME_VERSION);
-    st_json_open(&json, "tables", '[');
-    for (size_t i = 0; i < own->table_count; i++)
-        st_pairs_write_json(&own->pairs[i], details, &json);
-    st_json_close(&json, ']');
-    st_json_close(&json, '}');
-}
-
-static void write_text(validation *own)
-{
-    cli_run *run = own->run;
-    st_paint paint = cli_paint(run);
-    if (own->case_count > 0)
-        st_cases_write_text(own->cases, own->case_count, &paint, run->arena, &run->result);
+    st_node *tables = st_put_list(root, "tables");
     for (size_t i = 0; i < own->table_count; i++) {
-        if (i > 0 || own->case_count > 0)
-            st_buffer_text(&run->result, "\n");
-        st_accuracy_write_text(&own->tables[i], run->common.all, &paint, run->arena, &run->result);
+        st_say(tables, i > 0 ? "\n" : "");
+        st_pairs_put(&own->pairs[i], details, st_put_map(tables, NULL));
     }
+    st_result_csv(root->result, "tables/kinds",
+                  "source,edit,pairs,.mean=mean_absolute,.median=median_absolute,.bias=bias,"
+                  ".largest=largest,.within_5=within_5,.within_10=within_10,"
+                  ".alone_mean=alone_mean_absolute,.alone_median=alone_median_absolute");
 }
 
-static void write_json(validation *own)
+static void put_values(const validation *own, bool details, st_node *root)
 {
-    st_json json = {.buffer = &own->run->result};
-    st_json_open(&json, NULL, '{');
-    st_json_count(&json, "schema_version", ST_SCHEMA_VERSION);
-    st_json_text(&json, "steptime", STEPTIME_VERSION);
-    st_cases_write_sources(own->cases, own->case_count, &json);
-    st_json_open(&json, "tables", '[');
-    for (size_t i = 0; i < own->table_count; i++)
-        st_accuracy_write_json(&own->tables[i], &json);
-    st_json_close(&json, ']');
-    st_json_close(&json, '}');
+    st_cases_put(own->cases, own->case_count, root);
+    st_node *tables = st_put_list(root, "tables");
+    for (size_t i = 0; i < own->table_count; i++) {
+        st_say(tables, i > 0 || own->case_count > 0 ? "\n" : "");
+        st_accuracy_put(&own->tables[i], details, st_put_map(tables, NULL));
+    }
+    st_result_csv(root->result, "tables/rows",
+                  "source,id,cell,measured,estimated,unit,.difference,.none,.verdict,.why");
 }
 
-static void write_result(validation *own)
+static void write_result(const validation *own)
 {
-    if (own->options->pairs) {
-        write_pairs(own);
-    } else if (own->run->common.json) {
-        write_json(own);
-    } else if (own->run->common.csv) {
-        st_cases_write_csv(own->cases, own->case_count, &own->run->result);
-        for (size_t i = 0; i < own->table_count; i++)
-            st_accuracy_write_csv(&own->tables[i], &own->run->result);
-    } else {
-        write_text(own);
-    }
+    cli_run *run = own->run;
+    st_result result;
+    st_node *root = st_result_begin(&result, run->arena);
+    if (own->options->pairs)
+        put_pairs(own, run->common.all, root);
+    else
+        put_values(own, run->common.all, root);
+    cli_show(run, &result);
 }
 
 /* The limits of a source are about what is shipped. */

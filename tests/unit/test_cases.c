@@ -14,6 +14,14 @@ static st_status load_cases(fixture *own, const char *text, st_case_source *sour
     return st_cases_load(own->paths, "book", own->arena, source, own->errors);
 }
 
+static void write_cases(const fixture *own, const st_case_source *sources, size_t count,
+                        st_form form, st_buffer *buffer)
+{
+    st_result result;
+    st_cases_put(sources, count, st_result_begin(&result, own->arena));
+    st_result_write(&result, form, &plain, buffer);
+}
+
 static void run_cases(fixture *own, const char *text, st_case_source *source)
 {
     write_pump(own);
@@ -244,7 +252,7 @@ static void the_three_forms_say_the_same(void **state)
     assert_non_null(empty_note);
     memmove(empty_note, empty_note + 10, strlen(empty_note + 10) + 1);
     run_cases(own, copy, &source);
-    st_cases_write_text(&source, 1, &plain, own->arena, &buffer);
+    write_cases(own, &source, 1, ST_FORM_TEXT, &buffer);
     assert_text(
         &buffer,
         "book: A book [book2024]\n"
@@ -270,10 +278,7 @@ static void json_and_csv_have_every_digit(void **state)
               "  - {name: two, job: station, values: [{cell: TT, published: 1 s,"
               " tolerance: 0.25}]}\n",
               &source);
-    st_json json = {.buffer = &buffer};
-    st_json_open(&json, NULL, '{');
-    st_cases_write_sources(&source, 1, &json);
-    st_json_close(&json, '}');
+    write_cases(own, &source, 1, ST_FORM_JSON, &buffer);
     assert_contains(buffer.data, "\"compared\": 2,\n      \"failed\": 1,\n      \"missed\": 1,\n");
     assert_contains(buffer.data,
                     "{\"cell\": \"V\", \"published\": 571.4, \"value\": 571.3, \"unit\": \"MB\", "
@@ -283,7 +288,7 @@ static void json_and_csv_have_every_digit(void **state)
     assert_contains(buffer.data, "{\"cell\": \"TT\", \"published\": \"1 s\", \"value\": null, "
                                  "\"unit\": null, \"difference\": null, \"tolerance\": 0.25");
     st_buffer_free(&buffer);
-    st_cases_write_csv(&source, 1, &buffer);
+    write_cases(own, &source, 1, ST_FORM_CSV, &buffer);
     assert_text(&buffer,
                 "source,case,cell,published,value,unit,difference,tolerance,verdict,note\n"
                 "book,one,V,571.4,571.3,MB,-0.00017500875043752187,0.01,ok,\"p. 3, ~571\"\n"
@@ -302,7 +307,7 @@ static void several_sources_close_with_their_sum(void **state)
               &sources[0]);
     sources[1] = sources[0];
     sources[1].failed = 1;
-    st_cases_write_text(sources, 2, &plain, own->arena, &buffer);
+    write_cases(own, sources, 2, ST_FORM_TEXT, &buffer);
     assert_contains(buffer.data, "\nall sources: 2 values compared, 1 FAILED\n");
     assert_contains(buffer.data, "\nbook: 1 value compared, none off by more than declared\n");
     st_buffer_free(&buffer);

@@ -169,14 +169,15 @@ static st_status validation(const fixture *own, st_arena *arena, st_errors *erro
                             st_buffer *buffer)
 {
     st_case_source source;
-    st_json json = {.buffer = buffer};
     st_status status = st_cases_load(own->paths, "book", arena, &source, errors);
     if (status == ST_OK)
         status = st_cases_run(own->paths, arena, &source, errors);
     if (status == ST_OK) {
-        st_cases_write_text(&source, 1, &plain, arena, buffer);
-        st_cases_write_sources(&source, 1, &json);
-        st_cases_write_csv(&source, 1, buffer);
+        st_result result;
+        st_cases_put(&source, 1, st_result_begin(&result, arena));
+        st_result_write_text(&result, &plain, buffer);
+        st_result_write_json(&result, buffer);
+        st_result_write_csv(&result, buffer);
     }
     return status;
 }

@@ -60,12 +60,7 @@ st_table *st_say_errors(st_node *node, const char *title);
 void st_error_summary_put(st_node *node, const st_error_summary *errors);
 void st_error_summary_write(st_json *json, const char *key, const st_error_summary *errors);
 
-/* `details` shows every row and every assumption. */
-void st_accuracy_write_text(const st_accuracy *accuracy, bool details, const st_paint *paint,
-                            st_arena *arena, st_buffer *buffer);
-
-void st_accuracy_write_json(const st_accuracy *accuracy, st_json *json);
-/* Rows in the columns of st_cases_write_csv, without a header. */
-void st_accuracy_write_csv(const st_accuracy *accuracy, st_buffer *buffer);
+/* `details` shows people every row and every assumption. */
+void st_accuracy_put(const st_accuracy *accuracy, bool details, st_node *map);
 
 #endif

@@ -8,8 +8,7 @@
 #ifndef STEPTIME_CALIBRATE_STEPS_CASES_H
 #define STEPTIME_CALIBRATE_STEPS_CASES_H
 
-#include "base/json_write.h"
-#include "base/text.h"
+#include "base/result.h"
 #include "steptime/job.h"
 
 enum { ST_CASES_MAX = 10000 }; /* cases of a source, and values of a case */
@@ -67,10 +66,7 @@ st_status st_cases_load(const st_paths *paths, const char *name, st_arena *arena
 st_status st_cases_run(const st_paths *paths, st_arena *arena, st_case_source *source,
                        st_errors *errors) ST_NODISCARD;
 
-void st_cases_write_text(const st_case_source *sources, size_t count, const st_paint *paint,
-                         st_arena *arena, st_buffer *buffer);
-/* Their list alone, as the member "sources" of an object that is open. */
-void st_cases_write_sources(const st_case_source *sources, size_t count, st_json *json);
-void st_cases_write_csv(const st_case_source *sources, size_t count, st_buffer *buffer);
+/* Their list "sources", which CSV shows too. */
+void st_cases_put(const st_case_source *sources, size_t count, st_node *root);
 
 #endif

@@ -65,11 +65,6 @@ st_status st_pairs_of(st_measured *measured, st_arena *arena, st_pairs *pairs,
                       st_errors *errors) ST_NODISCARD;
 
 /* `details` shows every prediction. */
-void st_pairs_write_text(const st_pairs *pairs, bool details, const st_paint *paint,
-                         st_arena *arena, st_buffer *buffer);
-void st_pairs_write_json(const st_pairs *pairs, bool details, st_json *json);
-/* The columns of st_pairs_write_csv. */
-void st_pairs_write_csv_header(st_buffer *buffer);
-void st_pairs_write_csv(const st_pairs *pairs, st_buffer *buffer);
+void st_pairs_put(const st_pairs *pairs, bool details, st_node *map);
 
 #endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pairs as a result; see step_pairs.h. */
+#include "calibrate/steps/step_pairs.h"
+#include "sheet/type_write.h"
+
+static void fill_kind(const void *context, size_t index, st_node *map)
+{
+    const st_pair_kind *kind = &((const st_pairs *)context)->kinds[index];
+    char name[ST_EDITS_TEXT];
+    st_put_text(map, "edit", st_edits_text(kind->edits, name));
+    st_put_count(map, "pairs", kind->pairs);
+    st_error_summary_put(st_put_line_map(map, "errors"), &kind->errors);
+    st_error_summary_put(st_put_line_map(map, "errors_of_the_estimate_alone"), &kind->alone);
+    st_put_number(map, ".mean", kind->errors.mean_absolute);
+    st_put_number(map, ".median", kind->errors.median_absolute);
+    st_put_number(map, ".bias", kind->errors.bias);
+    st_put_number(map, ".largest", kind->errors.largest);
+    st_put_number(map, ".within_5", kind->errors.within_5);
+    st_put_number(map, ".within_10", kind->errors.within_10);
+    st_put_number(map, ".alone_mean", kind->alone.mean_absolute);
+    st_put_number(map, ".alone_median", kind->alone.median_absolute);
+}
+
+static void fill_prediction(const void *context, size_t index, st_node *row)
+{
+    const st_pairs *pairs = context;
+    const st_pair *pair = &pairs->items[index];
+    const st_row *rows = pairs->measured->rows;
+    char name[ST_EDITS_TEXT];
+    st_put_text(row, "id", rows[pair->to].id);
+    st_put_text(row, "from", rows[pair->from].id);
+    st_put_text(row, "edit", st_edits_text(pair->edits, name));
+    st_put_value(row, "measured", pairs->measured->type, rows[pair->to].measured);
+    st_put_value(row, "predicted", pairs->measured->type, pair->predicted);
+    st_put_number(row, "error", pair->error);
+}
+
+static void say_kinds(const st_pairs *pairs, const st_node *kinds, st_node *map)
+{
+    const st_table_column one = {.look = ST_LOOK_PERCENT, .digits = 1, .none = "-", .right = true};
+    const st_table_column none = {.look = ST_LOOK_PERCENT, .none = "-", .right = true};
+    st_table_column shape[] = {{.title = "one from the other's layer time", .ink = ST_INK_NAME},
+                               {.title = "pairs", .right = true},
+                               one,
+                               one,
+                               one,
+                               none,
+                               none,
+                               one};
+    static const char *const titles[] = {"mean",   "median",  "max",
+                                         "in 5 %", "in 10 %", "estimate alone"};
+    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
+        shape[2 + i].title = titles[i];
+    if (pairs->count == 0) {
+        st_say(map, "  no two rows differ in dp, pp, layers or micro-batches alone\n");
+        return;
+    }
+    st_table *table = st_say_table(map, shape, sizeof shape / sizeof shape[0], 2);
+    st_table_heads(table);
+    st_table_show(table, kinds,
+                  "edit,pairs,.mean,.median,.largest,.within_5,.within_10,.alone_mean");
+}
+
+static void put_predictions(const st_pairs *pairs, bool details, st_node *map)
+{
+    static const st_table_column shape[] = {
+        {.title = "of", .ink = ST_INK_NAME},
+        {.title = "from"},
+        {.title = "measured", .right = true},
+        {.title = "predicted", .right = true},
+        {.title = "error", .look = ST_LOOK_CHANGE, .digits = 1, .none = "-", .right = true},
+        {.title = "edit", .ink = ST_INK_FAINT}};
+    st_node *rows =
+        st_put_rows(map, "predictions", fill_prediction, pairs, details ? pairs->count : 0);
+    if (!details || pairs->count == 0)
+        return;
+    st_table *table = st_say_table(map, shape, sizeof shape / sizeof shape[0], 2);
+    st_table_heads(table);
+    st_table_show(table, rows, "id,from,measured,predicted,error,edit");
+}
+
+void st_pairs_put(const st_pairs *pairs, bool details, st_node *map)
+{
+    st_put_text(map, "source", pairs->measured->name);
+    st_put_text(map, "file", pairs->measured->file);
+    st_say_ink(map, ST_INK_STRONG, pairs->measured->name);
+    if (pairs->measured->source != NULL) {
+        st_say(map, ": ");
+        st_say_ink(map, ST_INK_PLAIN, pairs->measured->source->title);
+    }
+    st_say(map, "\n");
+    say_kinds(pairs, st_put_maps(map, "kinds", fill_kind, pairs, pairs->kind_count), map);
+    st_put_count(map, "left_out", pairs->slower);
+    if (pairs->slower > 0)
+        st_say(map,
+               "  %zu pair%s left out: a step was shorter than what it has besides its layers\n",
+               pairs->slower, pairs->slower == 1 ? "" : "s");
+    put_predictions(pairs, details, map);
+}
