@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `steptime fit kernels` shows; see kernels.h. */
+/* What `steptime fit kernels` and `steptime trace layers` show; see kernels.h. */
 #include "cli/kernels.h"
 
 #include "calibrate/steps/accuracy.h"
-#include "base/json_write.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,255 +14,194 @@ static const char *const part_names[ST_STEP_PARTS] = {
     [ST_STEPS_OUTSIDE] = "others, outside of the range",
     [ST_STEPS_OTHERS] = "all other rows"};
 
-static const char *percent(double share, st_arena *arena)
+static const st_table_column percent = {
+    .look = ST_LOOK_PERCENT, .digits = 1, .none = "-", .right = true};
+
+/* For people; NaN where there is nothing to take a mean of. */
+static double mean_of(const st_error_summary *summary)
 {
-    char text[ST_PERCENT_TEXT];
-    const char *shown = st_percent_text(share, 1, false, text);
-    const char *kept = st_arena_copy(arena, shown, strlen(shown));
-    return kept != NULL ? kept : "";
+    return summary->count > 0 ? summary->mean_absolute : (double)NAN;
 }
 
-static const char *mean_text(const st_error_summary *summary, st_arena *arena)
-{
-    return summary->count > 0 && isfinite(summary->mean_absolute)
-               ? percent(summary->mean_absolute, arena)
-               : "-";
-}
+/* ---- step times ---- */
 
-/* ---- text ---- */
-
-static void write_steps(const st_layer_fit *own, cli_run *run)
+static void put_part(const st_layer_fit *own, size_t part, st_node *list)
 {
-    static const st_table_column columns[] = {{.ink = ST_INK_NAME}, {.right = true},
-                                              {.right = true},      {.right = true},
-                                              {.right = true},      {.right = true}};
-    static const char *const headings[] = {"error of step times", "rows",   "formulas",
-                                           "layer times",         "median", "largest"};
-    st_paint paint = cli_paint(run);
-    st_table *table = st_table_create(run->arena, columns, 6);
-    if (table == NULL) {
-        run->result.failed = true;
+    st_error_summary formula;
+    st_error_summary refined;
+    size_t count = own->step_errors.count[part];
+    double *scratch = st_arena_alloc(own->arena, count + 1, sizeof *scratch);
+    if (count == 0 || scratch == NULL)
         return;
-    }
-    st_table_row(table, headings);
-    for (size_t i = 0; i < ST_STEP_PARTS; i++) {
-        st_error_summary formula;
-        st_error_summary refined;
-        size_t count = own->step_errors.count[i];
-        double *scratch = st_arena_alloc(run->arena, count + 1, sizeof *scratch);
-        if (count == 0 || scratch == NULL)
-            continue;
-        st_summarize_errors(own->step_errors.formula[i], count, scratch, &formula);
-        st_summarize_errors(own->step_errors.refined[i], count, scratch, &refined);
-        const char *const fields[] = {part_names[i],
-                                      st_arena_printf(run->arena, "%zu", count),
-                                      mean_text(&formula, run->arena),
-                                      mean_text(&refined, run->arena),
-                                      percent(refined.median_absolute, run->arena),
-                                      percent(refined.largest, run->arena)};
-        st_table_row(table, fields);
-    }
-    st_table_write(table, &paint, 2, &run->result);
+    st_summarize_errors(own->step_errors.formula[part], count, scratch, &formula);
+    st_summarize_errors(own->step_errors.refined[part], count, scratch, &refined);
+    st_node *row = st_put_line_map(list, NULL);
+    st_put_text(row, "rows", part_names[part]);
+    st_error_summary_put(st_put_line_map(row, "formulas"), &formula);
+    st_error_summary_put(st_put_line_map(row, "layer_times"), &refined);
+    st_put_count(row, ".count", count);
+    st_put_number(row, ".formula", mean_of(&formula));
+    st_put_number(row, ".refined", mean_of(&refined));
+    st_put_number(row, ".median", refined.median_absolute);
+    st_put_number(row, ".largest", refined.largest);
 }
 
-/* Errors by piece and form; the form that was taken behind them. */
-static void write_forms(const st_layer_fit_test *test, cli_run *run)
+static void put_steps(const st_layer_fit *own, st_node *root)
 {
-    static const st_table_column columns[] = {{.ink = ST_INK_NAME}, {.right = true},
-                                              {.right = true},      {.right = true},
-                                              {.right = true},      {.ink = ST_INK_PLAIN}};
-    st_paint paint = cli_paint(run);
-    st_table *table = st_table_create(run->arena, columns, 6);
-    if (table == NULL) {
-        run->result.failed = true;
+    st_table_column columns[] = {{.title = "error of step times", .ink = ST_INK_NAME},
+                                 {.title = "rows", .right = true},
+                                 percent,
+                                 percent,
+                                 percent,
+                                 percent};
+    columns[2].title = "formulas";
+    columns[3].title = "layer times";
+    columns[4].title = "median";
+    columns[5].title = "largest";
+    st_node *list = st_put_list(root, "steps");
+    for (size_t i = 0; i < ST_STEP_PARTS; i++)
+        put_part(own, i, list);
+    if (own->asked->table_count == 0)
         return;
-    }
-    const char *const headings[] = {test->name,
-                                    "shapes",
-                                    st_times_form_names[ST_TIMES_ROOFLINE],
-                                    st_times_form_names[ST_TIMES_TREES],
-                                    st_times_form_names[ST_TIMES_BOTH],
-                                    "taken"};
-    st_table_row(table, headings);
-    for (size_t i = 0; i < test->models->set->piece_count; i++) {
-        const st_error_summary *errors = test->errors[i];
-        const char *const fields[] = {
-            st_times_piece_names[test->models->set->pieces[i]],
-            st_arena_printf(run->arena, "%zu", errors[ST_TIMES_ROOFLINE].count),
-            mean_text(&errors[ST_TIMES_ROOFLINE], run->arena),
-            mean_text(&errors[ST_TIMES_TREES], run->arena),
-            mean_text(&errors[ST_TIMES_BOTH], run->arena),
-            st_times_form_names[test->models->times.models[i].form]};
-        st_table_row(table, fields);
-    }
-    if (test->models->set->piece_count > 1 && test->sums[ST_TIMES_ROOFLINE].count > 0) {
-        const char *const fields[] = {
-            "sum of all",
-            st_arena_printf(run->arena, "%zu", test->sums[ST_TIMES_ROOFLINE].count),
-            mean_text(&test->sums[ST_TIMES_ROOFLINE], run->arena),
-            mean_text(&test->sums[ST_TIMES_TREES], run->arena),
-            mean_text(&test->sums[ST_TIMES_BOTH], run->arena),
-            ""};
-        st_table_row(table, fields);
-    }
-    st_table_write(table, &paint, 2, &run->result);
+    st_table *table = st_say_table(root, columns, sizeof columns / sizeof columns[0], 2);
+    st_table_heads(table);
+    st_table_show(table, list, "rows,.count,.formula,.refined,.median,.largest");
 }
 
-static void write_rows(const st_layer_fit *own, cli_run *run)
+/* ---- errors by piece and form ---- */
+
+static const char *const form_keys[ST_TIMES_FORMS] = {
+    [ST_TIMES_ROOFLINE] = ".roofline", [ST_TIMES_TREES] = ".trees", [ST_TIMES_BOTH] = ".both"};
+
+static void put_forms(st_node *row, const char *name, const st_error_summary errors[ST_TIMES_FORMS],
+                      st_node *shown)
+{
+    for (size_t form = 0; form < ST_TIMES_FORMS; form++) {
+        if (isfinite(errors[form].mean_absolute))
+            st_error_summary_put(st_put_line_map(row, st_times_form_names[form]), &errors[form]);
+        st_put_number(shown, form_keys[form], mean_of(&errors[form]));
+    }
+    st_put_text(shown, ".name", name);
+    st_put_count(shown, ".shapes", errors[ST_TIMES_ROOFLINE].count);
+}
+
+static st_table *say_forms(const char *name, st_node *node)
+{
+    st_table_column columns[] = {{.title = name, .ink = ST_INK_NAME},
+                                 {.title = "shapes", .right = true},
+                                 percent,
+                                 percent,
+                                 percent,
+                                 {.title = "taken"}};
+    columns[2].title = st_times_form_names[ST_TIMES_ROOFLINE];
+    columns[3].title = st_times_form_names[ST_TIMES_TREES];
+    columns[4].title = st_times_form_names[ST_TIMES_BOTH];
+    st_table *table = st_say_table(node, columns, sizeof columns / sizeof columns[0], 2);
+    st_table_heads(table);
+    return table;
+}
+
+static void put_pieces(const st_time_models *models,
+                       const st_error_summary (*errors)[ST_TIMES_FORMS], st_table *table,
+                       st_node *map)
+{
+    st_node *list = st_put_list(map, "pieces");
+    for (size_t i = 0; i < models->set->piece_count; i++) {
+        const char *name = st_times_piece_names[models->set->pieces[i]];
+        st_node *row = st_put_line_map(list, NULL);
+        st_put_text(row, "piece", name);
+        st_put_text(row, "taken", st_times_form_names[models->times.models[i].form]);
+        put_forms(row, name, errors[i], row);
+        if (table != NULL)
+            st_table_show(table, row, ".name,.shapes,.roofline,.trees,.both,taken");
+    }
+}
+
+static void put_test(const st_layer_fit_test *test, st_node *map)
+{
+    st_table *table = say_forms(test->name, map);
+    st_put_text(map, "name", test->name);
+    st_put_text(map, "cell", test->models->set->value);
+    put_pieces(test->models, (const st_error_summary(*)[ST_TIMES_FORMS])test->errors, table, map);
+    st_node *sum = st_put_map(map, "sum");
+    put_forms(sum, "sum of all", test->sums, map);
+    if (test->models->set->piece_count > 1 && test->sums[ST_TIMES_ROOFLINE].count > 0)
+        st_table_show(table, map, ".name,.shapes,.roofline,.trees,.both,");
+}
+
+/* ---- layer times ---- */
+
+static void say_rows(const st_layer_fit *own, st_node *map)
 {
     const st_step_rows *rows = &own->rows;
-    st_buffer_printf(&run->result, "  %zu rows used", rows->used);
+    st_say(map, "  %zu rows used", rows->used);
     if (rows->left_out > 0)
-        st_buffer_printf(&run->result, ", %zu left out", rows->left_out);
+        st_say(map, ", %zu left out", rows->left_out);
     if (rows->pipelined > 0)
-        st_buffer_printf(&run->result, ", %zu with a pipeline", rows->pipelined);
+        st_say(map, ", %zu with a pipeline", rows->pipelined);
     if (rows->mixed > 0)
-        st_buffer_printf(&run->result, ", %zu with MoE layers", rows->mixed);
+        st_say(map, ", %zu with MoE layers", rows->mixed);
     if (rows->shorter > 0)
-        st_buffer_printf(&run->result, ", %zu faster than the ends of the model", rows->shorter);
-    st_buffer_text(&run->result, "\n");
+        st_say(map, ", %zu faster than the ends of the model", rows->shorter);
+    st_say(map, "\n");
 }
 
-static void write_text(const st_layer_fit *own, cli_run *run)
+static void put_set(const st_layer_fit *own, const st_time_models *models, st_node *map)
 {
-    st_buffer *result = &run->result;
-    st_buffer_printf(result, "layer times on %s\n", own->sets->gpu);
-    if (own->layers.layers > 0)
-        cli_kernels_write_layers(&own->layers, run);
-    for (size_t i = 0; i < own->sets->count; i++) {
-        const st_time_set *set = &own->sets->sets[i];
-        st_layer_fit_test held_out = {.name = "error on held-out shapes",
-                                      .models = &own->models[i]};
-        memcpy(held_out.errors, own->models[i].held_out, sizeof held_out.errors);
-        st_buffer_printf(result, "%s, %zu shape%s\n", set->value, set->count,
-                         set->count == 1 ? "" : "s");
-        if (strcmp(set->value, "t_layer[dense]") == 0 && own->asked->table_count > 0)
-            write_rows(own, run);
-        if (held_out.errors[0][ST_TIMES_ROOFLINE].count > 0)
-            write_forms(&held_out, run);
-    }
-    for (size_t i = 0; i < own->test_count; i++)
-        write_forms(&own->tests[i], run);
-    if (own->asked->table_count > 0)
-        write_steps(own, run);
-}
-
-/* ---- JSON ---- */
-
-static void json_forms(const st_time_set *set, const st_error_summary (*errors)[ST_TIMES_FORMS],
-                       const st_times *times, st_json *json)
-{
-    st_json_open(json, "pieces", '[');
-    for (size_t i = 0; i < set->piece_count; i++) {
-        st_json_open_line(json, NULL, '{');
-        st_json_text(json, "piece", st_times_piece_names[set->pieces[i]]);
-        st_json_text(json, "taken", st_times_form_names[times->models[i].form]);
-        for (size_t form = 0; form < ST_TIMES_FORMS; form++)
-            if (isfinite(errors[i][form].mean_absolute))
-                st_error_summary_write(json, st_times_form_names[form], &errors[i][form]);
-        st_json_close(json, '}');
-    }
-    st_json_close(json, ']');
-}
-
-static void json_steps(const st_layer_fit *own, st_json *json)
-{
-    st_arena *arena = own->arena;
-    st_json_open(json, "steps", '[');
-    for (size_t i = 0; i < ST_STEP_PARTS; i++) {
-        st_error_summary formula;
-        st_error_summary refined;
-        size_t count = own->step_errors.count[i];
-        double *scratch = st_arena_alloc(arena, count + 1, sizeof *scratch);
-        if (count == 0 || scratch == NULL)
-            continue;
-        st_summarize_errors(own->step_errors.formula[i], count, scratch, &formula);
-        st_summarize_errors(own->step_errors.refined[i], count, scratch, &refined);
-        st_json_open_line(json, NULL, '{');
-        st_json_text(json, "rows", part_names[i]);
-        st_error_summary_write(json, "formulas", &formula);
-        st_error_summary_write(json, "layer_times", &refined);
-        st_json_close(json, '}');
-    }
-    st_json_close(json, ']');
-}
-
-static void write_json(const st_layer_fit *own, cli_run *run)
-{
-    st_json json = {.buffer = &run->result};
-    st_json_open(&json, NULL, '{');
-    st_json_count(&json, "schema_version", ST_SCHEMA_VERSION);
-    st_json_text(&json, "steptime", STEPTIME_VERSION);
-    st_json_text(&json, "gpu", own->sets->gpu);
-    st_json_open(&json, "times", '[');
-    for (size_t i = 0; i < own->sets->count; i++) {
-        const st_time_models *models = &own->models[i];
-        st_json_open(&json, NULL, '{');
-        st_json_text(&json, "cell", models->set->value);
-        st_json_count(&json, "shapes", models->set->count);
-        json_forms(models->set, models->held_out, &models->times, &json);
-        st_json_close(&json, '}');
-    }
-    st_json_close(&json, ']');
-    st_json_open(&json, "tests", '[');
-    for (size_t i = 0; i < own->test_count; i++) {
-        const st_layer_fit_test *test = &own->tests[i];
-        st_json_open(&json, NULL, '{');
-        st_json_text(&json, "name", test->name);
-        st_json_text(&json, "cell", test->models->set->value);
-        json_forms(test->models->set, test->errors, &test->models->times, &json);
-        st_json_open(&json, "sum", '{');
-        for (size_t form = 0; form < ST_TIMES_FORMS; form++)
-            if (isfinite(test->sums[form].mean_absolute))
-                st_error_summary_write(&json, st_times_form_names[form], &test->sums[form]);
-        st_json_close(&json, '}');
-        st_json_close(&json, '}');
-    }
-    st_json_close(&json, ']');
-    json_steps(own, &json);
-    st_json_close(&json, '}');
+    const st_time_set *set = models->set;
+    bool held_out = models->held_out[0][ST_TIMES_ROOFLINE].count > 0;
+    st_say(map, "%s, %zu shape%s\n", set->value, set->count, set->count == 1 ? "" : "s");
+    if (strcmp(set->value, "t_layer[dense]") == 0 && own->asked->table_count > 0)
+        say_rows(own, map);
+    st_put_text(map, "cell", set->value);
+    st_put_count(map, "shapes", set->count);
+    put_pieces(models, (const st_error_summary(*)[ST_TIMES_FORMS])models->held_out,
+               held_out ? say_forms("error on held-out shapes", map) : NULL, map);
 }
 
 void cli_kernels_write(const st_layer_fit *own, cli_run *run)
 {
-    if (run->common.json)
-        write_json(own, run);
-    else
-        write_text(own, run);
+    st_result result;
+    st_node *root = st_result_begin(&result, own->arena);
+    st_put_text(root, "gpu", own->sets->gpu);
+    st_say(root, "layer times on %s\n", own->sets->gpu);
+    if (own->layers.layers > 0)
+        cli_kernels_say_layers(&own->layers, root);
+    st_node *times = st_put_list(root, "times");
+    for (size_t i = 0; i < own->sets->count; i++)
+        put_set(own, &own->models[i], st_put_map(times, NULL));
+    st_node *tests = st_put_list(root, "tests");
+    for (size_t i = 0; i < own->test_count; i++)
+        put_test(&own->tests[i], st_put_map(tests, NULL));
+    put_steps(own, root);
+    cli_show(run, &result);
 }
 
 /* ---- layers of a trace ---- */
 
-void cli_kernels_write_layers(const st_trace_layers *layers, cli_run *run)
+void cli_kernels_say_layers(const st_trace_layers *layers, st_node *node)
 {
-    static const st_table_column columns[] = {{.ink = ST_INK_NAME}, {.right = true},
-                                              {.right = true},      {.right = true},
-                                              {.right = true},      {.right = true}};
-    static const char *const headings[] = {"one layer",   "runs",          "tasks",
-                                           "computation", "communication", "elapsed"};
+    static const st_table_column columns[] = {
+        {.title = "one layer", .ink = ST_INK_NAME}, {.title = "runs", .right = true},
+        {.title = "tasks", .right = true},          {.title = "computation", .right = true},
+        {.title = "communication", .right = true},  {.title = "elapsed", .right = true}};
     static const char *const names[ST_LAYER_PASSES] = {"forward", "backward"};
-    st_paint paint = cli_paint(run);
-    st_table *table = st_table_create(run->arena, columns, 6);
-    if (table == NULL) {
-        run->result.failed = true;
-        return;
-    }
-    st_buffer_printf(&run->result, "%u layers on %zu rank%s\n", layers->layers, layers->ranks,
-                     layers->ranks == 1 ? "" : "s");
-    st_table_row(table, headings);
+    st_arena *arena = node->result->arena;
+    st_say(node, "%u layers on %zu rank%s\n", layers->layers, layers->ranks,
+           layers->ranks == 1 ? "" : "s");
+    st_table *table = st_say_table(node, columns, sizeof columns / sizeof columns[0], 2);
+    st_table_heads(table);
     for (size_t i = 0; i < layers->pass_count; i++) {
         const st_layer_runs *pass = &layers->passes[i];
         const char *const fields[] = {
             names[i],
-            st_arena_printf(run->arena, "%zu", pass->runs),
-            st_arena_printf(run->arena, "%.0f", pass->tasks),
-            st_arena_printf(run->arena, "%.1f us", pass->computation_s * 1e6),
-            st_arena_printf(run->arena, "%.1f us", pass->communication_s * 1e6),
-            st_arena_printf(run->arena, "%.1f us", pass->elapsed_s * 1e6)};
+            st_arena_printf(arena, "%zu", pass->runs),
+            st_arena_printf(arena, "%.0f", pass->tasks),
+            st_arena_printf(arena, "%.1f us", pass->computation_s * 1e6),
+            st_arena_printf(arena, "%.1f us", pass->communication_s * 1e6),
+            st_arena_printf(arena, "%.1f us", pass->elapsed_s * 1e6)};
         st_table_row(table, fields);
     }
-    st_table_write(table, &paint, 2, &run->result);
     if (!isnan(layers->optimizer_s))
-        st_buffer_printf(&run->result, "  optimizer, of a step: %.1f us\n",
-                         layers->optimizer_s * 1e6);
+        st_say(node, "  optimizer, of a step: %.1f us\n", layers->optimizer_s * 1e6);
 }

@@ -3,8 +3,6 @@
 #include "cli/kernels.h"
 #include "cli/tables.h"
 
-#include "base/json_write.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -179,27 +177,25 @@ static const cli_example layer_examples[] = {
     {NULL, NULL},
 };
 
-static void write_layers_json(const st_trace_layers *layers, st_buffer *buffer)
+static void show_layers(cli_run *run, const st_trace_layers *layers)
 {
     static const char *const names[ST_LAYER_PASSES] = {"forward", "backward"};
-    st_json json = {.buffer = buffer};
-    st_json_open(&json, NULL, '{');
-    st_json_count(&json, "schema_version", ST_SCHEMA_VERSION);
-    st_json_text(&json, "steptime", STEPTIME_VERSION);
-    st_json_count(&json, "layers", layers->layers);
-    st_json_count(&json, "ranks", layers->ranks);
+    st_result result;
+    st_node *root = st_result_begin(&result, run->arena);
+    st_put_count(root, "layers", layers->layers);
+    st_put_count(root, "ranks", layers->ranks);
     for (size_t i = 0; i < layers->pass_count && i < ST_LAYER_PASSES; i++) {
-        st_json_open(&json, names[i], '{');
-        st_json_count(&json, "runs", layers->passes[i].runs);
-        st_json_number(&json, "tasks", layers->passes[i].tasks);
-        st_json_number(&json, "computation_s", layers->passes[i].computation_s);
-        st_json_number(&json, "communication_s", layers->passes[i].communication_s);
-        st_json_number(&json, "elapsed_s", layers->passes[i].elapsed_s);
-        st_json_close(&json, '}');
+        st_node *pass = st_put_map(root, names[i]);
+        st_put_count(pass, "runs", layers->passes[i].runs);
+        st_put_number(pass, "tasks", layers->passes[i].tasks);
+        st_put_number(pass, "computation_s", layers->passes[i].computation_s);
+        st_put_number(pass, "communication_s", layers->passes[i].communication_s);
+        st_put_number(pass, "elapsed_s", layers->passes[i].elapsed_s);
     }
     if (!isnan(layers->optimizer_s))
-        st_json_number(&json, "optimizer_s", layers->optimizer_s);
-    st_json_close(&json, '}');
+        st_put_number(root, "optimizer_s", layers->optimizer_s);
+    cli_kernels_say_layers(layers, root);
+    cli_show(run, &result);
 }
 
 static int run_trace_layers(cli_run *run)
@@ -213,10 +209,8 @@ static int run_trace_layers(cli_run *run)
     if (status == ST_OK)
         status =
             st_trace_layers_find(set, (uint32_t)options->layers, run->arena, &found, run->errors);
-    if (status == ST_OK && run->common.json)
-        write_layers_json(&found, &run->result);
-    else if (status == ST_OK)
-        cli_kernels_write_layers(&found, run);
+    if (status == ST_OK)
+        show_layers(run, &found);
     st_trace_set_destroy(set);
     return cli_exit_code(run, status);
 }

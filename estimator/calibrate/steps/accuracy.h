@@ -8,7 +8,6 @@
 
 #include "calibrate/steps/measured.h"
 #include "calibrate/steps/stats.h"
-#include "base/json_write.h"
 #include "base/result.h"
 
 typedef enum st_row_part { ST_ROWS_ALL, ST_ROWS_FITTED, ST_ROWS_HELD_OUT } st_row_part;
@@ -58,7 +57,6 @@ const char *st_percent_text(double share, int decimals, bool sign, char *text);
 /* A table of summaries, with its heads, and the fields of one. */
 st_table *st_say_errors(st_node *node, const char *title);
 void st_error_summary_put(st_node *node, const st_error_summary *errors);
-void st_error_summary_write(st_json *json, const char *key, const st_error_summary *errors);
 
 /* `details` shows people every row and every assumption. */
 void st_accuracy_put(const st_accuracy *accuracy, bool details, st_node *map);

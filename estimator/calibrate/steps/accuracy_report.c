@@ -57,20 +57,6 @@ void st_error_summary_put(st_node *node, const st_error_summary *errors)
     st_put_number(node, "within_20", errors->within_20);
 }
 
-void st_error_summary_write(st_json *json, const char *key, const st_error_summary *errors)
-{
-    st_json_open_line(json, key, '{');
-    st_json_count(json, "rows", errors->count);
-    st_json_number(json, "mean_absolute", errors->mean_absolute);
-    st_json_number(json, "median_absolute", errors->median_absolute);
-    st_json_number(json, "bias", errors->bias);
-    st_json_number(json, "largest", errors->largest);
-    st_json_number(json, "within_5", errors->within_5);
-    st_json_number(json, "within_10", errors->within_10);
-    st_json_number(json, "within_20", errors->within_20);
-    st_json_close(json, '}');
-}
-
 /* ---- groups ---- */
 
 static const char *name_of(const st_group_errors *group, char *text, size_t size)
