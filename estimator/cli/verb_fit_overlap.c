@@ -233,12 +233,11 @@ static st_status write_files(overlap_run *own)
     return status;
 }
 
-static void write_result(overlap_run *own)
+static void show_result(overlap_run *own)
 {
-    if (own->run->common.json)
-        st_overlap_write_json(&own->report, &own->run->result);
-    else
-        st_overlap_write_text(&own->report, &own->run->result);
+    st_result result;
+    st_overlap_report_make(&own->report, own->run->arena, &result);
+    cli_show(own->run, &result);
 }
 
 static int run_fit_overlap(cli_run *run)
@@ -261,7 +260,7 @@ static int run_fit_overlap(cli_run *run)
     if (status == ST_OK)
         status = write_files(&own);
     if (status == ST_OK)
-        write_result(&own);
+        show_result(&own);
     st_slowdown_destroy(&own.model);
     st_trees_close(own.library);
     return cli_exit_code(run, status);

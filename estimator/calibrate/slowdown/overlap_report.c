@@ -5,7 +5,6 @@
 #include "base/svg.h"
 
 #include "base/number.h"
-#include "base/json_write.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,32 +13,32 @@ static const char *const test_names[3] = {"this model", "constant", "none"};
 
 /* ---- text ---- */
 
-static void write_share(st_buffer *buffer, double share, const char *end)
+static void write_share(st_node *root, double share, const char *end)
 {
-    st_buffer_printf(buffer, "%6.1f %%%s", 100 * share, end);
+    st_say(root, "%6.1f %%%s", 100 * share, end);
 }
 
 static void write_errors(const char *name, const char *mark, const st_slowdown_errors *errors,
-                         st_buffer *buffer)
+                         st_node *root)
 {
-    st_buffer_printf(buffer, "  %-12s", name);
-    write_share(buffer, errors->within_5, " ");
-    write_share(buffer, errors->within_10, " ");
-    write_share(buffer, errors->within_15, " ");
-    st_buffer_printf(buffer, "%8.3f ", errors->rmse);
+    st_say(root, "  %-12s", name);
+    write_share(root, errors->within_5, " ");
+    write_share(root, errors->within_10, " ");
+    write_share(root, errors->within_15, " ");
+    st_say(root, "%8.3f ", errors->rmse);
     if (isnan(errors->rmse_10us)) { /* no kernel takes as long */
-        st_buffer_printf(buffer, "%8s ", "-");
+        st_say(root, "%8s ", "-");
     } else {
-        st_buffer_printf(buffer, "%8.3f ", errors->rmse_10us);
+        st_say(root, "%8.3f ", errors->rmse_10us);
     }
-    st_buffer_printf(buffer, "%8.3f ", errors->rmse_weighted);
-    st_buffer_printf(buffer, "%+7.2f %%%s\n", 100 * errors->bias, mark);
+    st_say(root, "%8.3f ", errors->rmse_weighted);
+    st_say(root, "%+7.2f %%%s\n", 100 * errors->bias, mark);
 }
 
-static void write_head(const char *title, st_buffer *buffer)
+static void write_head(const char *title, st_node *root)
 {
-    st_buffer_printf(buffer, "\n%s\n  %-12s%8s %8s %8s %8s %8s %8s %9s\n", title, "", "in 5 %",
-                     "in 10 %", "in 15 %", "RMSE", ">= 10 us", "by time", "bias");
+    st_say(root, "\n%s\n  %-12s%8s %8s %8s %8s %8s %8s %9s\n", title, "", "in 5 %", "in 10 %",
+           "in 15 %", "RMSE", ">= 10 us", "by time", "bias");
 }
 
 /* The features by importance, the largest first. */
@@ -55,163 +54,158 @@ static void rank(const st_overlap_report *report, int order[ST_FEATURES])
     }
 }
 
-static void write_pairs(const st_pairs_tally *pairs, st_buffer *buffer)
+static void write_pairs(const st_pairs_tally *pairs, st_node *root)
 {
-    st_buffer_printf(buffer,
-                     "%zu pair%s of recordings: %zu kernels matched, %zu without and %zu with "
-                     "overlap have no counterpart\n",
-                     pairs->pairs, pairs->pairs == 1 ? "" : "s", pairs->matched, pairs->without,
-                     pairs->with);
-    st_buffer_printf(buffer,
-                     "  %zu used, %zu of them beside a collective; left out: %zu beside one in "
-                     "both, %zu without duration or counters\n",
-                     pairs->rows, pairs->beside, pairs->disturbed, pairs->unusable);
+    st_say(root,
+           "%zu pair%s of recordings: %zu kernels matched, %zu without and %zu with "
+           "overlap have no counterpart\n",
+           pairs->pairs, pairs->pairs == 1 ? "" : "s", pairs->matched, pairs->without, pairs->with);
+    st_say(root,
+           "  %zu used, %zu of them beside a collective; left out: %zu beside one in "
+           "both, %zu without duration or counters\n",
+           pairs->rows, pairs->beside, pairs->disturbed, pairs->unusable);
 }
 
 /* What was in the table and was not read, and what could have been there. */
-static void write_columns(const st_kernels *kernels, st_buffer *buffer)
+static void write_columns(const st_kernels *kernels, st_node *root)
 {
     size_t absent = 0;
     for (size_t i = 0; i < kernels->unused_count; i++) {
-        st_buffer_printf(buffer, "%s%s", i == 0 ? "columns not used: " : ", ", kernels->unused[i]);
+        st_say(root, "%s%s", i == 0 ? "columns not used: " : ", ", kernels->unused[i]);
     }
-    st_buffer_text(buffer, kernels->unused_count > 0 ? "\n" : "");
+    st_say(root, kernels->unused_count > 0 ? "\n" : "");
     for (int i = 0; i < ST_FEATURE_CLASS; i++) {
         if (!st_kernels_have(kernels, (st_feature)i, false)) {
-            st_buffer_printf(buffer, "%s%s", absent++ == 0 ? "features not known: " : ", ",
-                             st_feature_name((st_feature)i));
+            st_say(root, "%s%s", absent++ == 0 ? "features not known: " : ", ",
+                   st_feature_name((st_feature)i));
         }
     }
-    st_buffer_text(buffer, absent > 0 ? "\n" : "");
+    st_say(root, absent > 0 ? "\n" : "");
 }
 
-void st_overlap_write_text(const st_overlap_report *report, st_buffer *buffer)
+static void say_report(const st_overlap_report *report, st_node *root)
 {
     const st_trials *trials = report->trials;
     int order[ST_FEATURES] = {0};
     static const char *const titles[ST_SPLITS] = {"Held out by random rows, 5 folds",
                                                   "Held out by kernel name, 5 folds"};
     if (report->pairs != NULL) {
-        write_pairs(report->pairs, buffer);
+        write_pairs(report->pairs, root);
     }
-    st_buffer_printf(buffer,
-                     "%s: %zu kernels, %zu of them faster beside communication than alone, %zu at "
-                     "most 0.95 times as long\n",
-                     report->kernels->file, report->kernels->count, report->kernels->faster,
-                     report->kernels->much_faster);
-    write_columns(report->kernels, buffer);
-    st_buffer_printf(buffer, "recipe %s: %s\n", report->recipe->name, report->recipe->doc);
-    st_buffer_printf(buffer, "one slowdown for all kernels: %.4g\n", report->constant);
+    st_say(root,
+           "%s: %zu kernels, %zu of them faster beside communication than alone, %zu at "
+           "most 0.95 times as long\n",
+           report->kernels->file, report->kernels->count, report->kernels->faster,
+           report->kernels->much_faster);
+    write_columns(report->kernels, root);
+    st_say(root, "recipe %s: %s\n", report->recipe->name, report->recipe->doc);
+    st_say(root, "one slowdown for all kernels: %.4g\n", report->constant);
     for (int split = 0; split < ST_SPLITS; split++) {
-        write_head(titles[split], buffer);
+        write_head(titles[split], root);
         for (size_t i = 0; i < trials->count; i++) {
             bool chosen = trials->items[i].recipe == report->recipe;
             write_errors(trials->items[i].name, chosen ? "  taken" : "",
-                         &trials->items[i].held_out[split], buffer);
+                         &trials->items[i].held_out[split], root);
         }
     }
     if (report->test != NULL) {
-        write_head(report->test->file, buffer);
+        write_head(report->test->file, root);
         for (int i = 0; i < 3; i++) {
-            write_errors(test_names[i], "", &report->test_errors[i], buffer);
+            write_errors(test_names[i], "", &report->test_errors[i], root);
         }
-        st_buffer_printf(buffer,
-                         "  %zu of %zu kernels lie outside of the trained range in some feature\n",
-                         report->test_clamped, report->test->count);
+        st_say(root, "  %zu of %zu kernels lie outside of the trained range in some feature\n",
+               report->test_clamped, report->test->count);
     }
     rank(report, order);
-    st_buffer_text(buffer, "\nImportance of the features (share of the gain)\n");
+    st_say(root, "\nImportance of the features (share of the gain)\n");
     for (int i = 0; i < ST_FEATURES && report->importance[order[i]] > 0; i++) {
-        st_buffer_printf(buffer, "  %-20s", st_feature_name((st_feature)order[i]));
-        write_share(buffer, report->importance[order[i]], "\n");
+        st_say(root, "  %-20s", st_feature_name((st_feature)order[i]));
+        write_share(root, report->importance[order[i]], "\n");
     }
 }
 
-/* ---- JSON ---- */
+/* ---- data ---- */
 
-static void put_errors(st_json *json, const char *key, const st_slowdown_errors *errors)
+static void put_errors(st_node *node, const char *key, const st_slowdown_errors *errors)
 {
-    st_json_open(json, key, '{');
-    st_json_count(json, "kernels", errors->count);
-    st_json_number(json, "within_5", errors->within_5);
-    st_json_number(json, "within_10", errors->within_10);
-    st_json_number(json, "within_15", errors->within_15);
-    st_json_number(json, "rmse", errors->rmse);
-    st_json_number(json, "rmse_10us", errors->rmse_10us);
-    st_json_number(json, "rmse_weighted", errors->rmse_weighted);
-    st_json_number(json, "bias", errors->bias);
-    st_json_close(json, '}');
+    st_node *map = st_put_map(node, key);
+    st_put_count(map, "kernels", errors->count);
+    st_put_number(map, "within_5", errors->within_5);
+    st_put_number(map, "within_10", errors->within_10);
+    st_put_number(map, "within_15", errors->within_15);
+    st_put_number(map, "rmse", errors->rmse);
+    st_put_number(map, "rmse_10us", errors->rmse_10us);
+    st_put_number(map, "rmse_weighted", errors->rmse_weighted);
+    st_put_number(map, "bias", errors->bias);
 }
 
-static void put_columns(st_json *json, const st_kernels *kernels)
+static void put_columns(const st_kernels *kernels, st_node *root)
 {
-    st_json_count(json, "faster_beside_communication", kernels->faster);
-    st_json_count(json, "much_faster_beside_communication", kernels->much_faster);
-    st_json_open(json, "columns_not_used", '[');
+    st_put_count(root, "faster_beside_communication", kernels->faster);
+    st_put_count(root, "much_faster_beside_communication", kernels->much_faster);
+    st_node *unused = st_put_list(root, "columns_not_used");
     for (size_t i = 0; i < kernels->unused_count; i++) {
-        st_json_text(json, NULL, kernels->unused[i]);
+        st_put_text(unused, NULL, kernels->unused[i]);
     }
-    st_json_close(json, ']');
-    st_json_open(json, "features_not_known", '[');
+    st_node *unknown = st_put_list(root, "features_not_known");
     for (int i = 0; i < ST_FEATURE_CLASS; i++) {
         if (!st_kernels_have(kernels, (st_feature)i, false)) {
-            st_json_text(json, NULL, st_feature_name((st_feature)i));
+            st_put_text(unknown, NULL, st_feature_name((st_feature)i));
         }
     }
-    st_json_close(json, ']');
 }
 
-static void put_pairs(st_json *json, const st_pairs_tally *pairs)
+static void put_pairs(const st_pairs_tally *pairs, st_node *root)
 {
-    st_json_open(json, "pairs", '{');
-    st_json_count(json, "pairs", pairs->pairs);
-    st_json_count(json, "matched", pairs->matched);
-    st_json_count(json, "without_counterpart", pairs->without + pairs->with);
-    st_json_count(json, "used", pairs->rows);
-    st_json_count(json, "beside_communication", pairs->beside);
-    st_json_count(json, "disturbed", pairs->disturbed);
-    st_json_count(json, "unusable", pairs->unusable);
-    st_json_close(json, '}');
+    st_node *map = st_put_map(root, "pairs");
+    st_put_count(map, "pairs", pairs->pairs);
+    st_put_count(map, "matched", pairs->matched);
+    st_put_count(map, "without_counterpart", pairs->without + pairs->with);
+    st_put_count(map, "used", pairs->rows);
+    st_put_count(map, "beside_communication", pairs->beside);
+    st_put_count(map, "disturbed", pairs->disturbed);
+    st_put_count(map, "unusable", pairs->unusable);
 }
 
-void st_overlap_write_json(const st_overlap_report *report, st_buffer *buffer)
+static void fill_trial(const void *context, size_t index, st_node *map)
 {
-    st_json json = {.buffer = buffer};
-    st_json_open(&json, NULL, '{');
-    st_json_text(&json, "file", report->kernels->file);
+    const st_trial *trial = &((const st_trials *)context)->items[index];
+    st_put_text(map, "recipe", trial->name);
+    put_errors(map, "by_rows", &trial->held_out[ST_SPLIT_ROWS]);
+    put_errors(map, "by_kernel_name", &trial->held_out[ST_SPLIT_NAMES]);
+}
+
+static void put_test(const st_overlap_report *report, st_node *root)
+{
+    static const char *const keys[3] = {"model", "constant", "none"};
+    st_node *test = st_put_map(root, "test");
+    st_put_text(test, "file", report->test->file);
+    st_put_count(test, "outside_trained_range", report->test_clamped);
+    for (int i = 0; i < 3; i++) {
+        put_errors(test, keys[i], &report->test_errors[i]);
+    }
+}
+
+void st_overlap_report_make(const st_overlap_report *report, st_arena *arena, st_result *result)
+{
+    st_node *root = st_result_begin(result, arena);
+    st_put_text(root, "file", report->kernels->file);
     if (report->pairs != NULL) {
-        put_pairs(&json, report->pairs);
+        put_pairs(report->pairs, root);
     }
-    st_json_count(&json, "kernels", report->kernels->count);
-    put_columns(&json, report->kernels);
-    st_json_text(&json, "recipe", report->recipe->name);
-    st_json_number(&json, "constant", report->constant);
-    st_json_open(&json, "trials", '[');
-    for (size_t i = 0; i < report->trials->count; i++) {
-        const st_trial *trial = &report->trials->items[i];
-        st_json_open(&json, NULL, '{');
-        st_json_text(&json, "recipe", trial->name);
-        put_errors(&json, "by_rows", &trial->held_out[ST_SPLIT_ROWS]);
-        put_errors(&json, "by_kernel_name", &trial->held_out[ST_SPLIT_NAMES]);
-        st_json_close(&json, '}');
-    }
-    st_json_close(&json, ']');
+    st_put_count(root, "kernels", report->kernels->count);
+    put_columns(report->kernels, root);
+    st_put_text(root, "recipe", report->recipe->name);
+    st_put_number(root, "constant", report->constant);
+    (void)st_put_maps(root, "trials", fill_trial, report->trials, report->trials->count);
     if (report->test != NULL) {
-        static const char *const keys[3] = {"model", "constant", "none"};
-        st_json_open(&json, "test", '{');
-        st_json_text(&json, "file", report->test->file);
-        st_json_count(&json, "outside_trained_range", report->test_clamped);
-        for (int i = 0; i < 3; i++) {
-            put_errors(&json, keys[i], &report->test_errors[i]);
-        }
-        st_json_close(&json, '}');
+        put_test(report, root);
     }
-    st_json_open(&json, "importance", '{');
+    st_node *importance = st_put_map(root, "importance");
     for (int i = 0; i < ST_FEATURES; i++) {
-        st_json_number(&json, st_feature_name((st_feature)i), report->importance[i]);
+        st_put_number(importance, st_feature_name((st_feature)i), report->importance[i]);
     }
-    st_json_close(&json, '}');
-    st_json_close(&json, '}');
+    say_report(report, root);
 }
 
 /* ---- SVG ---- */

@@ -3,6 +3,7 @@
 #ifndef STEPTIME_CALIBRATE_SLOWDOWN_OVERLAP_REPORT_H
 #define STEPTIME_CALIBRATE_SLOWDOWN_OVERLAP_REPORT_H
 
+#include "base/result.h"
 #include "calibrate/slowdown/trace_pairs.h"
 #include "calibrate/slowdown/trials.h"
 
@@ -18,8 +19,7 @@ typedef struct st_overlap_report {
     size_t test_clamped;               /* kernels with a feature outside of the trained range */
 } st_overlap_report;
 
-void st_overlap_write_text(const st_overlap_report *report, st_buffer *buffer);
-void st_overlap_write_json(const st_overlap_report *report, st_buffer *buffer);
+void st_overlap_report_make(const st_overlap_report *report, st_arena *arena, st_result *result);
 /* Feature importance as bars. */
 void st_overlap_write_svg(const st_overlap_report *report, st_buffer *buffer);
 
