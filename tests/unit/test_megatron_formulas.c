@@ -76,7 +76,7 @@ static void ranges_of_sizes_hold_every_message(void **state)
         for (double size = 0.385; size < 140; size *= 1.07) {
             const char *sets = st_arena_printf(
                 own->arena, "constants.bucket_first=%.6fMiB constants.bucket=%.6fMiB", size, size);
-            st_estimate estimate = estimate_of(own, "vgg19-128xa100", sets);
+            st_estimate estimate = estimate_of(own, "resnet152-128xa100", sets);
             double largest = cell(&estimate, "message_largest") / (1024.0 * 1024.0);
             if (largest >= ends[r])
                 assert_true(size > 0.1 && cell(&estimate, "messages") >= 1);
@@ -113,6 +113,136 @@ static void stages_hold_the_parameters_of_their_layers(void **state)
                 1e-12, "one stage with all");
 }
 
+/* PyTorch's: a first bucket of 1 MiB, all others of 25 MiB. */
+static void buckets_are_those_of_pytorch(void **state)
+{
+    fixture *own = *state;
+    st_estimate plain = estimate_of(own, "resnet50-32x3090", "");
+    st_estimate given = estimate_of(own, "resnet50-32x3090",
+                                    "constants.bucket_first=1~MiB constants.bucket=25~MiB");
+    assert_true(cell(&plain, "messages") > 2);
+    assert_true(cell(&plain, "messages") == cell(&given, "messages"));
+    assert_true(cell(&plain, "T_comm") == cell(&given, "T_comm"));
+    assert_true(cell(&plain, "message_largest") == cell(&given, "message_largest"));
+}
+
+/* Three tensor-parallel ranks leave two of the eight GPUs of a node to nobody. */
+static void nodes_hold_whole_tensor_groups(void **state)
+{
+    fixture *own = *state;
+    st_estimate estimate;
+    (void)try_estimate(own, "gpt3-175b-64xa100",
+                       "parallel.tp=3 parallel.cp=4 parallel.dp=8 parallel.pp=1 "
+                       "parallel.virtual_stages=1 model.layers=32 batch.global=64 batch.micro=1 "
+                       "cluster.gpus_per_node=8 cluster.nodes=16 cluster.gpu.memory=100TB",
+                       &estimate);
+    st_errors_clear(own->errors);
+    assert_int_equal(cell(&estimate, "tp_per_node"), 3);
+    assert_int_equal(cell(&estimate, "cp_per_node"), 2);
+    assert_int_equal(cell(&estimate, "dp_per_node"), 2);
+}
+
+/* ---- slowdowns --------------------------------------------------------------------------------
+ */
+
+#define GEMM        1.385
+#define ATTENTION   1.17
+#define ELEMENTWISE 1.93
+
+/* Another factor for each kind of kernel, from a plugin. */
+static st_estimate slowed_estimate(fixture *own, const char *recompute)
+{
+    static const char *const plugins[] = {
+        "overlap-constant:gemm=1.385,attention=1.17,elementwise=1.93"};
+    const char *sets[] = {st_arena_printf(own->arena, "recompute=%s", recompute),
+                          "cluster.gpu.memory=100TB", "parallel.zero=1"};
+    st_request request = {.job = "gpt3-175b-1024xa100",
+                          .sets = sets,
+                          .set_count = COUNT(sets),
+                          .refine = plugins,
+                          .refine_count = 1};
+    st_estimate estimate;
+    if (st_estimate_load(own->paths, &request, own->arena, &estimate, own->errors) != ST_OK ||
+        st_estimate_show_report(&estimate, true, own->arena) != ST_OK ||
+        st_estimate_run(&estimate, own->arena, own->errors) != ST_OK)
+        fail_msg("%s", said(own));
+    return estimate;
+}
+
+static double mean_by_time(double gemm, double attention, double elementwise)
+{
+    return (gemm * GEMM + attention * ATTENTION + elementwise * ELEMENTWISE) /
+           (gemm + attention + elementwise);
+}
+
+/* docs/megatron.md#overlap: the slowdown of a pass is that of its kernels, by the time they take.
+ */
+static void slowdowns_of_passes_are_means_by_time(void **state)
+{
+    static const char *const kinds[] = {"none", "selective", "full"};
+    fixture *own = *state;
+    const char *tests = getenv("STEPTIME_TEST_PLUGINS");
+    assert_non_null(tests);
+    const char *folders[] = {own->folder, st_arena_printf(own->arena, "%s/..", tests)};
+    st_paths_destroy(own->paths);
+    assert_int_equal(st_paths_create(folders, COUNT(folders), &own->paths, own->errors), ST_OK);
+    for (size_t i = 0; i < COUNT(kinds); i++) {
+        st_estimate e = slowed_estimate(own, kinds[i]);
+        double gemm = cell(&e, "t_gemm[dense]");
+        double rest = cell(&e, "t_elementwise[dense]");
+        double core =
+            cell(&e, "t_core_backward") + cell(&e, i == 2 ? "t_core_forward" : "t_recompute_core");
+        double passes = cell(&e, "passes");
+        double sums = cell(&e, "t_accumulate[dense]");
+        assert_near(passes, i == 2 ? 2 : 1, 1e-12,
+                    "passes that a backward pass takes over its data");
+        assert_true(sums > 0 && rest > 0 && core > 0);
+        double forward = mean_by_time(gemm, cell(&e, "t_core_forward"), rest);
+        double backward = mean_by_time((passes + 1) * gemm, core, (passes + 1) * rest + sums);
+        assert_near(cell(&e, "slow_forward"), forward, 1e-12, "forward");
+        assert_near(cell(&e, "slow_backward"), backward, 1e-12, "backward");
+        assert_near(cell(&e, "slow_inputs"), mean_by_time(passes * gemm, core, (passes + 1) * rest),
+                    1e-12, "backward without the weights");
+        double share = 1 / (passes + 2);
+        assert_near(cell(&e, "slow_dp"), share * forward + (1 - share) * backward, 1e-12, "all");
+    }
+}
+
+/* ---- memory -----------------------------------------------------------------------------------
+ */
+
+static void working_sets_stand_where_the_logits_are(void **state)
+{
+    fixture *own = *state;
+    static const char *const sets[] = {"parallel.pp=1 batch.micro=2 cluster.gpu.memory=100TB",
+                                       "parallel.pp=2 batch.micro=2 cluster.gpu.memory=100TB"};
+    for (size_t i = 0; i < COUNT(sets); i++) {
+        st_estimate e = estimate_of(own, "megatron-22b-8xa100", sets[i]);
+        double work = cell(&e, "M_work");
+        double logits = cell(&e, "M_logits");
+        assert_true(work != logits);
+        assert_near(cell(&e, "M_active[last]"), fmax(work, logits), 1e-12, "the last stage");
+        assert_near(cell(&e, "M_active[first]"), i == 0 ? fmax(work, logits) : work, 1e-12,
+                    "the first stage");
+    }
+}
+
+/* Split weights are gathered for a layer, its gradient, and as many as are fetched ahead. */
+static void gathered_weights_are_those_of_layers(void **state)
+{
+    fixture *own = *state;
+    double held[3];
+    for (int ahead = 0; ahead < 3; ahead++) {
+        st_estimate e =
+            estimate_of(own, "llama3-8b-8xh100",
+                        st_arena_printf(own->arena, "parallel.zero=3 overlap.prefetch=%d", ahead));
+        held[ahead] = cell(&e, "M_gathered");
+        assert_near(held[ahead], (ahead + 2) * held[0] / 2, 1e-12, "layers ahead");
+        assert_near(held[ahead], (ahead + 2) * 2 * cell(&e, "P_layer[dense]"), 1e-12,
+                    "two bytes a weight");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -120,6 +250,11 @@ int main(void)
         WITH_FILES(collectives_start_by_ranks_and_doublings),
         WITH_FILES(ranges_of_sizes_hold_every_message),
         WITH_FILES(stages_hold_the_parameters_of_their_layers),
+        WITH_FILES(buckets_are_those_of_pytorch),
+        WITH_FILES(nodes_hold_whole_tensor_groups),
+        WITH_FILES(slowdowns_of_passes_are_means_by_time),
+        WITH_FILES(working_sets_stand_where_the_logits_are),
+        WITH_FILES(gathered_weights_are_those_of_layers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
