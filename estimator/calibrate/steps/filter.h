@@ -7,7 +7,7 @@
 #ifndef STEPTIME_CALIBRATE_STEPS_FILTER_H
 #define STEPTIME_CALIBRATE_STEPS_FILTER_H
 
-#include "calibrate/steps/fields.h"
+#include "calibrate/steps/row_fields.h"
 
 /*
  * Clears kept[row] of the rows that `filter` leaves out. An unknown column and a term that is none

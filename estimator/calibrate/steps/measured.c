@@ -2,7 +2,7 @@
 /* Tables and jobs as measured rows; see measured.h. */
 #include "calibrate/steps/measured.h"
 
-#include "calibrate/steps/fields.h"
+#include "calibrate/steps/row_fields.h"
 #include "calibrate/steps/filter.h"
 #include "calibrate/steps/rows.h"
 #include "job/files.h"

@@ -3,7 +3,7 @@
 #include "calibrate/steps/rows.h"
 
 #include "calibrate/steps/base.h"
-#include "calibrate/steps/fields.h"
+#include "calibrate/steps/row_fields.h"
 #include "job/keys.h"
 #include "estimate/placement.h"
 

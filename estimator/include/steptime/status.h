@@ -24,7 +24,9 @@ extern "C" {
 #define ST_NODISCARD __attribute__((warn_unused_result))
 #define ST_PRINTF(format_index, first_index)                                                       \
     __attribute__((format(printf, format_index, first_index)))
+#define ST_INLINE static inline __attribute__((unused))
 #else
+#define ST_INLINE static inline
 #define ST_NODISCARD
 #define ST_PRINTF(format_index, first_index)
 #endif
@@ -111,14 +113,14 @@ ST_API st_status st_fail(st_errors *errors, st_status status, st_place place, co
 #define ST_HINT     "\x1e" /* the suggestion */
 
 /* A stage that goes on after errors ends with the status of the first. */
-static inline void st_note(st_status *first, st_status status)
+ST_INLINE void st_note(st_status *first, st_status status)
 {
     if (*first == ST_OK)
         *first = status;
 }
 
 /* A text for one of these parts that may be NULL. */
-static inline const char *st_or_none(const char *text)
+ST_INLINE const char *st_or_none(const char *text)
 {
     return text != NULL ? text : "";
 }

@@ -3,8 +3,8 @@
  * Fields of a table by our names: columns that have other names there, and numbers that stand
  * inside a text.
  */
-#ifndef STEPTIME_CALIBRATE_STEPS_FIELDS_H
-#define STEPTIME_CALIBRATE_STEPS_FIELDS_H
+#ifndef STEPTIME_CALIBRATE_STEPS_ROW_FIELDS_H
+#define STEPTIME_CALIBRATE_STEPS_ROW_FIELDS_H
 
 #include "base/csv.h"
 #include "calibrate/steps/source.h"

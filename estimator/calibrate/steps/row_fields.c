@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fields by name; see fields.h. */
-#include "calibrate/steps/fields.h"
+/* Fields by name; see row_fields.h. */
+#include "calibrate/steps/row_fields.h"
 
 #include <string.h>
 
