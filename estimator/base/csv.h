@@ -10,7 +10,8 @@
  *
  * A log is read more kindly: profilers print their tables among other lines. The heading is the
  * first line that has a field `mark`; before it and behind it, lines of one field and those that
- * begin with "==" are passed over. Rows may end early or lack at all, names of columns may be anything.
+ * begin with "==" are passed over. Rows may end early or lack at all, and names of columns may be
+ * anything.
  */
 #ifndef STEPTIME_BASE_CSV_H
 #define STEPTIME_BASE_CSV_H

@@ -67,7 +67,8 @@ while IFS='|' read -r exit output messages command; do
     timeout 60 sh -c "$command" >"$work/out" 2>"$work/err" </dev/null
     status=$?
     if grep -q 'steptime was built without' "$work/err"; then
-        echo "ok $count # SKIP $(grep -o 'steptime was built without [a-z ]*' "$work/err" | head -n 1): $command"
+        why=$(grep -o 'steptime was built without [a-z ]*' "$work/err" | head -n 1)
+        echo "ok $count # SKIP $why: $command"
         continue
     fi
     case $(head -c 24 "$work/out" | tr -d ' \n') in

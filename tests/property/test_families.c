@@ -86,17 +86,13 @@ static naming pick_name(world *w, const family *mine, size_t star)
     return n;
 }
 
-static void write_name(world *w, const family *mine, const naming *n, size_t star_value,
-                       bool with_text, size_t member, bool with_hand)
+static void write_name(world *w, const naming *n)
 {
     const family *f = &w->families[n->index];
-    size_t values[AXES];
     const char *sign = "[";
-    if (with_text)
-        st_buffer_printf(&w->text, "c%zu", n->index);
+    st_buffer_printf(&w->text, "c%zu", n->index);
     for (size_t a = 0; a < AXES; a++) {
-        values[a] = a == n->star ? star_value : n->own[a] ? value_of(mine, member, a) : n->fixed[a];
-        if (!with_text || !f->over[a])
+        if (!f->over[a])
             continue;
         st_buffer_printf(&w->text, "%s%s", sign,
                          a == n->star ? "*"
@@ -104,10 +100,17 @@ static void write_name(world *w, const family *mine, const naming *n, size_t sta
                                       : axes[a].values[n->fixed[a]]);
         sign = random_below(w->random, 2) > 0 ? "," : " , ";
     }
-    if (with_text && sign[0] != '[')
+    if (sign[0] != '[')
         st_buffer_text(&w->text, "]");
-    if (with_hand)
-        name_by_hand(f, n->index, values, &w->by_hand[member]);
+}
+
+static void write_by_hand(world *w, const family *mine, const naming *n, size_t star_value,
+                          size_t member)
+{
+    size_t values[AXES];
+    for (size_t a = 0; a < AXES; a++)
+        values[a] = a == n->star ? star_value : n->own[a] ? value_of(mine, member, a) : n->fixed[a];
+    name_by_hand(&w->families[n->index], n->index, values, &w->by_hand[member]);
 }
 
 static void make_formula(world *w, const family *mine, int depth);
@@ -115,8 +118,9 @@ static void make_formula(world *w, const family *mine, int depth);
 static void make_plain_name(world *w, const family *mine)
 {
     naming n = pick_name(w, mine, AXES);
+    write_name(w, &n);
     for (size_t i = 0; i < members_of(mine); i++)
-        write_name(w, mine, &n, 0, i == 0, i, true);
+        write_by_hand(w, mine, &n, 0, i);
 }
 
 /* Reductions over names that are over the axis; the others say the same for all values. */
@@ -133,7 +137,7 @@ static void make_reduction(world *w, const family *mine)
         return;
     }
     st_buffer_printf(&w->text, "%s(", words[which]);
-    write_name(w, mine, &n, 0, true, 0, false);
+    write_name(w, &n);
     st_buffer_text(&w->text, ")");
     for (size_t i = 0; i < members_of(mine); i++) {
         st_buffer *hand = &w->by_hand[i];
@@ -143,10 +147,10 @@ static void make_reduction(world *w, const family *mine)
             st_buffer_text(hand, v == 0 ? "" : which == 2 ? " + " : ", ");
             bool guarded = which < 2 && f->absent[star] == v;
             st_buffer_text(hand, guarded ? "if(x > 0, " : "");
-            write_name(w, mine, &n, v, false, i, true);
+            write_by_hand(w, mine, &n, v, i);
             if (guarded) {
                 st_buffer_text(hand, ", ");
-                write_name(w, mine, &n, 0, false, i, true);
+                write_by_hand(w, mine, &n, 0, i);
                 st_buffer_text(hand, ")");
             }
         }
@@ -225,6 +229,20 @@ static bool is_absent(const family *f, size_t member)
     return false;
 }
 
+/* The members of a family, each a cell of its own. */
+static void write_members(const world *w, const family *f, st_buffer *by_hand)
+{
+    for (size_t i = 0; i < members_of(f); i++) {
+        const size_t values[AXES] = {value_of(f, i, 0), value_of(f, i, 1)};
+        const st_buffer *hand = &w->by_hand[i];
+        st_buffer_text(by_hand, "  ");
+        name_by_hand(f, w->count, values, by_hand);
+        st_buffer_printf(by_hand, ":\n    is: >-\n      %s%.*s%s\n",
+                         is_absent(f, i) ? "if(x > 0, " : "", (int)hand->length, hand->data,
+                         is_absent(f, i) ? ", 0)" : "");
+    }
+}
+
 static void make_cell(world *w, st_buffer *families, st_buffer *by_hand)
 {
     family *f = &w->families[w->count];
@@ -249,15 +267,7 @@ static void make_cell(world *w, st_buffer *families, st_buffer *by_hand)
             st_buffer_printf(families, "    where: {%s: x > 0}\n", axes[a].values[f->absent[a]]);
     }
     st_buffer_printf(families, "    is: >-\n      %.*s\n", (int)w->text.length, w->text.data);
-    for (size_t i = 0; i < members_of(f); i++) {
-        const size_t values[AXES] = {value_of(f, i, 0), value_of(f, i, 1)};
-        const st_buffer *hand = &w->by_hand[i];
-        st_buffer_text(by_hand, "  ");
-        name_by_hand(f, w->count, values, by_hand);
-        st_buffer_printf(by_hand, ":\n    is: >-\n      %s%.*s%s\n",
-                         is_absent(f, i) ? "if(x > 0, " : "", (int)hand->length, hand->data,
-                         is_absent(f, i) ? ", 0)" : "");
-    }
+    write_members(w, f, by_hand);
     w->count++;
 }
 

@@ -174,82 +174,83 @@ typedef struct refused {
     const char *said;
 } refused;
 
+static const refused faults[] = {
+    {ST_ERR_NAME, "  M: {per: stge, is: p}\n",
+     "main:9:12: error: a family is over values of an enumeration: found 'stge', expected the "
+     "name of an enumeration, or a list of up to 4; did you mean 'stage'?\n"},
+    {ST_ERR_NAME, "  M: {per: stage, is: p}\n  N: {is: 2*M}\n",
+     "main:10:13: error: 'M' is a family of cells and needs an index: expected M[stage], a "
+     "value "
+     "such as first in its place, or '*' in a reduction\n"},
+    {ST_ERR_NAME, "  M: {per: stage, is: p}\n  N: {is: '2*M[frst]'}\n",
+     "main:10:14: error: 'frst' is no value of 'stage' in 'M[frst]'; did you mean 'first'?\n"},
+    {ST_ERR_NAME, "  M: {per: stage, is: p}\n  N: {is: '2*M[stage]'}\n",
+     "main:10:14: error: nothing tells which 'stage' 'M[stage]' is of: expected a value of it, "
+     "or a cell that is 'per: stage'\n"},
+    {ST_ERR_NAME, "  M: {per: stage, is: p}\n  N: {is: '2*M[first, moe]'}\n",
+     "main:10:14: error: 'M[first,moe]' has 2 indices: expected M[stage]\n"},
+    {ST_ERR_NAME, "  N: {unit: MB, is: 'V[first]'}\n",
+     "main:9:22: error: 'V' is no family of cells: expected its name alone; units follow "
+     "numbers, as in 2[B]\n"},
+    {ST_ERR_NAME, "  M_last: {per: stage, is: p}\n  N: {is: 'M_lst[first]'}\n",
+     "main:10:12: error: unknown name 'M_lst'; did you mean 'M_last[first]'?\n"},
+    {ST_ERR_NAME, "  M: {per: stage, is: p}\n  N: {is: 'M[*] + 1'}\n",
+     "main:10:12: error: 'M[*]' stands outside of a reduction: expected '*' in the one "
+     "argument "
+     "of sum, min, max, argmin or argmax\n"},
+    {ST_ERR_NAME,
+     "  M: {per: stage, is: p}\n  K: {per: kind, is: p}\n  N: {is: 'sum(M[*]*K[*])'}\n",
+     "main:11:21: error: '*' stands for values of 'stage' and of 'kind': expected one "
+     "enumeration per reduction\n"},
+    {ST_ERR_VALUE, "  M: {per: stage, where: {first: p > 1}, is: p}\n  N: {is: 'max(M[*])'}\n",
+     "main:10:16: error: the reduction may have no member: 'M[first]' may not exist: expected "
+     "a "
+     "first member without 'where', or sum\n"},
+    {ST_ERR_VALUE, "  N: {unit: stage, is: 'argmax(p, p)'}\n",
+     "main:9:25: error: 'argmax' reduces a family of cells: expected one argument with '*', as "
+     "in argmax(M[*])\n"},
+    {ST_ERR_NAME, "  M: {per: stage, is: {first: p, last: p}}\n",
+     "main:9:3: error: 'M[middle]' has no formula: expected one text for all members, or one "
+     "for each in 'is'\n"},
+    {ST_ERR_NAME, "  M: {per: stage, is: {first: p, frist: p}}\n",
+     "main:9:34: error: 'frist' is no value of what 'M' is over: expected values of one of its "
+     "enumerations; did you mean 'first'?\n"},
+    {ST_ERR_NAME, "  M: {per: [stage, stage], is: p}\n",
+     "main:9:12: error: an index 'stage' would mean two things: expected every enumeration "
+     "once, and none called like a value\n"},
+    {ST_ERR_UNIT, "  M: {per: stage, unit: MB, is: 'V*p*if(stage == last, V, 1)'}\n",
+     "main:9:34: error: cell 'M[last]' has the wrong unit: found 'V*p*V' (B^2), expected MB "
+     "(B)\n"},
+    {ST_ERR_NAME, "  M: {per: stage, is: p + q}\n", "main:9:27: error: unknown name 'q'\n"},
+    {ST_ERR_NAME, "  M[first]: {override: true, is: p}\n",
+     "main:9:3: error: 'M[first]' overrides nothing: expected a member of a family of an "
+     "included sheet; a family is defined with 'per'\n"},
+    {ST_ERR_VALUE, "  M: {per: stage, where: {last: p > 1}, unit: kind, is: dense}\n",
+     "main:9:3: error: a value of an enumeration always exists: expected a family of numbers "
+     "or "
+     "truth values beside 'where'\n"},
+    {ST_ERR_CYCLE, "  M: {per: stage, is: 'M[first] + 1'}\n",
+     "main:9:24: error: cells need themselves: M[first] -> M[first]\n"},
+    {ST_ERR_SYNTAX, "  M: {per: stage, is: p}\n  N: {is: 'M[first'}\n",
+     "main:10:19: error: the index is not closed: expected ',' or ']'\n"},
+    {ST_ERR_SYNTAX, "  M: {per: stage, is: p}\n  N: {is: 'M[first,]'}\n",
+     "main:10:20: error: the index is not right: expected a value of an enumeration, the name "
+     "of one, or '*'\n"},
+    {ST_ERR_NAME, "  stage: {is: p}\n  M: {per: stage, is: 'if(stage == first, p, 1)'}\n",
+     "main:10:3: error: the index 'stage' of 'M' is an input or a cell, too: expected another "
+     "name "
+     "for one of them\n"},
+    {ST_ERR_UNIT, "  M: {per: stage, where: {last: 'p > 2[B]'}, is: p}\n",
+     "main:9:36: error: cannot compare 'p' (a pure number) and '2[B]' (B): expected the same "
+     "dimension on both sides\n"},
+};
+
 static void faults_are_reported_with_their_place(void **state)
 {
-    static const refused cases[] = {
-        {ST_ERR_NAME, "  M: {per: stge, is: p}\n",
-         "main:9:12: error: a family is over values of an enumeration: found 'stge', expected the "
-         "name of an enumeration, or a list of up to 4; did you mean 'stage'?\n"},
-        {ST_ERR_NAME, "  M: {per: stage, is: p}\n  N: {is: 2*M}\n",
-         "main:10:13: error: 'M' is a family of cells and needs an index: expected M[stage], a "
-         "value "
-         "such as first in its place, or '*' in a reduction\n"},
-        {ST_ERR_NAME, "  M: {per: stage, is: p}\n  N: {is: '2*M[frst]'}\n",
-         "main:10:14: error: 'frst' is no value of 'stage' in 'M[frst]'; did you mean 'first'?\n"},
-        {ST_ERR_NAME, "  M: {per: stage, is: p}\n  N: {is: '2*M[stage]'}\n",
-         "main:10:14: error: nothing tells which 'stage' 'M[stage]' is of: expected a value of it, "
-         "or a cell that is 'per: stage'\n"},
-        {ST_ERR_NAME, "  M: {per: stage, is: p}\n  N: {is: '2*M[first, moe]'}\n",
-         "main:10:14: error: 'M[first,moe]' has 2 indices: expected M[stage]\n"},
-        {ST_ERR_NAME, "  N: {unit: MB, is: 'V[first]'}\n",
-         "main:9:22: error: 'V' is no family of cells: expected its name alone; units follow "
-         "numbers, as in 2[B]\n"},
-        {ST_ERR_NAME, "  M_last: {per: stage, is: p}\n  N: {is: 'M_lst[first]'}\n",
-         "main:10:12: error: unknown name 'M_lst'; did you mean 'M_last[first]'?\n"},
-        {ST_ERR_NAME, "  M: {per: stage, is: p}\n  N: {is: 'M[*] + 1'}\n",
-         "main:10:12: error: 'M[*]' stands outside of a reduction: expected '*' in the one "
-         "argument "
-         "of sum, min, max, argmin or argmax\n"},
-        {ST_ERR_NAME,
-         "  M: {per: stage, is: p}\n  K: {per: kind, is: p}\n  N: {is: 'sum(M[*]*K[*])'}\n",
-         "main:11:21: error: '*' stands for values of 'stage' and of 'kind': expected one "
-         "enumeration per reduction\n"},
-        {ST_ERR_VALUE, "  M: {per: stage, where: {first: p > 1}, is: p}\n  N: {is: 'max(M[*])'}\n",
-         "main:10:16: error: the reduction may have no member: 'M[first]' may not exist: expected "
-         "a "
-         "first member without 'where', or sum\n"},
-        {ST_ERR_VALUE, "  N: {unit: stage, is: 'argmax(p, p)'}\n",
-         "main:9:25: error: 'argmax' reduces a family of cells: expected one argument with '*', as "
-         "in argmax(M[*])\n"},
-        {ST_ERR_NAME, "  M: {per: stage, is: {first: p, last: p}}\n",
-         "main:9:3: error: 'M[middle]' has no formula: expected one text for all members, or one "
-         "for each in 'is'\n"},
-        {ST_ERR_NAME, "  M: {per: stage, is: {first: p, frist: p}}\n",
-         "main:9:34: error: 'frist' is no value of what 'M' is over: expected values of one of its "
-         "enumerations; did you mean 'first'?\n"},
-        {ST_ERR_NAME, "  M: {per: [stage, stage], is: p}\n",
-         "main:9:12: error: an index 'stage' would mean two things: expected every enumeration "
-         "once, and none called like a value\n"},
-        {ST_ERR_UNIT, "  M: {per: stage, unit: MB, is: 'V*p*if(stage == last, V, 1)'}\n",
-         "main:9:34: error: cell 'M[last]' has the wrong unit: found 'V*p*V' (B^2), expected MB "
-         "(B)\n"},
-        {ST_ERR_NAME, "  M: {per: stage, is: p + q}\n", "main:9:27: error: unknown name 'q'\n"},
-        {ST_ERR_NAME, "  M[first]: {override: true, is: p}\n",
-         "main:9:3: error: 'M[first]' overrides nothing: expected a member of a family of an "
-         "included sheet; a family is defined with 'per'\n"},
-        {ST_ERR_VALUE, "  M: {per: stage, where: {last: p > 1}, unit: kind, is: dense}\n",
-         "main:9:3: error: a value of an enumeration always exists: expected a family of numbers "
-         "or "
-         "truth values beside 'where'\n"},
-        {ST_ERR_CYCLE, "  M: {per: stage, is: 'M[first] + 1'}\n",
-         "main:9:24: error: cells need themselves: M[first] -> M[first]\n"},
-        {ST_ERR_SYNTAX, "  M: {per: stage, is: p}\n  N: {is: 'M[first'}\n",
-         "main:10:19: error: the index is not closed: expected ',' or ']'\n"},
-        {ST_ERR_SYNTAX, "  M: {per: stage, is: p}\n  N: {is: 'M[first,]'}\n",
-         "main:10:20: error: the index is not right: expected a value of an enumeration, the name "
-         "of one, or '*'\n"},
-        {ST_ERR_NAME, "  stage: {is: p}\n  M: {per: stage, is: 'if(stage == first, p, 1)'}\n",
-         "main:10:3: error: the index 'stage' of 'M' is an input or a cell, too: expected another "
-         "name "
-         "for one of them\n"},
-        {ST_ERR_UNIT, "  M: {per: stage, where: {last: 'p > 2[B]'}, is: p}\n",
-         "main:9:36: error: cannot compare 'p' (a pure number) and '2[B]' (B): expected the same "
-         "dimension on both sides\n"},
-    };
-    for (size_t i = 0; i < COUNT(cases); i++) {
+    for (size_t i = 0; i < COUNT(faults); i++) {
         char text[1000];
-        (void)snprintf(text, sizeof text, "%s%s", FAMILY_ENUMS, cases[i].cells);
-        assert_string_equal(refuse(*state, cases[i].status, text), cases[i].said);
+        (void)snprintf(text, sizeof text, "%s%s", FAMILY_ENUMS, faults[i].cells);
+        assert_string_equal(refuse(*state, faults[i].status, text), faults[i].said);
     }
 }
 
