@@ -71,12 +71,13 @@ static int run_traffic(cli_run *run)
             st_traffic_report_make(&estimate, wanted_group(run), run->arena, &report, run->errors);
     if (status == ST_OK)
         status = write_svg(run, &report);
-    if (status == ST_OK && run->common.json)
-        st_traffic_report_json(&report, &run->result);
-    else if (status == ST_OK && run->common.csv)
-        st_traffic_report_csv(&report, &run->result);
-    else if (status == ST_OK)
-        st_traffic_report_text(&report, &run->result);
+    if (status == ST_OK && run->common.csv) {
+        st_traffic_flows_csv(&report, &run->result);
+    } else if (status == ST_OK) {
+        st_result result;
+        st_traffic_result(&report, run->arena, &result);
+        cli_show(run, &result);
+    }
     st_paths_destroy(paths);
     return cli_exit_code(run, status);
 }

@@ -94,7 +94,7 @@ st_status st_traffic_report_make(st_estimate *estimate, st_group only, st_arena 
     return status;
 }
 
-/* --- tables ---------------------------------------------------------------------------------- */
+/* --- the result ------------------------------------------------------------------------------ */
 
 static const char *bytes_text(uint64_t bytes, char *text, size_t size)
 {
@@ -105,43 +105,67 @@ static const char *bytes_text(uint64_t bytes, char *text, size_t size)
     return st_quantity_format((double)bytes, &unit, ST_STYLE_SCALED, text, size);
 }
 
-static void write_row(const st_traffic_report *report, st_group group, st_buffer *buffer)
+static void put_group(const st_traffic_report *report, st_group group, st_node *list, st_node *root)
 {
     const st_placement *placement = &report->placement;
     st_group_shape shape = st_placement_shape(placement, group, 0);
-    char texts[3][ST_QUANTITY_TEXT];
+    const char *cell = report->cells[group];
+    uint64_t sent = report->traffic.sent_bytes[group];
     uint64_t total = st_traffic_total_bytes(placement, &report->traffic, group);
-    st_buffer_printf(buffer, "  %-4s %7zu %9zu %9zu %7zu %10zu  %12s %12s %12s  %s%s\n",
-                     st_group_name(group), placement->size[group],
-                     st_placement_group_count(placement, group), shape.most_per_node, shape.nodes,
-                     st_placement_sharing(placement, group),
-                     bytes_text(report->traffic.sent_bytes[group], texts[0], ST_QUANTITY_TEXT),
-                     bytes_text(total, texts[1], ST_QUANTITY_TEXT),
-                     bytes_text(report->crossing_bytes[group], texts[2], ST_QUANTITY_TEXT),
-                     report->cells[group] == NULL ? "(no cell)" : report->cells[group],
-                     st_placement_is_even(placement, group) ? "" : "  (groups fall unevenly)");
+    bool is_even = st_placement_is_even(placement, group);
+    char texts[3][ST_QUANTITY_TEXT];
+    st_node *node = st_put_line_map(list, NULL);
+    st_put_text(node, "kind", st_group_name(group));
+    st_put_count(node, "ranks", placement->size[group]);
+    st_put_count(node, "groups", st_placement_group_count(placement, group));
+    st_put_count(node, "stride", placement->stride[group]);
+    st_put_count(node, "most_per_node", shape.most_per_node);
+    st_put_count(node, "nodes", shape.nodes);
+    st_put_count(node, "sharing", st_placement_sharing(placement, group));
+    st_put_bool(node, "even", is_even);
+    st_put_text(node, "cell", cell);
+    st_put_count(node, "sent_bytes", sent);
+    st_put_count(node, "total_bytes", total);
+    st_put_count(node, "crossing_bytes", report->crossing_bytes[group]);
+    st_say(root, "  %-4s %7zu %9zu %9zu %7zu %10zu  %12s %12s %12s  %s%s\n", st_group_name(group),
+           placement->size[group], st_placement_group_count(placement, group), shape.most_per_node,
+           shape.nodes, st_placement_sharing(placement, group),
+           bytes_text(sent, texts[0], ST_QUANTITY_TEXT),
+           bytes_text(total, texts[1], ST_QUANTITY_TEXT),
+           bytes_text(report->crossing_bytes[group], texts[2], ST_QUANTITY_TEXT),
+           cell == NULL ? "(no cell)" : cell, is_even ? "" : "  (groups fall unevenly)");
 }
 
-void st_traffic_report_text(const st_traffic_report *report, st_buffer *buffer)
+void st_traffic_result(const st_traffic_report *report, st_arena *arena, st_result *result)
 {
     const st_placement *placement = &report->placement;
-    st_buffer_printf(buffer, "job      %s\n", st_job_name(report->estimate->job));
-    st_buffer_printf(buffer, "sheet    %s\n", st_sheet_name(report->estimate->sheet));
-    st_buffer_printf(buffer, "ranks    %zu on %zu nodes of %zu\n", placement->ranks,
-                     (placement->ranks + placement->gpus_per_node - 1) / placement->gpus_per_node,
-                     placement->gpus_per_node);
-    st_buffer_printf(buffer, "order    %s%s\n\n", report->order,
-                     report->order_is_default ? "  (an assumption: parallel.order is not given)"
-                                              : "");
-    st_buffer_text(buffer, "  kind   ranks    groups  per node   nodes  share NICs    a rank sends"
-                           "        total  cross nodes  cell\n");
+    const char *job = st_job_name(report->estimate->job);
+    const char *sheet = st_sheet_name(report->estimate->sheet);
+    st_node *root = st_result_begin(result, arena);
+    st_put_text(root, "job", job);
+    st_put_text(root, "sheet", sheet);
+    st_put_count(root, "ranks", placement->ranks);
+    st_put_count(root, "gpus_per_node", placement->gpus_per_node);
+    st_put_text(root, "order", report->order);
+    st_put_bool(root, "order_is_default", report->order_is_default);
+    st_say(root, "job      %s\nsheet    %s\nranks    %zu on %zu nodes of %zu\n", job, sheet,
+           placement->ranks,
+           (placement->ranks + placement->gpus_per_node - 1) / placement->gpus_per_node,
+           placement->gpus_per_node);
+    st_say(root, "order    %s%s\n\n", report->order,
+           report->order_is_default ? "  (an assumption: parallel.order is not given)" : "");
+    st_say(root, "  kind   ranks    groups  per node   nodes  share NICs    a rank sends"
+                 "        total  cross nodes  cell\n");
+    st_node *groups = st_put_list(root, "groups");
     for (st_group group = ST_GROUP_TP; group < ST_GROUPS; group++) {
         if (report->wanted[group]) {
-            write_row(report, group, buffer);
+            put_group(report, group, groups, root);
         }
     }
-    st_buffer_text(buffer, "\nOne step; every rank is taken to send what rank 0 sends.\n");
+    st_say(root, "\nOne step; every rank is taken to send what rank 0 sends.\n");
 }
+
+/* --- flows, written as they come: a large job has millions ------------------------------------ */
 
 typedef struct st_flow_writer {
     const st_traffic_report *report;
@@ -158,55 +182,9 @@ static bool write_flow(void *context, const st_flow *flow)
     return !writer->buffer->failed;
 }
 
-void st_traffic_report_csv(const st_traffic_report *report, st_buffer *buffer)
+void st_traffic_flows_csv(const st_traffic_report *report, st_buffer *buffer)
 {
     st_flow_writer writer = {.report = report, .buffer = buffer};
     st_buffer_text(buffer, "source,target,kind,bytes\n");
     st_traffic_visit(&report->placement, &report->traffic, write_flow, &writer);
-}
-
-static void write_group_json(const st_traffic_report *report, st_group group, st_buffer *buffer)
-{
-    const st_placement *placement = &report->placement;
-    st_group_shape shape = st_placement_shape(placement, group, 0);
-    st_buffer_printf(buffer,
-                     "    {\"kind\": \"%s\", \"ranks\": %zu, \"groups\": %zu, \"stride\": %zu, "
-                     "\"most_per_node\": %zu, \"nodes\": %zu, \"sharing\": %zu, \"even\": %s, ",
-                     st_group_name(group), placement->size[group],
-                     st_placement_group_count(placement, group), placement->stride[group],
-                     shape.most_per_node, shape.nodes, st_placement_sharing(placement, group),
-                     st_placement_is_even(placement, group) ? "true" : "false");
-    st_buffer_text(buffer, "\"cell\": ");
-    if (report->cells[group] == NULL) {
-        st_buffer_text(buffer, "null");
-    } else {
-        st_buffer_json_string(buffer, report->cells[group]);
-    }
-    st_buffer_printf(buffer,
-                     ", \"sent_bytes\": %llu, \"total_bytes\": %llu, \"crossing_bytes\": %llu}",
-                     (unsigned long long)report->traffic.sent_bytes[group],
-                     (unsigned long long)st_traffic_total_bytes(placement, &report->traffic, group),
-                     (unsigned long long)report->crossing_bytes[group]);
-}
-
-void st_traffic_report_json(const st_traffic_report *report, st_buffer *buffer)
-{
-    bool first = true;
-    st_buffer_text(buffer, "{\n  \"schema_version\": 1,\n  \"job\": ");
-    st_buffer_json_string(buffer, st_job_name(report->estimate->job));
-    st_buffer_text(buffer, ",\n  \"sheet\": ");
-    st_buffer_json_string(buffer, st_sheet_name(report->estimate->sheet));
-    st_buffer_printf(buffer, ",\n  \"ranks\": %zu,\n  \"gpus_per_node\": %zu,\n  \"order\": ",
-                     report->placement.ranks, report->placement.gpus_per_node);
-    st_buffer_json_string(buffer, report->order);
-    st_buffer_printf(buffer, ",\n  \"order_is_default\": %s,\n  \"groups\": [\n",
-                     report->order_is_default ? "true" : "false");
-    for (st_group group = ST_GROUP_TP; group < ST_GROUPS; group++) {
-        if (report->wanted[group]) {
-            st_buffer_text(buffer, first ? "" : ",\n");
-            write_group_json(report, group, buffer);
-            first = false;
-        }
-    }
-    st_buffer_text(buffer, "\n  ]\n}\n");
 }

@@ -9,6 +9,7 @@
 #ifndef STEPTIME_ESTIMATE_TRAFFIC_H
 #define STEPTIME_ESTIMATE_TRAFFIC_H
 
+#include "base/result.h"
 #include "estimate/report.h"
 #include "estimate/placement.h"
 
@@ -30,9 +31,9 @@ typedef struct st_traffic_report {
 st_status st_traffic_report_make(st_estimate *estimate, st_group only, st_arena *arena,
                                  st_traffic_report *report, st_errors *errors) ST_NODISCARD;
 
-void st_traffic_report_text(const st_traffic_report *report, st_buffer *buffer);
-void st_traffic_report_csv(const st_traffic_report *report, st_buffer *buffer);
-void st_traffic_report_json(const st_traffic_report *report, st_buffer *buffer);
+void st_traffic_result(const st_traffic_report *report, st_arena *arena, st_result *result);
+/* Who sends how much to whom: a row for each pair of ranks. */
+void st_traffic_flows_csv(const st_traffic_report *report, st_buffer *buffer);
 /* A heat map; plans of more than 256 ranks are drawn by node, or by blocks of nodes. */
 st_status st_traffic_report_svg(const st_traffic_report *report, st_arena *arena, st_buffer *buffer,
                                 st_errors *errors) ST_NODISCARD;
