@@ -2,7 +2,7 @@
 /*
  * Reading CSV. The text is copied once and cut into fields in place: a field without its quotes is
  * never longer than with them, so each keeps the offset that it has in the file, from which its
- * line and column can be told when a message needs them.
+ * line and column can be reported when a message needs them.
  */
 #include "base/csv.h"
 
@@ -22,7 +22,7 @@ typedef struct csv_reader {
     char *text;
     st_arena *arena;
     st_errors *errors;
-    st_status status; /* of the first fault */
+    st_status status; /* of the first error */
     uint32_t *offsets;
     size_t count;
     size_t capacity;
@@ -90,7 +90,7 @@ static bool is_line_end(const csv_reader *reader, size_t offset)
            (c == '\r' && offset + 1 < reader->length && reader->source[offset + 1] == '\n');
 }
 
-/* One fault is enough: what is not text is no table anywhere. */
+/* One error is enough: what is not text is no table anywhere. */
 static bool check_bytes(csv_reader *reader)
 {
     for (size_t i = reader->next; i < reader->length;) {
@@ -128,7 +128,7 @@ static bool at_field_end(const csv_reader *reader, size_t offset)
     return at_line_end(reader, offset) || reader->source[offset] == ',';
 }
 
-/* Reads on to the end of a field that has a fault. */
+/* Reads on to the end of a field that has an error. */
 static void skip_field(csv_reader *reader)
 {
     while (!at_field_end(reader, reader->next))

@@ -4,7 +4,7 @@
  *
  * The first line names the columns. Fields are separated by commas; one that holds a comma, a quote
  * or a line end stands in quotes, with its quotes doubled. Lines end in LF or CR LF. Refused, all
- * faults at once and each with its place: a byte order mark, text that is not UTF-8, control
+ * errors at once and each with its place: a byte order mark, text that is not UTF-8, control
  * characters, a column without a name or with a name used before, rows with more or fewer fields
  * than columns, quotes in the wrong place or never closed, and whatever passes a limit below.
  *

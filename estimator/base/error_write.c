@@ -142,7 +142,7 @@ static bool is_same(const st_error *left, const st_error *right)
            is_same_text(left->suggestion, right->suggestion);
 }
 
-/* A fault that several values or jobs run into is one line to its reader. */
+/* An error that several values or jobs run into is one line to its reader. */
 static bool is_told(const st_errors *errors, size_t index)
 {
     for (size_t i = 0; i < index; i++) {

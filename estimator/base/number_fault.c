@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* The text of a fault and all that the checks for it look at. */
+/* The text of an error and all that the checks for it look at. */
 typedef struct fault {
     const char *text;
     size_t length;

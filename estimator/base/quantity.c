@@ -79,7 +79,7 @@ typedef struct parts {
     st_place place;
 } parts;
 
-/* The text behind the number is the fault of the number, not an unknown unit. */
+/* The text behind the number is the error of the number, not an unknown unit. */
 static bool is_number_fault(const parts *whole)
 {
     size_t rest = whole->length - whole->unit_start;

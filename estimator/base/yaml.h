@@ -44,7 +44,7 @@ typedef struct st_yaml_node {
 } st_yaml_node;
 
 /*
- * Parses `text` (copied into the arena). `file` names it in messages. All faults that can be seen
+ * Parses `text` (copied into the arena). `file` names it in messages. All errors that can be seen
  * at this level are added to `errors`. `root` is set where there are none, and also where the only
  * ones are keys that appear twice: the tree has the first of them, and a reader may go on and tell
  * what else is wrong.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What readers of small YAML forms share: asking a map for its members, with the messages that a
- * wrong one deserves. A reader goes on after a fault and keeps the status of the first.
+ * wrong one deserves. A reader goes on after an error and keeps the status of the first.
  */
 #ifndef STEPTIME_BASE_YAML_READ_H
 #define STEPTIME_BASE_YAML_READ_H
@@ -12,7 +12,7 @@ typedef struct st_yaml_reader {
     st_arena *arena;
     st_errors *errors;
     const char *file;
-    st_status status; /* of the first fault */
+    st_status status; /* of the first error */
 } st_yaml_reader;
 
 /* Zeroed memory of the arena; NULL when out of memory, which is then the reader's status. */
@@ -26,7 +26,7 @@ bool st_read_is(st_yaml_reader *reader, const st_yaml_node *node, st_yaml_kind k
 void st_read_keys(st_yaml_reader *reader, const st_yaml_node *map, const char *what,
                   const char *const *known, size_t count, size_t required);
 
-/* The text of a key, `otherwise` where it is absent or faulty. An empty text is a fault. */
+/* The text of a key, `otherwise` where it is absent or faulty. An empty text is an error. */
 const char *st_read_text(st_yaml_reader *reader, const st_yaml_node *map, const char *key,
                          const char *otherwise);
 

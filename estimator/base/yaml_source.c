@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks on the bytes of a YAML file. libyaml would find the same faults, but reports them by byte
+ * Checks on the bytes of a YAML file. libyaml would find the same errors, but reports them by byte
  * offset and in the middle of its work.
  */
 #include "base/yaml_source.h"

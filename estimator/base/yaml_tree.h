@@ -53,11 +53,11 @@ typedef struct st_yaml_tree {
     size_t cursor_index; /* a character of the source and the byte at which it starts */
     size_t cursor_byte;
     const st_yaml_node *root;
-    /* Faults come in the order in which maps end; they are sorted before they are reported. */
+    /* Errors come in the order in which maps end; they are sorted before they are reported. */
     st_error faults[ST_ERRORS_KEPT];
     size_t fault_count; /* with those that were not kept */
-    st_status status;   /* of the first fault; other than ST_OK does not stop the reading */
-    bool is_broken;     /* by a fault after which the tree says nothing */
+    st_status status;   /* of the first error; other than ST_OK does not stop the reading */
+    bool is_broken;     /* by an error after which the tree says nothing */
     bool is_done;
 } st_yaml_tree;
 
@@ -67,12 +67,12 @@ void st_yaml_tree_alias(st_yaml_tree *tree, const yaml_event_t *event);
 void st_yaml_tree_open(st_yaml_tree *tree, const yaml_event_t *event, st_yaml_kind kind);
 void st_yaml_tree_close(st_yaml_tree *tree);
 
-/* Keeps a fault for later; the second form also ends the reading. */
+/* Keeps an error for later; the second form also ends the reading. */
 void st_yaml_tree_fault(st_yaml_tree *tree, const st_error *fault);
 void st_yaml_tree_stop(st_yaml_tree *tree, const st_error *fault);
 void st_yaml_tree_stop_out_of_memory(st_yaml_tree *tree);
 
-/* Adds the kept faults to the list of errors in the order of their places; the first one gives the
+/* Adds the kept errors to the list of errors in the order of their places; the first one gives the
  * status. */
 void st_yaml_tree_report(st_yaml_tree *tree);
 

@@ -140,7 +140,7 @@ struct cli_run {
 /* main.c */
 const cli_verb *const *cli_verbs(size_t *count);
 
-/* args.c: options stand anywhere behind the verb, "--" ends them. Reports all faults at once. */
+/* args.c: options stand anywhere behind the verb, "--" ends them. Reports all errors at once. */
 st_status cli_parse(cli_run *run, size_t count, const char *const *words) ST_NODISCARD;
 const cli_verb *cli_find_verb(const char *name);
 st_status cli_unknown_verb(cli_run *run, const char *name); /* reports it, with the nearest one */
@@ -155,7 +155,7 @@ const cli_option *cli_find_option(const cli_verb *verb, const char *name, size_t
 st_status cli_options_begin(cli_run *run) ST_NODISCARD;
 /* Stores a value; `value` is NULL for flags. */
 st_status cli_option_take(cli_run *run, const cli_option *option, const char *value) ST_NODISCARD;
-/* `what` is at fault unless `value` is one of the words of `choices`; NULL allows everything. */
+/* `what` is at error unless `value` is one of the words of `choices`; NULL allows everything. */
 st_status cli_check_choice(cli_run *run, const char *what, const char *choices, const char *value,
                            unsigned *place) ST_NODISCARD;
 /* Whether the command line has the option of this member of run->options or run->common. */
@@ -173,9 +173,9 @@ st_estimate_view cli_view(const cli_run *run);
 st_paint cli_paint(const cli_run *run);
 /* Today, or the day that SOURCE_DATE_EPOCH names for builds that can be repeated. */
 void cli_today(char date[16]);
-/* Adds a fault of the command line. */
+/* Adds an error of the command line. */
 st_status cli_wrong_use(cli_run *run, const char *message, const char *suggestion);
-/* The exit code of a status and of the faults that were collected. */
+/* The exit code of a status and of the errors that were collected. */
 int cli_exit_code(const cli_run *run, st_status status);
 
 /* output.c */

@@ -37,7 +37,7 @@ typedef struct cli_nccl {
     size_t refused; /* files and tables that were left out for that, each with its error */
 } cli_nccl;
 
-/* Reads all files, and reports all faults of all of them. With own->each they count in
+/* Reads all files, and reports all errors of all of them. With own->each they count in
  * own->refused, and only where nothing is left the status says so. */
 st_status cli_nccl_read(cli_nccl *own, const char *const *files, size_t count) ST_NODISCARD;
 

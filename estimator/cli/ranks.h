@@ -19,7 +19,7 @@ typedef struct cli_ranks {
 st_status cli_ranks_begin(cli_run *run, cli_ranks *ranks) ST_NODISCARD;
 /* Whether mpirun started this process beside a first one, which does alone what is not shared. */
 bool cli_is_other_process(void);
-/* Only the first process leaves a result and messages; returns `code`. A fault that the others
+/* Only the first process leaves a result and messages; returns `code`. An error that the others
  * cannot know of ends them, too. */
 int cli_ranks_end(cli_run *run, cli_ranks *ranks, int code, bool fault);
 

@@ -95,7 +95,7 @@ st_paint cli_paint(const cli_run *run)
     return paint;
 }
 
-/* A fault of what the user typed, as against one of a file. */
+/* An error of what the user typed, as against one of a file. */
 static bool is_typed(const st_error *error)
 {
     if (error->status == ST_ERR_USAGE)

@@ -123,7 +123,8 @@ static bool is_told(const st_errors *errors, const st_error *fault)
     return false;
 }
 
-/* Why a column has failed, in words; every fault of it is told once, whatever columns share it. */
+/* Why a column has failed, in words; every error of it is reported once, whatever columns share it.
+ */
 static const char *tell_faults(cli_run *run, const st_errors *own)
 {
     const char *why = NULL;

@@ -27,7 +27,8 @@ static void mark(sheet_list *list, const char *name)
         list->included[i] = list->included[i] || strcmp(list->entries[i].name, name) == 0;
 }
 
-/* Marks what a sheet includes by name; a file that cannot be read is told when the sheet is loaded.
+/* Marks what a sheet includes by name; a file that cannot be read is reported when the sheet is
+ * loaded.
  */
 static st_status mark_included(cli_run *run, const st_paths *paths, sheet_list *list, size_t index)
 {

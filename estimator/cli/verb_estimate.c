@@ -32,7 +32,7 @@ static const cli_example examples[] = {
     {NULL, NULL},
 };
 
-/* A report has its warnings; they need not be told twice unless it goes out of sight. */
+/* A report has its warnings; they need not be reported twice unless it goes out of sight. */
 static bool shows_warnings(const cli_run *run)
 {
     return !run->common.csv && run->common.output == NULL;

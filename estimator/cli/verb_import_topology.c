@@ -25,7 +25,7 @@ static const cli_example examples[] = {
     {"steptime import nccl-topo topo.xml --gpu h100-sxm --nodes 16 -o my-cluster.yaml",
      "16 nodes of the one that NCCL_TOPO_DUMP_FILE has described"},
     {"steptime import nccl-topo /var/run/nvidia-topologyd/virtualTopology.xml",
-     "what a cloud says of its machine"},
+     "what a cloud says of its node"},
     {NULL, NULL},
 };
 

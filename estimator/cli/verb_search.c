@@ -153,7 +153,7 @@ static st_status tell_deeds(cli_run *run, const st_processes *processes, const d
     return ST_OK;
 }
 
-/* With what a file adds, whose faults are told with their places there. */
+/* With what a file adds, whose errors are reported with their places there. */
 static st_status create_from_file(cli_run *run, const cli_explorer *explorer, const char *path,
                                   st_search_request *request, st_search **made)
 {

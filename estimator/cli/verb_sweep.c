@@ -132,7 +132,7 @@ static st_status close_book(cli_explorer *explorer, st_status status)
     return status == ST_OK ? ended : status;
 }
 
-/* With what a file adds, whose faults are told with their places there. */
+/* With what a file adds, whose errors are reported with their places there. */
 static st_status create_from_file(cli_run *run, const cli_explorer *explorer,
                                   st_space_request *request, st_space **space)
 {

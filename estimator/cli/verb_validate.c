@@ -180,7 +180,7 @@ static st_status refuse_name(validation *own, const char *name, const st_path_en
         near != NULL ? near : "'steptime list validation' and 'steptime list tables' list them");
 }
 
-/* All sources of cases are read before any is run, so that every fault is told at once. */
+/* All sources of cases are read before any is run, so that every error is told at once. */
 static st_status load_cases(validation *own, const st_path_entry *entries, size_t count)
 {
     cli_run *run = own->run;
@@ -306,7 +306,7 @@ static st_status run_given_tables(validation *own, const st_measured_table *tabl
     return status;
 }
 
-/* A source's table where the measurements are kept; a source that is not there is told. */
+/* A source's table where the measurements are kept; a source that is not there is reported. */
 static st_status run_source_data(validation *own, const st_measured_request *request,
                                  const st_table_source *source, const char *folder)
 {

@@ -4,7 +4,7 @@
  *
  * A sheet declares them as open functions without a formula (see formulas/ddp.yaml); a job that
  * names `model.layer_list` gets them bound to that list. A job with `parallel.order` gets the cells
- * that hang on it (estimate/placement_cells.h).
+ * that depend on it (estimate/placement_cells.h).
  */
 #ifndef STEPTIME_ESTIMATE_BUILTIN_H
 #define STEPTIME_ESTIMATE_BUILTIN_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an estimate hangs on: every number that was put in is raised by a tenth, one at a time, and
- * the program runs again. It tells which constant of a cluster is worth having more of, and which
- * assumptions do not matter to the job at all.
+ * What an estimate depends on: every number that was put in is raised by a tenth, one at a time,
+ * and the program runs again. It tells which constant of a cluster is worth having more of, and
+ * which assumptions do not matter to the job at all.
  */
 #ifndef STEPTIME_ESTIMATE_EFFECTS_H
 #define STEPTIME_ESTIMATE_EFFECTS_H

@@ -43,7 +43,7 @@ typedef struct st_refined_cell {
     double value;
     double formula_value;  /* without plugins; NaN where the sheet cannot do without */
     const char *providers; /* "nccl-whitebox for all_reduce" */
-    const char *refusal;   /* why the formula stands in for one; "" normally */
+    const char *refusal;   /* why the formula replaces one; "" normally */
 } st_refined_cell;
 
 struct st_estimate {

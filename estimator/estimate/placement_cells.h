@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cells that hang on the order of ranks. A sheet states them for Megatron's order and leaves them
+ * Cells that depend on the order of ranks. A sheet states them for Megatron's order and leaves them
  * open (formulas/megatron-plan.yaml); a job with another order gets them from here.
  */
 #ifndef STEPTIME_ESTIMATE_PLACEMENT_CELLS_H

@@ -26,7 +26,7 @@ void st_sheet_write_markdown(const st_sheet *sheet, int level, st_arena *arena, 
 /* A document that pdflatex sets with the packages of any LaTeX. */
 void st_sheet_write_latex(const st_sheet *sheet, st_arena *arena, st_buffer *buffer);
 
-/* A fault as one line without a newline, as st_error_write shows it. */
+/* An error as one line without a newline, as st_error_write shows it. */
 void st_error_text(const st_error *error, st_buffer *buffer);
 
 #endif

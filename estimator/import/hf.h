@@ -76,7 +76,7 @@ st_place hf_place(const hf_reader *reader, const st_json *node);
 
 /*
  * The field of any of these names (separated by blanks) that has a value: in the language model's
- * map, in its attn_config or ffn_config. Two that differ are a fault. Marks it as understood.
+ * map, in its attn_config or ffn_config. Two that differ are an error. Marks it as understood.
  */
 st_json *hf_find(hf_reader *reader, const char *names);
 /* The same in the file's top, where the language model's map has none. */
@@ -87,7 +87,7 @@ bool hf_count(hf_reader *reader, const char *names, uint64_t least, uint64_t *va
 /* The number of a node that was found. */
 bool hf_number(hf_reader *reader, const st_json *node, uint64_t least, uint64_t *value);
 bool hf_bool(hf_reader *reader, const char *names, bool missing);
-/* Whether a node that was found is true or false; anything else is a fault. */
+/* Whether a node that was found is true or false; anything else is an error. */
 bool hf_is_bool(hf_reader *reader, const st_json *node);
 
 /* Fields of the language model that nobody looked at and that matter for all we know. */

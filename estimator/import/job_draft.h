@@ -19,7 +19,7 @@ typedef struct st_draft {
     const st_import_request *request;
     st_arena *arena;
     st_errors *errors;
-    st_status status; /* of the first fault */
+    st_status status; /* of the first error */
     const st_job *given;
     st_draft_value *values; /* by index of the key */
     const char *notes[ST_DRAFT_NOTES];

@@ -75,7 +75,7 @@ const megatron_argument *megatron_get(megatron_run *run, const char *name);
 /* megatron_values.c; every look at an argument marks it as used */
 /* Where an argument stands; NULL: the file as a whole. */
 st_place megatron_place(const megatron_run *run, const megatron_argument *argument);
-/* False, with a fault, where the argument's value is no number. */
+/* False, with an error, where the argument's value is no number. */
 bool megatron_read_number(megatron_run *run, const megatron_argument *argument, double *value);
 /* A count that is given; false where it is absent or faulty. */
 bool megatron_read_count(megatron_run *run, const char *name, uint64_t *value);
@@ -91,7 +91,7 @@ int megatron_line_of(megatron_run *run, const char *name);
 /* Writes a key of the job, with the argument or its default as the source. */
 void megatron_put(megatron_run *run, const char *path, const char *name, uint64_t value);
 void megatron_put_bool(megatron_run *run, const char *path, const char *name, bool value);
-/* A count that the run must have; 0 and a fault where it has none. */
+/* A count that the run must have; 0 and an error where it has none. */
 uint64_t megatron_put_needed(megatron_run *run, const char *path, const char *name);
 
 /* megatron_model.c and megatron_plan.c: every key of the job but the measured time */

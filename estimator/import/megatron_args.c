@@ -267,7 +267,7 @@ static void finish_option(shell_reader *reader, const char *value)
     reader->option[0] = '\0';
 }
 
-/* "--tensor-model-parallel-size" begins an option; one without a value is told by its name. */
+/* "--tensor-model-parallel-size" begins an option; one without a value is reported by its name. */
 static void begin_option(shell_reader *reader, const char *word)
 {
     size_t length = strcspn(word + 2, "=");

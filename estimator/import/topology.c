@@ -42,7 +42,7 @@ typedef struct xml_reader {
     size_t host_capacity;
 } xml_reader;
 
-/* ---- faults ---- */
+/* ---- errors ---- */
 
 static ST_PRINTF(3, 4) void fail(xml_reader *reader, st_status status, const char *format, ...)
 {
@@ -78,7 +78,7 @@ static const char *attribute(const char *const *attributes, const char *name)
     return NULL;
 }
 
-/* The number at the start of an attribute, 0 where it is absent; a fault above `most`. */
+/* The number at the start of an attribute, 0 where it is absent; an error above `most`. */
 static double number_of(xml_reader *reader, const char *const *attributes, const char *name,
                         double most)
 {

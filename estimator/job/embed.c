@@ -287,7 +287,7 @@ static void write_packed(text *code, const packing *pack, size_t index)
         index, index, index, index, pack->node_count, pack->entry_count);
 }
 
-/* False for what is no YAML or has faults, which a reader of the text will report. */
+/* False for what is no YAML or has errors, which a reader of the text will report. */
 static bool write_tree(text *code, const char *path, size_t index, const text *bytes)
 {
     static const pattern yaml = {.ending = ".yaml"};

@@ -22,7 +22,7 @@ st_status st_gpus_list(const st_paths *paths, st_arena *arena, st_gpus *gpus,
  * The file of that very name, else the one name whose words all stand in `text`, in any order and
  * case: "A100-80GB-SXM" is a100-sxm-80gb, "H100-80GB-SXM" is h100-sxm. Of several the one with the
  * most words; NULL where none fits, two fit equally well, or `text` has further words than a form
- * factor and a size of memory, which is then in *memory_gb (0: none is told; may be NULL).
+ * factor and a size of memory, which is then in *memory_gb (0: none is reported; may be NULL).
  */
 const char *st_gpus_find(const st_gpus *gpus, const char *text, double *memory_gb);
 

@@ -45,7 +45,7 @@ typedef struct st_loader {
     const st_paths *paths;
     st_arena *arena;
     st_errors *errors;
-    st_status status; /* of the first fault */
+    st_status status; /* of the first error */
     st_job *job;
     const st_set **replacements; /* per section: the --set that replaces it, or NULL */
     size_t files_read;
@@ -74,7 +74,7 @@ void st_loader_find_replacements(st_loader *loader, const st_set *sets, size_t c
 void st_loader_apply_sets(st_loader *loader, const st_set *sets, size_t count);
 
 /*
- * Faults of an assignment are wrong use of the command line, whatever they are elsewhere: adds the
+ * Errors of an assignment are wrong use of the command line, whatever they are elsewhere: adds the
  * errors of `from` to `to`, those at `place` with ST_ERR_USAGE, and returns the first status.
  */
 st_status st_errors_move(st_errors *to, const st_errors *from, st_place place);

@@ -177,7 +177,7 @@ static const st_key keys[] = {
      "effective bandwidth per rank of data-parallel collectives"},
     {"cluster.price", ST_KEY_QUANTITY, "$/h", NULL, POSITIVE, NULL, "price of one GPU"},
     {"cluster.pue", ST_KEY_NUMBER, NULL, NULL, 1, 10, NULL,
-     "power of the building over that of the machines"},
+     "power of the building over that of the nodes"},
 
     {"cluster.gpu.name", ST_KEY_TEXT, NULL, NULL, 0, 0, NULL, "what reports call the GPU"},
     {"cluster.gpu.peak_fp16", ST_KEY_QUANTITY, "TFLOP/s", NULL, POSITIVE, NULL,
@@ -208,7 +208,7 @@ static const st_key_section sections[] = {
     {"overlap", false, ST_FOLDERS, "which share of communication may hide behind computation"},
     {"train", false, ST_FOLDERS, "the whole training, of which a job is one step"},
     {"measured", false, ST_FOLDERS, "what a run of the job was seen to take"},
-    {"cluster", true, ST_FOLDER_CLUSTERS, "the machines and what connects them"},
+    {"cluster", true, ST_FOLDER_CLUSTERS, "the nodes and what connects them"},
     {"cluster.bandwidth", false, ST_FOLDERS,
      "what the collectives of a group reach, as measured on the cluster"},
     {"cluster.gpu", true, ST_FOLDER_GPUS, "one GPU"},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loading: the YAML of a job is walked along the table of sections, files that it names are walked
- * in their place, and every leaf goes through the table of keys. Nothing stops at a fault, so that
+ * in their place, and every leaf goes through the table of keys. Nothing stops at an error, so that
  * a user sees those of all files at once.
  */
 #include "job/leaf.h"

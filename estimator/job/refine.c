@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `refine`: which plugins stand in for open functions and cells, in order of preference. Whether
+ * `refine`: which plugins replace open functions and cells, in order of preference. Whether
  * there is such a plugin, and what its options mean, is the host's to say (estimator/plugin).
  */
 #include "job/files.h"

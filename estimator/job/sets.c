@@ -205,7 +205,7 @@ static void apply_key(st_loader *loader, const st_set *set)
         };
 }
 
-/* Applies one assignment with a list of faults of its own, which then join the others. */
+/* Applies one assignment with a list of errors of its own, which then join the others. */
 static void apply_set(st_loader *loader, const st_set *set)
 {
     st_errors *errors = st_errors_create();

@@ -18,7 +18,7 @@ typedef struct st_tie {
 /* What tells the group of ranks of a row; a profile's entries are told apart by theirs. */
 typedef struct st_group_ties {
     st_tie ranks;    /* of the group; where nobody has them, all of the cluster's */
-    st_tie per_node; /* ranks of the group in a machine, or GPUs of a machine */
+    st_tie per_node; /* ranks of the group in a node, or GPUs of a node */
     st_tie nodes;    /* of the cluster */
 } st_group_ties;
 

@@ -105,7 +105,7 @@ static bool is_key(const char *text)
     return true;
 }
 
-/* A copy of a plugin's text; "" and a fault where it is none. */
+/* A copy of a plugin's text; "" and an error where it is none. */
 static const char *take_text(describing *own, const char *what, const char *text, bool needed)
 {
     if (text == NULL || text[0] == '\0') {

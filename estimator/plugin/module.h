@@ -56,7 +56,7 @@ struct st_plugin_instance {
     st_buffer warnings; /* lines, bounded */
 };
 
-/* Reads and verifies a descriptor. Faults are reported as "plugin FILE: ..." at `place`. */
+/* Reads and verifies a descriptor. Errors are reported as "plugin FILE: ..." at `place`. */
 st_status st_module_describe(st_plugin_module *module, const st_plugin *raw, st_place place,
                              st_arena *arena, st_errors *errors) ST_NODISCARD;
 

@@ -28,7 +28,7 @@ static st_status parse_choice(const st_module_option *option, const char *text, 
                    st_errors_nearest(errors, text, option->choices, option->choice_count));
 }
 
-/* The fault of a number, with the name of the option before it. */
+/* The error of a number, with the name of the option before it. */
 static st_status parse_quantity(const st_module_option *option, const char *text, st_place place,
                                 double *number, st_errors *errors)
 {

@@ -222,7 +222,7 @@ static st_status tie_key(refining *own, st_provider *provider, const char **name
     return tie_to_job(own, &shown, key, &one, result);
 }
 
-/* Which entry of a profile a row means hangs on the group that communicates. */
+/* Which entry of a profile a row means depends on the group that communicates. */
 static st_status tie_group(refining *own, const st_sheet_function *function, st_provider *provider,
                            const char **names, st_unit *units, st_group_ties *group)
 {
@@ -376,7 +376,7 @@ static st_status open_all(refining *own, const st_profile_found *found, size_t c
     return ST_OK;
 }
 
-/* What a profile has; of a profile that is not there the fault is where it is named. */
+/* What a profile has; of a profile that is not there the error is where it is named. */
 static st_status read_profile(const refining *own, const char *collective, st_profile_found **found,
                               size_t *count)
 {

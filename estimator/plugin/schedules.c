@@ -134,7 +134,7 @@ static st_status try_order(const st_schedule_shape *shape, const st_schedule_ord
     return status;
 }
 
-/* A fault with the plugin and its schedule before it. */
+/* An error with the plugin and its schedule before it. */
 static st_status tell(const st_plugin_order_request *request, const st_error *error,
                       st_errors *errors)
 {
@@ -172,7 +172,7 @@ static st_status call(const st_plugin_order_request *request, const st_plugin_pi
     return ST_OK;
 }
 
-/* Tries the order, with faults told as the plugin's. */
+/* Tries the order, with errors told as the plugin's. */
 static st_status verify(const st_plugin_order_request *request, const st_schedule_order *order,
                         st_errors *errors)
 {

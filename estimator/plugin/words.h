@@ -19,7 +19,7 @@ typedef struct st_words {
     size_t count;
 } st_words;
 
-/* Faults are of the command line, at "--refine". */
+/* Errors are of the command line, at "--refine". */
 st_status st_refine_words(const st_paths *paths, const st_words *words, st_arena *arena,
                           const st_refinement **refinements, size_t *count,
                           st_errors *errors) ST_NODISCARD;

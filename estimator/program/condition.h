@@ -16,7 +16,7 @@ typedef struct st_conditions {
 
 /*
  * A sheet that differs from `sheet` only in further checks behind its own, one per text. Every text
- * is parsed, resolved and unit-checked as a check of the sheet would be; all faults are reported,
+ * is parsed, resolved and unit-checked as a check of the sheet would be; all errors are reported,
  * each at "OPTION 'TEXT'". The new sheet lives in `arena` and refers to the old one.
  */
 st_status st_sheet_with_conditions(const st_sheet *sheet, const st_conditions *conditions,

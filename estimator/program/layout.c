@@ -223,7 +223,7 @@ static bool asks_operands(const st_workspace *workspace, uint32_t slot)
            (!is_settled(workspace, slot) || !isfinite(workspace->scalars[slot]));
 }
 
-/* Marks what the outputs hang on once the settled conditions have chosen: steps, and scalars that
+/* Marks what the outputs depend on once the settled conditions have chosen: steps, and scalars that
  * change with the inputs of some level. */
 static void mark_needed(st_workspace *workspace)
 {

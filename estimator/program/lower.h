@@ -37,7 +37,7 @@ st_status st_lowering_search(st_lowering *lowering, const st_expr *expr,
                              st_errors *errors) ST_NODISCARD;
 /* Marks the cells that a tree reads, and those that providers of the functions in it read. */
 void st_lowering_mark(const st_lowering *lowering, const st_expr *expr, bool *needed);
-/* The value of what a provider reads; `arguments` are those of the function it stands in for. */
+/* The value of what a provider reads; `arguments` are those of the function it replaces. */
 uint32_t st_lowering_read(st_lowering *lowering, const st_read *read, st_scope arguments);
 
 /* The value of a tree; cells that it reads must be lowered. ST_NO_VALUE when it fails. */

@@ -8,7 +8,7 @@
  *
  * Values that do not exist (division by zero, overflow, logarithm of a negative) travel as values
  * that are not finite and can never turn finite again, except through an `if`, `and` or `or` that
- * does not choose them, or where a formula stands in for a provider that refuses.
+ * does not choose them, or where a formula replaces a provider that refuses.
  */
 #ifndef STEPTIME_PROGRAM_PROGRAM_H
 #define STEPTIME_PROGRAM_PROGRAM_H
@@ -70,7 +70,7 @@ st_status st_program_run_one(const st_program *program, st_workspace *workspace,
 
 /*
  * For one row: adds an error for every output and check that is not finite, naming the cell where
- * the fault arises, its formula and its operands; an error for every failing check (with its
+ * the error arises, its formula and its operands; an error for every failing check (with its
  * message and numbers) and a warning for every failing check of level warning. Returns ST_ERR_MATH,
  * ST_ERR_CHECK, ST_ERR_PROVIDER or ST_OK.
  */
@@ -109,7 +109,7 @@ typedef struct st_explanation {
     const char *formula;  /* as written; an input: its job key */
     const char *numbers;  /* the formula with values in place of names; "" for an input */
     const char *provider; /* who supplied the value instead of the formula; "" normally */
-    const char *refusal;  /* why the provider's formula stands in for it after all; "" normally */
+    const char *refusal;  /* why the provider's formula replaces it after all; "" normally */
     const st_provider_term *terms; /* what the provider says about its value */
     size_t term_count;
     double value;         /* base units */

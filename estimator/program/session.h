@@ -2,7 +2,7 @@
 /*
  * A program run for one row with every intermediate value at hand.
  *
- * Explaining and fault-finding need the value of any piece of any formula. A session compiles the
+ * Explaining and error-finding need the value of any piece of any formula. A session compiles the
  * sheet again with the same compiler, runs every value of the graph with the same operations, and
  * answers for a tree by lowering it once more: an equal tree gives the value that is already there.
  */
@@ -41,7 +41,7 @@ double st_session_cell(const st_session *session, size_t cell);
 
 /*
  * Asks a provider again, alone: its value (NaN where it refuses) and what it says about it.
- * `arguments` are those of the function that it stands in for, NULL where that is a cell.
+ * `arguments` are those of the function that it replaces, NULL where that is a cell.
  */
 double st_session_ask(st_session *session, const st_sheet_function *function,
                       const st_provider *provider, st_scope arguments,

@@ -20,7 +20,7 @@ typedef struct st_culprit {
     const char *name;      /* of the cell or the function; NULL: a check */
     const st_formula *formula;
     const st_provider *provider;     /* it gave the value; NULL: the formula did */
-    const st_sheet_function *called; /* that the provider stands in for; NULL: a cell */
+    const st_sheet_function *called; /* that the provider replaces; NULL: a cell */
     st_scope arguments;              /* of the function */
     size_t next_cell;                /* the search goes on there; SIZE_MAX: it ended */
 } st_culprit;
@@ -348,7 +348,7 @@ static void verify_input(st_verifier *verifier, size_t index)
     }
 }
 
-/* Every output without a value; cells that fail for the same reason are told once. */
+/* Every output without a value; cells that fail for the same reason are reported once. */
 static void verify_outputs(st_verifier *verifier)
 {
     const st_program *program = verifier->session.program;
@@ -380,7 +380,7 @@ static bool has_formula(const st_sheet *sheet, const char *name)
     return true;
 }
 
-/* Where a formula stands in for a provider that refuses: a warning per cell. */
+/* Where a formula replaces a provider that refuses: a warning per cell. */
 static void warn_of_fallbacks(st_verifier *verifier, st_arena *arena)
 {
     const st_program *program = verifier->session.program;

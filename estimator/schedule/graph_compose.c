@@ -4,7 +4,7 @@
  *
  * The k-th task with a key on a rank meets the k-th task with that key on the others. Two tables of
  * numbered pairs do it in linear time: (key, rank) to count the tasks seen so far, (key, k) to find
- * the meeting.
+ * the instance.
  */
 #include "schedule/graph_internal.h"
 
@@ -18,10 +18,10 @@ typedef struct st_composer {
     st_pair_table seen;   /* (key, rank index) */
     uint32_t *seen_count; /* by number in `seen` */
     size_t seen_capacity;
-    st_pair_table meetings; /* (key, occurrence) */
-    uint32_t *expected;     /* by number in `meetings`: 0 as many as come */
+    st_pair_table instances; /* (key, occurrence) */
+    uint32_t *expected;      /* by number in `instances`: 0 as many as come */
     size_t expected_capacity;
-    uint32_t first_meeting; /* number of the first meeting made from keys */
+    uint32_t first_instance; /* number of the first instance made from keys */
 } st_composer;
 
 /* How many tasks with this key the rank had before; ST_TASK_NONE when out of memory. */
@@ -49,24 +49,24 @@ static st_status join(st_composer *composer, const st_keyed_task *keyed)
     st_graph *graph = composer->graph;
     uint32_t rank_index = graph->resources[graph->resource[keyed->task]].rank_index;
     uint32_t turn = occurrence(composer, keyed->key, rank_index);
-    size_t known = composer->meetings.count;
+    size_t known = composer->instances.count;
     uint32_t *expected =
         st_array_room(composer->expected, sizeof(*expected), known, &composer->expected_capacity);
     composer->expected = expected == NULL ? composer->expected : expected;
     uint32_t number = turn == ST_TASK_NONE || expected == NULL
                           ? ST_TASK_NONE
-                          : st_pair_number(&composer->meetings, (st_pair){keyed->key, turn});
+                          : st_pair_number(&composer->instances, (st_pair){keyed->key, turn});
     if (number == ST_TASK_NONE) {
         return st_graph_no_memory(composer->errors);
     }
     if (number == known) {
         uint32_t made = 0;
-        st_status status = st_graph_meeting(graph, 1, &made, composer->errors);
+        st_status status = st_graph_instance(graph, 1, &made, composer->errors);
         if (status != ST_OK) {
             return status;
         }
         expected[number] = keyed->ranks;
-        graph->meeting_size[made] = keyed->ranks;
+        graph->instance_size[made] = keyed->ranks;
     } else if (expected[number] != keyed->ranks) {
         return st_fail(composer->errors, ST_ERR_VALUE, (st_place){0},
                        "%s meets another number of ranks than its partners" ST_FOUND
@@ -74,21 +74,21 @@ static st_status join(st_composer *composer, const st_keyed_task *keyed)
                        st_graph_describe(graph, keyed->task, composer->errors),
                        (unsigned long)keyed->ranks, (unsigned long)expected[number]);
     }
-    graph->meeting[keyed->task] = composer->first_meeting + number;
-    graph->meeting_size[composer->first_meeting + number] += keyed->ranks == 0 ? 1 : 0;
+    graph->instance[keyed->task] = composer->first_instance + number;
+    graph->instance_size[composer->first_instance + number] += keyed->ranks == 0 ? 1 : 0;
     return ST_OK;
 }
 
 st_status st_graph_compose(st_graph *graph, st_errors *errors)
 {
     st_composer composer = {
-        .graph = graph, .errors = errors, .first_meeting = (uint32_t)graph->meeting_count + 1};
+        .graph = graph, .errors = errors, .first_instance = (uint32_t)graph->instance_count + 1};
     st_status status = ST_OK;
     for (size_t i = 0; i < graph->keyed_count && status == ST_OK; i++) {
         status = join(&composer, &graph->keyed[i]);
     }
     st_pair_table_free(&composer.seen);
-    st_pair_table_free(&composer.meetings);
+    st_pair_table_free(&composer.instances);
     free(composer.seen_count);
     free(composer.expected);
     free(graph->keyed);
@@ -114,35 +114,35 @@ static const char *ranks_of(const st_graph *graph, const st_task_id *members, si
     return count == 0 ? "0" : result;
 }
 
-static st_status check_size(const st_graph *graph, size_t meeting, st_errors *errors)
+static st_status check_size(const st_graph *graph, size_t instance, st_errors *errors)
 {
-    size_t first = graph->member_first[meeting];
-    size_t count = graph->member_first[meeting + 1] - first;
-    if (count == graph->meeting_size[meeting]) {
+    size_t first = graph->member_first[instance];
+    size_t count = graph->member_first[instance + 1] - first;
+    if (count == graph->instance_size[instance]) {
         return ST_OK;
     }
     const char *what =
-        count == 0 ? st_errors_text(errors, "nobody comes to meeting %zu", meeting)
+        count == 0 ? st_errors_text(errors, "nobody comes to instance %zu", instance)
                    : st_errors_text(errors, "%s does not meet as many tasks as it should",
                                     st_graph_describe(graph, graph->members[first], errors));
     return st_fail(errors, ST_ERR_VALUE, (st_place){0}, "%s" ST_FOUND "%s" ST_EXPECTED "%lu", what,
                    ranks_of(graph, graph->members + first, count, errors),
-                   (unsigned long)graph->meeting_size[meeting]);
+                   (unsigned long)graph->instance_size[instance]);
 }
 
 st_status st_graph_list_members(st_graph *graph, st_errors *errors)
 {
-    size_t meetings = graph->meeting_count;
+    size_t instances = graph->instance_count;
     size_t attending = 0;
     st_status status = ST_OK;
-    graph->member_first = calloc(meetings + 2, sizeof(*graph->member_first));
+    graph->member_first = calloc(instances + 2, sizeof(*graph->member_first));
     if (graph->member_first == NULL) {
         return st_graph_no_memory(errors);
     }
     uint32_t *first = graph->member_first;
     for (size_t i = 0; i < graph->task_count; i++) {
-        if (graph->meeting[i] != 0) {
-            first[graph->meeting[i] + 1]++;
+        if (graph->instance[i] != 0) {
+            first[graph->instance[i] + 1]++;
             attending++;
         }
     }
@@ -150,20 +150,20 @@ st_status st_graph_list_members(st_graph *graph, st_errors *errors)
     if (graph->members == NULL) {
         return st_graph_no_memory(errors);
     }
-    for (size_t i = 1; i <= meetings + 1; i++) {
+    for (size_t i = 1; i <= instances + 1; i++) {
         first[i] += first[i - 1];
     }
     for (size_t i = 0; i < graph->task_count; i++) {
-        if (graph->meeting[i] != 0) {
-            graph->members[first[graph->meeting[i]]++] = (st_task_id)i;
+        if (graph->instance[i] != 0) {
+            graph->members[first[graph->instance[i]]++] = (st_task_id)i;
         }
     }
-    /* Every offset has moved to the next meeting's: move them back. */
-    for (size_t i = meetings + 1; i > 0; i--) {
+    /* Every offset has moved to the next instance's: move them back. */
+    for (size_t i = instances + 1; i > 0; i--) {
         first[i] = first[i - 1];
     }
     first[0] = 0;
-    for (size_t i = 1; i <= meetings; i++) {
+    for (size_t i = 1; i <= instances; i++) {
         st_status one = check_size(graph, i, errors);
         status = status == ST_OK ? one : status;
     }

@@ -34,8 +34,8 @@ static st_task_id blocker(const st_cycle_search *search, st_task_id task)
 {
     const st_graph *graph = search->graph;
     if (search->waits[task] == 0) {
-        uint32_t meeting = graph->meeting[task];
-        size_t i = graph->member_first[meeting];
+        uint32_t instance = graph->instance[task];
+        size_t i = graph->member_first[instance];
         while (search->waits[graph->members[i]] == 0) {
             i++;
         }

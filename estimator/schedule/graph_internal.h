@@ -57,7 +57,7 @@ struct st_graph {
     uint64_t task_limit;
     uint64_t edge_limit;
     uint64_t resource_limit;
-    uint64_t meeting_limit;
+    uint64_t instance_limit;
     bool sealed;
     bool broken; /* sealing failed */
 
@@ -68,7 +68,7 @@ struct st_graph {
     int64_t *earliest_ns; /* NULL while every task may start at 0 */
     uint32_t *resource;
     uint32_t *name;
-    uint32_t *meeting;
+    uint32_t *instance;
     st_task_id *previous; /* on the same resource */
     uint16_t *category;
 
@@ -83,7 +83,8 @@ struct st_graph {
     uint32_t *before_first;
     st_task_id *before;
     uint8_t *before_kind;
-    st_task_id *order; /* every task after those it waits for; members of a meeting side by side */
+    st_task_id
+        *order; /* every task after those it waits for; members of an instance side by side */
 
     st_resource_record *resources;
     size_t resource_count;
@@ -101,9 +102,9 @@ struct st_graph {
     size_t category_count;
     size_t category_capacity;
 
-    uint32_t *meeting_size; /* by number; [0] is not used */
-    size_t meeting_count;
-    size_t meeting_capacity;
+    uint32_t *instance_size; /* by number; [0] is not used */
+    size_t instance_count;
+    size_t instance_capacity;
     uint32_t *member_first;
     st_task_id *members;
 
@@ -126,9 +127,9 @@ const char *st_graph_describe(const st_graph *graph, st_task_id task, st_errors 
 /* What a task counts for in the breakdown. */
 st_work st_graph_work(const st_graph *graph, st_task_id task);
 
-/* Gives every task with a key its meeting. */
+/* Gives every task with a key its instance. */
 st_status st_graph_compose(st_graph *graph, st_errors *errors) ST_NODISCARD;
-/* Lists the members of every meeting and checks how many they are. */
+/* Lists the members of every instance and checks how many they are. */
 st_status st_graph_list_members(st_graph *graph, st_errors *errors) ST_NODISCARD;
 /*
  * After a sort that did not come to its end: waits[i] is how many tasks that never run task i waits

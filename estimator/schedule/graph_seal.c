@@ -3,7 +3,7 @@
  * Sealing a task graph: lists of predecessors, and an order in which each task comes after all that
  * it waits for (Kahn 1962, last in first out, so that the order follows one rank for a while).
  *
- * Members of a meeting count as one: they are ready when the last of them is, and stand side by
+ * Members of an instance count as one: they are ready when the last of them is, and stand side by
  * side in the order.
  */
 #include "schedule/graph_internal.h"
@@ -44,7 +44,7 @@ typedef struct st_sorter {
     st_task_id *after;
     st_task_id *next;  /* on the same resource */
     uint32_t *waits;   /* predecessors that have not been put in order */
-    uint32_t *missing; /* members that still wait, by meeting */
+    uint32_t *missing; /* members that still wait, by instance */
     size_t ordered;
     size_t stacked; /* at the end of `order`, which has room for both */
 } st_sorter;
@@ -57,7 +57,7 @@ static bool sorter_room(st_sorter *sorter)
     sorter->after = malloc((graph->edge_count + 1) * sizeof(st_task_id));
     sorter->next = malloc((tasks + 1) * sizeof(st_task_id));
     sorter->waits = calloc(tasks + 1, sizeof(uint32_t));
-    sorter->missing = malloc((graph->meeting_count + 1) * sizeof(uint32_t));
+    sorter->missing = malloc((graph->instance_count + 1) * sizeof(uint32_t));
     sorter->graph->order = malloc((tasks + 1) * sizeof(st_task_id));
     return sorter->after_first != NULL && sorter->after != NULL && sorter->next != NULL &&
            sorter->waits != NULL && sorter->missing != NULL && graph->order != NULL;
@@ -93,18 +93,18 @@ static void list_after(st_sorter *sorter)
             sorter->waits[i]++;
         }
     }
-    for (size_t i = 1; i <= graph->meeting_count; i++) {
-        sorter->missing[i] = graph->meeting_size[i];
+    for (size_t i = 1; i <= graph->instance_count; i++) {
+        sorter->missing[i] = graph->instance_size[i];
     }
 }
 
-/* All that `task` waits for is in order: so is it, or its meeting has one member less to wait for.
+/* All that `task` waits for is in order: so is it, or its instance has one member less to wait for.
  */
 static void ready(st_sorter *sorter, st_task_id task)
 {
     const st_graph *graph = sorter->graph;
-    uint32_t meeting = graph->meeting[task];
-    if (meeting == 0 || --sorter->missing[meeting] == 0) {
+    uint32_t instance = graph->instance[task];
+    if (instance == 0 || --sorter->missing[instance] == 0) {
         graph->order[graph->task_count - ++sorter->stacked] = task;
     }
 }
@@ -132,14 +132,14 @@ static void sort(st_sorter *sorter)
     }
     while (sorter->stacked > 0) {
         st_task_id task = graph->order[graph->task_count - sorter->stacked--];
-        uint32_t meeting = graph->meeting[task];
-        if (meeting == 0) {
+        uint32_t instance = graph->instance[task];
+        if (instance == 0) {
             graph->order[sorter->ordered++] = task;
             release(sorter, task);
             continue;
         }
-        size_t first = graph->member_first[meeting];
-        size_t count = graph->member_first[meeting + 1] - first;
+        size_t first = graph->member_first[instance];
+        size_t count = graph->member_first[instance + 1] - first;
         for (size_t i = 0; i < count; i++) {
             graph->order[sorter->ordered++] = graph->members[first + i];
         }

@@ -22,9 +22,9 @@ size_t st_graph_category_count(const st_graph *graph)
     return graph->category_count;
 }
 
-size_t st_graph_meeting_count(const st_graph *graph)
+size_t st_graph_instance_count(const st_graph *graph)
 {
-    return graph->meeting_count;
+    return graph->instance_count;
 }
 
 size_t st_graph_rank_count(const st_graph *graph)
@@ -79,16 +79,16 @@ st_task_view st_graph_task(const st_graph *graph, st_task_id task)
         .work = st_graph_work(graph, task),
         .duration_ns = graph->duration_ns[task],
         .earliest_ns = graph->earliest_ns == NULL ? 0 : graph->earliest_ns[task],
-        .meeting = graph->meeting[task],
+        .instance = graph->instance[task],
     };
 }
 
-const st_task_id *st_graph_members(const st_graph *graph, uint32_t meeting, size_t *count)
+const st_task_id *st_graph_members(const st_graph *graph, uint32_t instance, size_t *count)
 {
-    if (!graph->sealed || meeting == 0 || meeting > graph->meeting_count) {
+    if (!graph->sealed || instance == 0 || instance > graph->instance_count) {
         *count = 0;
         return NULL;
     }
-    *count = graph->member_first[meeting + 1] - graph->member_first[meeting];
-    return graph->members + graph->member_first[meeting];
+    *count = graph->member_first[instance + 1] - graph->member_first[instance];
+    return graph->members + graph->member_first[instance];
 }

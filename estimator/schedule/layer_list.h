@@ -36,7 +36,7 @@ typedef struct st_layers {
     double forward_flop;
 } st_layers;
 
-/* Reads a list by name or path; reports all faults with their places. */
+/* Reads a list by name or path; reports all errors with their places. */
 st_status st_layers_load(const st_paths *paths, const char *name, st_place place, st_arena *arena,
                          const st_layers **layers, st_errors *errors) ST_NODISCARD;
 

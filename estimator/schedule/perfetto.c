@@ -107,7 +107,7 @@ static void write_task(st_perfetto *trace, const st_replay *replay, st_task_id t
     if (event.end_ns == event.start_ns) {
         return;
     }
-    if (view.meeting != 0) {
+    if (view.instance != 0) {
         (void)snprintf(arguments, sizeof(arguments), "\"waited_us\":%s",
                        st_perfetto_time((time.start_ns - time.ready_ns) / ticks_per_ns, waited));
         event.arguments = arguments;

@@ -79,11 +79,11 @@ st_status st_replay_run(st_replay *replay, st_errors *errors)
     replay->last_ns = 0;
     for (size_t i = 0; i < graph->task_count;) {
         st_task_id task = graph->order[i];
-        uint32_t meeting = graph->meeting[task];
+        uint32_t instance = graph->instance[task];
         size_t count = 1;
         int64_t start_ns = 0;
-        if (meeting != 0) {
-            count = graph->member_first[meeting + 1] - graph->member_first[meeting];
+        if (instance != 0) {
+            count = graph->member_first[instance + 1] - graph->member_first[instance];
         }
         for (size_t j = i; j < i + count; j++) {
             st_task_id one = graph->order[j];

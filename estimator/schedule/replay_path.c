@@ -21,12 +21,12 @@ static bool add_step(st_path *path, st_task_id task, st_edge_kind edge, int64_t 
 static st_task_id last_arrival(const st_replay *replay, st_task_id task)
 {
     const st_graph *graph = replay->graph;
-    uint32_t meeting = graph->meeting[task];
+    uint32_t instance = graph->instance[task];
     int64_t start_ns = replay->start_ns[task];
-    if (meeting == 0 || replay->ready_ns[task] == start_ns) {
+    if (instance == 0 || replay->ready_ns[task] == start_ns) {
         return task;
     }
-    size_t i = graph->member_first[meeting];
+    size_t i = graph->member_first[instance];
     while (replay->ready_ns[graph->members[i]] != start_ns) {
         i++;
     }

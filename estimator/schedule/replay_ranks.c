@@ -2,7 +2,7 @@
 /*
  * Where the ranks' time goes: the pieces of all resources of a rank, merged by their start.
  *
- * A task is up to two pieces, waiting for the others of its meeting and running. Pieces of one
+ * A task is up to two pieces, waiting for the others of its instance and running. Pieces of one
  * resource come in order by themselves, so that a heap over the resources of a rank merges them.
  */
 #include "schedule/graph_internal.h"

@@ -42,7 +42,7 @@ typedef struct st_rates {
     st_task_id *after;
     st_task_id *next; /* on the same resource */
     uint32_t *waits;
-    uint32_t *missing; /* members that have not arrived, by meeting */
+    uint32_t *missing; /* members that have not arrived, by instance */
     st_running *running;
     /* running tasks of a rank: set[set_first[rank]] ..., at most one a resource */
     size_t *set_first;
@@ -167,17 +167,18 @@ static void start(st_rates *rates, st_task_id task, int64_t now_ns)
     refresh(rates, rank, now_ns);
 }
 
-/* All that a task alone waits for has come: it starts, or its meeting has one member less to wait
+/* All that a task alone waits for has come: it starts, or its instance has one member less to wait
  * for. */
 static void arrive(st_rates *rates, st_task_id task, int64_t now_ns)
 {
     const st_graph *graph = rates->graph;
-    uint32_t meeting = graph->meeting[task];
+    uint32_t instance = graph->instance[task];
     rates->replay->ready_ns[task] = now_ns;
-    if (meeting == 0) {
+    if (instance == 0) {
         start(rates, task, now_ns);
-    } else if (--rates->missing[meeting] == 0) {
-        for (uint32_t i = graph->member_first[meeting]; i < graph->member_first[meeting + 1]; i++) {
+    } else if (--rates->missing[instance] == 0) {
+        for (uint32_t i = graph->member_first[instance]; i < graph->member_first[instance + 1];
+             i++) {
             start(rates, graph->members[i], now_ns);
         }
     }
@@ -231,7 +232,7 @@ static bool make_room(st_rates *rates)
     rates->after = calloc(graph->edge_count + 1, sizeof(*rates->after));
     rates->next = calloc(tasks + 1, sizeof(*rates->next));
     rates->waits = calloc(tasks + 1, sizeof(*rates->waits));
-    rates->missing = calloc(graph->meeting_count + 1, sizeof(*rates->missing));
+    rates->missing = calloc(graph->instance_count + 1, sizeof(*rates->missing));
     rates->running = calloc(tasks + 1, sizeof(*rates->running));
     rates->set_first = calloc(ranks + 2, sizeof(*rates->set_first));
     rates->set_count = calloc(ranks + 1, sizeof(*rates->set_count));
@@ -263,8 +264,8 @@ static void list_after(st_rates *rates)
             rates->waits[i]++;
         }
     }
-    for (size_t i = 1; i <= graph->meeting_count; i++) {
-        rates->missing[i] = graph->meeting_size[i];
+    for (size_t i = 1; i <= graph->instance_count; i++) {
+        rates->missing[i] = graph->instance_size[i];
     }
     for (size_t i = 0; i < graph->resource_count; i++) {
         rates->set_first[graph->resources[i].rank_index + 1]++;

@@ -5,7 +5,7 @@
  *
  * Passes compute on one stream and communicate on another, one after the other, as exposed times
  * are; what hides runs on a third stream beside them. With every rank the pipeline is repeated, and
- * collectives become meetings of the ranks of a group.
+ * collectives become instances of the ranks of a group.
  */
 #include "schedule/schedule_internal.h"
 
@@ -57,12 +57,12 @@ typedef enum st_circle {
     CIRCLES
 } st_circle;
 
-/* The meetings of one group, in the order in which its first member came to them. */
-typedef struct st_meetings {
+/* The instances of one group, in the order in which its first member came to them. */
+typedef struct st_instances {
     uint32_t *numbers;
     size_t count;
     size_t capacity;
-} st_meetings;
+} st_instances;
 
 typedef struct st_builder {
     const st_schedule_plan *plan;
@@ -80,7 +80,7 @@ typedef struct st_builder {
     st_task_id *beside;   /* what starts together with a pass, or ST_TASK_NONE */
     st_task_id *gathered; /* weights of the pieces ahead, of the rank that is being built; a ring */
     /* groups by circle, stage and number in the stage */
-    st_meetings *meetings[CIRCLES];
+    st_instances *instances[CIRCLES];
     uint32_t group_count[CIRCLES];
     uint32_t group_size[CIRCLES];
 } st_builder;
@@ -133,29 +133,29 @@ static void join(st_builder *builder, st_task_id before, st_task_id task, st_edg
     }
 }
 
-/* The meeting at which the rank is next in one of its groups; 0 where it is alone. */
-static uint32_t next_meeting(st_rank *rank, st_circle circle)
+/* The instance at which the rank is next in one of its groups; 0 where it is alone. */
+static uint32_t next_instance(st_rank *rank, st_circle circle)
 {
     st_builder *builder = rank->builder;
     if (circle == CIRCLES || builder->group_size[circle] < 2 || builder->status != ST_OK) {
         return 0;
     }
     size_t place = (size_t)(circle == CIRCLE_TIED ? 0 : rank->stage) * builder->group_count[circle];
-    st_meetings *meetings = &builder->meetings[circle][place + rank->group[circle]];
+    st_instances *instances = &builder->instances[circle][place + rank->group[circle]];
     size_t turn = rank->met[circle]++;
-    if (turn == meetings->count) {
+    if (turn == instances->count) {
         uint32_t *numbers =
-            st_array_room(meetings->numbers, sizeof(*numbers), turn, &meetings->capacity);
+            st_array_room(instances->numbers, sizeof(*numbers), turn, &instances->capacity);
         if (numbers == NULL) {
             note(builder, st_graph_no_memory(builder->errors));
             return 0;
         }
-        meetings->numbers = numbers;
-        note(builder, st_graph_meeting(builder->graph, builder->group_size[circle], &numbers[turn],
-                                       builder->errors));
-        meetings->count++;
+        instances->numbers = numbers;
+        note(builder, st_graph_instance(builder->graph, builder->group_size[circle], &numbers[turn],
+                                        builder->errors));
+        instances->count++;
     }
-    return meetings->numbers[turn];
+    return instances->numbers[turn];
 }
 
 /* Adds a task; it waits for nothing but the order of its stream. */
@@ -172,7 +172,7 @@ static st_task_id add(st_rank *rank, st_stream stream, st_label label, uint32_t 
                          .name = name,
                          .category = builder->category[label],
                          .duration_ns = time,
-                         .meeting = next_meeting(rank, circles[label])};
+                         .instance = next_instance(rank, circles[label])};
     if (builder->status == ST_OK) {
         note(builder, st_graph_add(builder->graph, &spec, &task, builder->errors));
     }
@@ -620,9 +620,9 @@ static st_status make_groups(st_builder *builder)
     }
     for (int i = 0; i < CIRCLES; i++) {
         size_t stages = i == CIRCLE_TIED ? 1 : builder->shape->stages;
-        builder->meetings[i] =
-            calloc(stages * builder->group_count[i] + 1, sizeof(*builder->meetings[i]));
-        if (builder->meetings[i] == NULL) {
+        builder->instances[i] =
+            calloc(stages * builder->group_count[i] + 1, sizeof(*builder->instances[i]));
+        if (builder->instances[i] == NULL) {
             return st_graph_no_memory(builder->errors);
         }
     }
@@ -633,11 +633,11 @@ static void free_groups(st_builder *builder)
 {
     for (int i = 0; i < CIRCLES; i++) {
         size_t stages = i == CIRCLE_TIED ? 1 : builder->shape->stages;
-        for (size_t j = 0; builder->meetings[i] != NULL && j < stages * builder->group_count[i];
+        for (size_t j = 0; builder->instances[i] != NULL && j < stages * builder->group_count[i];
              j++) {
-            free(builder->meetings[i][j].numbers);
+            free(builder->instances[i][j].numbers);
         }
-        free(builder->meetings[i]);
+        free(builder->instances[i]);
     }
 }
 

@@ -19,8 +19,8 @@ const char *st_resource_kind_name(st_resource_kind kind)
 
 const char *st_edge_kind_name(st_edge_kind kind)
 {
-    static const char *const names[ST_EDGE_KINDS] = {"program", "launch",  "sync",
-                                                     "stream",  "meeting", "user"};
+    static const char *const names[ST_EDGE_KINDS] = {"program", "launch",   "sync",
+                                                     "stream",  "instance", "user"};
     return (unsigned)kind < ST_EDGE_KINDS ? names[kind] : "";
 }
 
@@ -42,17 +42,17 @@ st_graph *st_graph_create(const st_graph_limits *limits)
     graph->task_limit = limit_or(limits->tasks, DEFAULT_LIMIT);
     graph->edge_limit = limit_or(limits->edges, DEFAULT_LIMIT);
     graph->resource_limit = limit_or(limits->resources, DEFAULT_RESOURCE_LIMIT);
-    graph->meeting_limit = limit_or(limits->meetings, DEFAULT_LIMIT);
+    graph->instance_limit = limit_or(limits->instances, DEFAULT_LIMIT);
     graph->texts = st_arena_create();
-    graph->meeting_size =
-        st_array_room(NULL, sizeof(*graph->meeting_size), 0, &graph->meeting_capacity);
-    if (graph->texts == NULL || graph->meeting_size == NULL ||
+    graph->instance_size =
+        st_array_room(NULL, sizeof(*graph->instance_size), 0, &graph->instance_capacity);
+    if (graph->texts == NULL || graph->instance_size == NULL ||
         st_graph_name(graph, "", &empty, NULL) != ST_OK ||
         st_graph_category(graph, "other", ST_WORK_NONE, &other, NULL) != ST_OK) {
         st_graph_destroy(graph);
         return NULL;
     }
-    graph->meeting_size[0] = 0;
+    graph->instance_size[0] = 0;
     return graph;
 }
 
@@ -62,12 +62,12 @@ void st_graph_destroy(st_graph *graph)
         return;
     }
     void *const owned[] = {
-        graph->duration_ns, graph->earliest_ns, graph->resource,     graph->name,
-        graph->meeting,     graph->previous,    graph->category,     graph->edge_from,
-        graph->edge_to,     graph->edge_kind,   graph->before_first, graph->before,
-        graph->before_kind, graph->order,       graph->resources,    graph->ranks,
-        graph->name_slots,  graph->categories,  graph->meeting_size, graph->member_first,
-        graph->members,     graph->keyed,       graph->cycle,        (void *)graph->names,
+        graph->duration_ns, graph->earliest_ns, graph->resource,      graph->name,
+        graph->instance,    graph->previous,    graph->category,      graph->edge_from,
+        graph->edge_to,     graph->edge_kind,   graph->before_first,  graph->before,
+        graph->before_kind, graph->order,       graph->resources,     graph->ranks,
+        graph->name_slots,  graph->categories,  graph->instance_size, graph->member_first,
+        graph->members,     graph->keyed,       graph->cycle,         (void *)graph->names,
     };
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++) {
         free(owned[i]);
@@ -201,7 +201,7 @@ st_status st_graph_category(st_graph *graph, const char *text, st_work work, uin
     return ST_OK;
 }
 
-/* --- resources and meetings --------------------------------------------------------------------
+/* --- resources and instances --------------------------------------------------------------------
  */
 
 /* The index of a rank, new ones at the end; ST_TASK_NONE when out of memory. */
@@ -253,27 +253,28 @@ st_status st_graph_resource(st_graph *graph, uint32_t rank, st_resource_kind kin
     return ST_OK;
 }
 
-st_status st_graph_meeting(st_graph *graph, uint32_t members, uint32_t *meeting, st_errors *errors)
+st_status st_graph_instance(st_graph *graph, uint32_t members, uint32_t *instance,
+                            st_errors *errors)
 {
-    st_status status = open_for(graph, errors, "meetings");
+    st_status status = open_for(graph, errors, "instances");
     if (status != ST_OK) {
         return status;
     }
     if (members == 0) {
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
-                       "a meeting without members" ST_FOUND "0" ST_EXPECTED "at least 1");
+                       "an instance without members" ST_FOUND "0" ST_EXPECTED "at least 1");
     }
-    if (graph->meeting_count >= graph->meeting_limit) {
-        return too_many(errors, "meetings", graph->meeting_limit);
+    if (graph->instance_count >= graph->instance_limit) {
+        return too_many(errors, "instances", graph->instance_limit);
     }
-    uint32_t *sizes = st_array_room(graph->meeting_size, sizeof(*sizes), graph->meeting_count + 1,
-                                    &graph->meeting_capacity);
+    uint32_t *sizes = st_array_room(graph->instance_size, sizeof(*sizes), graph->instance_count + 1,
+                                    &graph->instance_capacity);
     if (sizes == NULL) {
         return st_graph_no_memory(errors);
     }
-    graph->meeting_size = sizes;
-    sizes[++graph->meeting_count] = members;
-    *meeting = (uint32_t)graph->meeting_count;
+    graph->instance_size = sizes;
+    sizes[++graph->instance_count] = members;
+    *instance = (uint32_t)graph->instance_count;
     return ST_OK;
 }
 
@@ -301,7 +302,7 @@ static bool more_tasks(st_graph *graph)
     GROW(graph->duration_ns, capacity);
     GROW(graph->resource, capacity);
     GROW(graph->name, capacity);
-    GROW(graph->meeting, capacity);
+    GROW(graph->instance, capacity);
     GROW(graph->previous, capacity);
     GROW(graph->category, capacity);
     if (graph->earliest_ns != NULL) {
@@ -349,8 +350,8 @@ static st_status check_spec(const st_graph *graph, const st_task_spec *spec, st_
         what = "name", found = spec->name, count = graph->name_count;
     } else if (spec->category >= graph->category_count) {
         what = "category", found = spec->category, count = graph->category_count;
-    } else if (spec->meeting > graph->meeting_count) {
-        what = "meeting", found = spec->meeting, count = graph->meeting_count;
+    } else if (spec->instance > graph->instance_count) {
+        what = "instance", found = spec->instance, count = graph->instance_count;
     }
     if (what != NULL) {
         return st_fail(errors, ST_ERR_NAME, (st_place){0},
@@ -358,9 +359,9 @@ static st_status check_spec(const st_graph *graph, const st_task_spec *spec, st_
                        "one of the %zu that were added",
                        what, found, count);
     }
-    if (spec->meeting != 0 && spec->key != 0) {
+    if (spec->instance != 0 && spec->key != 0) {
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
-                       "a task has both a meeting and a key" ST_EXPECTED "one of them");
+                       "a task has both an instance and a key" ST_EXPECTED "one of them");
     }
     return check_times(spec->duration_ns, spec->earliest_ns, errors);
 }
@@ -409,7 +410,7 @@ st_status st_graph_add(st_graph *graph, const st_task_spec *spec, st_task_id *ta
     graph->duration_ns[added] = spec->duration_ns;
     graph->resource[added] = spec->resource;
     graph->name[added] = spec->name;
-    graph->meeting[added] = spec->meeting;
+    graph->instance[added] = spec->instance;
     graph->category[added] = spec->category;
     graph->previous[added] = resource->last;
     resource->last = added;

@@ -8,7 +8,7 @@
 #define ST_MPI_BEGIN "st_mpi_begin"
 #define ST_MPI_END   "st_mpi_end"
 
-/* Both return 0 where they succeed. A fault ends the other processes. */
+/* Both return 0 where they succeed. An error ends the other processes. */
 __attribute__((visibility("default"))) int st_mpi_begin(st_processes *ranks);
 __attribute__((visibility("default"))) int st_mpi_end(int fault);
 

@@ -134,7 +134,7 @@ static st_status compute(st_search_view *view, const st_found *found, size_t cou
     return st_search_values(&view->detail, picks, count, list);
 }
 
-/* The faults of the plan that is nearest to fitting, as an estimate of it tells them. */
+/* The errors of the plan that is nearest to fitting, as an estimate of it tells them. */
 static st_status explain_miss(const st_paths *paths, st_search_view *view)
 {
     const st_search *search = view->search;

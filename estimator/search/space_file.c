@@ -156,7 +156,7 @@ static void read_assignments(reader *self, const st_yaml_node *map, int list)
         const char *option = text != NULL ? st_arena_printf(arena, "%s %.*s", name,
                                                             list == SETS ? INT32_MAX : 200, text)
                                           : NULL;
-        /* An unknown key is at fault itself; its values stand behind it. */
+        /* An unknown key is at error itself; its values stand behind it. */
         st_yaml_node at = *node;
         at.place = map->key_places[i];
         (void)add_option(self, list, option, text, &at);

@@ -127,7 +127,7 @@ static st_status check_reads(const st_binder *binder, const st_sheet_function *f
     return status;
 }
 
-/* ---- what it stands in for ------------------------------------------------------------------- */
+/* ---- what it replaces ------------------------------------------------------------------- */
 
 static st_status check_value(const st_binder *binder, const char *what, const st_type *type)
 {

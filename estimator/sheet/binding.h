@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Providers meet a sheet: what each stands in for, and where what it reads comes from. */
+/* Providers meet a sheet: what each replaces, and where what it reads comes from. */
 #ifndef STEPTIME_SHEET_BINDING_H
 #define STEPTIME_SHEET_BINDING_H
 
@@ -21,7 +21,7 @@ typedef struct st_read {
     const st_type *type;
 } st_read;
 
-/* `function` is what the provider stands in for, NULL where that is a cell. */
+/* `function` is what the provider replaces, NULL where that is a cell. */
 st_read st_provider_read(const st_sheet *sheet, const st_sheet_function *function,
                          const st_provider *provider, size_t argument);
 

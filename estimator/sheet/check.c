@@ -3,7 +3,7 @@
  * The static checker: what every name stands for, what type every expression has.
  *
  * It runs once when a sheet is loaded and annotates the trees; nothing is checked again when a
- * program runs. Declared types are trusted while other formulas are checked, so one fault does not
+ * program runs. Declared types are trusted while other formulas are checked, so one error does not
  * bring others with it.
  */
 #include "sheet/check_parts.h"

@@ -12,7 +12,7 @@ typedef struct st_checker {
     const st_sheet_function *function; /* whose body it is; NULL: a cell, a check or a message */
 } st_checker;
 
-/* Resolves and types a tree; false when a fault was reported. */
+/* Resolves and types a tree; false when an error was reported. */
 bool st_checker_expr(st_checker *checker, st_expr *expr) ST_NODISCARD;
 /* Demands a type of an already typed tree; `what` begins the message, e.g. "cell 'T'". */
 bool st_checker_expect(st_checker *checker, st_expr *expr, const st_type *type, const char *what);

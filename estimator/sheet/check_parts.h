@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the checker share: types, faults with their places, demands. */
+/* What the files of the checker share: types, errors with their places, demands. */
 #ifndef STEPTIME_SHEET_CHECK_PARTS_H
 #define STEPTIME_SHEET_CHECK_PARTS_H
 
@@ -15,7 +15,7 @@ const char *st_checker_describe(st_checker *checker, const st_expr *expr);
 
 /* Finding a place takes a walk through the text: not for an error that nobody will see. */
 st_place st_checker_place(const st_checker *checker, size_t offset);
-/* Adds a fault; returns false. */
+/* Adds an error; returns false. */
 bool st_checker_fault(st_checker *checker, size_t offset, st_status status, const char *format, ...)
     ST_PRINTF(4, 5);
 

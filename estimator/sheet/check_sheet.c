@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "sheet/order.h"
 
-/* Types a formula and demands its declared type; false where a fault was reported. */
+/* Types a formula and demands its declared type; false where an error was reported. */
 static bool check_formula(st_checker *checker, const st_formula *formula, const st_type *type,
                           const char *kind, const char *name)
 {

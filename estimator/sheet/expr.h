@@ -115,7 +115,7 @@ typedef struct st_formula {
 
 st_place st_formula_place_at(const st_formula *formula, size_t offset);
 
-/* Sets formula->expr; adds one error (the first fault) when the text does not follow the grammar.
+/* Sets formula->expr; adds one error (the first error) when the text does not follow the grammar.
  */
 st_status st_expr_parse(st_formula *formula, st_arena *arena, st_errors *errors) ST_NODISCARD;
 

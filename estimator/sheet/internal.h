@@ -65,7 +65,7 @@ struct st_sheet {
 };
 
 /*
- * Resolves names, checks types, finds cycles. Adds every fault to `errors`; returns the status of
+ * Resolves names, checks types, finds cycles. Adds every error to `errors`; returns the status of
  * the first.
  */
 st_status st_sheet_check_all(st_sheet *sheet, st_arena *arena, st_errors *errors) ST_NODISCARD;

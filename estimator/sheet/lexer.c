@@ -73,7 +73,7 @@ static char at(const st_formula *formula, size_t offset)
     return offset < formula->length ? formula->text[offset] : '\0';
 }
 
-/* Everything that could be meant as part of a number, so that 1_000 or 0x10 is one fault. */
+/* Everything that could be meant as part of a number, so that 1_000 or 0x10 is one error. */
 static size_t number_end(const st_formula *formula, size_t offset)
 {
     size_t end = offset;
@@ -171,7 +171,7 @@ static st_token refuse(const st_formula *formula, size_t offset, size_t length,
     return fault_token(offset);
 }
 
-/* Bytes of the UTF-8 character at `offset`, so that a fault never cuts one in half. */
+/* Bytes of the UTF-8 character at `offset`, so that an error never cuts one in half. */
 static size_t character_length(const st_formula *formula, size_t offset)
 {
     size_t length = 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reading a sheet: a file, what it includes before it, then its parts in an order in which each
- * finds what it needs. Faults are collected; names are checked even when some formulas are faulty,
+ * finds what it needs. Errors are collected; names are checked even when some formulas are faulty,
  * but not when an included file is missing, since every name of that file would be reported.
  */
 #include "sheet/loader.h"
@@ -156,7 +156,7 @@ static void read_file(st_loader *loader, const char *name, st_place place)
         loader->sheet->file = source.file;
     }
     (void)!st_yaml_read(&source, loader->arena, &root,
-                        loader->errors); /* faults are counted at the end */
+                        loader->errors); /* errors are counted at the end */
     if (root != NULL) {
         read_sheet(loader, root);
     } else {
@@ -226,7 +226,7 @@ st_status st_sheet_load(const st_sheet_reader *reader, const char *name, st_aren
                         const st_sheet **sheet, st_errors *errors)
 {
     st_sheet *loaded = st_arena_alloc(arena, 1, sizeof(*loaded));
-    /* The reader counts faults, also for a caller who does not want to see them. */
+    /* The reader counts errors, also for a caller who does not want to see them. */
     st_errors *unseen = errors == NULL ? st_errors_create() : NULL;
     st_status status = ST_ERR_MEMORY;
     if (loaded == NULL || (errors == NULL && unseen == NULL)) {

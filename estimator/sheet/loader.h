@@ -121,7 +121,7 @@ void st_loader_note_override(st_loader *loader, st_overrides *overrides, const c
 /* Reports overrides that contradict each other. */
 void st_loader_check_overrides(st_loader *loader, const st_overrides *overrides);
 
-/* The parts of a file; each reports its faults and goes on. */
+/* The parts of a file; each reports its errors and goes on. */
 void st_loader_enums(st_loader *loader, const st_yaml_node *map);
 void st_loader_inputs(st_loader *loader, const st_yaml_node *map);
 void st_loader_functions(st_loader *loader, const st_yaml_node *map);

@@ -345,7 +345,7 @@ void st_loader_family(st_loader *loader, const char *name, st_place place, const
     }
     family->wheres = wheres;
     for (size_t i = 0; i < family->member_count; i++) {
-        /* Without a tree its fault is reported: the sheet will not be used. */
+        /* Without a tree its error is reported: the sheet will not be used. */
         bool faulty = wheres[i] != NULL && wheres[i]->expr == NULL;
         wheres[i] = faulty ? NULL : wheres[i];
         if (!typed && formulas[i] != NULL) {

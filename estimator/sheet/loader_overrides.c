@@ -2,7 +2,7 @@
 /*
  * Overrides that contradict each other. A sheet may override what the sheets that it includes
  * override; two sheets of which none includes the other may not, since which of them counts would
- * hang on the order in which a third one lists them. The third may settle it with an override of
+ * depend on the order in which a third one lists them. The third may settle it with an override of
  * its own.
  */
 #include "sheet/loader.h"

@@ -39,7 +39,7 @@ typedef struct st_walk {
     size_t depth;
     size_t *order;
     size_t order_count;
-    st_status status; /* of the first fault */
+    st_status status; /* of the first error */
 } st_walk;
 
 static bool is_reference(const st_walk *walk, const st_expr *expr)
@@ -65,7 +65,7 @@ static void add_reference(st_walk *walk, st_frame *frame, st_reference reference
     }
 }
 
-/* The cells that a provider reads; `call` is where it stands in for a function. */
+/* The cells that a provider reads; `call` is where it replaces a function. */
 static void list_reads(st_walk *walk, const st_sheet_function *function,
                        const st_provider *provider, const st_expr *call, st_frame *frame)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parser of expressions: precedence climbing, one fault per formula.
+ * The parser of expressions: precedence climbing, one error per formula.
  *
  * Nesting is bounded before the parser recurses, and the height of every tree is bounded too (a sum
  * of thousands of terms is a deep tree), so that no later walk can exhaust the stack.
@@ -271,7 +271,7 @@ static st_expr *parse_arguments(st_parser *parser, const st_token *name, const c
 
 /*
  * The index behind a name, M[first, *]: lengthens the token by it and gives the name without
- * blanks, "M[first,*]". NULL for a fault.
+ * blanks, "M[first,*]". NULL for an error.
  */
 static char *parse_index(st_parser *parser, st_token *name)
 {

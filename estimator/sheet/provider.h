@@ -22,7 +22,7 @@ typedef struct st_provider_account {
 } st_provider_account;
 
 /*
- * Something that stands in for an open function or cell: evaluates a block of rows from base-unit
+ * Something that replaces an open function or cell: evaluates a block of rows from base-unit
  * arguments to base-unit values. Must be callable from several threads.
  *
  * For a cell `argument_names` are cells or inputs of the sheet. For a function they are, each,

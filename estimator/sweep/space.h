@@ -114,7 +114,7 @@ typedef struct st_space {
 /* Rows that a command may ask for without --sample. */
 extern const uint64_t st_space_most_rows;
 
-/* Everything lives in `arena`. All faults of the axes are reported at once. */
+/* Everything lives in `arena`. All errors of the axes are reported at once. */
 st_status st_space_create(const st_paths *paths, const st_space_request *request, st_arena *arena,
                           st_space **space, st_errors *errors) ST_NODISCARD;
 

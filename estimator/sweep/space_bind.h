@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the values of axes to inputs and programs; used by the rest of this room. */
+/* From the values of axes to inputs and programs; used by the rest of this module. */
 #ifndef STEPTIME_SWEEP_SPACE_BIND_H
 #define STEPTIME_SWEEP_SPACE_BIND_H
 
 #include "sweep/space.h"
 
 /*
- * The job with every axis at its first value, without providers. A fault of an axis is one of the
+ * The job with every axis at its first value, without providers. An error of an axis is one of the
  * command line.
  */
 st_status st_space_load_base(st_space *space, st_errors *errors) ST_NODISCARD;

@@ -18,7 +18,7 @@ typedef struct sweep {
     st_space_worker **workers; /* per thread */
     st_buffer *buffers;
     int threads;
-    st_status status; /* of the first fault; written by the thread whose turn it is */
+    st_status status; /* of the first error; written by the thread whose turn it is */
 } sweep;
 
 static void free_workers(sweep *self)

@@ -218,11 +218,11 @@ static st_status add_gpu_task(st_build *b, st_rank_build *r, uint32_t resource, 
     int64_t end = st_trace_end_ns(e) > start ? st_trace_end_ns(e) : start;
     int64_t delay = launched && start > ready ? start - ready : 0;
     st_task_id first = ST_TASK_NONE;
-    uint32_t meeting = r->meeting_of[event];
+    uint32_t instance = r->instance_of[event];
     st_task_spec spec = {.resource = resource,
                          .category = b->class_categories[e->class_],
-                         .duration_ns = meeting != 0 ? r->transfer_ns[event] : end - start,
-                         .meeting = meeting,
+                         .duration_ns = instance != 0 ? r->transfer_ns[event] : end - start,
+                         .instance = instance,
                          .earliest_ns = launched ? 0 : at(r, start)};
     r->out->pinned += !launched;
     if (launched)
@@ -292,12 +292,12 @@ static st_status allocate_rank(st_build *b, st_rank_build *r)
     r->out->hosts = st_arena_alloc(arena, events, sizeof *r->out->hosts);
     r->lag_of_call = st_arena_alloc(b->scratch, events, sizeof *r->lag_of_call);
     r->cut_of_call = st_arena_alloc(b->scratch, events, sizeof *r->cut_of_call);
-    r->meeting_of = st_arena_alloc(b->scratch, events, sizeof *r->meeting_of);
+    r->instance_of = st_arena_alloc(b->scratch, events, sizeof *r->instance_of);
     r->transfer_ns = st_arena_alloc(b->scratch, events, sizeof *r->transfer_ns);
     r->waits_first = st_arena_alloc(b->scratch, events, sizeof *r->waits_first);
     r->waits = st_arena_alloc(b->scratch, r->dependencies.count + 1, sizeof *r->waits);
     if (r->out->tasks == NULL || r->out->hosts == NULL || r->lag_of_call == NULL ||
-        r->cut_of_call == NULL || r->meeting_of == NULL || r->transfer_ns == NULL ||
+        r->cut_of_call == NULL || r->instance_of == NULL || r->transfer_ns == NULL ||
         r->waits_first == NULL || r->waits == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < events; i++) {
@@ -370,28 +370,28 @@ static void align(st_build *b)
         r->out->start_ns = at(r, r->order->start_ns);
         r->out->end_ns = at(r, r->order->end_ns);
     }
-    for (size_t m = 0; m < b->collation.meeting_count; m++)
-        b->collation.meetings[m].last_start_ns -= first;
+    for (size_t m = 0; m < b->collation.instance_count; m++)
+        b->collation.instances[m].last_start_ns -= first;
 }
 
-/* Meetings of the graph, and how long each member goes on after the last has come. */
-static st_status add_meetings(st_build *b)
+/* Instances of the graph, and how long each member goes on after the last has come. */
+static st_status add_instances(st_build *b)
 {
     const st_collation *found = &b->collation;
-    for (size_t m = 0; m < found->meeting_count; m++) {
-        const st_meeting *meeting = &found->meetings[m];
+    for (size_t m = 0; m < found->instance_count; m++) {
+        const st_instance *instance = &found->instances[m];
         uint32_t number = 0;
-        if (meeting->dropped)
+        if (instance->dropped)
             continue;
-        st_status status = st_graph_meeting(b->graph, meeting->count, &number, b->errors);
+        st_status status = st_graph_instance(b->graph, instance->count, &number, b->errors);
         if (status != ST_OK)
             return status;
-        for (size_t i = meeting->first; i < meeting->first + meeting->count; i++) {
-            const st_meeting_member *member = &found->members[i];
+        for (size_t i = instance->first; i < instance->first + instance->count; i++) {
+            const st_instance_member *member = &found->members[i];
             st_rank_build *r = &b->ranks[member->rank];
             int64_t end = at(r, st_trace_end_ns(&r->order->trace->events[member->event]));
-            int64_t transfer = end - meeting->last_start_ns;
-            r->meeting_of[member->event] = number;
+            int64_t transfer = end - instance->last_start_ns;
+            r->instance_of[member->event] = number;
             r->transfer_ns[member->event] = transfer > 0 ? transfer : 0;
         }
     }
@@ -428,8 +428,8 @@ static st_status warn_alone(st_build *b)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < found->member_count; i++)
         members[found->members[i].rank]++;
-    for (size_t m = 0; m < found->meeting_count; m++) {
-        const st_meeting *one = &found->meetings[m];
+    for (size_t m = 0; m < found->instance_count; m++) {
+        const st_instance *one = &found->instances[m];
         for (size_t i = one->first; i < one->first + one->count; i++)
             meets[found->members[i].rank] = meets[found->members[i].rank] || !one->dropped;
     }
@@ -460,11 +460,11 @@ static st_status build(st_build *b)
     if (status != ST_OK)
         return status;
     align(b);
-    out->meetings = b->collation.edges;
+    out->instances = b->collation.edges;
     out->most_apart_ns = b->collation.most_apart_ns;
     status = name_things(b);
     if (status == ST_OK)
-        status = add_meetings(b);
+        status = add_instances(b);
     for (size_t i = 0; i < count && status == ST_OK; i++)
         status = build_rank(b, &b->ranks[i]);
     return status == ST_OK ? st_graph_seal(b->graph, b->errors) : status;

@@ -30,8 +30,8 @@ typedef struct st_rank_build {
     int64_t shift_ns;        /* from times of the file to those of the graph */
     uint32_t *waits_first;   /* by event: its waits in `waits`, and behind the last event the end */
     uint32_t *waits;         /* GPU tasks on other streams */
-    uint32_t *meeting_of;    /* by event: a meeting of the graph, or 0 */
-    int64_t *transfer_ns;    /* by event, in a meeting */
+    uint32_t *instance_of;   /* by event: an instance of the graph, or 0 */
+    int64_t *transfer_ns;    /* by event, in an instance */
     st_task_id *cut_of_call; /* by event: the host task that ends where the call begins */
     st_task_id *lag_of_call; /* by event */
     uint32_t lanes[ST_BUILD_LANES];

@@ -30,7 +30,7 @@ static const char *text_of(const st_trace *trace, uint32_t name)
     return name == ST_TRACE_NONE ? "" : trace->names[name];
 }
 
-static const st_trace_event *event_of(const collator *c, const st_meeting_member *member)
+static const st_trace_event *event_of(const collator *c, const st_instance_member *member)
 {
     return &c->orders[member->rank].trace->events[member->event];
 }
@@ -58,7 +58,7 @@ static uint64_t communicator(const st_trace *trace, const st_trace_event *event,
     return hash | 1;
 }
 
-static st_status add_member(collator *c, const st_meeting_member *member)
+static st_status add_member(collator *c, const st_instance_member *member)
 {
     st_collation *made = c->made;
     return st_arena_append(c->arena, &made->members, &made->member_count, &c->capacity, member,
@@ -69,8 +69,8 @@ static st_status add_member(collator *c, const st_meeting_member *member)
 
 static int compare_members(const void *left, const void *right)
 {
-    const st_meeting_member *a = left;
-    const st_meeting_member *b = right;
+    const st_instance_member *a = left;
+    const st_instance_member *b = right;
     if (a->key != b->key)
         return a->key < b->key ? -1 : 1;
     if (a->place != b->place)
@@ -105,10 +105,10 @@ static st_status add_rank(collator *c, uint32_t rank)
     for (size_t i = 0; i < count && status == ST_OK; i++) {
         const st_trace_event *event = &trace->events[kernels[i].event];
         bool alone = false;
-        st_meeting_member member = {.key = communicator(trace, event, &alone),
-                                    .place = (uint32_t)i,
-                                    .rank = rank,
-                                    .event = kernels[i].event};
+        st_instance_member member = {.key = communicator(trace, event, &alone),
+                                     .place = (uint32_t)i,
+                                     .rank = rank,
+                                     .event = kernels[i].event};
         int64_t sequence =
             event->detail == ST_TRACE_NONE ? -1 : trace->collectives[event->detail].sequence;
         member.exact = member.key != 0 && sequence >= 0 && sequence < UINT32_MAX;
@@ -126,8 +126,8 @@ static st_status add_rank(collator *c, uint32_t rank)
 
 static int compare_order(const void *left, const void *right)
 {
-    const st_meeting_member *a = left;
-    const st_meeting_member *b = right;
+    const st_instance_member *a = left;
+    const st_instance_member *b = right;
     if (a->key != b->key)
         return a->key < b->key ? -1 : 1;
     if (a->rank != b->rank)
@@ -138,7 +138,7 @@ static int compare_order(const void *left, const void *right)
 /* Members without a sequence: by their order on the rank among those of their communicator. */
 static void number_members(collator *c)
 {
-    st_meeting_member *members = c->made->members;
+    st_instance_member *members = c->made->members;
     uint32_t place = 0;
     if (c->made->member_count > 0)
         qsort(members, c->made->member_count, sizeof *members, compare_order);
@@ -162,7 +162,7 @@ typedef struct run {
 /* The members without communicator of a rank; they stand in the order of launch. */
 static run plain_members(const collator *c, uint32_t rank)
 {
-    const st_meeting_member *members = c->made->members;
+    const st_instance_member *members = c->made->members;
     run found = {0, 0};
     for (size_t i = 0; i < c->made->member_count; i++) {
         if (members[i].rank != rank || members[i].key != 0)
@@ -181,8 +181,8 @@ static size_t equal_names(const collator *c, run a, run b, int shift)
         int64_t other = (int64_t)i + shift;
         if (other < 0 || (size_t)other >= b.count)
             continue;
-        const st_meeting_member *left = &c->made->members[a.first + i];
-        const st_meeting_member *right = &c->made->members[b.first + (size_t)other];
+        const st_instance_member *left = &c->made->members[a.first + i];
+        const st_instance_member *right = &c->made->members[b.first + (size_t)other];
         equal += strcmp(text_of(c->orders[left->rank].trace, event_of(c, left)->name),
                         text_of(c->orders[right->rank].trace, event_of(c, right)->name)) == 0;
     }
@@ -217,7 +217,7 @@ static void align_order(collator *c)
 /* --- clocks --------------------------------------------------------------------------------------
  */
 
-static int64_t end_of(const collator *c, const st_meeting_member *member)
+static int64_t end_of(const collator *c, const st_instance_member *member)
 {
     return st_trace_end_ns(event_of(c, member)) + base_of(c->orders[member->rank].trace);
 }
@@ -234,12 +234,12 @@ static bool find_offset(const collator *c, uint32_t rank, const bool *known, int
                         int64_t *offset_ns)
 {
     size_t count = 0;
-    for (size_t m = 0; m < c->made->meeting_count; m++) {
-        const st_meeting *meeting = &c->made->meetings[m];
-        const st_meeting_member *own = NULL;
-        const st_meeting_member *other = NULL;
-        for (size_t i = meeting->first; i < meeting->first + meeting->count; i++) {
-            const st_meeting_member *member = &c->made->members[i];
+    for (size_t m = 0; m < c->made->instance_count; m++) {
+        const st_instance *instance = &c->made->instances[m];
+        const st_instance_member *own = NULL;
+        const st_instance_member *other = NULL;
+        for (size_t i = instance->first; i < instance->first + instance->count; i++) {
+            const st_instance_member *member = &c->made->members[i];
             if (member->rank == rank)
                 own = member;
             else if (other == NULL && known[member->rank])
@@ -260,7 +260,7 @@ static st_status align_clocks(collator *c)
 {
     st_collation *made = c->made;
     bool *known = st_arena_alloc(c->arena, c->count, sizeof *known);
-    int64_t *differences = malloc((made->meeting_count + 1) * sizeof *differences);
+    int64_t *differences = malloc((made->instance_count + 1) * sizeof *differences);
     made->offsets_ns = st_arena_alloc(c->arena, c->count, sizeof *made->offsets_ns);
     if (known == NULL || differences == NULL || made->offsets_ns == NULL) {
         free(differences);
@@ -281,13 +281,14 @@ static st_status align_clocks(collator *c)
     return ST_OK;
 }
 
-/* --- meetings ------------------------------------------------------------------------------------
+/* --- instances
+ * ------------------------------------------------------------------------------------
  */
 
 /* One kernel per rank, at least two; without metadata all of one name. */
 static bool may_meet(const collator *c, size_t first, size_t count)
 {
-    const st_meeting_member *members = c->made->members + first;
+    const st_instance_member *members = c->made->members + first;
     for (size_t i = 1; i < count; i++) {
         if (members[i].rank == members[i - 1].rank)
             return false;
@@ -299,21 +300,21 @@ static bool may_meet(const collator *c, size_t first, size_t count)
     return count > 1;
 }
 
-static st_status form_meetings(collator *c)
+static st_status form_instances(collator *c)
 {
     st_collation *made = c->made;
-    made->meetings = st_arena_alloc(c->arena, made->member_count + 1, sizeof *made->meetings);
-    if (made->meetings == NULL)
+    made->instances = st_arena_alloc(c->arena, made->member_count + 1, sizeof *made->instances);
+    if (made->instances == NULL)
         return ST_ERR_MEMORY;
     for (size_t first = 0; first < made->member_count;) {
-        const st_meeting_member *one = &made->members[first];
+        const st_instance_member *one = &made->members[first];
         size_t count = 1;
         while (first + count < made->member_count && one[count].key == one->key &&
                one[count].place == one->place)
             count++;
         if (may_meet(c, first, count))
-            made->meetings[made->meeting_count++] =
-                (st_meeting){.first = first, .count = (uint32_t)count};
+            made->instances[made->instance_count++] =
+                (st_instance){.first = first, .count = (uint32_t)count};
         else if (count > 1)
             made->edges.contradicted++;
         first += count;
@@ -321,27 +322,27 @@ static st_status form_meetings(collator *c)
     return ST_OK;
 }
 
-/* A meeting in which one ends before another one has come is none. */
-static void judge_meeting(collator *c, st_meeting *meeting)
+/* An instance in which one ends before another one has come is none. */
+static void settle_instance(collator *c, st_instance *instance)
 {
     st_collation *made = c->made;
     int64_t first_end = INT64_MAX;
     int64_t last_end = INT64_MIN;
-    meeting->last_start_ns = INT64_MIN;
-    for (size_t i = meeting->first; i < meeting->first + meeting->count; i++) {
-        const st_meeting_member *member = &made->members[i];
+    instance->last_start_ns = INT64_MIN;
+    for (size_t i = instance->first; i < instance->first + instance->count; i++) {
+        const st_instance_member *member = &made->members[i];
         int64_t end = end_of(c, member) + made->offsets_ns[member->rank];
         int64_t start = end - event_of(c, member)->duration_ns;
         first_end = end < first_end ? end : first_end;
         last_end = end > last_end ? end : last_end;
-        meeting->last_start_ns = start > meeting->last_start_ns ? start : meeting->last_start_ns;
+        instance->last_start_ns = start > instance->last_start_ns ? start : instance->last_start_ns;
     }
-    meeting->dropped = meeting->last_start_ns > first_end + TOLERANCE_NS;
-    bool exact = made->members[meeting->first].exact;
-    made->edges.contradicted += meeting->dropped;
-    made->edges.exact += !meeting->dropped && exact;
-    made->edges.inferred += !meeting->dropped && !exact;
-    if (!meeting->dropped && last_end - first_end > made->most_apart_ns)
+    instance->dropped = instance->last_start_ns > first_end + TOLERANCE_NS;
+    bool exact = made->members[instance->first].exact;
+    made->edges.contradicted += instance->dropped;
+    made->edges.exact += !instance->dropped && exact;
+    made->edges.inferred += !instance->dropped && !exact;
+    if (!instance->dropped && last_end - first_end > made->most_apart_ns)
         made->most_apart_ns = last_end - first_end;
 }
 
@@ -359,10 +360,10 @@ st_status st_collate(const st_order *orders, size_t count, st_arena *arena, st_c
     if (collation->member_count > 0)
         qsort(collation->members, collation->member_count, sizeof *collation->members,
               compare_members);
-    status = form_meetings(&c);
+    status = form_instances(&c);
     if (status == ST_OK)
         status = align_clocks(&c);
-    for (size_t i = 0; i < collation->meeting_count && status == ST_OK; i++)
-        judge_meeting(&c, &collation->meetings[i]);
+    for (size_t i = 0; i < collation->instance_count && status == ST_OK; i++)
+        settle_instance(&c, &collation->instances[i]);
     return status;
 }

@@ -12,29 +12,29 @@
 
 #include "trace/task_order.h"
 
-typedef struct st_meeting_member {
+typedef struct st_instance_member {
     uint64_t key;
     uint32_t place; /* in the order of the key, or the sequence number */
     uint32_t rank;  /* index */
     uint32_t event;
     bool exact;
-} st_meeting_member;
+} st_instance_member;
 
-typedef struct st_meeting {
+typedef struct st_instance {
     size_t first; /* member */
     uint32_t count;
     bool dropped;          /* the recorded times contradict it */
     int64_t last_start_ns; /* aligned */
-} st_meeting;
+} st_instance;
 
 typedef struct st_collation {
-    st_meeting_member *members; /* of a meeting one behind the other */
+    st_instance_member *members; /* of an instance one behind the other */
     size_t member_count;
-    st_meeting *meetings;
-    size_t meeting_count;
+    st_instance *instances;
+    size_t instance_count;
     int64_t *offsets_ns; /* by rank: what to add to its times */
     st_trace_edges edges;
-    int64_t most_apart_ns; /* the largest spread of ends in a meeting, after alignment */
+    int64_t most_apart_ns; /* the largest spread of ends in an instance, after alignment */
 } st_collation;
 
 /* `orders`: one per rank. */

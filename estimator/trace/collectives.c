@@ -14,7 +14,7 @@ struct st_plugin_collectives {
     size_t count;
     st_place place;
     st_arena *arena;
-    double per_node; /* GPUs of a machine, 0: unknown */
+    double per_node; /* GPUs of a node, 0: unknown */
 };
 
 static bool job_number(const st_job *job, const char *key, double *number)
@@ -161,7 +161,7 @@ st_status st_plugin_collectives_open(const st_plugin_collectives_request *reques
 
 /* ---- one transfer ---------------------------------------------------------------------------- */
 
-/* Ranks of the group on a machine, 0: unknown. */
+/* Ranks of the group on a node, 0: unknown. */
 static double ranks_per_node(const st_plugin_collectives *own, const st_trace_transfer *transfer)
 {
     double most = own->per_node / transfer->stride;

@@ -15,7 +15,7 @@ typedef struct reader {
     bool partial;
     bool has_events;
     bool is_execution_trace;
-    st_status status;  /* of faults that did not stop the reading */
+    st_status status;  /* of errors that did not stop the reading */
     uint64_t negative; /* events left out, as below */
     uint64_t incomplete;
 } reader;

@@ -4,7 +4,7 @@
  *
  * The caller asks for what the grammar allows next; nothing is built. Only a window of the text is
  * in memory: it moves on unless a hold is set, and grows while one is. Texts are spans, which are
- * valid until the hold in which they were scanned is let go. The first fault is reported with its
+ * valid until the hold in which they were scanned is let go. The first error is reported with its
  * place, and from then on every function fails, so that a caller may check once at the end.
  */
 #ifndef STEPTIME_TRACE_SCAN_H
@@ -44,7 +44,7 @@ typedef struct st_scan {
 st_status st_scan_init(st_scan *scan, st_bytes *bytes, st_errors *errors) ST_NODISCARD;
 void st_scan_free(st_scan *scan);
 
-/* False after a fault or where the text was cut. */
+/* False after an error or where the text was cut. */
 static inline bool st_scan_ok(const st_scan *scan)
 {
     return scan->status == ST_OK && !scan->cut;
@@ -53,7 +53,7 @@ static inline bool st_scan_ok(const st_scan *scan)
 void st_scan_hold(st_scan *scan);
 void st_scan_release(st_scan *scan);
 
-/* The next character that is no blank; 0 at the end of the text or after a fault. */
+/* The next character that is no blank; 0 at the end of the text or after an error. */
 char st_scan_peek(st_scan *scan);
 
 /* '{' or '[' and its end. After st_scan_enter, call st_scan_key or st_scan_item until it is false.
@@ -79,7 +79,7 @@ static inline const char *st_span_text(const st_scan *scan, st_span span)
 
 /* Where the scanner stands. */
 st_place st_scan_place(const st_scan *scan);
-/* Reports a fault of the caller's own at this place. */
+/* Reports an error of the caller's own at this place. */
 st_status st_scan_fail(st_scan *scan, st_status status, const char *format, ...) ST_PRINTF(3, 4);
 
 #endif

@@ -287,8 +287,8 @@ typedef struct st_trace_graph {
     st_graph *graph;
     const st_trace_set *set;
     st_trace_rank *ranks;
-    st_trace_edges meetings; /* collectives of several ranks */
-    int64_t most_apart_ns;   /* of the ends of one collective on different ranks, clocks aligned */
+    st_trace_edges instances; /* collectives of several ranks */
+    int64_t most_apart_ns;    /* of the ends of one collective on different ranks, clocks aligned */
     st_arena *arena;
     void *delays; /* see st_trace_graph_explain */
     size_t delay_count;

@@ -8,7 +8,7 @@ enum { TEXT = 48 };
 /* The edges of one kind over all ranks. */
 static st_trace_edges sum_edges(const st_trace_graph *graph, int kind)
 {
-    st_trace_edges sum = kind == ST_TRACE_EDGE_RANKS ? graph->meetings : (st_trace_edges){0};
+    st_trace_edges sum = kind == ST_TRACE_EDGE_RANKS ? graph->instances : (st_trace_edges){0};
     for (size_t i = 0; i < graph->set->count && kind != ST_TRACE_EDGE_RANKS; i++) {
         sum.exact += graph->ranks[i].edges[kind].exact;
         sum.inferred += graph->ranks[i].edges[kind].inferred;
@@ -105,7 +105,7 @@ void st_trace_graph_result(const st_trace_graph *graph, st_arena *arena, st_resu
     st_put_ns(root, "most_apart_ns", graph->most_apart_ns);
     st_say(root, "%zu ranks, %zu tasks, %zu dependencies besides program order\n",
            graph->set->count, tasks, dependencies);
-    if (graph->meetings.exact + graph->meetings.inferred > 0)
+    if (graph->instances.exact + graph->instances.inferred > 0)
         st_say(root, "ends of one collective lie up to %s us apart\n",
                st_number_print('f', 1, (double)graph->most_apart_ns / 1e3, text, TEXT));
     st_say(root, "\n");
@@ -114,6 +114,6 @@ void st_trace_graph_result(const st_trace_graph *graph, st_arena *arena, st_resu
     st_node *ranks = st_put_list(root, "ranks");
     for (size_t i = 0; i < graph->set->count; i++)
         put_rank(&graph->ranks[i], st_put_map(ranks, NULL), lines);
-    (void)put_edges(lines, NULL, ST_TRACE_EDGE_RANKS, graph->meetings);
+    (void)put_edges(lines, NULL, ST_TRACE_EDGE_RANKS, graph->instances);
     st_result_csv(result, ".lines", ".file=file,.kind=dependency,exact,inferred,contradicted");
 }

@@ -17,7 +17,7 @@ typedef enum st_whatif_key {
     ST_KEY_BANDWIDTH,
     ST_KEY_BANDWIDTH_TP,
     ST_KEY_BANDWIDTH_DP,
-    ST_KEY_SLOWDOWN, /* of kernels beside collectives */
+    ST_KEY_SLOWDOWN, /* of kernels concurrently with collectives */
     ST_KEY_TRANSFER, /* of a pipeline, in microseconds */
     ST_KEY_SPEED,    /* of the first class; the others follow */
     ST_KEYS = ST_KEY_SPEED + ST_TRACE_CLASSES
@@ -69,7 +69,8 @@ bool st_whatif_transfer(const st_trace *trace, const st_trace_event *event,
 st_status st_whatif_ratio(st_whatif *w, const st_trace_transfer *before,
                           const st_trace_transfer *after, double *ratio) ST_NODISCARD;
 
-/* After a replay as recorded: tasks beside collectives last as long as they would alone. */
+/* After a replay as recorded: tasks concurrently with collectives last as long as they would alone.
+ */
 st_status st_whatif_relieve(st_whatif *w) ST_NODISCARD;
 /* Replays after the change, with the slowdown that holds then. */
 st_status st_whatif_replay(st_whatif *w) ST_NODISCARD;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What-if with interference: kernels that ran beside collectives were recorded slowed. Their times
- * alone are found from the slowdown that is said to have held; the replay slows them anew, where
- * and as long as they run beside a collective after the change.
+ * What-if with interference: kernels that ran concurrently with collectives were recorded slowed.
+ * Their times alone are found from the slowdown that is said to have held; the replay slows them
+ * anew, where and as long as they run concurrently with a collective after the change.
  */
 #include "trace/whatif.h"
 

@@ -71,7 +71,7 @@ static const st_plugin_option *const option_list[OPTIONS] = {
 /* ---- one row ---- */
 
 typedef struct row_answer {
-    bool measured;   /* the times have a say */
+    bool measured;   /* the times count */
     bool is_forward; /* times of a forward pass answer for the backward pass */
     double scale;
     double rest; /* what the times do not contain */
@@ -84,7 +84,7 @@ static bool is_near(double left, double right)
     return fabs(left - right) <= 0.02 * fabs(right);
 }
 
-/* The GPU is told by its rates, which are what the formulas know of it. */
+/* The GPU is reported by its rates, which are what the formulas know of it. */
 static bool is_other_gpu(const layer_times *own, const cell_row *row)
 {
     return !own->other_gpu &&

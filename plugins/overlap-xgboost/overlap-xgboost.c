@@ -223,7 +223,7 @@ static bool fill_class(overlap *own, const model *trees, size_t slot, size_t cla
     return true;
 }
 
-/* The kernels of a step: all classes, weighted by their time beside communication. */
+/* The kernels of a step: all classes, weighted by their time concurrently with communication. */
 static void fill_step(overlap *own, const model *trees, size_t slot)
 {
     for (size_t i = 0; i < GRID; i++) {

@@ -80,7 +80,7 @@ static void estimate(const st_job *job, const st_sheet *sheet, st_arena *arena)
     st_errors_destroy(errors);
 }
 
-/* Loaded once: the same for every input, and no fault of a job. */
+/* Loaded once: the same for every input, and no error of a job. */
 typedef struct shared {
     st_paths *paths;
     const st_sheet *sheet;

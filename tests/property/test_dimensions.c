@@ -182,7 +182,7 @@ static void write_formula(writer *w, powers p, int depth)
     }
 }
 
-/* Status of a sheet with one cell; the faults are in own->errors. */
+/* Status of a sheet with one cell; the errors are in own->errors. */
 static st_status load_cell(shelf *own, property_random *random, powers declared,
                            const char *formula)
 {
@@ -213,7 +213,7 @@ static void check_dimension(shelf *own, property_random *random)
     st_buffer_free(&w.text);
 }
 
-/* The fault stands behind the operand that was still right, and there is only one. */
+/* The error stands behind the operand that was still right, and there is only one. */
 static void check_wrong_operand(shelf *own, property_random *random)
 {
     powers p = random_powers(random, 2);

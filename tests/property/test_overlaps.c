@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Properties of communication beside computation: work is conserved whatever slows whom; the
- * replay of gradient buckets is the fixed point that the sheet ddp solves; the replay of split
+ * Properties of communication concurrently with computation: work is conserved whatever slows whom;
+ * the replay of gradient buckets is the fixed point that the sheet ddp solves; the replay of split
  * weights is what a stream with a limited look-ahead does, and the closed form where nothing hides.
  */
 #include "property.h"
@@ -50,9 +50,9 @@ static st_graph *random_graph(property_random *random)
             .key = random_below(random, 6) == 0 ? 7 : 0};
         assert_int_equal(st_graph_add(graph, &spec, NULL, NULL), ST_OK);
         for (int k = random_between(random, 0, 2); k > 0 && i > 0; k--) {
-            /* A member of a meeting waits for others, which must not wait for it. */
+            /* A member of an instance waits for others, which must not wait for it. */
             st_task_id before = (st_task_id)random_below(random, (size_t)i);
-            if (spec.key == 0 && st_graph_task(graph, before).meeting == 0) {
+            if (spec.key == 0 && st_graph_task(graph, before).instance == 0) {
                 assert_int_equal(st_graph_edge(graph, before, (st_task_id)i, ST_EDGE_STREAM, NULL),
                                  ST_OK);
             }
@@ -116,7 +116,7 @@ static void work_is_conserved(void **state)
     for (int round = 0; round < GRAPHS; round++) {
         st_graph *graph = random_graph(random);
         uint64_t salt = random_bits(random) % 1000003;
-        if (st_graph_seal(graph, NULL) != ST_OK) { /* meetings that wait for each other */
+        if (st_graph_seal(graph, NULL) != ST_OK) { /* instances that wait for each other */
             st_graph_destroy(graph);
             continue;
         }
@@ -353,7 +353,8 @@ static void weights_are_gathered_as_far_ahead_as_asked_for(void **state)
     assert_true(exposed > 0 && hidden > 0);
 }
 
-/* A rank pays for the time in which its messages run beside computation, and for no more. */
+/* A rank pays for the time in which its messages run concurrently with computation, and for no
+ * more. */
 static void the_price_is_that_of_the_hidden_time(void **state)
 {
     property_random *random = *state;

@@ -20,7 +20,7 @@ typedef struct random_graph {
     uint32_t resources;
 } random_graph;
 
-/* Edges lead to later tasks and meetings join neighbours of one level, so that nothing waits for
+/* Edges lead to later tasks and instances join neighbours of one level, so that nothing waits for
  * itself: level k has a task of every resource. */
 static void make_random(property_random *random, random_graph *made)
 {
@@ -84,7 +84,7 @@ static void relax(const random_graph *made, int64_t *ready, int64_t *start)
             start[i] = ready[i] > start[i] ? ready[i] : start[i];
             size_t count = 0;
             const st_task_id *members = st_graph_members(
-                made->graph, st_graph_task(made->graph, (st_task_id)i).meeting, &count);
+                made->graph, st_graph_task(made->graph, (st_task_id)i).instance, &count);
             for (size_t j = 0; j < count; j++) {
                 start[i] = ready[members[j]] > start[i] ? ready[members[j]] : start[i];
             }

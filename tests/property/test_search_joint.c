@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plans hang on layers, batch, experts and the GPUs in a node. Where a search varies these, too, it
- * finds what searches of one value each find together, and the plan of a shipped job is always one
- * of those that are looked at.
+ * Plans depend on layers, batch, experts and the GPUs in a node. Where a search varies these, too,
+ * it finds what searches of one value each find together, and the plan of a shipped job is always
+ * one of those that are looked at.
  */
 #include "../unit/job_support.h"
 #include "property.h"
@@ -19,7 +19,7 @@ static const st_method other_method = ST_METHOD_EXHAUSTIVE;
 
 enum { SEARCHES = 6, TOP = 1000, MOST_VARIES = 6 };
 
-/* A key that plans hang on, two of its values, and plan parameters that are made from it. */
+/* A key that plans depend on, two of its values, and plan parameters that are made from it. */
 typedef struct question {
     const char *job;
     const char *key;

@@ -30,7 +30,7 @@ static struct {
     int failed;
 } fault;
 
-/* The next fault, not armed yet: the allocation after `left` others. */
+/* The next error, not armed yet: the allocation after `left` others. */
 static inline void set_fault(int left, bool is_lasting)
 {
     fault.is_armed = false;

@@ -52,7 +52,7 @@ static inline void import_run(import_case *with, importer *run, const char *sour
     with->status = run(&with->request, &with->text, with->errors);
 }
 
-/* Every fault on a line; for messages of failed tests too. */
+/* Every error on a line; for messages of failed tests too. */
 static inline const char *import_faults(const import_case *with)
 {
     char *all = st_arena_copy(with->arena, "", 0);

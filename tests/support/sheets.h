@@ -89,7 +89,7 @@ static inline st_status read_shelf(void *context, const char *name, st_place pla
         errors, &(st_error){.status = ST_ERR_IO, .place = place, .message = "no such sheet"});
 }
 
-/* Loads "main"; own->errors has its faults and no others. */
+/* Loads "main"; own->errors has its errors and no others. */
 static inline st_status load_main(shelf *own, const st_sheet **sheet)
 {
     st_errors_clear(own->errors);
@@ -113,7 +113,7 @@ static inline const char *said(shelf *own)
     return copy;
 }
 
-/* A sheet without faults; warnings stay in the list. */
+/* A sheet without errors; warnings stay in the list. */
 static inline const st_sheet *accept(shelf *own, const char *text)
 {
     const st_sheet *sheet = NULL;
@@ -124,7 +124,7 @@ static inline const st_sheet *accept(shelf *own, const char *text)
     return sheet;
 }
 
-/* What is said about a faulty sheet, the first fault being of kind `status`. */
+/* What is said about a faulty sheet, the first error being of kind `status`. */
 static inline const char *refuse(shelf *own, st_status status, const char *text)
 {
     const st_sheet *sheet = NULL;

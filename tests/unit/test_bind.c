@@ -176,7 +176,7 @@ static void the_shipped_jobs_bind_to_their_sheets(void **state)
     }
 }
 
-/* ---- faults ---- */
+/* ---- errors ---- */
 
 static void all_missing_values_are_named(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Validation cases: reading with all faults at once, running, comparing, and the three forms. */
+/* Validation cases: reading with all errors at once, running, comparing, and the three forms. */
 #include "report_support.h"
 
 #include "calibrate/steps/cases.h"

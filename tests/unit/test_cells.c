@@ -182,7 +182,7 @@ static void a_sheet_without_placement_warns_of_an_order(void **state)
     assert_string_equal(said(own), "");
 }
 
-/* A cell that the sheet keeps closed, or that lacks what it hangs on, stays the sheet's. */
+/* A cell that the sheet keeps closed, or that lacks what it depends on, stays the sheet's. */
 static void only_open_cells_are_provided(void **state)
 {
     fixture *own = *state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The checker of formulas: which types and units are accepted, and what is said about others, with
- * the place of every fault.
+ * the place of every error.
  */
 #include "../support/sheets.h"
 
@@ -22,7 +22,7 @@ typedef struct judged {
 typedef struct faulty {
     const char *unit;
     const char *formula;
-    int column; /* of the fault, from 1 in the formula */
+    int column; /* of the error, from 1 in the formula */
     const char *said;
 } faulty;
 
@@ -480,7 +480,7 @@ static void all_faults_are_told_at_once(void **state)
         "sides\n");
 }
 
-/* Declared types are trusted: one fault does not bring others with it. */
+/* Declared types are trusted: one error does not bring others with it. */
 static void a_faulty_cell_does_not_spoil_its_readers(void **state)
 {
     assert_string_equal(

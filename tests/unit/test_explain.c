@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Explanations: every number in one is that of the running program, steps stand in the order of
- * their formulas, and nothing is told twice.
+ * their formulas, and nothing is reported twice.
  */
 #include "../support/programs.h"
 #include "program/program.h"

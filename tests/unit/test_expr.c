@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lexer and the parser of expressions: trees, spans, numbers, faults and limits. */
+/* The lexer and the parser of expressions: trees, spans, numbers, errors and limits. */
 #include "../support/sheets.h"
 
 #include "sheet/expr.h"
@@ -285,11 +285,11 @@ static void truth_values_are_bool(void **state)
     assert_int_equal(parse(*state, "True")->kind, ST_EXPR_NAME);
 }
 
-/* --- faults ---------------------------------------------------------------------------------- */
+/* --- errors ---------------------------------------------------------------------------------- */
 
 typedef struct faulty {
     const char *text;
-    int column; /* of the fault, from 1 in the formula */
+    int column; /* of the error, from 1 in the formula */
     const char *said;
 } faulty;
 

@@ -133,7 +133,7 @@ static st_status use_keys(st_arena *arena, st_graph *graph, st_errors *errors, i
     return status == ST_OK ? look(graph, arena, errors, end) : status;
 }
 
-static st_status use_meetings(st_arena *arena, st_graph *graph, st_errors *errors, int64_t *end)
+static st_status use_instances(st_arena *arena, st_graph *graph, st_errors *errors, int64_t *end)
 {
     return use_keys(arena, graph, errors, end, false);
 }
@@ -160,10 +160,10 @@ static void schedules_survive(void **state)
     check(use_schedule, ST_OK);
 }
 
-static void meetings_survive(void **state)
+static void instances_survive(void **state)
 {
     (void)state;
-    check(use_meetings, ST_OK);
+    check(use_instances, ST_OK);
 }
 
 static void deadlocks_survive(void **state)
@@ -176,7 +176,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(schedules_survive),
-        cmocka_unit_test(meetings_survive),
+        cmocka_unit_test(instances_survive),
         cmocka_unit_test(deadlocks_survive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loading jobs: what the files say, what --set changes, what is assumed, and that every fault of
+ * Loading jobs: what the files say, what --set changes, what is assumed, and that every error of
  * every file is reported in one run, where it stands.
  */
 #include "job_support.h"
@@ -419,7 +419,7 @@ static void long_assignments_are_refused_briefly(void **state)
     assert_true(strlen(said(own)) < 1000);
 }
 
-/* ---- faults of files ---- */
+/* ---- errors of files ---- */
 
 static void unknown_keys_get_the_nearest_one(void **state)
 {

@@ -94,7 +94,7 @@ static void expect_exactly(const run *r, const char *cell, double expected)
         fail_msg("%s is %.17g, expected exactly %.17g", cell, value, expected);
 }
 
-/* Runs the checks only and expects a fault whose text has all of `parts`. */
+/* Runs the checks only and expects an error whose text has all of `parts`. */
 static void expect_fault(const char *const *sets, size_t count, const char *const *parts,
                          size_t part_count)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Memory in the sheet megatron: the activations of Korthikanti et al. to the last digit, states by
- * ZeRO, measured peaks, what splits memory, and what a plan that does not fit is told.
+ * ZeRO, measured peaks, what splits memory, and what a plan that does not fit is reported.
  */
 #include "megatron_support.h"
 

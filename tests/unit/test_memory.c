@@ -118,7 +118,7 @@ static void use_yaml(const char *text, st_status expected)
     arm();
     st_status status = st_yaml_parse("f", text, strlen(text), arena, &root, errors);
     disarm();
-    /* where only the text of a message is lost, the status is that of the fault */
+    /* where only the text of a message is lost, the status is that of the error */
     assert_true(status == expected || (fault.failed > 0 && status == ST_ERR_MEMORY));
     assert_true(fault.failed > 0 || status == expected);
     assert_int_equal(status == ST_OK, root != NULL);

@@ -61,7 +61,7 @@ static void only_the_given_bytes_are_read(void **state)
 
 static const struct {
     const char *text;
-    int column; /* of the fault, behind the 7 of the place */
+    int column; /* of the error, behind the 7 of the place */
     st_status status;
     const char *message;
     const char *suggestion;

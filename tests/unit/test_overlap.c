@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of kernels beside communication, boosted trees, and how good their predictions are. */
+/* Tables of kernels concurrently with communication, boosted trees, and how good their predictions
+ * are. */
 #include "base_support.h"
 
 #include "base/fields.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pairs of recordings as kernels beside communication: matching, shares, counters, joins. */
+/* Pairs of recordings as kernels concurrently with communication: matching, shares, counters,
+ * joins. */
 #include "base_support.h"
 
 #include "calibrate/slowdown/concurrent.h"

@@ -288,7 +288,7 @@ static void providers_that_do_not_fit_are_refused(void **state)
     assert_string_equal(
         refused_provider(own, provider_of(own, "T", &self), provider_of(own, "T", &self)),
         "error: the provider 'bench' for 'T' comes second: there is one already\n");
-    /* Each is told. */
+    /* Each is reported. */
     assert_contains(
         refused_provider(own, provider_of(own, "a", &self), provider_of(own, "b", &self)),
         "for 'b'");

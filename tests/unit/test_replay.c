@@ -150,7 +150,7 @@ static void the_critical_path_explains_the_end(void **state)
 /* --- rates ---------------------------------------------------------------------------------------
  */
 
-/* Computation beside communication runs at a rate of its own; the rest is not slowed. */
+/* Computation concurrently with communication runs at a rate of its own; the rest is not slowed. */
 static double slow_compute(void *rate, const st_graph *graph, st_task_id task,
                            const st_task_id *beside, size_t count)
 {
@@ -171,7 +171,8 @@ static void replay_slowed(graph_fixture *self, double rate, st_status expected)
     assert_int_equal(st_replay_run_rates(self->replay, &rule, self->errors), expected);
 }
 
-/* Communication of 1000 ns hides beside computation of 5000 ns at 4/5 of its speed: it costs 200.
+/* Communication of 1000 ns hides concurrently with computation of 5000 ns at 4/5 of its speed: it
+ * costs 200.
  */
 static void a_slowed_task_does_all_of_its_work(void **state)
 {

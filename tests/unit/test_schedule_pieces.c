@@ -84,7 +84,7 @@ static void reductions_wait_for_the_pass_of_the_weights(void **state)
     assert_int_equal(replay_plan(&self.plan, *state).step, 1500 + 3 * 900);
 }
 
-/* With every rank the messages of a stage are meetings, in the same order on each. */
+/* With every rank the messages of a stage are instances, in the same order on each. */
 static void every_rank_takes_as_long(void **state)
 {
     step self;

@@ -5,7 +5,7 @@
  */
 #include "../support/sheets.h"
 
-/* Loads `text` and demands one list of faults. */
+/* Loads `text` and demands one list of errors. */
 typedef struct refused {
     st_status status;
     const char *text;
@@ -593,7 +593,7 @@ static void overrides_are_said_and_fit(void **state)
     assert_refused(own, cases, COUNT(cases));
 }
 
-/* Which of two overrides counts must not hang on the order in which a third sheet lists them. */
+/* Which of two overrides counts must not depend on the order in which a third sheet lists them. */
 static void overrides_that_contradict_each_other_are_told(void **state)
 {
     shelf *own = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Spaces from files: what they become, where their faults stand, and axes that advance together. */
+/* Spaces from files: what they become, where their errors stand, and axes that advance together. */
 #include "job_support.h"
 
 #include "search/space_file.h"

@@ -53,18 +53,18 @@ static void an_edge_may_lead_to_a_task_that_was_added_before(void **state)
     assert_time(kernel, 17, 17, 718);
 }
 
-static void a_meeting_starts_when_its_last_member_arrives(void **state)
+static void a_instance_starts_when_its_last_member_arrives(void **state)
 {
     graph_fixture *self = *state;
-    uint32_t meeting = 0;
+    uint32_t instance = 0;
     st_task_id member[3];
-    assert_int_equal(st_graph_meeting(self->graph, 3, &meeting, self->errors), ST_OK);
-    assert_int_equal(meeting, 1);
+    assert_int_equal(st_graph_instance(self->graph, 3, &instance, self->errors), ST_OK);
+    assert_int_equal(instance, 1);
     for (uint32_t i = 0; i < 3; i++) {
         uint32_t on = resource(self, i, ST_RESOURCE_COMMUNICATION);
         (void)task_on(self, on, 100 * i + 31);
-        member[i] =
-            add(self, &(st_task_spec){.resource = on, .duration_ns = 500 + i, .meeting = meeting});
+        member[i] = add(
+            self, &(st_task_spec){.resource = on, .duration_ns = 500 + i, .instance = instance});
         (void)task_on(self, on, 1);
     }
     replay(self);
@@ -73,7 +73,7 @@ static void a_meeting_starts_when_its_last_member_arrives(void **state)
         assert_time(member[i] + 1, 731 + i, 731 + i, 732 + i);
     }
     size_t count = 0;
-    const st_task_id *members = st_graph_members(self->graph, meeting, &count);
+    const st_task_id *members = st_graph_members(self->graph, instance, &count);
     assert_int_equal(count, 3);
     assert_int_equal(members[2], member[2]);
 }
@@ -94,16 +94,16 @@ static void the_kth_tasks_with_a_key_meet(void **state)
         }
     }
     replay(self);
-    assert_int_equal(st_graph_meeting_count(self->graph), 3);
+    assert_int_equal(st_graph_instance_count(self->graph), 3);
     for (uint32_t k = 0; k < 3; k++) {
-        assert_int_equal(st_graph_task(self->graph, task[0][k]).meeting,
-                         st_graph_task(self->graph, task[1][k]).meeting);
+        assert_int_equal(st_graph_task(self->graph, task[0][k]).instance,
+                         st_graph_task(self->graph, task[1][k]).instance);
         assert_int_equal(st_replay_task(self->replay, task[0][k]).start_ns,
                          1010 * (k + 1) + 100 * k);
     }
 }
 
-static void a_meeting_with_too_few_members_names_who_came(void **state)
+static void a_instance_with_too_few_members_names_who_came(void **state)
 {
     graph_fixture *self = *state;
     uint32_t on = resource(self, 4, ST_RESOURCE_COMMUNICATION);
@@ -137,14 +137,14 @@ static void partners_must_agree_on_their_number(void **state)
         "its partners: found 3, expected 2\n");
 }
 
-static void a_meeting_nobody_comes_to_is_refused(void **state)
+static void a_instance_nobody_comes_to_is_refused(void **state)
 {
     graph_fixture *self = *state;
-    uint32_t meeting = 0;
-    assert_int_equal(st_graph_meeting(self->graph, 2, &meeting, self->errors), ST_OK);
+    uint32_t instance = 0;
+    assert_int_equal(st_graph_instance(self->graph, 2, &instance, self->errors), ST_OK);
     assert_int_equal(st_graph_seal(self->graph, self->errors), ST_ERR_VALUE);
     assert_string_equal(said(self->errors),
-                        "error: nobody comes to meeting 1: found 0, expected 2\n");
+                        "error: nobody comes to instance 1: found 0, expected 2\n");
 }
 
 static void a_deadlock_is_reported_as_its_cycle(void **state)
@@ -172,7 +172,7 @@ static void a_deadlock_is_reported_as_its_cycle(void **state)
     assert_int_equal(cycle[2], send);
 }
 
-static void meetings_in_different_orders_are_a_deadlock(void **state)
+static void instances_in_different_orders_are_a_deadlock(void **state)
 {
     graph_fixture *self = *state;
     for (uint32_t rank = 0; rank < 2; rank++) {
@@ -219,23 +219,23 @@ static void what_does_not_exist_is_refused(void **state)
         {.resource = on + 1},
         {.resource = on, .name = 99},
         {.resource = on, .category = 1},
-        {.resource = on, .meeting = 1},
+        {.resource = on, .instance = 1},
         {.resource = on, .duration_ns = -1},
         {.resource = on, .earliest_ns = -1},
     };
     const st_status expected[] = {ST_ERR_NAME, ST_ERR_NAME,  ST_ERR_NAME,
                                   ST_ERR_NAME, ST_ERR_VALUE, ST_ERR_VALUE};
-    uint32_t meeting = 0;
+    uint32_t instance = 0;
     uint16_t category = 0;
     for (size_t i = 0; i < COUNT(wrong); i++) {
         assert_int_equal(st_graph_add(self->graph, &wrong[i], NULL, self->errors), expected[i]);
         assert_int_equal(st_errors_size(self->errors), 1);
         st_errors_clear(self->errors);
     }
-    assert_int_equal(st_graph_meeting(self->graph, 0, &meeting, NULL), ST_ERR_VALUE);
-    assert_int_equal(st_graph_meeting(self->graph, 1, &meeting, NULL), ST_OK);
+    assert_int_equal(st_graph_instance(self->graph, 0, &instance, NULL), ST_ERR_VALUE);
+    assert_int_equal(st_graph_instance(self->graph, 1, &instance, NULL), ST_OK);
     assert_int_equal(st_graph_add(self->graph,
-                                  &(st_task_spec){.resource = on, .meeting = meeting, .key = 3},
+                                  &(st_task_spec){.resource = on, .instance = instance, .key = 3},
                                   NULL, NULL),
                      ST_ERR_VALUE);
     st_task_id task = task_on(self, on, 3);
@@ -267,7 +267,7 @@ static void a_sealed_graph_takes_nothing_more(void **state)
                      ST_ERR_USAGE);
     assert_string_equal(said(self->errors), "error: a sealed task graph takes no further tasks\n");
     assert_int_equal(st_graph_edge(self->graph, task, task, ST_EDGE_USER, NULL), ST_ERR_USAGE);
-    assert_int_equal(st_graph_meeting(self->graph, 1, &number, NULL), ST_ERR_USAGE);
+    assert_int_equal(st_graph_instance(self->graph, 1, &number, NULL), ST_ERR_USAGE);
     assert_int_equal(st_graph_resource(self->graph, 1, ST_RESOURCE_HOST, "", &number, NULL),
                      ST_ERR_USAGE);
     assert_int_equal(st_graph_seal(self->graph, NULL), ST_ERR_USAGE);
@@ -280,7 +280,7 @@ static void limits_are_kept(void **state)
     uint32_t number = 0;
     st_graph_destroy(self->graph);
     self->graph =
-        st_graph_create(&(st_graph_limits){.tasks = 3, .edges = 2, .resources = 1, .meetings = 1});
+        st_graph_create(&(st_graph_limits){.tasks = 3, .edges = 2, .resources = 1, .instances = 1});
     on = resource(self, 0, ST_RESOURCE_COMPUTE);
     for (int i = 0; i < 3; i++) {
         (void)task_on(self, on, 3);
@@ -294,8 +294,8 @@ static void limits_are_kept(void **state)
     assert_int_equal(st_graph_edge(self->graph, 0, 1, ST_EDGE_USER, NULL), ST_ERR_LIMIT);
     assert_int_equal(st_graph_resource(self->graph, 1, ST_RESOURCE_HOST, "", &number, NULL),
                      ST_ERR_LIMIT);
-    assert_int_equal(st_graph_meeting(self->graph, 1, &number, NULL), ST_OK);
-    assert_int_equal(st_graph_meeting(self->graph, 1, &number, NULL), ST_ERR_LIMIT);
+    assert_int_equal(st_graph_instance(self->graph, 1, &number, NULL), ST_OK);
+    assert_int_equal(st_graph_instance(self->graph, 1, &number, NULL), ST_ERR_LIMIT);
 }
 
 static void too_many_categories_are_refused(void **state)
@@ -358,13 +358,13 @@ int main(void)
         TEST(tasks_of_a_resource_follow_each_other),
         TEST(a_task_waits_for_its_edges_and_its_earliest_time),
         TEST(an_edge_may_lead_to_a_task_that_was_added_before),
-        TEST(a_meeting_starts_when_its_last_member_arrives),
+        TEST(a_instance_starts_when_its_last_member_arrives),
         TEST(the_kth_tasks_with_a_key_meet),
-        TEST(a_meeting_with_too_few_members_names_who_came),
+        TEST(a_instance_with_too_few_members_names_who_came),
         TEST(partners_must_agree_on_their_number),
-        TEST(a_meeting_nobody_comes_to_is_refused),
+        TEST(a_instance_nobody_comes_to_is_refused),
         TEST(a_deadlock_is_reported_as_its_cycle),
-        TEST(meetings_in_different_orders_are_a_deadlock),
+        TEST(instances_in_different_orders_are_a_deadlock),
         TEST(a_task_that_waits_for_itself_is_a_cycle_of_one),
         TEST(a_long_cycle_is_shortened_in_the_message),
         TEST(what_does_not_exist_is_refused),

@@ -519,9 +519,9 @@ static void test_ranks_meet(void **state)
         played p = {0};
         make_ranks(&p, i, *state);
         check_recorded(&p);
-        assert_int_equal(p.graph->meetings.exact, i == SEQUENCE ? 3 : 0);
-        assert_int_equal(p.graph->meetings.inferred, i == SEQUENCE ? 0 : 3);
-        assert_int_equal(p.graph->meetings.contradicted, 0);
+        assert_int_equal(p.graph->instances.exact, i == SEQUENCE ? 3 : 0);
+        assert_int_equal(p.graph->instances.inferred, i == SEQUENCE ? 0 : 3);
+        assert_int_equal(p.graph->instances.contradicted, 0);
         assert_int_equal(p.graph->ranks[1].clock_ns, -2000000000);
         assert_int_equal(p.graph->most_apart_ns, 0);
         /* The transfer is what follows the last arrival. */
@@ -555,8 +555,8 @@ static void test_ranks_cut_differently(void **state)
         p.ranks[rank] = end(&r, *state);
     }
     play(&p, *state);
-    assert_int_equal(p.graph->meetings.inferred, 4);
-    assert_int_equal(p.graph->meetings.contradicted, 0);
+    assert_int_equal(p.graph->instances.inferred, 4);
+    assert_int_equal(p.graph->instances.contradicted, 0);
     stop(&p);
 }
 
@@ -574,8 +574,8 @@ static void test_ranks_that_do_not_fit(void **state)
     }
     play(&p, *state);
     check_recorded(&p);
-    assert_int_equal(p.graph->meetings.inferred, 2);
-    assert_int_equal(p.graph->meetings.contradicted, 2);
+    assert_int_equal(p.graph->instances.inferred, 2);
+    assert_int_equal(p.graph->instances.contradicted, 2);
     stop(&p);
 }
 

@@ -215,7 +215,8 @@ static void test_depth(void **state)
     st_trace_destroy(trace);
 }
 
-/* Values of the right kind spelled in other ways are taken, others are told with their place. */
+/* Values of the right kind spelled in other ways are taken, others are reported with their place.
+ */
 static void test_spelling(void **state)
 {
     st_trace *trace =

@@ -61,7 +61,7 @@ static void test_change(void **state)
     check_change(have, "speed.other=3", 0, *state);
     check_change(have, "overlap.slowdown=1.6", 0, *state);
     check_change(have, "overlap.slowdown=1", -75, *state);
-    /* 100 alone, 200 beside the collective at 1/3.2, then the 162.5 that are left. */
+    /* 100 alone, 200 concurrently with the collective at 1/3.2, then the 162.5 that are left. */
     check_change(have, "overlap.slowdown=3.2", 62.5, *state);
     /* 100 alone, 100 beside it at 1/1.6, then 162.5. */
     check_change(have, "bandwidth=2", 362.5 - 400, *state);

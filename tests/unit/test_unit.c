@@ -121,7 +121,7 @@ static void products_and_powers_combine(void **state)
         assert_unit(&rows[i]);
 }
 
-/* What is refused, the column of the fault behind the place, and what is suggested. */
+/* What is refused, the column of the error behind the place, and what is suggested. */
 typedef struct slip_row {
     const char *text;
     int column;

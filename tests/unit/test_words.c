@@ -113,7 +113,7 @@ static void faults_are_told(void **state)
         {"mine:fallback=Formula", "fallback: found 'Formula', expected formula or error"},
         {"mine+mine", "--refine: error: plugin 'mine' is named twice"},
         {"mine+none", "'none' stands alone"},
-        {"mine:fallback=x,a", "found 'a'"}, /* both are told */
+        {"mine:fallback=x,a", "found 'a'"}, /* both are reported */
     };
     fixture *own = *state;
     for (size_t i = 0; i < COUNT(cases); i++) {

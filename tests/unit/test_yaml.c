@@ -603,7 +603,7 @@ static void a_tree_with_keys_that_appear_twice_is_there(void **state)
     assert_string_equal(inner->items[2]->text, "5");
     st_errors_clear(own->errors);
     assert_int_equal(parse(own, "a: 1\na: !x 2\n"), ST_ERR_NAME);
-    assert_null(own->root); /* other faults break it */
+    assert_null(own->root); /* other errors break it */
     st_errors_clear(own->errors);
 }
 

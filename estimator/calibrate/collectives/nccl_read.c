@@ -54,7 +54,7 @@ double st_nccl_time(const st_nccl_table *table, const st_nccl_row *row)
     return row->time_s[table->buffers];
 }
 
-/* ---- faults ---- */
+/* ---- errors ---- */
 
 st_place st_nccl_place(const st_nccl_reader *reader, int line)
 {

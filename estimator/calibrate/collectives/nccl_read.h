@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the readers of the three forms share: the table in the making, what a file has said so far,
- * and the faults that they tell.
+ * and the errors that they tell.
  */
 #ifndef STEPTIME_CALIBRATE_COLLECTIVES_NCCL_READ_H
 #define STEPTIME_CALIBRATE_COLLECTIVES_NCCL_READ_H
@@ -21,7 +21,7 @@ typedef struct st_nccl_reader {
     const st_nccl_input *input;
     st_arena *arena;
     st_errors *errors;
-    st_status status; /* of the first fault */
+    st_status status; /* of the first error */
     st_nccl_table *tables;
     size_t table_count;
     size_t table_capacity;
@@ -57,7 +57,7 @@ bool st_nccl_is_plausible(const st_nccl_row *row);
 void st_nccl_skip_row(st_nccl_reader *reader, int line);
 /* "2.22.3" from 22203, as NCCL's header packs it. */
 const char *st_nccl_version(st_nccl_reader *reader, double code);
-/* A number of ranks or nodes that a file gives as text; 0 and a fault where it is none. */
+/* A number of ranks or nodes that a file gives as text; 0 and an error where it is none. */
 size_t st_nccl_count(st_nccl_reader *reader, int line, const char *what, const char *text);
 
 /* The three forms. */

@@ -66,7 +66,7 @@ st_status st_time_csv_read(const char *path, st_arena *arena, const st_csv **csv
  * kv_heads, tp, gated, cp, recompute, vocab, parameters, gpu, model. Times: layer, forward,
  * backward, wgrad, logits, optimizer, or the pieces of a layer, with _us, _ms or _s behind the
  * name; or the columns of Vidur's profiles (num_tokens, time_stats.mlp_up_proj.median, ...).
- * Refused, all faults at once: a missing column, a field that is no number, a time that is not
+ * Refused, all errors at once: a missing column, a field that is no number, a time that is not
  * above 0, two GPUs.
  */
 st_status st_time_table_read(const st_csv *csv, const st_paths *paths, const char *gpu,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cells of the sheet megatron that measured times stand in for, what each reads, and the
+ * The cells of the sheet megatron that measured times replace, what each reads, and the
  * formula's own time, which is there beside the measured one.
  */
 #ifndef STEPTIME_CALIBRATE_LAYERS_TIME_CELLS_H
@@ -60,7 +60,7 @@ typedef struct cell_row {
 typedef struct st_cell {
     const char *name;
     const char *backward_of; /* the cell whose pieces can answer for it; NULL: none */
-    bool products_only;      /* its matrix products once, and not all pieces */
+    bool products_only;      /* its GEMMs once, and not all pieces */
     size_t argument_count;
     void (*close)(const double *own,
                   cell_row *row); /* `own`: the arguments behind the common ones */

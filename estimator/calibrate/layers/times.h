@@ -160,7 +160,7 @@ bool st_times_is_all(st_times_piece piece);
 /* Whether the times are of everything that the cell is about, and not of a layer's pieces. */
 bool st_times_is_whole(const st_times *times);
 
-/* Whether a piece is a matrix product, whose weight gradient takes as long as it does. */
+/* Whether a piece is a GEMM, whose weight gradient takes as long as it does. */
 bool st_times_is_product(st_times_piece piece);
 
 /* How often a layer has a piece. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader of tables of counters; a fault names its row and column. */
+/* The reader of tables of counters; an error names its row and column. */
 #include "calibrate/slowdown/counters.h"
 
 #include "base/fields.h"

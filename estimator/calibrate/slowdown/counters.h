@@ -34,7 +34,7 @@ typedef struct st_counters {
 
 /*
  * Reads the text of such a file. Lines that are no CSV in front of the heading ("==PROF== ...") are
- * passed over. Refused, all faults at once: a file without heading or kernels, a metric that is
+ * passed over. Refused, all errors at once: a file without heading or kernels, a metric that is
  * missing (told with the option of ncu that adds it), a value that is no number, rows that end too
  * soon. Lives in `arena`.
  */

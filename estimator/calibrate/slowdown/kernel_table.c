@@ -206,7 +206,7 @@ static void check_counters(st_field_reader *reader)
     }
 }
 
-/* The columns that nothing is read from: a spelling that is not known is told, not lost. */
+/* The columns that nothing is read from: a spelling that is not known is reported, not lost. */
 static st_status note_unused(const st_field_reader *reader, st_kernels *kernels)
 {
     const st_csv *csv = reader->csv;

@@ -2,9 +2,9 @@
 /*
  * Kernels that were measured twice: alone, and with a collective running beside them.
  *
- * A kernel of isolated time g that took d, of which the share o ran beside communication, was
- * slowed by s where d = (1 - o) g + o g s. With a small share s is mostly noise, so that nothing is
- * learnt from kernels below ST_LEAST_SHARE.
+ * A kernel of isolated time g that took d, of which the share o ran concurrently with
+ * communication, was slowed by s where d = (1 - o) g + o g s. With a small share s is mostly noise,
+ * so that nothing is learnt from kernels below ST_LEAST_SHARE.
  */
 #ifndef STEPTIME_CALIBRATE_SLOWDOWN_KERNEL_TABLE_H
 #define STEPTIME_CALIBRATE_SLOWDOWN_KERNEL_TABLE_H
@@ -64,7 +64,7 @@ typedef struct st_kernel {
     st_kernel_class class;
     double isolated_ns;
     double overlapped_ns;
-    double share;    /* of the isolated time that ran beside communication, 0 to 1 */
+    double share;    /* of the isolated time that ran concurrently with communication, 0 to 1 */
     double slowdown; /* of that share; NaN where the share is 0 */
     float features[ST_FEATURES];
 } st_kernel;
@@ -74,7 +74,7 @@ typedef struct st_kernels {
     st_kernel *rows;
     size_t count;
     double least;        /* slowdown to be predicted: 1, unless the user allows less */
-    size_t faster;       /* kernels that were faster beside communication than alone */
+    size_t faster;       /* kernels that were faster concurrently with communication than alone */
     size_t much_faster;  /* of these: at most 0.95 times as long */
     const char **unused; /* columns of the table that nothing was read from */
     size_t unused_count;
@@ -87,7 +87,7 @@ typedef struct st_kernels {
  * "Memory throughput", "DRAM throughput", "Achieved occupancy", "L1 hit rate", "L2 hit rate" (these
  * six all or none, as in tables from traces); and where the table has them class, protocol,
  * algorithm, collective, bytes (or "Bucket size"), channels (or "Channel number"), gpu. Refused,
- * all faults at once: a column that is missing, a field that is not a number, a time that is not
+ * all errors at once: a column that is missing, a field that is not a number, a time that is not
  * above 0, a share that is not between 0 and 1. Lives in `arena`.
  */
 st_status st_kernels_read(const st_csv *csv, st_arena *arena, st_kernels *kernels,
@@ -98,7 +98,7 @@ st_status st_kernels_read(const st_csv *csv, st_arena *arena, st_kernels *kernel
 st_status st_kernels_name_gpu(st_kernels *kernels, const char *gpu, st_errors *errors) ST_NODISCARD;
 
 /* Refuses what nothing can be learnt from: fewer than ST_LEAST_KERNELS kernels, kernels of one
- * class only, or too few beside communication. */
+ * class only, or too few concurrently with communication. */
 st_status st_kernels_check(const st_kernels *kernels, st_errors *errors) ST_NODISCARD;
 
 /* Whether a feature is known of all kernels, or of at least one. */

@@ -118,7 +118,7 @@ static st_status take_process(nsys *own, sqlite3_stmt *row)
 }
 
 /*
- * Each process counts its devices from 0, so that the ranks of a machine may all run on "device 0".
+ * Each process counts its devices from 0, so that the ranks of a node may all run on "device 0".
  * A device is told by the process as well, by its place among the others: numbers of processes
  * differ from recording to recording.
  */

@@ -44,7 +44,7 @@ static st_status read_counters(const char *file, st_arena *arena, st_counters *c
     return status;
 }
 
-/* All faults of all pairs at once. */
+/* All errors of all pairs at once. */
 static st_status append_pairs(const st_overlap_source *asked, const st_pairs_options *options,
                               st_arena *arena, st_pairs_made *made, st_errors *errors)
 {

@@ -178,7 +178,7 @@ typedef struct training {
     float *features;
     float *targets;
     float *weights;
-    size_t *usable; /* rows that ran beside communication long enough */
+    size_t *usable; /* rows that ran concurrently with communication long enough */
     size_t usable_count;
 } training;
 
@@ -301,7 +301,7 @@ static void note_ranges(const st_kernel_rows *rows, st_slowdown_model *model)
     }
 }
 
-/* Sums over kernels, of time beside communication times what slowdowns exceed 1. */
+/* Sums over kernels, of time concurrently with communication times what slowdowns exceed 1. */
 typedef struct balance_sums {
     double measured_ns;
     double narrow_ns; /* predicted, of kernels about which the members agree */

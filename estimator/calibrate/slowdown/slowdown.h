@@ -30,8 +30,8 @@ const st_recipe *st_recipe_find(const char *name);
 
 /* The usual kernel of a class, for estimates that know classes and no kernels. */
 typedef struct st_usual_kernel {
-    size_t count;                /* kernels of the class beside communication; 0: none */
-    double weight;               /* their part of the time beside communication */
+    size_t count;                /* kernels of the class concurrently with communication; 0: none */
+    double weight;               /* their part of the time concurrently with communication */
     float features[ST_FEATURES]; /* median of each, NaN where it is not known */
 } st_usual_kernel;
 
@@ -65,7 +65,7 @@ st_status st_slowdown_train(st_trees_library *library, const st_kernel_rows *row
 void st_slowdown_destroy(st_slowdown_model *model);
 
 /*
- * What each of the rows takes beside communication, over its isolated time: 1 - share +
+ * What each of the rows takes concurrently with communication, over its isolated time: 1 - share +
  * share times the slowdown, which is never below 1 unless the kernels that the model learnt from
  * allow it. Features outside of the trained range count as
  * its end.

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two recordings of one program, without and with communication beside its kernels, as a table of
- * kernels.
+ * Two recordings of one program, without and with communication concurrently with its kernels, as a
+ * table of kernels.
  *
  * Kernels that compute are matched in order, stream by stream and by name. Of a kernel that took g
- * in the first recording and d in the second, of which c beside a collective, the rest d - c ran as
- * fast as alone. So the share of g that ran beside it is o = 1 - (d - c) / g, and the slowdown of
- * that share is c / (o g); both are what a table of kernels means by them.
+ * in the first recording and d in the second, of which c concurrently with a collective, the rest d
+ * - c ran as fast as alone. So the share of g that ran beside it is o = 1 - (d - c) / g, and the
+ * slowdown of that share is c / (o g); both are what a table of kernels means by them.
  */
 #ifndef STEPTIME_CALIBRATE_SLOWDOWN_TRACE_PAIRS_H
 #define STEPTIME_CALIBRATE_SLOWDOWN_TRACE_PAIRS_H
@@ -26,8 +26,8 @@ typedef struct st_pairs_tally {
     size_t rows;      /* of the table */
     size_t without;   /* kernels of recordings without overlap that have no counterpart */
     size_t with;      /* the same of those with it */
-    size_t disturbed; /* left out: they ran beside a collective in both */
-    size_t beside;    /* rows that ran beside a collective */
+    size_t disturbed; /* left out: they ran concurrently with a collective in both */
+    size_t beside;    /* rows that ran concurrently with a collective */
     size_t unusable;  /* left out: no duration, or no counters where they were asked for */
 } st_pairs_tally;
 

@@ -55,12 +55,12 @@ typedef struct st_case_source {
     size_t missed; /* values of cases that could not run */
 } st_case_source;
 
-/* Reads a source by name; reports all faults at once. */
+/* Reads a source by name; reports all errors at once. */
 st_status st_cases_load(const st_paths *paths, const char *name, st_arena *arena,
                         st_case_source *source, st_errors *errors) ST_NODISCARD;
 
 /*
- * Runs every case and compares. A case that cannot run leaves its values uncompared and its faults
+ * Runs every case and compares. A case that cannot run leaves its values uncompared and its errors
  * in `errors`, and the others go on: only a lack of memory stops the run.
  */
 st_status st_cases_run(const st_paths *paths, st_arena *arena, st_case_source *source,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Formulas as a sheet. The text of that sheet puts every formula on a line of its own, from which
- * the place of a fault leads back to the file in which the formula was written.
+ * the place of an error leads back to the file in which the formula was written.
  */
 #include "calibrate/steps/formulas.h"
 
@@ -136,7 +136,7 @@ static size_t bytes_of(const char *text, int characters)
     return bytes;
 }
 
-/* Reports the faults of the sheet where its formulas were written. */
+/* Reports the errors of the sheet where its formulas were written. */
 static void move_faults(st_yaml_reader *reader, const st_row_formulas *formulas, int first_line,
                         const st_errors *faults)
 {

@@ -30,7 +30,7 @@ typedef struct st_row_formulas {
 int st_row_formulas_add(st_yaml_reader *reader, st_row_formulas *formulas,
                         const st_row_formula *formula);
 
-/* Checks and compiles all of them; faults have the place of the formula that they concern. */
+/* Checks and compiles all of them; errors have the place of the formula that they concern. */
 void st_row_formulas_compile(st_yaml_reader *reader, st_row_formulas *formulas);
 
 #endif

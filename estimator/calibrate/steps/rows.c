@@ -180,7 +180,7 @@ static bool take_nodes(const row_reader *reader, size_t row, double *value)
     return known;
 }
 
-/* Types of weights; "fp8" is a type of matrix products, whose weights are bf16. */
+/* Types of weights; "fp8" is a type of GEMMs, whose weights are bf16. */
 static void take_type(row_reader *reader, const input_plan *plan, size_t row, const char *text,
                       double *value)
 {

@@ -103,7 +103,7 @@ typedef struct st_table_source {
     st_row_formulas *formulas;
 } st_table_source;
 
-/* Reads a source by name or path; reports all faults at once. */
+/* Reads a source by name or path; reports all errors at once. */
 st_status st_table_source_load(const st_paths *paths, const char *name, st_arena *arena,
                                st_table_source *source, st_errors *errors) ST_NODISCARD;
 

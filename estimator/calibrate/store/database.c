@@ -40,7 +40,7 @@ struct st_profiles {
     st_profiles_access access;
 };
 
-/* ---- faults ---- */
+/* ---- errors ---- */
 
 /* What a code of SQLite means for the user. */
 static st_status fail_with(const st_profiles *profiles, int code, st_errors *errors)

@@ -192,7 +192,7 @@ static void read_payload(st_yaml_reader *reader, const st_yaml_node *map, st_pro
     entry->payload_bytes = length;
 }
 
-/* Options that cannot be read would be a fault of every job that names the profile. */
+/* Options that cannot be read would be an error of every job that names the profile. */
 static void check_options(st_yaml_reader *reader, const st_yaml_node *map, const st_profile *entry)
 {
     const st_profile_option *options = NULL;

@@ -114,7 +114,7 @@ st_status st_profiles_find(st_profiles *profiles, const st_profile_filter *filte
 st_status st_profiles_remove(st_profiles *profiles, const char *name, size_t *removed,
                              st_errors *errors) ST_NODISCARD;
 
-/* Adds the fault that there is no such profile, with the nearest name. */
+/* Adds the error that there is no such profile, with the nearest name. */
 st_status st_profiles_unknown(st_profiles *profiles, const char *name, st_errors *errors);
 
 /* The options that an entry of kind "options" or "times" gives. */
@@ -138,7 +138,7 @@ st_status st_profile_settings(const char *file, const st_profile_filter *filter,
 /*
  * What a profile has of a plugin for a collective, or where `filter->collective` is NULL for all:
  * one for each group of ranks and nodes; of several the first counts, which is warned about. None
- * is no fault, but a profile that does not exist, or has nothing for the plugin, is.
+ * is no error, but a profile that does not exist, or has nothing for the plugin, is.
  */
 st_status st_profile_all(const char *file, const st_profile_filter *filter, st_arena *arena,
                          st_profile_found **found, size_t *count, st_errors *errors) ST_NODISCARD;

@@ -42,7 +42,7 @@ typedef struct st_estimate_request {
     }
 
 /*
- * Loads job, sheet and plugins and binds the sheet's inputs; computes nothing yet. What is at fault
+ * Loads job, sheet and plugins and binds the sheet's inputs; computes nothing yet. What is at error
  * is reported in full. `estimate` is set on success, for st_estimate_destroy.
  */
 ST_API st_status st_estimate_create(const st_estimate_request *request, st_estimate **estimate,

@@ -26,7 +26,7 @@ extern "C" {
 
 typedef struct st_graph st_graph;
 
-/* Tasks, resources, names, categories and meetings are numbered from 0 in the order of adding. */
+/* Tasks, resources, names, categories and instances are numbered from 0 in the order of adding. */
 typedef uint32_t st_task_id;
 #define ST_TASK_NONE UINT32_MAX
 
@@ -58,15 +58,15 @@ typedef enum st_edge_kind {
     ST_EDGE_KINDS
 } st_edge_kind;
 
-/* "program", "launch", "sync", "stream", "meeting", "user". */
+/* "program", "launch", "sync", "stream", "instance", "user". */
 ST_API const char *st_edge_kind_name(st_edge_kind kind);
 
-/* Bounds of a graph; 0 takes the default (4 * 10^9 tasks, edges and meetings, 2^26 resources). */
+/* Bounds of a graph; 0 takes the default (4 * 10^9 tasks, edges and instances, 2^26 resources). */
 typedef struct st_graph_limits {
     uint64_t tasks;
     uint64_t edges;
     uint64_t resources;
-    uint64_t meetings;
+    uint64_t instances;
 } st_graph_limits;
 
 /* NULL when out of memory; `limits` may be NULL. */
@@ -95,8 +95,8 @@ ST_API st_status st_graph_resource(st_graph *graph, uint32_t rank, st_resource_k
  * A rendezvous of exactly `members` tasks (at least 1), to be named in their specs; its number
  * counts from 1, as 0 stands for none.
  */
-ST_API st_status st_graph_meeting(st_graph *graph, uint32_t members, uint32_t *meeting,
-                                  st_errors *errors) ST_NODISCARD;
+ST_API st_status st_graph_instance(st_graph *graph, uint32_t members, uint32_t *instance,
+                                   st_errors *errors) ST_NODISCARD;
 
 /* A task to add; zeros mean: no name, category "other", no earliest time, no rendezvous. */
 typedef struct st_task_spec {
@@ -105,12 +105,12 @@ typedef struct st_task_spec {
     uint16_t category;
     int64_t duration_ns; /* not negative */
     int64_t earliest_ns; /* not negative; the replay starts at 0 */
-    uint32_t meeting;    /* from st_graph_meeting, or 0 */
+    uint32_t instance;   /* from st_graph_instance, or 0 */
     /*
-     * Composition by key, where the meetings are not known beforehand: the k-th task with a key on
+     * Composition by key, where the instances are not known beforehand: the k-th task with a key on
      * every rank meets the k-th task with that key on all others (k counts in the order of adding).
      * A communicator's number is a good key. `key_ranks` is how many ranks must come, 0 for as many
-     * as do. Not together with `meeting`.
+     * as do. Not together with `instance`.
      */
     uint64_t key; /* 0: none */
     uint32_t key_ranks;
@@ -125,8 +125,8 @@ ST_API st_status st_graph_edge(st_graph *graph, st_task_id before, st_task_id ta
                                st_edge_kind kind, st_errors *errors) ST_NODISCARD;
 
 /*
- * Ends building: forms the meetings, finds an order in which every task comes after those it waits
- * for. ST_ERR_VALUE where a meeting has other members than it was made for, ST_ERR_CYCLE where
+ * Ends building: forms the instances, finds an order in which every task comes after those it waits
+ * for. ST_ERR_VALUE where an instance has other members than it was made for, ST_ERR_CYCLE where
  * tasks wait for each other: the message names them and their ranks, st_graph_cycle lists all.
  * After a failure the graph can only be looked at and destroyed.
  */
@@ -138,12 +138,12 @@ ST_API const st_task_id *st_graph_cycle(const st_graph *graph, size_t *count);
 
 /* --- looking at it --------------------------------------------------------------------------- */
 
-/* How many there are; meetings of keys count once the graph is sealed. */
+/* How many there are; instances of keys count once the graph is sealed. */
 ST_API size_t st_graph_task_count(const st_graph *graph);
 ST_API size_t st_graph_edge_count(const st_graph *graph); /* added edges, without program order */
 ST_API size_t st_graph_resource_count(const st_graph *graph);
 ST_API size_t st_graph_category_count(const st_graph *graph);
-ST_API size_t st_graph_meeting_count(const st_graph *graph);
+ST_API size_t st_graph_instance_count(const st_graph *graph);
 ST_API size_t st_graph_rank_count(const st_graph *graph); /* different ranks */
 /* Ranks are listed by their first resource: the number of the rank at an index. */
 ST_API uint32_t st_graph_rank(const st_graph *graph, size_t index);
@@ -158,7 +158,7 @@ typedef struct st_task_view {
     st_work work;
     int64_t duration_ns;
     int64_t earliest_ns;
-    uint32_t meeting; /* those made from keys are numbered after the others, when sealed */
+    uint32_t instance; /* those made from keys are numbered after the others, when sealed */
 } st_task_view;
 
 /* `task` must exist; texts live as long as the graph. */
@@ -169,8 +169,8 @@ ST_API uint32_t st_graph_resource_rank(const st_graph *graph, uint32_t resource)
 ST_API st_resource_kind st_graph_resource_kind(const st_graph *graph, uint32_t resource);
 ST_API const char *st_graph_category_name(const st_graph *graph, uint16_t category);
 
-/* The members of a meeting (1 to the count) of a sealed graph, in the order of adding. */
-ST_API const st_task_id *st_graph_members(const st_graph *graph, uint32_t meeting, size_t *count);
+/* The members of an instance (1 to the count) of a sealed graph, in the order of adding. */
+ST_API const st_task_id *st_graph_members(const st_graph *graph, uint32_t instance, size_t *count);
 
 /* Another duration, before or after sealing; refuses negative ones. */
 ST_API st_status st_graph_set_duration(st_graph *graph, st_task_id task, int64_t duration_ns,
@@ -191,8 +191,8 @@ ST_API void st_replay_destroy(st_replay *replay); /* NULL is fine */
 ST_API st_status st_replay_run(st_replay *replay, st_errors *errors) ST_NODISCARD;
 
 /*
- * How fast a task runs while others run beside it on its rank, from 1e-6 to 1 (alone). Asked
- * whenever that set changes, for tasks that keep a device busy; others always run at 1.
+ * How fast a task runs while others run concurrently with it on its rank, from 1e-6 to 1 (alone).
+ * Asked whenever that set changes, for tasks that keep a device busy; others always run at 1.
  */
 typedef struct st_rate_rule {
     double (*rate)(void *self, const st_graph *graph, st_task_id task, const st_task_id *beside,
@@ -214,7 +214,7 @@ ST_API int64_t st_replay_end_ns(const st_replay *replay);
 
 typedef struct st_task_time {
     int64_t ready_ns; /* all that this task alone waits for has ended: a member's arrival */
-    int64_t start_ns; /* the last member has arrived; equal to ready_ns without a meeting */
+    int64_t start_ns; /* the last member has arrived; equal to ready_ns without an instance */
     int64_t end_ns;
 } st_task_time;
 
@@ -230,7 +230,7 @@ typedef struct st_rank_time {
     int64_t exposed_compute_ns; /* computing, not communicating */
     int64_t exposed_communication_ns;
     int64_t overlapped_ns; /* both */
-    int64_t waiting_ns;    /* arrived at a meeting, nothing else runs */
+    int64_t waiting_ns;    /* arrived at an instance, nothing else runs */
     int64_t idle_ns;
 } st_rank_time;
 
@@ -253,7 +253,7 @@ ST_API st_status st_replay_categories(const st_replay *replay, uint32_t rank, in
 /* A step of the critical path: why the task could not have started earlier. */
 typedef struct st_path_step {
     st_task_id task;
-    st_edge_kind edge; /* how it hangs on the step before it; of no meaning for the first step */
+    st_edge_kind edge; /* how it depends on the step before it; of no meaning for the first step */
     int64_t time_ns;   /* what it adds to the end: its duration, 0 where its own start was not what
                           the next step waited for but its arrival (edge ST_EDGE_MEETING) */
 } st_path_step;

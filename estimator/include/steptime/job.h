@@ -62,7 +62,7 @@ typedef struct st_job st_job;
 /*
  * Loads a job by name or path and applies `sets` ("key=value", one assignment each, later ones win;
  * "model=NAME" replaces a whole section before its keys are set). A name of NULL is a job that is
- * made of `sets` alone. Reports all faults at once.
+ * made of `sets` alone. Reports all errors at once.
  */
 ST_API st_status st_job_load(const st_paths *paths, const char *name, const char *const *sets,
                              size_t set_count, st_arena *arena, const st_job **job,
@@ -83,11 +83,11 @@ typedef struct st_refinement_option {
     st_place place; /* of the value */
 } st_refinement_option;
 
-/* One entry of `refine`: a plugin whose providers stand in for open functions and cells. */
+/* One entry of `refine`: a plugin whose providers replace open functions and cells. */
 typedef struct st_refinement {
     const char *plugin;  /* its id */
     const char *profile; /* name of a set of options, NULL: none */
-    bool fallback; /* the formula stands in for what the plugin refuses; else that is an error */
+    bool fallback;       /* the formula replaces what the plugin refuses; else that is an error */
     const st_refinement_option *options;
     size_t option_count;
     st_place place; /* of the id */

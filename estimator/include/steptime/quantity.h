@@ -42,7 +42,7 @@ ST_API st_unit st_unit_one(void);
 
 /*
  * Reads a unit that fills `text` of `length` bytes. `place` is where the text starts; an error is
- * reported with the column of the fault and, for a slip such as "Gbps", "GFLOPS" or "KB", the
+ * reported with the column of the error and, for a slip such as "Gbps", "GFLOPS" or "KB", the
  * spelling that steptime wants. `unit` is set only on success.
  */
 ST_API st_status st_unit_parse(const char *text, size_t length, st_place place, st_unit *unit,

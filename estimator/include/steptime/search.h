@@ -46,7 +46,7 @@ typedef struct st_grid_request {
 } st_grid_request;
 
 /*
- * Loads everything and checks axes, conditions and cells; all faults are reported at once. The grid
+ * Loads everything and checks axes, conditions and cells; all errors are reported at once. The grid
  * lives in `arena`, and `paths` must outlive it. ST_ERR_LIMIT: more than 10^9 rows without a
  * sample.
  */

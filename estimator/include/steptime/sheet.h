@@ -101,7 +101,7 @@ typedef struct st_sheet_reader {
 } st_sheet_reader;
 
 /*
- * Reads, parses and checks a sheet with everything it includes. Reports all faults at once; unused
+ * Reads, parses and checks a sheet with everything it includes. Reports all errors at once; unused
  * inputs are warnings. The sheet lives in `arena`.
  */
 ST_API st_status st_sheet_load(const st_sheet_reader *reader, const char *name, st_arena *arena,

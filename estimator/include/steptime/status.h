@@ -4,7 +4,7 @@
  *
  * Every function that can fail returns an st_status and takes an st_errors list. The first
  * function that knows the cause adds one st_error with its place in the input; callers only pass
- * the status on. A reader goes on after an error where it can, so that a user sees all faults of a
+ * the status on. A reader goes on after an error where it can, so that a user sees all errors of a
  * file in one run.
  */
 #ifndef STEPTIME_STATUS_H
@@ -68,7 +68,7 @@ typedef struct st_source {
     const struct st_yaml_packed *tree; /* of the library's own files; NULL for all others */
 } st_source;
 
-/* One fault. Texts may be NULL where they add nothing; `message` may not. */
+/* One error. Texts may be NULL where they add nothing; `message` may not. */
 typedef struct st_error {
     st_status status;
     st_severity severity;
@@ -79,7 +79,7 @@ typedef struct st_error {
     const char *suggestion; /* nearest valid name, or a remedy as a sentence fragment */
 } st_error;
 
-/* A list of faults in the order in which they were found; owns the texts of its entries. */
+/* A list of errors in the order in which they were found; owns the texts of its entries. */
 typedef struct st_errors st_errors;
 
 enum { ST_ERRORS_KEPT = 50 };

@@ -2,7 +2,7 @@
 /*
  * A plugin looked at from a safe distance; see aside.h.
  *
- * The child answers with the faults that it found, each as texts that end in a zero byte, and then
+ * The child answers with the errors that it found, each as texts that end in a zero byte, and then
  * with what it was to show.
  */
 #include "plugin/kit/aside.h"
@@ -98,7 +98,7 @@ static int take_number(answer *self)
     return text != NULL ? (int)strtol(text, NULL, 10) : 0;
 }
 
-/* Adds a fault of the child's; its status, where it is an error. */
+/* Adds an error of the child's; its status, where it is an error. */
 static st_status take_fault(answer *self, st_errors *errors)
 {
     st_error error = {.status = (st_status)take_number(self)};

@@ -13,7 +13,7 @@ typedef struct st_plugin_viewer {
 
 /*
  * Loads a plugin as st_plugin_load does, but in a child, and appends what `viewer` writes there to
- * `text`. Faults and warnings of loading come back with their places; a plugin that crashes or does
+ * `text`. Errors and warnings of loading come back with their places; a plugin that crashes or does
  * not end is one of them.
  */
 st_status st_plugin_aside(const st_paths *paths, const char *name, const st_plugin_viewer *viewer,

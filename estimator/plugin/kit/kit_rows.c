@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows as clusters have them: groups of 1 to 512 ranks, 8 to a machine, messages from bytes to
- * gigabytes. What an argument means is told by its name and its dimension.
+ * Rows as clusters have them: groups of 1 to 512 ranks, 8 to a node, messages from bytes to
+ * gigabytes. What an argument means is reported by its name and its dimension.
  */
 #include "plugin/kit/kit_rows.h"
 #include "base/dimension.h"

@@ -42,7 +42,7 @@ size_t st_operand_count(st_op op)
     }
 }
 
-/* What hangs on a call that is not made; instructions stand behind their operands. */
+/* What depends on a call that is not made; instructions stand behind their operands. */
 static void mark_open(st_bounds *self)
 {
     for (size_t i = 0; i < self->program->instruction_count; i++) {

@@ -48,7 +48,7 @@ void st_bounds_run(st_bounds *bounds, const double *inputs, st_range *outputs, s
  */
 double st_bounds_least(st_bounds *bounds, size_t output);
 
-/* Whether an output hangs on a provider that is not asked. */
+/* Whether an output depends on a provider that is not asked. */
 bool st_bounds_output_is_open(const st_bounds *bounds, size_t output);
 bool st_bounds_check_is_open(const st_bounds *bounds, size_t check);
 

@@ -11,7 +11,7 @@
 struct st_bounds {
     const st_program *program;
     bool *unknown;     /* per call: its provider is not asked */
-    bool *open;        /* per slot: hangs on such a call */
+    bool *open;        /* per slot: depends on such a call */
     double *values;    /* per slot that is not open */
     st_range *ranges;  /* per slot that is */
     st_range *slopes;  /* per slot that is: how an output changes with it */

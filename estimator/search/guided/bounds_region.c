@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products whose factors both hang on one slot, as in a soft maximum, x*(1 + (c/x)^n)^(1/n): ranges
- * of the factors' slopes know nothing of each other, and their sum seems to fall. Relative slopes
- * (elasticities) do better there: those of a product add, and those of a sum are weighted means.
+ * Products whose factors both depend on one slot, as in a soft maximum, x*(1 + (c/x)^n)^(1/n):
+ * ranges of the factors' slopes know nothing of each other, and their sum seems to fall. Relative
+ * slopes (elasticities) do better there: those of a product add, and those of a sum are weighted
+ * means.
  */
 #include "search/guided/bounds_inside.h"
 
@@ -121,7 +122,7 @@ static st_range slope_of(st_op op, grade a, grade b)
 
 /* --- regions ---------------------------------------------------------------------------------- */
 
-/* The instructions between an entry and a target that hang on the entry. */
+/* The instructions between an entry and a target that depend on the entry. */
 typedef struct region {
     const st_bounds *bounds;
     uint32_t entry;

@@ -5,8 +5,8 @@
  * Walther, Evaluating Derivatives, 2nd ed., sec. 3.2, on intervals instead of numbers).
  *
  * An operation with a corner, such as min, has the slopes of both sides for its range (Clarke's
- * generalised gradient). One that jumps, as a choice that hangs on a provider does, has any slope,
- * and then nothing is shown. A slope that is nowhere negative keeps an output from falling.
+ * generalised gradient). One that jumps, as a choice that depends on a provider does, has any
+ * slope, and then nothing is shown. A slope that is nowhere negative keeps an output from falling.
  */
 #include "search/guided/bounds_inside.h"
 

@@ -246,7 +246,7 @@ static st_status fill_plans(finding *self, st_best *best)
         bool ranked = i < result->found.ranking_count;
         status =
             fill_plan(self, ranked ? &result->found.ranking[i] : &result->found.nearest, &plans[i]);
-        if (status == ST_OK && !ranked) { /* what was noted there are its faults */
+        if (status == ST_OK && !ranked) { /* what was noted there are its errors */
             status = st_search_values(self->search, &result->found.nearest.row, 1, self->goals);
             plans[i].goal = self->goals[0];
         }
