@@ -75,8 +75,8 @@ REACHES = {
     'trace/trace_replay.h',
 }
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
-# A header that is part of a circle says so: "Circle: with base/b.h, because ..."
-REASON = re.compile(r'Circle: with ([\w/]+)\.h')
+# A file that is part of a circle says so: "Circle: with base/b, base/c, because ..."
+REASON = re.compile(r'Circle: with (\w+(?:/\w+)+(?:,[\s*]*(?:and )?\w+(?:/\w+)+)*)')
 
 
 def modules_of(root):
@@ -177,7 +177,8 @@ def call_faults(folder, files, modules, calls):
     reasons = {}
     for file in files:
         text = open(os.path.join(folder, file), encoding='utf-8').read()
-        reasons.setdefault(os.path.splitext(file)[0], set()).update(REASON.findall(text))
+        named = re.findall(r'\w+(?:/\w+)+', ' '.join(REASON.findall(text)))
+        reasons.setdefault(os.path.splitext(file)[0], set()).update(named)
     needs = collections.defaultdict(set)
     for source in sorted(calls):
         own = module_of(source, modules)

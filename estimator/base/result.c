@@ -78,6 +78,9 @@ void st_put_text_or_null(st_node *node, const char *key, const char *text)
     st_put_text(node, key, text != NULL && text[0] != '\0' ? text : NULL);
 }
 
+static const char *format_text(st_result *result, const char *format, va_list arguments)
+    ST_PRINTF(2, 0);
+
 /* Formats into the arena of a result. */
 static const char *format_text(st_result *result, const char *format, va_list arguments)
 {

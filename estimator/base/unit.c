@@ -2,6 +2,8 @@
 /*
  * Units: a recursive parser over the grammar in quantity.h. Scales stay a quotient of two whole
  * numbers as long as doubles hold them, so that a conversion rounds once.
+ *
+ * Circle: with base/unit_slips, because a slip is one where another spelling is a unit.
  */
 #include "base/unit_names.h"
 

@@ -4,6 +4,9 @@
  *
  * What a field is called, where it stands and what its absence means differs by architecture; what
  * a file leaves out because its class has it as a constant stands in the table.
+ *
+ * Circle: with import/hf_architecture, because an unknown architecture is tried with the fields of
+ * its nearest kind.
  */
 #ifndef STEPTIME_IMPORT_HF_H
 #define STEPTIME_IMPORT_HF_H

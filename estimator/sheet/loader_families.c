@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading cells that are `per` enumerations: one entry for every member. */
+/*
+ * Reading cells that are `per` enumerations: one entry for every member.
+ *
+ * Circle: with sheet/loader_parts, because families are read among cells and made of them.
+ */
 #include "sheet/loader.h"
 
 #include <string.h>

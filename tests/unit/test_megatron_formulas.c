@@ -15,19 +15,19 @@ static double cell_after(fixture *own, const char *job, const char *sets, const 
 static void defaults_are_the_fitted_constants(void **state)
 {
     static const char *const constants[] = {
-        "constants.gemm_scale=1 constants.fp8_efficiency=0.65 constants.attention_efficiency=0.5 "
-        "constants.flash_efficiency=0.7 constants.grouped_efficiency=0.8 "
-        "constants.memory_efficiency=0.67 constants.stream_efficiency=0.85 "
-        "constants.loss_traffic=52~B constants.framework_memory=2.5~GB",
-        "constants.fragmentation=1.04 constants.communication_buffers=0~GB "
-        "constants.logit_memory=12~B constants.second_gradient=0~B "
-        "constants.overlap_slowdown=1 constants.site_factor=1 constants.power_factor=1",
-        "constants.link_efficiency=0.78 constants.network_efficiency=0.92 "
-        "constants.small_group_loss=0.3 constants.collective_latency=36~us "
-        "constants.rank_latency=5.3~us constants.node_latency=20~us "
-        "constants.transfer_latency=20~us",
-        "constants.layer_launch=3.24~ms constants.rank_launch=102~us constants.launch_sharpness=4 "
-        "constants.moe_launch=1.5",
+        ("constants.gemm_scale=1 constants.fp8_efficiency=0.65 constants.attention_efficiency=0.5 "
+         "constants.flash_efficiency=0.7 constants.grouped_efficiency=0.8 "
+         "constants.memory_efficiency=0.67 constants.stream_efficiency=0.85 "
+         "constants.loss_traffic=52~B constants.framework_memory=2.5~GB"),
+        ("constants.fragmentation=1.04 constants.communication_buffers=0~GB "
+         "constants.logit_memory=12~B constants.second_gradient=0~B "
+         "constants.overlap_slowdown=1 constants.site_factor=1 constants.power_factor=1"),
+        ("constants.link_efficiency=0.78 constants.network_efficiency=0.92 "
+         "constants.small_group_loss=0.3 constants.collective_latency=36~us "
+         "constants.rank_latency=5.3~us constants.node_latency=20~us "
+         "constants.transfer_latency=20~us"),
+        ("constants.layer_launch=3.24~ms constants.rank_launch=102~us constants.launch_sharpness=4 "
+         "constants.moe_launch=1.5"),
     };
     static const char *const jobs[] = {"gpt3-175b-64xa100", "moye-gpt-485b-8192xh800",
                                        "mixtral-8x7b-64xh100", "llama3-8b-8xh100"};

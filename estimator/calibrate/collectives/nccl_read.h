@@ -2,6 +2,9 @@
 /*
  * What the readers of the three forms share: the table in the making, what a file has said so far,
  * and the errors that they tell.
+ *
+ * Circle: with calibrate/collectives/nccl_csv, calibrate/collectives/nccl_json,
+ * calibrate/collectives/nccl_text, because a reader of one form fills the table that all share.
  */
 #ifndef STEPTIME_CALIBRATE_COLLECTIVES_NCCL_READ_H
 #define STEPTIME_CALIBRATE_COLLECTIVES_NCCL_READ_H

@@ -5,8 +5,8 @@
  * can be told from the result.
  *
  * The parts of a run call each other: methods and the scan have plans computed and noted here, and
- * processes share what each of them finds. Circle: with search/guided/guided_cmaes.h.
- * Circle: with search/guided/guided_scan.h. Circle: with search/guided/guided_share.h.
+ * processes share what each of them finds. Circle: with search/guided/guided_cmaes,
+ * search/guided/guided_scan, search/guided/guided_share, because of that.
  */
 #include "search/guided/guided_module.h"
 #include "search/guided/run.h"
