@@ -400,21 +400,3 @@ void st_result_csv(st_result *result, const char *path, const char *columns)
         st_result_csv_column(result, key, heading != NULL ? heading : key);
     }
 }
-
-/* ---- rendering ---- */
-
-void st_result_write(const st_result *result, st_form form, const st_paint *paint,
-                     st_buffer *buffer)
-{
-    switch (form) {
-    case ST_FORM_TEXT:
-        st_result_write_text(result, paint, buffer);
-        break;
-    case ST_FORM_JSON:
-        st_result_write_json(result, buffer);
-        break;
-    case ST_FORM_CSV:
-        st_result_write_csv(result, buffer);
-        break;
-    }
-}
