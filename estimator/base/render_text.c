@@ -50,6 +50,22 @@ static void write_quantity(const st_item *item, const st_table_column *column, c
     (void)st_quantity_format(item->number, item->unit, style, text, size);
 }
 
+/* A number or a quantity; only a quantity is shown where it is not finite and no text stands for
+ * it.
+ */
+static const char *measure_text(const st_item *item, const st_table_column *column, char *text,
+                                size_t size)
+{
+    bool quantity = item->kind == ST_ITEM_QUANTITY;
+    if (!isfinite(item->number) && (!quantity || column->none != NULL))
+        return column->none != NULL ? column->none : "";
+    if (quantity)
+        write_quantity(item, column, text, size);
+    else
+        write_number(item, column, text, size);
+    return text;
+}
+
 /* What a column shows of an item; NULL is no item. */
 static const char *item_text(const st_item *item, const st_table_column *column, char *text,
                              size_t size)
@@ -65,15 +81,8 @@ static const char *item_text(const st_item *item, const st_table_column *column,
     case ST_ITEM_COUNT:
         return st_item_exact(item, text, size);
     case ST_ITEM_NUMBER:
-        if (!isfinite(item->number))
-            return none;
-        write_number(item, column, text, size);
-        return text;
     case ST_ITEM_QUANTITY:
-        if (!isfinite(item->number) && column->none != NULL)
-            return none;
-        write_quantity(item, column, text, size);
-        return text;
+        return measure_text(item, column, text, size);
     case ST_ITEM_NULL:
     case ST_ITEM_NODE:
     case ST_ITEM_SPAN:

@@ -446,7 +446,8 @@ static bool asks_for_pipeline(const st_whatif *w)
     return is_set(w, ST_KEY_PP) || is_set(w, ST_KEY_MICROS);
 }
 
-static st_status run(st_whatif *w, const st_trace_change *change)
+/* Values that are wrong, or that no change of this trace can follow. */
+static st_status check_change(st_whatif *w, const st_trace_change *change)
 {
     st_status status = st_whatif_parse(change, &w->values, w->errors);
     if (status == ST_OK)
@@ -457,18 +458,24 @@ static st_status run(st_whatif *w, const st_trace_change *change)
                          "%s changes the work of a layer, which the sheet of a job knows" ST_HINT
                          "name the recorded job: --job JOB",
                          st_whatif_key_name(is_set(w, ST_KEY_HIDDEN) ? ST_KEY_HIDDEN : ST_KEY_FFN));
-    if (status == ST_OK)
-        status = find_layers(w);
+    return status;
+}
+
+static st_status find_parts(st_whatif *w)
+{
+    st_status status = find_layers(w);
     if (status == ST_OK && asks_for_groups(w))
         status = st_whatif_check_groups(w);
     if (status == ST_OK)
         status = note_assumptions(w);
     if (status == ST_OK)
         status = st_trace_graph_delays(w->graph, true, w->errors);
-    if (status == ST_OK)
-        status = measure(w, replay_recorded, &w->outcome->before, &w->outcome->before_ns);
-    if (status == ST_OK)
-        status = st_whatif_relieve(w);
+    return status;
+}
+
+static st_status replay_changed(st_whatif *w)
+{
+    st_status status = st_whatif_relieve(w);
     if (status == ST_OK)
         status = scale_graph(w);
     if (status == ST_OK)
@@ -477,6 +484,18 @@ static st_status run(st_whatif *w, const st_trace_change *change)
         status = measure(w, st_whatif_replay, &w->outcome->after, &w->outcome->after_ns);
     if (status == ST_OK && asks_for_pipeline(w))
         status = st_whatif_pipeline(w);
+    return status;
+}
+
+static st_status run(st_whatif *w, const st_trace_change *change)
+{
+    st_status status = check_change(w, change);
+    if (status == ST_OK)
+        status = find_parts(w);
+    if (status == ST_OK)
+        status = measure(w, replay_recorded, &w->outcome->before, &w->outcome->before_ns);
+    if (status == ST_OK)
+        status = replay_changed(w);
     return status;
 }
 
