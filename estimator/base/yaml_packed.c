@@ -65,7 +65,7 @@ st_status st_yaml_unpack(const st_source *source, st_arena *arena, const st_yaml
     unpack_entries(source, &tree);
     for (size_t i = 0; i < packed->node_count; i++)
         unpack_node(source, &tree, i);
-    *root = &tree.nodes[0];
+    *root = tree.nodes;
     return ST_OK;
 }
 

@@ -203,7 +203,7 @@ const cli_verb cli_verb_timeline = {
     .doc =
         "Builds the tasks of one step by the job's pipeline schedule, with durations from the "
         "sheet's cells, and replays them: step time, bubble, where the time of every stage goes, "
-        "the critical path, exposed and hidden communication and the price of hiding, and by how "
+        "the critical path, exposed and hidden communication and the overlap slowdown, and by how "
         "much and why the closed form differs.\n\n"
         "Ranks that do the same work are folded into one of each stage; --ranks all unfolds "
         "them.",

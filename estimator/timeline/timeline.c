@@ -44,7 +44,7 @@ const char *st_timeline_schedule(const st_timeline_plan *plan)
 const char *st_hiding_name(st_hiding hiding)
 {
     static const char *const names[ST_HIDINGS] = {"exposed communication", "hidden communication",
-                                                  "price of hiding"};
+                                                  "overlap slowdown"};
     return (unsigned)hiding < ST_HIDINGS ? names[hiding] : "";
 }
 

@@ -204,7 +204,7 @@ static void say_ranks(const st_timeline *timeline, const st_node *shown, st_node
         {.title = "overlapped", .right = true},
         {.title = "waiting", .right = true},
         {.title = "idle", .right = true},
-        {.title = "price of hiding", .right = true},
+        {.title = "overlap slowdown", .right = true},
     };
     st_say(root, "Where the time goes\n");
     st_table *table = st_say_table(root, columns, 8, 2);
