@@ -7,7 +7,7 @@
 
 #include "calibrate/layers/layer_fit.h"
 
-void cli_kernels_write(const st_layer_fit *fit, cli_run *run);
+void cli_kernels_write(const st_layer_fit *own, cli_run *run);
 /* What one layer takes, as text alone. */
 void cli_kernels_say_layers(const st_trace_layers *layers, st_node *node);
 

@@ -121,7 +121,7 @@ static void put_functions(const st_sheet *sheet, st_node *root)
 static void put_cells(const st_cell_group *groups, size_t count, st_node *root)
 {
     st_node *list = st_put_list(root, "cells");
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; groups != NULL && i < count; i++) {
         const char *rest = count > 1 ? "Other cells" : "Cells";
         st_say_title(list, groups[i].title[0] != '\0' ? groups[i].title : rest);
         for (size_t k = 0; k < groups[i].count; k++) {

@@ -76,7 +76,7 @@ static void *grow(void *memory, size_t size)
 
 static void append_bytes(text *target, const char *bytes, size_t length)
 {
-    if (target->length + length + 1 > target->capacity) {
+    if (target->data == NULL || target->length + length + 1 > target->capacity) {
         target->capacity = 2 * target->capacity + length + 4096;
         target->data = grow(target->data, target->capacity);
     }

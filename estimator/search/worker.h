@@ -9,14 +9,14 @@ typedef struct st_search_worker st_search_worker;
 
 /* NULL when out of memory. */
 st_search_worker *st_search_worker_create(const st_search *search);
-void st_search_worker_destroy(st_search_worker *worker); /* NULL is fine */
+void st_search_worker_destroy(st_search_worker *self); /* NULL is fine */
 
 /*
  * Puts the inputs of some plans in place, at most ST_SPACE_BLOCK: those picked by their numbers in
  * the whole space, or where `picks` is NULL those from row `first` of the search on. Ready for
  * st_space_compute.
  */
-st_space_worker *st_search_worker_fill(st_search_worker *worker, const uint64_t *picks,
+st_space_worker *st_search_worker_fill(st_search_worker *self, const uint64_t *picks,
                                        uint64_t first, size_t rows);
 
 /* Any plan is nearer to fitting than a row that is none. */

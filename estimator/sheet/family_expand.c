@@ -468,7 +468,7 @@ static st_expr *copy_conditions(st_expander *own, const st_conditions_of *list)
     st_expr *all = NULL;
     for (size_t i = 0; i < list->count && !own->failed; i++) {
         st_expr *both = i == 0 ? NULL : new_node(own, ST_EXPR_BINARY, 2);
-        if (both != NULL) {
+        if (both != NULL && all != NULL) {
             both->op = ST_OPERATOR_AND;
             both->offset = all->offset;
             both->operator_offset = (uint32_t)own->text.length + 1;
@@ -480,7 +480,7 @@ static st_expr *copy_conditions(st_expander *own, const st_conditions_of *list)
         st_expr *made =
             copy_apart(own, where->expr, list->count == 1 ? BINDS_ANY : BINDS_AND + (i > 0));
         own->view = saved;
-        if (both != NULL && made != NULL) {
+        if (both != NULL && all != NULL && made != NULL) {
             both->children[0] = all;
             both->children[1] = made;
             made = finish(own, both);

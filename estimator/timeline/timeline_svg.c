@@ -108,7 +108,7 @@ static void draw_rows(const st_timeline *timeline, st_buffer *svg)
         (void)snprintf(text, sizeof text, "%s %lu", every_rank ? "rank" : "stage",
                        (unsigned long)(every_rank ? row->rank : row->stage + 1));
         st_svg_box_write(svg, (st_svg_box){LEFT, y, WIDTH, BOX}, "panel");
-        st_svg_text(svg, (st_svg_point){LEFT - 8, y + BOX / 2 + 4}, "end", text);
+        st_svg_text(svg, (st_svg_point){LEFT - 8, y + BOX / 2.0 + 4}, "end", text);
     }
 }
 
@@ -127,8 +127,8 @@ static void draw_axis(const st_timeline *timeline, int bottom, st_buffer *svg)
     for (int i = 0; i <= 4; i++) {
         char text[ST_QUANTITY_TEXT];
         double time_s = (double)timeline->end / ST_TICKS_PER_S * i / 4;
-        st_svg_text(svg, (st_svg_point){LEFT + WIDTH * i / 4, bottom + 16}, "middle",
-                    time_text(time_s, text));
+        int x = LEFT + WIDTH * i / 4;
+        st_svg_text(svg, (st_svg_point){x, bottom + 16}, "middle", time_text(time_s, text));
     }
 }
 

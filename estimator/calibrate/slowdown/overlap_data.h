@@ -17,7 +17,7 @@ typedef struct st_overlap_source {
 } st_overlap_source;
 
 /* Reads a table of kernels, to learn from them or only to be predicted. */
-st_status st_overlap_read_table(const st_overlap_source *source, const char *file, bool to_learn,
+st_status st_overlap_read_table(const st_overlap_source *asked, const char *file, bool to_learn,
                                 st_arena *arena, st_kernels *kernels,
                                 st_errors *errors) ST_NODISCARD;
 
@@ -25,7 +25,7 @@ st_status st_overlap_read_table(const st_overlap_source *source, const char *fil
  * Reads pairs of recordings and counters, makes a table of them, writes that where it is asked for,
  * and reads it. A faulty pair is reported and leaves nothing behind.
  */
-st_status st_overlap_read_pairs(const st_overlap_source *source, st_arena *arena,
+st_status st_overlap_read_pairs(const st_overlap_source *asked, st_arena *arena,
                                 st_kernels *kernels, st_pairs_tally *tally,
                                 st_errors *errors) ST_NODISCARD;
 
