@@ -20,9 +20,10 @@ static const st_role_row rows[ST_ROLES] = {
     [ST_ROLE_STEP] = {"step", "s", alone, ST_JOIN_MAX, "time of a training step"},
     [ST_ROLE_MEMORY] = {"memory", "B", alone, ST_JOIN_MAX, "peak memory of a GPU"},
     [ST_ROLE_MFU] = {"mfu", "1", alone, ST_JOIN_NONE, "model FLOPs utilization"},
-    [ST_ROLE_COMMUNICATION] = {"communication", "s", hiding, ST_JOIN_NONE,
-                               "communication of a step that nothing runs alongside, that hides, and "
-                               "by how much it slows computation down"},
+    [ST_ROLE_COMMUNICATION] =
+        {"communication", "s", hiding, ST_JOIN_NONE,
+         "communication of a step that nothing runs alongside, that hides, and "
+         "by how much it slows computation down"},
     [ST_ROLE_TOKENS] = {"tokens", "1", alone, ST_JOIN_NONE, "tokens of the whole training"},
     [ST_ROLE_COST] = {"cost", "$", alone, ST_JOIN_SUM, "price of the whole training"},
     [ST_ROLE_ENERGY] = {"energy", "J", alone, ST_JOIN_SUM, "energy of the whole training"},
