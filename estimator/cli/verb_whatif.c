@@ -123,8 +123,10 @@ static bool is_of_model(const char *text)
 /* By how much work and parameters of a layer grow, as the sheet of the job has it. */
 static st_status take_growth(whatif *own)
 {
-    static const st_role roles[] = {ST_ROLE_LAYER_WORK, ST_ROLE_LAYER_PARAMETERS};
-    enum { ROLES = sizeof roles / sizeof roles[0] };
+    enum { ROLES = 2 };
+    static const st_role_part roles[ROLES] = {{.role = ST_ROLE_LAYER_WORK},
+                                              {.role = ST_ROLE_LAYER_PARAMETERS}};
+    static const st_role_list wanted = {roles, ROLES, "this change of the model needs"};
     cli_run *run = own->run;
     const whatif_options *options = run->options;
     const cli_texts *have = &options->have;
@@ -144,12 +146,11 @@ static st_status take_growth(whatif *own)
             sets[request.set_count++] = set->items[i];
     if (request.job == NULL || request.set_count == had)
         return ST_OK;
-    st_status status = st_estimate_roles(own->paths, &request, &(st_role_list){roles, ROLES},
-                                         run->arena, after, run->errors);
+    st_status status =
+        st_estimate_roles(own->paths, &request, &wanted, run->arena, after, run->errors);
     request.set_count = had;
     if (status == ST_OK)
-        status = st_estimate_roles(own->paths, &request, &(st_role_list){roles, ROLES}, run->arena,
-                                   before, run->errors);
+        status = st_estimate_roles(own->paths, &request, &wanted, run->arena, before, run->errors);
     if (status == ST_OK) {
         own->change.layer_work = after[0] / before[0];
         own->change.layer_parameters = after[1] / before[1];

@@ -2,6 +2,7 @@
 /* One job under several refinements; see compare_providers.h. */
 #include "estimate/compare_providers.h"
 
+#include "sheet/roles.h"
 #include "sheet/type_write.h"
 
 #include <math.h>
@@ -20,16 +21,14 @@ static const st_estimate *first_of(const st_columns *columns)
 }
 
 /* What comes first, and what hiding communication is about. */
-static bool is_key(const char *name, size_t index)
+static bool is_key(const st_sheet *sheet, const char *name, size_t index)
 {
-    static const char *const names[] = {"time_exposed", "time_hidden", "time_slowdown",
-                                        "T_exposed",    "T_hidden",    "T_slowdown"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(name, names[i]) == 0) {
-            return true;
-        }
+    bool found = index == 0;
+    for (size_t i = 0; i < st_role_part_count(ST_ROLE_COMMUNICATION); i++) {
+        const char *cell = st_sheet_role_part(sheet, ST_ROLE_COMMUNICATION, i);
+        found = found || (cell != NULL && strcmp(name, cell) == 0);
     }
-    return index == 0;
+    return found;
 }
 
 /* Sums of the same terms may differ in their last bits. */
@@ -42,7 +41,7 @@ static bool is_row(const st_columns *columns, size_t index)
 {
     const st_estimate *first = first_of(columns);
     const st_shown *shown = &first->shown[index];
-    bool differs = columns->all || is_key(shown->name, index);
+    bool differs = columns->all || is_key(first->sheet, shown->name, index);
     for (size_t i = 1; i < columns->count; i++) {
         differs = differs || (columns->faults[i] == NULL &&
                               !same(shown->value, columns->estimates[i].shown[index].value));

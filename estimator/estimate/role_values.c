@@ -17,14 +17,10 @@ st_status st_estimate_roles(const st_paths *paths, const st_request *request,
         return st_out_of_memory(errors);
     }
     if (status == ST_OK) {
-        status = st_sheet_need_roles(estimate.sheet, roles->items, roles->count,
-                                     "this change of the model needs", errors);
+        status = st_sheet_need_roles(estimate.sheet, roles, names, errors);
     }
     if (status != ST_OK) {
         return status;
-    }
-    for (size_t i = 0; i < roles->count; i++) {
-        names[i] = st_sheet_role(estimate.sheet, roles->items[i]);
     }
     st_program_options options = {
         .outputs = names, .output_count = roles->count, .without_checks = true};

@@ -6,12 +6,7 @@
 #include "estimate/estimate_internal.h"
 #include "sheet/roles.h"
 
-typedef struct st_role_list {
-    const st_role *items;
-    size_t count;
-} st_role_list;
-
-/* One value for each role, in base units; a role that the sheet does not fill is an error. */
+/* One value for each item, in base units; one that the sheet does not fill is an error. */
 st_status st_estimate_roles(const st_paths *paths, const st_request *request,
                             const st_role_list *roles, st_arena *arena, double *values,
                             st_errors *errors) ST_NODISCARD;

@@ -175,8 +175,9 @@ static st_status choose_cells(st_search *search, const st_sheet *sheet, st_arena
     }
     search->goal = request->minimise != NULL ? request->minimise : st_search_default_goal(sheet);
     if (search->goal == NULL) {
-        static const st_role goal = ST_ROLE_STEP;
-        return st_sheet_need_roles(sheet, &goal, 1, "a search without --minimise needs", errors);
+        static const st_role_part goal = {.role = ST_ROLE_STEP};
+        static const st_role_list wanted = {&goal, 1, "a search without --minimise needs"};
+        return st_sheet_need_roles(sheet, &wanted, &search->goal, errors);
     }
     cells[count++] = search->goal;
     for (size_t i = 0; i < 2 && request->front[i] != NULL; i++) {

@@ -13,126 +13,135 @@ static const char *const stages[] = {"first", "middle", "last", NULL};
 static const char *const contents[] = {"work", "slowdown", "launch", "tp", "cp", "ep", NULL};
 static const char *const passes[] = {"forward", "backward", "inputs", "weights", "rest", NULL};
 static const char *const buckets[] = {"first", "others", "value", "all", NULL};
+static const char *const shape[] = {"tokens",   "sequence", "hidden", "ffn",   "heads",
+                                    "kv_heads", "matrices", "passes", "split", NULL};
+static const char *const moe_shape[] = {"experts", "top_k", "ffn", "shared_ffn", NULL};
+static const char *const times[] = {"all",         "forward",      "backward",
+                                    "moe_forward", "moe_backward", NULL};
 static const char *const terms[] = {"steady", "bubble",   "transfers", "data",
                                     "tied",   "slowdown", "optimizer", NULL};
 
 static const st_role_row rows[ST_ROLES] = {
-    [ST_ROLE_STEP] = {"step", "s", alone, ST_JOIN_MAX, "time of a training step"},
-    [ST_ROLE_MEMORY] = {"memory", "B", alone, ST_JOIN_MAX, "peak memory of a GPU"},
-    [ST_ROLE_MFU] = {"mfu", "1", alone, ST_JOIN_NONE, "model FLOPs utilization"},
+    [ST_ROLE_STEP] = {"step", "s", alone, "time of a training step"},
+    [ST_ROLE_MEMORY] = {"memory", "B", alone, "peak memory of a GPU"},
+    [ST_ROLE_FITS] = {"fits", "bool", alone, "memory of a GPU suffices"},
+    [ST_ROLE_MFU] = {"mfu", "1", alone, "model FLOPs utilization"},
     [ST_ROLE_COMMUNICATION] =
-        {"communication", "s", hiding, ST_JOIN_NONE,
+        {"communication", "s", hiding,
          "communication of a step that nothing runs alongside, that hides, and "
          "by how much it slows computation down"},
-    [ST_ROLE_TOKENS] = {"tokens", "1", alone, ST_JOIN_NONE, "tokens of the whole training"},
-    [ST_ROLE_COST] = {"cost", "$", alone, ST_JOIN_SUM, "price of the whole training"},
-    [ST_ROLE_ENERGY] = {"energy", "J", alone, ST_JOIN_SUM, "energy of the whole training"},
-    [ST_ROLE_TP] = {"tp", "1", alone, ST_JOIN_NONE, "tensor-parallel size"},
-    [ST_ROLE_CP] = {"cp", "1", alone, ST_JOIN_NONE, "context-parallel size"},
-    [ST_ROLE_DP] = {"dp", "1", alone, ST_JOIN_NONE, "data-parallel size"},
-    [ST_ROLE_PP] = {"pp", "1", alone, ST_JOIN_NONE, "pipeline stages"},
-    [ST_ROLE_EP] = {"ep", "1", alone, ST_JOIN_NONE, "expert-parallel size"},
-    [ST_ROLE_EXPERT_TP] = {"expert_tp", "1", alone, ST_JOIN_NONE,
-                           "tensor-parallel size inside an expert"},
-    [ST_ROLE_GPUS_PER_NODE] = {"gpus_per_node", "1", alone, ST_JOIN_NONE, "GPUs of a node"},
-    [ST_ROLE_TP_PER_NODE] = {"tp_per_node", "1", alone, ST_JOIN_NONE,
+    [ST_ROLE_TOKENS] = {"tokens", "1", alone, "tokens of the whole training"},
+    [ST_ROLE_COST] = {"cost", "$", alone, "price of the whole training"},
+    [ST_ROLE_ENERGY] = {"energy", "J", alone, "energy of the whole training"},
+    [ST_ROLE_TP] = {"tp", "1", alone, "tensor-parallel size"},
+    [ST_ROLE_CP] = {"cp", "1", alone, "context-parallel size"},
+    [ST_ROLE_DP] = {"dp", "1", alone, "data-parallel size"},
+    [ST_ROLE_PP] = {"pp", "1", alone, "pipeline stages"},
+    [ST_ROLE_EP] = {"ep", "1", alone, "expert-parallel size"},
+    [ST_ROLE_EXPERT_TP] = {"expert_tp", "1", alone, "tensor-parallel size inside an expert"},
+    [ST_ROLE_GPUS_PER_NODE] = {"gpus_per_node", "1", alone, "GPUs of a node"},
+    [ST_ROLE_TP_PER_NODE] = {"tp_per_node", "1", alone,
                              "ranks of a tensor-parallel group on one node; open"},
-    [ST_ROLE_CP_PER_NODE] = {"cp_per_node", "1", alone, ST_JOIN_NONE,
+    [ST_ROLE_CP_PER_NODE] = {"cp_per_node", "1", alone,
                              "ranks of a context-parallel group on one node; open"},
-    [ST_ROLE_DP_PER_NODE] = {"dp_per_node", "1", alone, ST_JOIN_NONE,
+    [ST_ROLE_DP_PER_NODE] = {"dp_per_node", "1", alone,
                              "ranks of a gradient reduction on one node; open"},
-    [ST_ROLE_EP_PER_NODE] = {"ep_per_node", "1", alone, ST_JOIN_NONE,
+    [ST_ROLE_EP_PER_NODE] = {"ep_per_node", "1", alone,
                              "ranks of an expert-parallel group on one node; open"},
-    [ST_ROLE_EXPERT_DP_PER_NODE] = {"expert_dp_per_node", "1", alone, ST_JOIN_NONE,
+    [ST_ROLE_EXPERT_DP_PER_NODE] = {"expert_dp_per_node", "1", alone,
                                     "ranks on one node of the reduction of experts' gradients; "
                                     "open"},
-    [ST_ROLE_STAGES_CROSSING] = {"stages_crossing", "1", alone, ST_JOIN_NONE,
+    [ST_ROLE_STAGES_CROSSING] = {"stages_crossing", "1", alone,
                                  "share of the boundaries between stages that lie between nodes; "
                                  "open"},
-    [ST_ROLE_SENT] = {"sent", "B", groups, ST_JOIN_NONE,
+    [ST_ROLE_SENT] = {"sent", "B", groups,
                       "bytes that a rank of the first stage sends in a step, by group"},
-    [ST_ROLE_MICRO_BATCHES] = {"micro_batches", "1", alone, ST_JOIN_NONE,
-                               "micro-batches of a step"},
-    [ST_ROLE_CHUNKS] = {"chunks", "1", alone, ST_JOIN_NONE, "model chunks of a pipeline stage"},
-    [ST_ROLE_LAYERS] = {"layers", "1", alone, ST_JOIN_SUM,
+    [ST_ROLE_MICRO_BATCHES] = {"micro_batches", "1", alone, "micro-batches of a step"},
+    [ST_ROLE_CHUNKS] = {"chunks", "1", alone, "model chunks of a pipeline stage"},
+    [ST_ROLE_LAYERS] = {"layers", "1", alone,
                         "layers of the model; one a stage where nothing fills it"},
-    [ST_ROLE_MOE_LAYERS] = {"moe_layers", "1", alone, ST_JOIN_SUM,
-                            "those of them with routed experts"},
-    [ST_ROLE_STAGE_LAYERS] = {"stage_layers", "1", stages, ST_JOIN_SUM, "layers of a stage"},
-    [ST_ROLE_STAGE_MOE_LAYERS] = {"stage_moe_layers", "1", stages, ST_JOIN_SUM,
+    [ST_ROLE_MOE_LAYERS] = {"moe_layers", "1", alone, "those of them with routed experts"},
+    [ST_ROLE_STAGE_LAYERS] = {"stage_layers", "1", stages, "layers of a stage"},
+    [ST_ROLE_STAGE_MOE_LAYERS] = {"stage_moe_layers", "1", stages,
                                   "those of them with routed experts"},
-    [ST_ROLE_LAYER_FORWARD] = {"layer_forward", "s", contents, ST_JOIN_SUM,
+    [ST_ROLE_LAYER_FORWARD] = {"layer_forward", "s", contents,
                                "forward pass of a layer, or of a stage without layers"},
-    [ST_ROLE_LAYER_BACKWARD] = {"layer_backward", "s", contents, ST_JOIN_SUM,
+    [ST_ROLE_LAYER_BACKWARD] = {"layer_backward", "s", contents,
                                 "backward pass of a layer, or of a stage without layers, with "
                                 "recomputation, without gradients of weights"},
-    [ST_ROLE_LAYER_WEIGHTS] = {"layer_weights", "s", contents, ST_JOIN_SUM,
+    [ST_ROLE_LAYER_WEIGHTS] = {"layer_weights", "s", contents,
                                "gradients of weights of a layer, or of a stage without layers"},
-    [ST_ROLE_MOE_LAYER_FORWARD] = {"moe_layer_forward", "s", contents, ST_JOIN_SUM,
+    [ST_ROLE_MOE_LAYER_FORWARD] = {"moe_layer_forward", "s", contents,
                                    "forward pass of a layer with routed experts"},
-    [ST_ROLE_MOE_LAYER_BACKWARD] = {"moe_layer_backward", "s", contents, ST_JOIN_SUM,
+    [ST_ROLE_MOE_LAYER_BACKWARD] = {"moe_layer_backward", "s", contents,
                                     "backward pass of a layer with routed experts, with "
                                     "recomputation, without gradients of weights"},
-    [ST_ROLE_MOE_LAYER_WEIGHTS] = {"moe_layer_weights", "s", contents, ST_JOIN_SUM,
+    [ST_ROLE_MOE_LAYER_WEIGHTS] = {"moe_layer_weights", "s", contents,
                                    "gradients of weights of a layer with routed experts"},
-    [ST_ROLE_EMBEDDING_FORWARD] = {"embedding_forward", "s", contents, ST_JOIN_SUM,
+    [ST_ROLE_EMBEDDING_FORWARD] = {"embedding_forward", "s", contents,
                                    "forward pass of the embedding"},
     [ST_ROLE_EMBEDDING_BACKWARD] =
-        {"embedding_backward", "s", contents, ST_JOIN_SUM,
+        {"embedding_backward", "s", contents,
          "backward pass of the embedding, with recomputation, without gradients of weights"},
-    [ST_ROLE_EMBEDDING_WEIGHTS] = {"embedding_weights", "s", contents, ST_JOIN_SUM,
+    [ST_ROLE_EMBEDDING_WEIGHTS] = {"embedding_weights", "s", contents,
                                    "gradients of weights of the embedding"},
-    [ST_ROLE_HEAD_FORWARD] = {"head_forward", "s", contents, ST_JOIN_SUM,
+    [ST_ROLE_HEAD_FORWARD] = {"head_forward", "s", contents,
                               "forward pass of the output layer with the loss"},
-    [ST_ROLE_HEAD_BACKWARD] = {"head_backward", "s", contents, ST_JOIN_SUM,
+    [ST_ROLE_HEAD_BACKWARD] = {"head_backward", "s", contents,
                                "backward pass of the output layer with the loss, with "
                                "recomputation, without gradients of weights"},
-    [ST_ROLE_HEAD_WEIGHTS] = {"head_weights", "s", contents, ST_JOIN_SUM,
+    [ST_ROLE_HEAD_WEIGHTS] = {"head_weights", "s", contents,
                               "gradients of weights of the output layer with the loss"},
-    [ST_ROLE_SITE_FACTOR] = {"site_factor", "1", alone, ST_JOIN_NONE,
+    [ST_ROLE_SITE_FACTOR] = {"site_factor", "1", alone,
                              "factor on all times that a schedule lays out, and on step_terms"},
-    [ST_ROLE_TRANSFER] = {"transfer", "s", alone, ST_JOIN_NONE,
-                          "exposed part of a transfer between stages"},
-    [ST_ROLE_GRADIENTS_SPLIT] = {"gradients_split", "bool", alone, ST_JOIN_NONE,
+    [ST_ROLE_TRANSFER] = {"transfer", "s", alone, "exposed part of a transfer between stages"},
+    [ST_ROLE_GRADIENTS_SPLIT] = {"gradients_split", "bool", alone,
                                  "gradients are reduced with each pass, layer by layer"},
-    [ST_ROLE_REDUCE_PER_PASS] = {"reduce_per_pass", "s", split, ST_JOIN_NONE,
+    [ST_ROLE_REDUCE_PER_PASS] = {"reduce_per_pass", "s", split,
                                  "reduction of a chunk's gradients with each backward pass"},
-    [ST_ROLE_GATHER_PER_PASS] = {"gather_per_pass", "s", split, ST_JOIN_NONE,
+    [ST_ROLE_GATHER_PER_PASS] = {"gather_per_pass", "s", split,
                                  "all-gather of a chunk's weights with each pass"},
-    [ST_ROLE_REDUCE_AT_END] = {"reduce_at_end", "s", split, ST_JOIN_MAX,
-                               "reduction of gradients once a step"},
-    [ST_ROLE_GATHER_AT_END] = {"gather_at_end", "s", split, ST_JOIN_MAX,
-                               "all-gather of weights once a step"},
-    [ST_ROLE_PREFETCH] = {"prefetch", "1", alone, ST_JOIN_NONE,
-                          "layers whose weights are gathered ahead"},
-    [ST_ROLE_TIED] = {"tied", "s", alone, ST_JOIN_NONE,
+    [ST_ROLE_REDUCE_AT_END] = {"reduce_at_end", "s", split, "reduction of gradients once a step"},
+    [ST_ROLE_GATHER_AT_END] = {"gather_at_end", "s", split, "all-gather of weights once a step"},
+    [ST_ROLE_PREFETCH] = {"prefetch", "1", alone, "layers whose weights are gathered ahead"},
+    [ST_ROLE_TIED] = {"tied", "s", alone,
                       "sum of the tied embedding's gradients of first and last stage"},
-    [ST_ROLE_OPTIMIZER] = {"optimizer", "s", alone, ST_JOIN_MAX, "optimizer step"},
+    [ST_ROLE_OPTIMIZER] = {"optimizer", "s", alone, "optimizer step"},
     [ST_ROLE_SLOWDOWN_AT_END] =
-        {"slowdown_at_end", "s", alone, ST_JOIN_NONE,
+        {"slowdown_at_end", "s", alone,
          "what communication that is not laid out adds to the computation of a step"},
     [ST_ROLE_SLOWED] =
-        {"slowed", "1", passes, ST_JOIN_NONE,
+        {"slowed", "1", passes,
          "factor by which a pass slows down alongside communication that is laid out"},
     [ST_ROLE_HELD_FOR_WEIGHTS] =
-        {"held_for_weights", "1", alone, ST_JOIN_NONE,
+        {"held_for_weights", "1", alone,
          "share of a layer's activations that gradients of its weights need"},
-    [ST_ROLE_BUCKET_BYTES] = {"bucket_bytes", "B", buckets, ST_JOIN_NONE,
+    [ST_ROLE_BUCKET_BYTES] = {"bucket_bytes", "B", buckets,
                               "size at which the first and the other buckets of gradients are "
                               "sent, of a gradient, of all of them"},
-    [ST_ROLE_BUCKET_START] = {"bucket_start", "s", alone, ST_JOIN_NONE,
-                              "start-up time of a bucket's all-reduce"},
-    [ST_ROLE_BUCKET_RATE] = {"bucket_rate", "B/s", alone, ST_JOIN_NONE,
+    [ST_ROLE_BUCKET_START] = {"bucket_start", "s", alone, "start-up time of a bucket's all-reduce"},
+    [ST_ROLE_BUCKET_RATE] = {"bucket_rate", "B/s", alone,
                              "bytes of a bucket over the time of its all-reduce without start-up"},
-    [ST_ROLE_BUCKETS] = {"buckets", "1", alone, ST_JOIN_NONE,
+    [ST_ROLE_BUCKETS] = {"buckets", "1", alone,
                          "number of buckets, where nothing is known of the layers"},
-    [ST_ROLE_LAYER_WORK] = {"layer_work", "FLOP", alone, ST_JOIN_SUM,
-                            "GEMMs of a layer for a token, forward"},
-    [ST_ROLE_LAYER_PARAMETERS] = {"layer_parameters", "1", alone, ST_JOIN_SUM,
-                                  "parameters of a layer"},
-    [ST_ROLE_STEP_TERMS] = {"step_terms", "s", terms, ST_JOIN_NONE, "what the step is the sum of"},
-    [ST_ROLE_HIDDEN_IN_PASSES] = {"hidden_in_passes", "s", alone, ST_JOIN_NONE,
+    [ST_ROLE_LAYER_WORK] = {"layer_work", "FLOP", alone, "GEMMs of a layer for a token, forward"},
+    [ST_ROLE_LAYER_PARAMETERS] = {"layer_parameters", "1", alone, "parameters of a layer"},
+    [ST_ROLE_STEP_TERMS] = {"step_terms", "s", terms, "what the step is the sum of"},
+    [ST_ROLE_HIDDEN_IN_PASSES] = {"hidden_in_passes", "s", alone,
                                   "hidden communication that is part of the passes"},
+    [ST_ROLE_LAYER_SHAPE] = {"layer_shape", "1", shape,
+                             "what tells layers apart besides tp and cp: tokens of a micro-batch, "
+                             "MLP matrices into its "
+                             "width, forward passes, ranks that split norms"},
+    [ST_ROLE_MOE_SHAPE] = {"moe_shape", "1", moe_shape,
+                           "what tells layers with routed experts apart besides ep and expert_tp"},
+    [ST_ROLE_WEIGHT_BYTES] = {"weight_bytes", "B", alone, "bytes of a weight and of an activation"},
+    [ST_ROLE_LAYER_TIME] =
+        {"layer_time", "s", times,
+         "time of a layer that measured ones replace: all passes, the two passes alone"},
+    [ST_ROLE_UPDATED] = {"updated_parameters", "1", alone, "parameters that a GPU updates"},
+    [ST_ROLE_PEAK_RATE] = {"peak_rate", "FLOP/s", alone, "peak rate of a GPU in FP16"},
+    [ST_ROLE_MEMORY_BANDWIDTH] = {"memory_bandwidth", "B/s", alone, "memory bandwidth of a GPU"},
 };
 
 const st_role_row *st_role_describe(st_role role)
@@ -164,20 +173,25 @@ st_place st_sheet_role_place(const st_sheet *sheet, st_role role)
     return sheet->roles[role].place;
 }
 
-st_status st_sheet_need_roles(const st_sheet *sheet, const st_role *roles, size_t count,
-                              const char *what, st_errors *errors)
+st_status st_sheet_need_roles(const st_sheet *sheet, const st_role_list *wanted, const char **names,
+                              st_errors *errors)
 {
     st_status status = ST_OK;
-    for (size_t i = 0; i < count; i++) {
-        const st_role_row *row = &rows[roles[i]];
-        if (st_sheet_role(sheet, roles[i]) != NULL) {
+    for (size_t i = 0; i < wanted->count; i++) {
+        const st_role_part *part = &wanted->items[i];
+        const st_role_row *row = &rows[part->role];
+        names[i] = st_sheet_role_part(sheet, part->role, part->part);
+        if (names[i] != NULL) {
             continue;
         }
-        status = st_fail(errors, ST_ERR_USAGE, (st_place){0},
-                         "sheet '%s' has no role '%s', which %s" ST_EXPECTED
-                         "'%s: CELL' under 'roles' in %s, its %s",
-                         st_sheet_name(sheet), row->name, what, row->name, st_sheet_file(sheet),
-                         row->doc);
+        const char *of = part->part > 0 ? row->parts[part->part] : NULL;
+        const char *cell = of != NULL ? st_errors_text(errors, "{%s: CELL}", of) : "CELL";
+        status =
+            st_fail(errors, ST_ERR_USAGE, (st_place){0},
+                    "sheet '%s' has no role '%s%s%s', which %s" ST_EXPECTED
+                    "'%s: %s' under 'roles' in %s, its %s",
+                    st_sheet_name(sheet), row->name, of != NULL ? "." : "", of != NULL ? of : "",
+                    wanted->user, row->name, cell, st_sheet_file(sheet), row->doc);
     }
     return status;
 }

@@ -14,6 +14,7 @@ typedef enum st_role {
     /* what a step takes and costs */
     ST_ROLE_STEP,
     ST_ROLE_MEMORY,
+    ST_ROLE_FITS,
     ST_ROLE_MFU,
     ST_ROLE_COMMUNICATION,
     ST_ROLE_TOKENS,
@@ -78,20 +79,24 @@ typedef enum st_role {
     /* what the sheet's own step consists of */
     ST_ROLE_STEP_TERMS,
     ST_ROLE_HIDDEN_IN_PASSES,
+    /* a layer, for what was measured of it */
+    ST_ROLE_LAYER_SHAPE,
+    ST_ROLE_MOE_SHAPE,
+    ST_ROLE_WEIGHT_BYTES,
+    ST_ROLE_LAYER_TIME,
+    ST_ROLE_UPDATED,
+    ST_ROLE_PEAK_RATE,
+    ST_ROLE_MEMORY_BANDWIDTH,
     ST_ROLES
 } st_role;
 
-enum { ST_ROLE_PARTS = 8 };
-
-/* How a role's values of several stages or ranks make the one of the whole job. */
-typedef enum st_role_join { ST_JOIN_NONE, ST_JOIN_SUM, ST_JOIN_MAX } st_role_join;
+enum { ST_ROLE_PARTS = 10 };
 
 typedef struct st_role_row {
     const char *name;
     const char *unit;         /* a cell of any unit of that dimension can fill it; "bool" */
     const char *const *parts; /* what it consists of, ends with NULL; the first where one name fills
                                  it */
-    st_role_join join;
     const char *doc;
 } st_role_row;
 
@@ -105,8 +110,21 @@ const char *st_sheet_role(const st_sheet *sheet, st_role role);
 /* Where the role is filled; only for one that is. */
 st_place st_sheet_role_place(const st_sheet *sheet, st_role role);
 
-/* Reports the roles of the list that the sheet does not fill, and what needs them. */
-st_status st_sheet_need_roles(const st_sheet *sheet, const st_role *roles, size_t count,
-                              const char *what, st_errors *errors) ST_NODISCARD;
+typedef struct st_role_part {
+    st_role role;
+    size_t part;
+} st_role_part;
+
+/* What somebody asks a sheet for. */
+typedef struct st_role_list {
+    const st_role_part *items;
+    size_t count;
+    const char *user; /* "a timeline needs" */
+} st_role_list;
+
+/* names[i]: the cell or input that fills an item; reports all items that the sheet does not fill.
+ */
+st_status st_sheet_need_roles(const st_sheet *sheet, const st_role_list *wanted, const char **names,
+                              st_errors *errors) ST_NODISCARD;
 
 #endif

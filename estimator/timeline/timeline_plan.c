@@ -143,10 +143,13 @@ static void fill_closed(st_planner *planner)
 
 static st_status fill_plan(st_planner *planner, bool dualpipe)
 {
-    static const st_role needed[] = {ST_ROLE_STEP, ST_ROLE_LAYER_FORWARD, ST_ROLE_LAYER_BACKWARD};
-    st_status status =
-        st_sheet_need_roles(planner->estimate->sheet, needed, sizeof needed / sizeof *needed,
-                            "a timeline needs", planner->errors);
+    static const st_role_part needed[] = {
+        {.role = ST_ROLE_STEP}, {.role = ST_ROLE_LAYER_FORWARD}, {.role = ST_ROLE_LAYER_BACKWARD}};
+    enum { NEEDED = sizeof needed / sizeof *needed };
+    const char *names[NEEDED];
+    st_status status = st_sheet_need_roles(planner->estimate->sheet,
+                                           &(st_role_list){needed, NEEDED, "a timeline needs"},
+                                           names, planner->errors);
     if (status == ST_OK) {
         status = run_roles(planner);
     }

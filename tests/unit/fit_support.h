@@ -26,7 +26,8 @@
     "cells:\n"                                                                                     \
     "  step_time: {unit: s, is: start + work*a*G/d, doc: time}\n"                                  \
     "checks:\n"                                                                                    \
-    "  - {that: G >= d, else: the batch is too small}\n"
+    "  - {that: G >= d, else: the batch is too small}\n"                                           \
+    "roles: {step: step_time}\n"
 
 static const double toy_work_s = 3.7e-3;
 static const double toy_start_s = 0.41;

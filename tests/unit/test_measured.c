@@ -204,7 +204,8 @@ static void wrong_requests_are_refused(void **state)
     request.sheet = "nosuch";
     refuse_rows(own, &request, HEAD "r1,23,96,4,2.5\n", "nosuch");
     request.sheet = "li2024";
-    refuse_rows(own, &request, HEAD "r1,23,96,4,2.5\n", "sheet li2024 has no cell 'step_time'");
+    refuse_rows(own, &request, "id,layers,global_batch,dp,peak_memory_gib\nr1,23,96,4,2.5\n",
+                "sheet 'li2024' has no role 'memory', which a measured value is compared with");
 }
 
 /* ---- sources ---- */

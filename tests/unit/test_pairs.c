@@ -24,7 +24,11 @@
     "cells:\n"                                                                                     \
     "  T_steady: {unit: s, is: G/(b*d)*L/p*work, doc: all micro-batches}\n"                        \
     "  T_bubble: {unit: s, is: (p - 1)*L/p*work, doc: filling}\n"                                  \
-    "  step_time: {unit: s, is: site_factor*(T_steady + T_bubble + rest*d), doc: time}\n"
+    "  step_time: {unit: s, is: site_factor*(T_steady + T_bubble + rest*d), doc: time}\n"          \
+    "roles:\n"                                                                                     \
+    "  step: step_time\n"                                                                          \
+    "  site_factor: site_factor\n"                                                                 \
+    "  step_terms: {steady: T_steady, bubble: T_bubble}\n"
 
 #define HEAD "id,layers,hidden,global_batch,micro_batch,dp,pp,target_iter_s\n"
 
@@ -212,8 +216,9 @@ static void sheets_without_layers_are_refused(void **state)
     assert_false(st_pairs_known(sets));
     assert_int_equal(st_pairs_of(sets, own->arena, &pairs, own->errors), ST_ERR_NAME);
     assert_non_null(strstr(said(own), "@/table.csv: error: cell step_time of sheet toy does not "
-                                      "tell the time of layers apart: expected step_time of a "
-                                      "sheet with the cells T_steady and T_bubble, as megatron\n"));
+                                      "tell the time of layers apart: expected the step time of "
+                                      "a sheet that fills site_factor and of step_terms steady "
+                                      "and bubble, as megatron\n"));
 }
 
 /* Every form has every kind; CSV has its columns. */

@@ -4,13 +4,14 @@
 
 #include "estimate/role_values.h"
 
-static const st_role roles[] = {ST_ROLE_LAYER_WORK, ST_ROLE_LAYER_PARAMETERS};
+static const st_role_part roles[] = {{.role = ST_ROLE_LAYER_WORK},
+                                     {.role = ST_ROLE_LAYER_PARAMETERS}};
 
 static void values_of(fixture *own, const char *const *sets, size_t count, double *values)
 {
     st_request request = {.job = "gpt3-175b-64xa100", .sets = sets, .set_count = count};
-    if (st_estimate_roles(own->paths, &request, &(st_role_list){roles, 2}, own->arena, values,
-                          own->errors) != ST_OK)
+    if (st_estimate_roles(own->paths, &request, &(st_role_list){roles, 2, "growth needs"},
+                          own->arena, values, own->errors) != ST_OK)
         fail_msg("%s", said(own));
 }
 
@@ -45,11 +46,12 @@ static void a_sheet_without_the_role_is_told(void **state)
     fixture *own = *state;
     double values[2];
     st_request request = {.job = "gpt-3b-32x3090"};
-    assert_int_equal(st_estimate_roles(own->paths, &request, &(st_role_list){roles, 1}, own->arena,
+    assert_int_equal(st_estimate_roles(own->paths, &request,
+                                       &(st_role_list){roles, 1, "growth needs"}, own->arena,
                                        values, own->errors),
                      ST_ERR_USAGE);
-    assert_non_null(strstr(said(own), "sheet 'li2024' has no role 'layer_work', which this change "
-                                      "of the model needs"));
+    assert_non_null(
+        strstr(said(own), "sheet 'li2024' has no role 'layer_work', which growth needs"));
 }
 
 int main(void)

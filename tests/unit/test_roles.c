@@ -118,22 +118,30 @@ static void a_role_is_filled_once(void **state)
 
 static void what_misses_a_role_says_which(void **state)
 {
-    static const st_role needed[] = {ST_ROLE_STEP, ST_ROLE_DP, ST_ROLE_MEMORY};
+    static const st_role_part wanted[] = {
+        {.role = ST_ROLE_DP}, {.role = ST_ROLE_STEP}, {ST_ROLE_COMMUNICATION, 1}};
     shelf *own = *state;
+    const char *names[3];
     const st_sheet *sheet = accept(own, with(own, "  dp: d\n"));
-    assert_int_equal(st_sheet_need_roles(sheet, needed, 2, "a timeline needs", own->errors),
+    assert_int_equal(st_sheet_need_roles(sheet, &(st_role_list){wanted, 3, "a timeline needs"},
+                                         names, own->errors),
                      ST_ERR_USAGE);
-    assert_string_equal(said(own),
-                        "error: sheet 't' has no role 'step', which a timeline needs: expected "
-                        "'step: CELL' under 'roles' in main, its time of a training step\n");
-    assert_int_equal(st_sheet_need_roles(sheet, needed + 1, 1, "a timeline needs", own->errors),
+    assert_string_equal(
+        said(own), "error: sheet 't' has no role 'step', which a timeline needs: expected "
+                   "'step: CELL' under 'roles' in main, its time of a training step\n"
+                   "error: sheet 't' has no role 'communication.hidden', which a timeline needs: "
+                   "expected 'communication: {hidden: CELL}' under 'roles' in main, its "
+                   "communication of a step that nothing runs alongside, that hides, and by how "
+                   "much it slows computation down\n");
+    assert_int_equal(st_sheet_need_roles(sheet, &(st_role_list){wanted, 1, "a timeline needs"},
+                                         names, own->errors),
                      ST_OK);
+    assert_string_equal(names[0], "d");
 }
 
 /* docs/sheet-language.md lists the roles as the table has them. */
 static void the_page_lists_every_role(void **state)
 {
-    static const char *const joins[] = {"", "sum", "max"};
     shelf *own = *state;
     FILE *file = fopen("docs/sheet-language.md", "rb");
     assert_non_null(file);
@@ -148,8 +156,8 @@ static void the_page_lists_every_role(void **state)
             parts =
                 st_arena_printf(own->arena, "%s%s`%s`", parts, k > 0 ? ", " : "", row->parts[k]);
         }
-        const char *line = st_arena_printf(own->arena, "| `%s` | `%s` | %s | %s | %s |\n",
-                                           row->name, row->unit, parts, joins[row->join], row->doc);
+        const char *line = st_arena_printf(own->arena, "| `%s` | `%s` | %s | %s |\n", row->name,
+                                           row->unit, parts, row->doc);
         if (strstr(page, line) == NULL) {
             print_error("docs/sheet-language.md lacks: %s", line);
             fail();

@@ -142,7 +142,7 @@ static void count_rows(const st_measured *measured, st_accuracy *accuracy)
             continue;
         accuracy->compared += row->ran_out ? 0 : 1;
         accuracy->fitted += row->fitted ? 1 : 0;
-        if (!measured->has_verdict)
+        if (measured->fits == NULL)
             continue;
         accuracy->verdicts++;
         accuracy->verdicts_right += row->fits != row->ran_out ? 1 : 0;

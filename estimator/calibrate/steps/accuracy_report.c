@@ -241,7 +241,7 @@ static void fill_row(const void *context, size_t index, st_node *node)
     st_put_bool(node, "ran_out", row->ran_out);
     st_put_value(node, "estimated", measured->type, compared ? row->estimate : (double)NAN);
     st_put_number(node, "error", compared ? row->error : (double)NAN);
-    if (measured->has_verdict && compared)
+    if (measured->fits != NULL && compared)
         st_put_bool(node, "fits", row->fits);
     else
         st_put_null(node, "fits");

@@ -64,13 +64,17 @@ bool st_measured_holds(const st_measured *measured, const st_when *when, size_t 
 typedef struct measured_column {
     const char *name;
     const char *unit;
-    const char *cell;
+    const char *cell; /* NULL: the one of the role */
+    st_role role;
 } measured_column;
 
 static const measured_column known_columns[] = {
-    {"measured.step_time", NULL, "step_time"}, {"target_iter_s", "s", "step_time"},
-    {"iter_time_s", "s", "step_time"},         {"step_time_s", "s", "step_time"},
-    {"measured.memory", NULL, "memory"},       {"peak_memory_gib", "GiB", "memory"},
+    {"measured.step_time", NULL, NULL, ST_ROLE_STEP},
+    {"target_iter_s", "s", NULL, ST_ROLE_STEP},
+    {"iter_time_s", "s", NULL, ST_ROLE_STEP},
+    {"step_time_s", "s", NULL, ST_ROLE_STEP},
+    {"measured.memory", NULL, NULL, ST_ROLE_MEMORY},
+    {"peak_memory_gib", "GiB", NULL, ST_ROLE_MEMORY},
 };
 
 enum { KNOWN_COLUMNS = sizeof known_columns / sizeof known_columns[0] };
@@ -98,7 +102,7 @@ static st_status find_measured(const table_reader *reader, const st_table_source
                                measured_column *column)
 {
     if (source != NULL && source->column != NULL) {
-        *column = (measured_column){source->column, source->unit, source->cell};
+        *column = (measured_column){source->column, source->unit, source->cell, ST_ROLE_STEP};
         if (st_csv_column(reader->csv, column->name) != SIZE_MAX)
             return ST_OK;
         return st_fail(reader->errors, ST_ERR_NAME, (st_place){reader->csv->file, 1, 0},
@@ -171,17 +175,30 @@ static st_status load_sheet(const table_reader *reader, st_measured *measured)
                          reader->errors);
 }
 
-static st_status find_cell(const table_reader *reader, const char *name, st_measured *measured)
+st_status st_measured_find_cell(st_measured *measured, const char *name, st_role role,
+                                st_errors *errors)
 {
+    const st_role_part wanted = {.role = role};
+    if (name == NULL &&
+        st_sheet_need_roles(measured->sheet,
+                            &(st_role_list){&wanted, 1, "a measured value is compared with"}, &name,
+                            errors) != ST_OK)
+        return ST_ERR_NAME;
     const st_sheet_cell *cell = st_sheet_find_cell(measured->sheet, name);
     measured->cell = name;
     if (cell == NULL)
-        return st_fail(reader->errors, ST_ERR_NAME, (st_place){0},
-                       "sheet %s has no cell '%s'" ST_HINT "%s", st_sheet_name(measured->sheet),
-                       name, st_or_none(st_sheet_nearest(measured->sheet, name)));
+        return st_fail(errors, ST_ERR_NAME, (st_place){0}, "sheet %s has no cell '%s'" ST_HINT "%s",
+                       st_sheet_name(measured->sheet), name,
+                       st_or_none(st_sheet_nearest(measured->sheet, name)));
     measured->type = &cell->type;
-    measured->has_verdict = st_sheet_find_cell(measured->sheet, "fits") != NULL;
+    measured->fits = st_sheet_role(measured->sheet, ST_ROLE_FITS);
     return ST_OK;
+}
+
+bool st_measured_is_step(const st_measured *measured)
+{
+    const char *step = st_sheet_role(measured->sheet, ST_ROLE_STEP);
+    return step != NULL && strcmp(measured->cell, step) == 0;
 }
 
 static st_status list_rows(const table_reader *reader, size_t owner, st_measured *measured)
@@ -308,7 +325,7 @@ static st_status read_source(const table_reader *reader, size_t owner, st_measur
     if (status == ST_OK)
         status = find_measured(reader, measured->source, &column);
     if (status == ST_OK)
-        status = find_cell(reader, column.cell, measured);
+        status = st_measured_find_cell(measured, column.cell, column.role, reader->errors);
     if (status == ST_OK)
         status = list_rows(reader, owner, measured);
     if (status == ST_OK && measured->source != NULL)

@@ -17,6 +17,7 @@
 #include "base/csv.h"
 #include "calibrate/steps/source.h"
 #include "program/program.h"
+#include "sheet/roles.h"
 #include "estimate/builtin.h"
 
 typedef struct st_row {
@@ -28,7 +29,7 @@ typedef struct st_row {
     bool fitted;          /* some constant was fitted with it */
     double estimate;      /* base units */
     double error;         /* estimate over measured minus 1 */
-    bool fits;            /* the sheet's verdict on memory */
+    bool fits;            /* the sheet has memory suffice */
     size_t variant;       /* index of the providers that its estimate needs */
 } st_row;
 
@@ -50,7 +51,7 @@ typedef struct st_measured {
     const char **notes;            /* defaults that stand for blank fields */
     size_t *note_rows;
     size_t note_count;
-    bool has_verdict;                 /* the sheet has a cell 'fits' */
+    const char *fits;                 /* the cell that says whether memory suffices; NULL: none */
     const st_provider_list *variants; /* providers: one list per order of ranks */
     size_t variant_count;
     /* More cells or inputs to compute for every row, and then their values[cell][row]. */
@@ -97,6 +98,13 @@ st_status st_measured_read(const st_measured_request *request, const st_measured
 /* A job with a measured step time as a table of one row. */
 st_status st_measured_job(const st_measured_request *request, const char *job, st_arena *arena,
                           st_measured *measured, st_errors *errors) ST_NODISCARD;
+
+/* What is compared: the cell of that name, or without a name the one that fills the role. */
+st_status st_measured_find_cell(st_measured *measured, const char *name, st_role role,
+                                st_errors *errors) ST_NODISCARD;
+
+/* Whether step times are compared. */
+bool st_measured_is_step(const st_measured *measured);
 
 /* Estimates all rows; rows that a check of the sheet rejects are left out. */
 st_status st_measured_run(st_measured *measured, st_arena *arena, st_errors *errors) ST_NODISCARD;

@@ -37,8 +37,8 @@ static st_status compile(row_run *run, st_arena *arena, st_errors *errors)
     size_t count = 1;
     for (size_t i = 0; i < measured->more_count; i++)
         names[count++] = measured->more[i];
-    if (measured->has_verdict)
-        names[count++] = "fits";
+    if (measured->fits != NULL)
+        names[count++] = measured->fits;
     const st_program_options options = {.outputs = names,
                                         .output_count = count,
                                         .providers = providers->items,
@@ -102,12 +102,13 @@ static bool allocate(row_run *run, st_arena *arena)
 }
 
 /* The check that rejects a row; NULL where all hold. What does not fit in memory may well have run:
- * that is a verdict to be compared, and no reason to leave the row out. */
+ * that is an answer to be compared, and no reason to leave the row out. */
 static const st_sheet_check *failing_check(const row_run *run, size_t row)
 {
+    const char *fits = run->measured->fits != NULL ? run->measured->fits : "";
     const st_sheet_check *checks = st_sheet_checks(run->measured->sheet, &(size_t){0});
     for (size_t i = 0; i < run->check_count; i++)
-        if (!checks[i].warning && strcmp(checks[i].formula, "fits") != 0 &&
+        if (!checks[i].warning && strcmp(checks[i].formula, fits) != 0 &&
             run->checks[i][row] != 1.0)
             return &checks[i];
     return NULL;
@@ -220,10 +221,6 @@ st_status st_measured_job(const st_measured_request *request, const char *job, s
     const st_job_value *value = st_job_value_of(estimate.job, path);
     if (value == NULL || value->origin == ST_ORIGIN_NONE)
         return no_measurement(&estimate, path, errors);
-    const st_sheet_cell *cell = st_sheet_find_cell(estimate.sheet, "step_time");
-    if (cell == NULL)
-        return st_fail(errors, ST_ERR_NAME, value->place, "sheet %s has no cell 'step_time'",
-                       st_sheet_name(estimate.sheet));
     st_row *row = st_arena_alloc(arena, 1, sizeof *row);
     double *inputs = st_arena_alloc(arena, estimate.input_count + 1, sizeof *inputs);
     st_provider_list *variant = st_arena_alloc(arena, 1, sizeof *variant);
@@ -235,16 +232,13 @@ st_status st_measured_job(const st_measured_request *request, const char *job, s
     *measured = (st_measured){.name = "jobs",
                               .file = st_job_file(estimate.job),
                               .sheet = estimate.sheet,
-                              .cell = cell->name,
-                              .type = &cell->type,
                               .rows = row,
                               .row_count = 1,
                               .input_count = estimate.input_count,
                               .inputs = inputs,
                               .variants = variant,
                               .variant_count = 1};
-    measured->has_verdict = st_sheet_find_cell(estimate.sheet, "fits") != NULL;
-    return ST_OK;
+    return st_measured_find_cell(measured, NULL, ST_ROLE_STEP, errors);
 }
 
 /* ---- rows of a fit ---- */

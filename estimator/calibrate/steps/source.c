@@ -260,7 +260,7 @@ static void read_measured(st_yaml_reader *reader, const st_yaml_node *root, st_t
     st_read_keys(reader, map, "'measured'", known, 4, 3);
     source->column = st_read_text(reader, map, "column", NULL);
     source->unit = st_read_text(reader, map, "unit", "1");
-    source->cell = st_read_text(reader, map, "cell", "step_time");
+    source->cell = st_read_text(reader, map, "cell", NULL);
     source->ran_out = st_read_text(reader, map, "ran_out", NULL);
 }
 

@@ -84,7 +84,7 @@ typedef struct st_table_source {
     st_when match;
     const char *column; /* that was measured; NULL: as in a table without a source */
     const char *unit;
-    const char *cell;
+    const char *cell;    /* NULL: that of the step time */
     const char *ran_out; /* what stands there for a run that ran out of memory; NULL: none */
     const char *const *constants; /* fits that used rows of this source */
     size_t constant_count;

@@ -6,9 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Cells that say what the layers take, and the factor on everything. */
-enum { STEADY, RAMP, SITE, CELLS };
-static const char *const cell_names[CELLS] = {"T_steady", "T_bubble", "site_factor"};
+/* What the layers take, and the factor on everything. */
+enum { STEADY, BUBBLE, SITE, CELLS };
+enum { TERM_STEADY, TERM_BUBBLE }; /* of the role */
+static const st_role_part roles[CELLS] = {[STEADY] = {ST_ROLE_STEP_TERMS, TERM_STEADY},
+                                          [BUBBLE] = {ST_ROLE_STEP_TERMS, TERM_BUBBLE},
+                                          [SITE] = {.role = ST_ROLE_SITE_FACTOR}};
+static const st_role_list wanted = {roles, CELLS, "telling the time of layers apart needs"};
 
 enum { NO_INPUT = -1 };
 
@@ -22,7 +26,7 @@ typedef struct edit_inputs {
 } edit_inputs;
 
 typedef struct pairing {
-    const st_measured *measured;
+    st_measured *measured;
     st_pairs *pairs;
     edit_inputs where;
     bool *free_input; /* by input: may differ */
@@ -81,37 +85,38 @@ bool st_pairs_known(const st_measured *measured)
 {
     static const char *const keys[] = {"parallel.dp", "parallel.pp", "model.layers", "batch.global",
                                        "batch.micro"};
-    bool good = strcmp(measured->cell, "step_time") == 0;
+    const char *names[CELLS];
+    bool good = st_measured_is_step(measured) &&
+                st_sheet_need_roles(measured->sheet, &wanted, names, NULL) == ST_OK;
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         good = good && input_of(measured, keys[i]) != NO_INPUT;
-    for (int i = 0; i < CELLS; i++)
-        good = good && (st_sheet_find_cell(measured->sheet, cell_names[i]) != NULL ||
-                        st_sheet_find_input(measured->sheet, cell_names[i]) != NULL);
     return good;
 }
 
 static st_status find_inputs(pairing *own)
 {
-    const st_measured *measured = own->measured;
+    st_measured *measured = own->measured;
     const st_sheet_input *inputs = st_sheet_inputs(measured->sheet, &(size_t){0});
+    const char **cells = st_arena_alloc(own->arena, CELLS, sizeof *cells);
     own->where = (edit_inputs){.dp = input_of(measured, "parallel.dp"),
                                .pp = input_of(measured, "parallel.pp"),
                                .layers = input_of(measured, "model.layers"),
                                .global = input_of(measured, "batch.global"),
                                .micro = input_of(measured, "batch.micro")};
-    if (!st_pairs_known(measured)) {
-        st_fail(own->errors, ST_ERR_NAME, (st_place){.file = measured->file},
-                "cell %s of sheet %s does not tell the time of layers apart" ST_EXPECTED
-                "step_time of a sheet with the cells T_steady and T_bubble, as megatron",
-                measured->cell, st_sheet_name(measured->sheet));
-        return ST_ERR_NAME;
-    }
+    if (!st_pairs_known(measured))
+        return st_fail(own->errors, ST_ERR_NAME, (st_place){.file = measured->file},
+                       "cell %s of sheet %s does not tell the time of layers apart" ST_EXPECTED
+                       "the step time of a sheet that fills site_factor and of step_terms steady "
+                       "and bubble, as megatron",
+                       measured->cell, st_sheet_name(measured->sheet));
     own->free_input = st_arena_alloc(own->arena, measured->input_count, sizeof *own->free_input);
-    if (own->free_input == NULL)
+    if (own->free_input == NULL || cells == NULL)
         return ST_ERR_MEMORY;
+    measured->more = cells;
+    measured->more_count = CELLS;
     for (size_t i = 0; i < measured->input_count; i++)
         own->free_input[i] = follows(inputs[i].from);
-    return ST_OK;
+    return st_sheet_need_roles(measured->sheet, &wanted, cells, own->errors);
 }
 
 static double value_of(const pairing *own, ptrdiff_t input, size_t row)
@@ -209,7 +214,7 @@ static unsigned edits_between(const pairing *own, size_t one, size_t other)
 static double layers_of(const pairing *own, size_t row)
 {
     double *const *cells = own->measured->more_values;
-    return cells[SITE][row] * (cells[STEADY][row] + cells[RAMP][row]);
+    return cells[SITE][row] * (cells[STEADY][row] + cells[BUBBLE][row]);
 }
 
 /* NaN where the row's step is no longer than what it has besides its layers. */
@@ -312,8 +317,6 @@ st_status st_pairs_of(st_measured *measured, st_arena *arena, st_pairs *pairs, s
 {
     pairing own = {.measured = measured, .pairs = pairs, .arena = arena, .errors = errors};
     *pairs = (st_pairs){.measured = measured};
-    measured->more = cell_names;
-    measured->more_count = CELLS;
     st_status status = find_inputs(&own);
     if (status == ST_OK)
         status = st_measured_run(measured, arena, errors);

@@ -4,7 +4,7 @@
  * size, the pipeline size, the layers or the micro-batches. One is predicted from the other's
  * measured step.
  *
- * What the layers take (the sheet's cells T_steady and T_ramp) is scaled until the estimate of the
+ * What the layers take (the sheet's terms steady and bubble) is scaled until the estimate of the
  * one row is what was measured; the estimate of the other row with layers as slow is the
  * prediction. What a step has besides the layers (transfers, gradients, optimizer) stays the
  * sheet's.
