@@ -3,6 +3,7 @@
 #include "cli/nccl.h"
 #include "cli/tables.h"
 
+#include "base/output.h"
 #include "calibrate/steps/step_pairs.h"
 #include "job/files.h"
 #include "calibrate/steps/cases.h"
@@ -16,6 +17,7 @@ typedef struct validate_options {
     cli_nccl_options nccl;
     cli_texts logs;
     const char *profile;
+    const char *errors; /* where to write the known errors */
     bool pairs;
 } validate_options;
 
@@ -31,6 +33,10 @@ static const cli_option option_rows[] = {
     CLI_TEXT(validate_options, profile, "profile", "NAME",
              "options of the plugin from this profile; 'steptime profile list' lists them"),
     CLI_ROW_DB,
+    CLI_TEXT(validate_options, errors, "write-errors", "FILE",
+             "write the errors by GPU, precision, model and stack, which estimates then show, as "
+             "configs/errors/SHEET.yaml",
+             .word = CLI_WORD_FILE),
     CLI_FLAG(
         validate_options, pairs, "pairs",
         "predict rows of tables from rows that differ only in dp, pp, layers or micro-batches"),
@@ -408,6 +414,30 @@ static void write_result(const validation *own)
     cli_show(run, &result);
 }
 
+/* --write-errors */
+static st_status write_errors(validation *own)
+{
+    cli_run *run = own->run;
+    st_error_rows rows = {0};
+    st_buffer buffer = {0};
+    st_status status = own->table_count > 0
+                           ? ST_OK
+                           : st_fail(run->errors, ST_ERR_USAGE, (st_place){0},
+                                     "there are no errors to write" ST_FOUND "no table" ST_HINT
+                                     "STEPTIME_DATA names the folder with the sources' tables");
+    for (size_t i = 0; i < own->table_count && status == ST_OK; i++)
+        status = st_error_rows_add(&rows, own->tables[i].measured, run->arena);
+    if (status == ST_OK)
+        status = st_error_rows_write(&rows, st_sheet_name(own->tables[0].measured->sheet),
+                                     run->arena, &buffer);
+    if (status == ST_OK)
+        status = buffer.failed ? ST_ERR_MEMORY
+                               : st_output_write(own->options->errors, buffer.data, buffer.length,
+                                                 run->errors);
+    st_buffer_free(&buffer);
+    return status;
+}
+
 /* The limits of a source are about what is shipped. */
 static size_t count_failures(const validation *own, bool given_tables)
 {
@@ -498,6 +528,8 @@ static int run_validate(cli_run *run)
         status = cli_table_request(run, &own.options->tables, own.paths, &own.request);
     if (status == ST_OK)
         status = count > 0 ? run_given_tables(&own, tables, count) : run_sources(&own);
+    if (status == ST_OK && own.options->errors != NULL)
+        status = write_errors(&own);
     if (status == ST_OK)
         write_result(&own);
     st_paths_destroy(own.paths);

@@ -171,8 +171,10 @@ static void put_estimate(const char *key, const char *letter, const st_estimate 
     st_node *side = st_put_line_map(root, key);
     st_put_text(side, "job", st_job_name(estimate->job));
     st_put_text(side, "sheet", st_sheet_name(estimate->sheet));
-    st_say(side, "%s  %s by sheet %s\n", letter, st_job_name(estimate->job),
-           st_sheet_name(estimate->sheet));
+    st_error_band_put(&estimate->band, side);
+    st_say(side, "%s  %s by sheet %s\n   error %s\n", letter, st_job_name(estimate->job),
+           st_sheet_name(estimate->sheet),
+           st_error_band_text(&estimate->band, root->result->arena));
 }
 
 void st_comparison_report(const st_comparison *comparison, st_arena *arena, st_result *result)

@@ -128,7 +128,12 @@ st_status st_estimate_load(const st_paths *paths, const st_request *request, st_
                            st_estimate *estimate, st_errors *errors)
 {
     st_status status = st_estimate_open(paths, request, arena, estimate, errors);
-    return status == ST_OK ? st_estimate_gather(paths, request, arena, estimate, errors) : status;
+    if (status == ST_OK)
+        status = st_estimate_gather(paths, request, arena, estimate, errors);
+    if (status != ST_OK)
+        return status;
+    const st_error_kind kind = st_error_kind_of(estimate->job);
+    return st_error_band_find(paths, estimate->sheet, &kind, arena, &estimate->band, errors);
 }
 
 static st_shown describe_cell(const st_sheet_cell *cell)

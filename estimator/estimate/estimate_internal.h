@@ -9,6 +9,7 @@
 #define STEPTIME_ESTIMATE_ESTIMATE_INTERNAL_H
 
 #include "steptime/estimate.h"
+#include "estimate/error_band.h"
 #include "steptime/job.h"
 #include "plugin/plugins.h"
 #include "program/program.h"
@@ -64,6 +65,7 @@ struct st_estimate {
     st_refined_cell *refined; /* see provider_effects.h */
     size_t refined_count;
     const double *checks;            /* one per check of the sheet */
+    st_error_band band;              /* how far estimates like this have been off */
     const struct st_effect *effects; /* one per input; NULL: not asked for, see effects.h */
 };
 

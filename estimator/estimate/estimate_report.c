@@ -98,6 +98,8 @@ static void say_header(const st_estimate *estimate, st_node *root)
                    LABEL_WIDTH);
     st_say(root, "\n");
     st_say_fact(root, "refine", LABEL_WIDTH, plugins.data);
+    st_say_fact(root, "error", LABEL_WIDTH,
+                st_error_band_text(&estimate->band, root->result->arena));
     root->result->failed = root->result->failed || plan.failed || plugins.failed;
     st_buffer_free(&plan);
     st_buffer_free(&plugins);
@@ -359,6 +361,7 @@ void st_estimate_report(const st_estimate *estimate, const st_errors *errors, st
 {
     st_node *root = st_result_begin(result, arena);
     put_job(estimate, root);
+    st_error_band_put(&estimate->band, root);
     (void)st_put_rows(root, "inputs", fill_input, estimate, estimate->input_count);
     say_header(estimate, root);
     st_table *table = st_say_table(root, columns, COLUMNS, 2);

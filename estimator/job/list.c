@@ -21,6 +21,7 @@ static const st_folder_shape shapes[ST_FOLDERS] = {
     [ST_FOLDER_LAYERS] = {"configs/layers", "layer list", ".yaml"},
     [ST_FOLDER_VALIDATION] = {"validation", "validation source", "/cases.yaml"},
     [ST_FOLDER_TABLES] = {"validation", "source of tables", "/table.yaml"},
+    [ST_FOLDER_ERRORS] = {"configs/errors", "table of errors", ".yaml"},
 };
 
 const st_folder_shape *st_folder_shape_of(st_folder folder)

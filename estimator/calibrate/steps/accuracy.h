@@ -8,7 +8,7 @@
 
 #include "calibrate/steps/measured.h"
 #include "calibrate/steps/stats.h"
-#include "base/result.h"
+#include "estimate/error_band.h"
 
 typedef enum st_row_part { ST_ROWS_ALL, ST_ROWS_FITTED, ST_ROWS_HELD_OUT } st_row_part;
 
@@ -46,6 +46,31 @@ typedef struct st_accuracy {
 /* `measured` has run. */
 st_status st_accuracy_of(const st_measured *measured, st_arena *arena,
                          st_accuracy *accuracy) ST_NODISCARD;
+
+/* The error of a row, by what its estimate is for. */
+typedef struct st_error_row {
+    st_error_kind kind;
+    double error;
+    bool fitted;
+    const char *source;
+} st_error_row;
+
+typedef struct st_error_rows {
+    st_error_row *items;
+    size_t count;
+    size_t capacity;
+} st_error_rows;
+
+/*
+ * Adds the rows of a table that has run and were compared. Errors are those of plain estimates,
+ * without a site's factor; tables of memory do not count.
+ */
+st_status st_error_rows_add(st_error_rows *rows, const st_measured *measured,
+                            st_arena *arena) ST_NODISCARD;
+
+/* configs/errors/SHEET.yaml: errors by kind, and over all stacks; in an order of its own. */
+st_status st_error_rows_write(const st_error_rows *rows, const char *sheet, st_arena *arena,
+                              st_buffer *buffer) ST_NODISCARD;
 
 /* "all rows", "used in the fit", "held out" */
 const char *st_row_part_text(st_row_part part);

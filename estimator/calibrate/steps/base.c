@@ -187,6 +187,7 @@ static st_status load(st_bases *bases, st_base *base)
         return ST_ERR_MEMORY;
     st_status status =
         st_job_load(bases->paths, NULL, sets, count, bases->arena, &job, bases->errors);
+    base->job = job;
     if (status == ST_OK)
         status = take_values(bases, job, base);
     if (status == ST_OK)

@@ -18,6 +18,7 @@ typedef struct st_base {
     bool order_is_set;    /* by --set */
     const char *list;     /* of layers, "" none */
     size_t variant;       /* index of its providers */
+    const st_job *job;
     const char *fault;    /* why no row can use it; NULL: none */
     const double *values; /* one per input of the sheet */
     const st_origin *origins;

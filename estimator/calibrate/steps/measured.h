@@ -31,6 +31,7 @@ typedef struct st_row {
     double error;         /* estimate over measured minus 1 */
     bool fits;            /* the sheet has memory suffice */
     size_t variant;       /* index of the providers that its estimate needs */
+    const st_job *job;    /* of the files that the row names; NULL: it was left out before */
 } st_row;
 
 /* Rows of one table and one source, or one job. */

@@ -457,6 +457,7 @@ static void fill_row(row_reader *reader, size_t row, bool use_extra)
         leave_out(reader, row, base->fault);
         return;
     }
+    reader->measured->rows[row].job = base->job;
     for (size_t i = 0; i < reader->plan_count; i++)
         fill_input(reader, i, row, base);
     fill_fp8(reader, row, base);

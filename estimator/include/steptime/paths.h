@@ -29,6 +29,7 @@ typedef enum st_folder {
     ST_FOLDER_LAYERS,     /* configs/layers */
     ST_FOLDER_VALIDATION, /* validation/SOURCE/cases.yaml: named SOURCE */
     ST_FOLDER_TABLES,     /* validation/SOURCE/table.yaml: named SOURCE */
+    ST_FOLDER_ERRORS,     /* configs/errors: known errors of a sheet's estimates, by its name */
     ST_FOLDERS
 } st_folder;
 

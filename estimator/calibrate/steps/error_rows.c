@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Collects errors of rows and writes them by kind; see accuracy.h. */
+#include "calibrate/steps/accuracy.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- collecting ---- */
+
+/* The index of the input that reads a key, SIZE_MAX where the sheet has none. */
+static size_t input_of(const st_measured *measured, const char *path)
+{
+    size_t count = 0;
+    const st_sheet_input *inputs = st_sheet_inputs(measured->sheet, &count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(inputs[i].from, path) == 0)
+            return i;
+    return SIZE_MAX;
+}
+
+static double value_of(const st_measured *measured, const char *path, size_t row)
+{
+    size_t input = input_of(measured, path);
+    return input == SIZE_MAX ? 0 : measured->inputs[input * measured->row_count + row];
+}
+
+static const char *weights_of(const st_measured *measured, size_t row)
+{
+    size_t input = input_of(measured, "precision.weights");
+    const st_sheet_input *inputs = st_sheet_inputs(measured->sheet, &(size_t){0});
+    if (input == SIZE_MAX || inputs[input].type.kind != ST_TYPE_ENUM)
+        return "";
+    const st_enum *names = inputs[input].type.enumeration;
+    double index = measured->inputs[input * measured->row_count + row];
+    return index >= 0 && index < (double)names->count ? names->values[(size_t)index] : "";
+}
+
+/* GPU and stack are those of the files that the row names, the rest may stand in the table. */
+static st_error_kind kind_of(const st_measured *measured, size_t row)
+{
+    st_error_kind kind = st_error_kind_of(measured->rows[row].job);
+    kind.precision = st_error_precision(value_of(measured, "precision.fp8", row) != 0,
+                                        weights_of(measured, row));
+    kind.model = value_of(measured, "model.experts", row) > 0 ? "experts" : "dense";
+    return kind;
+}
+
+static bool is_memory(const st_type *type)
+{
+    const int16_t *exponent = type->unit.dimension.exponent;
+    return type->kind == ST_TYPE_NUMBER && exponent[ST_BYTE] != 0 && exponent[ST_SECOND] == 0;
+}
+
+st_status st_error_rows_add(st_error_rows *rows, const st_measured *measured, st_arena *arena)
+{
+    if (is_memory(measured->type))
+        return ST_OK;
+    for (size_t i = 0; i < measured->row_count; i++) {
+        const st_row *row = &measured->rows[i];
+        if (row->left_out != NULL || row->ran_out || row->job == NULL || !isfinite(row->error))
+            continue;
+        st_error_row own = {.kind = kind_of(measured, i),
+                            .error = row->error,
+                            .fitted = row->fitted,
+                            .source = measured->name};
+        if (!st_arena_append(arena, &rows->items, &rows->count, &rows->capacity, &own, sizeof own))
+            return ST_ERR_MEMORY;
+    }
+    return ST_OK;
+}
+
+/* ---- writing ---- */
+
+static int compare_kinds(const st_error_kind *a, const st_error_kind *b)
+{
+    int gpu = strcmp(a->gpu, b->gpu);
+    int precision = strcmp(a->precision, b->precision);
+    int model = strcmp(a->model, b->model);
+    if (gpu != 0)
+        return gpu;
+    if (precision != 0)
+        return precision;
+    return model != 0 ? model : strcmp(a->stack, b->stack);
+}
+
+static int compare_rows(const void *left, const void *right)
+{
+    const st_error_row *a = left;
+    const st_error_row *b = right;
+    int kinds = compare_kinds(&a->kind, &b->kind);
+    return kinds != 0 ? kinds : strcmp(a->source, b->source);
+}
+
+static int compare_errors(const void *left, const void *right)
+{
+    double a = fabs(*(const double *)left);
+    double b = fabs(*(const double *)right);
+    return (a > b) - (a < b);
+}
+
+static void write_share(const char *key, double share, st_buffer *buffer)
+{
+    char text[ST_QUANTITY_TEXT];
+    st_buffer_printf(buffer, ", %s: %s", key,
+                     st_number_format(round(share * 1e4) / 1e4, text, sizeof text));
+}
+
+/* Rows of one kind, which stand side by side; their errors are sorted by size in `errors`. */
+static void write_kind(const st_error_row *rows, size_t count, double *errors, st_buffer *buffer)
+{
+    const st_error_kind *kind = &rows[0].kind;
+    size_t fitted = 0;
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        errors[i] = rows[i].error;
+        sum += rows[i].error;
+        fitted += rows[i].fitted ? 1 : 0;
+    }
+    qsort(errors, count, sizeof *errors, compare_errors);
+    double middle = (fabs(errors[(count - 1) / 2]) + fabs(errors[count / 2])) / 2.0;
+    st_buffer_printf(buffer, "  - {gpu: %s, precision: %s, model: %s, ", kind->gpu, kind->precision,
+                     kind->model);
+    if (kind->stack[0] != '\0')
+        st_buffer_printf(buffer, "stack: %s, ", kind->stack);
+    st_buffer_printf(buffer, "rows: %zu, fitted: %zu", count, fitted);
+    write_share("median", middle, buffer);
+    write_share("nine_of_ten", fabs(errors[(9 * count + 9) / 10 - 1]), buffer);
+    write_share("bias", sum / (double)count, buffer);
+    st_buffer_text(buffer, ",\n     sources: ");
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || strcmp(rows[i].source, rows[i - 1].source) != 0)
+            st_buffer_printf(buffer, "%s%s", i > 0 ? " " : "", rows[i].source);
+    st_buffer_text(buffer, "}\n");
+}
+
+/* Every row counts for its stack and, without one, for all stacks. */
+static size_t list_rows(const st_error_rows *rows, st_error_row *list)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < rows->count; i++) {
+        if (rows->items[i].kind.gpu[0] == '\0')
+            continue;
+        list[count++] = rows->items[i];
+        if (rows->items[i].kind.stack[0] == '\0')
+            continue;
+        list[count] = rows->items[i];
+        list[count++].kind.stack = "";
+    }
+    qsort(list, count, sizeof *list, compare_rows);
+    return count;
+}
+
+st_status st_error_rows_write(const st_error_rows *rows, const char *sheet, st_arena *arena,
+                              st_buffer *buffer)
+{
+    st_error_row *list = st_arena_alloc(arena, 2 * rows->count + 1, sizeof *list);
+    double *errors = st_arena_alloc(arena, 2 * rows->count + 1, sizeof *errors);
+    if (list == NULL || errors == NULL)
+        return ST_ERR_MEMORY;
+    size_t count = list_rows(rows, list);
+    st_buffer_printf(buffer,
+                     "# SPDX-License-Identifier: Apache-2.0\n"
+                     "# Written by steptime validate --write-errors: how far plain estimates were "
+                     "off measured steps,\n# as shares of what was measured, by what they are for; "
+                     "entries without a stack count all stacks.\n"
+                     "sheet: %s\ndoc: Errors of %zu estimates of measured steps.\nerrors:\n",
+                     sheet, rows->count);
+    for (size_t first = 0, next = 0; first < count; first = next) {
+        for (next = first;
+             next < count && st_error_kind_equal(&list[first].kind, &list[next].kind);)
+            next++;
+        write_kind(&list[first], next - first, errors, buffer);
+    }
+    return ST_OK;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Known errors of a kind of estimates, and their words; see error_band.h. */
+#include "estimate/error_band.h"
+
+#include "base/number.h"
+#include "base/yaml_read.h"
+#include "job/files.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { BANDS_MAX = 2000 };
+
+/* ---- of which kind ---- */
+
+static const char *text_of(const st_job *job, const char *path)
+{
+    const st_job_value *value = st_job_value_of(job, path);
+    return value != NULL && value->origin != ST_ORIGIN_NONE ? value->text : "";
+}
+
+static double number_of(const st_job *job, const char *path)
+{
+    const st_job_value *value = st_job_value_of(job, path);
+    return value != NULL && value->origin != ST_ORIGIN_NONE ? value->number : 0;
+}
+
+static const char *section_of(const st_job *job, const char *section)
+{
+    const char *name = st_job_section_name(job, section);
+    return name == NULL || strcmp(name, "inline") == 0 ? "" : name;
+}
+
+const char *st_error_precision(bool fp8, const char *weights)
+{
+    bool half = strcmp(weights, "bf16") == 0 || strcmp(weights, "fp16") == 0;
+    if (fp8)
+        return "fp8";
+    return half ? "16bit" : weights;
+}
+
+st_error_kind st_error_kind_of(const st_job *job)
+{
+    return (st_error_kind){.gpu = section_of(job, "cluster.gpu"),
+                           .precision = st_error_precision(number_of(job, "precision.fp8") != 0,
+                                                           text_of(job, "precision.weights")),
+                           .model = number_of(job, "model.experts") > 0 ? "experts" : "dense",
+                           .stack = section_of(job, "stack")};
+}
+
+static bool equal_but_stack(const st_error_kind *left, const st_error_kind *right)
+{
+    return strcmp(left->gpu, right->gpu) == 0 && strcmp(left->precision, right->precision) == 0 &&
+           strcmp(left->model, right->model) == 0;
+}
+
+bool st_error_kind_equal(const st_error_kind *left, const st_error_kind *right)
+{
+    return equal_but_stack(left, right) && strcmp(left->stack, right->stack) == 0;
+}
+
+/* ---- reading ---- */
+
+static double read_number(st_yaml_reader *reader, const st_yaml_node *map, const char *key,
+                          double most)
+{
+    double value = 0;
+    const st_yaml_node *node = st_yaml_get(map, key);
+    const char *text = st_read_text(reader, map, key, "0");
+    bool right = st_number_parse(text, strlen(text), (st_place){0}, &value, NULL) == ST_OK &&
+                 fabs(value) <= most;
+    if (!right)
+        st_note(&reader->status,
+                st_fail(reader->errors, ST_ERR_VALUE, node != NULL ? node->place : map->place,
+                        "'%s' is no number that can stand here" ST_FOUND "'%s'" ST_EXPECTED
+                        "at most %g",
+                        key, text, most));
+    return right ? value : 0;
+}
+
+static void read_band(st_yaml_reader *reader, const st_yaml_node *node, st_error_band *band)
+{
+    static const char *const known[] = {"gpu",         "precision", "model",  "rows",  "median",
+                                        "nine_of_ten", "bias",      "fitted", "stack", "sources"};
+    *band = (st_error_band){0};
+    if (!st_read_is(reader, node, ST_YAML_MAP, "an entry of 'errors' is not a map"))
+        return;
+    st_read_keys(reader, node, "an entry of 'errors'", known, sizeof known / sizeof known[0], 7);
+    band->kind = (st_error_kind){.gpu = st_read_text(reader, node, "gpu", ""),
+                                 .precision = st_read_text(reader, node, "precision", ""),
+                                 .model = st_read_text(reader, node, "model", ""),
+                                 .stack = st_read_text(reader, node, "stack", "")};
+    band->rows = (size_t)fabs(read_number(reader, node, "rows", 1e9));
+    band->fitted = (size_t)fabs(read_number(reader, node, "fitted", 1e9));
+    band->median = read_number(reader, node, "median", 1e3);
+    band->nine_of_ten = read_number(reader, node, "nine_of_ten", 1e3);
+    band->bias = read_number(reader, node, "bias", 1e3);
+    band->sources = st_read_text(reader, node, "sources", "");
+}
+
+/* The kind's own band counts, and where there is none that of all stacks. */
+static void choose(st_yaml_reader *reader, const st_yaml_node *root, st_error_band *band)
+{
+    static const char *const known[] = {"errors", "sheet", "doc"};
+    const st_error_kind asked = band->kind;
+    if (!st_read_is(reader, root, ST_YAML_MAP, "a table of errors is not a map"))
+        return;
+    st_read_keys(reader, root, "a table of errors", known, sizeof known / sizeof known[0], 1);
+    const st_yaml_node *list = st_read_list(reader, root, "errors", BANDS_MAX);
+    for (size_t i = 0; list != NULL && i < list->count; i++) {
+        st_error_band own;
+        read_band(reader, list->items[i], &own);
+        if (reader->status != ST_OK)
+            continue;
+        bool is_own = st_error_kind_equal(&own.kind, &asked);
+        bool is_kin = own.kind.stack[0] == '\0' && equal_but_stack(&own.kind, &asked);
+        own.has_table = true;
+        if (is_own || (is_kin && band->rows == 0))
+            *band = own;
+    }
+}
+
+st_status st_error_band_find(const st_paths *paths, const st_sheet *sheet,
+                             const st_error_kind *kind, st_arena *arena, st_error_band *band,
+                             st_errors *errors)
+{
+    const st_yaml_node *root = NULL;
+    const char *name = st_sheet_name(sheet);
+    *band = (st_error_band){.kind = *kind, .sources = ""};
+    st_status status = st_paths_read_yaml(paths, ST_FOLDER_ERRORS, name, arena, &root, NULL);
+    if (status == ST_ERR_NAME) /* nothing was measured that this sheet could be compared with */
+        return ST_OK;
+    if (status == ST_OK) {
+        st_yaml_reader reader = {.arena = arena, .errors = errors};
+        band->has_table = true;
+        choose(&reader, root, band);
+        return reader.status;
+    }
+    return st_paths_read_yaml(paths, ST_FOLDER_ERRORS, name, arena, &root, errors);
+}
+
+/* ---- words ---- */
+
+const char *st_error_band_text(const st_error_band *band, st_arena *arena)
+{
+    if (!band->has_table)
+        return "not known: no estimate of this sheet was compared with measured steps";
+    const st_error_kind *kind = &band->kind;
+    const char *gpu = kind->gpu[0] != '\0' ? kind->gpu : "a GPU of its own";
+    bool has_stack = kind->stack[0] != '\0';
+    if (band->rows == 0)
+        return st_arena_printf(arena, "not known: no measured step of this kind (%s, %s, %s%s%s)",
+                               gpu, kind->precision, kind->model, has_stack ? ", " : "",
+                               kind->stack);
+    return st_arena_printf(
+        arena,
+        "rows like this (%s, %s, %s, %s) within %.0f %% (median) and %.0f %% (9 of 10), "
+        "%zu row%s%s",
+        gpu, kind->precision, kind->model, has_stack ? kind->stack : "any stack",
+        100.0 * band->median, 100.0 * band->nine_of_ten, band->rows, band->rows == 1 ? "" : "s",
+        band->fitted == band->rows ? ", all used in a fit" : "");
+}
+
+void st_error_band_put(const st_error_band *band, st_node *map)
+{
+    if (band == NULL) {
+        st_put_null(map, "error_band");
+        return;
+    }
+    st_node *own = st_put_line_map(map, "error_band");
+    st_put_text_or_null(own, "gpu", band->kind.gpu);
+    st_put_text_or_null(own, "precision", band->kind.precision);
+    st_put_text_or_null(own, "model", band->kind.model);
+    st_put_text_or_null(own, "stack", band->kind.stack);
+    st_put_count(own, "rows", band->rows);
+    st_put_count(own, "fitted", band->fitted);
+    st_put_number(own, "median", band->rows > 0 ? band->median : (double)NAN);
+    st_put_number(own, "nine_of_ten", band->rows > 0 ? band->nine_of_ten : (double)NAN);
+    st_put_number(own, "bias", band->rows > 0 ? band->bias : (double)NAN);
+    st_put_text_or_null(own, "sources", band->sources);
+}
