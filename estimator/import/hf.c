@@ -40,21 +40,25 @@ static void missing(hf_reader *reader, const char *names, const char *path)
                 path));
 }
 
+static const char *class_default(hf_reader *reader, const char *what)
+{
+    return st_draft_text(reader->draft, "%s of architecture %s", what, reader->family->name);
+}
+
 /* A field that is a count of the model; its value, 0 where it is missing. */
 static uint64_t put_field(hf_reader *reader, const char *path, const char *names, bool needed)
 {
     uint64_t value = 0;
     const st_json *node = hf_find(reader, names);
-    if (node == NULL && needed)
+    uint64_t unsaid = node == NULL ? hf_class_default(reader, path) : 0;
+    if (unsaid > 0)
+        st_draft_put_count(reader->draft, path, 0, unsaid,
+                           class_default(reader, "the file is silent; default"));
+    else if (node == NULL && needed)
         missing(reader, names, path);
-    if (node != NULL && hf_number(reader, node, needed ? 1 : 0, &value))
+    else if (node != NULL && hf_number(reader, node, needed ? 1 : 0, &value))
         st_draft_put_count(reader->draft, path, node->line, value, node->name);
     return st_draft_count(reader->draft, path);
-}
-
-static const char *class_default(hf_reader *reader, const char *what)
-{
-    return st_draft_text(reader->draft, "%s of architecture %s", what, reader->family->name);
 }
 
 /* ---- attention ---- */
@@ -69,6 +73,10 @@ static void put_kv_heads(hf_reader *reader, uint64_t heads)
     uint64_t kv = 0;
     if (is_multi_query && !is_new) {
         st_draft_put_count(reader->draft, "model.kv_heads", 0, 1, "multi_query");
+        return;
+    }
+    if (node == NULL && hf_class_default(reader, "model.kv_heads") > 0) {
+        (void)put_field(reader, "model.kv_heads", KV, false);
         return;
     }
     if (node == NULL || (is_falcon && !is_new) ||
@@ -374,22 +382,9 @@ static void note_rest(hf_reader *reader)
     st_buffer_free(&unknown);
 }
 
-static void put_name(hf_reader *reader)
-{
-    const st_json *path = hf_find_outer(reader, "_name_or_path");
-    const char *text = path != NULL && path->kind == ST_JSON_STRING ? path->text : "";
-    const char *slash = strrchr(text, '/');
-    const char *name = slash != NULL ? slash + 1 : text;
-    bool usable = name[0] != '\0' && strlen(name) <= 80;
-    for (const char *c = name; *c != '\0'; c++)
-        usable = usable && *c > ' ' && *c <= '~';
-    st_draft_put(reader->draft, "model.name", 0, usable ? name : reader->name,
-                 usable ? "_name_or_path" : "model_type");
-}
-
 void hf_read_fields(hf_reader *reader)
 {
-    put_name(reader);
+    hf_put_name(reader);
     put_field(reader, "model.layers", HF_LAYERS, true);
     put_attention(reader);
     check_layer_types(reader);
@@ -421,7 +416,7 @@ static st_status import_tree(hf_reader *reader, st_buffer *job)
                                         "From %.200s, a config.json of architecture %.60s, by "
                                         "steptime import hf. Behind each value stands the field "
                                         "that it comes from.",
-                                        draft->request->file, reader->name),
+                                        st_draft_source(draft), reader->name),
                           job);
 }
 

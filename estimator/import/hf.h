@@ -58,12 +58,21 @@ typedef struct hf_reader {
     const char *name; /* of the architecture, as the file has it */
 } hf_reader;
 
+/*
+ * The value of a key where the file is silent, 0 where there is none: inside of a model with
+ * several parts transformers writes what differs from the class's defaults and nothing else.
+ */
+uint64_t hf_class_default(const hf_reader *reader, const char *path);
+
 /* Fields that tell a language model from what stands around it. */
 #define HF_LAYERS "num_hidden_layers n_layer n_layers num_layers"
 #define HF_HIDDEN "hidden_size n_embd d_model dim"
 
 /* hf.c: every key of the model, from the fields of the language model. */
 void hf_read_fields(hf_reader *reader);
+
+/* hf_name.c: model.name */
+void hf_put_name(hf_reader *reader);
 
 /* hf_architecture.c */
 /* Steps into the map of the language model; false where something there is no map. */

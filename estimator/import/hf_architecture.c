@@ -51,15 +51,22 @@ bool hf_find_language_model(hf_reader *reader)
     return true;
 }
 
+static bool is_other_part(const char *name)
+{
+    static const char *const parts[] = {"vision",    "vit",     "visual",   "image",  "video",
+                                        "audio",     "speech",  "sound",    "talker", "code2wav",
+                                        "perceiver", "qformer", "projector"};
+    for (size_t i = 0; strstr(name, "_config") != NULL && i < sizeof parts / sizeof parts[0]; i++)
+        if (strncmp(name, parts[i], strlen(parts[i])) == 0)
+            return true;
+    return false;
+}
+
 /* Names the parts beside the language model, which an estimate then lacks. */
 void hf_note_other_parts(hf_reader *reader)
 {
     for (const st_json *node = reader->top->first; node != NULL; node = node->next) {
-        bool is_part =
-            node->kind == ST_JSON_MAP && strstr(node->name, "_config") != NULL &&
-            (strncmp(node->name, "vision", 6) == 0 || strncmp(node->name, "audio", 5) == 0 ||
-             strncmp(node->name, "talker", 6) == 0);
-        if (is_part)
+        if (node->kind == ST_JSON_MAP && is_other_part(node->name))
             st_draft_note(reader->draft,
                           "Left out: %.40s. Only the language model was read, which is not the "
                           "whole model.",
@@ -99,28 +106,31 @@ static void refuse_unknown(hf_reader *reader)
     st_buffer_free(&unknown);
 }
 
-/* Models of images that no list names show themselves by their fields: patches and no words. */
-static bool is_vision(const hf_reader *reader)
+static bool has_field(const hf_reader *reader, const char *name)
 {
-    bool image = false;
-    bool patch = false;
-    for (const st_json *node = reader->top->first; node != NULL; node = node->next) {
-        if (strcmp(node->name, "vocab_size") == 0)
-            return false;
-        image = image || strcmp(node->name, "image_size") == 0;
-        patch = patch || strcmp(node->name, "patch_size") == 0 ||
-                strcmp(node->name, "num_channels") == 0;
-    }
-    return image && patch;
+    for (const st_json *node = reader->top->first; node != NULL; node = node->next)
+        if (strcmp(node->name, name) == 0)
+            return true;
+    return false;
 }
 
-static void refuse_vision(hf_reader *reader, const char *name)
+/* Models of images and sounds that no list names show themselves by fields: and have no words. */
+static bool refuse_wordless(hf_reader *reader, const char *name)
 {
+    bool image = has_field(reader, "image_size") &&
+                 (has_field(reader, "patch_size") || has_field(reader, "num_channels"));
+    bool sound = has_field(reader, "num_mel_bins") || has_field(reader, "sampling_rate") ||
+                 has_field(reader, "feat_extract_norm");
+    if (has_field(reader, "vocab_size") || !(image || sound))
+        return false;
     st_note(&reader->draft->status,
             st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, NULL),
-                    "architecture '%.60s' is a vision model: it has image_size and no "
+                    "architecture '%.60s' is a %s and no "
                     "vocab_size" ST_EXPECTED "a decoder-only language model",
-                    name));
+                    name,
+                    image ? "vision model: it has image_size"
+                          : "speech model: it has fields of sounds"));
+    return true;
 }
 
 /* The first class under 'architectures', such as LlamaForCausalLM; NULL where there is none. */
@@ -202,10 +212,8 @@ bool hf_find_family(hf_reader *reader)
     const char *shown = reader->name != NULL ? reader->name
                         : class != NULL      ? class
                                              : "without name";
-    if (hf_family_find(shown) == NULL && is_vision(reader)) {
-        refuse_vision(reader, shown);
+    if (hf_family_find(shown) == NULL && refuse_wordless(reader, shown))
         return false;
-    }
     if (reader->name == NULL || reader->name[0] == '\0') {
         refuse_nameless(reader);
         return false;

@@ -45,6 +45,12 @@ void st_draft_note(st_draft *draft, const char *format, ...)
         draft->notes[draft->note_count++] = copy;
 }
 
+const char *st_draft_source(const st_draft *draft)
+{
+    const char *slash = strrchr(draft->request->file, '/');
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : draft->request->file;
+}
+
 /* ---- the request ---- */
 
 /* Assignments fill in a job that the source describes; whole sections come from the source. */

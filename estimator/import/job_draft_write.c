@@ -5,6 +5,7 @@
  */
 #include "import/job_draft.h"
 #include "job/files.h"
+#include "job/keys.h"
 
 #include <string.h>
 
@@ -110,31 +111,60 @@ static bool has_value_below(const st_draft *draft, const char *section)
     return false;
 }
 
-/* What every estimate needs and this file lacks. */
+static bool is_open(const st_draft *draft, const char *path)
+{
+    const st_key *key = st_key_find(path);
+    return key != NULL && draft->values[st_key_index(key)].text == NULL;
+}
+
+/* A paragraph from a buffer, which it frees. */
+static void write_paragraph(st_buffer *text, st_buffer *buffer)
+{
+    st_buffer_text(buffer, "#\n");
+    if (text->data != NULL)
+        write_comment(text->data, buffer);
+    buffer->failed = buffer->failed || text->failed;
+    st_buffer_free(text);
+}
+
+/*
+ * What this file lacks, and the next command: a search finds micro-batch, recomputation and plan by
+ * itself, and gives those that are left open here.
+ */
 static void write_missing(const st_draft *draft, st_buffer *buffer)
 {
-    static const char *const needed[] = {"batch.sequence", "batch.global", "batch.micro",
-                                         "recompute", "model.vocabulary"};
-    size_t count = 0;
-    const st_key *keys = st_keys(&count);
+    static const struct {
+        const char *path;
+        const char *example; /* NULL: a search finds it */
+    } needed[] = {{"batch.sequence", "4096"},
+                  {"batch.global", "512"},
+                  {"batch.micro", NULL},
+                  {"recompute", NULL},
+                  {"model.vocabulary", "128256"}};
+    bool no_cluster = draft->request->cluster == NULL && !has_value_below(draft, "cluster");
+    const char *separator = "An estimate also needs, here or by --set: ";
     st_buffer list = {0};
-    for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
-        for (size_t j = 0; j < count; j++)
-            if (strcmp(keys[j].path, needed[i]) == 0 && draft->values[j].text == NULL)
-                st_buffer_printf(&list, "%s%s", list.length > 0 ? ", " : "", needed[i]);
-    if (draft->request->cluster == NULL && !has_value_below(draft, "cluster"))
-        st_buffer_printf(&list, "%scluster", list.length > 0 ? ", " : "");
-    if (list.length > 0) {
-        st_buffer whole = {0};
-        st_buffer_printf(&whole, "An estimate also needs, here or by --set: %s.", list.data);
-        st_buffer_text(buffer, "#\n");
-        if (whole.data != NULL)
-            write_comment(whole.data, buffer);
-        buffer->failed = buffer->failed || whole.failed;
-        st_buffer_free(&whole);
+    st_buffer next = {0};
+    st_buffer_text(&next, "Next, with values of your own: steptime search JOB --gpus 64");
+    for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
+        if (!is_open(draft, needed[i].path))
+            continue;
+        st_buffer_printf(&list, "%s%s", separator, needed[i].path);
+        separator = ", ";
+        if (needed[i].example != NULL)
+            st_buffer_printf(&next, " --set %s=%s", needed[i].path, needed[i].example);
     }
-    buffer->failed = buffer->failed || list.failed;
-    st_buffer_free(&list);
+    if (no_cluster) {
+        st_buffer_printf(&list, "%scluster", separator);
+        st_buffer_text(&next, " --set cluster=dgx-h100");
+    }
+    if (list.length == 0) {
+        st_buffer_free(&next);
+        return;
+    }
+    st_buffer_text(&list, ".");
+    write_paragraph(&list, buffer);
+    write_paragraph(&next, buffer);
 }
 
 static void write_values(const st_draft *draft, st_buffer *buffer)

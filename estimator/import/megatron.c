@@ -99,7 +99,7 @@ static st_status import_run(megatron_run *run, st_buffer *job)
                                         "From %.200s, %s of Megatron-LM, by steptime import "
                                         "megatron. Behind each value stands the argument that it "
                                         "comes from.",
-                                        draft->request->file,
+                                        st_draft_source(draft),
                                         run->is_dump ? "the log of a run" : "a command line"),
                           job);
 }

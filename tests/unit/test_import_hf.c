@@ -20,7 +20,7 @@ static void llama_gives_every_field(void **state)
         st_import_hf, "{" LLAMA ", \"num_key_value_heads\": 6, \"tie_word_embeddings\": false,"
                       "\"max_position_embeddings\": 131072, \"torch_dtype\": \"bfloat16\","
                       "\"_name_or_path\": \"organisation/Model-7B\", \"rope_theta\": 5e5}");
-    expect_key(with, "model.name", "Model-7B");
+    expect_key(with, "model.name", "model-7b");
     expect_key(with, "model.layers", "23");
     expect_key(with, "model.hidden", "3072");
     expect_key(with, "model.heads", "24");
@@ -334,6 +334,56 @@ static void windows_that_are_off_are_not_told(void **state)
     import_end(with);
 }
 
+/* ---- names, and what classes leave unsaid ---- */
+
+static void expect_name(const char *file, const char *name)
+{
+    import_case *with = import_begin();
+    with->request.file = file;
+    import_run(with, st_import_hf, "{" LLAMA "}");
+    char line[128];
+    (void)snprintf(line, sizeof line, "name: \"%s\"", name);
+    expect_words(with, line);
+    assert_null(strstr(with->text.data, "/"));
+    import_end(with);
+}
+
+static void models_are_called_after_their_place(void **state)
+{
+    (void)state;
+    expect_name("/home/someone/Qwen2.5-72B/config.json", "qwen2.5-72b");
+    expect_name("Tiny-1B/config.json", "tiny-1b");
+    expect_name("/data/mine-3B.json", "mine-3b");
+    expect_name("hub/models--Qwen--Qwen3-32B/snapshots/9216db57/config.json", "qwen3-32b");
+    expect_name("config.json", "llama");
+    expect_name("../config.json", "llama");
+    expect_name("with blank/config.json", "llama");
+    expect_name("<stdin>", "llama");
+}
+
+/* As Gemma 3 is published: what its class sets stands nowhere in the file. */
+static void classes_fill_in_what_a_part_leaves_out(void **state)
+{
+    (void)state;
+    import_case *with = import_good(
+        st_import_hf, "{\"model_type\": \"gemma3\", \"vision_config\": {\"hidden_size\": 1152},"
+                      "\"text_config\": {\"model_type\": \"gemma3_text\", \"hidden_size\": 2560,"
+                      "\"intermediate_size\": 10240, \"num_hidden_layers\": 34}}");
+    expect_key(with, "model.vocabulary", "262208");
+    expect_key(with, "model.heads", "8");
+    expect_key(with, "model.kv_heads", "4");
+    expect_key(with, "model.head_dim", "256");
+    expect_key(with, "model.layers", "34");
+    expect_words(with,
+                 "262208            # the file is silent; default of architecture gemma3_text");
+    expect_words(with, "Left out: vision_config.");
+    import_end(with);
+    expect_refusal(st_import_hf,
+                   "{\"model_type\": \"gemma3_text\", \"hidden_size\": 2560, \"head_dim\": 256,"
+                   "\"intermediate_size\": 10240, \"num_hidden_layers\": 34}",
+                   ST_ERR_NAME, "'num_attention_heads' is missing");
+}
+
 /* ---- what is refused ---- */
 
 static void models_without_a_known_name_are_told_apart(void **state)
@@ -342,6 +392,8 @@ static void models_without_a_known_name_are_told_apart(void **state)
     expect_refusal(st_import_hf,
                    "{\"model_type\": \"newvit\", \"image_size\": 224, \"patch_size\": 14}",
                    ST_ERR_VALUE, "'newvit' is a vision model: it has image_size");
+    expect_refusal(st_import_hf, "{\"model_type\": \"newear\", \"num_mel_bins\": 80}", ST_ERR_VALUE,
+                   "'newear' is a speech model");
     expect_refusal(st_import_hf,
                    "{\"model_type\": \"newvit\", \"image_size\": 224, \"vocab_size\": 7}",
                    ST_ERR_NAME, "unknown architecture 'newvit'");
@@ -420,7 +472,7 @@ static void missing_fields_are_named_together(void **state)
     expect_refusal(st_import_hf, "{\"model_type\": \"llama\"}", ST_ERR_NAME, "'vocab_size'");
     expect_refusal(st_import_hf,
                    "{\"model_type\": \"llava\", \"text_config\": {\"model_type\": "
-                   "\"llama\"}}",
+                   "\"qwen2\"}}",
                    ST_ERR_NAME, "'hidden_size' is missing in text_config");
     expect_refusal(st_import_hf,
                    "{\"model_type\": \"mixtral\", \"hidden_size\": 4096, \"num_hidden_layers\": 2,"
@@ -578,6 +630,8 @@ int main(void)
         cmocka_unit_test(a_whole_model_may_tie_its_embeddings),
         cmocka_unit_test(what_is_not_modelled_is_said),
         cmocka_unit_test(windows_that_are_off_are_not_told),
+        cmocka_unit_test(models_are_called_after_their_place),
+        cmocka_unit_test(classes_fill_in_what_a_part_leaves_out),
         cmocka_unit_test(other_models_are_refused_by_name),
         cmocka_unit_test(models_without_a_known_name_are_told_apart),
         cmocka_unit_test(fields_that_contradict_are_refused),
