@@ -45,6 +45,7 @@ REACHES = {
     'calibrate/store/profile.h',
     'estimate/compare.h',
     'estimate/compare_providers.h',
+    'estimate/found_plan.h',
     'estimate/report.h',
     'estimate/role_values.h',
     'estimate/traffic.h',

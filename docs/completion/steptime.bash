@@ -35,7 +35,7 @@ _steptime() {
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-            '=' | --sheet | --set | --refine | --xlsx | --path | --output | -o | --color | --depth | --digits | --format | --over | --space | --cells | --where | --sample | --seed | --plot | --threads | --gpus | --vary | --minimise | --top | --pareto | --method | --prune | --bound | --trials | --schedule | --option | --ranks | --detail | --perfetto | --svg | --limit | --dir | --by | --sheet-a | --sheet-b | --set-b | --cluster | --assume | --layers | --have | --job | --table | --rows | --constants | --nccl | --profile | --db | --write-errors | --collective | --nodes | --loss | --scale | --group | --gpu | --form | --test | --save | --counters | --unmatched | --write | --recipe)
+            '=' | --model | --cluster | --gpus | --batch | --sequence | --sheet | --set | --refine | --xlsx | --path | --output | -o | --color | --depth | --digits | --format | --over | --space | --cells | --where | --sample | --seed | --plot | --threads | --vary | --minimise | --top | --pareto | --method | --prune | --bound | --trials | --schedule | --option | --ranks | --detail | --perfetto | --svg | --limit | --dir | --by | --sheet-a | --sheet-b | --set-b | --assume | --layers | --have | --job | --table | --rows | --constants | --nccl | --profile | --db | --write-errors | --collective | --nodes | --loss | --scale | --group | --gpu | --form | --test | --save | --counters | --unmatched | --write | --recipe)
                 ((i++))
                 if [[ ${COMP_WORDS[i]} == '=' ]]; then ((i++)); fi
                 ;;
@@ -103,6 +103,28 @@ _steptime() {
         ((place--))
     fi
     case "$verb:$before" in
+        'estimate:--model')
+            _steptime_words "$(_steptime_names models)" "$word"
+            _steptime_files -f -X '!*.yaml' -- "$word"
+            return
+            ;;
+        'estimate:--cluster')
+            _steptime_words "$(_steptime_names clusters)" "$word"
+            _steptime_files -f -X '!*.yaml' -- "$word"
+            return
+            ;;
+        'estimate:--gpus')
+            :
+            return
+            ;;
+        'estimate:--batch')
+            :
+            return
+            ;;
+        'estimate:--sequence')
+            :
+            return
+            ;;
         'estimate:--sheet')
             _steptime_words "$(_steptime_names sheets)" "$word"
             _steptime_files -f -X '!*.yaml' -- "$word"
@@ -268,6 +290,24 @@ _steptime() {
             ;;
         'sweep:--output' | 'sweep:-o')
             _steptime_files -f -- "$word"
+            return
+            ;;
+        'search:--model')
+            _steptime_words "$(_steptime_names models)" "$word"
+            _steptime_files -f -X '!*.yaml' -- "$word"
+            return
+            ;;
+        'search:--cluster')
+            _steptime_words "$(_steptime_names clusters)" "$word"
+            _steptime_files -f -X '!*.yaml' -- "$word"
+            return
+            ;;
+        'search:--batch')
+            :
+            return
+            ;;
+        'search:--sequence')
+            :
             return
             ;;
         'search:--gpus')
@@ -1000,7 +1040,7 @@ _steptime() {
     esac
     if [[ $word == -* ]]; then
         case $verb in
-        'estimate') _steptime_words '--help --sheet --set --refine --all --json --csv --xlsx --path --output --color' "$word" ;;
+        'estimate') _steptime_words '--help --model --cluster --gpus --batch --sequence --sheet --set --refine --all --json --csv --xlsx --path --output --color' "$word" ;;
         'explain') _steptime_words '--help --depth --digits --sheet --set --refine --json --path --output --color' "$word" ;;
         'sheet check') _steptime_words '--help --path' "$word" ;;
         'sheet show') _steptime_words '--help --program --json --path --output --color' "$word" ;;
@@ -1008,7 +1048,7 @@ _steptime() {
         'sheet export') _steptime_words '--help --format --path --output' "$word" ;;
         'list') _steptime_words '--help --json --csv --path --output' "$word" ;;
         'sweep') _steptime_words '--help --over --zip --space --cells --where --all --sample --seed --plot --xlsx --threads --sheet --set --refine --json --csv --path --output' "$word" ;;
-        'search') _steptime_words '--help --gpus --vary --space --minimise --top --pareto --method --prune --bound --trials --where --sample --seed --threads --verbose --sheet --set --refine --json --csv --path --output' "$word" ;;
+        'search') _steptime_words '--help --model --cluster --batch --sequence --gpus --vary --space --minimise --top --pareto --method --prune --bound --trials --where --sample --seed --threads --verbose --sheet --set --refine --json --csv --path --output' "$word" ;;
         'scale') _steptime_words '--help --gpus --weak --strong --fixed --method --prune --bound --trials --where --threads --sheet --set --refine --json --csv --path --output' "$word" ;;
         'timeline') _steptime_words '--help --schedule --option --ranks --detail --perfetto --svg --sheet --set --refine --json --csv --path --output' "$word" ;;
         'plugin list') _steptime_words '--help --json --csv --path --output' "$word" ;;

@@ -11,6 +11,7 @@
 #ifndef STEPTIME_CLI_CLI_H
 #define STEPTIME_CLI_CLI_H
 
+#include "estimate/found_plan.h"
 #include "estimate/report.h"
 #include "steptime/estimate.h"
 #include "steptime/job.h"
@@ -28,6 +29,8 @@ enum {
 typedef enum cli_word {
     CLI_WORD_NONE,
     CLI_WORD_JOB,
+    CLI_WORD_MODEL,
+    CLI_WORD_CLUSTER,
     CLI_WORD_SHEET,
     CLI_WORD_CELL,
     CLI_WORD_SOURCE,
@@ -77,6 +80,15 @@ typedef struct cli_option {
     bool pure;         /* of a number: may be written with a unit without dimension, "10 %" */
 } cli_option;
 
+/* A job that is described by its parts, see asked.h. */
+typedef struct cli_asked {
+    const char *model;
+    const char *cluster;
+    uint64_t batch;    /* 0: not given */
+    uint64_t sequence; /* 0: not given */
+    cli_texts assumed; /* "--batch=512": what had to be assumed */
+} cli_asked;
+
 /* What the options that most verbs share have given. */
 typedef struct cli_common {
     bool help;
@@ -92,6 +104,7 @@ typedef struct cli_common {
     cli_texts paths;
     cli_texts refine;
     cli_texts sets;
+    cli_asked asked;
 } cli_common;
 
 typedef struct cli_example {

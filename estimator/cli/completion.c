@@ -39,16 +39,33 @@ static const char script_start[] =
     "    if [[ $word == '=' ]]; then word=; fi\n"
     "    if [[ $before == '=' ]]; then before=${COMP_WORDS[COMP_CWORD - 2]}; fi\n";
 
+/* What `steptime list` calls the names that a word may be. */
+static const char *folder_of(cli_word word)
+{
+    switch (word) {
+    case CLI_WORD_JOB:
+        return "jobs";
+    case CLI_WORD_MODEL:
+        return "models";
+    case CLI_WORD_CLUSTER:
+        return "clusters";
+    default:
+        return "sheets";
+    }
+}
+
 /* What a word may be, as a command that fills COMPREPLY. */
 static void write_action(cli_word word, const char *choices, st_buffer *buffer)
 {
     switch (word) {
     case CLI_WORD_JOB:
+    case CLI_WORD_MODEL:
+    case CLI_WORD_CLUSTER:
     case CLI_WORD_SHEET:
         st_buffer_printf(buffer,
                          "_steptime_words \"$(_steptime_names %s)\" \"$word\"\n"
                          "            _steptime_files -f -X '!*.yaml' -- \"$word\"",
-                         word == CLI_WORD_JOB ? "jobs" : "sheets");
+                         folder_of(word));
         return;
     case CLI_WORD_CELL:
         st_buffer_text(buffer, "_steptime_words \"$(_steptime_cells \"$job\")\" \"$word\"");

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime estimate */
-#include "cli/cli.h"
+#include "cli/asked.h"
 
 typedef struct estimate_options {
+    const char *gpus;
     const char *xlsx;
 } estimate_options;
 
 static const cli_option option_rows[] = {
+    CLI_ROW_MODEL,
+    CLI_ROW_CLUSTER,
+    CLI_TEXT(estimate_options, gpus, "gpus", "N",
+             "with --model: search the plan of least step time on N GPUs, and estimate it"),
+    CLI_ROW_BATCH,
+    CLI_ROW_SEQUENCE,
     CLI_ROW_SHEET,
     CLI_ROW_SET,
     CLI_ROW_REFINE,
@@ -23,6 +30,8 @@ static const cli_option option_rows[] = {
 
 static const cli_example examples[] = {
     {"steptime estimate gpt-3b-32x3090", "the step time of a shipped job and what it is made of"},
+    {"steptime estimate --model llama3-70b --cluster dgx-h100 --gpus 64",
+     "a model on a cluster, under the best plan that a search finds"},
     {"steptime estimate my-job.yaml --set parallel.tp=4 --set parallel.dp=2",
      "a job of your own under another plan"},
     {"steptime estimate gpt-3b-32x3090 --sheet mine.yaml", "the same job by a sheet of your own"},
@@ -38,13 +47,36 @@ static bool shows_warnings(const cli_run *run)
     return !run->common.csv && run->common.output == NULL;
 }
 
+/* A job that is described has no plan yet. */
+static st_status find_plan(cli_run *run, st_found_plan *found)
+{
+    const estimate_options *options = run->options;
+    st_status status = cli_asked_read(run, options->gpus);
+    if (status != ST_OK)
+        return status;
+    if (run->argument_count > 0)
+        return options->gpus == NULL
+                   ? ST_OK
+                   : cli_wrong_use(run, "--gpus needs --model: a job has a plan of its own",
+                                   "'steptime search JOB --gpus N' ranks others");
+    if (options->gpus == NULL)
+        return cli_wrong_use(run, "--model needs --gpus, on how many it is trained",
+                             "write --gpus 64");
+    return cli_asked_plan(run, options->gpus, found);
+}
+
 static int run_estimate(cli_run *run)
 {
     const estimate_options *options = run->options;
-    const st_estimate_request request = cli_estimate_request(run);
     const st_estimate_view view = cli_view(run);
     st_estimate *estimate = NULL;
-    st_status status = st_estimate_create(&request, &estimate, run->errors);
+    st_found_plan found = {0};
+    st_status status = find_plan(run, &found);
+    const st_estimate_request request = cli_estimate_request(run);
+    if (status == ST_OK)
+        status = st_estimate_create(&request, &estimate, run->errors);
+    if (status == ST_OK && found.plans > 0)
+        st_estimate_tell_found(estimate, &found);
     if (status == ST_OK)
         status = st_estimate_compute(estimate, run->errors);
     if (status == ST_OK && options->xlsx != NULL)
@@ -58,8 +90,7 @@ static int run_estimate(cli_run *run)
 
 const cli_verb cli_verb_estimate = {
     .name = "estimate",
-    .arguments = "JOB",
-    .minimum = 1,
+    .arguments = "[JOB]",
     .maximum = 1,
     .words = {CLI_WORD_JOB, CLI_WORD_NONE},
     .summary = "estimate the step time of a training job",
@@ -69,7 +100,10 @@ const cli_verb cli_verb_estimate = {
         "what was "
         "assumed, and the result.\n\n"
         "JOB is the name of a job on the search path ('steptime list jobs'), a file, or '-' for "
-        "standard input.",
+        "standard input. Without one, --model, --cluster and --gpus describe it: every plan for "
+        "that "
+        "many GPUs is compared, and the fastest that passes all checks is estimated; what else had "
+        "to be assumed is said.",
     .examples = examples,
     .options = option_rows,
     .options_bytes = sizeof(estimate_options),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime search */
+#include "cli/asked.h"
 #include "cli/explore.h"
 #include "cli/ranks.h"
 #include "search/search_state.h"
@@ -19,6 +20,10 @@ typedef struct search_options {
 } search_options;
 
 static const cli_option option_rows[] = {
+    CLI_ROW_MODEL,
+    CLI_ROW_CLUSTER,
+    CLI_ROW_BATCH,
+    CLI_ROW_SEQUENCE,
     CLI_TEXT(search_options, gpus, "gpus", "N,...",
              "how many GPUs: 512, a list or a range such as 8..4096*2 (as many as the job's plan "
              "takes)"),
@@ -59,6 +64,8 @@ static const cli_option option_rows[] = {
 
 static const cli_example examples[] = {
     {"steptime search gpt3-175b-64xa100 --gpus 512", "the ten fastest plans"},
+    {"steptime search --model llama3-70b --cluster dgx-h100 --gpus 64",
+     "those of a model on a cluster, without a job"},
     {"steptime search gpt3-175b-64xa100 --gpus 512 --where 'memory <= 72[GiB]' --minimise cost",
      "the cheapest ones that leave some memory free"},
     {"steptime search gpt3-175b-64xa100 --gpus 64..1024*2 --pareto step_time,cost",
@@ -79,7 +86,10 @@ static st_status read_request(cli_run *run, st_search_request *request)
 {
     const search_options *options = run->options;
     const cli_texts *front = &options->pareto;
-    st_status status = cli_explore_request(run, &request->space);
+    st_status status = cli_asked_read(run, options->gpus);
+    cli_asked_warn(run);
+    if (status == ST_OK)
+        status = cli_explore_request(run, &request->space);
     if (status == ST_OK && front->count != 0 && front->count != 2)
         status =
             cli_wrong_use(run, "option --pareto takes two cells, such as step_time,memory", NULL);
@@ -223,8 +233,7 @@ static int run_search(cli_run *run)
 
 const cli_verb cli_verb_search = {
     .name = "search",
-    .arguments = "JOB",
-    .minimum = 1,
+    .arguments = "[JOB]",
     .maximum = 1,
     .words = {CLI_WORD_JOB, CLI_WORD_NONE},
     .summary = "rank every plan of a job for a number of GPUs",

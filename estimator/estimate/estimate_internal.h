@@ -64,9 +64,10 @@ struct st_estimate {
     size_t shown_count;
     st_refined_cell *refined; /* see provider_effects.h */
     size_t refined_count;
-    const double *checks;            /* one per check of the sheet */
-    st_error_band band;              /* how far estimates like this have been off */
-    const struct st_effect *effects; /* one per input; NULL: not asked for, see effects.h */
+    const double *checks;              /* one per check of the sheet */
+    st_error_band band;                /* how far estimates like this have been off */
+    const struct st_effect *effects;   /* one per input; NULL: not asked for, see effects.h */
+    const struct st_found_plan *found; /* how the plan was found; NULL: it was given */
 };
 
 /* Loads job and sheet and gives the sheet's inputs their values. Everything lives in `arena`. */

@@ -7,6 +7,7 @@
 #include "estimate/report.h"
 
 #include "estimate/effects.h"
+#include "estimate/found_plan.h"
 #include "estimate/groups.h"
 #include "estimate/provider_effects.h"
 #include "plugin/words.h"
@@ -363,6 +364,8 @@ void st_estimate_report(const st_estimate *estimate, const st_errors *errors, st
     put_job(estimate, root);
     st_error_band_put(&estimate->band, root);
     (void)st_put_rows(root, "inputs", fill_input, estimate, estimate->input_count);
+    if (estimate->found != NULL)
+        st_found_plan_put(estimate->found, root);
     say_header(estimate, root);
     st_table *table = st_say_table(root, columns, COLUMNS, 2);
     put_cells(estimate, root, table);

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A job described by its parts, and the plan that is found for it; see asked.h. */
+#include "cli/asked.h"
+
+#include "base/yaml.h"
+#include "import/import.h"
+#include "job/files.h"
+#include "steptime/search.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { USUAL_TOKENS = 4 * 1024 * 1024, USUAL_SEQUENCE = 4096 };
+
+/* ---- assignments ---- */
+
+static st_status add(cli_run *run, cli_texts *texts, const char *text)
+{
+    const char **items =
+        st_arena_grow(run->arena, texts->items, sizeof *items, texts->count + 1, &texts->capacity);
+    if (items == NULL || text == NULL)
+        return st_out_of_memory(run->errors);
+    items[texts->count++] = text;
+    texts->items = items;
+    return ST_OK;
+}
+
+static st_status add_set(cli_run *run, cli_texts *texts, const char *key, const char *value)
+{
+    return add(run, texts, st_arena_printf(run->arena, "%s=%s", key, value));
+}
+
+static st_status add_count(cli_run *run, cli_texts *texts, const char *key, uint64_t value)
+{
+    return add(run, texts, st_arena_printf(run->arena, "%s=%" PRIu64, key, value));
+}
+
+/* Whether a --set gives the key. */
+static bool is_set(const cli_run *run, const char *key)
+{
+    size_t length = strlen(key);
+    for (size_t i = 0; i < run->common.sets.count; i++) {
+        const char *set = run->common.sets.items[i];
+        if (strncmp(set, key, length) == 0 && set[length] == '=')
+            return true;
+    }
+    return false;
+}
+
+/* ---- the model ---- */
+
+static bool is_json(const char *name)
+{
+    size_t length = strlen(name);
+    return length > 5 && strcmp(name + length - 5, ".json") == 0;
+}
+
+/* Every value of a job as an assignment. */
+static st_status add_leaves(cli_run *run, cli_texts *texts, const char *path,
+                            const st_yaml_node *node)
+{
+    st_status status = ST_OK;
+    if (node->kind == ST_YAML_SCALAR)
+        return add_set(run, texts, path, node->text);
+    if (node->kind == ST_YAML_MAP && st_yaml_get(node, "value") != NULL)
+        return add_leaves(run, texts, path, st_yaml_get(node, "value"));
+    for (size_t i = 0; i < node->count && status == ST_OK && node->kind == ST_YAML_MAP; i++) {
+        const char *inner = path[0] != '\0'
+                                ? st_arena_printf(run->arena, "%s.%s", path, node->keys[i])
+                                : node->keys[i];
+        if (strcmp(node->keys[i], "source") == 0 || strcmp(node->keys[i], "doc") == 0)
+            continue;
+        status = inner != NULL ? add_leaves(run, texts, inner, node->items[i])
+                               : st_out_of_memory(run->errors);
+    }
+    return status;
+}
+
+/* A config.json, as `steptime import hf` reads it. */
+static st_status import_model(cli_run *run, const char *file, cli_texts *texts)
+{
+    st_paths *paths = NULL;
+    st_source source = {0};
+    st_buffer job = {0};
+    const st_yaml_node *root = NULL;
+    st_status status = cli_paths(run, &paths);
+    if (status == ST_OK)
+        status = st_file_read_foreign(file, (st_place){0}, run->arena, &source, run->errors);
+    const st_import_request request = {
+        .paths = paths, .file = source.file, .text = source.text, .length = source.length};
+    if (status == ST_OK)
+        status = st_import_hf(&request, &job, run->errors);
+    if (status == ST_OK)
+        status = st_yaml_parse(file, job.data, job.length, run->arena, &root, run->errors);
+    if (status == ST_OK)
+        status = add_leaves(run, texts, "", root);
+    st_buffer_free(&job);
+    st_paths_destroy(paths);
+    return status;
+}
+
+/* ---- the batch ---- */
+
+/* As many sequences as make 4 Mi tokens, rounded up so that odd numbers of GPUs divide them. */
+static uint64_t usual_batch(uint64_t sequence, uint64_t gpus)
+{
+    uint64_t wanted = sequence < USUAL_TOKENS ? USUAL_TOKENS / sequence : 1;
+    uint64_t step = gpus > 0 ? gpus : 1;
+    while (step > wanted && step % 2 == 0)
+        step /= 2;
+    return (wanted + step - 1) / step * step;
+}
+
+/* What nobody gave is assumed, and said with the result. */
+static st_status add_batch(cli_run *run, const char *gpus, cli_texts *texts)
+{
+    cli_asked *asked = &run->common.asked;
+    st_status status = ST_OK;
+    uint64_t sequence = asked->sequence > 0 ? asked->sequence : USUAL_SEQUENCE;
+    uint64_t many = strtoull(gpus != NULL ? gpus : "", NULL, 10);
+    uint64_t batch = asked->batch > 0 ? asked->batch : usual_batch(sequence, many);
+    if (!is_set(run, "batch.sequence")) {
+        status = add_count(run, texts, "batch.sequence", sequence);
+        if (status == ST_OK && asked->sequence == 0)
+            status = add_count(run, &asked->assumed, "--sequence", sequence);
+    }
+    if (status == ST_OK && !is_set(run, "batch.global")) {
+        status = add_count(run, texts, "batch.global", batch);
+        if (status == ST_OK && asked->batch == 0)
+            status = add_count(run, &asked->assumed, "--batch", batch);
+    }
+    return status;
+}
+
+/* ---- the job ---- */
+
+static st_status check(cli_run *run)
+{
+    const cli_asked *asked = &run->common.asked;
+    const char *verb = run->verb->name;
+    bool parts = asked->cluster != NULL || asked->batch > 0 || asked->sequence > 0;
+    if (run->argument_count > 0 && (asked->model != NULL || parts))
+        return cli_wrong_use(
+            run,
+            st_errors_text(run->errors, "a job and %s exclude each other",
+                           asked->model != NULL ? "--model" : "the parts of one"),
+            "a key of the job is changed by --set: --set model=NAME, --set batch.global=512");
+    if (run->argument_count > 0)
+        return ST_OK;
+    if (asked->model == NULL)
+        return cli_wrong_use(
+            run, st_errors_text(run->errors, "'%s' needs JOB, or --model and --cluster", verb),
+            st_errors_text(run->errors, "see 'steptime help %s'", verb));
+    if (asked->cluster == NULL)
+        return cli_wrong_use(run, "--model needs --cluster",
+                             "such as --cluster dgx-h100; 'steptime list clusters' lists them");
+    return ST_OK;
+}
+
+static const char *stem_of(cli_run *run, const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    const char *start = slash != NULL ? slash + 1 : name;
+    const char *dot = strrchr(start, '.');
+    return (st_name_is_path(name) || is_json(name)) && dot != NULL && dot > start
+               ? st_arena_copy(run->arena, start, (size_t)(dot - start))
+               : start;
+}
+
+st_status cli_asked_read(cli_run *run, const char *gpus)
+{
+    const cli_asked *asked = &run->common.asked;
+    cli_texts texts = {0};
+    st_status status = check(run);
+    if (status != ST_OK || run->argument_count > 0)
+        return status;
+    const char *model = stem_of(run, asked->model);
+    const char *cluster = stem_of(run, asked->cluster);
+    if (model == NULL || cluster == NULL)
+        return st_out_of_memory(run->errors);
+    status = add(run, &texts, st_arena_printf(run->arena, "name=%s on %s", model, cluster));
+    if (status == ST_OK)
+        status = add_set(run, &texts, "cluster", asked->cluster);
+    if (status == ST_OK)
+        status = is_json(asked->model) ? import_model(run, asked->model, &texts)
+                                       : add_set(run, &texts, "model", asked->model);
+    if (status == ST_OK)
+        status = add_batch(run, gpus, &texts);
+    for (size_t i = 0; i < run->common.sets.count && status == ST_OK; i++)
+        status = add(run, &texts, run->common.sets.items[i]);
+    if (status == ST_OK)
+        run->common.sets = texts;
+    return status;
+}
+
+void cli_asked_warn(cli_run *run)
+{
+    const cli_texts *assumed = &run->common.asked.assumed;
+    const char *text = "";
+    for (size_t i = 0; i < assumed->count; i++)
+        text = st_errors_text(run->errors, "%s %s", text, assumed->items[i]);
+    if (assumed->count > 0)
+        st_report(run->errors, ST_SEVERITY_WARNING, ST_ERR_USAGE, (st_place){0},
+                  "assumed, as nobody gave them:%s", text);
+}
+
+/* ---- its plan ---- */
+
+static st_status take_plan(cli_run *run, const st_best *best, st_found_plan *found)
+{
+    const st_best_plan *plan = best->plan_count > 0 ? &best->plans[0] : best->nearest;
+    st_status status = ST_OK;
+    if (plan == NULL)
+        return st_fail(
+            run->errors, ST_ERR_CHECK, (st_place){0},
+            "there is no plan for that many GPUs: sizes, layers and batch do not divide" ST_HINT
+            "try another --gpus or --batch");
+    for (size_t i = 0; i < plan->set_count && status == ST_OK; i++)
+        status = add(run, &run->common.sets, plan->sets[i]);
+    *found = (st_found_plan){.goal = best->goal,
+                             .plans = best->computed,
+                             .passed = best->passed,
+                             .sets = plan->sets,
+                             .set_count = plan->set_count,
+                             .assumed = run->common.asked.assumed.items,
+                             .assumed_count = run->common.asked.assumed.count};
+    return status;
+}
+
+st_status cli_asked_plan(cli_run *run, const char *gpus, st_found_plan *found)
+{
+    const st_request job = cli_request(run);
+    st_paths *paths = NULL;
+    st_best best = {0};
+    const st_best_request request = {.job = {.job = job.job,
+                                             .sheet = job.sheet,
+                                             .sets = job.sets,
+                                             .set_count = job.set_count,
+                                             .refine = job.refine,
+                                             .refine_count = job.refine_count},
+                                     .gpus = gpus,
+                                     .top = 1};
+    st_status status = cli_paths(run, &paths);
+    if (status == ST_OK)
+        status = st_best_find(paths, &request, run->arena, &best, run->errors);
+    if (status == ST_OK)
+        status = take_plan(run, &best, found);
+    st_paths_destroy(paths);
+    return status;
+}

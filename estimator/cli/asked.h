@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A job that the command line describes by its parts instead of naming one: --model, --cluster,
+ * --gpus, --batch and --sequence. They become assignments as those of --set, in front of the
+ * user's own; what had to be assumed is kept, to be said with the result.
+ */
+#ifndef STEPTIME_CLI_ASKED_H
+#define STEPTIME_CLI_ASKED_H
+
+#include "cli/cli.h"
+
+#define CLI_ROW_MODEL                                                                              \
+    CLI_TEXT(cli_common, asked.model, "model", "NAME|FILE",                                        \
+             "without a JOB: this model, also the config.json of a Hugging Face model",            \
+             .word = CLI_WORD_MODEL, .common = true)
+#define CLI_ROW_CLUSTER                                                                            \
+    CLI_TEXT(cli_common, asked.cluster, "cluster", "NAME|FILE",                                    \
+             "with --model: the cluster that it is trained on", .word = CLI_WORD_CLUSTER,          \
+             .common = true)
+#define CLI_ROW_BATCH                                                                              \
+    CLI_COUNT(cli_common, asked.batch, "batch", 1, CLI_MOST_GIVEN,                                 \
+              "with --model: sequences in a step (as many as make 4 Mi tokens)", .common = true)
+#define CLI_ROW_SEQUENCE                                                                           \
+    CLI_COUNT(cli_common, asked.sequence, "sequence", 1, CLI_MOST_DIGITS,                          \
+              "with --model: tokens in a sequence (4096)", .common = true)
+
+/*
+ * Whether the job is named or described: an error where it is neither or both. Afterwards a
+ * described job stands in run->common.sets; `gpus` is as written, for a batch that divides.
+ */
+st_status cli_asked_read(cli_run *run, const char *gpus) ST_NODISCARD;
+
+/* Warns of what was assumed, where the result does not say it. */
+void cli_asked_warn(cli_run *run);
+
+/*
+ * The fastest plan of a described job on so many GPUs: its keys are added to run->common.sets.
+ * `found` says how it was found.
+ */
+st_status cli_asked_plan(cli_run *run, const char *gpus, st_found_plan *found) ST_NODISCARD;
+
+#endif
