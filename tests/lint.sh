@@ -97,6 +97,11 @@ includes() {
     python3 -B tests/includes.py "$root" "$1"
 }
 
+# What C asks a sheet for are roles, and never cells by their names.
+names() {
+    python3 -B tests/names.py "$root"
+}
+
 # Every source belongs to some target, or it is dead; tests build two projects of their own.
 unbuilt() {
     local file
@@ -139,6 +144,7 @@ rule spelling spelling
 rule exports exports "$build"
 rule 'public headers' headers_alone
 rule includes includes "$build"
+rule 'cells by name' names
 rule 'files in use' unbuilt "$build"
 rule cppcheck cpp_check
 rule clang-tidy tidy "$build"

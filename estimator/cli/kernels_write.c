@@ -121,7 +121,7 @@ static void put_test(const st_layer_fit_test *test, st_node *map)
 {
     st_table *table = say_forms(test->name, map);
     st_put_text(map, "name", test->name);
-    st_put_text(map, "cell", test->models->set->value);
+    st_put_text(map, "cell", st_times_cell_names[test->models->set->cell]);
     put_pieces(test->models, (const st_error_summary(*)[ST_TIMES_FORMS])test->errors, table, map);
     st_node *sum = st_put_map(map, "sum");
     put_forms(sum, "sum of all", test->sums, map);
@@ -150,10 +150,11 @@ static void put_set(const st_layer_fit *own, const st_time_models *models, st_no
 {
     const st_time_set *set = models->set;
     bool held_out = models->held_out[0][ST_TIMES_ROOFLINE].count > 0;
-    st_say(map, "%s, %zu shape%s\n", set->value, set->count, set->count == 1 ? "" : "s");
-    if (strcmp(set->value, "t_layer[dense]") == 0 && own->asked->table_count > 0)
+    const char *cell = st_times_cell_names[set->cell];
+    st_say(map, "%s, %zu shape%s\n", cell, set->count, set->count == 1 ? "" : "s");
+    if (set->cell == ST_TIMES_OF_LAYER && own->asked->table_count > 0)
         say_rows(own, map);
-    st_put_text(map, "cell", set->value);
+    st_put_text(map, "cell", cell);
     st_put_count(map, "shapes", set->count);
     put_pieces(models, (const st_error_summary(*)[ST_TIMES_FORMS])models->held_out,
                held_out ? say_forms("error on held-out shapes", map) : NULL, map);

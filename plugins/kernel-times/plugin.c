@@ -4,7 +4,7 @@
  * sheet megatron. The times come as a text that `steptime fit kernels` has written, by a profile or
  * as a file; see times.h for what is in it and cells.c for the cells.
  */
-#include "calibrate/layers/time_cells.h"
+#include "cells.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -360,7 +360,7 @@ static void close_times(void *instance)
         return explain(instance, &st_cell_##cell, columns, sink);                                  \
     }                                                                                              \
     static const st_plugin_provider provider_##cell = {.struct_size = sizeof(st_plugin_provider),  \
-                                                       .name = ST_CELL_NAME_##cell,                \
+                                                       .name = ST_TIMES_CELL_##cell,               \
                                                        .unit = "us",                               \
                                                        .doc = ST_CELL_DOC_##cell,                  \
                                                        .cite = "steptime docs/kernel-times.md",    \

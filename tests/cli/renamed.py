@@ -28,6 +28,14 @@ COMMANDS = [
     "sweep gpt3-175b-64xa100 --over parallel.tp=1,2,4,8 --json",
     "scale gpt3-175b-64xa100 --gpus 64,128 --threads 1 --json",
     "trace whatif TRACE --job gpt3-175b-64xa100 --set model.ffn=65536 --json",
+    "compare gpt3-175b-64xa100 --refine none|none --json",
+    "validate --table TABLES/runs.csv --set cluster=dgx-a100 --set cluster.nodes=6 --json",
+    "validate --table TABLES/layer-steps.csv --set attention=unfused --pairs --json",
+    "fit --table TABLES/runs.csv --set cluster=dgx-a100 --set cluster.nodes=6 "
+    "--vary constants.site_factor=0.2..9 --json",
+    "fit kernels --table TABLES/layer-steps.csv --rows pp=1,tp=2|4 --set attention=unfused --json",
+    "fit kernels TRACE --job gpt3-175b-64xa100 --json",
+    "fit kernels TRACE --job mixtral-8x7b-64xh100 --json",
 ]
 
 
@@ -134,6 +142,7 @@ def main():
     texts = {sheet.name: sheet.read_text(encoding="utf-8") for sheet in sheets}
     names = {name for text in texts.values() for name in names_of(text.split("\n"))}
     failed = False
+    tables = source / "tests/golden/tree/tables"
     with tempfile.TemporaryDirectory() as root:
         folder = pathlib.Path(root) / "formulas"
         folder.mkdir()
@@ -147,7 +156,7 @@ def main():
         trace = pathlib.Path(root) / "trace.json"
         trace.write_text(json.dumps({"traceEvents": events()}), encoding="utf-8")
         for command in COMMANDS:
-            command = command.replace("TRACE", str(trace))
+            command = command.replace("TRACE", str(trace)).replace("TABLES", str(tables))
             before = numbers(run(program, command), root)
             after = numbers(run(program, command, "--path", root), root)
             if before != after:

@@ -95,7 +95,7 @@ static void shuffle(machine *m)
 static void write_profile(machine *m, st_buffer *text)
 {
     const st_time_sets sets = {.gpu = "some-gpu", .peak = 312e12, .bandwidth = 2039e9};
-    st_time_set set = {.value = "t_forward[dense]", .pieces = {m->piece}, .piece_count = 1};
+    st_time_set set = {.cell = ST_TIMES_OF_FORWARD, .pieces = {m->piece}, .piece_count = 1};
     st_time_models models;
     for (size_t i = ST_TIMES_TOKENS; i <= ST_TIMES_UP; i++) {
         set.has[i] = i != ST_TIMES_SEQUENCE;

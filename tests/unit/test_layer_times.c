@@ -44,9 +44,9 @@ static void a_table_of_whole_layers(void **state)
     assert_near(sets.peak, 312e12, 1e-12);
     assert_near(sets.bandwidth, 2039e9, 1e-12);
     assert_int_equal(sets.count, 3);
-    assert_string_equal(sets.sets[0].value, "t_forward[dense]");
-    assert_string_equal(sets.sets[1].value, "t_backward[dense]");
-    assert_string_equal(sets.sets[2].value, "t_logits");
+    assert_int_equal(sets.sets[0].cell, ST_TIMES_OF_FORWARD);
+    assert_int_equal(sets.sets[1].cell, ST_TIMES_OF_BACKWARD);
+    assert_int_equal(sets.sets[2].cell, ST_TIMES_OF_LOGITS);
     assert_true(sets.sets[2].has[ST_TIMES_VOCABULARY]);
     assert_true(!sets.sets[0].has[ST_TIMES_VOCABULARY]);
     for (size_t i = 0; i < sets.count; i++) {
@@ -80,7 +80,7 @@ static void a_table_of_pieces_by_the_names_of_profiles(void **state)
     const st_time_set *set = &sets.sets[0];
     const st_times_piece pieces[] = {ST_TIMES_NORM_1, ST_TIMES_QKV, ST_TIMES_MLP_UP, ST_TIMES_ADD};
     const double seconds[] = {0.105e-3, 1.911e-3, 3.3655e-3, 0.055e-3};
-    assert_string_equal(set->value, "t_forward[dense]");
+    assert_int_equal(set->cell, ST_TIMES_OF_FORWARD);
     assert_int_equal(set->piece_count, 4);
     for (size_t i = 0; i < 4; i++) {
         assert_int_equal(set->pieces[i], pieces[i]);
@@ -184,7 +184,7 @@ static void fill_set(fixture *own, st_time_set *set, double noise, double bend)
     const st_times_roofline line = {7.3e-6, 4.7e-15, 6.1e-13};
     st_dice dice = st_dice_of(2385);
     *set =
-        (st_time_set){.value = "t_forward[dense]", .pieces = {ST_TIMES_MLP_UP}, .piece_count = 1};
+        (st_time_set){.cell = ST_TIMES_OF_FORWARD, .pieces = {ST_TIMES_MLP_UP}, .piece_count = 1};
     for (size_t i = ST_TIMES_TOKENS; i <= ST_TIMES_UP; i++) {
         set->has[i] = i != ST_TIMES_SEQUENCE;
     }
@@ -399,13 +399,11 @@ static void read_steps(fixture *own, const char *text, st_measured **sets, size_
 /* The step times that the sheet would have with layers of 1.3 times its own time. */
 static const char *slow_steps(fixture *own, const char *rows, double factor)
 {
-    static const char *const names[] = {"step_time", "t_layer[dense]", "n_layers[dense]"};
-    const st_step_request request = {.names = names, .count = 3};
-    double *values[3];
+    double *values[ST_STEP_VALUES];
     st_measured *sets = NULL;
     size_t count = 0;
     read_steps(own, rows, &sets, &count);
-    assert_int_equal(st_step_cells(sets, &request, own->arena, values, own->errors), ST_OK);
+    assert_int_equal(st_step_ask(sets, NULL, own->arena, values, own->errors), ST_OK);
     const char *text = steps_head;
     for (size_t i = 0; i < sets->row_count; i++) {
         step_plan plan;
@@ -415,7 +413,9 @@ static const char *slow_steps(fixture *own, const char *rows, double factor)
         if (sets->rows[i].left_out != NULL) {
             fail_msg("%s", sets->rows[i].left_out);
         }
-        double time_s = values[0][i] + (factor - 1) * values[1][i] * values[2][i];
+        double time_s = values[ST_STEP_TIME][i] + (factor - 1) * values[ST_STEP_LAYER][i] *
+                                                      values[ST_STEP_LAYERS][i] *
+                                                      values[ST_STEP_MICROS][i];
         text = step_row(own, text, plan, time_s);
     }
     return text;

@@ -62,7 +62,7 @@ static void write_provenance(const st_layer_fit *own, size_t index, st_buffer *b
     st_json_close(&json, '}');
 }
 
-static st_status make_entry(const st_layer_fit *own, size_t index, const char *value,
+static st_status make_entry(const st_layer_fit *own, size_t index, st_times_cell cell,
                             st_profile *entry)
 {
     st_buffer payload = {0};
@@ -79,19 +79,19 @@ static st_status make_entry(const st_layer_fit *own, size_t index, const char *v
                           .cluster = own->sets->gpu,
                           .fabric = "",
                           .nccl = "",
-                          .collective = value,
+                          .collective = st_times_cell_names[cell],
                           .payload = payload_text,
                           .payload_bytes = strlen(payload_text),
                           .provenance = provenance_text};
     return ST_OK;
 }
 
-static bool has_set(const st_layer_fit *own, const char *value)
+static bool has_set(const st_layer_fit *own, st_times_cell cell)
 {
+    bool found = false;
     for (size_t i = 0; i < own->sets->count; i++)
-        if (strcmp(own->sets->sets[i].value, value) == 0)
-            return true;
-    return false;
+        found = found || own->sets->sets[i].cell == cell;
+    return found;
 }
 
 /* What the profile had of other cells would otherwise stay beside what it gets. */
@@ -119,30 +119,25 @@ static bool has_products(const st_time_set *set)
     return found;
 }
 
-/* Forward times answer for another cell that has none of its own. */
-static bool answers_for(const st_layer_fit *own, const char *value, const char *forward,
-                        const char *other)
-{
-    return strcmp(value, forward) == 0 && !has_set(own, other);
-}
-
-/* One entry for each cell; forward times answer for the backward pass where it has none. */
+/* One entry for each cell; forward times answer for the backward pass and the weight gradients
+ * where these have none of their own. */
 static st_status save(const st_layer_fit *own)
 {
-    st_profile entries[ST_TIME_SETS + 3] = {{0}};
+    static const st_times_cell answered[][2] = {{ST_TIMES_OF_FORWARD, ST_TIMES_OF_BACKWARD},
+                                                {ST_TIMES_OF_FORWARD_MOE, ST_TIMES_OF_BACKWARD_MOE},
+                                                {ST_TIMES_OF_FORWARD, ST_TIMES_OF_WGRAD}};
+    enum { ANSWERED = sizeof answered / sizeof *answered };
+    st_profile entries[ST_TIME_SETS + ANSWERED] = {{0}};
     st_profiles *profiles = NULL;
     size_t count = 0;
     st_status status = ST_OK;
     for (size_t i = 0; i < own->sets->count && status == ST_OK; i++) {
-        const char *value = own->sets->sets[i].value;
-        status = make_entry(own, i, value, &entries[count++]);
-        if (status == ST_OK && answers_for(own, value, "t_forward[dense]", "t_backward[dense]"))
-            status = make_entry(own, i, "t_backward[dense]", &entries[count++]);
-        if (status == ST_OK && answers_for(own, value, "t_forward[moe]", "t_backward[moe]"))
-            status = make_entry(own, i, "t_backward[moe]", &entries[count++]);
-        if (status == ST_OK && answers_for(own, value, "t_forward[dense]", "t_wgrad[dense]") &&
-            has_products(&own->sets->sets[i]))
-            status = make_entry(own, i, "t_wgrad[dense]", &entries[count++]);
+        const st_time_set *set = &own->sets->sets[i];
+        status = make_entry(own, i, set->cell, &entries[count++]);
+        for (size_t k = 0; k < ANSWERED && status == ST_OK; k++)
+            if (set->cell == answered[k][0] && !has_set(own, answered[k][1]) &&
+                (answered[k][1] != ST_TIMES_OF_WGRAD || has_products(set)))
+                status = make_entry(own, i, answered[k][1], &entries[count++]);
     }
     if (status == ST_OK)
         status = st_profiles_open(own->asked->database, ST_PROFILES_WRITE, &profiles, own->errors);

@@ -37,7 +37,7 @@ static st_status try_table(st_layer_fit *own, const st_measured_table *table, co
 static const st_time_models *step_models(const st_layer_fit *own)
 {
     for (size_t i = 0; i < own->sets->count; i++)
-        if (strcmp(own->sets->sets[i].value, "t_layer[dense]") == 0)
+        if (own->sets->sets[i].cell == ST_TIMES_OF_LAYER)
             return &own->models[i];
     return NULL;
 }
@@ -172,8 +172,7 @@ static st_status other_columns(const st_layer_fit *own, const char *file)
 
 static bool is_same_kind(const st_time_set *left, const st_time_set *right)
 {
-    return strcmp(left->value, right->value) == 0 &&
-           memcmp(left->has, right->has, sizeof left->has) == 0 &&
+    return left->cell == right->cell && memcmp(left->has, right->has, sizeof left->has) == 0 &&
            left->piece_count == right->piece_count &&
            memcmp(left->pieces, right->pieces, left->piece_count * sizeof left->pieces[0]) == 0;
 }

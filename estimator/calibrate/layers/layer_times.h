@@ -40,8 +40,8 @@ st_status st_trace_layers_find(const st_trace_set *set, uint32_t layers, st_aren
                                st_trace_layers *result, st_errors *errors) ST_NODISCARD;
 
 /*
- * The times as those of the job's layers: t_forward, t_backward (without recomputation, which costs
- * as much as the forward pass), t_layer and T_optimizer.
+ * The times as those of the job's layers: forward, backward (without recomputation, which costs
+ * as much as the forward pass), and the optimizer's.
  */
 st_status st_trace_layers_take(const st_trace_layers *layers, const st_paths *paths,
                                const char *job, st_arena *arena, st_time_sets *sets,

@@ -3,19 +3,18 @@
 #include "calibrate/layers/layer_times.h"
 
 #include "job/files.h"
-#include "estimate/estimate_internal.h"
+#include "estimate/role_values.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
 
-/* Cells and inputs of the job, after the features of a shape up to the width. */
+/* What is asked of the sheet behind the features of a shape; that of MoE layers comes last. */
 enum {
     FORWARD = ST_TIMES_WIDTH + 1,
     BACKWARD,
     OPTIMIZER,
     PARAMETERS,
-    RANKS,
     PEAK,
     BANDWIDTH,
     LAYERS,
@@ -23,59 +22,27 @@ enum {
     FORWARD_MOE,
     BACKWARD_MOE,
     EXPERTS, /* the features of MoE layers, in their order */
-    CELLS = EXPERTS + ST_TIMES_FEATURES - ST_TIMES_EXPERTS
+    ASKED = EXPERTS + ST_TIMES_FEATURES - ST_TIMES_EXPERTS
 };
 
-static const char *const cells[CELLS] = {[ST_TIMES_TOKENS] = "n",
-                                         [ST_TIMES_SEQUENCE] = "s",
-                                         [ST_TIMES_HIDDEN] = "h",
-                                         [ST_TIMES_INNER] = "f",
-                                         [ST_TIMES_HEADS] = "a",
-                                         [ST_TIMES_KV_HEADS] = "kv",
-                                         [ST_TIMES_TENSOR] = "t",
-                                         [ST_TIMES_UP] = "up",
-                                         [ST_TIMES_CONTEXT] = "cp",
-                                         [ST_TIMES_PASSES] = "passes",
-                                         [ST_TIMES_WIDTH] = "w",
-                                         [ST_TIMES_SPLIT] = "norm_split",
-                                         [FORWARD] = "t_forward[dense]",
-                                         [BACKWARD] = "t_backward[dense]",
-                                         [OPTIMIZER] = "T_optimizer",
-                                         [PARAMETERS] = "P_stage",
-                                         [RANKS] = "state_ranks",
-                                         [PEAK] = "F_fp16",
-                                         [BANDWIDTH] = "BW",
-                                         [LAYERS] = "L",
-                                         [MOE_LAYERS] = "L_kind[moe]",
-                                         [FORWARD_MOE] = "t_forward[moe]",
-                                         [BACKWARD_MOE] = "t_backward[moe]",
-                                         [EXPERTS] = "E",
-                                         [EXPERTS + 1] = "K",
-                                         [EXPERTS + 2] = "fe",
-                                         [EXPERTS + 3] = "fs",
-                                         [EXPERTS + 4] = "ep",
-                                         [EXPERTS + 5] = "etp"};
-
-/* The job by the formulas alone. */
-static st_status ask_job(const st_paths *paths, const char *job, st_arena *arena, double *values,
-                         st_errors *errors)
-{
-    static const char *const none[] = {"none"};
-    st_estimate estimate = {0};
-    st_request request = {.job = job, .refine = none, .refine_count = 1};
-    st_place place = {.file = job};
-    st_status status = st_estimate_load(paths, &request, arena, &estimate, errors);
-    if (status == ST_OK) {
-        status = st_estimate_show_names(&estimate, cells, CELLS, place, arena, errors);
-    }
-    if (status == ST_OK) {
-        status = st_estimate_run(&estimate, arena, errors);
-    }
-    for (size_t i = 0; i < CELLS && status == ST_OK; i++) {
-        values[i] = estimate.shown[i].value;
-    }
-    return status;
-}
+static const st_role_part roles[ASKED] = {
+    ST_TIME_SHAPE_ROLES,
+    [FORWARD] = {ST_ROLE_LAYER_TIME, ST_LAYER_TIME_FORWARD},
+    [BACKWARD] = {ST_ROLE_LAYER_TIME, ST_LAYER_TIME_BACKWARD},
+    [OPTIMIZER] = {.role = ST_ROLE_OPTIMIZER},
+    [PARAMETERS] = {.role = ST_ROLE_UPDATED},
+    [PEAK] = {.role = ST_ROLE_PEAK_RATE},
+    [BANDWIDTH] = {.role = ST_ROLE_MEMORY_BANDWIDTH},
+    [LAYERS] = {.role = ST_ROLE_LAYERS},
+    [MOE_LAYERS] = {.role = ST_ROLE_MOE_LAYERS},
+    [FORWARD_MOE] = {ST_ROLE_LAYER_TIME, ST_LAYER_TIME_MOE_FORWARD},
+    [BACKWARD_MOE] = {ST_ROLE_LAYER_TIME, ST_LAYER_TIME_MOE_BACKWARD},
+    [EXPERTS] = {ST_ROLE_MOE_SHAPE, 0},
+    [EXPERTS + 1] = {ST_ROLE_MOE_SHAPE, 1},
+    [EXPERTS + 2] = {ST_ROLE_MOE_SHAPE, 2},
+    [EXPERTS + 3] = {ST_ROLE_MOE_SHAPE, 3},
+    [EXPERTS + 4] = {.role = ST_ROLE_EP},
+    [EXPERTS + 5] = {.role = ST_ROLE_EXPERT_TP}};
 
 /* A device's name in the words of the files: "NVIDIA A100-SXM4-80GB" as "a100-sxm-80gb". */
 static void plain_name(const char *name, char *text, size_t size)
@@ -114,7 +81,7 @@ static st_status take_gpu(const st_trace_layers *layers, const st_paths *paths,
 }
 
 typedef struct taken_time {
-    const char *value;
+    st_times_cell cell;
     double closed;
     double seconds;
 } taken_time;
@@ -124,7 +91,7 @@ static st_status add(const taken_time *time, const double *values, st_arena *are
 {
     static const st_times_piece whole[] = {ST_TIMES_WHOLE};
     bool has[ST_TIMES_FEATURES] = {false};
-    bool is_layer = strcmp(time->value, "T_optimizer") != 0;
+    bool is_layer = time->cell != ST_TIMES_OF_OPTIMIZER;
     bool is_moe = is_layer && values[MOE_LAYERS] > 0;
     st_time_sample sample = {.repeats = 1};
     if (!(time->seconds > 1e-9)) {
@@ -142,10 +109,10 @@ static st_status add(const taken_time *time, const double *values, st_arena *are
     has[ST_TIMES_PARAMETERS] = !is_layer;
     sample.shape.features[ST_TIMES_CLOSED] = time->closed;
     if (!is_layer) {
-        sample.shape.features[ST_TIMES_PARAMETERS] = values[PARAMETERS] / values[RANKS];
+        sample.shape.features[ST_TIMES_PARAMETERS] = values[PARAMETERS];
     }
     sample.times[0] = time->seconds;
-    st_time_set *set = st_time_set_of(sets, time->value, has, whole, 1);
+    st_time_set *set = st_time_set_of(sets, time->cell, has, whole, 1);
     return set != NULL ? st_time_add(set, &sample, arena, errors)
                        : st_fail(errors, ST_ERR_VALUE, (st_place){0},
                                  "traces and tables do not go into one profile");
@@ -155,8 +122,10 @@ st_status st_trace_layers_take(const st_trace_layers *layers, const st_paths *pa
                                const char *job, st_arena *arena, st_time_sets *sets,
                                st_errors *errors)
 {
-    double values[CELLS];
-    st_status status = ask_job(paths, job, arena, values, errors);
+    static const st_role_list wanted = {roles, ASKED, "layer times of a trace need"};
+    double values[ASKED];
+    const st_request request = {.job = job};
+    st_status status = st_estimate_roles(paths, &request, &wanted, arena, values, errors);
     if (status == ST_OK) {
         status = take_gpu(layers, paths, values, arena, sets, errors);
     }
@@ -172,12 +141,14 @@ st_status st_trace_layers_take(const st_trace_layers *layers, const st_paths *pa
     const st_layer_runs *passes = layers->passes;
     double again = values[ST_TIMES_PASSES] > 1 ? passes[ST_LAYER_FORWARD].computation_s : 0;
     const taken_time times[] = {
-        {moe ? "t_forward[moe]" : "t_forward[dense]", values[moe ? FORWARD_MOE : FORWARD],
+        {moe ? ST_TIMES_OF_FORWARD_MOE : ST_TIMES_OF_FORWARD, values[moe ? FORWARD_MOE : FORWARD],
          passes[ST_LAYER_FORWARD].computation_s},
-        {moe ? "t_backward[moe]" : "t_backward[dense]", values[moe ? BACKWARD_MOE : BACKWARD],
+        {moe ? ST_TIMES_OF_BACKWARD_MOE : ST_TIMES_OF_BACKWARD,
+         values[moe ? BACKWARD_MOE : BACKWARD],
          layers->pass_count == ST_LAYER_PASSES ? passes[ST_LAYER_BACKWARD].computation_s - again
                                                : 0},
-        {"T_optimizer", values[OPTIMIZER], isnan(layers->optimizer_s) ? 0 : layers->optimizer_s}};
+        {ST_TIMES_OF_OPTIMIZER, values[OPTIMIZER],
+         isnan(layers->optimizer_s) ? 0 : layers->optimizer_s}};
     for (size_t i = 0; i < sizeof times / sizeof times[0] && status == ST_OK; i++) {
         status = add(&times[i], values, arena, sets, errors);
     }

@@ -54,12 +54,12 @@ st_status st_time_gpu(const st_paths *paths, const char *gpu, st_place place, st
 
 /* ---- sets ---- */
 
-st_time_set *st_time_set_of(st_time_sets *sets, const char *value, const bool *has,
+st_time_set *st_time_set_of(st_time_sets *sets, st_times_cell cell, const bool *has,
                             const st_times_piece *pieces, size_t piece_count)
 {
     for (size_t i = 0; i < sets->count; i++) {
         st_time_set *set = &sets->sets[i];
-        if (strcmp(set->value, value) == 0) {
+        if (set->cell == cell) {
             bool same = memcmp(set->has, has, sizeof set->has) == 0 &&
                         set->piece_count == piece_count &&
                         memcmp(set->pieces, pieces, piece_count * sizeof pieces[0]) == 0;
@@ -70,7 +70,7 @@ st_time_set *st_time_set_of(st_time_sets *sets, const char *value, const bool *h
         return NULL;
     }
     st_time_set *set = &sets->sets[sets->count++];
-    *set = (st_time_set){.value = value, .piece_count = piece_count};
+    *set = (st_time_set){.cell = cell, .piece_count = piece_count};
     memcpy(set->has, has, sizeof set->has);
     memcpy(set->pieces, pieces, piece_count * sizeof pieces[0]);
     return set;

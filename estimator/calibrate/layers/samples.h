@@ -8,7 +8,21 @@
 
 #include "calibrate/layers/times.h"
 #include "base/csv.h"
+#include "sheet/roles.h"
 #include "steptime/paths.h"
+
+/* What tells shapes apart, as sheets are asked for it: initializers by feature. */
+#define ST_TIME_SHAPE_ROLES                                                                        \
+    [ST_TIMES_TOKENS] = {ST_ROLE_LAYER_SHAPE, 0}, [ST_TIMES_SEQUENCE] = {ST_ROLE_LAYER_SHAPE, 1},  \
+    [ST_TIMES_HIDDEN] = {ST_ROLE_LAYER_SHAPE, 2}, [ST_TIMES_INNER] = {ST_ROLE_LAYER_SHAPE, 3},     \
+    [ST_TIMES_HEADS] = {ST_ROLE_LAYER_SHAPE, 4}, [ST_TIMES_KV_HEADS] = {ST_ROLE_LAYER_SHAPE, 5},   \
+    [ST_TIMES_TENSOR] = {ST_ROLE_TP, 0}, [ST_TIMES_UP] = {ST_ROLE_LAYER_SHAPE, 6},                 \
+    [ST_TIMES_CONTEXT] = {ST_ROLE_CP, 0}, [ST_TIMES_PASSES] = {ST_ROLE_LAYER_SHAPE, 7},            \
+    [ST_TIMES_SPLIT] = {ST_ROLE_LAYER_SHAPE, 8}, [ST_TIMES_WIDTH] = {ST_ROLE_WEIGHT_BYTES, 0}
+
+/* The parts of the role layer_time. */
+enum { ST_LAYER_TIME_ALL, ST_LAYER_TIME_FORWARD, ST_LAYER_TIME_BACKWARD };
+enum { ST_LAYER_TIME_MOE_FORWARD = ST_LAYER_TIME_BACKWARD + 1, ST_LAYER_TIME_MOE_BACKWARD };
 
 /* One shape. */
 typedef struct st_time_sample {
@@ -20,7 +34,7 @@ typedef struct st_time_sample {
 
 /* Times of one cell on one GPU. */
 typedef struct st_time_set {
-    const char *value;           /* the cell */
+    st_times_cell cell;
     bool has[ST_TIMES_FEATURES]; /* features that tell the shapes apart */
     st_times_piece pieces[ST_TIMES_PIECES];
     size_t piece_count;
@@ -47,7 +61,7 @@ st_status st_time_gpu(const st_paths *paths, const char *gpu, st_place place, st
                       st_time_sets *sets, st_errors *errors) ST_NODISCARD;
 
 /* The set of a cell and its pieces, made where there is none; NULL where the sets are of others. */
-st_time_set *st_time_set_of(st_time_sets *sets, const char *value, const bool *has,
+st_time_set *st_time_set_of(st_time_sets *sets, st_times_cell cell, const bool *has,
                             const st_times_piece *pieces, size_t piece_count);
 
 st_status st_time_add(st_time_set *set, const st_time_sample *sample, st_arena *arena,

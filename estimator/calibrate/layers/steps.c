@@ -7,17 +7,68 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- cells of all rows ---- */
+/* ---- what the sheet says of all rows ---- */
 
-typedef struct cell_run {
+static const st_role_part roles[ST_STEP_VALUES] = {
+    ST_TIME_SHAPE_ROLES,
+    [ST_STEP_TIME] = {.role = ST_ROLE_STEP},
+    [ST_STEP_LAYER] = {ST_ROLE_LAYER_TIME, ST_LAYER_TIME_ALL},
+    [ST_STEP_LAYERS] = {.role = ST_ROLE_LAYERS},
+    [ST_STEP_MICROS] = {.role = ST_ROLE_MICRO_BATCHES},
+    [ST_STEP_STAGES] = {.role = ST_ROLE_PP},
+    [ST_STEP_PEAK] = {.role = ST_ROLE_PEAK_RATE},
+    [ST_STEP_BANDWIDTH] = {.role = ST_ROLE_MEMORY_BANDWIDTH},
+    [ST_STEP_FACTOR] = {.role = ST_ROLE_SITE_FACTOR},
+    [ST_STEP_MOE_LAYERS] = {.role = ST_ROLE_MOE_LAYERS}};
+
+typedef struct step_run {
     const st_measured *measured;
-    const st_step_request *request;
+    const char *names[ST_STEP_VALUES];
+    size_t count;
+    st_step_layers *layers;
+    st_provider provider; /* of these */
+    st_unit one;
     st_arena *arena;
     double **values;
     st_errors *errors;
-} cell_run;
+} step_run;
 
-static st_status compile(const cell_run *own, size_t variant, const st_program **program)
+static st_status give_time(void *context, size_t rows, const double *const *arguments,
+                           double *values)
+{
+    const st_step_layers *layers = context;
+    (void)arguments;
+    for (size_t i = 0; i < rows; i++) {
+        values[i] = layers->times[layers->row];
+    }
+    return ST_OK;
+}
+
+/* The argument keeps the time from being taken for a constant. */
+static st_status make_provider(step_run *own)
+{
+    const st_sheet_cell *cell = st_sheet_find_cell(own->measured->sheet, own->names[ST_STEP_LAYER]);
+    if (own->layers == NULL) {
+        return ST_OK;
+    }
+    if (cell == NULL) {
+        return st_fail(own->errors, ST_ERR_NAME, (st_place){.file = own->measured->file},
+                       "'%s' is an input of sheet %s" ST_EXPECTED
+                       "an open cell for the time of a layer",
+                       own->names[ST_STEP_LAYER], st_sheet_name(own->measured->sheet));
+    }
+    own->provider = (st_provider){.name = cell->name,
+                                  .source = "kernel-times",
+                                  .argument_names = &own->names[ST_TIMES_TOKENS],
+                                  .argument_units = &own->one,
+                                  .argument_count = 1,
+                                  .unit = cell->type.unit,
+                                  .evaluate = give_time,
+                                  .self = own->layers};
+    return ST_OK;
+}
+
+static st_status compile(const step_run *own, size_t variant, const st_program **program)
 {
     static const st_provider_list none = {0};
     const st_measured *measured = own->measured;
@@ -28,14 +79,14 @@ static st_status compile(const cell_run *own, size_t variant, const st_program *
     if (providers == NULL) {
         return st_out_of_memory(own->errors);
     }
-    if (own->request->provider != NULL) {
-        providers[count++] = own->request->provider;
+    if (own->layers != NULL) {
+        providers[count++] = &own->provider;
     }
     for (size_t i = 0; i < list->count; i++) {
         providers[count++] = list->items[i];
     }
-    st_program_options options = {.outputs = own->request->names,
-                                  .output_count = own->request->count,
+    st_program_options options = {.outputs = own->names,
+                                  .output_count = own->count,
                                   .providers = providers,
                                   .provider_count = count,
                                   .without_checks = true};
@@ -43,13 +94,13 @@ static st_status compile(const cell_run *own, size_t variant, const st_program *
 }
 
 /* Row after row: rows of a variant do not lie side by side. */
-static st_status run_variant(const cell_run *own, size_t variant)
+static st_status run_variant(const step_run *own, size_t variant)
 {
     const st_measured *measured = own->measured;
     const st_program *program = NULL;
+    double outputs[ST_STEP_VALUES];
     double *inputs = st_arena_alloc(own->arena, measured->input_count + 1, sizeof *inputs);
-    double *outputs = st_arena_alloc(own->arena, own->request->count, sizeof *outputs);
-    if (inputs == NULL || outputs == NULL) {
+    if (inputs == NULL) {
         return st_out_of_memory(own->errors);
     }
     st_status status = compile(own, variant, &program);
@@ -64,32 +115,42 @@ static st_status run_variant(const cell_run *own, size_t variant)
         for (size_t i = 0; i < measured->input_count; i++) {
             inputs[i] = measured->inputs[i * measured->row_count + row];
         }
-        status = st_program_run_one(program, workspace, inputs, outputs, NULL);
-        for (size_t i = 0; i < own->request->count; i++) {
-            own->values[i][row] = outputs[i];
+        if (own->layers != NULL) {
+            own->layers->row = row;
         }
-        if (own->request->origins != NULL) {
-            own->request->origins[row] = *own->request->current;
+        status = st_program_run_one(program, workspace, inputs, outputs, NULL);
+        for (size_t i = 0; i < own->count; i++) {
+            own->values[i][row] = outputs[i];
         }
     }
     st_workspace_destroy(workspace);
     return status;
 }
 
-st_status st_step_cells(const st_measured *measured, const st_step_request *request,
-                        st_arena *arena, double **values, st_errors *errors)
+st_status st_step_ask(const st_measured *measured, st_step_layers *layers, st_arena *arena,
+                      double **values, st_errors *errors)
 {
-    cell_run own = {.measured = measured,
-                    .request = request,
+    bool has_moe = st_sheet_role(measured->sheet, ST_ROLE_MOE_LAYERS) != NULL;
+    step_run own = {.measured = measured,
+                    .count = has_moe ? ST_STEP_VALUES : ST_STEP_MOE_LAYERS,
+                    .layers = layers,
+                    .one = st_unit_one(),
                     .arena = arena,
                     .values = values,
                     .errors = errors};
-    st_status status = ST_OK;
-    for (size_t i = 0; i < request->count; i++) {
+    const st_role_list wanted = {roles, own.count, "layer times need"};
+    if (!st_measured_is_step(measured)) {
+        return st_fail(errors, ST_ERR_NAME, (st_place){.file = measured->file},
+                       "layer times need step times" ST_FOUND "%s", measured->cell);
+    }
+    st_status status = st_sheet_need_roles(measured->sheet, &wanted, own.names, errors);
+    if (status == ST_OK) {
+        status = make_provider(&own);
+    }
+    for (size_t i = 0; i < ST_STEP_VALUES; i++) {
         values[i] = st_arena_alloc(arena, measured->row_count + 1, sizeof **values);
         if (values[i] == NULL) {
-            (void)st_out_of_memory(errors);
-            return ST_ERR_MEMORY;
+            return st_out_of_memory(errors);
         }
     }
     size_t variants = measured->variant_count > 0 ? measured->variant_count : 1;
@@ -101,48 +162,6 @@ st_status st_step_cells(const st_measured *measured, const st_step_request *requ
 
 /* ---- layers ---- */
 
-/* Behind the features of a shape. */
-enum { STEP = ST_TIMES_WIDTH + 1, LAYER, DENSE, MIXED, STAGES, FACTOR, PEAK, BANDWIDTH, CELLS };
-
-static const char *const cells[CELLS] = {[ST_TIMES_TOKENS] = "n",
-                                         [ST_TIMES_SEQUENCE] = "s",
-                                         [ST_TIMES_HIDDEN] = "h",
-                                         [ST_TIMES_INNER] = "f",
-                                         [ST_TIMES_HEADS] = "a",
-                                         [ST_TIMES_KV_HEADS] = "kv",
-                                         [ST_TIMES_TENSOR] = "t",
-                                         [ST_TIMES_UP] = "up",
-                                         [ST_TIMES_CONTEXT] = "cp",
-                                         [ST_TIMES_PASSES] = "passes",
-                                         [ST_TIMES_WIDTH] = "w",
-                                         [ST_TIMES_SPLIT] = "norm_split",
-                                         [STEP] = "step_time",
-                                         [LAYER] = "t_layer[dense]",
-                                         [DENSE] = "n_layers[dense]",
-                                         [MIXED] = "n_layers[moe]",
-                                         [STAGES] = "p",
-                                         [FACTOR] = "site_factor",
-                                         [PEAK] = "F_fp16",
-                                         [BANDWIDTH] = "BW"};
-
-static st_status check_sheet(const st_measured *measured, st_errors *errors)
-{
-    for (size_t i = 0; i < CELLS; i++) {
-        if (st_sheet_find_cell(measured->sheet, cells[i]) == NULL &&
-            st_sheet_find_input(measured->sheet, cells[i]) == NULL) {
-            return st_fail(errors, ST_ERR_NAME, (st_place){.file = measured->file},
-                           "layer times cannot be told with sheet %s, which has no '%s'; the sheet "
-                           "megatron has",
-                           st_sheet_name(measured->sheet), cells[i]);
-        }
-    }
-    if (strcmp(measured->cell, "step_time") != 0) {
-        return st_fail(errors, ST_ERR_NAME, (st_place){.file = measured->file},
-                       "layer times need step times" ST_FOUND "%s", measured->cell);
-    }
-    return ST_OK;
-}
-
 /* The GPU's rates as the rows have them; one for all. */
 static st_status take_gpu(const st_measured *measured, size_t row, double *const *values,
                           st_time_sets *sets, st_errors *errors)
@@ -150,11 +169,12 @@ static st_status take_gpu(const st_measured *measured, size_t row, double *const
     const char *name = st_measured_field(measured, row, "gpu");
     if (sets->gpu == NULL) {
         sets->gpu = name[0] != '\0' ? name : "unknown";
-        sets->peak = values[PEAK][row];
-        sets->bandwidth = values[BANDWIDTH][row];
+        sets->peak = values[ST_STEP_PEAK][row];
+        sets->bandwidth = values[ST_STEP_BANDWIDTH][row];
         return ST_OK;
     }
-    if (sets->peak == values[PEAK][row] && sets->bandwidth == values[BANDWIDTH][row]) {
+    if (sets->peak == values[ST_STEP_PEAK][row] &&
+        sets->bandwidth == values[ST_STEP_BANDWIDTH][row]) {
         return ST_OK;
     }
     return st_fail(errors, ST_ERR_VALUE, (st_place){.file = measured->file},
@@ -169,29 +189,35 @@ static bool is_usable(const st_row *row, size_t index, double *const *values, st
         rows->left_out++;
         return false;
     }
-    if (values[STAGES][index] != 1) {
+    if (values[ST_STEP_STAGES][index] != 1) {
         rows->pipelined++;
         return false;
     }
-    if (!(values[DENSE][index] > 0) || values[MIXED][index] != 0) {
+    if (!(values[ST_STEP_LAYERS][index] > 0) || values[ST_STEP_MOE_LAYERS][index] != 0) {
         rows->mixed++;
         return false;
     }
     return true;
 }
 
+void st_step_shape(double *const *values, size_t row, st_times_shape *shape)
+{
+    for (size_t i = 0; i < ST_TIMES_FEATURES; i++) {
+        shape->features[i] = i <= ST_TIMES_WIDTH ? values[i][row] : (double)NAN;
+    }
+    shape->features[ST_TIMES_CLOSED] = values[ST_STEP_LAYER][row];
+}
+
 /* The time of a row's layers; false where nothing is left for them. */
 static bool take_layer(const st_measured *measured, size_t row, double *const *values,
                        st_time_sample *sample)
 {
-    double layers = values[FACTOR][row] * values[DENSE][row];
-    double off = (measured->rows[row].measured - values[STEP][row]) / layers;
+    double layers =
+        values[ST_STEP_FACTOR][row] * (values[ST_STEP_MICROS][row] * values[ST_STEP_LAYERS][row]);
+    double off = (measured->rows[row].measured - values[ST_STEP_TIME][row]) / layers;
     *sample = (st_time_sample){.repeats = 1};
-    for (size_t i = 0; i < ST_TIMES_FEATURES; i++) {
-        sample->shape.features[i] = i < STEP ? values[i][row] : (double)NAN;
-    }
-    sample->shape.features[ST_TIMES_CLOSED] = values[LAYER][row];
-    sample->times[0] = values[LAYER][row] + off;
+    st_step_shape(values, row, &sample->shape);
+    sample->times[0] = values[ST_STEP_LAYER][row] + off;
     return sample->times[0] > 1e-9;
 }
 
@@ -200,18 +226,14 @@ st_status st_time_steps(const st_measured *measured, st_arena *arena, st_time_se
 {
     static const st_times_piece whole[] = {ST_TIMES_WHOLE};
     bool has[ST_TIMES_FEATURES] = {false};
-    double *values[CELLS];
-    st_status status = check_sheet(measured, errors);
-    if (status == ST_OK) {
-        st_step_request request = {.names = cells, .count = CELLS};
-        status = st_step_cells(measured, &request, arena, values, errors);
-    }
-    for (size_t i = 0; i < STEP; i++) {
+    double *values[ST_STEP_VALUES];
+    st_status status = st_step_ask(measured, NULL, arena, values, errors);
+    for (size_t i = 0; i < ST_STEP_TIME; i++) {
         has[i] = true;
     }
     has[ST_TIMES_CLOSED] = true;
     st_time_set *set =
-        status == ST_OK ? st_time_set_of(sets, "t_layer[dense]", has, whole, 1) : NULL;
+        status == ST_OK ? st_time_set_of(sets, ST_TIMES_OF_LAYER, has, whole, 1) : NULL;
     if (status == ST_OK && set == NULL) {
         return st_fail(errors, ST_ERR_VALUE, (st_place){.file = measured->file},
                        "steps and layers do not go into one profile");
@@ -235,10 +257,9 @@ st_status st_time_steps(const st_measured *measured, st_arena *arena, st_time_se
 st_status st_step_usable(const st_measured *measured, st_arena *arena, bool *lines,
                          st_errors *errors)
 {
-    double *values[CELLS];
+    double *values[ST_STEP_VALUES];
     st_step_rows rows = {0};
-    st_step_request request = {.names = cells, .count = CELLS};
-    st_status status = st_step_cells(measured, &request, arena, values, errors);
+    st_status status = st_step_ask(measured, NULL, arena, values, errors);
     for (size_t row = 0; row < measured->row_count && status == ST_OK; row++) {
         if (is_usable(&measured->rows[row], row, values, &rows)) {
             lines[measured->rows[row].line] = true;

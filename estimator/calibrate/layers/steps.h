@@ -20,25 +20,39 @@ typedef struct st_step_rows {
 } st_step_rows;
 
 /*
- * Adds the times of dense layers, all passes, to the set 't_layer'. Rows with a pipeline or with
+ * Adds the times of dense layers, all passes, to their set. Rows with a pipeline or with
  * MoE layers are passed over and counted, and so are those that are faster than all but their
  * layers. Refused: rows of two GPUs.
  */
 st_status st_time_steps(const st_measured *measured, st_arena *arena, st_time_sets *sets,
                         st_step_rows *rows, st_errors *errors) ST_NODISCARD;
 
-/* Cells and inputs that are asked of every row of a table. */
-typedef struct st_step_request {
-    const char *const *names;
-    size_t count;
-    const st_provider *provider;    /* before the table's own; NULL: none */
-    const st_times_origin *current; /* what the provider says of the row it has just had */
-    st_times_origin *origins;       /* where to keep it, by row; NULL: nowhere */
-} st_step_request;
+/* What is asked of every row: the features of its shape up to the width, then these. */
+enum {
+    ST_STEP_TIME = ST_TIMES_WIDTH + 1,
+    ST_STEP_LAYER, /* the sheet's time of one, all passes */
+    ST_STEP_LAYERS,
+    ST_STEP_MICROS,
+    ST_STEP_STAGES,
+    ST_STEP_PEAK,
+    ST_STEP_BANDWIDTH,
+    ST_STEP_FACTOR,
+    ST_STEP_MOE_LAYERS, /* which a sheet of dense layers need not fill */
+    ST_STEP_VALUES
+};
 
-/* values[name][row]. */
-st_status st_step_cells(const st_measured *measured, const st_step_request *request,
-                        st_arena *arena, double **values, st_errors *errors) ST_NODISCARD;
+/* Times of a layer in place of the sheet's: seconds, by row. */
+typedef struct st_step_layers {
+    const double *times;
+    size_t row; /* that is running */
+} st_step_layers;
+
+/* values[which][row]; `layers` may be NULL. */
+st_status st_step_ask(const st_measured *measured, st_step_layers *layers, st_arena *arena,
+                      double **values, st_errors *errors) ST_NODISCARD;
+
+/* The shape of a row's layers, with the sheet's own time. */
+void st_step_shape(double *const *values, size_t row, st_times_shape *shape);
 
 /* Marks the lines of a table from which st_time_steps would take times. */
 st_status st_step_usable(const st_measured *measured, st_arena *arena, bool *lines,
@@ -62,7 +76,7 @@ typedef struct st_step_errors {
 } st_step_errors;
 
 /*
- * Estimates all rows of a table with `times`, which must be of t_layer, and adds their errors.
+ * Estimates all rows of a table with `times`, which must be of whole layers, and adds their errors.
  * `used` says of each line of the table whether the times come from it. Rows with MoE layers and
  * those that the reader leaves out do not count.
  */

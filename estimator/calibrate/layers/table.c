@@ -13,28 +13,20 @@
 /* ---- columns ---- */
 
 typedef struct time_column {
-    const char *value; /* the cell */
+    st_times_cell cell;
     st_times_piece piece;
 } time_column;
 
 static const time_column time_columns[] = {
-    {"t_layer[dense]", ST_TIMES_LAYER},
-    {"t_forward[dense]", ST_TIMES_LAYER},
-    {"t_backward[dense]", ST_TIMES_LAYER},
-    {"t_wgrad[dense]", ST_TIMES_LAYER},
-    {"t_logits", ST_TIMES_LOGITS},
-    {"T_optimizer", ST_TIMES_OPTIMIZER},
-    {"t_forward[moe]", ST_TIMES_MOE},
-    {"t_backward[moe]", ST_TIMES_MOE},
-    {"t_forward[dense]", ST_TIMES_NORM_1},
-    {"t_forward[dense]", ST_TIMES_QKV},
-    {"t_forward[dense]", ST_TIMES_ROPE},
-    {"t_forward[dense]", ST_TIMES_PROJECTION},
-    {"t_forward[dense]", ST_TIMES_NORM_2},
-    {"t_forward[dense]", ST_TIMES_MLP_UP},
-    {"t_forward[dense]", ST_TIMES_ACTIVATION},
-    {"t_forward[dense]", ST_TIMES_MLP_DOWN},
-    {"t_forward[dense]", ST_TIMES_ADD},
+    {ST_TIMES_OF_LAYER, ST_TIMES_LAYER},        {ST_TIMES_OF_FORWARD, ST_TIMES_LAYER},
+    {ST_TIMES_OF_BACKWARD, ST_TIMES_LAYER},     {ST_TIMES_OF_WGRAD, ST_TIMES_LAYER},
+    {ST_TIMES_OF_LOGITS, ST_TIMES_LOGITS},      {ST_TIMES_OF_OPTIMIZER, ST_TIMES_OPTIMIZER},
+    {ST_TIMES_OF_FORWARD_MOE, ST_TIMES_MOE},    {ST_TIMES_OF_BACKWARD_MOE, ST_TIMES_MOE},
+    {ST_TIMES_OF_FORWARD, ST_TIMES_NORM_1},     {ST_TIMES_OF_FORWARD, ST_TIMES_QKV},
+    {ST_TIMES_OF_FORWARD, ST_TIMES_ROPE},       {ST_TIMES_OF_FORWARD, ST_TIMES_PROJECTION},
+    {ST_TIMES_OF_FORWARD, ST_TIMES_NORM_2},     {ST_TIMES_OF_FORWARD, ST_TIMES_MLP_UP},
+    {ST_TIMES_OF_FORWARD, ST_TIMES_ACTIVATION}, {ST_TIMES_OF_FORWARD, ST_TIMES_MLP_DOWN},
+    {ST_TIMES_OF_FORWARD, ST_TIMES_ADD},
 };
 
 enum {
@@ -157,7 +149,7 @@ static const st_field fields[FIELDS] = {
 
 /* Times of one cell that the table has. */
 typedef struct table_set {
-    const char *value;
+    st_times_cell cell;
     st_times_piece pieces[ST_TIMES_PIECES];
     size_t columns[ST_TIMES_PIECES]; /* among time_columns */
     size_t count;
@@ -194,13 +186,13 @@ static void add_time(table_reader *own, size_t index)
     const time_column *column = &time_columns[index];
     table_set *set = NULL;
     for (size_t i = 0; i < own->found_count; i++) {
-        if (strcmp(own->found[i].value, column->value) == 0) {
+        if (own->found[i].cell == column->cell) {
             set = &own->found[i];
         }
     }
     if (set == NULL) {
         set = &own->found[own->found_count++];
-        *set = (table_set){.value = column->value};
+        *set = (table_set){.cell = column->cell};
     }
     /* a whole layer next to its pieces: the pieces say no more */
     if (set->count > 0 && set->pieces[0] == ST_TIMES_LAYER) {
@@ -230,10 +222,10 @@ static bool has_pieces(const table_reader *own)
     return false;
 }
 
-static bool has_value(const table_reader *own, const char *value)
+static bool has_times(const table_reader *own, st_times_cell cell)
 {
     for (size_t i = 0; i < own->found_count; i++) {
-        if (strcmp(own->found[i].value, value) == 0) {
+        if (own->found[i].cell == cell) {
             return true;
         }
     }
@@ -244,7 +236,7 @@ static void check_experts(table_reader *own)
 {
     static const st_times_feature routed[] = {ST_TIMES_EXPERTS, ST_TIMES_TOP,
                                               ST_TIMES_EXPERT_INNER};
-    bool moe = has_value(own, "t_forward[moe]") || has_value(own, "t_backward[moe]");
+    bool moe = has_times(own, ST_TIMES_OF_FORWARD_MOE) || has_times(own, ST_TIMES_OF_BACKWARD_MOE);
     for (size_t i = 0; moe && i < sizeof routed / sizeof routed[0]; i++) {
         need(own, routed[i], "times of MoE layers need experts, top_k and expert_ffn");
     }
@@ -264,10 +256,10 @@ static void check_times(table_reader *own)
         need(own, needed[i], "pieces of a layer need heads, ffn and tp");
     }
     check_experts(own);
-    if (has_value(own, "t_logits")) {
+    if (has_times(own, ST_TIMES_OF_LOGITS)) {
         need(own, ST_TIMES_VOCABULARY, "times of logits need it");
     }
-    if (has_value(own, "T_optimizer")) {
+    if (has_times(own, ST_TIMES_OF_OPTIMIZER)) {
         need(own, ST_TIMES_PARAMETERS, "times of the optimizer need it, of one rank");
     }
 }
@@ -386,9 +378,9 @@ static void list_features(const table_reader *own, const table_set *set, bool *k
         known[i] = known[i] && moe;
     }
     known[ST_TIMES_INNER] = known[ST_TIMES_INNER] && !moe; /* of dense layers */
-    known[ST_TIMES_VOCABULARY] = strcmp(set->value, "t_logits") == 0;
+    known[ST_TIMES_VOCABULARY] = set->cell == ST_TIMES_OF_LOGITS;
     known[ST_TIMES_CLOSED] = false;
-    known[ST_TIMES_PARAMETERS] = strcmp(set->value, "T_optimizer") == 0;
+    known[ST_TIMES_PARAMETERS] = set->cell == ST_TIMES_OF_OPTIMIZER;
 }
 
 st_status st_time_table_read(const st_csv *csv, const st_paths *paths, const char *gpu,
@@ -405,8 +397,8 @@ st_status st_time_table_read(const st_csv *csv, const st_paths *paths, const cha
     for (size_t i = 0; i < own.found_count && own.fields.status == ST_OK; i++) {
         bool known[ST_TIMES_FEATURES];
         list_features(&own, &own.found[i], known);
-        into[i] = st_time_set_of(sets, own.found[i].value, known, own.found[i].pieces,
-                                 own.found[i].count);
+        into[i] =
+            st_time_set_of(sets, own.found[i].cell, known, own.found[i].pieces, own.found[i].count);
         if (into[i] == NULL) {
             own.fields.status = st_fail(errors, ST_ERR_VALUE, (st_place){csv->file, 1, 0},
                                         "the table has other columns than the one before it");

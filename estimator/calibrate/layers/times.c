@@ -6,6 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const st_times_cell_names[ST_TIMES_CELLS] = {
+    ST_TIMES_CELL_layer,       ST_TIMES_CELL_forward,     ST_TIMES_CELL_backward,
+    ST_TIMES_CELL_wgrad,       ST_TIMES_CELL_logits,      ST_TIMES_CELL_optimizer,
+    ST_TIMES_CELL_forward_moe, ST_TIMES_CELL_backward_moe};
+
 const char *const st_times_feature_names[ST_TIMES_FEATURES] = {
     "n", "s", "h", "f",      "a", "kv", "t",  "up", "cp", "passes", "norm_split",
     "w", "V", "P", "closed", "E", "K",  "fe", "fs", "ep", "etp"};

@@ -12,7 +12,32 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What tells one layer from another, by the names of the sheet's cells. */
+/* The cells that measured times replace, by the words of profiles: the names in the sheet megatron,
+ * for which the plugin is written. */
+#define ST_TIMES_CELL_layer        "t_layer[dense]"
+#define ST_TIMES_CELL_forward      "t_forward[dense]"
+#define ST_TIMES_CELL_backward     "t_backward[dense]"
+#define ST_TIMES_CELL_wgrad        "t_wgrad[dense]"
+#define ST_TIMES_CELL_logits       "t_logits"
+#define ST_TIMES_CELL_optimizer    "T_optimizer"
+#define ST_TIMES_CELL_forward_moe  "t_forward[moe]"
+#define ST_TIMES_CELL_backward_moe "t_backward[moe]"
+
+typedef enum st_times_cell {
+    ST_TIMES_OF_LAYER, /* all passes */
+    ST_TIMES_OF_FORWARD,
+    ST_TIMES_OF_BACKWARD,
+    ST_TIMES_OF_WGRAD,
+    ST_TIMES_OF_LOGITS,
+    ST_TIMES_OF_OPTIMIZER,
+    ST_TIMES_OF_FORWARD_MOE,
+    ST_TIMES_OF_BACKWARD_MOE,
+    ST_TIMES_CELLS
+} st_times_cell;
+
+extern const char *const st_times_cell_names[ST_TIMES_CELLS];
+
+/* What tells one layer from another; a profile names them as the sheet megatron does. */
 typedef enum st_times_feature {
     ST_TIMES_TOKENS, /* n */
     ST_TIMES_SEQUENCE,

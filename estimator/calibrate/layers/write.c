@@ -76,7 +76,8 @@ static void write_word(const char *name, st_buffer *buffer)
 void st_times_write(const st_time_models *models, const st_time_sets *sets, st_buffer *buffer)
 {
     const st_time_set *set = models->set;
-    st_buffer_printf(buffer, "steptime-kernel-times 1\nvalue %s\ngpu", set->value);
+    st_buffer_printf(buffer, "steptime-kernel-times 1\nvalue %s\ngpu",
+                     st_times_cell_names[set->cell]);
     write_number(sets->peak, 15, buffer);
     write_number(sets->bandwidth, 15, buffer);
     st_buffer_text(buffer, " ");

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The cells of the sheet megatron that measured times replace, what each reads, and the
- * formula's own time, which is there beside the measured one.
+ * formula's own time, next to the measured one.
  */
-#ifndef STEPTIME_CALIBRATE_LAYERS_TIME_CELLS_H
-#define STEPTIME_CALIBRATE_LAYERS_TIME_CELLS_H
+#ifndef KERNEL_TIMES_CELLS_H
+#define KERNEL_TIMES_CELLS_H
 
 #include "calibrate/layers/times.h"
 
@@ -21,15 +21,6 @@ enum {
     ST_CELL_COUNT_forward_moe = ST_CELL_COMMON + 10,
     ST_CELL_COUNT_backward_moe = ST_CELL_COMMON + 11
 };
-
-#define ST_CELL_NAME_layer        "t_layer[dense]"
-#define ST_CELL_NAME_forward      "t_forward[dense]"
-#define ST_CELL_NAME_backward     "t_backward[dense]"
-#define ST_CELL_NAME_wgrad        "t_wgrad[dense]"
-#define ST_CELL_NAME_logits       "t_logits"
-#define ST_CELL_NAME_optimizer    "T_optimizer"
-#define ST_CELL_NAME_forward_moe  "t_forward[moe]"
-#define ST_CELL_NAME_backward_moe "t_backward[moe]"
 
 #define ST_CELL_DOC_layer        "dense layer, all passes with communication and launches"
 #define ST_CELL_DOC_forward      "dense layer, forward"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arguments and formulas of the cells; see cells.h. */
-#include "calibrate/layers/time_cells.h"
+#include "cells.h"
 
 #include <math.h>
 #include <string.h>
@@ -145,7 +145,7 @@ static void close_optimizer(const double *own, cell_row *row)
 }
 
 #define CELL(which, from, products)                                                                \
-    const st_cell st_cell_##which = {.name = ST_CELL_NAME_##which,                                 \
+    const st_cell st_cell_##which = {.name = ST_TIMES_CELL_##which,                                \
                                      .backward_of = (from),                                        \
                                      .products_only = (products),                                  \
                                      .argument_count = ST_CELL_COUNT_##which,                      \
@@ -153,24 +153,20 @@ static void close_optimizer(const double *own, cell_row *row)
 
 CELL(layer, NULL, false);
 CELL(forward, NULL, false);
-CELL(backward, ST_CELL_NAME_forward, false);
-CELL(wgrad, ST_CELL_NAME_forward, true);
+CELL(backward, ST_TIMES_CELL_forward, false);
+CELL(wgrad, ST_TIMES_CELL_forward, true);
 CELL(logits, NULL, false);
 CELL(optimizer, NULL, false);
 CELL(forward_moe, NULL, false);
-CELL(backward_moe, ST_CELL_NAME_forward_moe, false);
+CELL(backward_moe, ST_TIMES_CELL_forward_moe, false);
 
 bool st_cell_is_known(const char *name)
 {
-    const st_cell *const cells[] = {&st_cell_layer,       &st_cell_forward,     &st_cell_backward,
-                                    &st_cell_wgrad,       &st_cell_logits,      &st_cell_optimizer,
-                                    &st_cell_forward_moe, &st_cell_backward_moe};
-    for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
-        if (strcmp(cells[i]->name, name) == 0) {
-            return true;
-        }
+    int cell = 0;
+    while (cell < ST_TIMES_CELLS && strcmp(st_times_cell_names[cell], name) != 0) {
+        cell++;
     }
-    return false;
+    return cell < ST_TIMES_CELLS;
 }
 
 static double value_of(const double *const *columns, size_t column, size_t row)
