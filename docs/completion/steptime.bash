@@ -35,7 +35,7 @@ _steptime() {
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-            '=' | --model | --cluster | --gpus | --batch | --sequence | --sheet | --set | --refine | --xlsx | --path | --output | -o | --color | --depth | --digits | --format | --over | --space | --cells | --where | --sample | --seed | --plot | --threads | --vary | --minimise | --top | --pareto | --method | --prune | --bound | --trials | --schedule | --option | --ranks | --detail | --perfetto | --svg | --limit | --dir | --by | --sheet-a | --sheet-b | --set-b | --assume | --layers | --have | --job | --table | --rows | --constants | --nccl | --profile | --db | --write-errors | --collective | --nodes | --loss | --scale | --group | --gpu | --form | --test | --save | --counters | --unmatched | --write | --recipe)
+            '=' | --model | --cluster | --gpus | --batch | --sequence | --sheet | --set | --refine | --check | --xlsx | --path | --output | -o | --color | --depth | --digits | --format | --over | --space | --cells | --where | --sample | --seed | --plot | --threads | --vary | --minimise | --top | --pareto | --method | --prune | --bound | --trials | --schedule | --option | --ranks | --detail | --perfetto | --svg | --limit | --dir | --by | --sheet-a | --sheet-b | --set-b | --assume | --layers | --have | --job | --table | --rows | --constants | --nccl | --profile | --db | --write-errors | --collective | --nodes | --loss | --scale | --group | --gpu | --form | --test | --save | --counters | --unmatched | --write | --recipe)
                 ((i++))
                 if [[ ${COMP_WORDS[i]} == '=' ]]; then ((i++)); fi
                 ;;
@@ -139,6 +139,10 @@ _steptime() {
             :
             return
             ;;
+        'estimate:--check')
+            _steptime_words 'all none' "$word"
+            return
+            ;;
         'estimate:--xlsx')
             _steptime_files -f -- "$word"
             return
@@ -175,6 +179,10 @@ _steptime() {
             ;;
         'explain:--refine')
             :
+            return
+            ;;
+        'explain:--check')
+            _steptime_words 'all none' "$word"
             return
             ;;
         'explain:--path')
@@ -473,6 +481,10 @@ _steptime() {
             compopt -o nospace 2>/dev/null
             return
             ;;
+        'timeline:--check')
+            _steptime_words 'all none' "$word"
+            return
+            ;;
         'timeline:--refine')
             :
             return
@@ -543,6 +555,10 @@ _steptime() {
             compopt -o nospace 2>/dev/null
             return
             ;;
+        'traffic:--check')
+            _steptime_words 'all none' "$word"
+            return
+            ;;
         'traffic:--path')
             _steptime_files -d -- "$word"
             return
@@ -573,6 +589,10 @@ _steptime() {
             ;;
         'compare:--refine')
             :
+            return
+            ;;
+        'compare:--check')
+            _steptime_words 'all none' "$word"
             return
             ;;
         'compare:--path')
@@ -1040,8 +1060,8 @@ _steptime() {
     esac
     if [[ $word == -* ]]; then
         case $verb in
-        'estimate') _steptime_words '--help --model --cluster --gpus --batch --sequence --sheet --set --refine --all --json --csv --xlsx --path --output --color' "$word" ;;
-        'explain') _steptime_words '--help --depth --digits --sheet --set --refine --json --path --output --color' "$word" ;;
+        'estimate') _steptime_words '--help --model --cluster --gpus --batch --sequence --sheet --set --refine --check --all --json --csv --xlsx --path --output --color' "$word" ;;
+        'explain') _steptime_words '--help --depth --digits --sheet --set --refine --check --json --path --output --color' "$word" ;;
         'sheet check') _steptime_words '--help --path' "$word" ;;
         'sheet show') _steptime_words '--help --program --json --path --output --color' "$word" ;;
         'sheet list') _steptime_words '--help --json --csv --path --output' "$word" ;;
@@ -1050,13 +1070,13 @@ _steptime() {
         'sweep') _steptime_words '--help --over --zip --space --cells --where --all --sample --seed --plot --xlsx --threads --sheet --set --refine --json --csv --path --output' "$word" ;;
         'search') _steptime_words '--help --model --cluster --batch --sequence --gpus --vary --space --minimise --top --pareto --method --prune --bound --trials --where --sample --seed --threads --verbose --sheet --set --refine --json --csv --path --output' "$word" ;;
         'scale') _steptime_words '--help --gpus --weak --strong --fixed --method --prune --bound --trials --where --threads --sheet --set --refine --json --csv --path --output' "$word" ;;
-        'timeline') _steptime_words '--help --schedule --option --ranks --detail --perfetto --svg --sheet --set --refine --json --csv --path --output' "$word" ;;
+        'timeline') _steptime_words '--help --schedule --option --ranks --detail --perfetto --svg --sheet --set --check --refine --json --csv --path --output' "$word" ;;
         'plugin list') _steptime_words '--help --json --csv --path --output' "$word" ;;
         'plugin info') _steptime_words '--help --json --path --output --color' "$word" ;;
         'plugin check') _steptime_words '--help --limit --json --csv --path --output --color' "$word" ;;
         'plugin new') _steptime_words '--help --dir' "$word" ;;
-        'traffic') _steptime_words '--help --by --svg --sheet --set --json --csv --path --output' "$word" ;;
-        'compare') _steptime_words '--help --sheet-a --sheet-b --set --set-b --refine --all --timeline --json --csv --path --output --color' "$word" ;;
+        'traffic') _steptime_words '--help --by --svg --sheet --set --check --json --csv --path --output' "$word" ;;
+        'compare') _steptime_words '--help --sheet-a --sheet-b --set --set-b --refine --all --timeline --check --json --csv --path --output --color' "$word" ;;
         'import hf') _steptime_words '--help --cluster --set --assume --path --output' "$word" ;;
         'import megatron') _steptime_words '--help --cluster --set --path --output' "$word" ;;
         'trace summary') _steptime_words '--help --partial --top --json --csv --output' "$word" ;;

@@ -156,6 +156,8 @@ static bool is_told(const st_errors *errors, size_t index)
 void st_errors_write(const st_errors *errors, FILE *stream)
 {
     size_t shown[2] = {0, 0};
+    size_t errors_in_all =
+        st_errors_count(errors, ST_SEVERITY_ERROR) + st_errors_count(errors, ST_SEVERITY_LIMIT);
     for (size_t i = 0; i < st_errors_size(errors); i++) {
         const st_error *error = st_errors_at(errors, i);
         shown[error->severity == ST_SEVERITY_WARNING ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR]++;
@@ -163,8 +165,7 @@ void st_errors_write(const st_errors *errors, FILE *stream)
             st_error_write(error, stream);
         }
     }
-    write_rest(st_errors_count(errors, ST_SEVERITY_ERROR) - shown[ST_SEVERITY_ERROR], "error",
-               stream);
+    write_rest(errors_in_all - shown[ST_SEVERITY_ERROR], "error", stream);
     write_rest(st_errors_count(errors, ST_SEVERITY_WARNING) - shown[ST_SEVERITY_WARNING], "warning",
                stream);
 }

@@ -19,7 +19,7 @@ struct st_errors {
     st_arena *texts;
     st_error kept[ST_ERRORS_KEPT];
     size_t kept_count;
-    size_t total[2]; /* by severity, kept or not */
+    size_t total[3]; /* by severity, kept or not */
     st_status first_status;
 };
 
@@ -118,7 +118,7 @@ st_status st_errors_add(st_errors *errors, const st_error *error)
     if (errors == NULL)
         return error->status;
     bool is_error = error->severity == ST_SEVERITY_ERROR;
-    errors->total[is_error ? ST_SEVERITY_ERROR : ST_SEVERITY_WARNING]++;
+    errors->total[error->severity]++;
     if (is_error && errors->first_status == ST_OK)
         errors->first_status = error->status;
     st_error *entry = new_entry(errors, error->severity);
@@ -260,7 +260,7 @@ st_status st_report(st_errors *errors, st_severity severity, st_status status, s
     st_error error = {.status = status, .severity = severity, .place = place};
     add_formatted(errors, error, format, arguments);
     va_end(arguments);
-    return severity == ST_SEVERITY_WARNING ? ST_OK : status;
+    return severity == ST_SEVERITY_ERROR ? status : ST_OK;
 }
 
 size_t st_errors_count(const st_errors *errors, st_severity severity)

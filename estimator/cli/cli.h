@@ -17,6 +17,7 @@
 #include "steptime/job.h"
 
 typedef enum cli_color { CLI_COLOR_AUTO, CLI_COLOR_ALWAYS, CLI_COLOR_NEVER } cli_color;
+typedef enum cli_check { CLI_CHECK_ALL, CLI_CHECK_NONE } cli_check;
 
 enum {
     CLI_DONE = 0,
@@ -97,6 +98,7 @@ typedef struct cli_common {
     bool csv;
     bool json;
     bool partial;   /* of traces */
+    unsigned check; /* a cli_check */
     unsigned color; /* a cli_color */
     const char *db;
     const char *output;
@@ -182,6 +184,11 @@ st_request cli_request(const cli_run *run);
 st_status cli_load_job(cli_run *run, const st_paths *paths, st_estimate *estimate) ST_NODISCARD;
 /* The form that the command line asks for, for the place where the result goes. */
 st_estimate_view cli_view(const cli_run *run);
+/* Whether the result's reader sees what was reported: it stands in the text on the screen. */
+bool cli_shows_messages(const cli_run *run);
+/* The result has the limits that are exceeded; they are reported once more only where nobody reads
+ * its text, or where there is something else to report. */
+void cli_limits_shown(cli_run *run);
 /* A paint for the place where the result goes. */
 st_paint cli_paint(const cli_run *run);
 /* Today, or the day that SOURCE_DATE_EPOCH names for builds that can be repeated. */
@@ -195,8 +202,8 @@ int cli_exit_code(const cli_run *run, st_status status);
 bool cli_open_streams(void); /* false: standard output was closed */
 /* Writes what the verb left in `result`, if anything; the verb's exit code, or CLI_FAILED. */
 int cli_write_result(cli_run *run, int code);
-/* Renders a result as --json, --csv or neither ask for. */
-void cli_show(cli_run *run, const st_result *result);
+/* Renders a result as --json, --csv or neither ask for, with limits that are exceeded on top. */
+void cli_show(cli_run *run, st_result *result);
 
 /* help.c */
 void cli_write_overview(st_buffer *buffer);
@@ -281,6 +288,11 @@ void cli_write_completion(st_buffer *buffer);
 #define CLI_ROW_ALL                                                                                \
     CLI_FLAG(cli_common, all, "all", "show every cell of the sheet, not only those of its report", \
              .common = true)
+#define CLI_ROW_CHECK                                                                              \
+    CLI_CHOICE(cli_common, check, "check", "WHICH", "all none",                                    \
+               "checks of the sheet that count: all, or none, where one that fails is told and "   \
+               "nothing more",                                                                     \
+               .common = true)
 #define CLI_ROW_COLOR                                                                              \
     CLI_CHOICE(cli_common, color, "color", "WHEN", "auto always never",                            \
                "colour: auto (on a terminal, unless NO_COLOR is set), always or never",            \

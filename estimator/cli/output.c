@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 
 #include "base/output.h"
+#include "estimate/limits.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,10 +50,31 @@ static st_status write_stdout(cli_run *run)
                    reason);
 }
 
-void cli_show(cli_run *run, const st_result *result)
+void cli_limits_shown(cli_run *run)
+{
+    run->warnings_shown =
+        cli_shows_messages(run) &&
+        st_errors_size(run->errors) == st_errors_count(run->errors, ST_SEVERITY_LIMIT);
+}
+
+/* What a job exceeds, above its text; they need not be told twice. */
+static void show_limits(cli_run *run, const st_paint *paint)
+{
+    st_result limits;
+    st_limits_say(run->errors, st_result_begin(&limits, run->arena));
+    st_result_write_text(&limits, paint, &run->result);
+    cli_limits_shown(run);
+}
+
+void cli_show(cli_run *run, st_result *result)
 {
     st_paint paint = cli_paint(run);
     st_form form = run->common.json ? ST_FORM_JSON : run->common.csv ? ST_FORM_CSV : ST_FORM_TEXT;
+    bool exceeds = st_errors_count(run->errors, ST_SEVERITY_LIMIT) > 0;
+    if (exceeds && form == ST_FORM_TEXT)
+        show_limits(run, &paint);
+    if (exceeds && form == ST_FORM_JSON)
+        st_limits_put(run->errors, &result->root);
     st_result_write(result, form, &paint, &run->result);
 }
 

@@ -42,7 +42,8 @@ st_estimate_request cli_estimate_request(const cli_run *run)
                                  .set_count = common->sets.count,
                                  .providers = common->refine.items,
                                  .provider_count = common->refine.count,
-                                 .all = common->all};
+                                 .all = common->all,
+                                 .checks_warn = common->check == CLI_CHECK_NONE};
 }
 
 st_estimate_view cli_view(const cli_run *run)
@@ -64,13 +65,19 @@ st_request cli_request(const cli_run *run)
                         .sets = common->sets.items,
                         .set_count = common->sets.count,
                         .refine = common->refine.items,
-                        .refine_count = common->refine.count};
+                        .refine_count = common->refine.count,
+                        .checks_warn = common->check == CLI_CHECK_NONE};
 }
 
 st_status cli_load_job(cli_run *run, const st_paths *paths, st_estimate *estimate)
 {
     const st_request request = cli_request(run);
     return st_estimate_load(paths, &request, run->arena, estimate, run->errors);
+}
+
+bool cli_shows_messages(const cli_run *run)
+{
+    return !run->common.csv && !run->common.json && run->common.output == NULL;
 }
 
 static bool is_dumb_terminal(void)
@@ -109,7 +116,7 @@ static bool is_typed(const st_error *error)
 int cli_exit_code(const cli_run *run, st_status status)
 {
     if (status == ST_OK)
-        return CLI_DONE;
+        return st_errors_count(run->errors, ST_SEVERITY_LIMIT) > 0 ? CLI_CHECK_FAILS : CLI_DONE;
     bool all_typed = status != ST_ERR_MEMORY;
     bool all_checks = status != ST_ERR_MEMORY;
     for (size_t i = 0; i < st_errors_size(run->errors); i++) {

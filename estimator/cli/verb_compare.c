@@ -35,6 +35,7 @@ static const cli_option option_rows[] = {
              .common = true),
     CLI_FLAG(compare_options, timeline, "timeline",
              "compare the sheet's closed form with the replayed timeline of one job"),
+    CLI_ROW_CHECK,
     CLI_ROW_JSON,
     CLI_ROW_CSV,
     CLI_ROW_PATH,
@@ -83,7 +84,8 @@ static st_status run_side(cli_run *run, const st_paths *paths, bool is_b, const 
 {
     const compare_options *options = run->options;
     st_request request = {.job = run->arguments[is_b ? run->argument_count - 1 : 0],
-                          .sheet = is_b ? options->sheet_b : options->sheet_a};
+                          .sheet = is_b ? options->sheet_b : options->sheet_a,
+                          .checks_warn = run->common.check == CLI_CHECK_NONE};
     st_status status = list_sets(run, is_b, &request);
     request.refine = &refine;
     request.refine_count = refine != NULL ? 1 : 0;

@@ -18,6 +18,7 @@ static const cli_option option_rows[] = {
     CLI_ROW_SHEET,
     CLI_ROW_SET,
     CLI_ROW_REFINE,
+    CLI_ROW_CHECK,
     CLI_ROW_JSON,
     CLI_ROW_PATH,
     CLI_ROW_OUTPUT,
@@ -54,6 +55,8 @@ static int run_explain(cli_run *run)
     st_status status = st_estimate_create(&request, &estimate, run->errors);
     if (status == ST_OK)
         status = st_estimate_explain(estimate, run->arguments[1], &view, &run->result, run->errors);
+    if (status == ST_OK)
+        cli_limits_shown(run);
     st_estimate_destroy(estimate);
     return cli_exit_code(run, status);
 }

@@ -35,6 +35,7 @@ static const cli_option option_rows[] = {
     CLI_FILE(timeline_options, svg, "svg", "draw the schedule into FILE"),
     CLI_ROW_SHEET,
     CLI_ROW_SET,
+    CLI_ROW_CHECK,
     CLI_ROW_REFINE,
     CLI_ROW_JSON,
     CLI_ROW_CSV,

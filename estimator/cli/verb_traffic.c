@@ -17,6 +17,7 @@ static const cli_option option_rows[] = {
              "draw the heat map of who sends how much to whom into FILE"),
     CLI_ROW_SHEET,
     CLI_ROW_SET,
+    CLI_ROW_CHECK,
     CLI_ROW_JSON,
     CLI_ROW_CSV,
     CLI_ROW_PATH,

@@ -103,7 +103,7 @@ static st_status gather_providers(const st_paths *paths, const st_request *reque
 st_status st_estimate_open(const st_paths *paths, const st_request *request, st_arena *arena,
                            st_estimate *estimate, st_errors *errors)
 {
-    *estimate = (st_estimate){0};
+    *estimate = (st_estimate){.checks_warn = request->checks_warn};
     st_status status = st_job_load(paths, request->job, request->sets, request->set_count, arena,
                                    &estimate->job, errors);
     if (status == ST_OK)
@@ -236,7 +236,8 @@ static st_status compile(st_estimate *estimate, st_arena *arena, st_errors *erro
     st_program_options options = {.outputs = names,
                                   .output_count = estimate->shown_count,
                                   .providers = estimate->providers,
-                                  .provider_count = estimate->provider_count};
+                                  .provider_count = estimate->provider_count,
+                                  .checks_warn = estimate->checks_warn};
     return st_program_compile(estimate->sheet, &options, arena, &estimate->program, errors);
 }
 

@@ -22,6 +22,7 @@ typedef struct st_request {
     const char *const
         *refine; /* plugins in place of the job's own, "none" for none; NULL: its own */
     size_t refine_count;
+    bool checks_warn; /* a check that fails is a warning */
 } st_request;
 
 /* A cell or input with the section that shows it. */
@@ -68,6 +69,7 @@ struct st_estimate {
     st_error_band band;                /* how far estimates like this have been off */
     const struct st_effect *effects;   /* one per input; NULL: not asked for, see effects.h */
     const struct st_found_plan *found; /* how the plan was found; NULL: it was given */
+    bool checks_warn;                  /* as the request has it */
 };
 
 /* Loads job and sheet and gives the sheet's inputs their values. Everything lives in `arena`. */
@@ -89,7 +91,7 @@ st_status st_estimate_show_names(st_estimate *estimate, const char *const *names
 
 /*
  * Computes what was chosen. ST_ERR_CHECK and ST_ERR_MATH are reported in full; failing checks of
- * level warning are added as warnings.
+ * level warning and limit are added at their severity, and the values stand.
  */
 st_status st_estimate_run(st_estimate *estimate, st_arena *arena, st_errors *errors) ST_NODISCARD;
 

@@ -9,6 +9,7 @@
 #include "estimate/effects.h"
 #include "estimate/found_plan.h"
 #include "estimate/groups.h"
+#include "estimate/limits.h"
 #include "estimate/provider_effects.h"
 #include "plugin/words.h"
 #include "sheet/type_write.h"
@@ -299,8 +300,26 @@ static void put_assumptions(const st_estimate *estimate, st_node *root, st_table
 
 /* ---- checks and warnings ---- */
 
+/* Whether no limit is exceeded; null where the sheet sets none. */
+static void put_fits(const st_estimate *estimate, st_node *root)
+{
+    size_t count = 0;
+    size_t limits = 0;
+    bool fits = true;
+    const st_sheet_check *list = st_sheet_checks(estimate->sheet, &count);
+    for (size_t i = 0; i < count; i++) {
+        limits += list[i].limit ? 1 : 0;
+        fits = fits && (!list[i].limit || estimate->checks[i] == 1.0);
+    }
+    if (limits == 0)
+        st_put_null(root, "fits");
+    else
+        st_put_bool(root, "fits", fits);
+}
+
 typedef struct checks {
     const st_estimate *estimate;
+    const st_errors *errors;
     const st_sheet_check *list;
 } checks;
 
@@ -309,11 +328,14 @@ static void fill_check(const void *context, size_t index, st_node *row)
     const checks *all = context;
     const st_sheet_check *check = &all->list[index];
     st_put_text(row, "that", check->formula);
-    st_put_text(row, "level", check->warning ? "warning" : "error");
-    st_put_bool(row, "holds", all->estimate->checks[index] != 0.0);
+    bool holds = all->estimate->checks[index] != 0.0;
+    st_put_text(row, "level", st_check_level(check));
+    st_put_bool(row, "holds", holds);
+    if (!holds)
+        st_put_text(row, "message", st_check_message(all->errors, check));
 }
 
-static void put_checks(const st_estimate *estimate, st_node *root)
+static void put_checks(const st_estimate *estimate, const st_errors *errors, st_node *root)
 {
     size_t count = 0;
     checks *all = st_arena_alloc(root->result->arena, 1, sizeof *all);
@@ -321,7 +343,9 @@ static void put_checks(const st_estimate *estimate, st_node *root)
         root->result->failed = true;
         return;
     }
-    *all = (checks){.estimate = estimate, .list = st_sheet_checks(estimate->sheet, &count)};
+    *all = (checks){
+        .estimate = estimate, .errors = errors, .list = st_sheet_checks(estimate->sheet, &count)};
+    put_fits(estimate, root);
     (void)st_put_rows(root, "checks", fill_check, all, count);
 }
 
@@ -364,6 +388,7 @@ void st_estimate_report(const st_estimate *estimate, const st_errors *errors, st
     put_job(estimate, root);
     st_error_band_put(&estimate->band, root);
     (void)st_put_rows(root, "inputs", fill_input, estimate, estimate->input_count);
+    st_limits_say(errors, root);
     if (estimate->found != NULL)
         st_found_plan_put(estimate->found, root);
     say_header(estimate, root);
@@ -372,7 +397,7 @@ void st_estimate_report(const st_estimate *estimate, const st_errors *errors, st
     st_refined_report(estimate, root, table);
     put_effects(estimate, root, table);
     put_assumptions(estimate, root, table);
-    put_checks(estimate, root);
+    put_checks(estimate, errors, root);
     put_warnings(errors, root);
     say_headline(estimate, root);
     st_result_csv(result, "cells", "section,name=cell,value,unit,doc=meaning,cite=citation");

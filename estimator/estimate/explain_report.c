@@ -5,6 +5,7 @@
  * given numbers that it uses, and further in the same for every cell that it reads. What was shown
  * further up is named with its value and not shown again.
  */
+#include "estimate/limits.h"
 #include "estimate/report.h"
 
 #include "base/utf8.h"
@@ -351,7 +352,7 @@ static void put_step(const explain_writer *writer, const st_explanation *step, s
 }
 
 void st_explanation_report(const st_estimate *estimate, const st_explanation *explanation,
-                           st_arena *arena, st_result *result)
+                           const st_errors *errors, st_arena *arena, st_result *result)
 {
     size_t cell_count = 0;
     st_node *root = st_result_begin(result, arena);
@@ -366,6 +367,8 @@ void st_explanation_report(const st_estimate *estimate, const st_explanation *ex
     }
     st_put_text(root, "job", st_job_name(estimate->job));
     st_put_text(root, "sheet", st_sheet_name(estimate->sheet));
+    st_limits_put(errors, root);
+    st_limits_say(errors, root);
     if (explanation->kind == ST_EXPLAIN_INPUT)
         add_input(&writer, explanation, say_inputs(root, 0));
     put_step(&writer, explanation, 0, st_put_map(root, "explanation"));

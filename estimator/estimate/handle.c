@@ -45,7 +45,8 @@ static st_status keep_request(st_estimate_handle *self, const st_estimate_reques
     self->cells = copy_texts(self->texts, asked->cells, asked->cell_count);
     self->cell_count = asked->cell_count;
     self->all = asked->all;
-    self->request = (st_request){.job = copy_text(self->texts, asked->job, &failed),
+    self->request = (st_request){.checks_warn = asked->checks_warn,
+                                 .job = copy_text(self->texts, asked->job, &failed),
                                  .sheet = copy_text(self->texts, asked->sheet, &failed),
                                  .sets = self->sets,
                                  .set_count = asked->set_count,
@@ -140,7 +141,10 @@ st_status st_estimate_set(st_estimate *estimate, const char *assignment, st_erro
 st_status st_estimate_compute(st_estimate *estimate, st_errors *errors)
 {
     st_estimate_handle *self = st_estimate_handle_of(estimate);
-    return st_estimate_run(estimate, self->arena, errors);
+    size_t before = st_errors_count(errors, ST_SEVERITY_LIMIT);
+    st_status status = st_estimate_run(estimate, self->arena, errors);
+    bool exceeded = st_errors_count(errors, ST_SEVERITY_LIMIT) > before;
+    return status == ST_OK && exceeded ? ST_ERR_CHECK : status;
 }
 
 /* Its values are there, whether or not all checks hold. */
@@ -152,7 +156,8 @@ static bool is_computed(const st_estimate *estimate)
 st_status st_estimate_complete(st_estimate_handle *self, st_errors *errors)
 {
     st_estimate *estimate = &self->estimate;
-    st_status status = is_computed(estimate) ? ST_OK : st_estimate_compute(estimate, errors);
+    st_status status =
+        is_computed(estimate) ? ST_OK : st_estimate_run(estimate, self->arena, errors);
     if (status == ST_OK && estimate->effects == NULL)
         status = st_estimate_find_effects(estimate, self->arena);
     return status;
@@ -173,7 +178,7 @@ st_status st_estimate_want(st_estimate_handle *self, const char *name, st_errors
     const st_estimate before = *estimate;
     st_estimate one = *estimate;
     if (find_shown(estimate, name) != NULL)
-        return is_computed(estimate) ? ST_OK : st_estimate_compute(estimate, errors);
+        return is_computed(estimate) ? ST_OK : st_estimate_run(estimate, self->arena, errors);
     st_status status = st_estimate_show_names(&one, &name, 1, (st_place){0}, self->arena, errors);
     if (status != ST_OK)
         return status;
@@ -185,7 +190,7 @@ st_status st_estimate_want(st_estimate_handle *self, const char *name, st_errors
     estimate->shown = shown;
     estimate->shown_count = before.shown_count + 1;
     estimate->checks = NULL;
-    status = st_estimate_compute(estimate, errors);
+    status = st_estimate_run(estimate, self->arena, errors);
     if (!is_computed(estimate))
         *estimate = before;
     return status;
@@ -310,6 +315,7 @@ st_status st_estimate_check_at(const st_estimate *estimate, size_t index, st_est
                        "no check %zu" ST_EXPECTED "an index below %zu", index, count);
     const st_estimate_check found = {.formula = checks[index].formula,
                                      .holds = estimate->checks[index] == 1,
-                                     .is_warning = checks[index].warning};
+                                     .is_warning = checks[index].warning,
+                                     .is_limit = checks[index].limit};
     return st_sized_give(&found, sizeof found, check, errors);
 }

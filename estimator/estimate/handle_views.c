@@ -130,7 +130,7 @@ st_status st_estimate_explain(st_estimate *estimate, const char *cell, const st_
     if (status != ST_OK)
         return status;
     st_result result;
-    st_explanation_report(estimate, explanation, self->arena, &result);
+    st_explanation_report(estimate, explanation, errors, self->arena, &result);
     write_result(&result, &asked, buffer);
     return buffer->failed ? st_out_of_memory(errors) : ST_OK;
 }

@@ -16,7 +16,8 @@
 void st_estimate_report(const st_estimate *estimate, const st_errors *errors, st_arena *arena,
                         st_result *result);
 void st_explanation_report(const st_estimate *estimate, const st_explanation *explanation,
-                           st_arena *arena, st_result *result);
+                           const st_errors *errors, st_arena *arena, st_result *result);
+
 /* `program` is NULL where it is not wanted. */
 void st_sheet_report(const st_sheet *sheet, const st_program *program, st_arena *arena,
                      st_result *result);

@@ -180,11 +180,13 @@ static void put_checks(const st_sheet *sheet, st_node *root)
         st_node *row = st_put_line_map(list, NULL);
         st_put_text(row, "that", checks[i].formula);
         st_put_text(row, "else", checks[i].message);
-        st_put_text(row, "level", checks[i].warning ? "warning" : "error");
+        st_put_text(row, "level", st_check_level(&checks[i]));
         st_say(row, "  ");
         st_say_wrapped(row, checks[i].formula, 2, FORMULA_INDENT);
         st_say(row, "\n%*s%s: ", FORMULA_INDENT - 2, "",
-               checks[i].warning ? "else a warning" : "else");
+               checks[i].warning ? "else a warning"
+               : checks[i].limit ? "else a limit is exceeded"
+                                 : "else");
         st_say_wrapped(row, checks[i].message, FORMULA_INDENT + 4, FORMULA_INDENT);
         st_say(row, "\n");
     }

@@ -131,7 +131,9 @@ static void write_checks(const st_sheet *sheet, st_buffer *buffer)
     for (size_t i = 0; i < count; i++) {
         st_buffer_text(buffer, "\\item[--] $");
         st_expr_latex(checks[i].expr, buffer);
-        st_buffer_text(buffer, checks[i].warning ? "$, else a warning: " : "$, else: ");
+        st_buffer_text(buffer, checks[i].warning ? "$, else a warning: "
+                               : checks[i].limit ? "$, else a limit is exceeded: "
+                                                 : "$, else: ");
         st_latex_text(checks[i].message, buffer);
         st_buffer_text(buffer, "\n");
     }

@@ -152,7 +152,7 @@ static void write_checks(const st_sheet *sheet, int level, st_buffer *buffer)
         next_field(buffer);
         write_text(checks[i].message, buffer);
         next_field(buffer);
-        st_buffer_text(buffer, checks[i].warning ? "warning |\n" : "error |\n");
+        st_buffer_printf(buffer, "%s |\n", st_check_level(&checks[i]));
     }
 }
 

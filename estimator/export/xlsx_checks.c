@@ -74,8 +74,7 @@ static void write_check(st_book *book, const st_sheet_check *check, const st_liv
         st_arena_printf(book->file->arena, "IF(ISERROR(%s),\"%s\",IF(%s,\"%s\",\"%s\"))",
                         live->name, cannot, live->name, holds, failure_of(check));
     st_book_text(book, (st_spot){book->checks, row, CHECK}, check->formula, NULL);
-    st_book_text(book, (st_spot){book->checks, row, LEVEL}, check->warning ? "warning" : "error",
-                 NULL);
+    st_book_text(book, (st_spot){book->checks, row, LEVEL}, st_check_level(check), NULL);
     st_book_text(book, (st_spot){book->checks, row, MESSAGE}, check->message, NULL);
     st_book_text(book, (st_spot){book->checks, row, DEFINED}, live->name, NULL);
     st_book_formula(book, truth, live->formula, live->type, live->value);

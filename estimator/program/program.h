@@ -24,6 +24,7 @@ typedef struct st_program_options {
     const st_provider *const *providers;
     size_t provider_count;
     bool without_checks; /* leave the sheet's checks out */
+    bool checks_warn;    /* a check that fails is a warning, whatever its level */
 } st_program_options;
 
 /* Unknown outputs and providers that fit nothing are errors. The program lives in `arena`. */
@@ -71,8 +72,9 @@ st_status st_program_run_one(const st_program *program, st_workspace *workspace,
 /*
  * For one row: adds an error for every output and check that is not finite, naming the cell where
  * the error arises, its formula and its operands; an error for every failing check (with its
- * message and numbers) and a warning for every failing check of level warning. Returns ST_ERR_MATH,
- * ST_ERR_CHECK, ST_ERR_PROVIDER or ST_OK.
+ * message and numbers), and an entry of its severity for every failing check of level warning or
+ * limit, neither of which is a failure here. Returns ST_ERR_MATH, ST_ERR_CHECK, ST_ERR_PROVIDER or
+ * ST_OK.
  */
 st_status st_program_verify(const st_program *program, const double *inputs,
                             st_errors *errors) ST_NODISCARD;

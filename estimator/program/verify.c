@@ -318,6 +318,14 @@ static void verify_condition(st_verifier *verifier, size_t check)
     }
 }
 
+static st_severity severity_of(const st_program *program, const st_sheet_check *check)
+{
+    if (check->warning || program->options.checks_warn) {
+        return ST_SEVERITY_WARNING;
+    }
+    return check->limit ? ST_SEVERITY_LIMIT : ST_SEVERITY_ERROR;
+}
+
 /* Every check; a failing check is told before values that it may be the reason of. */
 static st_status verify_checks(st_verifier *verifier)
 {
@@ -329,10 +337,10 @@ static st_status verify_checks(st_verifier *verifier)
         if (is_bad(value)) {
             verify_condition(verifier, i);
         } else if (value != 1.0) {
-            st_report(verifier->errors, check->warning ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR,
-                      ST_ERR_CHECK, check->place, "%s",
+            st_severity severity = severity_of(program, check);
+            st_report(verifier->errors, severity, ST_ERR_CHECK, check->place, "%s",
                       fill_message(&verifier->session, i, verifier->errors));
-            status = check->warning ? status : ST_ERR_CHECK;
+            status = severity == ST_SEVERITY_ERROR ? ST_ERR_CHECK : status;
         }
     }
     return status;

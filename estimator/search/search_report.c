@@ -168,7 +168,7 @@ static st_status explain_miss(const st_paths *paths, st_search_view *view)
     }
     for (size_t i = 0; i < st_errors_size(faults); i++) {
         const st_error *error = st_errors_at(faults, i);
-        if (error->severity == ST_SEVERITY_ERROR) {
+        if (error->severity != ST_SEVERITY_WARNING) {
             st_buffer_printf(&text, "%s%s", text.length > 0 ? "; " : "", error->message);
         }
     }

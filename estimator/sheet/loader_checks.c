@@ -107,15 +107,23 @@ static bool grow_checks(st_loader *loader)
     return true;
 }
 
-static bool read_level(st_loader *loader, const st_yaml_node *node, const char *what)
+/* Which of its levels a check has; the first where it names none. */
+static void read_level(st_loader *loader, const st_yaml_node *node, const char *what,
+                       st_sheet_check *check)
 {
     const char *level = st_loader_text(loader, node, "level", what);
-    if (level[0] != '\0' && strcmp(level, "error") != 0 && strcmp(level, "warning") != 0) {
-        (void)st_loader_fault(loader, st_yaml_get(node, "level")->place, ST_ERR_VALUE,
-                              "'%.60s' is no level of a check" ST_EXPECTED "error or warning",
-                              level);
+    check->warning = strcmp(level, "warning") == 0;
+    check->limit = strcmp(level, "limit") == 0;
+    if (level[0] != '\0' && strcmp(level, "error") != 0 && !check->warning && !check->limit) {
+        (void)st_loader_fault(
+            loader, st_yaml_get(node, "level")->place, ST_ERR_VALUE,
+            "'%.60s' is no level of a check" ST_EXPECTED "error, limit or warning", level);
     }
-    return strcmp(level, "warning") == 0;
+}
+
+const char *st_check_level(const st_sheet_check *check)
+{
+    return check->warning ? "warning" : check->limit ? "limit" : "error";
 }
 
 static void read_check(st_loader *loader, const st_yaml_node *node)
@@ -132,7 +140,8 @@ static void read_check(st_loader *loader, const st_yaml_node *node)
     st_loader_check_keys(loader, node, keys, COUNT(keys), what);
     const st_yaml_node *that = st_loader_get(loader, node, "that", ST_YAML_SCALAR, what);
     const st_yaml_node *message = st_loader_get(loader, node, "else", ST_YAML_SCALAR, what);
-    st_sheet_check check = {.place = node->place, .warning = read_level(loader, node, what)};
+    st_sheet_check check = {.place = node->place};
+    read_level(loader, node, what, &check);
     if (st_yaml_get(node, "that") == NULL || st_yaml_get(node, "else") == NULL) {
         (void)st_loader_fault(loader, node->place, ST_ERR_NAME,
                               "a check needs 'that' and 'else'" ST_EXPECTED

@@ -6,6 +6,7 @@
 #include "sheet/type_write.h"
 #include "estimate/report.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { VALUE_TEXT = 512, COLUMN_WIDTH = 10 };
@@ -140,6 +141,18 @@ static size_t reason_of(const row_view *view)
     return view->worker->reasons[view->row];
 }
 
+/* Numbers mean something in a row that is kept, and in one that exceeds a limit. */
+static bool stands(const row_view *view, size_t cell)
+{
+    size_t count = 0;
+    size_t reason = reason_of(view);
+    const st_sheet_check *checks = st_sheet_checks(view->space->sheet, &count);
+    if (reason == ST_REASON_NONE)
+        return true;
+    return reason <= count && checks[reason - 1].limit &&
+           isfinite(view->worker->outputs[cell][view->row]);
+}
+
 static void write_csv_row(const row_view *view, st_buffer *buffer)
 {
     const st_space *space = view->space;
@@ -150,7 +163,7 @@ static void write_csv_row(const row_view *view, st_buffer *buffer)
     }
     for (size_t i = 0; i < space->cell_count; i++) {
         st_buffer_text(buffer, space->axis_count + i == 0 ? "" : ",");
-        if (reason_of(view) == ST_REASON_NONE) {
+        if (stands(view, i)) {
             st_exact_text(space->types[i], view->worker->outputs[i][view->row], text, sizeof text);
             st_buffer_csv_field(buffer, text);
         }
@@ -190,7 +203,7 @@ static void write_json_row(const row_view *view, st_buffer *buffer)
         st_buffer_json_string(buffer, space->cells[i]);
         st_buffer_text(buffer, ": ");
         st_exact_text(space->types[i], view->worker->outputs[i][view->row], text, sizeof text);
-        if (reason_of(view) != ST_REASON_NONE) {
+        if (!stands(view, i)) {
             st_buffer_text(buffer, "null");
         } else if (space->types[i]->kind == ST_TYPE_ENUM) {
             st_buffer_json_string(buffer, text);
@@ -220,7 +233,7 @@ static void write_text_row(const row_view *view, st_buffer *buffer)
     }
     for (size_t i = 0; i < space->cell_count; i++) {
         const char *shown = "-";
-        if (reason_of(view) == ST_REASON_NONE) {
+        if (stands(view, i)) {
             shown = st_type_format(space->types[i], view->worker->outputs[i][view->row],
                                    ST_STYLE_SCALED, text, sizeof text);
         }

@@ -125,7 +125,7 @@ static void a_failing_check_is_an_error_and_a_failing_warning_is_not(void **stat
     assert_contains(buffer.data, "warning: slow, 217.6 s\n");
     st_buffer_free(&buffer);
     write_estimate(&estimate, own->errors, own->arena, ST_FORM_JSON, &buffer);
-    assert_contains(buffer.data, "\"level\": \"warning\", \"holds\": false}");
+    assert_contains(buffer.data, "\"level\": \"warning\", \"holds\": false, \"message\": \"slow, ");
     assert_contains(buffer.data, "warning: slow, 217.6 s\"");
     st_buffer_free(&buffer);
 }
@@ -271,7 +271,7 @@ static const char *explained(fixture *own, const st_estimate *estimate,
 {
     st_buffer buffer = {0};
     st_result result;
-    st_explanation_report(estimate, explanation, own->arena, &result);
+    st_explanation_report(estimate, explanation, own->errors, own->arena, &result);
     st_result_write_text(&result, &plain, &buffer);
     assert_false(buffer.failed);
     char *text = st_arena_copy(own->arena, buffer.data, buffer.length);

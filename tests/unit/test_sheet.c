@@ -288,7 +288,7 @@ static void values_have_kinds(void **state)
          "main:3:5: error: a check is described by keys: expected {that: CONDITION, else: "
          "MESSAGE}\n"},
         {ST_ERR_VALUE, "sheet: t\nchecks:\n  - {that: true, else: a, level: hint}\n",
-         "main:3:34: error: 'hint' is no level of a check: expected error or warning\n"},
+         "main:3:34: error: 'hint' is no level of a check: expected error, limit or warning\n"},
         {ST_ERR_VALUE, "sheet: t\nreport: [a]\n",
          "main:2:10: error: a report section is not described by keys: found 'a', expected a map, "
          "e.g. {unit: us, is: V/C, doc: transfer}\n"},

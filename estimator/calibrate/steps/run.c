@@ -108,7 +108,7 @@ static const st_sheet_check *failing_check(const row_run *run, size_t row)
     const char *fits = run->measured->fits != NULL ? run->measured->fits : "";
     const st_sheet_check *checks = st_sheet_checks(run->measured->sheet, &(size_t){0});
     for (size_t i = 0; i < run->check_count; i++)
-        if (!checks[i].warning && strcmp(checks[i].formula, fits) != 0 &&
+        if (!checks[i].warning && !checks[i].limit && strcmp(checks[i].formula, fits) != 0 &&
             run->checks[i][row] != 1.0)
             return &checks[i];
     return NULL;

@@ -33,12 +33,13 @@ typedef struct st_estimate_request {
     size_t provider_count;
     const char *const *cells; /* to compute; none: those of the sheet's report */
     size_t cell_count;
-    bool all; /* every cell of the sheet, also those that no section of its report shows */
+    bool all;         /* every cell of the sheet, also those that no section of its report shows */
+    bool checks_warn; /* a check that does not hold is a warning, as by --check none */
 } st_estimate_request;
 
 #define ST_ESTIMATE_REQUEST_INIT                                                                   \
     {                                                                                              \
-        sizeof(st_estimate_request), NULL, NULL, NULL, 0, NULL, 0, NULL, 0, NULL, 0, false         \
+        sizeof(st_estimate_request), NULL, NULL, NULL, 0, NULL, 0, NULL, 0, NULL, 0, false, false  \
     }
 
 /*
@@ -104,11 +105,12 @@ typedef struct st_estimate_check {
     const char *formula;
     bool holds;      /* false too where a value that it reads does not exist */
     bool is_warning; /* one that does not hold is no error */
+    bool is_limit;   /* one that does not hold leaves values that stand: memory is exceeded */
 } st_estimate_check;
 
 #define ST_ESTIMATE_CHECK_INIT                                                                     \
     {                                                                                              \
-        sizeof(st_estimate_check), NULL, false, false                                              \
+        sizeof(st_estimate_check), NULL, false, false, false                                       \
     }
 
 ST_API size_t st_estimate_check_count(const st_estimate *estimate);

@@ -80,6 +80,7 @@ typedef struct st_sheet_check {
     const char *formula;
     const char *message; /* template with {cell} or {expression} */
     bool warning;        /* `level: warning`: reported, never a failure */
+    bool limit;          /* `level: limit`: it judges values, which stand where it fails */
     const st_expr *expr;
     st_place place;
 } st_sheet_check;
@@ -119,6 +120,9 @@ ST_API const st_sheet_function *st_sheet_functions(const st_sheet *sheet, size_t
 ST_API const st_sheet_check *st_sheet_checks(const st_sheet *sheet, size_t *count);
 ST_API const st_sheet_section *st_sheet_sections(const st_sheet *sheet, size_t *count);
 ST_API const st_enum *st_sheet_enums(const st_sheet *sheet, size_t *count);
+
+/* "error", "limit" or "warning". */
+ST_API const char *st_check_level(const st_sheet_check *check);
 
 /* NULL where there is none of that name. */
 ST_API const st_sheet_input *st_sheet_find_input(const st_sheet *sheet, const char *name);

@@ -51,7 +51,11 @@ typedef enum st_status {
 /* One line of English for a status, never NULL. */
 ST_API const char *st_status_text(st_status status);
 
-typedef enum st_severity { ST_SEVERITY_ERROR, ST_SEVERITY_WARNING } st_severity;
+typedef enum st_severity {
+    ST_SEVERITY_ERROR,
+    ST_SEVERITY_WARNING,
+    ST_SEVERITY_LIMIT /* a limit is exceeded, such as a GPU's memory: the values stand */
+} st_severity;
 
 /* A place in an input; line and column count from 1, 0 where they make no sense. */
 typedef struct st_place {
@@ -129,7 +133,7 @@ ST_INLINE const char *st_or_none(const char *text)
 ST_API st_status st_vfail(st_errors *errors, st_status status, st_place place, const char *format,
                           va_list arguments) ST_PRINTF(4, 0);
 
-/* The same at any severity: a warning gives ST_OK. */
+/* The same at any severity: a warning and an exceeded limit give ST_OK. */
 ST_API st_status st_report(st_errors *errors, st_severity severity, st_status status,
                            st_place place, const char *format, ...) ST_PRINTF(5, 6);
 
@@ -146,7 +150,7 @@ ST_API bool st_errors_full(const st_errors *errors);
 ST_API size_t st_errors_count(const st_errors *errors, st_severity severity);
 ST_API size_t st_errors_size(const st_errors *errors); /* kept entries of any severity */
 ST_API const st_error *st_errors_at(const st_errors *errors, size_t index);
-/* Status of the first error, ST_OK when there are only warnings or nothing. */
+/* Status of the first error, ST_OK when there are only warnings and limits, or nothing. */
 ST_API st_status st_errors_status(const st_errors *errors);
 ST_API void st_errors_clear(st_errors *errors); /* as new; texts of entries are gone */
 
