@@ -73,6 +73,53 @@ static double median_slope(const line_fit *own, const double *work, double *scra
     return st_median(scratch, own->count);
 }
 
+/* The least time over work: no slope is above it, and where this work alone counts none is below.
+ */
+static double least_slope(const line_fit *own, const double *work)
+{
+    double least = HUGE_VAL;
+    for (size_t i = 0; i < own->count; i++) {
+        least = fmin(least, own->measured[i] / work[i]);
+    }
+    return least;
+}
+
+static bool is_at_edge(const st_solution *solution, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (solution->at_low[i] || solution->at_high[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * The minimum. A descent from slopes that are far too steep may end at a bound, where none of the
+ * others begins: then it is looked for once more, from the steepest slopes that the rows allow.
+ */
+static st_status solve(const line_fit *own, st_parameter *parameters, st_problem *problem,
+                       st_solution *solution)
+{
+    st_solution other;
+    size_t at = 1;
+    st_status status = st_solve(problem, solution);
+    if (status != ST_OK || !is_at_edge(solution, problem->parameter_count)) {
+        return status;
+    }
+    if (own->has_flop) {
+        parameters[at++].start = least_slope(own, own->flop);
+    }
+    if (own->has_bytes) {
+        parameters[at].start = least_slope(own, own->bytes);
+    }
+    problem->start_only = true;
+    if (st_solve(problem, &other) == ST_OK && other.cost < solution->cost) {
+        *solution = other;
+    }
+    return ST_OK;
+}
+
 /* Too few rows for a curve, or no minimum: one slope through the origin. */
 static st_times_roofline straight_line(const line_fit *own, double per_flop, double per_byte)
 {
@@ -136,7 +183,8 @@ st_status st_times_fit_roofline(const st_time_set *set, size_t piece, const bool
                           .evaluate = evaluate,
                           .self = &own};
     st_solution solution;
-    if (own.count > count && isfinite(least) && st_solve(&problem, &solution) == ST_OK) {
+    if (own.count > count && isfinite(least) &&
+        solve(&own, parameters, &problem, &solution) == ST_OK) {
         *line = line_of(&own, solution.values);
     }
     if (set->pieces[piece] == ST_TIMES_WHOLE && own.count > 1) {
