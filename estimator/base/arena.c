@@ -7,6 +7,9 @@
  */
 #include "steptime/arena.h"
 
+#include "base/print.h"
+
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,19 +128,49 @@ char *st_arena_copy(st_arena *arena, const char *text, size_t length)
     return copy;
 }
 
+/* Formats into what is left of the newest chunk; where that is too little, it is zero again. */
+static char *print_in_chunk(st_arena *arena, size_t *size_bytes, const char *format,
+                            va_list arguments) ST_PRINTF(3, 0);
+
+static char *print_in_chunk(st_arena *arena, size_t *size_bytes, const char *format,
+                            va_list arguments)
+{
+    chunk *one = arena->newest;
+    size_t left = one == NULL ? 0 : one->size_bytes - one->used_bytes;
+    if (left > INT_MAX)
+        left = INT_MAX;
+    char *text = left > 0 ? (char *)one->data + one->used_bytes : NULL;
+    int length = st_vprint(text, left, format, arguments);
+    *size_bytes = length < 0 ? 0 : (size_t)length + 1;
+    if (length >= 0 && *size_bytes <= left)
+        return st_arena_alloc(arena, *size_bytes, 1);
+    if (text != NULL)
+        memset(text, 0, left);
+    return NULL;
+}
+
+char *st_arena_vprintf(st_arena *arena, const char *format, va_list arguments)
+{
+    if (arena->failed)
+        return NULL;
+    va_list again;
+    size_t size_bytes;
+    va_copy(again, arguments);
+    char *text = print_in_chunk(arena, &size_bytes, format, again);
+    va_end(again);
+    if (text != NULL || size_bytes == 0)
+        return text;
+    text = st_arena_alloc(arena, size_bytes, 1);
+    if (text != NULL)
+        (void)st_vprint(text, size_bytes, format, arguments);
+    return text;
+}
+
 char *st_arena_printf(st_arena *arena, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(NULL, 0, format, arguments);
-    va_end(arguments);
-    if (length < 0)
-        return NULL;
-    char *text = st_arena_alloc(arena, (size_t)length + 1, 1);
-    if (text == NULL)
-        return NULL;
-    va_start(arguments, format);
-    (void)vsnprintf(text, (size_t)length + 1, format, arguments);
+    char *text = st_arena_vprintf(arena, format, arguments);
     va_end(arguments);
     return text;
 }

@@ -5,6 +5,7 @@
  */
 #include "steptime/arena.h"
 
+#include "base/print.h"
 #include "base/utf8.h"
 
 #include <stdlib.h>
@@ -49,22 +50,32 @@ void st_buffer_text(st_buffer *buffer, const char *text)
     st_buffer_append(buffer, text, strlen(text));
 }
 
+/* Into what room there is; false, with the room that is needed made, where that is too little. */
+static bool print_at_end(st_buffer *buffer, const char *format, va_list arguments) ST_PRINTF(2, 0);
+
+static bool print_at_end(st_buffer *buffer, const char *format, va_list arguments)
+{
+    size_t room = buffer->data == NULL ? 0 : buffer->capacity - buffer->length;
+    char *end = room > 0 ? buffer->data + buffer->length : NULL;
+    int length = st_vprint(end, room, format, arguments);
+    if (length < 0)
+        buffer->failed = true;
+    else if ((size_t)length >= room)
+        return !reserve(buffer, (size_t)length);
+    else
+        buffer->length += (size_t)length;
+    return true;
+}
+
 void st_buffer_printf(st_buffer *buffer, const char *format, ...)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(NULL, 0, format, arguments);
-    va_end(arguments);
-    if (length < 0) {
-        buffer->failed = true;
-        return;
+    bool done = buffer->failed;
+    while (!done) {
+        va_list arguments;
+        va_start(arguments, format);
+        done = print_at_end(buffer, format, arguments);
+        va_end(arguments);
     }
-    if (!reserve(buffer, (size_t)length))
-        return;
-    va_start(arguments, format);
-    (void)vsnprintf(buffer->data + buffer->length, (size_t)length + 1, format, arguments);
-    va_end(arguments);
-    buffer->length += (size_t)length;
 }
 
 static void append_json_character(st_buffer *buffer, const char *text, size_t size, uint32_t code)

@@ -2,6 +2,8 @@
 /* Building the tree of a result, and walking over it; see result.h. */
 #include "base/result.h"
 
+#include "base/print.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -84,17 +86,9 @@ static const char *format_text(st_result *result, const char *format, va_list ar
 /* Formats into the arena of a result. */
 static const char *format_text(st_result *result, const char *format, va_list arguments)
 {
-    va_list again;
-    va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, again);
-    va_end(again);
-    char *text = length < 0 ? NULL : st_arena_alloc(result->arena, (size_t)length + 1, 1);
-    if (text == NULL) {
-        result->failed = true;
-        return "";
-    }
-    (void)vsnprintf(text, (size_t)length + 1, format, arguments);
-    return text;
+    const char *text = st_arena_vprintf(result->arena, format, arguments);
+    result->failed = result->failed || text == NULL;
+    return st_or_none(text);
 }
 
 void st_put_format(st_node *node, const char *key, const char *format, ...)

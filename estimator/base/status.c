@@ -5,6 +5,7 @@
  */
 #include "steptime/arena.h"
 
+#include "base/print.h"
 #include "base/utf8.h"
 
 #include <stdlib.h>
@@ -150,25 +151,11 @@ const char *st_errors_text(st_errors *errors, const char *format, ...)
 {
     if (errors == NULL || is_full(errors))
         return "";
-    char small[512];
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(small, sizeof small, format, arguments);
+    const char *text = st_arena_vprintf(errors->texts, format, arguments);
     va_end(arguments);
-    if (length < 0)
-        return "";
-    size_t size = (size_t)length + 1;
-    char *text = st_arena_alloc(errors->texts, size, 1);
-    if (text == NULL)
-        return "";
-    if (size <= sizeof small) {
-        memcpy(text, small, size);
-        return text;
-    }
-    va_start(arguments, format);
-    (void)vsnprintf(text, size, format, arguments);
-    va_end(arguments);
-    return text;
+    return st_or_none(text);
 }
 
 bool st_errors_full(const st_errors *errors)

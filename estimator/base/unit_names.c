@@ -2,7 +2,7 @@
 /* The tables of units and prefixes; see unit_names.h. */
 #include "base/unit_names.h"
 
-#include <string.h>
+#include "base/same.h"
 
 #define KIBI 1024.0
 
@@ -45,7 +45,7 @@ const st_unit_name st_unit_names[] = {
 
 static bool is_text(const char *text, size_t length, const char *wanted)
 {
-    return strlen(wanted) == length && memcmp(text, wanted, length) == 0;
+    return length > 0 && st_same_part(text, length, wanted);
 }
 
 static const st_unit_name *find_plain(const char *text, size_t length)

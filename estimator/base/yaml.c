@@ -2,6 +2,7 @@
 /* Reading YAML: feeds libyaml's events to the tree and puts its syntax errors into words. */
 #include "base/yaml.h"
 
+#include "base/same.h"
 #include "base/utf8.h"
 #include "base/yaml_tree.h"
 
@@ -208,7 +209,7 @@ const st_yaml_node *st_yaml_get(const st_yaml_node *map, const char *key)
     if (map == NULL || map->kind != ST_YAML_MAP)
         return NULL;
     for (size_t i = 0; i < map->count; i++)
-        if (strcmp(map->keys[i], key) == 0)
+        if (st_same(map->keys[i], key))
             return map->items[i];
     return NULL;
 }

@@ -6,6 +6,8 @@
 #include "job/keys.h"
 #include "job/sections.h"
 
+#include "base/same.h"
+
 #include <float.h>
 #include <string.h>
 
@@ -236,7 +238,7 @@ const st_key_section *st_key_sections(size_t *count)
 const st_key *st_key_find(const char *path)
 {
     for (size_t i = 0; i < KEY_COUNT; i++)
-        if (strcmp(keys[i].path, path) == 0)
+        if (st_same(keys[i].path, path))
             return &keys[i];
     return NULL;
 }

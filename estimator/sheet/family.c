@@ -2,6 +2,7 @@
 /* Families and their members by name. */
 #include "sheet/family.h"
 
+#include "base/same.h"
 #include "sheet/internal.h"
 
 #include <string.h>
@@ -28,7 +29,7 @@ const char *st_family_member_name(const st_family *family, size_t member, st_are
 static size_t find_value(const st_enum *axis, const char *text, size_t length)
 {
     for (size_t i = 0; i < axis->count; i++) {
-        if (strlen(axis->values[i]) == length && memcmp(axis->values[i], text, length) == 0) {
+        if (length > 0 && st_same_part(text, length, axis->values[i])) {
             return i;
         }
     }
@@ -59,8 +60,7 @@ const st_family *st_sheet_family(const st_sheet *sheet, const char *name)
 {
     size_t length = strcspn(name, "[");
     for (size_t i = 0; i < sheet->family_count; i++) {
-        const char *other = sheet->families[i]->name;
-        if (strlen(other) == length && memcmp(other, name, length) == 0) {
+        if (length > 0 && st_same_part(name, length, sheet->families[i]->name)) {
             return sheet->families[i];
         }
     }

@@ -197,6 +197,9 @@ st_token st_lexer_next(const st_formula *formula, size_t offset, st_errors *erro
         return read_word(formula, offset);
     }
     for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
+        if (symbols[i].text[0] != c) {
+            continue;
+        }
         size_t length = strlen(symbols[i].text);
         if (length > formula->length - offset ||
             memcmp(symbols[i].text, formula->text + offset, length) != 0) {

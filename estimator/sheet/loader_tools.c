@@ -2,6 +2,8 @@
 /* Small steps that every part of the sheet reader takes. */
 #include "sheet/loader.h"
 
+#include "base/same.h"
+
 #include <string.h>
 
 bool st_loader_fault(st_loader *loader, st_place place, st_status status, const char *format, ...)
@@ -35,7 +37,7 @@ void st_loader_check_keys(st_loader *loader, const st_yaml_node *map, const char
     for (size_t i = 0; i < map->count; i++) {
         bool known = false;
         for (size_t j = 0; j < count && !known; j++) {
-            known = strcmp(map->keys[i], allowed[j]) == 0;
+            known = st_same(map->keys[i], allowed[j]);
         }
         if (known) {
             continue;
@@ -168,7 +170,7 @@ bool st_loader_type(st_loader *loader, const st_yaml_node *node, st_type *type)
         return true;
     }
     for (size_t i = 0; i < loader->sheet->enum_count; i++) {
-        if (strcmp(loader->sheet->enums[i].name, node->text) == 0) {
+        if (st_same(loader->sheet->enums[i].name, node->text)) {
             type->kind = ST_TYPE_ENUM;
             type->enumeration = &loader->sheet->enums[i];
             return true;

@@ -7,6 +7,8 @@
  */
 #include "sheet/lexer.h"
 
+#include "base/same.h"
+
 #include <string.h>
 
 typedef struct st_parser {
@@ -53,7 +55,7 @@ const char *st_builtin_text(st_builtin builtin)
 st_builtin st_builtin_find(const char *name)
 {
     for (size_t i = 0; i < sizeof(builtins) / sizeof(builtins[0]); i++) {
-        if (strcmp(builtins[i].name, name) == 0) {
+        if (st_same(builtins[i].name, name)) {
             return builtins[i].builtin;
         }
     }
@@ -70,7 +72,7 @@ bool st_expr_is_reserved(const char *name)
 {
     static const char *const words[] = {"and", "or", "not", "true", "false", "bool"};
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (strcmp(words[i], name) == 0) {
+        if (st_same(words[i], name)) {
             return true;
         }
     }

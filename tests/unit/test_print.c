@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Formats of texts and whole numbers: what vsnprintf writes, at every size of the room for it. */
+#include "base_support.h"
+
+#include "base/print.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+static void check(const char *format, ...) ST_PRINTF(1, 2);
+
+static void check(const char *format, ...)
+{
+    for (size_t size = 0; size < 64; size++) {
+        char wanted[64];
+        char text[64];
+        memset(wanted, '#', sizeof wanted);
+        memset(text, '#', sizeof text);
+        va_list arguments;
+        va_start(arguments, format);
+        int wanted_length = vsnprintf(size > 0 ? wanted : NULL, size, format, arguments);
+        va_end(arguments);
+        va_start(arguments, format);
+        int length = st_vprint(size > 0 ? text : NULL, size, format, arguments);
+        va_end(arguments);
+        assert_int_equal(length, wanted_length);
+        assert_memory_equal(text, wanted, sizeof text);
+    }
+}
+
+static void texts_and_whole_numbers_are_printed_as_by_the_c_library(void **state)
+{
+    (void)state;
+    check("nothing to fill in");
+    check("%s", "");
+    check("%s[%s,%s]", "t_layer", "dense", "forward");
+    check("'%.*s' and %s", 4, "forward", "on");
+    check("%.*s|%.*s", 0, "none", -1, "all of it");
+    check("%d %d %d", 2385, -71, 0);
+    check("%d %d", INT_MAX, INT_MIN);
+    check("%zu and %zu", (size_t)0, SIZE_MAX);
+    check("%c%c%%", 'x', '3');
+}
+
+static void all_other_formats_are_the_c_library_s(void **state)
+{
+    (void)state;
+    check("%s is %.3f", "pi", 3.14159);
+    check("%-8s|%08d|%x", "left", 23, 0xBEEFU);
+    check("%5.2s|%+d", "cut", 7);
+    check("%ld of %lld", 61L, -62LL);
+}
+
+static void texts_of_an_arena_leave_it_zeroed(void **state)
+{
+    (void)state;
+    st_arena *arena = st_arena_create();
+    char piece[1000];
+    memset(piece, 'p', sizeof piece);
+    for (size_t i = 0; i < 9000; i++) {
+        const char *text = st_arena_printf(arena, "%.*s%zu", (int)(i * 37 % 997), piece, i);
+        const unsigned char *next = st_arena_alloc(arena, 24, 1);
+        assert_non_null(text);
+        assert_non_null(next);
+        for (size_t k = 0; k < 24; k++)
+            assert_int_equal(next[k], 0);
+        assert_int_equal(strspn(text, "p"), i * 37 % 997);
+        assert_int_equal(strtoul(text + strspn(text, "p"), NULL, 10), i);
+    }
+    st_arena_destroy(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_and_whole_numbers_are_printed_as_by_the_c_library),
+        cmocka_unit_test(all_other_formats_are_the_c_library_s),
+        cmocka_unit_test(texts_of_an_arena_leave_it_zeroed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
