@@ -107,7 +107,7 @@ static double bucket_exposed(const st_layers *layers, const double *arguments)
 
 static double bucket_price(const st_layers *layers, const double *arguments)
 {
-    return run_buckets(layers, arguments).price;
+    return run_buckets(layers, arguments).added;
 }
 
 static const st_builtin_entry entries[] = {

@@ -32,20 +32,20 @@ size_t st_buckets_visit(const st_layers *layers, const st_bucket_caps *caps,
 typedef struct st_bucket_clock {
     const st_bucket_times *times;
     double free_at; /* when the previous bucket's all-reduce ends */
-    double price;   /* so far: the pass reaches a point of its work this much later */
+    double added;   /* so far: the pass reaches a point of its work this much later */
 } st_bucket_clock;
 
 static bool send(void *context, const st_bucket *bucket)
 {
     st_bucket_clock *clock = context;
     const st_bucket_times *times = clock->times;
-    double ready = bucket->ready_frac * times->backward + clock->price;
+    double ready = bucket->ready_frac * times->backward + clock->added;
     double begin = ready > clock->free_at ? ready : clock->free_at;
     double busy = times->start + bucket->bytes * times->per_byte;
-    double left = times->backward + clock->price - begin; /* of the pass, undisturbed */
+    double left = times->backward + clock->added - begin; /* of the pass, undisturbed */
     if (left > 0) {
         double beside = busy < left * times->slowdown ? busy : left * times->slowdown;
-        clock->price += beside - beside / times->slowdown;
+        clock->added += beside - beside / times->slowdown;
     }
     clock->free_at = begin + busy;
     return true;
@@ -56,7 +56,7 @@ st_bucket_outcome st_buckets_run(const st_layers *layers, const st_bucket_caps *
 {
     st_bucket_clock clock = {.times = times};
     (void)st_buckets_visit(layers, caps, send, &clock);
-    double end = times->backward + clock.price;
+    double end = times->backward + clock.added;
     return (st_bucket_outcome){.exposed = clock.free_at > end ? clock.free_at - end : 0,
-                               .price = clock.price};
+                               .added = clock.added};
 }

@@ -39,7 +39,7 @@ typedef struct st_bucket_times {
 
 typedef struct st_bucket_outcome {
     double exposed; /* by which the last all-reduce outlasts the backward pass */
-    double price;   /* by which the all-reduces beside it lengthen the backward pass */
+    double added;   /* by which the all-reduces beside it lengthen the backward pass */
 } st_bucket_outcome;
 
 /*

@@ -117,7 +117,7 @@ typedef struct st_schedule_ends {
     int64_t reduce_exposed; /* the rest of it, after the last pass */
     int64_t data_per_micro; /* exposed after every backward pass of a chunk */
     int64_t tied;           /* gradient of the embedding, between first and last stage */
-    int64_t slowdown;       /* price of all that hides */
+    int64_t slowdown;       /* of all that hides */
     int64_t optimizer;
 } st_schedule_ends;
 

@@ -156,7 +156,7 @@ static st_status run(st_timeline *timeline, const st_schedule_order *order, st_e
                                       : st_replay_run(timeline->replay, errors);
 }
 
-/* The category of computation that is nothing but the price of messages; the count: none. */
+/* The category of computation that is nothing but the slowdown by messages; the count: none. */
 static size_t category_of_slowdown(const st_graph *graph)
 {
     size_t count = st_graph_category_count(graph);
@@ -167,7 +167,7 @@ static size_t category_of_slowdown(const st_graph *graph)
     return i;
 }
 
-/* First and last moment and price of every rank; ranks are listed pipeline by pipeline. */
+/* First and last moment and slowdown of every rank; ranks are listed pipeline by pipeline. */
 static void measure_rows(st_timeline *timeline)
 {
     const st_graph *graph = timeline->graph;
@@ -185,7 +185,7 @@ static void measure_rows(st_timeline *timeline)
         row->last = time.end_ns > row->last ? time.end_ns : row->last;
         int64_t alone = graph->category[i] == slowdown ? 0 : graph->duration_ns[i];
         if (st_graph_work(graph, (st_task_id)i) == ST_WORK_COMPUTE) {
-            row->price += time.end_ns - time.start_ns - alone;
+            row->slowdown += time.end_ns - time.start_ns - alone;
         }
     }
 }
@@ -269,7 +269,7 @@ static st_status replay_without(const st_timeline *whole, const st_schedule_orde
 }
 
 /*
- * Communication of the slowest stage. Where there is but one stage, its price is known without
+ * Communication of the slowest stage. Where there is but one stage, its slowdown is known without
  * leaving the messages out: what they delay each other by belongs to the data term.
  */
 static void find_hiding(st_timeline *timeline, uint32_t slowest)
@@ -280,7 +280,7 @@ static void find_hiding(st_timeline *timeline, uint32_t slowest)
         (double)row->time.exposed_communication_ns / ST_TICKS_PER_S;
     timeline->hiding_s[ST_HIDING_HIDDEN] =
         (double)row->time.overlapped_ns / ST_TICKS_PER_S + plan->hidden_inside_s;
-    timeline->hiding_s[ST_HIDING_PRICE] = (double)row->price / ST_TICKS_PER_S;
+    timeline->hiding_s[ST_HIDING_SLOWDOWN] = (double)row->slowdown / ST_TICKS_PER_S;
     if (is_slowed(plan) && plan->schedule.shape.stages == 1) {
         int64_t inside = 0;
         for (uint32_t i = 0; i < plan->schedule.shape.chunks; i++) {
@@ -288,9 +288,9 @@ static void find_hiding(st_timeline *timeline, uint32_t slowest)
                 inside += plan->schedule.shape.times[i].part[pass][ST_PART_SLOWDOWN];
             }
         }
-        int64_t price = row->price - inside * plan->schedule.shape.micros;
-        timeline->term[ST_TERM_DATA] += timeline->term[ST_TERM_SLOWDOWN] - price;
-        timeline->term[ST_TERM_SLOWDOWN] = price;
+        int64_t laid_out = row->slowdown - inside * plan->schedule.shape.micros;
+        timeline->term[ST_TERM_DATA] += timeline->term[ST_TERM_SLOWDOWN] - laid_out;
+        timeline->term[ST_TERM_SLOWDOWN] = laid_out;
     }
 }
 
@@ -309,7 +309,7 @@ static st_status find_terms(st_timeline *timeline, const st_schedule_order *orde
     }
     uint32_t slowest = 0;
     timeline->term[ST_TERM_STEADY] = slowest_stage(&timeline->plan.schedule, &slowest);
-    timeline->term[ST_TERM_RAMP] = before - timeline->term[ST_TERM_STEADY];
+    timeline->term[ST_TERM_BUBBLE] = before - timeline->term[ST_TERM_STEADY];
     if (status == ST_OK) {
         find_hiding(timeline, slowest);
     }
@@ -394,8 +394,11 @@ st_status st_timeline_make(const st_timeline_plan *plan, bool every_rank, st_are
     if (status == ST_OK) {
         status = find_terms(timeline, &order, errors);
     }
-    double pipeline = (double)timeline->term[ST_TERM_STEADY] + (double)timeline->term[ST_TERM_RAMP];
-    timeline->bubble = pipeline > 0 ? (double)timeline->term[ST_TERM_RAMP] / pipeline : 0;
+    /* Measured in the replay, and no formula: what it lasts beyond the work of the slowest stage.
+     */
+    double pipeline =
+        (double)timeline->term[ST_TERM_STEADY] + (double)timeline->term[ST_TERM_BUBBLE];
+    timeline->bubble = pipeline > 0 ? (double)timeline->term[ST_TERM_BUBBLE] / pipeline : 0;
     if (status != ST_OK) {
         st_timeline_free(timeline);
     }

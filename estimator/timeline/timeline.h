@@ -18,7 +18,7 @@
 /* What a step is made of on the way from closed form to replay. */
 typedef enum st_term {
     ST_TERM_STEADY, /* all micro-batches on the slowest stage */
-    ST_TERM_RAMP,   /* what filling and draining adds */
+    ST_TERM_BUBBLE, /* what filling and draining adds */
     ST_TERM_TRANSFERS,
     ST_TERM_DATA,
     ST_TERM_TIED,
@@ -35,7 +35,7 @@ const char *st_term_reason(st_term term);
 typedef enum st_hiding {
     ST_HIDING_EXPOSED, /* nothing computes beside it */
     ST_HIDING_HIDDEN,
-    ST_HIDING_PRICE, /* what the hidden part adds to the computation beside it */
+    ST_HIDING_SLOWDOWN, /* what the hidden part adds to the computation concurrent with it */
     ST_HIDINGS
 } st_hiding;
 
@@ -63,10 +63,10 @@ typedef struct st_timeline_plan {
     double closed_s;           /* step time of the sheet */
     double term_s[ST_TERMS];   /* adds up to it */
     bool closed_same_schedule; /* the sheet models the schedule that is replayed */
-    const char *step_cell;     /* that holds it: "step_time", "T_iter" */
+    const char *step_cell;     /* that holds it: "step_time" */
     double hiding_s[ST_HIDINGS];
     double hidden_inside_s; /* the part of what is hidden that is not laid out as tasks */
-    /* By which computation slows down beside messages of data parallelism; at least 1. */
+    /* By which computation slows down concurrent with messages of data parallelism; at least 1. */
     double slowdown[ST_SLOWED_KINDS];
     /* NULL: the order of the schedule's kind; else one's own, with its name. */
     const st_schedule_order *order;
@@ -80,7 +80,7 @@ const char *st_timeline_schedule(const st_timeline_plan *plan);
 /*
  * Runs the sheet of `estimate`, which must be loaded, and turns its cells into a plan. DualPipe
  * takes the job's stages, whatever its schedule is. ddp becomes a step of one stage whose gradients
- * are reduced bucket by bucket. A sheet without the cells, a pipeline whose
+ * are reduced bucket by bucket. A sheet without the roles, a pipeline whose
  * chunks do not divide the layers of a stage, and times that a step cannot have are errors.
  */
 st_status st_timeline_plan_make(st_estimate *estimate, bool dualpipe, st_arena *arena,
@@ -91,9 +91,9 @@ typedef struct st_timeline_row {
     uint32_t rank;
     uint32_t stage;
     st_rank_time time;
-    int64_t price; /* by which messages beside it lengthen its computation */
-    int64_t first; /* start of its first task */
-    int64_t last;  /* end of its last */
+    int64_t slowdown; /* by which concurrent messages lengthen its computation */
+    int64_t first;    /* start of its first task */
+    int64_t last;     /* end of its last */
 } st_timeline_row;
 
 /* A category of tasks. */

@@ -30,7 +30,7 @@ static void fill_rank(const void *context, size_t index, st_node *node)
     st_put_seconds(node, "idle_s", seconds(row->time.idle_ns));
     st_put_seconds(node, "first_s", seconds(row->first));
     st_put_seconds(node, "last_s", seconds(row->last));
-    st_put_seconds(node, "price_s", seconds(row->price));
+    st_put_seconds(node, "price_s", seconds(row->slowdown));
 }
 
 static void fill_category(const void *context, size_t index, st_node *node)
@@ -138,7 +138,8 @@ static term_lists put_terms(const st_timeline *timeline, st_node *root)
     return lists;
 }
 
-/* Terms that neither has are left out. Hidden communication has a price, and must not look free. */
+/* Terms that neither has are left out. Hidden communication slows computation down, and must not
+ * look free. */
 static void say_terms(const st_timeline *timeline, const term_lists *lists, st_node *root)
 {
     const st_timeline_plan *plan = &timeline->plan;

@@ -103,18 +103,6 @@ static st_status measure(st_whatif *w, passes *p)
     return ST_OK;
 }
 
-/* What of a recorded step is neither pass nor bubble. */
-static void find_rest(const st_whatif *w, passes *p)
-{
-    double pp = w->values.have[ST_KEY_PP] > 0 ? w->values.have[ST_KEY_PP] : 1;
-    if (pp > 1)
-        p->loss_ns = 0; /* between its passes a stage waits for others */
-    int64_t step_ns = w->outcome->after_ns / (int64_t)step_count(w);
-    int64_t pass_ns = p->forward_ns + p->backward_ns;
-    int64_t busy_ns = (int64_t)p->micros * (pass_ns + p->loss_ns) + ((int64_t)pp - 1) * pass_ns;
-    p->rest_ns = step_ns > busy_ns ? step_ns - busy_ns : 0;
-}
-
 static void fill_times(const passes *p, uint32_t stages, double layers_ratio, st_chunk_times *times)
 {
     for (uint32_t i = 0; i < stages; i++) {
@@ -127,7 +115,7 @@ static void fill_times(const passes *p, uint32_t stages, double layers_ratio, st
     times[stages - 1].part[ST_PASS_BACKWARD][ST_PART_WORK] += p->loss_ns;
 }
 
-static st_status replay_schedule(st_whatif *w, const st_schedule_plan *plan)
+static st_status replay_schedule(st_whatif *w, const st_schedule_plan *plan, int64_t *end_ns)
 {
     st_schedule_order order;
     st_graph *graph = st_graph_create(NULL);
@@ -144,9 +132,50 @@ static st_status replay_schedule(st_whatif *w, const st_schedule_plan *plan)
         status = replay != NULL ? st_replay_run(replay, w->errors) : ST_ERR_MEMORY;
     }
     if (status == ST_OK)
-        w->outcome->after_ns = st_replay_end_ns(replay);
+        *end_ns = st_replay_end_ns(replay);
     st_replay_destroy(replay);
     st_graph_destroy(graph);
+    return status;
+}
+
+/* A schedule of the passes alone, each stage with so many times the layers that it had. */
+static st_status make_plan(st_whatif *w, const passes *p, uint32_t stages, double layers_ratio,
+                           st_schedule_plan *plan)
+{
+    st_chunk_times *times = st_arena_alloc(w->arena, stages, sizeof *times);
+    if (times == NULL)
+        return ST_ERR_MEMORY;
+    fill_times(p, stages, layers_ratio, times);
+    *plan = (st_schedule_plan){
+        .shape = {.kind = ST_SCHEDULE_1F1B,
+                  .stages = stages,
+                  .micros = p->micros,
+                  .chunks = 1,
+                  .times = times},
+        .groups = {.tp = 1,
+                   .tp_stride = 1,
+                   .cp = 1,
+                   .cp_stride = 1,
+                   .dp = 1,
+                   .dp_stride = 1,
+                   .pp_stride = 1,
+                   .ep = 1},
+    };
+    return ST_OK;
+}
+
+/* What of a recorded step is neither pass nor bubble: the step without 1F1B of its passes. */
+static st_status find_rest(st_whatif *w, uint32_t stages, passes *p)
+{
+    st_schedule_plan plan;
+    int64_t step_ns = w->outcome->after_ns / (int64_t)step_count(w);
+    int64_t busy_ns = 0;
+    if (stages > 1)
+        p->loss_ns = 0; /* between its passes a stage waits for others */
+    st_status status = make_plan(w, p, stages, 1, &plan);
+    if (status == ST_OK)
+        status = replay_schedule(w, &plan, &busy_ns);
+    p->rest_ns = step_ns > busy_ns ? step_ns - busy_ns : 0;
     return status;
 }
 
@@ -170,6 +199,7 @@ st_status st_whatif_pipeline(st_whatif *w)
 {
     const st_whatif_values *v = &w->values;
     passes p = {0};
+    st_schedule_plan plan;
     double old_pp = v->have[ST_KEY_PP] > 0 ? v->have[ST_KEY_PP] : 1;
     double new_pp = v->set[ST_KEY_PP] > 0 ? v->set[ST_KEY_PP] : old_pp;
     uint32_t stages = (uint32_t)new_pp;
@@ -183,35 +213,24 @@ st_status st_whatif_pipeline(st_whatif *w)
                                 "%.0f layers do not divide into %u stages" ST_EXPECTED
                                 "as many layers on every stage",
                                 layers, stages);
-    find_rest(w, &p);
-    st_chunk_times *times = st_arena_alloc(w->arena, stages, sizeof *times);
-    if (times == NULL)
-        return ST_ERR_MEMORY;
-    fill_times(&p, stages, old_pp / new_pp, times);
-    uint32_t micros = v->set[ST_KEY_MICROS] > 0 ? (uint32_t)v->set[ST_KEY_MICROS] : p.micros;
-    st_schedule_plan plan = {
-        .shape = {.kind = v->schedule,
-                  .stages = stages,
-                  .micros = micros,
-                  .chunks = 1,
-                  .times = times,
-                  .transfer = llround(1e3 * v->set[ST_KEY_TRANSFER])},
-        .ends = {.optimizer = llround((double)p.rest_ns * old_pp / new_pp)},
-        .groups = {.tp = 1,
-                   .tp_stride = 1,
-                   .cp = 1,
-                   .cp_stride = 1,
-                   .dp = 1,
-                   .dp_stride = 1,
-                   .pp_stride = 1,
-                   .ep = 1},
-    };
-    status = replay_schedule(w, &plan);
+    status = find_rest(w, (uint32_t)old_pp, &p);
+    if (status == ST_OK)
+        status = make_plan(w, &p, stages, old_pp / new_pp, &plan);
+    if (status != ST_OK)
+        return status;
+    plan.shape.kind = v->schedule;
+    plan.shape.micros = v->set[ST_KEY_MICROS] > 0 ? (uint32_t)v->set[ST_KEY_MICROS] : p.micros;
+    plan.shape.transfer = llround(1e3 * v->set[ST_KEY_TRANSFER]);
+    plan.ends.optimizer = llround((double)p.rest_ns * old_pp / new_pp);
+    status = replay_schedule(w, &plan, &w->outcome->after_ns);
     w->outcome->before_ns /= (int64_t)step_count(w);
     w->outcome->after = NULL;
-    int64_t useful = (int64_t)micros * (p.forward_ns + p.backward_ns);
-    double busy = (double)useful * old_pp / new_pp + (double)micros * (double)p.loss_ns +
-                  (double)plan.ends.optimizer;
+    /* No formula of a bubble: what the replay lasts beyond the work that was laid out on a stage.
+     */
+    double micros = plan.shape.micros;
+    double useful = micros * (double)(p.forward_ns + p.backward_ns);
+    double busy =
+        useful * old_pp / new_pp + micros * (double)p.loss_ns + (double)plan.ends.optimizer;
     if (status == ST_OK && w->outcome->after_ns > 0)
         w->outcome->bubble_frac = fmax(0, 1 - busy / (double)w->outcome->after_ns);
     return status == ST_OK ? note_pipeline(w, new_pp != old_pp) : status;

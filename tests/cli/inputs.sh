@@ -77,6 +77,42 @@ roles:
 END
 printf 'sheet: even.yaml\nparallel: {dp: 8}\nconstants: {C: 8.75 GB/s}\n' >even-job.yaml
 
+# A sheet of one's own: a pipeline in other words than ours, then without a role that timelines need, with one
+# filled twice and with one filled by a cell of another unit.
+cat >pipe.yaml <<'END'
+sheet: pipe
+title: A pipeline of one's own
+inputs:
+  S: {from: parallel.pp, doc: stages}
+  R: {from: parallel.dp, doc: replicas}
+  U: {from: batch.micro, doc: micro-batch}
+  B: {from: batch.global, doc: batch}
+  F: {from: constants.F, unit: ms, default: 9.54 ms, doc: forward pass}
+cells:
+  M: {is: B/(U*R), doc: micro-batches}
+  Ff: {unit: ms, is: F/S*U, doc: forward}
+  Fb: {unit: ms, is: 2*F/S*U, doc: backward}
+  Fe: {unit: ms, is: '0.31[ms]*U', doc: gradients of the embedding}
+  duration: {unit: ms, is: (M + S - 1)*(Ff + Fb) + M*Fe, doc: step}
+  room: {unit: GiB, is: '63[GiB]/S', doc: memory}
+roles:
+  step: duration
+  memory: room
+  pp: S
+  dp: R
+  micro_batches: M
+  layer_forward: Ff
+  layer_backward: Fb
+  embedding_weights: Fe
+END
+printf 'sheet: pipe.yaml\nparallel: {pp: 4, dp: 2}\nbatch: {global: 16, micro: 1}\n' >pipe-job.yaml
+grep -v 'layer_backward' pipe.yaml >pipe-without.yaml
+{ cat pipe.yaml; echo '  step: room'; } >pipe-twice.yaml
+sed 's/step: duration/step: room/' pipe.yaml >pipe-unit.yaml
+for sheet in without twice unit; do
+    sed "s/pipe.yaml/pipe-$sheet.yaml/" pipe-job.yaml >"pipe-$sheet-job.yaml"
+done
+
 # Two sheets that override one cell of a third; one that decides.
 printf 'sheet: left\ninclude: [good.yaml]\ncells:\n' >left.yaml
 sed 's/left/right/' left.yaml >right.yaml

@@ -151,21 +151,21 @@ static void exposed_time_follows_the_clock(void **state)
     assert_true(fabs(st_buckets_run(&small, &caps, &times).exposed - (11 + 3004 * 7.5)) < 1e-9);
 }
 
-static void hiding_has_a_price(void **state)
+static void hiding_slows_the_pass_down(void **state)
 {
     (void)state;
     st_bucket_caps caps = {.first_bytes = 600, .cap_bytes = 900, .width_bytes = 2};
     st_bucket_times times = {.backward = 8000, .start = 11, .per_byte = 2.385, .slowdown = 1.4};
     /* Ready at 334; 1489.7 beside it cost 1489.7*(1 - 1/1.4). The second is ready at 3230 and as
      * much later, and 958 bytes cost 2295.83; the third starts when the pass has ended. */
-    double price = (11 + 620 * 2.385 + 11 + 958 * 2.385) * (1 - 1 / 1.4);
+    double added = (11 + 620 * 2.385 + 11 + 958 * 2.385) * (1 - 1 / 1.4);
     st_bucket_outcome outcome = st_buckets_run(&small, &caps, &times);
-    assert_true(fabs(outcome.price - price) < 1e-9);
+    assert_true(fabs(outcome.added - added) < 1e-9);
     assert_true(fabs(outcome.exposed - (11 + 1426 * 2.385)) < 1e-9);
     times.per_byte = 7.5;
     /* Now they queue from 334 on: the pass has 7666 left and needs 1.4 times as long for them. */
     outcome = st_buckets_run(&small, &caps, &times);
-    assert_true(fabs(outcome.price - 0.4 * 7666) < 1e-9);
+    assert_true(fabs(outcome.added - 0.4 * 7666) < 1e-9);
     assert_true(fabs(outcome.exposed - (22897 - 334 - 1.4 * 7666)) < 1e-9);
 }
 
@@ -180,10 +180,10 @@ static void slower_passes_end_later(void **state)
         st_bucket_times times = {
             .backward = 6170, .start = 7, .per_byte = 1.913, .slowdown = slowdown};
         st_bucket_outcome outcome = st_buckets_run(&small, &caps, &times);
-        double end = times.backward + outcome.price + outcome.exposed;
+        double end = times.backward + outcome.added + outcome.exposed;
         assert_true(end >= end_before);
-        assert_true(outcome.price <= times.backward * (slowdown - 1) + 1e-9);
-        assert_true(slowdown > 1 || outcome.price == 0);
+        assert_true(outcome.added <= times.backward * (slowdown - 1) + 1e-9);
+        assert_true(slowdown > 1 || outcome.added == 0);
         end_before = end;
     }
 }
@@ -327,7 +327,7 @@ int main(void)
         cmocka_unit_test(a_visitor_may_stop),
         cmocka_unit_test(bytes_are_never_lost),
         cmocka_unit_test(exposed_time_follows_the_clock),
-        cmocka_unit_test(hiding_has_a_price),
+        cmocka_unit_test(hiding_slows_the_pass_down),
         cmocka_unit_test(slower_passes_end_later),
         cmocka_unit_test_setup_teardown(every_bucket_is_in_one_range, setup, teardown),
         cmocka_unit_test_setup_teardown(faulty_lists_are_refused, setup, teardown),
