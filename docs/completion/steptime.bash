@@ -35,7 +35,7 @@ _steptime() {
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-            '=' | --model | --cluster | --gpus | --batch | --sequence | --sheet | --set | --refine | --check | --xlsx | --path | --output | -o | --color | --depth | --digits | --format | --over | --space | --cells | --where | --sample | --seed | --plot | --threads | --vary | --minimise | --top | --pareto | --method | --prune | --bound | --trials | --schedule | --option | --ranks | --detail | --perfetto | --svg | --limit | --dir | --by | --sheet-a | --sheet-b | --set-b | --assume | --layers | --have | --job | --table | --rows | --constants | --nccl | --profile | --db | --write-errors | --collective | --nodes | --loss | --scale | --group | --gpu | --form | --test | --save | --counters | --unmatched | --write | --recipe)
+            '=' | --model | --cluster | --gpus | --batch | --sequence | --sheet | --set | --refine | --check | --xlsx | --path | --output | -o | --color | --depth | --digits | --format | --over | --space | --cells | --where | --sample | --seed | --plot | --threads | --vary | --only | --minimise | --maximise | --top | --pareto | --method | --prune | --bound | --trials | --schedule | --option | --ranks | --detail | --perfetto | --svg | --limit | --dir | --by | --sheet-a | --sheet-b | --set-b | --assume | --layers | --have | --job | --table | --rows | --constants | --nccl | --profile | --db | --write-errors | --collective | --nodes | --loss | --scale | --group | --gpu | --form | --test | --save | --counters | --unmatched | --write | --recipe)
                 ((i++))
                 if [[ ${COMP_WORDS[i]} == '=' ]]; then ((i++)); fi
                 ;;
@@ -327,6 +327,11 @@ _steptime() {
             compopt -o nospace 2>/dev/null
             return
             ;;
+        'search:--only')
+            _steptime_words "$_steptime_keys" "$word"
+            compopt -o nospace 2>/dev/null
+            return
+            ;;
         'search:--space')
             _steptime_files -f -- "$word"
             return
@@ -335,8 +340,16 @@ _steptime() {
             _steptime_words "$(_steptime_cells "$job")" "$word"
             return
             ;;
+        'search:--maximise')
+            _steptime_words "$(_steptime_cells "$job")" "$word"
+            return
+            ;;
         'search:--top')
             :
+            return
+            ;;
+        'search:--cells')
+            _steptime_words "$(_steptime_cells "$job")" "$word"
             return
             ;;
         'search:--pareto')
@@ -1068,7 +1081,7 @@ _steptime() {
         'sheet export') _steptime_words '--help --format --path --output' "$word" ;;
         'list') _steptime_words '--help --json --csv --path --output' "$word" ;;
         'sweep') _steptime_words '--help --over --zip --space --cells --where --all --sample --seed --plot --xlsx --threads --sheet --set --refine --json --csv --path --output' "$word" ;;
-        'search') _steptime_words '--help --model --cluster --batch --sequence --gpus --vary --space --minimise --top --pareto --method --prune --bound --trials --where --sample --seed --threads --verbose --sheet --set --refine --json --csv --path --output' "$word" ;;
+        'search') _steptime_words '--help --model --cluster --batch --sequence --gpus --vary --only --space --minimise --maximise --top --cells --pareto --method --prune --bound --trials --where --sample --seed --threads --verbose --sheet --set --refine --json --csv --path --output' "$word" ;;
         'scale') _steptime_words '--help --gpus --weak --strong --fixed --method --prune --bound --trials --where --threads --sheet --set --refine --json --csv --path --output' "$word" ;;
         'timeline') _steptime_words '--help --schedule --option --ranks --detail --perfetto --svg --sheet --set --check --refine --json --csv --path --output' "$word" ;;
         'plugin list') _steptime_words '--help --json --csv --path --output' "$word" ;;

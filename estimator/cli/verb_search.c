@@ -12,8 +12,10 @@ typedef struct search_options {
     cli_explore_options explore;
     const char *gpus;
     cli_texts varies;
+    cli_texts only;
     const char *space;
     const char *minimise;
+    const char *maximise;
     uint64_t top;
     cli_texts pareto;
     bool verbose;
@@ -28,8 +30,11 @@ static const cli_option option_rows[] = {
              "how many GPUs: 512, a list or a range such as 8..4096*2 (as many as the job's plan "
              "takes)"),
     CLI_TEXTS(search_options, varies, "vary", "KEY[=VALUES]",
-              "vary this key, over these values or over all that can be, and no other but those of "
-              "further --vary (all keys of the plan that no --set holds)",
+              "vary this key, too, over these values or over all that can be; several with commas "
+              "between",
+              .word = CLI_WORD_KEY),
+    CLI_TEXTS(search_options, only, "only", "KEY[=VALUES]",
+              "vary these keys and no other of the plan (all of the plan that no --set holds)",
               .word = CLI_WORD_KEY),
     CLI_FILE(search_options, space, "space",
              "what the file says of GPUs, keys to vary alone or jointly, keys to set and "
@@ -38,8 +43,12 @@ static const cli_option option_rows[] = {
              "the cell by which plans are ranked: step_time, cost, energy, memory or any other "
              "(step_time)",
              .word = CLI_WORD_CELL),
+    CLI_TEXT(search_options, maximise, "maximise", "CELL",
+             "rank by this cell, the greatest value first: tokens_per_s, mfu or any other",
+             .word = CLI_WORD_CELL),
     CLI_COUNT(search_options, top, "top", 1, ST_SEARCH_MAX_TOP, "show the N best plans",
               .initial = "10"),
+    CLI_ROW_CELLS,
     CLI_NAMES(search_options, pareto, "pareto", "CELL,CELL",
               "show the plans that no other beats in both cells", .once = true),
     CLI_ROW_METHOD,
@@ -70,8 +79,10 @@ static const cli_example examples[] = {
      "the cheapest ones that leave some memory free"},
     {"steptime search gpt3-175b-64xa100 --gpus 64..1024*2 --pareto step_time,cost",
      "what speed costs"},
-    {"steptime search gpt3-175b-64xa100 --vary batch.micro --vary recompute",
+    {"steptime search gpt3-175b-64xa100 --only batch.micro,recompute",
      "only these two, everything else as in the job"},
+    {"steptime search gpt3-175b-64xa100 --vary cluster.gpu=a100-sxm-80gb,h100-sxm",
+     "every plan with either of two GPUs"},
     {"steptime search gpt3-175b-64xa100 --space space.yaml", "a space that a file describes"},
     {NULL, NULL},
 };
@@ -93,13 +104,20 @@ static st_status read_request(cli_run *run, st_search_request *request)
     if (status == ST_OK && front->count != 0 && front->count != 2)
         status =
             cli_wrong_use(run, "option --pareto takes two cells, such as step_time,memory", NULL);
+    if (status == ST_OK && options->minimise != NULL && options->maximise != NULL)
+        status = cli_wrong_use(run, "--minimise and --maximise exclude each other", NULL);
     if (status == ST_OK)
         status = cli_explore_guide(run, &request->guide);
     request->varies = options->varies.items;
     request->vary_count = options->varies.count;
+    request->only = options->only.items;
+    request->only_count = options->only.count;
     request->threads = cli_explore_threads(run);
     request->gpus = options->gpus;
-    request->minimise = options->minimise;
+    request->maximise = options->maximise != NULL;
+    request->goal = request->maximise ? options->maximise : options->minimise;
+    request->cells = options->explore.cells.items;
+    request->cell_count = options->explore.cells.count;
     request->front[0] = front->count == 2 ? front->items[0] : NULL;
     request->front[1] = front->count == 2 ? front->items[1] : NULL;
     request->top = (size_t)options->top;

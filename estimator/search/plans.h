@@ -37,6 +37,7 @@ st_plan_param st_plan_param_find(const char *key);
 typedef struct st_plan_choice {
     bool read;            /* by the sheet */
     bool free;            /* it varies over all that a shape allows */
+    bool held;            /* it does not vary: whoever asks has said so, or there is no way to */
     const double *values; /* not free: these alone */
     size_t count;
 } st_plan_choice;

@@ -41,10 +41,18 @@ static double batch_for(const study *self, double gpus)
     return self->request->weak && batch > 0 ? floor(batch * gpus / self->job_gpus + 0.5) : batch;
 }
 
+static void hold_plan(const st_scale_request *request, st_search_request *search)
+{
+    static const char *const only_dp[] = {"parallel.dp"};
+    if (request->fixed) {
+        search->only = only_dp;
+        search->only_count = 1;
+    }
+}
+
 /* The request of one search: its GPUs, its batch, and what may vary. */
 static st_status make_request(const study *self, const st_scale_row *row, st_search_request *made)
 {
-    static const char *const only_dp[] = {"parallel.dp"};
     char number[ST_QUANTITY_TEXT];
     *made = self->request->search;
     made->gpus =
@@ -67,10 +75,7 @@ static st_status make_request(const study *self, const st_scale_row *row, st_sea
         }
     }
     made->space.sets = sets;
-    if (self->request->fixed) {
-        made->varies = only_dp;
-        made->vary_count = 1;
-    }
+    hold_plan(self->request, made);
     return ST_OK;
 }
 
@@ -176,8 +181,9 @@ static double number_in(const st_job *job, const char *key)
 static st_status read_job(study *self)
 {
     st_search *search = NULL;
-    st_status status =
-        st_search_create(self->paths, &self->request->search, self->arena, &search, self->errors);
+    st_search_request request = self->request->search;
+    hold_plan(self->request, &request);
+    st_status status = st_search_create(self->paths, &request, self->arena, &search, self->errors);
     if (status != ST_OK) {
         return status;
     }
@@ -185,6 +191,7 @@ static st_status read_job(study *self)
     self->job_gpus = number_in(job, "parallel.tp") * number_in(job, "parallel.cp") *
                      number_in(job, "parallel.pp") * number_in(job, "parallel.dp");
     self->job_batch = number_in(job, "batch.global");
+    self->scale->space = search;
     self->scale->goal = search->goal;
     self->scale->sheet = st_sheet_name(search->space->base.sheet);
     self->scale->job = st_job_name(job);

@@ -41,6 +41,7 @@ typedef struct st_scale_row {
 
 typedef struct st_scale {
     const char *job;
+    const st_search *space; /* of all numbers of GPUs: what varies and what does not */
     const char *sheet;
     const char *const *refine; /* the plugins that are on, see st_space */
     size_t refine_count;

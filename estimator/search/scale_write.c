@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A scaling study as a result: a row for each number of GPUs. */
+#include "search/held.h"
 #include "search/scale.h"
 
 #include <string.h>
@@ -182,6 +183,7 @@ static void say_head(const st_scale *scale, st_node *root)
         st_say(root, "search   %s%s\n", st_method_name(scale->guide.method),
                pruned ? ", with rules that skip plans" : "");
     }
+    st_search_put_held(scale->space, scale->weak ? "batch.global" : NULL, 9, root);
     st_say(root, "\n");
 }
 

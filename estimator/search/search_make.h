@@ -5,16 +5,10 @@
 
 #include "search/search_state.h"
 
-/* One --vary, split. */
-typedef struct st_varied {
-    const char *key;
-    const char *text;    /* KEY=VALUES; NULL: KEY alone */
-    st_plan_param param; /* ST_PARAMS: an axis of the space */
-} st_varied;
-
-/* search_plans.c: the plans of a search whose space is made; as many of `varies` as requested. */
-st_status st_search_make_plans(st_search *search, const st_varied *varies,
-                               st_errors *errors) ST_NODISCARD;
+/* search_plans.c: the plans of a search whose space is made. */
+st_status st_search_make_plans(st_search *search, st_errors *errors) ST_NODISCARD;
+/* Whether the user's own sets give a key. */
+bool st_search_is_set(const st_search *search, const char *key);
 /* The first input of a sheet that reads a key; NULL: none does. */
 const st_sheet_input *st_search_input(const st_sheet *sheet, const char *key);
 /* The cell that is minimised where none is named: the step time, by the name it has. */

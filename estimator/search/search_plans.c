@@ -53,11 +53,11 @@ const st_sheet_input *st_search_input(const st_sheet *sheet, const char *key)
     return NULL;
 }
 
-static bool is_set(const st_search_request *request, const char *key)
+bool st_search_is_set(const st_search *search, const char *key)
 {
     size_t length = strlen(key);
-    for (size_t i = 0; i < request->space.set_count; i++) {
-        const char *set = request->space.sets[i];
+    for (size_t i = 0; i < search->own_set_count; i++) {
+        const char *set = search->request.space.sets[i];
         if (strncmp(set, key, length) == 0 && set[length + strspn(set + length, " ")] == '=') {
             return true;
         }
@@ -231,7 +231,8 @@ static st_status choose_listed(st_search *search, const st_varied *given, st_pla
                                st_errors *errors)
 {
     st_axis axis;
-    st_status status = st_axis_parse("--vary", given->text, search->space->arena, &axis, errors);
+    st_status status =
+        st_axis_parse(given->option, given->text, search->space->arena, &axis, errors);
     if (status == ST_OK) {
         status = list_values(search, &axis, st_search_input(search->space->sheet, given->key),
                              choice, errors);
@@ -286,6 +287,7 @@ static st_status choose_fixed(const st_search *search, st_plan_param param, st_p
     *value = own_value(search, param);
     choice->values = value;
     choice->count = 1;
+    choice->held = true;
     return ST_OK;
 }
 
@@ -298,12 +300,17 @@ static bool lacks_base(const st_search *search, st_plan_param param)
            !driven_by(search, key).given;
 }
 
-static st_status refuse_open(const char *key, st_errors *errors)
+static st_place place_of(const st_varied *given, st_errors *errors)
 {
-    return st_fail(
-        errors, ST_ERR_USAGE, (st_place){.file = st_errors_text(errors, "--vary %s", key)},
-        "the job does not say what %s may divide" ST_EXPECTED "KEY=VALUES, as in batch.micro=1,2,4",
-        key);
+    return (st_place){.file = st_errors_text(errors, "%s %.200s", given->option, given->given)};
+}
+
+static st_status refuse_open(const st_varied *given, st_errors *errors)
+{
+    return st_fail(errors, ST_ERR_USAGE, place_of(given, errors),
+                   "the job does not say what %s may divide" ST_EXPECTED
+                   "KEY=VALUES, as in batch.micro=1,2,4",
+                   given->key);
 }
 
 /* All that a shape allows, or all names. */
@@ -326,8 +333,7 @@ static st_status choose_given(st_search *search, const st_varied *given,
         return choose_listed(search, given, choice, errors);
     }
     if (group_of(search, given->key) != SIZE_MAX) {
-        return st_fail(errors, ST_ERR_USAGE,
-                       (st_place){.file = st_errors_text(errors, "--vary %s", given->key)},
+        return st_fail(errors, ST_ERR_USAGE, place_of(given, errors),
                        "%s is zipped without values" ST_EXPECTED
                        "as many values as the keys have that it advances with",
                        given->key);
@@ -336,25 +342,29 @@ static st_status choose_given(st_search *search, const st_varied *given,
         return choose_fixed(search, given->param, choice, errors);
     }
     return lacks_base(search, given->param)
-               ? refuse_open(given->key, errors)
+               ? refuse_open(given, errors)
                : choose_all(search, given->param, input, choice, errors);
 }
 
-static st_status choose_param(st_search *search, st_plan_param param, const st_varied *varies,
-                              st_errors *errors)
+/* A plan parameter that the sheet reads and that does not take all its values limits the space. */
+static st_status choose_param(st_search *search, st_plan_param param, st_errors *errors)
 {
     const char *key = st_plan_param_key(param);
     const st_search_request *request = &search->request;
     st_plan_choice *choice = &search->wanted.choices[param];
     const st_sheet_input *input = st_search_input(search->space->sheet, key);
     choice->read = input != NULL;
-    for (size_t i = 0; i < request->vary_count; i++) {
-        if (varies[i].param == param) {
-            return choose_given(search, &varies[i], input, choice, errors);
+    for (size_t i = 0; i < search->varied_count; i++) {
+        const st_varied *varied = &search->varied[i];
+        if (varied->param == param) {
+            search->limited = search->limited || (input != NULL && varied->text != NULL);
+            return choose_given(search, varied, input, choice, errors);
         }
     }
-    bool rest = param == ST_PARAM_DP || request->vary_count == 0;
-    bool free = rest && !is_set(request, key) && input != NULL && !lacks_base(search, param);
+    bool rest = param == ST_PARAM_DP || (request->only_count == 0 && !request->limited);
+    bool free =
+        rest && !st_search_is_set(search, key) && input != NULL && !lacks_base(search, param);
+    search->limited = search->limited || (input != NULL && !free);
     return free ? choose_all(search, param, input, choice, errors)
                 : choose_fixed(search, param, choice, errors);
 }
@@ -379,11 +389,11 @@ static st_status check_axes(const st_search *search, st_errors *errors)
     return status;
 }
 
-static st_status refuse_nodes(const st_varied *varies, size_t count, st_errors *errors)
+static st_status refuse_nodes(const st_search *search, st_errors *errors)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (varies[i].param == ST_PARAM_NODES) {
-            return st_fail(errors, ST_ERR_USAGE, (st_place){.file = "--vary cluster.nodes"},
+    for (size_t i = 0; i < search->varied_count; i++) {
+        if (search->varied[i].param == ST_PARAM_NODES) {
+            return st_fail(errors, ST_ERR_USAGE, place_of(&search->varied[i], errors),
                            "a search takes as many nodes as its GPUs need" ST_HINT
                            "give the numbers of GPUs with --gpus");
         }
@@ -440,6 +450,14 @@ static st_status read_gpus(st_search *search, st_errors *errors)
     return status == ST_OK ? take_gpus(search, &choice, errors) : status;
 }
 
+/* Whether nobody gave a key, and the search did, since the sheet must have it. */
+static bool is_closed(const st_search *search, const char *key)
+{
+    const st_job_value *value = st_job_value_of(search->space->base.job, key);
+    return value->origin == ST_ORIGIN_SET && !st_search_is_set(search, key) &&
+           !driven_by(search, key).given;
+}
+
 /* The GPUs that the job's own plan takes; of a job without a plan those of its cluster. */
 static st_status choose_gpus(st_search *search, st_errors *errors)
 {
@@ -458,6 +476,8 @@ static st_status choose_gpus(st_search *search, st_errors *errors)
     }
     if (*gpus <= 1) { /* the job has no plan yet: all that there are */
         *gpus = number_of(search, "cluster.nodes") * (node > 0 ? node : 1);
+        search->gpus_from =
+            is_closed(search, "cluster.nodes") ? "of one node" : "of the job's cluster";
     }
     search->wanted.gpus = gpus;
     search->wanted.gpus_count = 1;
@@ -552,7 +572,7 @@ static st_status find_base(st_search *search, st_plan_base base, st_errors *erro
     if (!search->wanted.choices[param].free) {
         return ST_OK;
     }
-    return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = "--vary"},
+    return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = search->request.space.option},
                    "too many values of %s with %s, which is made from it" ST_EXPECTED
                    "at most 100" ST_HINT "give the values of %s, too",
                    key, st_plan_param_key(param), st_plan_param_key(param));
@@ -604,7 +624,7 @@ static st_status count_rows(st_search *search, st_errors *errors)
     uint64_t sample = search->request.space.sample;
     search->total = rows < 1e18 ? search->plans.count * search->space->total : 0;
     if (rows >= 1e18 || (sample == 0 && search->total > st_space_most_rows)) {
-        return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = "--vary"},
+        return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = search->request.space.option},
                        "there are %.3g plans" ST_EXPECTED "at most 1000000000" ST_HINT
                        "vary less, or draw some of them with --sample N",
                        rows);
@@ -642,10 +662,10 @@ static st_status check_plugins(const st_search *search, st_errors *errors)
     return status;
 }
 
-st_status st_search_make_plans(st_search *search, const st_varied *varies, st_errors *errors)
+st_status st_search_make_plans(st_search *search, st_errors *errors)
 {
     st_plan_request *wanted = &search->wanted;
-    st_status status = refuse_nodes(varies, search->request.vary_count, errors);
+    st_status status = refuse_nodes(search, errors);
     if (status == ST_OK) {
         status = check_axes(search, errors);
     }
@@ -653,7 +673,7 @@ st_status st_search_make_plans(st_search *search, const st_varied *varies, st_er
         status = choose_gpus(search, errors);
     }
     for (st_plan_param param = ST_PARAM_TP; param < ST_PARAMS; param++) {
-        st_status chosen = choose_param(search, param, varies, errors);
+        st_status chosen = choose_param(search, param, errors);
         status = status == ST_OK ? chosen : status;
     }
     if (status != ST_OK) {

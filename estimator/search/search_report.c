@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a search shows: the ranking with the parts of each value, the front, what was rejected. */
+#include "search/held.h"
 #include "search/search_make.h"
 #include "base/dimension.h"
 
@@ -92,7 +93,8 @@ static st_status list_cells(st_search_view *view, const char ***cells, size_t *c
 {
     const st_sheet *sheet = view->search->space->base.sheet;
     st_arena *arena = view->search->space->arena;
-    const char **list = st_arena_alloc(arena, ST_SEARCH_MAX_PARTS + 16, sizeof *list);
+    size_t most = ST_SEARCH_MAX_PARTS + 16 + view->search->request.cell_count;
+    const char **list = st_arena_alloc(arena, most, sizeof *list);
     view->parts = st_arena_alloc(arena, ST_SEARCH_MAX_PARTS, sizeof *view->parts);
     if (list == NULL || view->parts == NULL) {
         return ST_ERR_MEMORY;
@@ -103,7 +105,13 @@ static st_status list_cells(st_search_view *view, const char ***cells, size_t *c
             list[(*count)++] = view->search->request.front[i];
         }
     }
-    for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++) {
+    const st_search_request *request = &view->search->request;
+    for (size_t i = 0; i < request->cell_count; i++) {
+        if (!is_listed(list, *count, request->cells[i])) {
+            list[(*count)++] = request->cells[i];
+        }
+    }
+    for (size_t i = 0; request->cell_count == 0 && i < sizeof usual / sizeof usual[0]; i++) {
         add_role(sheet, usual[i], list, count);
     }
     for (size_t i = 0; i < view->search->request.also_count; i++) {
@@ -527,6 +535,14 @@ static void put_rejected(const st_search_view *view, st_node *root)
     }
 }
 
+/* Whether every plan of the space was computed. */
+static bool is_whole(const st_search_view *view)
+{
+    const st_search *search = view->search;
+    return search->rows == search->total && !view->result->interrupted &&
+           !view->result->guided.used;
+}
+
 static void say_head(const st_search_view *view, st_node *root)
 {
     const st_search *search = view->search;
@@ -543,8 +559,14 @@ static void say_head(const st_search_view *view, st_node *root)
         st_say(root, "%s%s", i == 0 ? "" : ", ",
                st_number_format(search->wanted.gpus[i], number, sizeof number));
     }
+    if (search->gpus_from != NULL) {
+        st_say(root, " (all %s: neither --gpus nor a plan of the job gives a number)",
+               search->gpus_from);
+    }
+    st_say(root, "\n");
+    st_search_put_held(search, NULL, 10, root);
     uint64_t plans = result->guided.used ? search->rows : result->found.done;
-    st_say(root, "\nplans     %" PRIu64 ", of which %" PRIu64 " pass all checks", plans,
+    st_say(root, "plans     %" PRIu64 ", of which %" PRIu64 " pass all checks", plans,
            result->found.kept);
     if (result->guided.used) {
         st_say(root, " among the %" PRIu64 " computed", result->guided.computed);
@@ -556,8 +578,12 @@ static void say_head(const st_search_view *view, st_node *root)
         st_say(root, "; interrupted, %" PRIu64 " were not looked at",
                search->rows - result->found.done);
     }
-    st_say(root, "\nminimise  %s, %s\n", search->goal,
-           sampled ? "a sample" : st_method_name(search->request.guide.method));
+    st_say(root, "\n%s  %s, ", search->sign < 0 ? "maximise" : "minimise", search->goal);
+    if (is_whole(view) && search->limited) {
+        st_say(root, "all %" PRIu64 " plans of the limited space\n", search->rows);
+    } else {
+        st_say(root, "%s\n", sampled ? "a sample" : st_method_name(search->request.guide.method));
+    }
 }
 
 static void put_head(const st_search_view *view, st_node *root)
@@ -568,9 +594,9 @@ static void put_head(const st_search_view *view, st_node *root)
     st_put_text(root, "job", st_job_name(search->space->base.job));
     st_put_text(root, "sheet", st_sheet_name(search->space->base.sheet));
     st_put_texts(root, "refine", search->space->refine, search->space->refine_count);
-    st_put_text(root, "minimise", search->goal);
-    st_put_bool(root, "exhaustive",
-                search->rows == search->total && !result->interrupted && !result->guided.used);
+    st_put_text(root, search->sign < 0 ? "maximise" : "minimise", search->goal);
+    st_put_bool(root, "exhaustive", is_whole(view) && !search->limited);
+    st_put_bool(root, "limited", search->limited);
     st_put_text(root, "method", st_method_name(search->request.guide.method));
     st_put_count(root, "plans", result->found.done);
     st_put_count(root, "kept", result->found.kept);

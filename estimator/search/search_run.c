@@ -40,12 +40,12 @@ static bool make_results(const st_search *search, st_results *results)
 static void add_plan(const st_search *search, const st_space_worker *space, uint64_t first,
                      size_t row, st_results *found)
 {
-    st_found one = {.row = first + row, .goal = space->outputs[0][row]};
+    st_found one = {.row = first + row, .goal = search->sign * space->outputs[0][row]};
     found->kept++;
     st_rank_add(found, &one);
     if (has_front(search)) {
-        one.front[0] = space->outputs[1][row];
-        one.front[1] = space->outputs[2][row];
+        one.front[0] = search->front_signs[0] * space->outputs[1][row];
+        one.front[1] = search->front_signs[1] * space->outputs[2][row];
         st_rank_add_front(found, &one);
     }
 }

@@ -3,6 +3,8 @@
 #include "search/search_make.h"
 
 #include "base/memory.h"
+#include "job/keys.h"
+#include "job/sections.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -17,11 +19,48 @@ static const char all_orders[] =
     "dp-tp-pp-cp,dp-cp-tp-pp,dp-cp-pp-tp,dp-pp-tp-cp,dp-pp-cp-tp,pp-tp-cp-dp,pp-tp-dp-cp,"
     "pp-cp-tp-dp,pp-cp-dp-tp,pp-dp-tp-cp,pp-dp-cp-tp";
 
+/* Whether a part of a list names a key, and is no value of the one before. */
+static bool names_key(const char *part, size_t length)
+{
+    char name[128];
+    size_t end = length;
+    const char *assigned = memchr(part, '=', length);
+    end = assigned != NULL ? (size_t)(assigned - part) : end;
+    while (end > 0 && part[end - 1] == ' ') {
+        end--;
+    }
+    while (end > 0 && part[0] == ' ') {
+        part++;
+        end--;
+    }
+    if (end == 0 || end >= sizeof name) {
+        return assigned != NULL;
+    }
+    memcpy(name, part, end);
+    name[end] = '\0';
+    return assigned != NULL || st_key_find(name) != NULL || st_section_find(name) != NULL;
+}
+
+/* The length of "KEY" or "KEY=VALUES" at the start of a list of them. */
+static size_t item_length(const char *text)
+{
+    size_t length = strcspn(text, ",");
+    while (text[length] == ',') {
+        size_t next = strcspn(text + length + 1, ",");
+        if (names_key(text + length + 1, next)) {
+            break;
+        }
+        length += 1 + next;
+    }
+    return length;
+}
+
 /* "KEY" and whether values stand behind it. */
 static bool split(const char *text, st_arena *arena, st_varied *into)
 {
     size_t length = strcspn(text, "=");
-    *into = (st_varied){.text = text[length] == '=' ? text : NULL};
+    into->given = text;
+    into->text = text[length] == '=' ? text : NULL;
     while (length > 0 && text[length - 1] == ' ') {
         length--;
     }
@@ -35,33 +74,62 @@ static bool split(const char *text, st_arena *arena, st_varied *into)
 }
 
 /* Values of the one would be lost. Other keys are axes, of which this is reported elsewhere. */
-static st_status check_twice(const st_varied *list, size_t index, const char *text,
-                             st_errors *errors)
+static st_status check_twice(const st_varied *list, size_t index, st_errors *errors)
 {
+    const st_varied *own = &list[index];
     for (size_t i = 0; i < index; i++) {
-        if (list[index].param != ST_PARAMS && list[i].param == list[index].param) {
-            return st_fail(errors, ST_ERR_USAGE,
-                           (st_place){.file = st_errors_text(errors, "--vary %.200s", text)},
-                           "%s is varied twice" ST_EXPECTED "all its values in one list",
-                           list[i].key);
+        if (own->param != ST_PARAMS && list[i].param == own->param) {
+            return st_fail(
+                errors, ST_ERR_USAGE,
+                (st_place){.file = st_errors_text(errors, "%s %.200s", own->option, own->given)},
+                "%s is varied twice" ST_EXPECTED "all its values in one list", list[i].key);
         }
     }
     return ST_OK;
 }
 
-static st_status read_varies(const st_search_request *request, st_arena *arena, st_varied **varies,
-                             st_errors *errors)
+typedef struct varied_list {
+    st_varied *items;
+    size_t count;
+    size_t capacity;
+} varied_list;
+
+static st_status add_varied(const char *option, const char *text, st_arena *arena,
+                            varied_list *list, st_errors *errors)
 {
-    st_varied *list = st_arena_alloc(arena, request->vary_count + 1, sizeof *list);
-    st_status status = list != NULL ? ST_OK : st_out_of_memory(errors);
-    for (size_t i = 0; list != NULL && i < request->vary_count; i++) {
-        if (!split(request->varies[i], arena, &list[i])) {
+    st_status status = ST_OK;
+    for (bool more = true; more;) {
+        st_varied one = {.option = option};
+        size_t length = item_length(text);
+        const char *item = st_arena_copy(arena, text, length);
+        if (item == NULL || !split(item, arena, &one) ||
+            !st_arena_append(arena, &list->items, &list->count, &list->capacity, &one,
+                             sizeof one)) {
             return st_out_of_memory(errors);
         }
-        st_status checked = check_twice(list, i, request->varies[i], errors);
+        st_status checked = check_twice(list->items, list->count - 1, errors);
         status = status == ST_OK ? checked : status;
+        more = text[length] == ',';
+        text += length + (more ? 1 : 0);
     }
-    *varies = list;
+    return status;
+}
+
+static st_status read_varies(st_search *search, st_arena *arena, st_errors *errors)
+{
+    const st_search_request *request = &search->request;
+    varied_list list = {0};
+    st_status status = ST_OK;
+    for (size_t i = 0; i < request->only_count; i++) {
+        st_status added = add_varied("--only", request->only[i], arena, &list, errors);
+        status = status == ST_OK ? added : status;
+    }
+    for (size_t i = 0; i < request->vary_count; i++) {
+        st_status added = add_varied("--vary", request->varies[i], arena, &list, errors);
+        status = status == ST_OK ? added : status;
+    }
+    search->varied = list.items;
+    search->varied_count = list.count;
     return status;
 }
 
@@ -99,22 +167,25 @@ static st_status join_axes(st_search *search, st_arena *arena, st_errors *errors
 }
 
 /* Axes of the space: what is varied and no plan parameter. */
-static st_status list_axes(st_search *search, const st_varied *varies, st_arena *arena,
-                           st_errors *errors)
+static st_status list_axes(st_search *search, st_arena *arena, st_errors *errors)
 {
-    const st_search_request *request = &search->request;
-    const char **axes = st_arena_alloc(arena, request->vary_count + 1, sizeof *axes);
+    size_t most = search->varied_count + 1;
+    const char **axes = st_arena_alloc(arena, most, sizeof *axes);
+    const char **options = st_arena_alloc(arena, most, sizeof *options);
     size_t count = 0;
-    if (axes == NULL) {
+    if (axes == NULL || options == NULL) {
         return st_out_of_memory(errors);
     }
-    for (size_t i = 0; i < request->vary_count; i++) {
-        if (varies[i].param == ST_PARAMS) {
-            bool orders = varies[i].text == NULL && strcmp(varies[i].key, "parallel.order") == 0;
-            axes[count++] = orders ? all_orders : request->varies[i];
+    for (size_t i = 0; i < search->varied_count; i++) {
+        const st_varied *varied = &search->varied[i];
+        if (varied->param == ST_PARAMS) {
+            bool orders = varied->text == NULL && strcmp(varied->key, "parallel.order") == 0;
+            options[count] = varied->option;
+            axes[count++] = orders ? all_orders : varied->given;
         }
     }
     search->request.space.overs = axes;
+    search->request.space.over_options = options;
     search->request.space.over_count = count;
     return join_axes(search, arena, errors);
 }
@@ -164,6 +235,60 @@ const char *st_search_default_goal(const st_sheet *sheet)
     return step == NULL && sections > 0 && report[0].count > 0 ? report[0].cells[0] : step;
 }
 
+/* Of rates of work, and of shares of what the hardware could do, more is better. */
+static bool is_better_greater(const st_sheet *sheet, const char *name)
+{
+    static const st_role shares[] = {ST_ROLE_MFU, ST_ROLE_HFU};
+    const st_sheet_cell *cell = st_sheet_find_cell(sheet, name);
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
+        const char *share = st_sheet_role(sheet, shares[i]);
+        if (share != NULL && strcmp(share, name) == 0) {
+            return true;
+        }
+    }
+    const int16_t *exponent = cell != NULL ? cell->type.unit.dimension.exponent : NULL;
+    return cell != NULL && cell->type.kind == ST_TYPE_NUMBER &&
+           exponent[ST_SECOND] == -ST_EXPONENT_ONE && exponent[ST_JOULE] == 0 &&
+           exponent[ST_DOLLAR] == 0;
+}
+
+static st_status check_goal(const st_search *search, const st_sheet *sheet, st_errors *errors)
+{
+    const char *goal = search->goal;
+    bool maximise = search->request.maximise;
+    const st_sheet_cell *cell = st_sheet_find_cell(sheet, goal);
+    st_place place = {.file = maximise ? "--maximise" : "--minimise"};
+    if (cell != NULL && cell->type.kind != ST_TYPE_NUMBER) {
+        return st_fail(errors, ST_ERR_USAGE, place,
+                       "'%s' is no number, of which one plan has more than another" ST_EXPECTED
+                       "a cell that is a number, such as %s",
+                       goal, st_or_none(st_search_default_goal(sheet)));
+    }
+    if (!maximise && is_better_greater(sheet, goal)) {
+        return st_fail(errors, ST_ERR_USAGE, place,
+                       "of %s more is better: the worst plans would come first" ST_HINT
+                       "--maximise %s",
+                       goal, goal);
+    }
+    return ST_OK;
+}
+
+/* Columns that a user asks for; the goal and the front are looked up when the space is made. */
+static st_status check_cells(const st_search_request *request, const st_sheet *sheet,
+                             st_errors *errors)
+{
+    st_status status = ST_OK;
+    for (size_t i = 0; i < request->cell_count; i++) {
+        const char *name = request->cells[i];
+        if (st_sheet_find_cell(sheet, name) == NULL && st_sheet_find_input(sheet, name) == NULL) {
+            status = st_fail(errors, ST_ERR_NAME, (st_place){0},
+                             "unknown cell '%.100s' in sheet %s" ST_HINT "%s", name,
+                             st_sheet_name(sheet), st_or_none(st_sheet_nearest(sheet, name)));
+        }
+    }
+    return status;
+}
+
 static st_status choose_cells(st_search *search, const st_sheet *sheet, st_arena *arena,
                               st_errors *errors)
 {
@@ -173,14 +298,21 @@ static st_status choose_cells(st_search *search, const st_sheet *sheet, st_arena
     if (cells == NULL) {
         return st_out_of_memory(errors);
     }
-    search->goal = request->minimise != NULL ? request->minimise : st_search_default_goal(sheet);
+    search->goal = request->goal != NULL ? request->goal : st_search_default_goal(sheet);
+    search->sign = request->maximise ? -1 : 1;
     if (search->goal == NULL) {
         static const st_role_part goal = {.role = ST_ROLE_STEP};
         static const st_role_list wanted = {&goal, 1, "a search without --minimise needs"};
         return st_sheet_need_roles(sheet, &wanted, &search->goal, errors);
     }
+    st_status status = check_goal(search, sheet, errors);
+    st_status checked = check_cells(request, sheet, errors);
+    if (status != ST_OK || checked != ST_OK) {
+        return status != ST_OK ? status : checked;
+    }
     cells[count++] = search->goal;
     for (size_t i = 0; i < 2 && request->front[i] != NULL; i++) {
+        search->front_signs[i] = is_better_greater(sheet, request->front[i]) ? -1 : 1;
         cells[count++] = request->front[i];
     }
     const char *memory = st_sheet_role(sheet, ST_ROLE_MEMORY);
@@ -223,6 +355,10 @@ static st_status find_cells(st_search *search, const st_paths *paths, st_arena *
 static st_status check_guide(const st_search *search, st_errors *errors)
 {
     const st_guide *guide = &search->request.guide;
+    if (search->request.maximise && st_guide_is_given(guide)) {
+        return st_fail(errors, ST_ERR_USAGE, (st_place){.file = "--maximise"},
+                       "--method and --prune minimise" ST_EXPECTED "--method exhaustive");
+    }
     if (guide->methods != NULL) {
         return guide->methods->check(search, errors);
     }
@@ -245,12 +381,13 @@ st_status st_search_create(const st_paths *paths, const st_search_request *reque
         return st_out_of_memory(errors);
     }
     made->request = *request;
-    made->request.space.option = "--vary";
-    st_varied *varies = NULL;
+    bool limits = request->vary_count == 0 && request->only_count > 0;
+    made->request.space.option = limits ? "--only" : "--vary";
+    made->own_set_count = request->space.set_count;
     const st_sheet *sheet = NULL;
-    st_status status = read_varies(request, arena, &varies, errors);
+    st_status status = read_varies(made, arena, errors);
     if (status == ST_OK) {
-        status = list_axes(made, varies, arena, errors);
+        status = list_axes(made, arena, errors);
     }
     if (status == ST_OK) {
         status = find_cells(made, paths, arena, &sheet, errors);
@@ -265,7 +402,7 @@ st_status st_search_create(const st_paths *paths, const st_search_request *reque
         status = st_space_create(paths, &whole, arena, &made->space, errors);
     }
     if (status == ST_OK) {
-        status = st_search_make_plans(made, varies, errors);
+        status = st_search_make_plans(made, errors);
     }
     if (status == ST_OK) {
         status = check_guide(made, errors);

@@ -28,11 +28,18 @@ enum {
 typedef struct st_search_request {
     st_space_request space; /* its axes are those of --vary over keys that are no plan parameter */
     const char *gpus;       /* "512", "8..64*2"; NULL: as many as the job's plan takes */
-    const char *const *varies; /* KEY or KEY=VALUES */
-    size_t vary_count;         /* 0: every plan parameter that no --set holds */
-    const char *minimise;      /* a cell, or one of step_time, cost, energy, memory; NULL: time */
-    const char *front[2];      /* cells of a Pareto front; NULL: none */
-    const st_role *also;       /* further roles to be shown where the sheet fills them */
+    const char *const *varies; /* KEY[=VALUES],... that vary, too */
+    size_t vary_count;
+    const char *const *only; /* KEY[=VALUES],... that alone vary */
+    size_t only_count;
+    bool limited;             /* also where that list is empty; else all of the plan that no --set
+                                 holds varies */
+    const char *goal;         /* the cell that ranks plans; NULL: the time of a step */
+    bool maximise;            /* it is to be great */
+    const char *front[2];     /* cells of a Pareto front; NULL: none */
+    const char *const *cells; /* columns beside the goal; none: the usual ones */
+    size_t cell_count;
+    const st_role *also; /* further roles to be shown where the sheet fills them */
     size_t also_count;
     size_t top;
     int threads;
@@ -55,9 +62,23 @@ typedef struct st_zipped {
     st_place place;
 } st_zipped;
 
+/* A key that is to vary, as it was asked for. */
+typedef struct st_varied {
+    const char *option; /* "--vary" or "--only" */
+    const char *given;  /* "KEY" or "KEY=VALUES" */
+    const char *key;
+    const char *text;    /* as given, where there are values; NULL: KEY alone */
+    st_plan_param param; /* ST_PARAMS: an axis of the space */
+} st_varied;
+
 typedef struct st_search {
     st_search_request request;
-    st_space *space; /* of the axes, with the goal, the front's cells and the parts */
+    size_t own_set_count;    /* of the request's sets: those behind them close the job */
+    const st_varied *varied; /* of --only and --vary */
+    size_t varied_count;
+    bool limited;          /* some plan parameter does not take all its values */
+    const char *gpus_from; /* of what the GPUs are all, where nobody gave their number; or NULL */
+    st_space *space;       /* of the axes, with the goal, the front's cells and the parts */
     st_plan_request wanted;
     st_plans plans;
     uint64_t total;             /* plans times rows of the axes */
@@ -74,8 +95,10 @@ typedef struct st_search {
     size_t group_axes[ST_SEARCH_MAX_GROUPS]; /* an axis of every group; SIZE_MAX: it has none */
     size_t group_count;
     const char *goal; /* the first cell of the space; the front's follow, then what is near */
-    size_t floor;     /* the cell that is declared to be a bound; 0: none */
-    size_t near;      /* the cell by which a plan that fails is near to one that does not */
+    double sign;      /* of the goal: -1 where it is maximised */
+    double front_signs[2];
+    size_t floor; /* the cell that is declared to be a bound; 0: none */
+    size_t near;  /* the cell by which a plan that fails is near to one that does not */
 } st_search;
 
 typedef struct st_search_result {

@@ -12,10 +12,10 @@
 typedef struct reader {
     st_yaml_reader yaml;
     st_space_file *space;
-    size_t capacities[5];
+    size_t capacities[6];
 } reader;
 
-enum { SETS, VARIES, WHERES, JOINED, PLACES };
+enum { SETS, ONLY, VARIES, WHERES, JOINED, PLACES };
 
 /* --- lists that grow ------------------------------------------------------------------------- */
 
@@ -43,9 +43,11 @@ static bool add_option(reader *self, int list, const char *option, const char *t
 {
     st_space_file *space = self->space;
     const char ***items = list == SETS     ? &space->sets
+                          : list == ONLY   ? &space->only
                           : list == VARIES ? &space->varies
                                            : &space->wheres;
     size_t *count = list == SETS     ? &space->set_count
+                    : list == ONLY   ? &space->only_count
                     : list == VARIES ? &space->vary_count
                                      : &space->where_count;
     const char **grown = grow(self, list, *items, *count, sizeof *grown, node);
@@ -141,7 +143,7 @@ static bool is_value(reader *self, const char *path, const st_yaml_node *node)
 static void read_assignments(reader *self, const st_yaml_node *map, int list)
 {
     st_arena *arena = self->yaml.arena;
-    const char *name = list == SETS ? "--set" : "--vary";
+    const char *name = list == SETS ? "--set" : list == ONLY ? "--only" : "--vary";
     for (size_t i = 0; i < map->count; i++) {
         const st_yaml_node *node = map->items[i];
         if (!is_key_text(self, map, i) || (list == SETS && !is_value(self, map->keys[i], node))) {
@@ -151,7 +153,7 @@ static void read_assignments(reader *self, const st_yaml_node *map, int list)
         if (values == NULL) {
             continue;
         }
-        bool all = list == VARIES && node->kind == ST_YAML_SCALAR && strcmp(values, "all") == 0;
+        bool all = list != SETS && node->kind == ST_YAML_SCALAR && strcmp(values, "all") == 0;
         const char *text = st_arena_printf(arena, all ? "%s" : "%s=%s", map->keys[i], values);
         const char *option = text != NULL ? st_arena_printf(arena, "%s %.*s", name,
                                                             list == SETS ? INT32_MAX : 200, text)
@@ -235,7 +237,8 @@ static void add_whole(reader *self, const st_yaml_node *root)
 
 static void read_space(reader *self, const st_yaml_node *root)
 {
-    static const char *const known[] = {"space", "doc", "gpus", "set", "vary", "zip", "where"};
+    static const char *const known[] = {"space", "doc",  "gpus", "set",
+                                        "only",  "vary", "zip",  "where"};
     st_yaml_reader *yaml = &self->yaml;
     if (!st_read_is(yaml, root, ST_YAML_MAP, "a space is not a map")) {
         return;
@@ -245,11 +248,15 @@ static void read_space(reader *self, const st_yaml_node *root)
     (void)st_read_text(yaml, root, "doc", "");
     read_gpus(self, st_yaml_get(root, "gpus"));
     const st_yaml_node *sets = st_read_map(yaml, root, "set");
+    const st_yaml_node *only = st_read_map(yaml, root, "only");
     const st_yaml_node *varies = st_read_map(yaml, root, "vary");
     const st_yaml_node *groups = st_read_list(yaml, root, "zip", ST_SPACE_FILE_MAX_ITEMS);
     const st_yaml_node *conditions = st_read_list(yaml, root, "where", ST_SPACE_FILE_MAX_ITEMS);
     if (sets != NULL) {
         read_assignments(self, sets, SETS);
+    }
+    if (only != NULL) {
+        read_assignments(self, only, ONLY);
     }
     if (varies != NULL) {
         read_assignments(self, varies, VARIES);
@@ -320,34 +327,42 @@ static size_t key_length(const char *vary)
     return length;
 }
 
-/* What the request varies itself is not varied by the file, too. */
-static bool add_varies(const st_space_file *space, st_arena *arena, const char *const **texts,
-                       size_t *count)
+typedef struct text_list {
+    const char *const *items;
+    size_t count;
+} text_list;
+
+static bool has_key(text_list list, const char *text)
 {
-    const char **own = st_arena_alloc(arena, space->vary_count + 1, sizeof *own);
-    size_t own_count = 0;
-    for (size_t i = 0; own != NULL && i < space->vary_count; i++) {
-        size_t length = key_length(space->varies[i]);
-        bool again = false;
-        for (size_t k = 0; k < *count && !again; k++) {
-            again = key_length((*texts)[k]) == length &&
-                    memcmp((*texts)[k], space->varies[i], length) == 0;
-        }
-        if (!again) {
-            own[own_count++] = space->varies[i];
+    size_t length = key_length(text);
+    for (size_t i = 0; i < list.count; i++) {
+        if (key_length(list.items[i]) == length && memcmp(list.items[i], text, length) == 0) {
+            return true;
         }
     }
-    return own != NULL && add_texts(arena, own, own_count, texts, count);
+    return false;
+}
+
+/* Axes of the file before those of the request, but for keys that the request varies itself. */
+static bool add_axes(text_list file, const text_list given[2], st_arena *arena, text_list *axes)
+{
+    const char **own = st_arena_alloc(arena, file.count + 1, sizeof *own);
+    size_t count = 0;
+    for (size_t i = 0; own != NULL && i < file.count; i++) {
+        if (!has_key(given[0], file.items[i]) && !has_key(given[1], file.items[i])) {
+            own[count++] = file.items[i];
+        }
+    }
+    return own != NULL && add_texts(arena, own, count, &axes->items, &axes->count);
 }
 
 /* What searches and sweeps take from a file alike. */
 static st_status add_common(const st_space_file *space, st_arena *arena, st_space_request *request,
-                            const char *const **varies, size_t *vary_count, st_errors *errors)
+                            st_errors *errors)
 {
     if (!add_texts(arena, space->sets, space->set_count, &request->sets, &request->set_count) ||
         !add_texts(arena, space->wheres, space->where_count, &request->wheres,
-                   &request->where_count) ||
-        !add_varies(space, arena, varies, vary_count)) {
+                   &request->where_count)) {
         return st_out_of_memory(errors);
     }
     request->joined = space->joined;
@@ -358,20 +373,40 @@ static st_status add_common(const st_space_file *space, st_arena *arena, st_spac
 st_status st_space_file_add(const st_space_file *space, st_arena *arena, st_search_request *request,
                             st_errors *errors)
 {
+    const text_list given[2] = {{request->only, request->only_count},
+                                {request->varies, request->vary_count}};
+    text_list only = given[0];
+    text_list varies = given[1];
+    if (!add_axes((text_list){space->only, space->only_count}, given, arena, &only) ||
+        !add_axes((text_list){space->varies, space->vary_count}, given, arena, &varies)) {
+        return st_out_of_memory(errors);
+    }
     request->gpus = request->gpus != NULL ? request->gpus : space->gpus;
-    return add_common(space, arena, &request->space, &request->varies, &request->vary_count,
-                      errors);
+    request->only = only.items;
+    request->only_count = only.count;
+    request->limited = request->limited || space->only_count > 0;
+    request->varies = varies.items;
+    request->vary_count = varies.count;
+    return add_common(space, arena, &request->space, errors);
 }
 
 st_status st_space_file_add_axes(const st_space_file *space, st_arena *arena,
                                  st_space_request *request, st_errors *errors)
 {
+    const text_list given[2] = {{request->overs, request->over_count}, {NULL, 0}};
+    text_list axes = given[0];
     if (space->gpus != NULL) {
         return st_fail(errors, ST_ERR_USAGE, space->gpus_place,
                        "a sweep does not divide GPUs" ST_EXPECTED
                        "axes over cluster.nodes and parallel.dp, or 'steptime search'");
     }
-    return add_common(space, arena, request, &request->overs, &request->over_count, errors);
+    if (!add_axes((text_list){space->varies, space->vary_count}, given, arena, &axes) ||
+        !add_axes((text_list){space->only, space->only_count}, given, arena, &axes)) {
+        return st_out_of_memory(errors);
+    }
+    request->overs = axes.items;
+    request->over_count = axes.count;
+    return add_common(space, arena, request, errors);
 }
 
 /* --- messages -------------------------------------------------------------------------------- */
@@ -379,12 +414,11 @@ st_status st_space_file_add_axes(const st_space_file *space, st_arena *arena,
 /* A sweep knows what is varied as --over. */
 static bool is_option(const char *option, const char *file)
 {
-    static const char vary[] = "--vary";
     static const char over[] = "--over";
-    size_t length = sizeof vary - 1;
-    return strcmp(option, file) == 0 ||
-           (strncmp(option, vary, length) == 0 && strncmp(file, over, length) == 0 &&
-            strcmp(option + length, file + length) == 0);
+    size_t length = sizeof over - 1;
+    bool axis = strncmp(option, "--vary", length) == 0 || strncmp(option, "--only", length) == 0;
+    return strcmp(option, file) == 0 || (axis && strncmp(file, over, length) == 0 &&
+                                         strcmp(option + length, file + length) == 0);
 }
 
 static const st_space_place *find_place(const st_space_file *space, const char *file)

@@ -39,6 +39,8 @@ typedef struct st_space_file {
     st_place gpus_place;
     const char **sets;
     size_t set_count;
+    const char **only;
+    size_t only_count;
     const char **varies;
     size_t vary_count;
     const char **wheres;

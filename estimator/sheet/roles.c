@@ -26,6 +26,7 @@ static const st_role_row rows[ST_ROLES] = {
     [ST_ROLE_MEMORY] = {"memory", "B", alone, "peak memory of a GPU"},
     [ST_ROLE_FITS] = {"fits", "bool", alone, "memory of a GPU suffices"},
     [ST_ROLE_MFU] = {"mfu", "1", alone, "model FLOPs utilization"},
+    [ST_ROLE_HFU] = {"hfu", "1", alone, "hardware FLOPs utilization"},
     [ST_ROLE_COMMUNICATION] =
         {"communication", "s", hiding,
          "communication of a step that nothing runs alongside, that hides, and "

@@ -16,6 +16,7 @@ typedef enum st_role {
     ST_ROLE_MEMORY,
     ST_ROLE_FITS,
     ST_ROLE_MFU,
+    ST_ROLE_HFU,
     ST_ROLE_COMMUNICATION,
     ST_ROLE_TOKENS,
     ST_ROLE_COST,

@@ -20,12 +20,19 @@ static const uint64_t most_total = UINT64_C(1) << 62;
 
 /* --- axes ------------------------------------------------------------------------------------ */
 
-/* An axis over what the sheet computes or calls by another name. */
-static st_status explain_unknown(const st_space *space, const char *text, st_errors *errors)
+static const char *option_of(const st_space *space, size_t over)
 {
+    const st_space_request *request = &space->request;
+    return request->over_options != NULL ? request->over_options[over] : request->option;
+}
+
+/* An axis over what the sheet computes or calls by another name. */
+static st_status explain_unknown(const st_space *space, size_t over, st_errors *errors)
+{
+    const char *text = space->request.overs[over];
     size_t length = strcspn(text, "=");
     const char *name = st_arena_copy(space->arena, text, length);
-    const char *file = st_arena_printf(space->arena, "%s %.200s", space->request.option, text);
+    const char *file = st_arena_printf(space->arena, "%s %.200s", option_of(space, over), text);
     if (name == NULL || file == NULL) {
         return st_out_of_memory(errors);
     }
@@ -61,7 +68,7 @@ static st_status explain_faults(st_space *space, st_errors *errors)
     (void)!st_estimate_open(space->paths, &request, space->arena, &space->base, quiet);
     space->sheet = space->base.sheet;
     for (size_t i = 0; space->sheet != NULL && i < space->request.over_count; i++) {
-        st_status explained = explain_unknown(space, space->request.overs[i], errors);
+        st_status explained = explain_unknown(space, i, errors);
         status = status == ST_OK ? explained : status;
     }
     st_errors_destroy(quiet);
@@ -94,7 +101,7 @@ static st_status read_axes(st_space *space, st_errors *errors)
     }
     for (size_t i = 0; i < request->over_count && i < ST_AXES_MAX; i++) {
         st_status read =
-            st_axis_parse(request->option, request->overs[i], space->arena, &axes[i], faults);
+            st_axis_parse(option_of(space, i), request->overs[i], space->arena, &axes[i], faults);
         status = status == ST_OK ? read : status;
         space->axes[i].axis = axes[i];
     }

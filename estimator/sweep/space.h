@@ -34,8 +34,9 @@ typedef struct st_space_request {
     size_t set_count;
     const char *const *refine; /* plugins, as in st_request */
     size_t refine_count;
-    const char *option;       /* with which the axes came: "--over" */
-    const char *const *overs; /* KEY=VALUES */
+    const char *option;              /* with which the axes came: "--over" */
+    const char *const *overs;        /* KEY=VALUES */
+    const char *const *over_options; /* with which each came; NULL: `option` for all */
     size_t over_count;
     const char *const *wheres; /* conditions in the language of sheets */
     size_t where_count;

@@ -11,7 +11,7 @@ rounds=3
 search=(search gpt3-175b-64xa100 --gpus 4096 --set batch.global=12288 --verbose --threads 1)
 for key in parallel.tp parallel.pp parallel.cp parallel.virtual_stages batch.micro recompute \
     parallel.zero parallel.sequence_parallel 'cluster.nic_bandwidth=100..400+50 Gbit/s'; do
-    search+=(--vary "$key")
+    search+=(--only "$key")
 done
 
 if ! command -v mpirun >/dev/null; then

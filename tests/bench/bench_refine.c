@@ -112,8 +112,8 @@ static hunt make_hunt(bench *own, bool refined)
                                            .refine = plugin,
                                            .refine_count = refined ? COUNT(plugin) : 0},
                                  .gpus = "4096",
-                                 .varies = varies,
-                                 .vary_count = COUNT(varies),
+                                 .only = varies,
+                                 .only_count = COUNT(varies),
                                  .top = 10,
                                  .threads = 1};
     demand(st_search_create(own->paths, &request, own->arena, &made.search, own->errors) == ST_OK,

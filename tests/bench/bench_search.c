@@ -232,8 +232,8 @@ static double time_search(bench *own, int threads, uint64_t *plans)
     st_search_request request = {
         .space = {.job = "gpt3-175b-64xa100", .sets = sets, .set_count = 1},
         .gpus = "4096",
-        .varies = varies,
-        .vary_count = COUNT(varies),
+        .only = varies,
+        .only_count = COUNT(varies),
         .top = 10,
         .threads = threads};
     demand(st_search_create(own->paths, &request, own->arena, &search, own->errors) == ST_OK,

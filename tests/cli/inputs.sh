@@ -213,11 +213,17 @@ sheet double >double.yaml <<'END'
 END
 
 # ---- spaces of searches
+cat >open.yaml <<'END'
+model: llama3-8b
+cluster: dgx-h100
+batch: {global: 128, sequence: 8192}
+END
+sed 's/sequence: 8192/micro: 2, sequence: 8192/; $arecompute: full' open.yaml >closed.yaml
 cat >space.yaml <<'END'
 space: two kinds of machine
 gpus: [64, 128]
 set: {batch.global: 768}
-vary:
+only:
   parallel.pp: all
   batch.micro: 1..4*2
 zip:

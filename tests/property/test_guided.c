@@ -196,9 +196,9 @@ static st_search_result find(const world *w, st_guide guide, int threads)
                                            .sets = sets,
                                            .set_count = 2},
                                  .gpus = w->gpus,
-                                 .varies = varies,
-                                 .vary_count = sizeof varies / sizeof varies[0],
-                                 .minimise = "step_time",
+                                 .only = varies,
+                                 .only_count = sizeof varies / sizeof varies[0],
+                                 .goal = "step_time",
                                  .top = TOP,
                                  .threads = threads,
                                  .guide = guide};

@@ -87,9 +87,9 @@ static double search_all(fixture *own, const question *asked, int threads, uint6
     st_search_request request = {
         .space = {.job = "gpt3-175b-64xa100", .sets = asked->sets, .set_count = asked->set_count},
         .gpus = st_arena_printf(own->arena, "%.0f", asked->gpus),
-        .varies = varies,
-        .vary_count = sizeof varies / sizeof varies[0],
-        .minimise = asked->goal,
+        .only = varies,
+        .only_count = sizeof varies / sizeof varies[0],
+        .goal = asked->goal,
         .top = 5,
         .threads = threads};
     st_search *search = NULL;

@@ -85,19 +85,19 @@ static answer ask(fixture *own, const question *asked, int value, st_method meth
     const char *varies[MOST_VARIES];
     const char *sets[3];
     st_search_request request = {.space = {.job = asked->job, .sets = sets},
-                                 .varies = varies,
+                                 .only = varies,
                                  .top = TOP,
                                  .threads = 1,
                                  .guide = {.method = method, .methods = st_guided_module}};
     for (; asked->sets[request.space.set_count] != NULL; request.space.set_count++)
         sets[request.space.set_count] = asked->sets[request.space.set_count];
-    for (; asked->varies[request.vary_count] != NULL; request.vary_count++)
-        varies[request.vary_count] = asked->varies[request.vary_count];
+    for (; asked->varies[request.only_count] != NULL; request.only_count++)
+        varies[request.only_count] = asked->varies[request.only_count];
     if (value >= 0)
         sets[request.space.set_count++] =
             st_arena_printf(own->arena, "%s=%s", asked->key, asked->values[value]);
     else
-        varies[request.vary_count++] =
+        varies[request.only_count++] =
             st_arena_printf(own->arena, "%s=%s,%s", asked->key, asked->values[0], asked->values[1]);
     return run(own, &request);
 }
@@ -166,8 +166,8 @@ static answer ask_group(fixture *own, const group *asked, int place, st_method m
     const char *varies[8] = {"parallel.zero", "parallel.virtual_stages", "parallel.cp"};
     st_search_request request = {.space = {.job = "gpt3-175b-64xa100"},
                                  .gpus = "64,128",
-                                 .varies = varies,
-                                 .vary_count = 3,
+                                 .only = varies,
+                                 .only_count = 3,
                                  .top = TOP,
                                  .threads = 2,
                                  .guide = {.method = method, .methods = st_guided_module}};
@@ -176,7 +176,7 @@ static answer ask_group(fixture *own, const group *asked, int place, st_method m
         request.space.set_count = asked->count;
     } else {
         for (size_t i = 0; i < asked->count; i++)
-            varies[request.vary_count++] = asked->varies[i];
+            varies[request.only_count++] = asked->varies[i];
         request.space.joined = asked->joined;
         request.space.joined_count = asked->count - 1;
     }
@@ -237,7 +237,7 @@ static void test_the_plan_of_every_job_is_looked_at(void **state)
         fixture *own = NULL;
         set_up((void **)&own);
         st_search_request request = {
-            .space = {.job = jobs[i]}, .varies = varies, .vary_count = 4, .top = 1, .threads = 1};
+            .space = {.job = jobs[i]}, .only = varies, .only_count = 4, .top = 1, .threads = 1};
         double time = estimate(own, jobs[i]);
         answer found = run(own, &request);
         if (!(found.best <= time))

@@ -110,8 +110,8 @@ static void points_are_plans(void **state)
                                          "cluster.price=1.5 $/h,2.385 $/h"};
     st_search_request request = {.space = {.job = "gpt3-175b-64xa100"},
                                  .gpus = "8,64",
-                                 .varies = varies,
-                                 .vary_count = 4,
+                                 .only = varies,
+                                 .only_count = 4,
                                  .top = 1};
     st_search *search = NULL;
     if (st_search_create(own->paths, &request, own->arena, &search, own->errors) != ST_OK)

@@ -173,8 +173,8 @@ static void test_a_sample_has_the_values_of_its_plans(void **state)
                             "cluster.price=1..3+0.01 $/h"};
     st_best_request request = search_request();
     request.gpus = NULL;
-    request.varies = varies;
-    request.vary_count = 3;
+    request.only = varies;
+    request.only_count = 3;
     request.sample = 300;
     request.top = 300;
     st_best best = find(own, &request);

@@ -239,7 +239,7 @@ static void searches_of_a_file_are_searches(void **state)
 {
     static const char *const varies[] = {"parallel.pp", "batch.micro=1..4*2",
                                          "overlap.tp=0.1,0.2385"};
-    static const char text[] = "space: x\ngpus: 64\nvary:\n  parallel.pp: all\n"
+    static const char text[] = "space: x\ngpus: 64\nonly:\n  parallel.pp: all\n"
                                "  batch.micro: 1..4*2\n  overlap.tp: [0.1, 0.2385]\n";
     fixture *own = *state;
     st_space_file space;
@@ -253,8 +253,8 @@ static void searches_of_a_file_are_searches(void **state)
             assert_int_equal(st_space_file_add(&space, own->arena, &request, own->errors), ST_OK);
         } else {
             request.gpus = "64";
-            request.varies = varies;
-            request.vary_count = 3;
+            request.only = varies;
+            request.only_count = 3;
         }
         assert_int_equal(st_search_create(own->paths, &request, own->arena, &search, own->errors),
                          ST_OK);

@@ -99,10 +99,13 @@ typedef enum st_pruning {
 
 typedef struct st_best_request {
     st_job_request job;
-    const char *gpus;          /* "512", "8..64*2"; NULL: as many as the job's plan takes */
-    const char *const *varies; /* "KEY" or "KEY=VALUES"; none: every key of a plan not in sets */
+    const char *gpus;        /* "512", "8..64*2"; NULL: as many as the job's plan takes */
+    const char *const *only; /* "KEY" or "KEY=VALUES"; none: every key of a plan not in sets */
+    size_t only_count;
+    const char *const *varies; /* the same: keys that vary beside those */
     size_t vary_count;
     const char *minimise; /* a cell; NULL: the step time */
+    const char *maximise; /* a cell in its place; NULL: none */
     size_t top;           /* plans to be ranked, 1 to 1000 */
     uint64_t sample;      /* plans drawn evenly from all; 0: every plan */
     uint64_t seed;        /* of the sample, or of the walk */
@@ -119,7 +122,7 @@ typedef struct st_best_request {
 typedef struct st_best_plan {
     const char *const *sets; /* "KEY=VALUE": all that the search may vary */
     size_t set_count;
-    double goal;          /* of the cell that was minimised */
+    double goal;          /* of the cell by which plans are ranked */
     const double *values; /* of the cells that the request names, in their order */
 } st_best_plan;
 
@@ -129,7 +132,7 @@ typedef struct st_best_reason {
 } st_best_reason;
 
 typedef struct st_best {
-    const char *goal; /* the cell that was minimised */
+    const char *goal; /* the cell by which they are ranked */
     const st_type *goal_type;
     const st_best_plan *plans; /* the best first */
     size_t plan_count;

@@ -172,6 +172,10 @@ static void watch_progress(void *context, uint64_t done, uint64_t rows)
 
 static st_status check_request(const st_best_request *request, st_errors *errors)
 {
+    if (request->minimise != NULL && request->maximise != NULL) {
+        return st_fail(errors, ST_ERR_USAGE, (st_place){0},
+                       "a search ranks by one cell" ST_EXPECTED "minimise or maximise");
+    }
     if (request->top >= 1 && request->top <= ST_SEARCH_MAX_TOP) {
         return ST_OK;
     }
@@ -186,7 +190,11 @@ static st_status make_search(finding *self)
                                 .gpus = request->gpus,
                                 .varies = request->varies,
                                 .vary_count = request->vary_count,
-                                .minimise = request->minimise,
+                                .goal = request->maximise != NULL ? request->maximise
+                                                                  : request->minimise,
+                                .maximise = request->maximise != NULL,
+                                .only = request->only,
+                                .only_count = request->only_count,
                                 .top = request->top,
                                 .threads = request->threads,
                                 .guide = {.methods = st_guided_module,
@@ -224,7 +232,7 @@ static st_status fill_plan(finding *self, const st_found *found, st_best_plan *p
 {
     size_t cells = self->request->job.cell_count;
     double *values = st_arena_alloc(self->arena, cells + 1, sizeof *values);
-    plan->goal = found->goal;
+    plan->goal = self->search->sign * found->goal;
     plan->values = values;
     plan->sets = st_search_sets(self->search, found->row, true, &plan->set_count);
     if (values == NULL || plan->sets == NULL) {

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is fixed, and who said so; see held.h. What nobody said and a search does not vary either is
+ * told as assumed: a reader must not take it for an answer.
+ */
+#include "search/held.h"
+
+#include "job/job_loader.h"
+#include "job/keys.h"
+#include "search/search_make.h"
+
+#include <string.h>
+
+typedef struct writer {
+    const st_search *search;
+    const char *without;
+    st_node *list;
+    st_buffer text;
+    const char *by;        /* of the values behind which it does not stand yet */
+    size_t more;           /* values of the job that text only counts */
+    const char *more_file; /* of the first of them */
+} writer;
+
+static bool is_below(const char *key, const char *section)
+{
+    size_t length = strlen(section);
+    return strncmp(key, section, length) == 0 && (key[length] == '\0' || key[length] == '.');
+}
+
+/* Whether an axis gives a key, or the section in which it is, other values. */
+static bool is_axis(const st_search *search, const char *key)
+{
+    const st_space *space = search->space;
+    for (size_t i = 0; i < space->axis_count; i++) {
+        const st_axis *axis = &space->axes[i].axis;
+        if (axis->section != NULL ? is_below(key, axis->path) : strcmp(axis->path, key) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *base_of(const char *file)
+{
+    const char *slash = strrchr(file, '/');
+    return slash != NULL ? slash + 1 : file;
+}
+
+/* Ends a run of values that come from one place. */
+static void name_source(writer *self)
+{
+    if (self->by[0] != '\0') {
+        st_buffer_printf(&self->text, " (%s)", self->by);
+    }
+}
+
+/* `by` "": that is plain from the value. */
+static void put(writer *self, const char *key, const char *value, const char *by, bool shown)
+{
+    if (self->without != NULL && strcmp(key, self->without) == 0) {
+        return;
+    }
+    st_node *row = st_put_line_map(self->list, NULL);
+    st_put_text(row, "key", key);
+    st_put_text(row, "value", value);
+    st_put_text_or_null(row, "by", by);
+    if (shown) {
+        if (strcmp(self->by, by) != 0) {
+            name_source(self);
+        }
+        self->by = by;
+        st_buffer_printf(&self->text, "%s%s=%s", self->text.length > 0 ? ", " : "", key, value);
+    }
+}
+
+static void put_sections(writer *self)
+{
+    static const char *const sections[] = {"model", "cluster"};
+    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
+        const char *name = st_job_section_name(self->search->space->base.job, sections[i]);
+        if (name != NULL && strcmp(name, "inline") != 0 &&
+            !st_search_is_set(self->search, sections[i]) && !is_axis(self->search, sections[i])) {
+            put(self, sections[i], name, "", true);
+        }
+    }
+}
+
+/* The last one for a key wins. */
+static void put_sets(writer *self)
+{
+    const st_search *search = self->search;
+    st_arena *arena = search->space->arena;
+    for (size_t i = 0; i < search->own_set_count; i++) {
+        const char *set = search->request.space.sets[i];
+        size_t length = strcspn(set, "=");
+        bool again = false;
+        for (size_t k = i + 1; k < search->own_set_count; k++) {
+            again = again || strncmp(search->request.space.sets[k], set, length + 1) == 0;
+        }
+        const char *key = st_arena_copy(arena, set, length);
+        if (key != NULL && !again && set[length] == '=') {
+            put(self, key, set + length + 1, "--set", true);
+        }
+    }
+}
+
+/* A plan parameter that is left at one value, of those that the sheet reads. */
+static bool is_held(const st_search *search, st_plan_param param)
+{
+    return search->wanted.choices[param].held && search->wanted.choices[param].read;
+}
+
+static void put_file_value(writer *self, const st_job_value *value)
+{
+    static const char *const shown[] = {"batch", "parallel", "recompute"};
+    st_arena *arena = self->search->space->arena;
+    st_plan_param param = st_plan_param_find(value->path);
+    bool is_shown = false;
+    if (param != ST_PARAMS ? !is_held(self->search, param) : is_axis(self->search, value->path)) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
+        is_shown = is_shown || is_below(value->path, shown[i]);
+    }
+    const char *file = base_of(value->place.file != NULL ? value->place.file : "the job");
+    const char *by = st_arena_printf(arena, "%s:%d", file, (int)value->place.line);
+    put(self, value->path, value->text, by != NULL ? by : "", is_shown);
+    if (!is_shown) {
+        self->more++;
+        self->more_file = self->more_file != NULL ? self->more_file : file;
+    }
+}
+
+/* What the job's files say beside the model and the cluster. */
+static void put_job(writer *self)
+{
+    static const char *const apart[] = {"name", "sheet", "model", "cluster"};
+    const st_job *job = self->search->space->base.job;
+    size_t count = 0;
+    const st_key *keys = st_keys(&count);
+    for (size_t i = 0; i < count; i++) {
+        const st_job_value *value = st_job_value_of(job, keys[i].path);
+        bool is_apart = value->origin != ST_ORIGIN_FILE;
+        for (size_t k = 0; k < sizeof apart / sizeof apart[0]; k++) {
+            is_apart = is_apart || is_below(keys[i].path, apart[k]);
+        }
+        if (!is_apart) {
+            put_file_value(self, value);
+        }
+    }
+    for (size_t i = 0; i < job->constant_count; i++) {
+        if (job->constants[i].origin == ST_ORIGIN_FILE) {
+            put_file_value(self, &job->constants[i]);
+        }
+    }
+}
+
+/* Plan parameters that nobody gave and that do not vary either. */
+static void put_assumed(writer *self)
+{
+    const st_search *search = self->search;
+    for (st_plan_param param = ST_PARAM_TP; param < ST_PARAMS; param++) {
+        const char *key = st_plan_param_key(param);
+        const st_job_value *value = st_job_value_of(search->space->base.job, key);
+        if (!is_held(search, param) || value->origin == ST_ORIGIN_FILE ||
+            st_search_is_set(search, key)) {
+            continue;
+        }
+        put(self, key, value->text != NULL ? value->text : "1",
+            value->origin == ST_ORIGIN_DEFAULT ? "default" : "assumed", true);
+    }
+}
+
+static const char *last_part(const char *key)
+{
+    const char *dot = strrchr(key, '.');
+    return dot != NULL ? dot + 1 : key;
+}
+
+static void put_varied(const st_search *search, size_t width, st_node *root)
+{
+    st_buffer text = {0};
+    st_node *list = st_put_line_list(root, "varied");
+    for (st_plan_param param = ST_PARAM_TP; param < ST_PARAMS; param++) {
+        if (search->wanted.choices[param].read && !is_held(search, param)) {
+            st_put_text(list, NULL, st_plan_param_key(param));
+            st_buffer_printf(&text, "%s%s", text.length > 0 ? " " : "",
+                             last_part(st_plan_param_key(param)));
+        }
+    }
+    for (size_t i = 0; i < search->space->axis_count; i++) {
+        st_put_text(list, NULL, search->space->axes[i].axis.path);
+        st_buffer_printf(&text, "%s%s", text.length > 0 ? " " : "",
+                         search->space->axes[i].axis.path);
+    }
+    st_say_fact(root, "varied", width, text.data != NULL ? text.data : "");
+    root->result->failed = root->result->failed || text.failed;
+    st_buffer_free(&text);
+}
+
+void st_search_put_held(const st_search *search, const char *without, size_t width, st_node *root)
+{
+    writer self = {
+        .search = search, .without = without, .list = st_put_list(root, "held"), .by = ""};
+    put_sections(&self);
+    put_sets(&self);
+    put_job(&self);
+    put_assumed(&self);
+    name_source(&self);
+    if (self.more > 0) {
+        st_buffer_printf(&self.text, "%s%zu more of %s", self.text.length > 0 ? ", " : "",
+                         self.more, self.more_file);
+    }
+    st_say_fact(root, "fixed", width, self.text.data != NULL ? self.text.data : "");
+    root->result->failed = root->result->failed || self.text.failed;
+    st_buffer_free(&self.text);
+    put_varied(search, width, root);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a search varies, and what it holds fixed by whose word: the head of its report. */
+#ifndef STEPTIME_SEARCH_HELD_H
+#define STEPTIME_SEARCH_HELD_H
+
+#include "search/search_state.h"
+
+/*
+ * Puts "held" and "varied"; `without` is a key that whoever asks gives by itself (NULL: none).
+ * Text stands behind labels of `width`.
+ */
+void st_search_put_held(const st_search *search, const char *without, size_t width, st_node *root);
+
+#endif
