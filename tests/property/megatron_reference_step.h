@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The second half of megatron_reference.h: the step, its parts and memory. */
+#ifndef STEPTIME_TESTS_MEGATRON_REFERENCE_STEP_H
+#define STEPTIME_TESTS_MEGATRON_REFERENCE_STEP_H
+
+#include "megatron_reference.h"
+
+/* ---- the step ---- */
+
+/* docs/megatron.md#launch: a p-norm of the host's and the GPU's time. */
+static inline double rounded_max(double x, double y, double power)
+{
+    double longer = fmax(x, y);
+    return longer * pow(1 + pow(fmin(x, y) / longer, power), 1 / power);
+}
+
+static inline void refer_stage_times(reference *r)
+{
+    const plan *x = r->x;
+    static const double launches[] = {0.75, 0.8, 1}; /* none, selective, full */
+    double host = (x->launch + x->launch_rank * (x->t - 1)) * launches[(int)x->recompute];
+    double message = r->t_tp + r->cost_tp;
+    for (size_t k = 0; k < KINDS; k++) {
+        r->gpu[k] = r->forward[k] + r->backward[k] + r->again[k] + r->n_tp * message + r->t_cp +
+                    r->cost_cp + (k == MOE ? r->t_ep + r->cost_ep : 0);
+        r->layer[k] = rounded_max(r->gpu[k], k == MOE ? x->moe_launch * host : host, x->sharpness);
+        r->gpu[k] = k == MOE && x->E <= 0 ? 0 : r->gpu[k];
+        r->layer[k] = k == MOE && x->E <= 0 ? 0 : r->layer[k];
+    }
+    r->slowest = 0;
+    for (size_t i = 0; i < STAGES; i++) {
+        bool has_first = i == FIRST || x->p <= 1;
+        bool has_last = i == LAST || x->p <= 1;
+        r->stage_time[i] =
+            r->stage_kind[i][DENSE] * r->layer[DENSE] + r->stage_kind[i][MOE] * r->layer[MOE] +
+            (has_first ? r->embedding + message : 0) + (has_last ? r->head + message : 0);
+        if (x->p > 1 || i != MIDDLE)
+            r->slowest = fmax(r->slowest, r->stage_time[i]);
+    }
+    r->model_time = r->layers[DENSE] * r->layer[DENSE] + r->layers[MOE] * r->layer[MOE] +
+                    r->embedding + r->head + 2 * message;
+}
+
+/* Narayanan et al. sec. 2.2; Qi et al. sec. 2.3 for late weight gradients. */
+static inline void refer_bubble(reference *r)
+{
+    const plan *x = r->x;
+    double left = 1;
+    if (x->schedule == ZERO_BUBBLE || x->schedule == ZERO_BUBBLE_2) {
+        double weights = r->layers[DENSE] * r->wgrad[DENSE] + r->layers[MOE] * r->wgrad[MOE];
+        double all = r->layers[DENSE] * r->gpu[DENSE] + r->layers[MOE] * r->gpu[MOE];
+        left = fmax(0, 1 - (x->schedule == ZERO_BUBBLE ? 2 : 3) * weights / all);
+    }
+    double missing = ceil(r->m / x->p) * x->p - r->m;
+    double idle = (x->v - 1) * missing * r->slowest / x->v;
+    r->bubble = (r->model_time - r->slowest) / x->v * left + idle;
+    r->n_transfers = 2 * (r->m * x->v + x->p - 1);
+    r->transfers = (1 - x->hide_pp) * r->n_transfers * r->transfer;
+}
+
+/* What split weights hide: docs/megatron.md#data-parallelism. */
+static inline double hidden_split(reference *r, double reduce, double gather, double widest)
+{
+    double forward = r->slow_forward * r->forward_share * r->slowest;
+    double backward = r->slow_backward * (1 - r->forward_share) * r->slowest;
+    double waits = fmax(0, reduce + gather - r->ahead * forward);
+    r->data_ends = (reduce + gather + (r->m - 1) * waits) / widest;
+    double cover = fmin(gather, forward) + fmin(gather + reduce, backward) +
+                   (reduce + r->ahead * gather) / widest;
+    double most = r->m * (reduce + 2 * gather) - r->data_ends;
+    return r->ahead > 0 ? fmin(fmin(most, r->m * cover), r->slow_dp * r->m * r->slowest) : 0;
+}
+
+/* What whole weights hide, gradients reduced once a step or with every micro-batch. */
+static inline double hidden_whole(reference *r, double reduce, double gather, double widest)
+{
+    double forward = r->slow_forward * r->forward_share * r->slowest;
+    double backward = r->slow_backward * (1 - r->forward_share) * r->slowest;
+    bool split = r->x->zero > 1;
+    double cover = split ? (r->m - 1 / widest) * backward + (r->m - 1) * forward : backward;
+    r->data_ends = split ? reduce / widest : 0;
+    return fmin(r->n_reduce * reduce - r->data_ends, cover) + r->n_gather * fmin(gather, forward);
+}
+
+static inline void refer_data(reference *r)
+{
+    const plan *x = r->x;
+    double widest = fmax(r->stage[FIRST], fmax(r->stage[MIDDLE], r->stage[LAST]));
+    double reduce = x->hide_gradients * r->reduce;
+    double gather = x->hide_weights * r->gather;
+    r->n_reduce = x->zero > 1 ? r->m : 1;
+    r->n_gather = x->zero > 2 ? 2 * r->m : x->zero > 0 ? 1 : 0;
+    r->data = r->n_reduce * r->reduce + r->n_gather * r->gather;
+    r->data_hidden = x->zero > 2 ? hidden_split(r, reduce, gather, widest)
+                                 : hidden_whole(r, reduce, gather, widest);
+    double pass = fmin(reduce + (x->zero > 2 ? gather : 0),
+                       r->slow_backward * (1 - r->forward_share) * r->slowest);
+    double backward = fmin(r->data_hidden, r->n_reduce * pass);
+    r->slowdown_data =
+        cost(backward, r->slow_backward) + cost(r->data_hidden - backward, r->slow_forward);
+    r->slowdown = r->slowdown_data + cost(x->hide_pp * r->n_transfers * r->transfer, r->slow_pp);
+    r->optimizer = (5 * r->g + 2 * r->o + r->w) * r->P_updated / r->fast_bytes;
+    r->step = x->site * (r->m * r->slowest + r->bubble + r->transfers + r->data - r->data_hidden +
+                         r->tied + r->optimizer + r->slowdown);
+}
+
+/* In the order of the parts that a report may name. */
+enum { MEMORY, LAUNCH, TP, BUBBLE, DP, PP, EP, SLOWDOWN, CP, OPTIMIZER, GEMMS };
+
+static inline size_t slowest_stage(const reference *r)
+{
+    if (r->x->p <= 1 || r->stage_time[LAST] >= r->slowest)
+        return LAST;
+    return r->stage_time[FIRST] >= r->stage_time[MIDDLE] ? FIRST : MIDDLE;
+}
+
+static inline void refer_gemms(reference *r, const double *layers)
+{
+    const plan *x = r->x;
+    double core = r->passes * r->core_forward + r->core_backward + r->core_again;
+    double kernels = r->forward[DENSE] + r->backward[DENSE] + r->again[DENSE];
+    double skipped = x->recompute == FULL && x->early_stop > 0 ? r->down : 0;
+    double dense = fmin((2 + r->passes) * r->gemm[DENSE] - skipped + core, kernels);
+    double moe = (2 + r->passes) * r->gemm[MOE] + core;
+    bool has_head = slowest_stage(r) == LAST;
+    r->part[GEMMS] = layers[DENSE] * dense + (x->E > 0 ? layers[MOE] * moe : 0) +
+                     (has_head ? r->m * r->logits : 0);
+}
+
+static inline void refer_parts(reference *r)
+{
+    const plan *x = r->x;
+    size_t at = slowest_stage(r);
+    const double layers[KINDS] = {r->m * r->stage_kind[at][DENSE], r->m * r->stage_kind[at][MOE]};
+    double all = layers[DENSE] + layers[MOE];
+    double messages = all * r->n_tp + r->m * (x->p <= 1 ? 2 : at == MIDDLE ? 0 : 1);
+    double waits = layers[DENSE] * (r->layer[DENSE] - r->gpu[DENSE]) +
+                   layers[MOE] * (r->layer[MOE] - r->gpu[MOE]);
+    refer_gemms(r, layers);
+    r->part[LAUNCH] = waits;
+    r->part[TP] = messages * r->t_tp;
+    r->part[CP] = all * r->t_cp;
+    r->part[EP] = layers[MOE] * r->t_ep;
+    r->part[PP] = r->transfers;
+    r->part[DP] = r->data - r->data_hidden + r->tied;
+    r->part[BUBBLE] = r->bubble;
+    r->part[OPTIMIZER] = r->optimizer;
+    r->part[SLOWDOWN] =
+        messages * r->cost_tp + all * r->cost_cp + layers[MOE] * r->cost_ep + r->slowdown;
+    r->part[MEMORY] = r->step / x->site;
+    for (size_t i = LAUNCH; i < PARTS; i++) {
+        r->part[MEMORY] -= r->part[i];
+        r->part[i] *= x->site;
+    }
+    r->part[MEMORY] *= x->site;
+    r->exposed = r->part[TP] + r->part[CP] + r->part[EP] + r->part[PP] + r->part[DP];
+    r->hidden[0] = x->site * messages * x->hide_tp * r->all_reduce_tp;
+    r->hidden[1] = x->site * all * ((r->passes + 2) * r->ring_cp - r->t_cp);
+    r->hidden[2] = x->site * layers[MOE] * 2 * (r->passes + 1) * x->hide_ep * r->all_to_all;
+    r->hidden[3] = x->site * x->hide_pp * r->n_transfers * r->transfer;
+    r->hidden[4] = x->site * r->data_hidden;
+    r->all_hidden = 0;
+    for (size_t i = 0; i < 5; i++)
+        r->all_hidden += r->hidden[i];
+}
+
+/* ---- memory: Korthikanti et al. sec. 4, Rajbhandari et al. sec. 3 and 5 ---- */
+
+static inline double state_bytes(const reference *r, double ranks)
+{
+    const plan *x = r->x;
+    double weights = x->zero < 3 ? r->w : x->master_weights > 0 ? 0 : r->w / ranks;
+    double gradients = (r->g + x->second_gradient) / (x->zero < 2 ? 1 : ranks);
+    return weights + gradients + r->o / (x->zero < 1 ? 1 : ranks);
+}
+
+static inline void refer_activations(reference *r)
+{
+    const plan *x = r->x;
+    double t = x->t;
+    double tokens = r->n * x->h / r->norm_split;
+    double attention = r->n * x->a * (r->dh + r->dv) / t + r->n * r->kv * (r->dh + r->dv) / t;
+    if (x->kv_rank > 0)
+        attention =
+            r->n * (x->q_rank + x->kv_rank + x->rope) + r->n * x->a * (2 * r->dq + 2 * r->dv) / t;
+    r->A_input = r->w * tokens;
+    r->A_whole = (4 * r->w + 2 * r->mask) * tokens;
+    r->A_scores =
+        x->unfused > 0 ? (r->w + x->dropout * (r->w + 1)) * r->scores : 4 * r->n * x->a / t;
+    double both = r->A_whole + r->w * attention + r->A_scores;
+    r->A_kept[DENSE] = both + r->w * r->n * (r->up + 1) * r->f / t;
+    r->A_kept[MOE] = both + r->w * r->n * (r->up + 1) * x->fs / t + 4 * r->n / t * x->E +
+                     r->w * r->n_expert * (2 * x->h + (r->up + 1) * r->fe / r->etp);
+    for (size_t k = 0; k < KINDS; k++) {
+        r->A[k] = r->A_kept[k];
+        if (x->recompute == FULL)
+            r->A[k] = r->A_input;
+        else if (x->recompute == SELECTIVE)
+            r->A[k] = x->unfused > 0 ? r->A_kept[k] - r->A_scores : (1 - x->saving) * r->A_kept[k];
+    }
+}
+
+static inline void refer_work(reference *r)
+{
+    const plan *x = r->x;
+    double again = 0;
+    if (x->recompute == FULL)
+        again = x->E > 0 ? fmax(r->A_kept[DENSE], r->A_kept[MOE]) : r->A_kept[DENSE];
+    else if (x->recompute == SELECTIVE && x->unfused > 0)
+        again = r->A_scores;
+    r->M_work = again + r->w * r->n * ((r->up + 1) * r->f / x->t + 2 * x->h) +
+                (x->fused_wgrad > 0 ? 0 : r->w * x->h * r->up * r->f / x->t);
+    r->M_logits = x->logit_bytes * r->n * r->V / x->t;
+    r->M_gathered = 0;
+    if (x->zero > 2 && x->keep_gathered > 0)
+        r->M_gathered = (r->w + 4) * r->P_most;
+    else if (x->zero > 2)
+        r->M_gathered = (r->ahead + 2) * r->w / x->L *
+                        (r->layers[DENSE] * r->P_layer[DENSE] +
+                         r->layers[MOE] * (r->P_layer[MOE] + r->P_experts));
+}
+
+static inline void refer_memory(reference *r)
+{
+    const plan *x = r->x;
+    refer_activations(r);
+    refer_work(r);
+    r->M_embedding = (r->w + r->mask) * r->n * x->h / r->norm_split * r->in_flight[FIRST];
+    r->state = state_bytes(r, r->dp_ranks);
+    r->state_experts = state_bytes(r, r->expert_ranks);
+    for (size_t i = 0; i < STAGES; i++) {
+        bool loss = i == LAST || (i == FIRST && x->p <= 1);
+        r->M_state[i] =
+            r->state * r->P[i] + r->state_experts * r->stage_kind[i][MOE] * r->P_experts;
+        r->M_layers[i] = r->in_flight[i] * (r->stage_kind[i][DENSE] * r->A[DENSE] +
+                                            (x->E > 0 ? r->stage_kind[i][MOE] * r->A[MOE] : 0));
+        r->M[i] = r->M_state[i] + r->M_layers[i] + (i == FIRST ? r->M_embedding : 0) +
+                  (loss ? fmax(r->M_work, r->M_logits) : r->M_work) + r->M_gathered +
+                  (r->gpus > 1 ? x->buffers : 0);
+    }
+    if (x->p <= 1)
+        r->M[LAST] = r->M[FIRST];
+    if (x->p <= 2)
+        r->M[MIDDLE] = 0;
+    r->worst = r->M[MIDDLE] > r->M[FIRST] ? MIDDLE : FIRST;
+    if (r->M[LAST] > r->M[r->worst])
+        r->worst = LAST;
+    r->allocated = r->M[r->worst];
+    r->memory = x->fragmentation * r->allocated + x->framework;
+}
+
+/* In the order in which the sheet names them. */
+enum { BY_RECOMPUTE, BY_ZERO_1, BY_SEQUENCE, BY_MICRO_BATCH, BY_ZERO_3 };
+
+static inline void refer_remedies(reference *r)
+{
+    const plan *x = r->x;
+    double kept = r->stage[r->worst] * r->in_flight[r->worst];
+    double layers = r->M_layers[r->worst];
+    double states = r->M_state[r->worst];
+    double whole = r->w + r->g + x->second_gradient + r->o;
+    if (x->recompute != FULL)
+        r->frees[BY_RECOMPUTE] = fmax(layers - kept * r->A_input - r->A_kept[DENSE], 0);
+    if (x->zero < 1)
+        r->frees[BY_ZERO_1] = states * (r->o - r->o / r->dp_ranks) / r->state;
+    if (x->zero < 3)
+        r->frees[BY_ZERO_3] = fmax(
+            states - states * whole / r->dp_ranks / r->state - 3 * r->w * r->P_layer[DENSE], 0);
+    if (r->norm_split < x->t)
+        r->frees[BY_SEQUENCE] =
+            kept * (x->recompute == FULL ? r->A_input : r->A_whole) * (1 - 1 / x->t);
+    r->frees[BY_MICRO_BATCH] = fmax(r->M_work, r->M_logits) * (1 - 1 / x->b);
+    if (x->schedule != GPIPE)
+        r->frees[BY_MICRO_BATCH] +=
+            layers * fmax(1 - fmin(r->m * x->b, x->p) / (x->b * r->in_flight[FIRST]), 0);
+}
+
+static inline reference refer(const plan *x, bool provided)
+{
+    reference r = {.x = x, .provided = provided};
+    refer_shapes(&r);
+    refer_parameters(&r);
+    refer_stages(&r);
+    refer_ranks(&r);
+    refer_held_parameters(&r);
+    refer_in_flight(&r);
+    refer_rates(&r);
+    refer_attention(&r);
+    refer_products(&r);
+    refer_traffic_in_memory(&r);
+    refer_layers(&r);
+    refer_messages(&r);
+    refer_layer_messages(&r);
+    refer_step_messages(&r);
+    refer_slowdowns(&r);
+    refer_stage_times(&r);
+    refer_bubble(&r);
+    refer_data(&r);
+    refer_parts(&r);
+    refer_memory(&r);
+    refer_remedies(&r);
+    return r;
+}
+
+#endif
