@@ -50,6 +50,7 @@ REACHES = {
     'estimate/role_values.h',
     'estimate/traffic.h',
     'export/xlsx.h',
+    'frameworks/frameworks.h',
     'import/import.h',
     'job/files.h',
     'job/sections.h',

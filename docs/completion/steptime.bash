@@ -27,7 +27,7 @@ _steptime() {
     COMPREPLY=()
     if [[ $word == '=' ]]; then word=; fi
     if [[ $before == '=' ]]; then before=${COMP_WORDS[COMP_CWORD - 2]}; fi
-    local _steptime_verbs='estimate explain sheet list sweep search scale timeline plugin traffic compare import trace validate fit fit import fit profile docs completion help'
+    local _steptime_verbs='estimate explain sheet list sweep search scale timeline plugin traffic compare import export trace validate fit fit import fit profile docs completion help'
     local _steptime_keys='name= sheet= refine= recompute= attention= model.name= model.layers= model.hidden= model.heads= model.kv_heads= model.head_dim= model.ffn= model.gated= model.bias= model.norm= model.dropout= model.causal= model.tied= model.vocabulary= model.vocabulary_multiple= model.positions= model.q_lora= model.kv_lora= model.rope_dim= model.v_dim= model.experts= model.top_k= model.expert_ffn= model.shared_ffn= model.dense_layers= model.moe_every= model.imbalance= model.capacity_factor= model.layer_list= batch.global= batch.micro= batch.sequence= parallel.tp= parallel.pp= parallel.dp= parallel.cp= parallel.ep= parallel.expert_tp= parallel.virtual_stages= parallel.schedule= parallel.first_stage_layers= parallel.last_stage_layers= parallel.sequence_parallel= parallel.zero= parallel.scatter_gather= parallel.order= precision.weights= precision.gradients= precision.optimizer= precision.communication= precision.fp8= precision.fused_wgrad= overlap.gradients= overlap.parameters= overlap.prefetch= overlap.tp= overlap.pp= overlap.cp= overlap.ep= train.tokens= measured.step_time= measured.memory= cluster.name= cluster.nodes= cluster.gpus_per_node= cluster.gpu_utilization= cluster.nic_bandwidth= cluster.bandwidth.tp= cluster.bandwidth.pp= cluster.bandwidth.dp= cluster.price= cluster.pue= cluster.gpu.name= cluster.gpu.peak_fp16= cluster.gpu.peak_bf16= cluster.gpu.peak_fp8= cluster.gpu.peak_fp32= cluster.gpu.gemm_efficiency= cluster.gpu.compute_capability= cluster.gpu.memory= cluster.gpu.memory_bandwidth= cluster.gpu.link_bandwidth= cluster.gpu.power='
     if ((COMP_CWORD == 1)); then
         _steptime_words "$_steptime_verbs --help --version" "$word"
@@ -64,7 +64,7 @@ _steptime() {
     fi
     if [[ $verb == import ]]; then
         if ((COMP_CWORD == 2)); then
-            _steptime_words 'hf megatron' "$word"
+            _steptime_words 'hf megatron megatron-bridge torchtitan deepspeed' "$word"
             return
         fi
         verb="$verb ${COMP_WORDS[2]}"
@@ -658,6 +658,70 @@ _steptime() {
             _steptime_files -f -- "$word"
             return
             ;;
+        'import megatron-bridge:--cluster')
+            :
+            return
+            ;;
+        'import megatron-bridge:--set')
+            _steptime_words "$_steptime_keys" "$word"
+            compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'import megatron-bridge:--path')
+            _steptime_files -d -- "$word"
+            return
+            ;;
+        'import megatron-bridge:--output' | 'import megatron-bridge:-o')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'import torchtitan:--cluster')
+            :
+            return
+            ;;
+        'import torchtitan:--set')
+            _steptime_words "$_steptime_keys" "$word"
+            compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'import torchtitan:--path')
+            _steptime_files -d -- "$word"
+            return
+            ;;
+        'import torchtitan:--output' | 'import torchtitan:-o')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'import deepspeed:--cluster')
+            :
+            return
+            ;;
+        'import deepspeed:--set')
+            _steptime_words "$_steptime_keys" "$word"
+            compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'import deepspeed:--path')
+            _steptime_files -d -- "$word"
+            return
+            ;;
+        'import deepspeed:--output' | 'import deepspeed:-o')
+            _steptime_files -f -- "$word"
+            return
+            ;;
+        'export:--set')
+            _steptime_words "$_steptime_keys" "$word"
+            compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'export:--path')
+            _steptime_files -d -- "$word"
+            return
+            ;;
+        'export:--output' | 'export:-o')
+            _steptime_files -f -- "$word"
+            return
+            ;;
         'trace summary:--top')
             :
             return
@@ -1092,6 +1156,10 @@ _steptime() {
         'compare') _steptime_words '--help --sheet-a --sheet-b --set --set-b --refine --all --timeline --check --json --csv --path --output --color' "$word" ;;
         'import hf') _steptime_words '--help --cluster --set --assume --path --output' "$word" ;;
         'import megatron') _steptime_words '--help --cluster --set --path --output' "$word" ;;
+        'import megatron-bridge') _steptime_words '--help --cluster --set --path --output' "$word" ;;
+        'import torchtitan') _steptime_words '--help --cluster --set --path --output' "$word" ;;
+        'import deepspeed') _steptime_words '--help --cluster --set --path --output' "$word" ;;
+        'export') _steptime_words '--help --set --path --output' "$word" ;;
         'trace summary') _steptime_words '--help --partial --top --json --csv --output' "$word" ;;
         'trace graph') _steptime_words '--help --partial --json --csv --output' "$word" ;;
         'trace replay') _steptime_words '--help --partial --json --csv --output' "$word" ;;
@@ -1185,6 +1253,22 @@ _steptime() {
             ;;
         'import megatron:1')
             _steptime_files -f -- "$word"
+            ;;
+        'import megatron-bridge:1')
+            _steptime_files -f -- "$word"
+            ;;
+        'import torchtitan:1')
+            _steptime_files -f -- "$word"
+            ;;
+        'import deepspeed:1')
+            _steptime_files -f -- "$word"
+            ;;
+        'export:1')
+            _steptime_words 'megatron megatron-bridge torchtitan deepspeed' "$word"
+            ;;
+        'export:'*)
+            _steptime_words "$(_steptime_names jobs)" "$word"
+            _steptime_files -f -X '!*.yaml' -- "$word"
             ;;
         'trace summary:1')
             _steptime_files -f -- "$word"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* steptime import hf, steptime import megatron */
+/* steptime import hf, and from the files of frameworks */
 #include "cli/cli.h"
 #include "job/files.h"
-#include "import/import.h"
+#include "frameworks/frameworks.h"
 
 #include <string.h>
 
@@ -42,6 +42,23 @@ static const cli_example hf_examples[] = {
      "one that can be estimated at once"},
     {"steptime import hf config.json --assume llama",
      "an architecture that is not known and is built like one that is"},
+    {NULL, NULL},
+};
+
+static const cli_example bridge_examples[] = {
+    {"steptime import megatron-bridge run.yaml --cluster dgx-h100 -o job.yaml",
+     "overrides of a recipe"},
+    {NULL, NULL},
+};
+
+static const cli_example torchtitan_examples[] = {
+    {"steptime import torchtitan run.toml -o job.yaml", "a file of 'steptime export torchtitan'"},
+    {NULL, NULL},
+};
+
+static const cli_example deepspeed_examples[] = {
+    {"steptime import deepspeed ds_config.json -o job.yaml",
+     "a file of 'steptime export deepspeed'"},
     {NULL, NULL},
 };
 
@@ -86,8 +103,15 @@ static st_import_request make_request(cli_run *run, const st_paths *paths, const
                                .set_count = run->common.sets.count};
 }
 
-static int run_import(cli_run *run,
-                      st_status (*import)(const st_import_request *, st_buffer *, st_errors *))
+static st_status import_text(const cli_run *run, const st_import_request *request, int framework,
+                             st_buffer *job)
+{
+    return framework < ST_FRAMEWORKS
+               ? st_framework_import((st_framework)framework, request, job, run->errors)
+               : st_import_hf(request, job, run->errors);
+}
+
+static int run_import(cli_run *run, int framework)
 {
     st_paths *paths = NULL;
     st_source source = {0};
@@ -96,19 +120,34 @@ static int run_import(cli_run *run,
         status = read_text(run, &source);
     const st_import_request request = make_request(run, paths, &source);
     if (status == ST_OK)
-        status = import(&request, &run->result, run->errors);
+        status = import_text(run, &request, framework, &run->result);
     st_paths_destroy(paths);
     return cli_exit_code(run, status);
 }
 
 static int run_hf(cli_run *run)
 {
-    return run_import(run, st_import_hf);
+    return run_import(run, ST_FRAMEWORKS);
 }
 
 static int run_megatron(cli_run *run)
 {
-    return run_import(run, st_import_megatron);
+    return run_import(run, ST_MEGATRON);
+}
+
+static int run_bridge(cli_run *run)
+{
+    return run_import(run, ST_MEGATRON_BRIDGE);
+}
+
+static int run_torchtitan(cli_run *run)
+{
+    return run_import(run, ST_TORCHTITAN);
+}
+
+static int run_deepspeed(cli_run *run)
+{
+    return run_import(run, ST_DEEPSPEED);
 }
 
 const cli_verb cli_verb_import_hf = {
@@ -145,4 +184,52 @@ const cli_verb cli_verb_import_megatron = {
     .options = megatron_rows,
     .options_bytes = sizeof(import_options),
     .run = run_megatron,
+};
+
+const cli_verb cli_verb_import_bridge = {
+    .name = "import megatron-bridge",
+    .arguments = "FILE",
+    .minimum = 1,
+    .maximum = 1,
+    .words = {CLI_WORD_FILE, CLI_WORD_NONE},
+    .summary = "write a job file for overrides of a Megatron-Bridge recipe",
+    .doc = "Reads sections such as model, train and ddp. What the file does not say is the default "
+           "of Megatron, not that of a recipe: give it by --set. The number of ranks is no part of "
+           "such a file. FILE may be - for standard input.",
+    .examples = bridge_examples,
+    .options = megatron_rows,
+    .options_bytes = sizeof(import_options),
+    .run = run_bridge,
+};
+
+const cli_verb cli_verb_import_torchtitan = {
+    .name = "import torchtitan",
+    .arguments = "FILE",
+    .minimum = 1,
+    .maximum = 1,
+    .words = {CLI_WORD_FILE, CLI_WORD_NONE},
+    .summary = "write a job file for a configuration of torchtitan",
+    .doc = "Reads plan, batch, precision and recomputation. The shape of the model is Python code "
+           "that a flavor names: an exported file carries it in its comments, for others it is "
+           "given by --set. FILE may be - for standard input.",
+    .examples = torchtitan_examples,
+    .options = megatron_rows,
+    .options_bytes = sizeof(import_options),
+    .run = run_torchtitan,
+};
+
+const cli_verb cli_verb_import_deepspeed = {
+    .name = "import deepspeed",
+    .arguments = "FILE",
+    .minimum = 1,
+    .maximum = 1,
+    .words = {CLI_WORD_FILE, CLI_WORD_NONE},
+    .summary = "write a job file for a configuration of DeepSpeed",
+    .doc = "Reads batch, ZeRO stage and precision. The model and the sizes of its groups are "
+           "arguments of Megatron-DeepSpeed: an exported file has them under _steptime, for others "
+           "they are given by --set. FILE may be - for standard input.",
+    .examples = deepspeed_examples,
+    .options = megatron_rows,
+    .options_bytes = sizeof(import_options),
+    .run = run_deepspeed,
 };

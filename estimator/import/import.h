@@ -20,6 +20,12 @@ typedef struct st_import_request {
     const char *assume;      /* HF: read the file as one of this architecture; NULL: what it says */
     const char *const *sets; /* "key=value" for keys of the job; they win over the source */
     size_t set_count;
+    /*
+     * What the source itself carries as "key=value", also for constants and the cluster's name;
+     * `sets` and `cluster` win over it.
+     */
+    const char *const *carried;
+    size_t carried_count;
 } st_import_request;
 
 /*

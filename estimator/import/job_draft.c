@@ -75,18 +75,77 @@ static bool is_key_set(st_draft *draft, const char *set)
     return false;
 }
 
+/* What follows "PREFIX" in an assignment; NULL where it begins otherwise. */
+static const char *behind(const char *assignment, const char *prefix)
+{
+    size_t length = strlen(prefix);
+    return strncmp(assignment, prefix, length) == 0 ? assignment + length : NULL;
+}
+
+/* "SECTION=NAME": a section that a file fills, which is no key. */
+static bool is_file_set(const char *assignment)
+{
+    char path[64];
+    size_t length = strcspn(assignment, "=");
+    if (length >= sizeof path)
+        return false;
+    memcpy(path, assignment, length);
+    path[length] = '\0';
+    const st_key_section *section = st_section_find(path);
+    return section != NULL && section->is_file;
+}
+
+/* The files and the constants that the source carries, which are no keys of their own. */
+static void take_carried(st_draft *draft)
+{
+    const st_import_request *request = draft->request;
+    draft->cluster = request->cluster;
+    draft->constants =
+        st_arena_alloc(draft->arena, request->carried_count + 1, sizeof *draft->constants);
+    draft->files = st_arena_alloc(draft->arena, request->carried_count + 1, sizeof *draft->files);
+    if (draft->constants == NULL || draft->files == NULL) {
+        st_draft_out_of_memory(draft);
+        return;
+    }
+    for (size_t i = 0; i < request->carried_count; i++) {
+        const char *cluster = behind(request->carried[i], "cluster=");
+        const char *gpu = behind(request->carried[i], "cluster.gpu=");
+        const char *constant = behind(request->carried[i], ST_CONSTANTS ".");
+        if (constant != NULL)
+            draft->constants[draft->constant_count++] = constant;
+        else if (request->cluster == NULL && cluster != NULL)
+            draft->cluster = cluster;
+        else if (request->cluster == NULL && gpu != NULL)
+            draft->gpu = gpu;
+        else if (is_file_set(request->carried[i]) && cluster == NULL && gpu == NULL)
+            draft->files[draft->file_count++] = request->carried[i];
+    }
+}
+
+/* The user's cluster replaces all that the source carries of one. */
+static bool is_replaced(const st_draft *draft, const char *carried)
+{
+    return behind(carried, "cluster=") != NULL ||
+           (draft->request->cluster != NULL && behind(carried, "cluster.") != NULL);
+}
+
 /* What was set, through the same door as everywhere: a job of assignments alone. */
 static st_status load_given(st_draft *draft)
 {
     const st_import_request *request = draft->request;
-    const char **sets = st_arena_alloc(draft->arena, request->set_count + 1, sizeof *sets);
+    const char **sets =
+        st_arena_alloc(draft->arena, request->set_count + request->carried_count + 1, sizeof *sets);
     size_t count = 0;
-    if (sets == NULL) {
+    take_carried(draft);
+    if (sets == NULL || draft->status != ST_OK) {
         st_draft_out_of_memory(draft);
         return draft->status;
     }
-    if (request->cluster != NULL)
-        sets[count++] = st_draft_text(draft, "cluster=%s", request->cluster);
+    if (draft->cluster != NULL)
+        sets[count++] = st_draft_text(draft, "cluster=%s", draft->cluster);
+    for (size_t i = 0; i < request->carried_count; i++)
+        if (!is_replaced(draft, request->carried[i]))
+            sets[count++] = request->carried[i];
     for (size_t i = 0; i < request->set_count; i++)
         if (is_key_set(draft, request->sets[i]))
             sets[count++] = request->sets[i];
@@ -96,14 +155,26 @@ static st_status load_given(st_draft *draft)
     return draft->status;
 }
 
+static bool is_users(const st_draft *draft, const char *path)
+{
+    size_t length = strlen(path);
+    for (size_t i = 0; i < draft->request->set_count; i++)
+        if (strncmp(draft->request->sets[i], path, length) == 0 &&
+            draft->request->sets[i][length] == '=')
+            return true;
+    return false;
+}
+
 static void take_given(st_draft *draft)
 {
     size_t count = 0;
     const st_key *keys = st_keys(&count);
     for (size_t i = 0; i < count; i++) {
         const st_job_value *value = st_job_value_of(draft->given, keys[i].path);
+        bool is_set = draft->request->carried_count == 0 || is_users(draft, keys[i].path);
         if (value->origin == ST_ORIGIN_SET)
-            draft->values[i] = (st_draft_value){.text = value->text, .origin = "--set"};
+            draft->values[i] = (st_draft_value){.text = value->text,
+                                                .origin = is_set ? "--set" : "the exported job"};
     }
 }
 
@@ -154,7 +225,8 @@ void st_draft_put(st_draft *draft, const char *path, int line, const char *text,
     st_value_text parsed = {.text = text, .length = strlen(text), .place = place};
     double number = 0;
     if (st_draft_is_given(draft, path)) {
-        value->origin = st_draft_text(draft, "--set, in place of %s from %s", text, origin);
+        value->origin =
+            st_draft_text(draft, "%s, in place of %s from %s", value->origin, text, origin);
         return;
     }
     st_status status = st_value_parse(key, &parsed, &number, draft->errors);

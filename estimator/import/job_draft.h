@@ -24,6 +24,12 @@ typedef struct st_draft {
     st_draft_value *values; /* by index of the key */
     const char *notes[ST_DRAFT_NOTES];
     size_t note_count;
+    const char *cluster;    /* by name; NULL: left open */
+    const char *gpu;        /* by name, where the cluster's own is another or there is none */
+    const char **constants; /* "NAME=VALUE", carried by the source */
+    size_t constant_count;
+    const char **files; /* "SECTION=NAME" of other sections */
+    size_t file_count;
 } st_draft;
 
 /* Checks the request's cluster and assignments. */

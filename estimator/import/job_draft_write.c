@@ -63,9 +63,29 @@ typedef struct draft_writer {
     st_buffer *buffer;
 } draft_writer;
 
+static bool has_value_below(const st_draft *draft, const char *section)
+{
+    size_t count = 0;
+    const st_key *keys = st_keys(&count);
+    for (size_t i = 0; i < count; i++)
+        if (draft->values[i].text != NULL && strncmp(keys[i].path, section, strlen(section)) == 0 &&
+            keys[i].path[strlen(section)] == '.')
+            return true;
+    return false;
+}
+
+static void write_gpu(const st_draft *draft, st_buffer *buffer)
+{
+    if (draft->gpu == NULL || has_value_below(draft, "cluster.gpu"))
+        return;
+    st_buffer_text(buffer, "  gpu: ");
+    st_buffer_json_string(buffer, draft->gpu);
+    st_buffer_text(buffer, "\n");
+}
+
 static void open_top(draft_writer *writer, const char *name, size_t length)
 {
-    const char *cluster = writer->draft->request->cluster;
+    const char *cluster = writer->draft->cluster;
     memcpy(writer->top, name, length);
     writer->top[length] = '\0';
     writer->sub[0] = '\0';
@@ -75,6 +95,8 @@ static void open_top(draft_writer *writer, const char *name, size_t length)
         st_buffer_json_string(writer->buffer, cluster);
         st_buffer_text(writer->buffer, "\n");
     }
+    if (strcmp(writer->top, "cluster") == 0)
+        write_gpu(writer->draft, writer->buffer);
 }
 
 /* Keys of a section stand together in the table, and deeper sections inside of theirs. */
@@ -96,19 +118,14 @@ static size_t open_sections(draft_writer *writer, const char *path)
         memcpy(writer->sub, first + 1, inner);
         writer->sub[inner] = '\0';
         st_buffer_printf(writer->buffer, "  %s:\n", writer->sub);
+        if (writer->draft->gpu != NULL && strcmp(writer->top, "cluster") == 0 &&
+            strcmp(writer->sub, "gpu") == 0) {
+            st_buffer_text(writer->buffer, "    base: ");
+            st_buffer_json_string(writer->buffer, writer->draft->gpu);
+            st_buffer_text(writer->buffer, "\n");
+        }
     }
     return 4;
-}
-
-static bool has_value_below(const st_draft *draft, const char *section)
-{
-    size_t count = 0;
-    const st_key *keys = st_keys(&count);
-    for (size_t i = 0; i < count; i++)
-        if (draft->values[i].text != NULL && strncmp(keys[i].path, section, strlen(section)) == 0 &&
-            keys[i].path[strlen(section)] == '.')
-            return true;
-    return false;
 }
 
 static bool is_open(const st_draft *draft, const char *path)
@@ -141,7 +158,7 @@ static void write_missing(const st_draft *draft, st_buffer *buffer)
                   {"batch.micro", NULL},
                   {"recompute", NULL},
                   {"model.vocabulary", "128256"}};
-    bool no_cluster = draft->request->cluster == NULL && !has_value_below(draft, "cluster");
+    bool no_cluster = draft->cluster == NULL && !has_value_below(draft, "cluster");
     const char *separator = "An estimate also needs, here or by --set: ";
     st_buffer list = {0};
     st_buffer next = {0};
@@ -177,10 +194,35 @@ static void write_values(const st_draft *draft, st_buffer *buffer)
             size_t indent = open_sections(&writer, keys[i].path);
             write_value(&keys[i], &draft->values[i], indent, buffer);
         }
-    if (draft->request->cluster != NULL && !has_value_below(draft, "cluster")) {
-        st_buffer_text(buffer, "cluster: ");
-        st_buffer_json_string(buffer, draft->request->cluster);
+    if (has_value_below(draft, "cluster") || (draft->cluster == NULL && draft->gpu == NULL))
+        return;
+    st_buffer_text(buffer, draft->gpu == NULL ? "cluster: " : "cluster:\n");
+    if (draft->cluster != NULL) {
+        st_buffer_text(buffer, draft->gpu == NULL ? "" : "  base: ");
+        st_buffer_json_string(buffer, draft->cluster);
         st_buffer_text(buffer, "\n");
+    }
+    write_gpu(draft, buffer);
+}
+
+static void write_files(const st_draft *draft, st_buffer *buffer)
+{
+    for (size_t i = 0; i < draft->file_count; i++) {
+        size_t length = strcspn(draft->files[i], "=");
+        st_buffer_printf(buffer, "%.*s: ", (int)length, draft->files[i]);
+        st_buffer_json_string(buffer, draft->files[i] + length + 1);
+        st_buffer_text(buffer, "\n");
+    }
+}
+
+static void write_constants(const st_draft *draft, st_buffer *buffer)
+{
+    if (draft->constant_count > 0)
+        st_buffer_text(buffer, ST_CONSTANTS ":\n");
+    for (size_t i = 0; i < draft->constant_count; i++) {
+        size_t length = strcspn(draft->constants[i], "=");
+        st_buffer_printf(buffer, "  %.*s: %s\n", (int)length, draft->constants[i],
+                         draft->constants[i] + length + 1);
     }
 }
 
@@ -194,6 +236,8 @@ st_status st_draft_write(st_draft *draft, const char *title, st_buffer *buffer)
         write_comment(draft->notes[i], buffer);
     }
     write_missing(draft, buffer);
+    write_files(draft, buffer);
     write_values(draft, buffer);
+    write_constants(draft, buffer);
     return buffer->failed ? st_out_of_memory(draft->errors) : ST_OK;
 }

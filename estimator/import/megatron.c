@@ -79,6 +79,14 @@ static void note_source(megatron_run *run)
                         "--num-layers 24"));
 }
 
+void megatron_put_all(megatron_run *run)
+{
+    megatron_put_model(run);
+    megatron_put_plan(run);
+    megatron_put_time(run);
+    note_unused(run);
+}
+
 static st_status import_run(megatron_run *run, st_buffer *job)
 {
     st_draft *draft = run->draft;
@@ -90,10 +98,7 @@ static st_status import_run(megatron_run *run, st_buffer *job)
     note_source(run);
     if (draft->status != ST_OK)
         return draft->status;
-    megatron_put_model(run);
-    megatron_put_plan(run);
-    megatron_put_time(run);
-    note_unused(run);
+    megatron_put_all(run);
     return st_draft_write(draft,
                           st_draft_text(draft,
                                         "From %.200s, %s of Megatron-LM, by steptime import "

@@ -47,6 +47,8 @@ const char *megatron_find(const megatron_line *line, const char *words);
 /* megatron_args.c */
 bool megatron_is_log(const st_import_request *request);
 void megatron_read_command(megatron_run *run);
+/* The same from a text of its own. */
+void megatron_read_words(megatron_run *run, const char *text, size_t length);
 /* Gives an argument its value; one that stands there already changes. */
 void megatron_set(megatron_run *run, const char *name, const char *value, int line);
 void megatron_forget(megatron_run *run);
@@ -64,6 +66,8 @@ typedef struct megatron_option {
     const char *value;    /* NULL: its own */
 } megatron_option;
 const megatron_option *megatron_option_find(const char *name);
+/* The option that says that an argument is False, "disable_bias_linear"; NULL: there is none. */
+const char *megatron_option_against(const char *argument, const char *value);
 /* The option takes no value. */
 bool megatron_is_flag(const char *name);
 /* The argument is known and has no part in an estimate. */
@@ -93,6 +97,9 @@ void megatron_put(megatron_run *run, const char *path, const char *name, uint64_
 void megatron_put_bool(megatron_run *run, const char *path, const char *name, bool value);
 /* A count that the run must have; 0 and an error where it has none. */
 uint64_t megatron_put_needed(megatron_run *run, const char *path, const char *name);
+
+/* megatron.c: every key of the job from the arguments, and a note on those that say nothing */
+void megatron_put_all(megatron_run *run);
 
 /* megatron_model.c and megatron_plan.c: every key of the job but the measured time */
 void megatron_put_model(megatron_run *run);

@@ -293,16 +293,14 @@ static void drop_closing(char *word)
         word[length - 1] = '\0';
 }
 
-void megatron_read_command(megatron_run *run)
+void megatron_read_words(megatron_run *run, const char *text, size_t length)
 {
-    const st_import_request *request = run->draft->request;
     shell_reader *reader = st_arena_alloc(run->draft->arena, 1, sizeof *reader);
     if (reader == NULL) {
         st_draft_out_of_memory(run->draft);
         return;
     }
-    *reader =
-        (shell_reader){.run = run, .text = request->text, .length = request->length, .line = 1};
+    *reader = (shell_reader){.run = run, .text = text, .length = length, .line = 1};
     while (run->draft->status == ST_OK && read_word(reader)) {
         const char *value = assigned(reader->word);
         const char *word = value != NULL ? value : reader->word;
@@ -315,4 +313,9 @@ void megatron_read_command(megatron_run *run)
             set_variable(reader, reader->word, value);
     }
     finish_option(reader, NULL);
+}
+
+void megatron_read_command(megatron_run *run)
+{
+    megatron_read_words(run, run->draft->request->text, run->draft->request->length);
 }

@@ -39,6 +39,7 @@ static const char *const flags[] = {
     "exit_on_missing_checkpoint",
     "fp16",
     "fp8_param_gather",
+    "grad_reduce_in_bf16",
     "group_query_attention",
     "log_memory_to_tensorboard",
     "log_num_zeros_in_grad",
@@ -316,6 +317,15 @@ const megatron_option *megatron_option_find(const char *name)
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
         if (strcmp(options[i].option, name) == 0)
             return &options[i];
+    return NULL;
+}
+
+const char *megatron_option_against(const char *argument, const char *value)
+{
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
+        if (strcmp(options[i].argument, argument) == 0 && options[i].value != NULL &&
+            strcmp(options[i].value, "False") == 0 && strcmp(value, "False") == 0)
+            return options[i].option;
     return NULL;
 }
 

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steptime export */
+#include "cli/cli.h"
+#include "frameworks/frameworks.h"
+
+#include <string.h>
+
+static const cli_option option_rows[] = {
+    CLI_ROW_SET,
+    CLI_ROW_PATH,
+    CLI_ROW_OUTPUT,
+    CLI_END,
+};
+
+static const cli_example examples[] = {
+    {"steptime export megatron llama3-8b-8xh100 -o run.sh",
+     "a shell script with the arguments of Megatron-LM"},
+    {"steptime export torchtitan llama3-8b-8xh100 -o run.toml", "a configuration of torchtitan"},
+    {"steptime export deepspeed gpt-3b-32x3090 --set parallel.zero=1 -o ds_config.json",
+     "a configuration of DeepSpeed, and the arguments of Megatron-DeepSpeed"},
+    {"steptime import torchtitan run.toml", "the same job again"},
+    {NULL, NULL},
+};
+
+static st_status find_framework(cli_run *run, st_framework *framework)
+{
+    const char *names[ST_FRAMEWORKS];
+    for (int i = 0; i < ST_FRAMEWORKS; i++) {
+        names[i] = st_framework_name((st_framework)i);
+        *framework = (st_framework)i;
+        if (strcmp(names[i], run->arguments[0]) == 0)
+            return ST_OK;
+    }
+    return st_fail(run->errors, ST_ERR_USAGE, (st_place){0},
+                   "there is no export for '%.60s'" ST_EXPECTED
+                   "megatron, megatron-bridge, torchtitan or deepspeed" ST_HINT "%s",
+                   run->arguments[0],
+                   st_or_none(st_nearest(run->arguments[0], names, ST_FRAMEWORKS)));
+}
+
+static int run_export(cli_run *run)
+{
+    st_framework framework = ST_MEGATRON;
+    st_paths *paths = NULL;
+    const st_job *job = NULL;
+    st_status status = find_framework(run, &framework);
+    if (status == ST_OK)
+        status = cli_paths(run, &paths);
+    if (status == ST_OK)
+        status = st_job_load(paths, run->arguments[1], run->common.sets.items,
+                             run->common.sets.count, run->arena, &job, run->errors);
+    if (status == ST_OK)
+        status = st_framework_export(framework, paths, job, &run->result, run->errors);
+    st_paths_destroy(paths);
+    return cli_exit_code(run, status);
+}
+
+const cli_verb cli_verb_export = {
+    .name = "export",
+    .arguments = "FRAMEWORK JOB",
+    .minimum = 2,
+    .maximum = 2,
+    .words = {CLI_WORD_CHOICE, CLI_WORD_JOB},
+    .choices = "megatron megatron-bridge torchtitan deepspeed",
+    .summary = "write the arguments or the configuration that run a job's plan",
+    .doc =
+        "FRAMEWORK is megatron (a shell script with the arguments of Megatron-LM), "
+        "megatron-bridge (overrides of a recipe, in YAML), torchtitan (TOML) or deepspeed (JSON, "
+        "and the arguments of Megatron-DeepSpeed that go with it).\n\n"
+        "What a framework has no option for (the cluster, constants, shares of overlap) is "
+        "carried in comments, so that 'steptime import FRAMEWORK' gives the same job; it is "
+        "told on standard error. A plan that the framework cannot run is refused, with the "
+        "nearest that it can.",
+    .examples = examples,
+    .options = option_rows,
+    .run = run_export,
+};

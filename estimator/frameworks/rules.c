@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a framework does not run, and why: combinations of its options that it refuses, and keys for
+ * which it has no option. The nearest plan that it runs is named with each.
+ */
+#include "frameworks/settings.h"
+
+#include <string.h>
+
+static const char *const titles[] = {"Megatron-LM", "Megatron-Bridge", "torchtitan", "DeepSpeed"};
+static const char *const names[] = {"megatron", "megatron-bridge", "torchtitan", "deepspeed"};
+
+const char *fw_title(st_framework framework)
+{
+    return titles[framework];
+}
+
+const char *st_framework_name(st_framework framework)
+{
+    return names[framework];
+}
+
+bool fw_refuse(st_errors *errors, st_framework framework, const char *found, const char *reason,
+               const char *nearest)
+{
+    (void)st_fail(errors, ST_ERR_VALUE, (st_place){0}, "%s cannot run %s: %s" ST_HINT "%s",
+                  titles[framework], found, reason,
+                  nearest[0] != '\0' ? st_or_none(st_errors_text(errors,
+                                                                 "the nearest plan that it "
+                                                                 "runs has %s",
+                                                                 nearest))
+                                     : "");
+    return false;
+}
+
+/* ---- keys without an option ---- */
+
+typedef struct key_reason {
+    st_framework framework; /* ST_FRAMEWORKS: of all */
+    const char *key;
+    const char *reason;
+} key_reason;
+
+static const key_reason reasons[] = {
+    {ST_FRAMEWORKS, "model.layer_list", "a model of tensors, not of transformer layers"},
+    {ST_FRAMEWORKS, "model.causal", "its models are causal"},
+    {ST_FRAMEWORKS, "parallel.dp", "the ranks do not fill nodes of cluster.gpus_per_node"},
+    {ST_FRAMEWORKS, "parallel.order", "it numbers ranks in an order of its own"},
+    {ST_MEGATRON, "parallel.schedule", "its schedules are 1F1B and interleaved 1F1B"},
+    {ST_MEGATRON_BRIDGE, "parallel.schedule", "its schedules are 1F1B and interleaved 1F1B"},
+    {ST_DEEPSPEED, "parallel.schedule", "its pipeline engine has 1F1B alone"},
+    {ST_DEEPSPEED, "parallel.virtual_stages", "its pipeline engine does not interleave chunks"},
+    {ST_DEEPSPEED, "parallel.first_stage_layers",
+     "its pipeline engine shares layers out evenly, so that they have to divide by the stages"},
+    {ST_DEEPSPEED, "parallel.last_stage_layers",
+     "its pipeline engine shares layers out evenly, so that they have to divide by the stages"},
+    {ST_DEEPSPEED, "parallel.cp",
+     "it has no ring attention; its Ulysses exchanges heads, which is another plan"},
+    {ST_DEEPSPEED, "parallel.expert_tp", "Megatron-DeepSpeed has no option for it"},
+    {ST_DEEPSPEED, "model.kv_lora", "Megatron-DeepSpeed has no multi-head latent attention"},
+    {ST_DEEPSPEED, "model.expert_ffn", "its experts are as wide as the MLP"},
+    {ST_DEEPSPEED, "model.shared_ffn", "it has no shared experts"},
+    {ST_DEEPSPEED, "precision.fp8", "Megatron-DeepSpeed has no FP8 layers"},
+    {ST_DEEPSPEED, "precision.optimizer", "its Adam keeps moments in fp32"},
+    {ST_TORCHTITAN, "precision.optimizer", "its AdamW keeps moments in fp32"},
+    {ST_TORCHTITAN, "precision.gradients", "FSDP reduces in float32 there"},
+    {ST_TORCHTITAN, "attention", "its attention is fused (scaled_dot_product_attention)"},
+    {ST_TORCHTITAN, "parallel.sequence_parallel",
+     "its tensor parallelism always splits norms along the sequence"},
+    {ST_TORCHTITAN, "parallel.schedule",
+     "with one chunk on a rank its schedules are GPipe and 1F1B, with several interleaved 1F1B"},
+};
+
+const char *fw_reason(st_framework framework, const char *key)
+{
+    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
+        if ((reasons[i].framework == framework || reasons[i].framework == ST_FRAMEWORKS) &&
+            strcmp(reasons[i].key, key) == 0)
+            return reasons[i].reason;
+    return "it has no option for that";
+}
+
+/* ---- keys that are carried ---- */
+
+static bool begins(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+bool fw_is_carried(st_framework framework, const char *key)
+{
+    static const char *const carried[] = {
+        "name",
+        "sheet",
+        "refine",
+        "model.name",
+        "model.imbalance",
+        "precision.communication",
+        "parallel.scatter_gather",
+        "precision.fused_wgrad",
+        "train.tokens",
+    };
+    for (size_t i = 0; i < sizeof carried / sizeof carried[0]; i++)
+        if (strcmp(key, carried[i]) == 0)
+            return true;
+    if (begins(key, "overlap.") || begins(key, "measured.") || begins(key, "cluster."))
+        return true;
+    if (framework == ST_TORCHTITAN && begins(key, "model."))
+        return true; /* its models are Python; fw_torchtitan_check looks at them */
+    return framework == ST_MEGATRON_BRIDGE && strcmp(key, "parallel.dp") == 0;
+}
+
+/* ---- combinations ---- */
+
+typedef struct plan_numbers {
+    double pp, tp, zero, chunks, experts;
+} plan_numbers;
+
+static bool check_megatron(st_framework framework, const st_job *job, plan_numbers plan,
+                           st_errors *errors)
+{
+    bool fine = true;
+    if (plan.zero > 1 && plan.pp > 1)
+        fine = fw_refuse(errors, framework, "parallel.zero above 1 with pipeline stages",
+                         "its FSDP, which splits gradients and weights, has no pipeline",
+                         "parallel.zero=1");
+    if (plan.zero == 0 && !fw_is(job, "precision.optimizer", "fp32"))
+        fine = fw_refuse(errors, framework, "precision.optimizer below fp32 with parallel.zero=0",
+                         "moments below fp32 are a part of the distributed optimizer",
+                         "parallel.zero=1");
+    if (plan.zero > 0 && fw_number(job, "overlap.parameters") > 0 &&
+        fw_number(job, "overlap.gradients") == 0)
+        fine =
+            fw_refuse(errors, framework, "overlap.parameters without overlap.gradients",
+                      "--overlap-param-gather needs --overlap-grad-reduce", "overlap.gradients=1");
+    if (plan.experts > 0 && plan.tp > 1 && !fw_is(job, "parallel.sequence_parallel", "true"))
+        fine = fw_refuse(errors, framework,
+                         "experts with parallel.tp above 1 and no sequence "
+                         "parallelism",
+                         "its MoE layers need it", "parallel.sequence_parallel=true");
+    if (plan.chunks > 1 && plan.pp == 1)
+        fine = fw_refuse(errors, framework, "parallel.virtual_stages above 1 without a pipeline",
+                         "chunks are of pipeline ranks", "parallel.virtual_stages=1");
+    return fine;
+}
+
+static bool check_deepspeed(plan_numbers plan, st_errors *errors)
+{
+    bool fine = true;
+    if (plan.zero > 1 && plan.pp > 1)
+        fine = fw_refuse(errors, ST_DEEPSPEED, "parallel.zero above 1 with pipeline stages",
+                         "its pipeline engine accumulates whole gradients", "parallel.zero=1");
+    if (plan.experts > 0 && plan.pp > 1)
+        fine = fw_refuse(errors, ST_DEEPSPEED, "experts with pipeline stages",
+                         "Megatron-DeepSpeed trains them without its pipeline engine",
+                         "parallel.pp=1");
+    return fine;
+}
+
+static bool has_values(st_framework framework, const st_job *job, st_errors *errors)
+{
+    static const char *const needed[] = {"model.layers",   "model.hidden", "model.heads",
+                                         "batch.sequence", "batch.global", "batch.micro",
+                                         "recompute"};
+    bool fine = true;
+    if (!fw_has(job, "model.layers") && fw_has(job, "model.layer_list"))
+        return fw_refuse(errors, framework, "a model of model.layer_list",
+                         fw_reason(framework, "model.layer_list"), "");
+    for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
+        if (!fw_has(job, needed[i])) {
+            (void)st_fail(errors, ST_ERR_VALUE, (st_place){0},
+                          "%s of job %s has no value, and a launch needs it" ST_HINT
+                          "give it with --set %s=VALUE%s",
+                          needed[i], st_job_name(job), needed[i],
+                          i < 5 ? "" : "; 'steptime search' finds one");
+            fine = false;
+        }
+    return fine;
+}
+
+bool fw_check(st_framework framework, const st_job *job, st_errors *errors)
+{
+    const plan_numbers plan = {.pp = fw_number(job, "parallel.pp"),
+                               .tp = fw_number(job, "parallel.tp"),
+                               .zero = fw_number(job, "parallel.zero"),
+                               .chunks = fw_number(job, "parallel.virtual_stages"),
+                               .experts = fw_number(job, "model.experts")};
+    if (!has_values(framework, job, errors))
+        return false;
+    if (framework == ST_TORCHTITAN)
+        return true; /* torchtitan.c has its rules */
+    return framework == ST_DEEPSPEED ? check_deepspeed(plan, errors)
+                                     : check_megatron(framework, job, plan, errors);
+}
