@@ -35,7 +35,7 @@ _steptime() {
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-            '=' | --model | --cluster | --gpus | --batch | --sequence | --sheet | --set | --refine | --check | --xlsx | --path | --output | -o | --color | --depth | --digits | --format | --over | --space | --cells | --where | --sample | --seed | --plot | --threads | --vary | --only | --minimise | --maximise | --top | --pareto | --method | --prune | --bound | --trials | --schedule | --option | --ranks | --detail | --perfetto | --svg | --limit | --dir | --by | --sheet-a | --sheet-b | --set-b | --assume | --layers | --have | --job | --table | --rows | --constants | --nccl | --profile | --db | --write-errors | --collective | --nodes | --loss | --scale | --group | --gpu | --form | --test | --save | --counters | --unmatched | --write | --recipe)
+            '=' | --model | --cluster | --gpus | --batch | --sequence | --sheet | --set | --stack | --refine | --check | --xlsx | --path | --output | -o | --color | --depth | --digits | --format | --over | --space | --cells | --where | --sample | --seed | --plot | --threads | --vary | --only | --minimise | --maximise | --top | --pareto | --method | --prune | --bound | --trials | --schedule | --option | --ranks | --detail | --perfetto | --svg | --limit | --dir | --by | --sheet-a | --sheet-b | --set-b | --assume | --layers | --have | --job | --table | --rows | --constants | --nccl | --profile | --db | --write-errors | --collective | --nodes | --loss | --scale | --group | --gpu | --form | --test | --save | --counters | --unmatched | --write | --recipe)
                 ((i++))
                 if [[ ${COMP_WORDS[i]} == '=' ]]; then ((i++)); fi
                 ;;
@@ -135,6 +135,10 @@ _steptime() {
             compopt -o nospace 2>/dev/null
             return
             ;;
+        'estimate:--stack')
+            _steptime_files -f -- "$word"
+            return
+            ;;
         'estimate:--refine')
             :
             return
@@ -175,6 +179,10 @@ _steptime() {
         'explain:--set')
             _steptime_words "$_steptime_keys" "$word"
             compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'explain:--stack')
+            _steptime_files -f -- "$word"
             return
             ;;
         'explain:--refine')
@@ -288,6 +296,10 @@ _steptime() {
             compopt -o nospace 2>/dev/null
             return
             ;;
+        'sweep:--stack')
+            _steptime_files -f -- "$word"
+            return
+            ;;
         'sweep:--refine')
             :
             return
@@ -398,6 +410,10 @@ _steptime() {
             compopt -o nospace 2>/dev/null
             return
             ;;
+        'search:--stack')
+            _steptime_files -f -- "$word"
+            return
+            ;;
         'search:--refine')
             :
             return
@@ -448,6 +464,10 @@ _steptime() {
             compopt -o nospace 2>/dev/null
             return
             ;;
+        'scale:--stack')
+            _steptime_files -f -- "$word"
+            return
+            ;;
         'scale:--refine')
             :
             return
@@ -492,6 +512,10 @@ _steptime() {
         'timeline:--set')
             _steptime_words "$_steptime_keys" "$word"
             compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'timeline:--stack')
+            _steptime_files -f -- "$word"
             return
             ;;
         'timeline:--check')
@@ -568,6 +592,10 @@ _steptime() {
             compopt -o nospace 2>/dev/null
             return
             ;;
+        'traffic:--stack')
+            _steptime_files -f -- "$word"
+            return
+            ;;
         'traffic:--check')
             _steptime_words 'all none' "$word"
             return
@@ -593,6 +621,10 @@ _steptime() {
         'compare:--set')
             _steptime_words "$_steptime_keys" "$word"
             compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'compare:--stack')
+            _steptime_files -f -- "$word"
             return
             ;;
         'compare:--set-b')
@@ -714,6 +746,10 @@ _steptime() {
             compopt -o nospace 2>/dev/null
             return
             ;;
+        'export:--stack')
+            _steptime_files -f -- "$word"
+            return
+            ;;
         'export:--path')
             _steptime_files -d -- "$word"
             return
@@ -801,6 +837,10 @@ _steptime() {
         'validate:--set')
             _steptime_words "$_steptime_keys" "$word"
             compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'validate:--stack')
+            _steptime_files -f -- "$word"
             return
             ;;
         'validate:--nccl')
@@ -898,6 +938,10 @@ _steptime() {
             compopt -o nospace 2>/dev/null
             return
             ;;
+        'fit:--stack')
+            _steptime_files -f -- "$word"
+            return
+            ;;
         'fit:--refine')
             :
             return
@@ -930,6 +974,10 @@ _steptime() {
         'fit kernels:--set')
             _steptime_words "$_steptime_keys" "$word"
             compopt -o nospace 2>/dev/null
+            return
+            ;;
+        'fit kernels:--stack')
+            _steptime_files -f -- "$word"
             return
             ;;
         'fit kernels:--gpu')
@@ -1070,6 +1118,10 @@ _steptime() {
             compopt -o nospace 2>/dev/null
             return
             ;;
+        'fit nccl:--stack')
+            _steptime_files -f -- "$word"
+            return
+            ;;
         'fit nccl:--path')
             _steptime_files -d -- "$word"
             return
@@ -1137,41 +1189,41 @@ _steptime() {
     esac
     if [[ $word == -* ]]; then
         case $verb in
-        'estimate') _steptime_words '--help --model --cluster --gpus --batch --sequence --sheet --set --refine --check --all --json --csv --xlsx --path --output --color' "$word" ;;
-        'explain') _steptime_words '--help --depth --digits --sheet --set --refine --check --json --path --output --color' "$word" ;;
+        'estimate') _steptime_words '--help --model --cluster --gpus --batch --sequence --sheet --set --stack --refine --check --all --json --csv --xlsx --path --output --color' "$word" ;;
+        'explain') _steptime_words '--help --depth --digits --sheet --set --stack --refine --check --json --path --output --color' "$word" ;;
         'sheet check') _steptime_words '--help --path' "$word" ;;
         'sheet show') _steptime_words '--help --program --json --path --output --color' "$word" ;;
         'sheet list') _steptime_words '--help --json --csv --path --output' "$word" ;;
         'sheet export') _steptime_words '--help --format --path --output' "$word" ;;
         'list') _steptime_words '--help --json --csv --path --output' "$word" ;;
-        'sweep') _steptime_words '--help --over --zip --space --cells --where --all --sample --seed --plot --xlsx --threads --sheet --set --refine --json --csv --path --output' "$word" ;;
-        'search') _steptime_words '--help --model --cluster --batch --sequence --gpus --vary --only --space --minimise --maximise --top --cells --pareto --method --prune --bound --trials --where --sample --seed --threads --verbose --sheet --set --refine --json --csv --path --output' "$word" ;;
-        'scale') _steptime_words '--help --gpus --weak --strong --fixed --method --prune --bound --trials --where --threads --sheet --set --refine --json --csv --path --output' "$word" ;;
-        'timeline') _steptime_words '--help --schedule --option --ranks --detail --perfetto --svg --sheet --set --check --refine --json --csv --path --output' "$word" ;;
+        'sweep') _steptime_words '--help --over --zip --space --cells --where --all --sample --seed --plot --xlsx --threads --sheet --set --stack --refine --json --csv --path --output' "$word" ;;
+        'search') _steptime_words '--help --model --cluster --batch --sequence --gpus --vary --only --space --minimise --maximise --top --cells --pareto --method --prune --bound --trials --where --sample --seed --threads --verbose --sheet --set --stack --refine --json --csv --path --output' "$word" ;;
+        'scale') _steptime_words '--help --gpus --weak --strong --fixed --method --prune --bound --trials --where --threads --sheet --set --stack --refine --json --csv --path --output' "$word" ;;
+        'timeline') _steptime_words '--help --schedule --option --ranks --detail --perfetto --svg --sheet --set --stack --check --refine --json --csv --path --output' "$word" ;;
         'plugin list') _steptime_words '--help --json --csv --path --output' "$word" ;;
         'plugin info') _steptime_words '--help --json --path --output --color' "$word" ;;
         'plugin check') _steptime_words '--help --limit --json --csv --path --output --color' "$word" ;;
         'plugin new') _steptime_words '--help --dir' "$word" ;;
-        'traffic') _steptime_words '--help --by --svg --sheet --set --check --json --csv --path --output' "$word" ;;
-        'compare') _steptime_words '--help --sheet-a --sheet-b --set --set-b --refine --all --timeline --check --json --csv --path --output --color' "$word" ;;
+        'traffic') _steptime_words '--help --by --svg --sheet --set --stack --check --json --csv --path --output' "$word" ;;
+        'compare') _steptime_words '--help --sheet-a --sheet-b --set --stack --set-b --refine --all --timeline --check --json --csv --path --output --color' "$word" ;;
         'import hf') _steptime_words '--help --cluster --set --assume --path --output' "$word" ;;
         'import megatron') _steptime_words '--help --cluster --set --path --output' "$word" ;;
         'import megatron-bridge') _steptime_words '--help --cluster --set --path --output' "$word" ;;
         'import torchtitan') _steptime_words '--help --cluster --set --path --output' "$word" ;;
         'import deepspeed') _steptime_words '--help --cluster --set --path --output' "$word" ;;
-        'export') _steptime_words '--help --set --path --output' "$word" ;;
+        'export') _steptime_words '--help --set --stack --path --output' "$word" ;;
         'trace summary') _steptime_words '--help --partial --top --json --csv --output' "$word" ;;
         'trace graph') _steptime_words '--help --partial --json --csv --output' "$word" ;;
         'trace replay') _steptime_words '--help --partial --json --csv --output' "$word" ;;
         'trace export') _steptime_words '--help --partial --no-delays --output' "$word" ;;
         'trace layers') _steptime_words '--help --layers --partial --json --output --color' "$word" ;;
         'trace whatif') _steptime_words '--help --set --have --job --refine --approximate --partial --json --csv --path --output' "$word" ;;
-        'validate') _steptime_words '--help --table --rows --constants --sheet --set --nccl --profile --db --write-errors --pairs --refine --option --cluster --collective --ranks --nodes --in-place --out-of-place --all --json --csv --path --output --color' "$word" ;;
-        'fit') _steptime_words '--help --table --rows --vary --loss --scale --group --output --sheet --constants --set --refine --json --path --color' "$word" ;;
-        'fit kernels') _steptime_words '--help --table --rows --constants --sheet --set --gpu --job --layers --form --test --leave-one-out --save --db --output --json --path --color' "$word" ;;
+        'validate') _steptime_words '--help --table --rows --constants --sheet --set --stack --nccl --profile --db --write-errors --pairs --refine --option --cluster --collective --ranks --nodes --in-place --out-of-place --all --json --csv --path --output --color' "$word" ;;
+        'fit') _steptime_words '--help --table --rows --vary --loss --scale --group --output --sheet --constants --set --stack --refine --json --path --color' "$word" ;;
+        'fit kernels') _steptime_words '--help --table --rows --constants --sheet --set --stack --gpu --job --layers --form --test --leave-one-out --save --db --output --json --path --color' "$word" ;;
         'fit overlap') _steptime_words '--help --pairs --counters --unmatched --write --test --gpu --recipe --allow-faster --svg --output --save --db --cluster --json' "$word" ;;
         'import nccl-topo') _steptime_words '--help --gpu --nodes --path --output' "$word" ;;
-        'fit nccl') _steptime_words '--help --refine --option --cluster --collective --ranks --nodes --in-place --out-of-place --each --save --db --all --set --json --csv --path --output --color' "$word" ;;
+        'fit nccl') _steptime_words '--help --refine --option --cluster --collective --ranks --nodes --in-place --out-of-place --each --save --db --all --set --stack --json --csv --path --output --color' "$word" ;;
         'profile list') _steptime_words '--help --db --json --csv --output --color' "$word" ;;
         'profile show') _steptime_words '--help --db --json --output --color' "$word" ;;
         'profile import') _steptime_words '--help --db --replace' "$word" ;;
@@ -1212,7 +1264,7 @@ _steptime() {
             _steptime_files -f -X '!*.yaml' -- "$word"
             ;;
         'list:1')
-            _steptime_words 'jobs models clusters gpus constants sheets sources tables' "$word"
+            _steptime_words 'jobs models clusters gpus stacks constants sheets sources tables' "$word"
             ;;
         'sweep:1')
             _steptime_words "$(_steptime_names jobs)" "$word"

@@ -72,6 +72,7 @@ typedef struct cli_option {
     const char *value;   /* what the value is called in help, NULL for flags */
     const char *choices; /* "auto always never", NULL: any value */
     const char *doc;
+    const char *key;     /* of a text: the key of the job that it sets */
     const char *initial; /* where it is not given: as a user would write it; help shows it */
     uint64_t least;
     uint64_t most;
@@ -103,6 +104,7 @@ typedef struct cli_common {
     const char *db;
     const char *output;
     const char *sheet;
+    const char *stack;
     cli_texts paths;
     cli_texts refine;
     cli_texts sets;
@@ -320,10 +322,15 @@ void cli_write_completion(st_buffer *buffer);
               "with these options; 'profile' and 'fallback' are among the names; 'none' for "      \
               "none; may be repeated, in order of preference",                                     \
               .common = true)
+#define CLI_ROW_STACK                                                                              \
+    CLI_TEXT(cli_common, stack, "stack", "NAME|FILE",                                              \
+             "take this software stack instead of the job's own",                                  \
+             .key = "stack", .word = CLI_WORD_FILE, .common = true)
 #define CLI_ROW_SET                                                                                \
     CLI_TEXTS(cli_common, sets, "set", "KEY=VALUE",                                                \
               "give a key of the job another value; may be repeated", .word = CLI_WORD_KEY,        \
-              .common = true)
+              .common = true),                                                                     \
+        CLI_ROW_STACK
 #define CLI_ROW_SHEET                                                                              \
     CLI_TEXT(cli_common, sheet, "sheet", "NAME|FILE", "use this sheet instead of the job's own",   \
              .word = CLI_WORD_SHEET, .common = true)

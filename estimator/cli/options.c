@@ -174,6 +174,9 @@ static st_status store(cli_run *run, const cli_option *option, const char *value
         return ST_OK;
     case CLI_IS_TEXT:
         *(const char **)member = value;
+        if (option->key != NULL)
+            return add_text(run, &run->common.sets,
+                            st_arena_printf(run->arena, "%s=%s", option->key, value));
         return cli_check_choice(run, what, option->choices, value, NULL);
     case CLI_IS_CHOICE:
         return cli_check_choice(run, what, option->choices, value, member);

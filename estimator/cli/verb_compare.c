@@ -24,6 +24,7 @@ static const cli_option option_rows[] = {
     CLI_TEXTS(cli_common, sets, "set", "KEY=VALUE",
               "give a key of both jobs another value; may be repeated", .word = CLI_WORD_KEY,
               .common = true),
+    CLI_ROW_STACK,
     CLI_TEXTS(compare_options, sets_b, "set-b", "KEY=VALUE",
               "give a key of B alone another value; may be repeated", .word = CLI_WORD_KEY),
     CLI_TEXTS(

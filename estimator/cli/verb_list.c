@@ -19,10 +19,11 @@ static const struct {
     const char *name;
     st_folder folder;
 } folders[] = {
-    {"jobs", ST_FOLDER_JOBS},           {"models", ST_FOLDER_MODELS},
-    {"clusters", ST_FOLDER_CLUSTERS},   {"gpus", ST_FOLDER_GPUS},
-    {"constants", ST_FOLDER_CONSTANTS}, {"sheets", ST_FOLDER_SHEETS},
-    {"sources", ST_FOLDER_VALIDATION},  {"tables", ST_FOLDER_TABLES},
+    {"jobs", ST_FOLDER_JOBS},         {"models", ST_FOLDER_MODELS},
+    {"clusters", ST_FOLDER_CLUSTERS}, {"gpus", ST_FOLDER_GPUS},
+    {"stacks", ST_FOLDER_STACKS},     {"constants", ST_FOLDER_CONSTANTS},
+    {"sheets", ST_FOLDER_SHEETS},     {"sources", ST_FOLDER_VALIDATION},
+    {"tables", ST_FOLDER_TABLES},
 };
 
 typedef struct listing {
@@ -123,11 +124,11 @@ static int run_list(cli_run *run)
 
 const cli_verb cli_verb_list = {
     .name = "list",
-    .arguments = "jobs|models|clusters|gpus|constants|sheets|sources|tables",
+    .arguments = "jobs|models|clusters|gpus|stacks|constants|sheets|sources|tables",
     .minimum = 1,
     .maximum = 1,
     .words = {CLI_WORD_CHOICE, CLI_WORD_NONE},
-    .choices = "jobs models clusters gpus constants sheets sources tables",
+    .choices = "jobs models clusters gpus stacks constants sheets sources tables",
     .summary = "list what the search path holds",
     .doc =
         "Lists names with their titles and the folder of the search path that each comes from; "

@@ -104,8 +104,8 @@ st_status st_estimate_open(const st_paths *paths, const st_request *request, st_
                            st_estimate *estimate, st_errors *errors)
 {
     *estimate = (st_estimate){.checks_warn = request->checks_warn};
-    st_status status = st_job_load(paths, request->job, request->sets, request->set_count, arena,
-                                   &estimate->job, errors);
+    st_status status = st_job_load_for(paths, request->job, request->sheet, request->sets,
+                                       request->set_count, arena, &estimate->job, errors);
     if (status == ST_OK)
         status = load_sheet(paths, request->sheet, arena, estimate, errors);
     if (status == ST_OK)
@@ -285,6 +285,8 @@ const char *st_input_origin(const st_bound_input *input)
         return "file";
     case ST_ORIGIN_SET:
         return "set";
+    case ST_ORIGIN_STACK:
+        return "stack";
     case ST_ORIGIN_DEFAULT:
     case ST_ORIGIN_NONE:
         break;

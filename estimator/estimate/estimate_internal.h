@@ -97,7 +97,7 @@ st_status st_estimate_run(st_estimate *estimate, st_arena *arena, st_errors *err
 
 /* Whether the input's value is assumed: a default, or marked so in the job. */
 bool st_input_is_assumed(const st_bound_input *input);
-/* "file", "set", "default" (the key's) or "sheet" (the sheet's default). */
+/* "file", "set", "stack", "default" (the key's) or "sheet" (the sheet's default). */
 const char *st_input_origin(const st_bound_input *input);
 /* Where it was given: the job's place or, for the sheet's default, the input's. */
 st_place st_input_place(const st_bound_input *input);

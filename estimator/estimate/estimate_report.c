@@ -83,6 +83,31 @@ static void describe_plugins(const st_estimate *estimate, st_arena *arena, st_bu
     }
 }
 
+static void say_stack(const st_estimate *estimate, st_node *root)
+{
+    const st_stack *stack = st_job_stack(estimate->job);
+    st_buffer text = {0};
+    if (stack == NULL)
+        return;
+    st_buffer_printf(&text, "%s (%s)%s", stack->title, stack->name,
+                     stack->is_default ? ", assumed: the job names none" : "");
+    st_say_fact(root, "stack", LABEL_WIDTH, text.data);
+    root->result->failed = root->result->failed || text.failed;
+    st_buffer_free(&text);
+}
+
+static void put_stack(const st_estimate *estimate, st_node *job)
+{
+    const st_stack *stack = st_job_stack(estimate->job);
+    if (stack == NULL)
+        return;
+    st_node *node = st_put_map(job, "stack");
+    st_put_text(node, "name", stack->name);
+    st_put_text(node, "title", stack->title);
+    st_put_bool(node, "assumed", stack->is_default);
+    st_put_text_or_null(node, "source", st_text_or_empty(stack->source));
+}
+
 static void say_header(const st_estimate *estimate, st_node *root)
 {
     st_buffer plan = {0};
@@ -102,6 +127,7 @@ static void say_header(const st_estimate *estimate, st_node *root)
     st_say_fact(root, "refine", LABEL_WIDTH, plugins.data);
     st_say_fact(root, "error", LABEL_WIDTH,
                 st_error_band_text(&estimate->band, root->result->arena));
+    say_stack(estimate, root);
     root->result->failed = root->result->failed || plan.failed || plugins.failed;
     st_buffer_free(&plan);
     st_buffer_free(&plugins);
@@ -115,6 +141,7 @@ static void put_job(const st_estimate *estimate, st_node *root)
     st_put_text(job, "model", st_job_section_name(estimate->job, "model"));
     st_put_text(job, "cluster", st_job_section_name(estimate->job, "cluster"));
     st_put_text(job, "sheet", st_sheet_name(estimate->sheet));
+    put_stack(estimate, job);
 }
 
 /* ---- cells ---- */

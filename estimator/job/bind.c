@@ -321,8 +321,8 @@ static void check_unread_constants(binding *binder)
             wanted[count++] = binder->inputs[i].from;
     for (size_t i = 0; i < binder->job->constant_count; i++) {
         const st_job_value *constant = &binder->job->constants[i];
-        if (binder->constant_read[i])
-            continue;
+        if (binder->constant_read[i] || constant->origin == ST_ORIGIN_STACK)
+            continue; /* a stack speaks to many sheets */
         const char *slip = st_nearest(constant->path, wanted, count);
         st_note(&binder->status,
                 st_report(

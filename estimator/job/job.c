@@ -38,25 +38,32 @@ static void apply_default(st_loader *loader, const st_key *key, st_job_value *va
     value->assumption = true;
 }
 
-static bool prepare(st_loader *loader)
+st_job *st_loader_new_job(st_arena *arena)
 {
     size_t key_count = 0;
     size_t section_count = 0;
     const st_key *keys = st_keys(&key_count);
     (void)st_key_sections(&section_count);
-    st_job *job = st_arena_alloc(loader->arena, 1, sizeof *job);
-    loader->replacements =
-        st_arena_alloc(loader->arena, section_count, sizeof *loader->replacements);
-    if (job == NULL || loader->replacements == NULL)
-        return false;
-    job->values = st_arena_alloc(loader->arena, key_count, sizeof *job->values);
-    job->section_names = st_arena_alloc(loader->arena, section_count, sizeof *job->section_names);
+    st_job *job = st_arena_alloc(arena, 1, sizeof *job);
+    if (job == NULL)
+        return NULL;
+    job->values = st_arena_alloc(arena, key_count, sizeof *job->values);
+    job->section_names = st_arena_alloc(arena, section_count, sizeof *job->section_names);
     if (job->values == NULL || job->section_names == NULL)
-        return false;
+        return NULL;
     for (size_t i = 0; i < key_count; i++)
         job->values[i] = (st_job_value){.path = keys[i].path, .key = &keys[i]};
-    loader->job = job;
-    return true;
+    return job;
+}
+
+static bool prepare(st_loader *loader)
+{
+    size_t section_count = 0;
+    (void)st_key_sections(&section_count);
+    loader->replacements =
+        st_arena_alloc(loader->arena, section_count, sizeof *loader->replacements);
+    loader->job = st_loader_new_job(loader->arena);
+    return loader->replacements != NULL && loader->job != NULL;
 }
 
 static void finish(st_loader *loader)
@@ -75,7 +82,14 @@ static void finish(st_loader *loader)
 st_status st_job_load(const st_paths *paths, const char *name, const char *const *sets,
                       size_t set_count, st_arena *arena, const st_job **job, st_errors *errors)
 {
-    st_loader loader = {.paths = paths, .arena = arena, .errors = errors};
+    return st_job_load_for(paths, name, NULL, sets, set_count, arena, job, errors);
+}
+
+st_status st_job_load_for(const st_paths *paths, const char *name, const char *sheet,
+                          const char *const *sets, size_t set_count, st_arena *arena,
+                          const st_job **job, st_errors *errors)
+{
+    st_loader loader = {.paths = paths, .arena = arena, .errors = errors, .sheet = sheet};
     size_t count = 0;
     if (!prepare(&loader))
         return st_out_of_memory(errors);
@@ -87,6 +101,7 @@ st_status st_job_load(const st_paths *paths, const char *name, const char *const
     if (name != NULL)
         st_loader_read_job(&loader, name);
     st_loader_apply_sets(&loader, read, count);
+    st_loader_apply_stack(&loader);
     if (loader.status == ST_OK)
         finish(&loader);
     if (loader.status == ST_OK)
@@ -125,4 +140,15 @@ const st_job_value *st_job_value_of(const st_job *job, const char *path)
         if (strcmp(job->constants[i].path, path) == 0)
             return &job->constants[i];
     return NULL;
+}
+
+bool st_job_is_given(const st_job *job, const char *path)
+{
+    const st_job_value *value = st_job_value_of(job, path);
+    return value != NULL && (value->origin == ST_ORIGIN_FILE || value->origin == ST_ORIGIN_SET);
+}
+
+const st_stack *st_job_stack(const st_job *job)
+{
+    return job->stack;
 }

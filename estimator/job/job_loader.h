@@ -12,6 +12,8 @@
 #include "job/keys.h"
 #include "job/value.h"
 
+enum { ST_MAX_BASES = 8 };
+
 struct st_job {
     const char *name;
     const char *file;
@@ -19,7 +21,10 @@ struct st_job {
     st_job_value *constants;
     size_t constant_count;
     size_t constant_capacity;
-    const char **section_names; /* one per section of the table, NULL where absent */
+    const char **section_names;     /* one per section of the table, NULL where absent */
+    const char *gpus[ST_MAX_BASES]; /* files of its GPU, each followed by what it builds on */
+    size_t gpu_count;
+    const st_stack *stack;
     st_refinement *refinements;
     size_t refinement_count;
 };
@@ -39,7 +44,16 @@ typedef struct st_open_file {
     const char *file;
     const struct st_open_file *outer;
     int bases; /* how many `base:` lead here within the section */
+    st_folder folder;
 } st_open_file;
+
+/* The stack that a job asks for; it is read last, as its values go by the GPU. */
+typedef struct st_stack_choice {
+    const char *name;         /* of a file; NULL: a map */
+    const st_yaml_node *node; /* the map; NULL with `name` NULL: none is asked for */
+    st_open_file file;        /* that the map stands in */
+    st_place place;
+} st_stack_choice;
 
 typedef struct st_loader {
     const st_paths *paths;
@@ -49,7 +63,13 @@ typedef struct st_loader {
     st_job *job;
     const st_set **replacements; /* per section: the --set that replaces it, or NULL */
     size_t files_read;
+    const char *sheet; /* that will estimate the job; NULL: the job's own */
+    st_stack_choice stack;
+    st_stack *reading_stack; /* whose files are being read, NULL: none */
 } st_loader;
+
+/* A job without values. NULL when out of memory. */
+st_job *st_loader_new_job(st_arena *arena);
 
 /* Reads the job file and everything that it names. */
 void st_loader_read_job(st_loader *loader, const char *name);
@@ -57,6 +77,15 @@ void st_loader_read_job(st_loader *loader, const char *name);
 /* Reads a section from a file by name or path, in place of all that the section had. */
 void st_loader_read_section(st_loader *loader, const st_key_section *section, const char *name,
                             st_place place);
+
+/* Reads the files or the map of a stack into the values of `loader->job`. */
+void st_loader_read_stack(st_loader *loader, const st_stack_choice *choice);
+
+/* Fills in what the job's stack, or the default one of its sheet, does and nobody has said. */
+void st_loader_apply_stack(st_loader *loader);
+
+/* What a map by names of GPUs has for that of the job, NULL: nothing. */
+const st_yaml_node *st_loader_for_gpu(const st_loader *loader, const st_yaml_node *map);
 
 /* Reads the value of `refine`; its text is the plugins' names, "a,b". NULL where it is faulty. */
 const char *st_loader_read_refine(st_loader *loader, const st_yaml_node *node);

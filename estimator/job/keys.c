@@ -203,6 +203,9 @@ static const st_key keys[] = {
 };
 
 static const st_key_section sections[] = {
+    {ST_STACK, true, ST_FOLDER_STACKS,
+     "the software that trains: what it overlaps, computes again and keeps in which precision, and "
+     "what it reaches (docs/stacks.md)"},
     {"model", true, ST_FOLDER_MODELS, "what is trained"},
     {"batch", false, ST_FOLDERS, "how much data a step takes"},
     {"parallel", false, ST_FOLDERS, "how the work is divided over the GPUs"},

@@ -8,6 +8,8 @@
 
 #define ST_CONSTANTS "constants"
 #define ST_REFINE    "refine"
+#define ST_STACK     "stack"
+#define ST_GPU       "cluster.gpu"
 
 /*
  * The least positive value, as an inclusive minimum: quantities such as bandwidths are above 0.

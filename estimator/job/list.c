@@ -18,6 +18,7 @@ static const st_folder_shape shapes[ST_FOLDERS] = {
     [ST_FOLDER_CLUSTERS] = {"configs/clusters", "cluster", ".yaml"},
     [ST_FOLDER_GPUS] = {"configs/gpus", "gpu", ".yaml"},
     [ST_FOLDER_CONSTANTS] = {"configs/constants", "file of constants", ".yaml"},
+    [ST_FOLDER_STACKS] = {"configs/stacks", "stack", ".yaml"},
     [ST_FOLDER_LAYERS] = {"configs/layers", "layer list", ".yaml"},
     [ST_FOLDER_VALIDATION] = {"validation", "validation source", "/cases.yaml"},
     [ST_FOLDER_TABLES] = {"validation", "source of tables", "/table.yaml"},

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_BASES = 8, MAX_FILES = 32, MAX_CONSTANTS = 10000 };
+enum { MAX_FILES = 32, MAX_CONSTANTS = 10000 };
 
 /* Where a map stands: its section (NULL for the job itself), its file, and whose word it is. */
 typedef struct map_scope {
@@ -23,6 +23,8 @@ typedef struct map_scope {
 } map_scope;
 
 static void load_map(st_loader *loader, const map_scope *scope, const st_yaml_node *map);
+static void load_entry(st_loader *loader, const map_scope *scope, const st_yaml_node *map,
+                       size_t index);
 
 static const char *full_path(st_loader *loader, const map_scope *scope, const char *name)
 {
@@ -84,6 +86,7 @@ static void load_key(st_loader *loader, const map_scope *scope, const st_key *ke
         .source = leaf.source,
         .assumption = leaf.assumption,
         .place = value.place,
+        .folder = scope->file->folder,
     };
 }
 
@@ -141,6 +144,7 @@ static void load_constant(st_loader *loader, const map_scope *scope, const char 
         .source = leaf.source,
         .assumption = leaf.assumption,
         .place = value.place,
+        .folder = scope->file->folder,
     };
 }
 
@@ -160,6 +164,8 @@ static void clear_section(st_loader *loader, const st_key_section *section)
         if (strncmp(sections[i].path, section->path, length) == 0 &&
             (sections[i].path[length] == '.' || sections[i].path[length] == '\0'))
             loader->job->section_names[i] = NULL;
+    if (strncmp(ST_GPU, section->path, length) == 0)
+        loader->job->gpu_count = 0;
 }
 
 static bool is_open(const st_open_file *innermost, const char *file)
@@ -200,6 +206,14 @@ static bool open_file(st_loader *loader, const st_key_section *section, const ch
     return status == ST_OK;
 }
 
+/* Files of GPUs are noted as a job names them, for what a stack says of each. */
+static void note_gpu(st_loader *loader, const st_key_section *section, const char *name)
+{
+    st_job *job = loader->job;
+    if (section->folder == ST_FOLDER_GPUS && job->gpu_count < ST_MAX_BASES)
+        job->gpus[job->gpu_count++] = name;
+}
+
 /* The map of a section's file is laid over what the section has already. */
 static void lay_file(st_loader *loader, const st_key_section *section, const char *name,
                      st_place place, const st_open_file *outer, int bases)
@@ -216,8 +230,10 @@ static void lay_file(st_loader *loader, const st_key_section *section, const cha
     st_note(&loader->status, status);
     if (root == NULL)
         return;
-    const st_open_file file = {source.file, outer, bases};
-    const map_scope scope = {section, section->path, &file, NULL};
+    const st_open_file file = {source.file, outer, bases, section->folder};
+    const bool is_stack = section->folder == ST_FOLDER_STACKS; /* holds keys of a whole job */
+    const map_scope scope = {section, is_stack ? "" : section->path, &file, NULL};
+    note_gpu(loader, section, name);
     if (root->kind == ST_YAML_MAP)
         load_map(loader, &scope, root);
     else
@@ -229,6 +245,10 @@ static void lay_file(st_loader *loader, const st_key_section *section, const cha
 static void replace_by_file(st_loader *loader, const st_key_section *section, const char *name,
                             st_place place, const st_open_file *outer)
 {
+    if (section->folder == ST_FOLDER_STACKS && loader->reading_stack == NULL) {
+        loader->stack = (st_stack_choice){.name = name, .place = place};
+        return;
+    }
     clear_section(loader, section);
     loader->job->section_names[st_section_index(section)] = name;
     lay_file(loader, section, name, place, outer, 0);
@@ -247,12 +267,13 @@ static void load_base(st_loader *loader, const map_scope *scope, const st_yaml_n
         return;
     }
     int bases = scope->file->bases + 1;
-    if (bases <= MAX_BASES) {
+    if (bases <= ST_MAX_BASES) {
         lay_file(loader, scope->section, node->text, st_yaml_place_at(node, 0), scope->file, bases);
         return;
     }
-    st_note(&loader->status, st_fail(loader->errors, ST_ERR_LIMIT, node->place,
-                                     "more than %d files that are based on each other", MAX_BASES));
+    st_note(&loader->status,
+            st_fail(loader->errors, ST_ERR_LIMIT, node->place,
+                    "more than %d files that are based on each other", ST_MAX_BASES));
 }
 
 static void load_section(st_loader *loader, const map_scope *outer, const st_key_section *section,
@@ -260,9 +281,12 @@ static void load_section(st_loader *loader, const map_scope *outer, const st_key
 {
     if (loader->replacements[st_section_index(section)] != NULL)
         return;
-    if (node->kind == ST_YAML_MAP) {
+    if (node->kind == ST_YAML_MAP && section->folder == ST_FOLDER_STACKS) {
+        loader->stack = (st_stack_choice){
+            .node = node, .file = {.file = outer->file->file}, .place = node->place};
+    } else if (node->kind == ST_YAML_MAP) {
         /* Bases count within their own section. */
-        const st_open_file file = {outer->file->file, outer->file->outer, 0};
+        const st_open_file file = {outer->file->file, outer->file->outer, 0, outer->file->folder};
         const map_scope inner = {section, section->path, &file, outer->source};
         loader->job->section_names[st_section_index(section)] = "inline";
         load_map(loader, &inner, node);
@@ -293,6 +317,17 @@ static void load_unknown(st_loader *loader, const map_scope *scope, const st_yam
                     st_or_none(st_key_suggestion(scope->path, key, loader->errors))));
 }
 
+/* Of a GPU, a stack says what GEMMs reach and constants. */
+static void load_stack_gpu(st_loader *loader, const map_scope *outer, const st_yaml_node *gpus)
+{
+    const map_scope gpu = {st_section_find(ST_GPU), ST_GPU, outer->file, outer->source};
+    const st_yaml_node *map = st_loader_for_gpu(loader, gpus);
+    for (size_t i = 0; map != NULL && i < map->count; i++) {
+        bool is_own = st_key_in(ST_GPU, map->keys[i]) != NULL;
+        load_entry(loader, is_own ? &gpu : outer, map, i);
+    }
+}
+
 static void load_entry(st_loader *loader, const map_scope *scope, const st_yaml_node *map,
                        size_t index)
 {
@@ -306,7 +341,10 @@ static void load_entry(st_loader *loader, const map_scope *scope, const st_yaml_
         return; /* read before, for it covers the whole map */
     if (strcmp(name, "fit") == 0 && strcmp(scope->path, ST_CONSTANTS) == 0)
         return; /* how the constants were fitted, for validation */
-    if (strcmp(name, "doc") == 0)
+    bool is_stack = scope->path[0] == '\0' && scope->section != NULL;
+    if (is_stack && strcmp(name, "gpus") == 0)
+        load_stack_gpu(loader, scope, node);
+    else if (strcmp(name, "doc") == 0)
         (void)st_leaf_source(loader, full_path(loader, scope, name), node);
     else if (key != NULL && strcmp(key->path, ST_REFINE) == 0)
         load_refine(loader, key, node);
@@ -329,6 +367,8 @@ static void load_map(st_loader *loader, const map_scope *scope, const st_yaml_no
         inner.source = st_leaf_source(loader, full_path(loader, scope, "source"), source);
     if (base != NULL && scope->section != NULL && scope->section->is_file)
         load_base(loader, &inner, base);
+    if (loader->reading_stack != NULL && scope->path[0] == '\0')
+        loader->reading_stack->source = inner.source;
     for (size_t i = 0; i < map->count; i++)
         load_entry(loader, &inner, map, i);
 }
@@ -347,11 +387,21 @@ void st_loader_read_job(st_loader *loader, const char *name)
     st_note(&loader->status, status);
     if (root == NULL)
         return;
-    const st_open_file file = {source.file, NULL, 0};
+    const st_open_file file = {source.file, NULL, 0, ST_FOLDER_JOBS};
     const map_scope scope = {NULL, "", &file, NULL};
     if (root->kind == ST_YAML_MAP)
         load_map(loader, &scope, root);
     else
         st_leaf_refuse(loader, "a job", root,
                        "a map with keys such as model, cluster and parallel");
+}
+
+void st_loader_read_stack(st_loader *loader, const st_stack_choice *choice)
+{
+    const st_key_section *section = st_section_find(ST_STACK);
+    const map_scope scope = {section, "", &choice->file, NULL};
+    if (choice->name != NULL)
+        lay_file(loader, section, choice->name, choice->place, NULL, 0);
+    else
+        load_map(loader, &scope, choice->node);
 }

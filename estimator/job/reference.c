@@ -113,10 +113,9 @@ static void write_table(st_buffer *buffer, const char *path)
 static void write_section(st_buffer *buffer, const st_key_section *section)
 {
     static const char *const folders[ST_FOLDERS] = {
-        [ST_FOLDER_MODELS] = "configs/models",
-        [ST_FOLDER_CLUSTERS] = "configs/clusters",
-        [ST_FOLDER_GPUS] = "configs/gpus",
-        [ST_FOLDER_CONSTANTS] = "configs/constants",
+        [ST_FOLDER_MODELS] = "configs/models", [ST_FOLDER_CLUSTERS] = "configs/clusters",
+        [ST_FOLDER_GPUS] = "configs/gpus",     [ST_FOLDER_CONSTANTS] = "configs/constants",
+        [ST_FOLDER_STACKS] = "configs/stacks",
     };
     st_buffer_printf(buffer, "\n## %s\n\n", section->path);
     st_buffer_printf(buffer, "%c%s.", section->doc[0] - 'a' + 'A', section->doc + 1);

@@ -224,6 +224,7 @@ static void apply_set(st_loader *loader, const st_set *set)
         apply_constant(&inner, set);
     st_note(&loader->status, st_errors_move(loader->errors, errors, set->value.place));
     loader->files_read = inner.files_read;
+    loader->stack = inner.stack;
     st_errors_destroy(errors);
 }
 

@@ -76,8 +76,9 @@ static void check_sheet_name(st_loader *loader, const st_yaml_node *root, const 
 
 static void read_sheet(st_loader *loader, const st_yaml_node *root)
 {
-    static const char *const keys[] = {"sheet",     "title", "doc",   "include", "enums", "inputs",
-                                       "functions", "cells", "roles", "checks",  "report"};
+    static const char *const keys[] = {"sheet",   "title", "doc",    "stack",
+                                       "include", "enums", "inputs", "functions",
+                                       "cells",   "roles", "checks", "report"};
     st_sheet *sheet = loader->sheet;
     if (root->kind != ST_YAML_MAP) {
         st_fail(loader->errors, ST_ERR_VALUE, root->place,

@@ -238,7 +238,8 @@ static st_status load_job(const st_space *space, const size_t *digits, bool alon
     for (size_t i = 0; alone && i < ST_SPACE_ORDER_GROUPS; i++) {
         sets[count++] = single[i];
     }
-    return st_job_load(space->paths, space->request.job, sets, count, space->arena, job, errors);
+    return st_job_load_for(space->paths, space->request.job, space->request.sheet, sets, count,
+                           space->arena, job, errors);
 }
 
 static bool is_below(const char *from, const char *section)
@@ -375,6 +376,27 @@ static st_status list_driven(binder *self)
     return ST_OK;
 }
 
+/* What a stack does goes by the GPU, so that each of the two would need to know the other's value.
+ */
+static st_status check_stacks(const st_space *space, st_errors *errors)
+{
+    const st_axis *stack = NULL;
+    const st_axis *cluster = NULL;
+    for (size_t i = 0; i < space->axis_count; i++) {
+        const st_axis *axis = &space->axes[i].axis;
+        if (strcmp(axis->path, ST_STACK) == 0)
+            stack = axis;
+        else if (axis->section != NULL && strncmp(axis->path, "cluster", 7) == 0)
+            cluster = axis;
+    }
+    return stack == NULL || cluster == NULL
+               ? ST_OK
+               : st_fail(errors, ST_ERR_USAGE, cluster->place,
+                         "%s and stack cannot both be axes: what a stack reaches goes by the "
+                         "GPU" ST_HINT "one sweep for each stack, with --stack",
+                         cluster->path);
+}
+
 st_status st_space_bind_axes(st_space *space, st_errors *errors)
 {
     enum { DEEPEST = 4 };
@@ -386,7 +408,7 @@ st_status st_space_bind_axes(st_space *space, st_errors *errors)
     if (self.owner == NULL || self.values == NULL) {
         return st_out_of_memory(errors);
     }
-    st_status status = ST_OK;
+    st_status status = check_stacks(space, errors);
     for (size_t depth = 1; depth <= DEEPEST; depth++) {
         for (size_t i = 0; i < space->axis_count; i++) {
             const st_axis *axis = &space->axes[i].axis;

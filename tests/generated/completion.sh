@@ -50,7 +50,7 @@ offers other.txt steptime estimate gpt-3b-32x3090 -o oth
 offers 'md latex' steptime sheet export li2024 --format ''
 offers li2024 steptime sheet show li
 offers li2024 steptime validate ''
-offers 'jobs models clusters gpus constants sheets sources' steptime list ''
+offers 'jobs models clusters gpus stacks constants sheets sources' steptime list ''
 offers sheet steptime help she
 offers bash steptime completion ''
 offers - steptime estimate gpt-3b-32x3090 ''

@@ -196,7 +196,7 @@ static void unknown_keys_get_the_nearest_one(void **state)
     static const refused cases[] = {
         {ST_ERR_NAME, "sheet: t\ncell: {}\n",
          "main:2:1: error: the sheet has no key 'cell': expected one of sheet, title, doc, "
-         "include, "
+         "stack, include, "
          "enums, inputs, functions, cells, roles, checks, report; did you mean 'cells'?\n"},
         {ST_ERR_NAME, "sheet: t\ninputs:\n  n: {form: a.b, from: a.b}\n",
          "main:3:7: error: input 'n' has no key 'form': expected one of from, unit, doc, cite, "

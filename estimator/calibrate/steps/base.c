@@ -185,8 +185,8 @@ static st_status load(st_bases *bases, st_base *base)
     const char **sets = list_sets(bases, base, gpu, &count);
     if (sets == NULL)
         return ST_ERR_MEMORY;
-    st_status status =
-        st_job_load(bases->paths, NULL, sets, count, bases->arena, &job, bases->errors);
+    st_status status = st_job_load_for(bases->paths, NULL, st_sheet_file(bases->sheet), sets, count,
+                                       bases->arena, &job, bases->errors);
     base->job = job;
     if (status == ST_OK)
         status = take_values(bases, job, base);

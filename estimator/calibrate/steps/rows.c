@@ -274,7 +274,8 @@ static void apply_assumptions(row_reader *reader, size_t row, char *sections)
 static void take_default(row_reader *reader, input_plan *plan, size_t row, const st_base *base,
                          size_t index, double *value)
 {
-    bool from_file = base->origins[index] == ST_ORIGIN_FILE;
+    bool from_file =
+        base->origins[index] == ST_ORIGIN_FILE || base->origins[index] == ST_ORIGIN_STACK;
     bool is_default = !from_file && isfinite(base->values[index]);
     const st_standard_column *column = plan->column;
     *value = base->values[index];

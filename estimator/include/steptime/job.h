@@ -43,7 +43,8 @@ typedef enum st_origin {
     ST_ORIGIN_NONE, /* not given and no default */
     ST_ORIGIN_FILE,
     ST_ORIGIN_SET,    /* --set */
-    ST_ORIGIN_DEFAULT /* an assumption */
+    ST_ORIGIN_DEFAULT, /* an assumption */
+    ST_ORIGIN_STACK    /* what the job's software stack does */
 } st_origin;
 
 typedef struct st_job_value {
@@ -53,8 +54,10 @@ typedef struct st_job_value {
     double number;      /* base units; bool 0 or 1; enumeration: index in key->values */
     const char *text;   /* as written */
     const char *source; /* `source:` given beside the value, or NULL */
-    bool assumption;    /* marked `assumption: true` beside the value, or a default */
+    bool assumption;    /* marked `assumption: true` beside the value, a default, or what a stack
+                           does that the job does not name */
     st_place place;
+    st_folder folder; /* ST_ORIGIN_FILE: the kind of file it stands in, ST_FOLDER_JOBS for a job */
 } st_job_value;
 
 typedef struct st_job st_job;
@@ -68,12 +71,35 @@ ST_API st_status st_job_load(const st_paths *paths, const char *name, const char
                              size_t set_count, st_arena *arena, const st_job **job,
                              st_errors *errors) ST_NODISCARD;
 
+/* The same for a job that `sheet` will estimate, not the sheet that it names; NULL: its own. */
+ST_API st_status st_job_load_for(const st_paths *paths, const char *name, const char *sheet,
+                                 const char *const *sets, size_t set_count, st_arena *arena,
+                                 const st_job **job, st_errors *errors) ST_NODISCARD;
+
 ST_API const char *st_job_name(const st_job *job); /* `name:` of the job, else its file's stem */
 ST_API const char *st_job_file(const st_job *job);
 /* Name of the file behind a section ("model" -> "gpt-3b"), "inline" for a map, NULL when absent. */
 ST_API const char *st_job_section_name(const st_job *job, const char *section);
 /* NULL when the key is not in the table; origin ST_ORIGIN_NONE when it has no value. */
 ST_API const st_job_value *st_job_value_of(const st_job *job, const char *path);
+
+/*
+ * Who asks for the value of a key: true where the job, a file that it names, or --set gives it;
+ * false where a software stack or a default fills it in, or nobody does.
+ */
+ST_API bool st_job_is_given(const st_job *job, const char *path);
+
+/* The software stack of a job. */
+typedef struct st_stack {
+    const char *name;   /* of its file, or "inline" */
+    const char *title;  /* what it calls itself */
+    const char *source; /* NULL: not said */
+    bool is_default;    /* the sheet's, since the job names none */
+    st_place place; /* where it was asked for */
+} st_stack;
+
+/* NULL where there is none: the job names none, and its sheet has no default. */
+ST_API const st_stack *st_job_stack(const st_job *job);
 
 /* An option of a plugin, as a job writes it. */
 typedef struct st_refinement_option {

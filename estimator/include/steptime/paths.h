@@ -26,6 +26,7 @@ typedef enum st_folder {
     ST_FOLDER_CLUSTERS,   /* configs/clusters */
     ST_FOLDER_GPUS,       /* configs/gpus */
     ST_FOLDER_CONSTANTS,  /* configs/constants: what `steptime fit` writes */
+    ST_FOLDER_STACKS,     /* configs/stacks: what a software stack does unless a job says else */
     ST_FOLDER_LAYERS,     /* configs/layers */
     ST_FOLDER_VALIDATION, /* validation/SOURCE/cases.yaml: named SOURCE */
     ST_FOLDER_TABLES,     /* validation/SOURCE/table.yaml: named SOURCE */

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stacks: what the software that trains does unless a job says something else. A stack's file is
+ * read like a job, into values of its own, which then fill in what nobody has given; it may speak
+ * of a few keys only, and by GPU. A job that names no stack takes the one that its sheet names.
+ */
+#include "job/job_loader.h"
+#include "job/files.h"
+#include "job/leaf.h"
+
+#include <string.h>
+
+enum { SHEETS_MAX = 32 };
+
+/* What a stack may say; sections end in a dot. */
+static const char *const allowed[] = {
+    "name",
+    "recompute",
+    "attention",
+    "parallel.zero",
+    "parallel.sequence_parallel",
+    "parallel.scatter_gather",
+    "precision.",
+    "overlap.",
+    ST_GPU ".gemm_efficiency",
+};
+
+static bool is_allowed(const char *path)
+{
+    for (size_t i = 0; i < sizeof allowed / sizeof allowed[0]; i++) {
+        size_t length = strlen(allowed[i]);
+        bool is_section = allowed[i][length - 1] == '.';
+        if (strncmp(path, allowed[i], length) == 0 && (is_section || path[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+const st_yaml_node *st_loader_for_gpu(const st_loader *loader, const st_yaml_node *map)
+{
+    const st_yaml_node *found = NULL;
+    for (size_t i = 0; i < loader->job->gpu_count && found == NULL; i++)
+        found = st_yaml_get(map, loader->job->gpus[i]);
+    return found;
+}
+
+/* ---- the default of a sheet ---- */
+
+typedef struct sheet_search {
+    st_loader *loader;
+    st_errors *errors; /* not shown: whoever loads the sheet reports its faults */
+    size_t files;
+    const char *name;
+    st_place place;
+} sheet_search;
+
+static void search_sheet(sheet_search *search, const char *name, st_place place);
+
+static void search_includes(sheet_search *search, const st_yaml_node *include)
+{
+    if (include == NULL)
+        return;
+    if (include->kind == ST_YAML_SCALAR)
+        search_sheet(search, include->text, include->place);
+    for (size_t i = 0; include->kind == ST_YAML_LIST && i < include->count; i++)
+        if (include->items[i]->kind == ST_YAML_SCALAR)
+            search_sheet(search, include->items[i]->text, include->items[i]->place);
+}
+
+/* The `stack:` of a sheet, else that of what it includes. */
+static void search_sheet(sheet_search *search, const char *name, st_place place)
+{
+    st_source source;
+    const st_yaml_node *root = NULL;
+    st_arena *arena = search->loader->arena;
+    if (search->name != NULL || search->files++ >= SHEETS_MAX)
+        return;
+    if (st_paths_read(search->loader->paths, ST_FOLDER_SHEETS, name, place, arena, &source,
+                      search->errors) != ST_OK ||
+        st_yaml_read(&source, arena, &root, search->errors) != ST_OK)
+        return;
+    const st_yaml_node *stack = st_yaml_get(root, ST_STACK);
+    if (stack != NULL && st_leaf_is_scalar(stack)) {
+        search->name = stack->text;
+        search->place = stack->place;
+    } else {
+        search_includes(search, st_yaml_get(root, "include"));
+    }
+}
+
+/* The stack that the sheet of the job names. */
+static st_stack_choice default_stack(st_loader *loader)
+{
+    const st_key *key = st_key_find("sheet");
+    const st_job_value *own = &loader->job->values[st_key_index(key)];
+    sheet_search search = {.loader = loader, .errors = st_errors_create()};
+    if (search.errors == NULL)
+        st_note(&loader->status, st_out_of_memory(loader->errors));
+    else if (loader->sheet != NULL)
+        search_sheet(&search, loader->sheet, (st_place){0});
+    else if (own->text != NULL)
+        search_sheet(&search, own->text,
+                     strchr(own->text, '/') == NULL ? own->place : (st_place){0});
+    else
+        search_sheet(&search, key->default_text, (st_place){0});
+    st_errors_destroy(search.errors);
+    return (st_stack_choice){.name = search.name, .place = search.place};
+}
+
+/* ---- filling in ---- */
+
+static st_job_value from_stack(const st_job_value *value, const st_stack *stack)
+{
+    st_job_value filled = *value;
+    filled.origin = ST_ORIGIN_STACK;
+    filled.folder = ST_FOLDER_STACKS;
+    filled.assumption = value->assumption || stack->is_default;
+    return filled;
+}
+
+/* What a GPU's file says of GEMMs was measured with some stack; this one's own figure is better. */
+static bool gives_way(const st_job_value *value)
+{
+    return value->origin == ST_ORIGIN_NONE ||
+           (value->origin == ST_ORIGIN_FILE && value->folder == ST_FOLDER_GPUS);
+}
+
+static void fill_keys(st_loader *loader, const st_job *values, const st_stack *stack)
+{
+    size_t count = 0;
+    const st_key *keys = st_keys(&count);
+    for (size_t i = 0; i < count; i++) {
+        const st_job_value *value = &values->values[i];
+        if (value->origin == ST_ORIGIN_NONE)
+            continue;
+        if (!is_allowed(keys[i].path))
+            st_note(&loader->status,
+                    st_fail(loader->errors, ST_ERR_NAME, value->place,
+                            "a stack may not set %s" ST_EXPECTED
+                            "recompute, attention, parallel.zero, parallel.sequence_parallel, "
+                            "precision, overlap, constants or gpus",
+                            keys[i].path));
+        else if (strcmp(keys[i].path, "name") != 0 && gives_way(&loader->job->values[i]))
+            loader->job->values[i] = from_stack(value, stack);
+    }
+}
+
+static bool has_constant(const st_job *job, const char *path)
+{
+    for (size_t i = 0; i < job->constant_count; i++)
+        if (strcmp(job->constants[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+static void fill_constants(st_loader *loader, const st_job *values, const st_stack *stack)
+{
+    for (size_t i = 0; i < values->constant_count; i++) {
+        const st_job_value *value = &values->constants[i];
+        if (has_constant(loader->job, value->path))
+            continue;
+        st_job_value *constant = st_loader_constant(loader, value->path, value->place);
+        if (constant != NULL)
+            *constant = from_stack(value, stack);
+    }
+}
+
+static void read_stack(st_loader *loader, const st_stack_choice *choice, st_stack *stack)
+{
+    st_loader inner = *loader;
+    inner.job = st_loader_new_job(loader->arena);
+    if (inner.job == NULL) {
+        st_note(&loader->status, st_out_of_memory(loader->errors));
+        return;
+    }
+    memcpy(inner.job->gpus, loader->job->gpus, sizeof inner.job->gpus);
+    inner.job->gpu_count = loader->job->gpu_count;
+    inner.reading_stack = stack;
+    st_loader_read_stack(&inner, choice);
+    const st_job_value *name = &inner.job->values[st_key_index(st_key_find("name"))];
+    stack->title = name->text != NULL ? name->text : stack->name;
+    loader->files_read = inner.files_read;
+    loader->status = inner.status;
+    fill_keys(loader, inner.job, stack);
+    fill_constants(loader, inner.job, stack);
+    loader->job->stack = stack;
+    loader->job->section_names[st_section_index(st_section_find(ST_STACK))] = stack->name;
+}
+
+void st_loader_apply_stack(st_loader *loader)
+{
+    st_stack_choice choice = loader->stack;
+    bool is_default = choice.name == NULL && choice.node == NULL;
+    if (is_default)
+        choice = default_stack(loader);
+    if (choice.name == NULL && choice.node == NULL)
+        return;
+    st_stack *stack = st_arena_alloc(loader->arena, 1, sizeof *stack);
+    if (stack == NULL) {
+        st_note(&loader->status, st_out_of_memory(loader->errors));
+        return;
+    }
+    *stack = (st_stack){.name = choice.name != NULL ? choice.name : "inline",
+                        .is_default = is_default,
+                        .place = choice.place};
+    read_stack(loader, &choice, stack);
+}
