@@ -281,7 +281,7 @@ static inline void draw_parallel(property_random *random, plan *x)
 
 static inline void draw_cluster(property_random *random, plan *x)
 {
-    x->G = draw_power(random, 4);
+    x->G = draw_whole(random, 1, 13);
     x->nodes = draw_whole(random, 1, 400);
     x->peak_fp16 = draw_wide(random, 5e13, 3e15);
     x->peak_bf16 = draw_one_in(random, 5) > 0 ? 0 : x->peak_fp16 * draw_real(random, 0.5, 1.5);
