@@ -183,6 +183,40 @@ static void every_key_of_a_plan_is_read(void **state)
     close_bench(&b);
 }
 
+/* A GPU has no rate, a node no links and a model no table that nobody gave; factors leave all as it
+ * is. */
+static void what_is_left_out_is_neutral(void **state)
+{
+    static const struct {
+        const char *key;
+        double value;
+    } cases[] = {{"cluster.gpu.peak_bf16", 0},
+                 {"cluster.gpu.peak_fp32", 0},
+                 {"cluster.gpu.peak_fp8", 0},
+                 {"cluster.gpu.link_bandwidth", 0},
+                 {"cluster.nic_bandwidth", 0},
+                 {"model.positions", 0},
+                 {"train.tokens", 0},
+                 {"cluster.pue", 1},
+                 {"constants.overlap_slowdown", 1},
+                 {"constants.power_factor", 1}};
+    bench b;
+    size_t count = 0;
+    size_t seen = 0;
+    open_bench(&b, *state, false);
+    const st_sheet_input *inputs = st_sheet_inputs(b.sheet, &count);
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+            if (strcmp(inputs[i].from, cases[k].key) != 0)
+                continue;
+            if (!inputs[i].has_default || inputs[i].default_value != cases[k].value)
+                fail_msg("%s is %g where no job gives it", cases[k].key, inputs[i].default_value);
+            seen++;
+        }
+    assert_int_equal(seen, sizeof cases / sizeof cases[0]);
+    close_bench(&b);
+}
+
 /* ---- what is expected ---- */
 
 static double found(const bench *b, const char *cell)
@@ -470,6 +504,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_key_of_a_plan_is_read),
+        cmocka_unit_test(what_is_left_out_is_neutral),
         cmocka_unit_test(plans_are_those_of_the_sources),
         cmocka_unit_test(plans_with_other_collectives_are_those_of_the_sources),
     };
