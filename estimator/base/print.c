@@ -39,20 +39,26 @@ static void put_whole(printed *out, size_t value, bool negative)
 /* What stands at `*at`, which is moved behind it. */
 static directive read_directive(const char **at)
 {
-    static const struct {
-        const char *text;
-        size_t length;
-    } known[] = {
-        [PLAIN_TEXT] = {"s", 1}, [CUT_TEXT] = {".*s", 3}, [CHARACTER] = {"c", 1},
-        [INTEGER] = {"d", 1},    [SIZE] = {"zu", 2},      [PERCENT] = {"%", 1},
-    };
-    for (size_t i = 0; i < OTHER; i++) {
-        if (strncmp(*at, known[i].text, known[i].length) == 0) {
-            *at += known[i].length;
-            return (directive)i;
-        }
+    const char *text = *at;
+    *at = text + 1;
+    switch (text[0]) {
+    case 's':
+        return PLAIN_TEXT;
+    case 'd':
+        return INTEGER;
+    case 'c':
+        return CHARACTER;
+    case '%':
+        return PERCENT;
+    case 'z':
+        *at = text + 2;
+        return text[1] == 'u' ? SIZE : OTHER;
+    case '.':
+        *at = text + 3;
+        return text[1] == '*' && text[2] == 's' ? CUT_TEXT : OTHER;
+    default:
+        return OTHER;
     }
-    return OTHER;
 }
 
 static bool is_known(const char *format)

@@ -20,13 +20,23 @@ static bool is_data(const st_item *item)
            (item->key == NULL || item->key[0] != '.');
 }
 
+static void begin_line(const json_writer *writer)
+{
+    static const char blanks[] = "\n                        ";
+    const size_t most = sizeof blanks - 2;
+    size_t left = 2 * (size_t)writer->depth;
+    st_buffer_append(writer->buffer, blanks, 1 + (left < most ? left : most));
+    for (left -= left < most ? left : most; left > 0; left--)
+        st_buffer_append(writer->buffer, " ", 1);
+}
+
 /* The comma behind the field before, the line, the key. */
 static void begin_item(const json_writer *writer, bool first, const char *key)
 {
     if (!first)
         st_buffer_text(writer->buffer, writer->in_line ? ", " : ",");
     if (!writer->in_line)
-        st_buffer_printf(writer->buffer, "\n%*s", 2 * writer->depth, "");
+        begin_line(writer);
     if (key != NULL) {
         st_buffer_json_string(writer->buffer, key);
         st_buffer_text(writer->buffer, ": ");
@@ -83,7 +93,7 @@ static void write_node(json_writer *writer, const st_node *node)
     bool is_empty = node->fill != NULL ? write_rows(writer, node) : write_items(writer, node);
     writer->depth--;
     if (!writer->in_line && !is_empty)
-        st_buffer_printf(writer->buffer, "\n%*s", 2 * writer->depth, "");
+        begin_line(writer);
     st_buffer_text(writer->buffer, node->is_list ? "]" : "}");
     writer->in_line = in_line;
 }

@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See effects.h. A run takes a microsecond or two, so that nothing is spared. */
+/* See effects.h. All trials are rows of one block, which computes each row to the same bits. */
 #include "estimate/effects.h"
 
 #include <math.h>
 #include <string.h>
 
+/* One input with another value. */
 typedef struct trial {
-    const st_estimate *estimate;
-    st_workspace *workspace;
-    double *inputs;
-    double *outputs;
+    size_t input;
+    double value;
 } trial;
+
+typedef struct trials {
+    const st_estimate *estimate;
+    st_arena *arena;
+    trial *list;
+    size_t count;
+    st_column *columns; /* of the inputs */
+    double **outputs;   /* of what is shown */
+} trials;
 
 /* Something of the cluster that money buys more of, as against a count or a name. */
 static bool is_of_cluster(const st_bound_input *bound)
@@ -25,70 +33,93 @@ static bool differs(double before, double after)
     return !(before == after) && !(isnan(before) && isnan(after));
 }
 
-/* Runs with another value of one input. */
-static st_status try_value(const trial *own, size_t index, double value, st_effect *effect)
+static size_t trials_of(const st_type *type, double value)
 {
-    const st_estimate *estimate = own->estimate;
-    double kept = own->inputs[index];
-    own->inputs[index] = value;
-    st_status status =
-        st_program_run_one(estimate->program, own->workspace, own->inputs, own->outputs, NULL);
-    own->inputs[index] = kept;
-    for (size_t i = 0; status == ST_OK && i < estimate->shown_count; i++)
-        effect->anywhere = effect->anywhere || differs(estimate->shown[i].value, own->outputs[i]);
-    return status;
-}
-
-static st_status try_number(const trial *own, size_t index, st_effect *effect)
-{
-    const st_estimate *estimate = own->estimate;
-    double value = own->inputs[index];
-    if (value == 0.0)
-        return ST_OK;
-    st_status status = try_value(own, index, value * ST_EFFECT_FACTOR, effect);
-    bool has_headline =
-        estimate->shown_count > 0 && estimate->shown[0].type->kind == ST_TYPE_NUMBER;
-    if (status == ST_OK && has_headline && estimate->shown[0].value != 0.0)
-        effect->change = own->outputs[0] / estimate->shown[0].value - 1;
-    return status;
-}
-
-static st_status try_input(const trial *own, size_t index, st_effect *effect)
-{
-    const st_type *type = &effect->input->input->type;
     if (type->kind == ST_TYPE_NUMBER)
-        return try_number(own, index, effect);
-    size_t values = type->kind == ST_TYPE_BOOL ? 2 : type->enumeration->count;
-    st_status status = ST_OK;
-    for (size_t i = 0; i < values && status == ST_OK; i++)
-        status = try_value(own, index, (double)i, effect);
-    return status;
+        return value == 0.0 ? 0 : 1;
+    return type->kind == ST_TYPE_BOOL ? 2 : type->enumeration->count;
+}
+
+static bool list_trials(trials *own)
+{
+    const st_estimate *estimate = own->estimate;
+    size_t capacity = 0;
+    for (size_t i = 0; i < estimate->input_count; i++)
+        capacity += trials_of(&estimate->inputs[i].input->type, estimate->input_values[i]);
+    own->list = st_arena_alloc(own->arena, capacity + 1, sizeof *own->list);
+    for (size_t i = 0; own->list != NULL && i < estimate->input_count; i++) {
+        const st_type *type = &estimate->inputs[i].input->type;
+        double value = estimate->input_values[i];
+        size_t count = trials_of(type, value);
+        bool is_number = type->kind == ST_TYPE_NUMBER;
+        for (size_t k = 0; k < count; k++)
+            own->list[own->count++] = (trial){i, is_number ? value * ST_EFFECT_FACTOR : (double)k};
+    }
+    return own->list != NULL;
+}
+
+/* A column for each input that a trial changes; the others are the same in all rows. */
+static bool fill_columns(trials *own)
+{
+    const st_estimate *estimate = own->estimate;
+    own->columns = st_arena_alloc(own->arena, estimate->input_count + 1, sizeof *own->columns);
+    for (size_t i = 0; own->columns != NULL && i < estimate->input_count; i++)
+        own->columns[i] = (st_column){&estimate->input_values[i], 0};
+    for (size_t row = 0; own->columns != NULL && row < own->count;) {
+        size_t input = own->list[row].input;
+        double *values = st_arena_alloc(own->arena, own->count, sizeof *values);
+        if (values == NULL)
+            return false;
+        for (size_t i = 0; i < own->count; i++)
+            values[i] = estimate->input_values[input];
+        for (; row < own->count && own->list[row].input == input; row++)
+            values[row] = own->list[row].value;
+        own->columns[input] = (st_column){values, 1};
+    }
+    return own->columns != NULL;
+}
+
+static bool make_outputs(trials *own)
+{
+    size_t count = own->estimate->shown_count;
+    own->outputs = st_arena_alloc(own->arena, count + 1, sizeof *own->outputs);
+    for (size_t i = 0; own->outputs != NULL && i < count; i++)
+        own->outputs[i] = st_arena_alloc(own->arena, own->count + 1, sizeof *own->outputs[i]);
+    return !st_arena_failed(own->arena);
+}
+
+static void read_trial(const trials *own, size_t row, st_effect *effect)
+{
+    const st_estimate *estimate = own->estimate;
+    for (size_t i = 0; i < estimate->shown_count; i++)
+        effect->anywhere =
+            effect->anywhere || differs(estimate->shown[i].value, own->outputs[i][row]);
+    if (effect->input->input->type.kind == ST_TYPE_NUMBER && estimate->shown_count > 0 &&
+        estimate->shown[0].type->kind == ST_TYPE_NUMBER && estimate->shown[0].value != 0.0)
+        effect->change = own->outputs[0][row] / estimate->shown[0].value - 1;
 }
 
 st_status st_estimate_find_effects(st_estimate *estimate, st_arena *arena)
 {
     size_t count = estimate->input_count;
     st_effect *list = st_arena_alloc(arena, count + 1, sizeof *list);
-    trial own = {
-        .estimate = estimate,
-        .workspace = st_workspace_create(estimate->program),
-        .inputs = st_arena_alloc(arena, count + 1, sizeof *own.inputs),
-        .outputs = st_arena_alloc(arena, estimate->shown_count + 1, sizeof *own.outputs),
-    };
+    trials own = {.estimate = estimate, .arena = arena};
+    st_workspace *workspace = st_workspace_create(estimate->program);
     st_status status = ST_ERR_MEMORY;
-    if (list == NULL || own.workspace == NULL || own.inputs == NULL || own.outputs == NULL)
+    if (list == NULL || workspace == NULL || !list_trials(&own) || !fill_columns(&own) ||
+        !make_outputs(&own))
         goto cleanup;
-    status = ST_OK;
-    for (size_t i = 0; i < count; i++)
-        own.inputs[i] = estimate->input_values[i];
-    for (size_t i = 0; i < count && status == ST_OK; i++) {
+    for (size_t i = 0; i < count; i++) {
         list[i].input = &estimate->inputs[i];
         list[i].is_cluster = is_of_cluster(&estimate->inputs[i]);
-        status = try_input(&own, i, &list[i]);
     }
+    status =
+        st_program_run(estimate->program, workspace, own.columns, own.count, own.outputs, NULL);
+    for (size_t row = 0; row < own.count && status == ST_OK; row++)
+        read_trial(&own, row, &list[own.list[row].input]);
     if (status == ST_OK)
         estimate->effects = list;
 cleanup:
-    st_workspace_destroy(own.workspace);
+    st_workspace_destroy(workspace);
     return status;
 }

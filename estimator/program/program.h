@@ -70,6 +70,12 @@ st_status st_program_run_one(const st_program *program, st_workspace *workspace,
                              const double *inputs, double *outputs, double *checks) ST_NODISCARD;
 
 /*
+ * Whether st_program_verify has nothing to say about a row that was run: every output is finite,
+ * every check holds, and no provider may have left its place to a formula.
+ */
+bool st_program_is_well(const st_program *program, const double *outputs, const double *checks);
+
+/*
  * For one row: adds an error for every output and check that is not finite, naming the cell where
  * the error arises, its formula and its operands; an error for every failing check (with its
  * message and numbers), and an entry of its severity for every failing check of level warning or

@@ -412,6 +412,31 @@ static void warn_of_fallbacks(st_verifier *verifier, st_arena *arena)
     }
 }
 
+static bool has_fallback(const st_program *program)
+{
+    for (size_t i = 0; i < program->options.provider_count; i++) {
+        if (program->options.providers[i]->fallback) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool st_program_is_well(const st_program *program, const double *outputs, const double *checks)
+{
+    for (size_t i = 0; i < program->output_count; i++) {
+        if (is_bad(outputs[i])) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < program->check_count; i++) {
+        if (checks[i] != 1.0) {
+            return false;
+        }
+    }
+    return !has_fallback(program);
+}
+
 st_status st_program_verify(const st_program *program, const double *inputs, st_errors *errors)
 {
     st_verifier verifier = {.errors = errors};
