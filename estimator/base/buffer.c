@@ -103,7 +103,7 @@ static size_t plain_bytes(const char *text)
 void st_buffer_json_string(st_buffer *buffer, const char *text)
 {
     size_t length = strlen(text);
-    st_buffer_text(buffer, "\"");
+    st_buffer_append(buffer, "\"", 1);
     for (size_t i = 0; i < length;) {
         size_t plain = plain_bytes(text + i);
         st_buffer_append(buffer, text + i, plain);
@@ -118,7 +118,7 @@ void st_buffer_json_string(st_buffer *buffer, const char *text)
             append_json_character(buffer, text + i, size, code);
         i += size > 0 ? size : 1;
     }
-    st_buffer_text(buffer, "\"");
+    st_buffer_append(buffer, "\"", 1);
 }
 
 void st_buffer_csv_field(st_buffer *buffer, const char *text)

@@ -6,14 +6,17 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef enum directive { PLAIN_TEXT, CUT_TEXT, CHARACTER, INTEGER, SIZE, PERCENT, OTHER } directive;
-
 /* What was put out and what would have been; `text` has room for `room` bytes beside the NUL. */
 typedef struct printed {
     char *text;
     size_t room;
     size_t length;
 } printed;
+
+/* The list goes through a pointer: it may be an array, which calls change or not as they like. */
+typedef struct argument_list {
+    va_list list;
+} argument_list;
 
 static void put(printed *out, const char *text, size_t length)
 {
@@ -36,107 +39,90 @@ static void put_whole(printed *out, size_t value, bool negative)
     put(out, at, (size_t)(digits + sizeof digits - at));
 }
 
-/* What stands at `*at`, which is moved behind it. */
-static directive read_directive(const char **at)
+static void put_integer(printed *out, int value)
 {
-    const char *text = *at;
-    *at = text + 1;
-    switch (text[0]) {
-    case 's':
-        return PLAIN_TEXT;
-    case 'd':
-        return INTEGER;
-    case 'c':
-        return CHARACTER;
-    case '%':
-        return PERCENT;
-    case 'z':
-        *at = text + 2;
-        return text[1] == 'u' ? SIZE : OTHER;
-    case '.':
-        *at = text + 3;
-        return text[1] == '*' && text[2] == 's' ? CUT_TEXT : OTHER;
-    default:
-        return OTHER;
-    }
+    put_whole(out, value < 0 ? 0 - (size_t)value : (size_t)value, value < 0);
 }
 
-static bool is_known(const char *format)
+/* At most `most` bytes of a text; all where it is negative. */
+static void put_text(printed *out, const char *text, int most)
 {
-    for (const char *at = strchr(format, '%'); at != NULL; at = strchr(at, '%')) {
+    put(out, text, most < 0 ? strlen(text) : strnlen(text, (size_t)most));
+}
+
+/* "*s" or "60s"; returns what stands behind it, NULL where it is something else. */
+static const char *put_cut(printed *out, const char *at, argument_list *arguments)
+{
+    int most = 0;
+    if (*at == '*') {
+        most = va_arg(arguments->list, int);
         at++;
-        if (read_directive(&at) == OTHER)
-            return false;
+    } else {
+        for (; *at >= '0' && *at <= '9' && most < INT_MAX / 100; at++)
+            most = 10 * most + (*at - '0');
     }
-    return true;
+    if (*at != 's')
+        return NULL;
+    put_text(out, va_arg(arguments->list, const char *), most);
+    return at + 1;
 }
 
-/* The list goes through a pointer: it may be an array, which calls change or not as they like. */
-typedef struct argument_list {
-    va_list list;
-} argument_list;
-
-static void put_cut(printed *out, argument_list *arguments)
+/* What begins behind a '%'; returns what stands behind it, NULL where it is something else. */
+static const char *put_directive(printed *out, const char *at, argument_list *arguments)
 {
-    int most = va_arg(arguments->list, int);
-    const char *text = va_arg(arguments->list, const char *);
-    size_t length = most < 0 ? strlen(text) : strnlen(text, (size_t)most);
-    put(out, text, length);
-}
-
-static void put_directive(printed *out, directive kind, argument_list *arguments)
-{
-    const char *text;
-    int number;
-    char one = '%';
-    switch (kind) {
-    case PLAIN_TEXT:
-        text = va_arg(arguments->list, const char *);
-        put(out, text, strlen(text));
-        return;
-    case CUT_TEXT:
-        put_cut(out, arguments);
-        return;
-    case INTEGER:
-        number = va_arg(arguments->list, int);
-        put_whole(out, number < 0 ? 0 - (size_t)number : (size_t)number, number < 0);
-        return;
-    case SIZE:
+    char one = *at;
+    switch (one) {
+    case 's':
+        put_text(out, va_arg(arguments->list, const char *), -1);
+        return at + 1;
+    case '.':
+        return put_cut(out, at + 1, arguments);
+    case 'd':
+        put_integer(out, va_arg(arguments->list, int));
+        return at + 1;
+    case 'z':
+        if (at[1] != 'u')
+            return NULL;
         put_whole(out, va_arg(arguments->list, size_t), false);
-        return;
-    case CHARACTER:
+        return at + 2;
+    case 'c':
         one = (char)va_arg(arguments->list, int);
         put(out, &one, 1);
-        return;
-    default:
+        return at + 1;
+    case '%':
         put(out, &one, 1);
+        return at + 1;
+    default:
+        return NULL;
     }
 }
 
-static size_t print_known(printed *out, const char *format, argument_list *arguments)
+/* False where the format has something else. */
+static bool print_all(printed *out, const char *format, argument_list *arguments)
 {
     for (;;) {
-        const char *percent = strchr(format, '%');
-        if (percent == NULL)
+        const char *end = strchr(format, '%');
+        if (end == NULL)
             break;
-        put(out, format, (size_t)(percent - format));
-        format = percent + 1;
-        put_directive(out, read_directive(&format), arguments);
+        put(out, format, (size_t)(end - format));
+        format = put_directive(out, end + 1, arguments);
+        if (format == NULL)
+            return false;
     }
     put(out, format, strlen(format));
-    return out->length;
+    return true;
 }
 
 int st_vprint(char *text, size_t size, const char *format, va_list arguments)
 {
-    if (!is_known(format))
-        return vsnprintf(text, size, format, arguments);
     argument_list list;
-    va_copy(list.list, arguments);
     printed out = {.text = text, .room = size > 0 ? size - 1 : 0};
-    size_t length = print_known(&out, format, &list);
+    va_copy(list.list, arguments);
+    bool done = print_all(&out, format, &list);
     va_end(list.list);
+    if (!done)
+        return vsnprintf(text, size, format, arguments);
     if (size > 0)
-        text[length < out.room ? length : out.room] = '\0';
-    return length <= INT_MAX ? (int)length : -1;
+        text[out.length < out.room ? out.length : out.room] = '\0';
+    return out.length <= INT_MAX ? (int)out.length : -1;
 }

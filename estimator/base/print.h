@@ -9,8 +9,8 @@
 
 #include "steptime/arena.h"
 
-/* What vsnprintf does, with the same result; a format with anything but %s, %.*s, %c, %d, %zu and
- * %% is given to it. */
+/* What vsnprintf does, with the same result; a format with anything but %s, %.*s, %.9s, %c, %d,
+ * %zu and %% is given to it, and what a failed attempt left in the room is overwritten. */
 int st_vprint(char *text, size_t size, const char *format, va_list arguments) ST_PRINTF(3, 0);
 
 /* st_arena_printf with a list of arguments. */

@@ -5,6 +5,8 @@
  */
 #include "sheet/lexer.h"
 
+#include "base/same.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -15,9 +17,18 @@ typedef struct st_symbol {
     const char *instead; /* not NULL: refused, with this remedy */
 } st_symbol;
 
-/* Longer symbols stand before their prefixes. */
+/* Longer symbols stand before their prefixes, else those first that formulas are full of. */
 static const st_symbol symbols[] = {
+    {"(", ST_TOKEN_OPEN, ST_OPERATOR_OR, NULL},
+    {")", ST_TOKEN_CLOSE, ST_OPERATOR_OR, NULL},
+    {",", ST_TOKEN_COMMA, ST_OPERATOR_OR, NULL},
     {"**", ST_TOKEN_FAULT, ST_OPERATOR_POWER, "'^' for powers"},
+    {"*", ST_TOKEN_OPERATOR, ST_OPERATOR_TIMES, NULL},
+    {"//", ST_TOKEN_FAULT, ST_OPERATOR_DIVIDE, "floor(a/b)"},
+    {"/", ST_TOKEN_OPERATOR, ST_OPERATOR_DIVIDE, NULL},
+    {"+", ST_TOKEN_OPERATOR, ST_OPERATOR_PLUS, NULL},
+    {"-", ST_TOKEN_OPERATOR, ST_OPERATOR_MINUS, NULL},
+    {"^", ST_TOKEN_OPERATOR, ST_OPERATOR_POWER, NULL},
     {"&&", ST_TOKEN_FAULT, ST_OPERATOR_AND, "'and'"},
     {"||", ST_TOKEN_FAULT, ST_OPERATOR_OR, "'or'"},
     {"==", ST_TOKEN_OPERATOR, ST_OPERATOR_EQUAL, NULL},
@@ -25,17 +36,8 @@ static const st_symbol symbols[] = {
     {"<=", ST_TOKEN_OPERATOR, ST_OPERATOR_LESS_EQUAL, NULL},
     {">=", ST_TOKEN_OPERATOR, ST_OPERATOR_GREATER_EQUAL, NULL},
     {"<>", ST_TOKEN_FAULT, ST_OPERATOR_UNEQUAL, "'!='"},
-    {"//", ST_TOKEN_FAULT, ST_OPERATOR_DIVIDE, "floor(a/b)"},
     {"<", ST_TOKEN_OPERATOR, ST_OPERATOR_LESS, NULL},
     {">", ST_TOKEN_OPERATOR, ST_OPERATOR_GREATER, NULL},
-    {"+", ST_TOKEN_OPERATOR, ST_OPERATOR_PLUS, NULL},
-    {"-", ST_TOKEN_OPERATOR, ST_OPERATOR_MINUS, NULL},
-    {"*", ST_TOKEN_OPERATOR, ST_OPERATOR_TIMES, NULL},
-    {"/", ST_TOKEN_OPERATOR, ST_OPERATOR_DIVIDE, NULL},
-    {"^", ST_TOKEN_OPERATOR, ST_OPERATOR_POWER, NULL},
-    {"(", ST_TOKEN_OPEN, ST_OPERATOR_OR, NULL},
-    {")", ST_TOKEN_CLOSE, ST_OPERATOR_OR, NULL},
-    {",", ST_TOKEN_COMMA, ST_OPERATOR_OR, NULL},
     {"=", ST_TOKEN_FAULT, ST_OPERATOR_EQUAL, "'==' to compare"},
     {"?", ST_TOKEN_FAULT, ST_OPERATOR_OR, "if(condition, a, b)"},
     {"!", ST_TOKEN_FAULT, ST_OPERATOR_NOT, "'not'"},
@@ -152,8 +154,7 @@ static st_token read_word(const st_formula *formula, size_t offset)
     }
     st_token token = {.kind = ST_TOKEN_NAME, .offset = offset, .length = end - offset};
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (strlen(words[i].text) == token.length &&
-            memcmp(words[i].text, formula->text + offset, token.length) == 0) {
+        if (st_same_part(formula->text + offset, token.length, words[i].text)) {
             token.kind = ST_TOKEN_OPERATOR;
             token.op = words[i].op;
         }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { MAX_ENUM_VALUES = 64, MAX_LIST = 1000 };
+enum { MAX_ENUM_VALUES = 64, MAX_LIST = 1000, FIRST_ENTRIES = 512 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -170,6 +170,9 @@ st_symbol_entry *st_loader_place(st_loader *loader, const char *name, st_place p
         }
         loader->too_many_told = true;
         return NULL;
+    }
+    if (loader->entries == NULL) {
+        loader->entry_capacity = FIRST_ENTRIES / 2;
     }
     st_symbol_entry *grown = st_loader_grow(loader, loader->entries, sizeof(*loader->entries),
                                             loader->entry_count, &loader->entry_capacity);

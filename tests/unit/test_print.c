@@ -37,6 +37,7 @@ static void texts_and_whole_numbers_are_printed_as_by_the_c_library(void **state
     check("%s[%s,%s]", "t_layer", "dense", "forward");
     check("'%.*s' and %s", 4, "forward", "on");
     check("%.*s|%.*s", 0, "none", -1, "all of it");
+    check("%s '%.60s'|%.3s|%.0s", "cell", "t_layer", "forward", "none");
     check("%d %d %d", 2385, -71, 0);
     check("%d %d", INT_MAX, INT_MIN);
     check("%zu and %zu", (size_t)0, SIZE_MAX);
