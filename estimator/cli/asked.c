@@ -146,6 +146,12 @@ static st_status check(cli_run *run)
             st_errors_text(run->errors, "a job and %s exclude each other",
                            asked->model != NULL ? "--model" : "the parts of one"),
             "a key of the job is changed by --set: --set model=NAME, --set batch.global=512");
+    if (run->argument_count > 0 && is_json(run->arguments[0]))
+        return cli_wrong_use(
+            run, st_errors_text(run->errors, "'%s' is no job", run->arguments[0]),
+            st_errors_text(run->errors,
+                           "as a model: steptime %s --model %s --cluster dgx-h100 --gpus 64", verb,
+                           run->arguments[0]));
     if (run->argument_count > 0)
         return ST_OK;
     if (asked->model == NULL)

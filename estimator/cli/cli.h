@@ -133,6 +133,12 @@ typedef struct cli_verb {
     int (*run)(cli_run *run);
 } cli_verb;
 
+/* Verbs in the order of the table from this one on, up to the next group's. */
+typedef struct cli_group {
+    const char *title;
+    const cli_verb *first;
+} cli_group;
+
 typedef struct cli_given {
     const cli_option *option;
     const void *member; /* that took the value */
@@ -156,6 +162,8 @@ struct cli_run {
 
 /* main.c */
 const cli_verb *const *cli_verbs(size_t *count);
+/* The title of the group that begins with the verb; NULL: none does. */
+const char *cli_group_of(const cli_verb *verb);
 
 /* args.c: options stand anywhere behind the verb, "--" ends them. Reports all errors at once. */
 st_status cli_parse(cli_run *run, size_t count, const char *const *words) ST_NODISCARD;
@@ -222,7 +230,9 @@ void cli_write_usage(const cli_verb *verb, st_buffer *buffer);
 /* commands.c, man.c, completion.c: the same tables as documents */
 void cli_write_commands(st_buffer *buffer);
 void cli_write_man(st_buffer *buffer);
-void cli_write_completion(st_buffer *buffer);
+void cli_write_completion(const char *shell, st_buffer *buffer);
+/* What the last of the words can be, for the scripts of the completion. */
+void cli_complete(cli_run *run, const char *const *words, size_t count);
 
 /*
  * Rows of options. The first two arguments are the structure and its member, whose type must be

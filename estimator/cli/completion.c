@@ -1,260 +1,381 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The completion for bash, from the tables of verbs and options. Names of jobs, sheets and cells
- * are asked from the program itself, so that they follow the search path.
+ * Completion for shells. The program itself says which words can come next, from the tables of
+ * verbs and options and from the search path; the scripts hand it the words so far and offer what
+ * it answers, so that one answer holds for every shell.
+ *
+ * An answer is a line for each word, with its meaning behind a tab, and lines for what shells know
+ * better: ":files", ":yaml", ":folders", and ":nospace" where a word goes on.
  */
 #include "cli/cli.h"
 
 #include <string.h>
 
-/* Works without the bash-completion package; only words that `compgen` can tell are offered. */
-static const char script_start[] =
+static const char bash_script[] =
     "# bash completion for steptime, written by 'steptime completion bash'\n"
-    "_steptime_names() {\n"
-    "    steptime list \"$1\" --csv 2>/dev/null | sed -n '2,$s/,.*//p'\n"
-    "}\n"
-    "\n"
-    "_steptime_cells() {\n"
-    "    steptime estimate \"$1\" --all --csv 2>/dev/null | sed -n '2,$p' | cut -d, -f2\n"
-    "}\n"
-    "\n"
-    "# compgen -W would run what stands in a name.\n"
-    "_steptime_words() {\n"
-    "    local words name\n"
-    "    read -r -d '' -a words <<<\"$1\"\n"
-    "    for name in \"${words[@]}\"; do\n"
-    "        if [[ $name == \"$2\"* ]]; then COMPREPLY+=(\"$name\"); fi\n"
-    "    done\n"
-    "}\n"
-    "\n"
     "_steptime_files() {\n"
     "    compopt -o filenames 2>/dev/null\n"
     "    mapfile -t -O \"${#COMPREPLY[@]}\" COMPREPLY < <(compgen \"$@\")\n"
     "}\n"
     "\n"
     "_steptime() {\n"
-    "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
-    "    local verb=${COMP_WORDS[1]} job='' place=1 i\n"
-    "    COMPREPLY=()\n"
+    "    local line word=${COMP_WORDS[COMP_CWORD]}\n"
     "    if [[ $word == '=' ]]; then word=; fi\n"
-    "    if [[ $before == '=' ]]; then before=${COMP_WORDS[COMP_CWORD - 2]}; fi\n";
+    "    COMPREPLY=()\n"
+    "    while IFS= read -r line; do\n"
+    "        case $line in\n"
+    "            :files) _steptime_files -f -- \"$word\" ;;\n"
+    "            :yaml) _steptime_files -f -X '!*.yaml' -- \"$word\" ;;\n"
+    "            :folders) _steptime_files -d -- \"$word\" ;;\n"
+    "            :nospace) compopt -o nospace 2>/dev/null ;;\n"
+    "            *) COMPREPLY+=(\"${line%%$'\\t'*}\") ;;\n"
+    "        esac\n"
+    "    done < <(steptime completion words -- \"${COMP_WORDS[@]:1:COMP_CWORD}\" 2>/dev/null)\n"
+    "}\n"
+    "\n"
+    "complete -F _steptime steptime\n";
 
-/* What `steptime list` calls the names that a word may be. */
-static const char *folder_of(cli_word word)
+static const char zsh_script[] =
+    "#compdef steptime\n"
+    "# zsh completion for steptime, written by 'steptime completion zsh'\n"
+    "_steptime_files() {\n"
+    "    if [[ ${words[CURRENT]} == --*=* ]]; then compset -P '*='; fi\n"
+    "    _files \"$@\"\n"
+    "}\n"
+    "\n"
+    "_steptime() {\n"
+    "    local line\n"
+    "    local -a lines names shown suffix\n"
+    "    lines=(\"${(@f)$(steptime completion words -- \"${(@)words[2,CURRENT]}\" "
+    "2>/dev/null)}\")\n"
+    "    for line in \"${lines[@]}\"; do\n"
+    "        case $line in\n"
+    "            '') ;;\n"
+    "            :files) _steptime_files ;;\n"
+    "            :yaml) _steptime_files -g '*.yaml' ;;\n"
+    "            :folders) _steptime_files -/ ;;\n"
+    "            :nospace) suffix=(-S '') ;;\n"
+    "            *)\n"
+    "                names+=(\"${line%%$'\\t'*}\")\n"
+    "                shown+=(\"${line/$'\\t'/  -- }\")\n"
+    "                ;;\n"
+    "        esac\n"
+    "    done\n"
+    "    if ((${#names})); then compadd \"${suffix[@]}\" -l -d shown -- \"${names[@]}\"; fi\n"
+    "}\n"
+    "\n"
+    "if [[ ${funcstack[1]} == _steptime ]]; then _steptime \"$@\"; else compdef _steptime "
+    "steptime; "
+    "fi\n";
+
+static const char fish_script[] =
+    "# fish completion for steptime, written by 'steptime completion fish'\n"
+    "function __steptime_words\n"
+    "    set -l words (commandline -opc)\n"
+    "    set -l current (commandline -ct)\n"
+    "    test -n \"$current\"; or set current ''\n"
+    "    set -l value (string replace -r -- '^--[^=]*=' '' $current)\n"
+    "    set -l before (string sub -l (math (string length -- $current) - (string length -- "
+    "$value)) -- $current)\n"
+    "    for line in (steptime completion words -- $words[2..] $current 2>/dev/null)\n"
+    "        switch $line\n"
+    "            case :files\n"
+    "                printf \"$before%s\\n\" (__fish_complete_path $value)\n"
+    "            case :yaml\n"
+    "                printf \"$before%s\\n\" (__fish_complete_path $value | string match -r -- "
+    "'^.*(?:/|\\.yaml)(?:\\t.*)?$')\n"
+    "            case :folders\n"
+    "                printf \"$before%s\\n\" (__fish_complete_directories $value)\n"
+    "            case :nospace\n"
+    "            case '*'\n"
+    "                echo $line\n"
+    "        end\n"
+    "    end\n"
+    "end\n"
+    "\n"
+    "complete -c steptime -f -a '(__steptime_words)'\n";
+
+void cli_write_completion(const char *shell, st_buffer *buffer)
 {
-    switch (word) {
-    case CLI_WORD_JOB:
-        return "jobs";
-    case CLI_WORD_MODEL:
-        return "models";
-    case CLI_WORD_CLUSTER:
-        return "clusters";
-    default:
-        return "sheets";
+    st_buffer_text(buffer, strcmp(shell, "bash") == 0  ? bash_script
+                           : strcmp(shell, "zsh") == 0 ? zsh_script
+                                                       : fish_script);
+}
+
+/* ---- the command line so far ---- */
+
+typedef struct completer {
+    cli_run *run;
+    const char **words; /* the last one is being completed */
+    size_t count;
+    const cli_verb *verb;
+    size_t verb_words;        /* of which so many are the verb */
+    const cli_option *option; /* whose value the last word is */
+    size_t place;             /* of the last word among the arguments */
+    const char *job;          /* the first argument */
+    const char *word;         /* what is being completed, without `before` */
+    const char *before;       /* "--color=", which every answer repeats */
+} completer;
+
+/* bash hands "--color=al" over as three words; what stands before its last one is not repeated. */
+static bool join_words(completer *self, const char *const *given, size_t count)
+{
+    self->words = st_arena_alloc(self->run->arena, count + 1, sizeof *self->words);
+    for (size_t i = 0; self->words != NULL && i < count; i++) {
+        bool joins = strcmp(given[i], "=") == 0 && self->count > 0;
+        if (!joins) {
+            self->words[self->count++] = given[i];
+            continue;
+        }
+        const char *next = i + 1 < count ? given[++i] : "";
+        self->words[self->count - 1] =
+            st_arena_printf(self->run->arena, "%s=%s", self->words[self->count - 1], next);
+        if (self->words[self->count - 1] == NULL)
+            return false;
+    }
+    return self->words != NULL;
+}
+
+static void find_verb(completer *self)
+{
+    if (self->count < 2)
+        return;
+    self->verb = cli_find_verb(self->words[0]);
+    self->verb_words = 1;
+    if (self->count < 3)
+        return;
+    const char *name = st_arena_printf(self->run->arena, "%s %s", self->words[0], self->words[1]);
+    const cli_verb *longer = name != NULL ? cli_find_verb(name) : NULL;
+    if (longer != NULL) {
+        self->verb = longer;
+        self->verb_words = 2;
     }
 }
 
-/* What a word may be, as a command that fills COMPREPLY. */
-static void write_action(cli_word word, const char *choices, st_buffer *buffer)
+static const cli_option *option_of(const completer *self, const char *word)
 {
-    switch (word) {
-    case CLI_WORD_JOB:
-    case CLI_WORD_MODEL:
-    case CLI_WORD_CLUSTER:
-    case CLI_WORD_SHEET:
-        st_buffer_printf(buffer,
-                         "_steptime_words \"$(_steptime_names %s)\" \"$word\"\n"
-                         "            _steptime_files -f -X '!*.yaml' -- \"$word\"",
-                         folder_of(word));
-        return;
-    case CLI_WORD_CELL:
-        st_buffer_text(buffer, "_steptime_words \"$(_steptime_cells \"$job\")\" \"$word\"");
-        return;
-    case CLI_WORD_SOURCE:
-        st_buffer_text(buffer, "_steptime_words \"$(_steptime_names sources)\" \"$word\"");
-        return;
-    case CLI_WORD_KEY:
-        st_buffer_text(buffer, "_steptime_words \"$_steptime_keys\" \"$word\"\n"
-                               "            compopt -o nospace 2>/dev/null");
-        return;
-    case CLI_WORD_FILE:
-        st_buffer_text(buffer, "_steptime_files -f -- \"$word\"");
-        return;
-    case CLI_WORD_FOLDER:
-        st_buffer_text(buffer, "_steptime_files -d -- \"$word\"");
-        return;
-    case CLI_WORD_VERB:
-        st_buffer_text(buffer, "_steptime_words \"$_steptime_verbs\" \"$word\"");
-        return;
-    case CLI_WORD_CHOICE:
-        st_buffer_printf(buffer, "_steptime_words '%s' \"$word\"", choices);
-        return;
-    case CLI_WORD_NONE:
-        break;
-    }
-    st_buffer_text(buffer, ":");
+    size_t length = strcspn(word, "=");
+    if (word[0] != '-' || word[1] == '\0')
+        return NULL;
+    return word[1] == '-' ? cli_find_option(self->verb, word + 2, length - 2, 0)
+                          : cli_find_option(self->verb, NULL, 0, word[1]);
 }
 
-/* The first words of all verbs, and the second words of those that have two. */
-static void write_verb_names(st_buffer *buffer)
+/* Past options and their values, to what the last word is. */
+static void walk(completer *self, bool joined)
+{
+    const char *last = self->words[self->count - 1];
+    for (size_t i = self->verb_words; i + 1 < self->count; i++) {
+        const char *word = self->words[i];
+        const cli_option *option = option_of(self, word);
+        bool takes_next =
+            option != NULL && option->kind != CLI_IS_FLAG && strchr(word, '=') == NULL;
+        if (takes_next && i + 2 == self->count)
+            self->option = option;
+        i += takes_next ? 1 : 0;
+        if (word[0] == '-')
+            continue;
+        self->job = self->place == 0 ? word : self->job;
+        self->place++;
+    }
+    const char *equals = strchr(last, '=');
+    self->word = last;
+    self->before = "";
+    if (self->option != NULL || strncmp(last, "--", 2) != 0 || equals == NULL)
+        return;
+    self->option = option_of(self, last);
+    self->word = equals + 1;
+    if (!joined)
+        self->before = st_arena_copy(self->run->arena, last, (size_t)(equals + 1 - last));
+}
+
+/* ---- answers ---- */
+
+static void offer(completer *self, const char *word, const char *meaning)
+{
+    st_buffer *result = &self->run->result;
+    if (strncmp(word, self->word, strlen(self->word)) != 0)
+        return;
+    st_buffer_printf(result, "%s%s", self->before != NULL ? self->before : "", word);
+    if (meaning[0] != '\0')
+        st_buffer_printf(result, "\t%.*s", (int)strcspn(meaning, "\n"), meaning);
+    st_buffer_text(result, "\n");
+}
+
+static void offer_choices(completer *self, const char *choices)
+{
+    for (const char *next = choices; next != NULL && *next != '\0';) {
+        size_t length = strcspn(next, " ");
+        const char *word = st_arena_copy(self->run->arena, next, length);
+        offer(self, word != NULL ? word : "", "");
+        next += length + (next[length] == ' ' ? 1 : 0);
+    }
+}
+
+/* The first words of the verbs, or the second ones of those that begin with `group`. */
+static void offer_verbs(completer *self, const char *group)
 {
     size_t count = 0;
     const cli_verb *const *verbs = cli_verbs(&count);
-    const char *last = "";
-    st_buffer_text(buffer, "_steptime_verbs='");
+    size_t length = strlen(group);
     for (size_t i = 0; i < count; i++) {
-        size_t length = strcspn(verbs[i]->name, " ");
-        if (strncmp(last, verbs[i]->name, length) == 0 && last[length] == ' ')
+        const char *name = verbs[i]->name;
+        size_t first = strcspn(name, " ");
+        bool again = i > 0 && strncmp(verbs[i - 1]->name, name, first) == 0 &&
+                     strchr(" ", verbs[i - 1]->name[first]) != NULL;
+        if (length > 0 && (strncmp(name, group, length) != 0 || name[length] != ' '))
             continue;
-        st_buffer_printf(buffer, "%s%.*s", i > 0 ? " " : "", (int)length, verbs[i]->name);
-        last = verbs[i]->name;
+        if (length > 0)
+            offer(self, name + length + 1, verbs[i]->summary);
+        else if (!again)
+            offer(self, st_errors_text(self->run->errors, "%.*s", (int)first, name),
+                  name[first] == '\0' ? verbs[i]->summary : "");
     }
-    st_buffer_text(buffer, "'\n");
 }
 
-static void write_groups(st_buffer *buffer)
+static void offer_names(completer *self, st_folder folder)
 {
+    const st_path_entry *entries = NULL;
+    st_paths *paths = NULL;
     size_t count = 0;
-    const cli_verb *const *verbs = cli_verbs(&count);
-    for (size_t i = 0; i < count; i++) {
-        const char *blank = strchr(verbs[i]->name, ' ');
-        size_t length = strcspn(verbs[i]->name, " ");
-        if (blank == NULL || (i > 0 && strncmp(verbs[i - 1]->name, verbs[i]->name, length) == 0))
-            continue;
-        st_buffer_printf(buffer,
-                         "    if [[ $verb == %.*s ]]; then\n"
-                         "        if ((COMP_CWORD == 2)); then\n"
-                         "            _steptime_words '",
-                         (int)length, verbs[i]->name);
-        for (size_t k = i; k < count && strncmp(verbs[k]->name, verbs[i]->name, length + 1) == 0;
-             k++)
-            st_buffer_printf(buffer, "%s%s", k > i ? " " : "", verbs[k]->name + length + 1);
-        st_buffer_text(buffer, "' \"$word\"\n"
-                               "            return\n"
-                               "        fi\n"
-                               "        verb=\"$verb ${COMP_WORDS[2]}\"\n"
-                               "        ((place--))\n"
-                               "    fi\n");
-    }
+    st_status status = cli_paths(self->run, &paths);
+    if (status == ST_OK)
+        status = st_paths_list(paths, folder, self->run->arena, &entries, &count, NULL);
+    for (size_t i = 0; status == ST_OK && i < count; i++)
+        offer(self, entries[i].name, "");
+    st_paths_destroy(paths);
 }
 
-static void write_keys(st_buffer *buffer)
+static void offer_cells(completer *self)
+{
+    st_estimate_request request = ST_ESTIMATE_REQUEST_INIT;
+    st_estimate *estimate = NULL;
+    request.job = self->job;
+    if (self->job == NULL || st_estimate_create(&request, &estimate, NULL) != ST_OK)
+        return;
+    for (size_t i = 0; i < st_estimate_cell_count(estimate); i++) {
+        st_estimate_cell cell = ST_ESTIMATE_CELL_INIT;
+        if (st_estimate_cell_at(estimate, i, &cell, NULL) == ST_OK && !cell.is_input)
+            offer(self, st_errors_text(self->run->errors, "%s", cell.name), cell.doc);
+    }
+    st_estimate_destroy(estimate);
+}
+
+/* "parallel.tp=", and behind it the words that a key takes. */
+static void offer_keys(completer *self)
 {
     size_t count = 0;
     const st_key *keys = st_keys(&count);
-    st_buffer_text(buffer, "_steptime_keys='");
-    for (size_t i = 0; i < count; i++)
-        st_buffer_printf(buffer, "%s%s=", i > 0 ? " " : "", keys[i].path);
-    st_buffer_text(buffer, "'\n");
-}
-
-/* Values of options: the word before decides. */
-static void write_option_values(const cli_verb *verb, st_buffer *buffer)
-{
-    for (const cli_option *option = verb->options; option->name != NULL; option++) {
-        if (option->kind == CLI_IS_FLAG)
-            continue;
-        st_buffer_printf(buffer, "        '%s:--%s'", verb->name, option->name);
-        if (option->letter != 0)
-            st_buffer_printf(buffer, " | '%s:-%c'", verb->name, option->letter);
-        st_buffer_text(buffer, ")\n            ");
-        write_action(option->word, option->choices, buffer);
-        st_buffer_text(buffer, "\n            return\n            ;;\n");
-    }
-}
-
-static void write_option_names(const cli_verb *verb, st_buffer *buffer)
-{
-    st_buffer_printf(buffer, "        '%s') _steptime_words '--help", verb->name);
-    for (const cli_option *option = verb->options; option->name != NULL; option++)
-        st_buffer_printf(buffer, " --%s", option->name);
-    st_buffer_text(buffer, "' \"$word\" ;;\n");
-}
-
-static void write_arguments(const cli_verb *verb, st_buffer *buffer)
-{
-    for (size_t i = 0; i < 2; i++) {
-        if (verb->words[i] == CLI_WORD_NONE)
-            continue;
-        st_buffer_printf(buffer, "        '%s:%s)\n            ", verb->name, i == 0 ? "1'" : "'*");
-        write_action(verb->words[i], verb->choices, buffer);
-        st_buffer_text(buffer, "\n            ;;\n");
-    }
-}
-
-/* Whether no verb before this one has an option of that name. */
-static bool is_new(const cli_verb *const *verbs, size_t index, const cli_option *option)
-{
-    for (size_t i = 0; i < index; i++) {
-        if (cli_find_option(verbs[i], option->name, strlen(option->name), 0) != NULL)
-            return false;
-    }
-    return true;
-}
-
-/* Counts the arguments before the word, past options and their values. */
-static void write_place(st_buffer *buffer)
-{
-    size_t count = 0;
-    const cli_verb *const *verbs = cli_verbs(&count);
-    st_buffer_text(buffer, "    for ((i = 2; i < COMP_CWORD; i++)); do\n"
-                           "        case ${COMP_WORDS[i]} in\n"
-                           "            '='");
+    bool goes_on = strchr(self->word, '=') == NULL;
     for (size_t i = 0; i < count; i++) {
-        const cli_option *option = verbs[i]->options;
-        for (; option->name != NULL; option++) {
-            if (option->kind == CLI_IS_FLAG || !is_new(verbs, i, option))
-                continue;
-            st_buffer_printf(buffer, " | --%s", option->name);
-            if (option->letter != 0)
-                st_buffer_printf(buffer, " | -%c", option->letter);
+        const char *values = keys[i].kind == ST_KEY_BOOL ? "true false" : keys[i].values;
+        if (goes_on)
+            offer(self, st_errors_text(self->run->errors, "%s=", keys[i].path), keys[i].doc);
+        size_t length = strlen(keys[i].path);
+        for (const char *next = goes_on ? "" : st_or_none(values); *next != '\0';) {
+            size_t size = strcspn(next, " ");
+            if (strncmp(self->word, keys[i].path, length) == 0 && self->word[length] == '=')
+                offer(self,
+                      st_errors_text(self->run->errors, "%s=%.*s", keys[i].path, (int)size, next),
+                      "");
+            next += size + (next[size] == ' ' ? 1 : 0);
         }
     }
-    st_buffer_text(buffer, ")\n"
-                           "                ((i++))\n"
-                           "                if [[ ${COMP_WORDS[i]} == '=' ]]; then ((i++)); fi\n"
-                           "                ;;\n"
-                           "            -*) ;;\n"
-                           "            *)\n"
-                           "                if ((place == 1)); then job=${COMP_WORDS[i]}; fi\n"
-                           "                ((place++))\n"
-                           "                ;;\n"
-                           "        esac\n"
-                           "    done\n");
+    if (goes_on)
+        st_buffer_text(&self->run->result, ":nospace\n");
 }
 
-void cli_write_completion(st_buffer *buffer)
+static void offer_options(completer *self)
 {
-    size_t count = 0;
-    const cli_verb *const *verbs = cli_verbs(&count);
-    st_buffer_text(buffer, script_start);
-    st_buffer_text(buffer, "    local ");
-    write_verb_names(buffer);
-    st_buffer_text(buffer, "    local ");
-    write_keys(buffer);
-    st_buffer_text(buffer, "    if ((COMP_CWORD == 1)); then\n"
-                           "        _steptime_words \"$_steptime_verbs --help --version\" "
-                           "\"$word\"\n"
-                           "        return\n"
-                           "    fi\n");
-    write_place(buffer);
-    write_groups(buffer);
-    st_buffer_text(buffer, "    case \"$verb:$before\" in\n");
-    for (size_t i = 0; i < count; i++)
-        write_option_values(verbs[i], buffer);
-    st_buffer_text(buffer, "    esac\n"
-                           "    if [[ $word == -* ]]; then\n"
-                           "        case $verb in\n");
-    for (size_t i = 0; i < count; i++)
-        write_option_names(verbs[i], buffer);
-    st_buffer_text(buffer, "        esac\n"
-                           "        return\n"
-                           "    fi\n"
-                           "    case \"$verb:$place\" in\n");
-    for (size_t i = 0; i < count; i++)
-        write_arguments(verbs[i], buffer);
-    st_buffer_text(buffer, "    esac\n"
-                           "}\n"
-                           "\n"
-                           "complete -F _steptime steptime\n");
+    const cli_option *option = self->verb->options;
+    offer(self, "--help", cli_help_option.doc);
+    for (; option->name != NULL; option++)
+        offer(self, st_errors_text(self->run->errors, "--%s", option->name), option->doc);
+}
+
+/* A name on the search path, or a file of one's own. */
+static void offer_named(completer *self, st_folder folder)
+{
+    offer_names(self, folder);
+    st_buffer_text(&self->run->result, ":yaml\n");
+}
+
+static void offer_word(completer *self, cli_word word, const char *choices)
+{
+    switch (word) {
+    case CLI_WORD_JOB:
+        offer_named(self, ST_FOLDER_JOBS);
+        return;
+    case CLI_WORD_MODEL:
+        offer_named(self, ST_FOLDER_MODELS);
+        return;
+    case CLI_WORD_CLUSTER:
+        offer_named(self, ST_FOLDER_CLUSTERS);
+        return;
+    case CLI_WORD_SHEET:
+        offer_named(self, ST_FOLDER_SHEETS);
+        return;
+    case CLI_WORD_SOURCE:
+        offer_names(self, ST_FOLDER_VALIDATION);
+        return;
+    case CLI_WORD_CELL:
+        offer_cells(self);
+        return;
+    case CLI_WORD_KEY:
+        offer_keys(self);
+        return;
+    case CLI_WORD_VERB:
+        offer_verbs(self, self->place > 0 ? st_or_none(self->job) : "");
+        return;
+    case CLI_WORD_FILE:
+    case CLI_WORD_FOLDER:
+        st_buffer_text(&self->run->result, word == CLI_WORD_FILE ? ":files\n" : ":folders\n");
+        return;
+    case CLI_WORD_CHOICE:
+        offer_choices(self, choices);
+        return;
+    case CLI_WORD_NONE:
+        return;
+    }
+}
+
+static void offer_argument(completer *self)
+{
+    const cli_verb *verb = self->verb;
+    if (self->place > 0 && self->place >= verb->maximum)
+        return;
+    offer_word(self, verb->words[self->place > 0 ? 1 : 0], self->place > 0 ? NULL : verb->choices);
+}
+
+static void answer(completer *self, bool joined)
+{
+    find_verb(self);
+    self->word = self->words[self->count - 1];
+    self->before = "";
+    if (self->count == 1) {
+        offer_verbs(self, "");
+        offer(self, "--help", cli_help_option.doc);
+        offer(self, "--version", cli_version_option.doc);
+        return;
+    }
+    if (self->count == 2)
+        offer_verbs(self, self->words[0]);
+    if (self->verb == NULL)
+        return;
+    walk(self, joined);
+    if (self->option != NULL)
+        offer_word(self, self->option->word, self->option->choices);
+    else if (self->word[0] == '-')
+        offer_options(self);
+    else
+        offer_argument(self);
+}
+
+void cli_complete(cli_run *run, const char *const *words, size_t count)
+{
+    completer self = {.run = run};
+    bool joined =
+        count >= 2 && (strcmp(words[count - 2], "=") == 0 || strcmp(words[count - 1], "=") == 0);
+    if (count > 0 && join_words(&self, words, count))
+        answer(&self, joined);
 }

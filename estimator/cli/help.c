@@ -4,13 +4,15 @@
 
 #include <string.h>
 
-static const cli_example overview_examples[] = {
-    {"steptime list jobs", "what can be estimated out of the box"},
-    {"steptime estimate gpt-3b-32x3090", "the step time of a job and its parts"},
-    {"steptime estimate gpt-3b-32x3090 --set parallel.tp=4 --set parallel.dp=2", "another plan"},
-    {"steptime explain gpt-3b-32x3090 T_iter", "every number down to its source"},
-    {NULL, NULL},
-};
+static const char overview_start[] =
+    "steptime estimates steps of distributed training, and explains every number.\n"
+    "\n"
+    "  steptime estimate --model llama3-70b --cluster dgx-h100 --gpus 64\n"
+    "  steptime estimate gpt-3b-32x3090       ('steptime list jobs' has more)\n"
+    "  steptime explain gpt-3b-32x3090 T_iter\n"
+    "\n"
+    "Usage: steptime VERB [ARGUMENT...] [OPTION...]\n"
+    "\n";
 
 static void write_examples(const cli_example *examples, st_buffer *buffer)
 {
@@ -117,15 +119,77 @@ static size_t write_verbs(const char *prefix, st_buffer *buffer)
     return shown;
 }
 
+/* "import hf|megatron|topology": all verbs with the first word of this one, which is the first of
+ * them; how many there are. */
+static size_t write_joined(const cli_verb *const *verbs, size_t left, st_buffer *buffer)
+{
+    size_t length = strcspn(verbs[0]->name, " ");
+    size_t count = 1;
+    st_buffer_text(buffer, verbs[0]->name);
+    for (; count < left && strncmp(verbs[count]->name, verbs[0]->name, length) == 0 &&
+           verbs[count]->name[length] == ' ';
+         count++)
+        st_buffer_printf(buffer, "%s%s", verbs[0]->name[length] == ' ' || count > 1 ? "|" : " ",
+                         verbs[count]->name + length + 1);
+    return count;
+}
+
+/* A line for each verb, those with the same first word on one. */
+static void write_lines(const cli_verb *const *verbs, size_t count, st_buffer *buffer)
+{
+    enum { VERB_COLUMN = 12 };
+    for (size_t i = 0; i < count;) {
+        st_buffer name = {0};
+        size_t joined = write_joined(verbs + i, count - i, &name);
+        const char *text = name.data != NULL ? name.data : "";
+        bool is_long = strlen(text) + 3 > VERB_COLUMN;
+        st_buffer_printf(buffer, "  %s%s", text, is_long ? "\n" : "");
+        write_filled(verbs[i]->summary, is_long ? 0 : strlen(text) + 2, VERB_COLUMN, buffer);
+        buffer->failed = buffer->failed || name.failed;
+        st_buffer_free(&name);
+        i += joined;
+    }
+}
+
+/* Their names alone. */
+static void write_names(const cli_verb *const *verbs, size_t count, st_buffer *buffer)
+{
+    enum { TITLE_COLUMN = 22 };
+    st_buffer names = {0};
+    const char *title = cli_group_of(verbs[0]);
+    for (size_t i = 0; i < count;) {
+        st_buffer_text(&names, i > 0 ? ", " : "");
+        i += write_joined(verbs + i, count - i, &names);
+    }
+    st_buffer_printf(buffer, "%s:", title);
+    write_filled(names.data != NULL ? names.data : "", strlen(title) + 1, TITLE_COLUMN, buffer);
+    buffer->failed = buffer->failed || names.failed;
+    st_buffer_free(&names);
+}
+
+/* The first group in full, the others on few lines, so that all fit on one screen. */
+static void write_groups(st_buffer *buffer)
+{
+    size_t count = 0;
+    const cli_verb *const *verbs = cli_verbs(&count);
+    st_buffer_printf(buffer, "%s:\n", cli_group_of(verbs[0]));
+    for (size_t i = 0; i < count;) {
+        size_t end = i + 1;
+        while (end < count && cli_group_of(verbs[end]) == NULL)
+            end++;
+        if (i == 0)
+            write_lines(verbs, end, buffer);
+        else
+            write_names(verbs + i, end - i, buffer);
+        i = end;
+    }
+}
+
 void cli_write_overview(st_buffer *buffer)
 {
-    st_buffer_text(buffer, "steptime estimates the step time of distributed training, and explains "
-                           "every number.\n\n");
-    write_examples(overview_examples, buffer);
-    st_buffer_text(buffer, "\nUsage: steptime VERB [ARGUMENT...] [OPTION...]\n\n");
-    (void)write_verbs("", buffer);
-    st_buffer_text(buffer, "\n'steptime help VERB' shows a verb's examples and options, "
-                           "'steptime --version' the version.\n"
+    st_buffer_text(buffer, overview_start);
+    write_groups(buffer);
+    st_buffer_text(buffer, "'steptime help VERB' shows a verb's examples and options.\n"
                            "Exit codes: 0 done, 1 failed, 2 wrong use, 3 a check of the sheet "
                            "fails.\n");
 }

@@ -5,54 +5,77 @@
 #include <signal.h>
 #include <string.h>
 
-/* One line a verb. */
+/* One line a verb, those of a group together, and those with the same first word. */
 /* clang-format off */
 static const cli_verb *const verbs[] = {
     &cli_verb_estimate,
     &cli_verb_explain,
-    &cli_verb_sheet_check,
-    &cli_verb_sheet_show,
-    &cli_verb_sheet_list,
-    &cli_verb_sheet_export,
-    &cli_verb_list,
-    &cli_verb_sweep,
     &cli_verb_search,
-    &cli_verb_scale,
-    &cli_verb_timeline,
-    &cli_verb_plugin_list,
-    &cli_verb_plugin_info,
-    &cli_verb_plugin_check,
-    &cli_verb_plugin_new,
-    &cli_verb_traffic,
     &cli_verb_compare,
     &cli_verb_import_hf,
     &cli_verb_import_megatron,
     &cli_verb_import_bridge,
     &cli_verb_import_torchtitan,
     &cli_verb_import_deepspeed,
+    &cli_verb_import_topology,
     &cli_verb_export,
-    &cli_verb_trace_summary,
-    &cli_verb_trace_graph,
-    &cli_verb_trace_replay,
-    &cli_verb_trace_export,
-    &cli_verb_trace_layers,
-    &cli_verb_trace_whatif,
+
+    &cli_verb_list,
+    &cli_verb_sweep,
+    &cli_verb_scale,
+    &cli_verb_timeline,
+    &cli_verb_traffic,
+
+    &cli_verb_sheet_check,
+    &cli_verb_sheet_show,
+    &cli_verb_sheet_list,
+    &cli_verb_sheet_export,
+    &cli_verb_plugin_list,
+    &cli_verb_plugin_info,
+    &cli_verb_plugin_check,
+    &cli_verb_plugin_new,
+
     &cli_verb_validate,
     &cli_verb_fit,
     &cli_verb_fit_kernels,
     &cli_verb_fit_overlap,
-    &cli_verb_import_topology,
     &cli_verb_fit_nccl,
     &cli_verb_profile_list,
     &cli_verb_profile_show,
     &cli_verb_profile_import,
     &cli_verb_profile_export,
     &cli_verb_profile_remove,
+
+    &cli_verb_trace_summary,
+    &cli_verb_trace_graph,
+    &cli_verb_trace_replay,
+    &cli_verb_trace_export,
+    &cli_verb_trace_layers,
+    &cli_verb_trace_whatif,
+
     &cli_verb_docs,
     &cli_verb_completion,
     &cli_verb_help,
 };
+
+static const cli_group groups[] = {
+    {"Every day", &cli_verb_estimate},
+    {"More about a job", &cli_verb_list},
+    {"Formulas and plugins", &cli_verb_sheet_check},
+    {"Measurements", &cli_verb_validate},
+    {"Recorded steps", &cli_verb_trace_summary},
+    {"The program itself", &cli_verb_docs},
+};
 /* clang-format on */
+
+const char *cli_group_of(const cli_verb *verb)
+{
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
+        if (groups[i].first == verb)
+            return groups[i].title;
+    }
+    return NULL;
+}
 
 const cli_verb *const *cli_verbs(size_t *count)
 {

@@ -2,30 +2,43 @@
 /* steptime completion */
 #include "cli/cli.h"
 
+#include <string.h>
+
 static const cli_option option_rows[] = {CLI_ROW_OUTPUT, CLI_END};
 
 static const cli_example examples[] = {
     {"source <(steptime completion bash)", "complete in this shell"},
     {"steptime completion bash -o ~/.local/share/bash-completion/completions/steptime",
      "complete in every new shell"},
+    {"steptime completion zsh -o ~/.zfunc/_steptime",
+     "the same for zsh, with fpath+=(~/.zfunc) before compinit"},
+    {"steptime completion fish -o ~/.config/fish/completions/steptime.fish", "and for fish"},
     {NULL, NULL},
 };
 
 static int run_completion(cli_run *run)
 {
-    cli_write_completion(&run->result);
+    if (strcmp(run->arguments[0], "words") == 0)
+        cli_complete(run, run->arguments + 1, run->argument_count - 1);
+    else if (run->argument_count > 1)
+        return cli_exit_code(run, cli_wrong_use(run, "the script of a shell needs no words", NULL));
+    else
+        cli_write_completion(run->arguments[0], &run->result);
     return CLI_DONE;
 }
 
 const cli_verb cli_verb_completion = {
     .name = "completion",
-    .arguments = "bash",
+    .arguments = "bash|zsh|fish|words",
     .minimum = 1,
-    .maximum = 1,
+    .maximum = SIZE_MAX,
     .words = {CLI_WORD_CHOICE, CLI_WORD_NONE},
-    .choices = "bash",
+    .choices = "bash zsh fish words",
     .summary = "write the completion for a shell",
-    .doc = "Writes the commands that complete verbs, options, jobs, sheets and cells in the shell.",
+    .doc = "Writes the commands that complete verbs, options, jobs, sheets, keys and cells in the "
+           "shell. They ask 'steptime completion words -- WORD...', which answers what the last "
+           "word can be, a line each, its meaning behind a tab; ':files', ':yaml', ':folders' and "
+           "':nospace' leave the rest to the shell.",
     .examples = examples,
     .options = option_rows,
     .run = run_completion,

@@ -10,6 +10,7 @@ static const cli_option option_rows[] = {CLI_ROW_JSON, CLI_ROW_CSV, CLI_ROW_PATH
                                          CLI_END};
 
 static const cli_example examples[] = {
+    {"steptime list", "what there is to list"},
     {"steptime list jobs", "the jobs on the search path"},
     {"steptime list gpus --json", "for a program"},
     {NULL, NULL},
@@ -18,12 +19,17 @@ static const cli_example examples[] = {
 static const struct {
     const char *name;
     st_folder folder;
+    const char *doc;
 } folders[] = {
-    {"jobs", ST_FOLDER_JOBS},         {"models", ST_FOLDER_MODELS},
-    {"clusters", ST_FOLDER_CLUSTERS}, {"gpus", ST_FOLDER_GPUS},
-    {"stacks", ST_FOLDER_STACKS},     {"constants", ST_FOLDER_CONSTANTS},
-    {"sheets", ST_FOLDER_SHEETS},     {"sources", ST_FOLDER_VALIDATION},
-    {"tables", ST_FOLDER_TABLES},
+    {"jobs", ST_FOLDER_JOBS, "what can be estimated: a model on a cluster, with a plan"},
+    {"models", ST_FOLDER_MODELS, "for --model, and for the jobs"},
+    {"clusters", ST_FOLDER_CLUSTERS, "for --cluster, and for the jobs"},
+    {"gpus", ST_FOLDER_GPUS, "data sheets, of which clusters are made"},
+    {"stacks", ST_FOLDER_STACKS, "what software does: overlap, recomputation, precision"},
+    {"constants", ST_FOLDER_CONSTANTS, "what was fitted to measured steps"},
+    {"sheets", ST_FOLDER_SHEETS, "formulas; 'steptime sheet show' prints one"},
+    {"sources", ST_FOLDER_VALIDATION, "published values, for 'steptime validate'"},
+    {"tables", ST_FOLDER_TABLES, "measured steps, for 'steptime validate'"},
 };
 
 typedef struct listing {
@@ -117,22 +123,63 @@ int cli_list_folder(cli_run *run, const char *what)
     return cli_exit_code(run, status);
 }
 
+/* ---- what there is to list ---- */
+
+enum { FOLDER_COUNT = sizeof folders / sizeof folders[0] };
+
+static void fill_folder(const void *context, size_t index, st_node *row)
+{
+    const size_t *counts = context;
+    st_put_text(row, "name", folders[index].name);
+    st_put_count(row, "count", counts[index]);
+    st_put_text(row, "doc", folders[index].doc);
+}
+
+static void show_folders(cli_run *run, const size_t *counts)
+{
+    static const st_table_column columns[] = {
+        {.ink = ST_INK_NAME}, {.right = true}, {.elastic = true}};
+    st_result result;
+    st_node *root = st_result_begin(&result, run->arena);
+    st_node *rows = st_put_rows(root, "lists", fill_folder, counts, FOLDER_COUNT);
+    st_table_show(st_say_table(root, columns, 3, 0), rows, "name,count,doc");
+    st_say(root, "\n'steptime list jobs' lists the jobs. Also: 'steptime plugin list', "
+                 "'steptime profile list', and 'steptime sheet show' for cells.\n");
+    st_result_csv(&result, "lists", "name,count,doc=meaning");
+    cli_show(run, &result);
+}
+
+static int list_folders(cli_run *run)
+{
+    size_t *counts = st_arena_alloc(run->arena, FOLDER_COUNT, sizeof *counts);
+    const st_path_entry *entries = NULL;
+    st_paths *paths = NULL; /* owns the names of the roots */
+    st_status status = counts != NULL ? cli_paths(run, &paths) : ST_ERR_MEMORY;
+    for (size_t i = 0; i < FOLDER_COUNT && status == ST_OK; i++)
+        status =
+            st_paths_list(paths, folders[i].folder, run->arena, &entries, &counts[i], run->errors);
+    if (status == ST_OK)
+        show_folders(run, counts);
+    st_paths_destroy(paths);
+    return cli_exit_code(run, status);
+}
+
 static int run_list(cli_run *run)
 {
-    return cli_list_folder(run, run->arguments[0]);
+    return run->argument_count > 0 ? cli_list_folder(run, run->arguments[0]) : list_folders(run);
 }
 
 const cli_verb cli_verb_list = {
     .name = "list",
-    .arguments = "jobs|models|clusters|gpus|stacks|constants|sheets|sources|tables",
-    .minimum = 1,
+    .arguments = "[jobs|models|clusters|gpus|stacks|constants|sheets|sources|tables]",
     .maximum = 1,
     .words = {CLI_WORD_CHOICE, CLI_WORD_NONE},
     .choices = "jobs models clusters gpus stacks constants sheets sources tables",
     .summary = "list what the search path holds",
     .doc =
-        "Lists names with their titles and the folder of the search path that each comes from; "
-        "'<embedded>' is the program itself. 'sources' have published values and 'tables' measured "
+        "Lists names with their titles and the folder of the search path that each comes from, and "
+        "without an argument what there is to list; '<embedded>' is the program itself. 'sources' "
+        "have published values and 'tables' measured "
         "rows, for 'steptime validate'.",
     .examples = examples,
     .options = option_rows,

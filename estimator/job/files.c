@@ -38,7 +38,8 @@ bool st_name_is_path(const char *name)
 
 const char *st_path_resolve(st_arena *arena, st_place place, const char *name)
 {
-    const char *slash = st_place_in_file(place) ? strrchr(place.file, '/') : NULL;
+    const char *from = st_place_in_file(place) ? st_embedded_path(arena, place.file) : NULL;
+    const char *slash = from != NULL ? strrchr(from, '/') : NULL;
     bool own = strncmp(name, ST_EMBEDDED_ROOT "/", strlen(ST_EMBEDDED_ROOT "/")) == 0;
     if (name[0] == '/' || slash == NULL || own)
         return st_arena_copy(arena, name, strlen(name));
@@ -47,8 +48,8 @@ const char *st_path_resolve(st_arena *arena, st_place place, const char *name)
         while (name[0] == '/')
             name++;
     }
-    size_t folder_bytes = (size_t)(slash - place.file) + 1;
-    const char *folder = st_arena_copy(arena, place.file, folder_bytes);
+    size_t folder_bytes = (size_t)(slash - from) + 1;
+    const char *folder = st_arena_copy(arena, from, folder_bytes);
     return folder != NULL ? st_arena_printf(arena, "%s%s", folder, name) : NULL;
 }
 
@@ -213,7 +214,7 @@ bool st_file_embedded(const char *path, st_arena *arena, st_source *source)
                                            sizeof st_embedded_files[0], compare_path);
     if (file == NULL)
         return false;
-    const char *name = st_arena_printf(arena, ST_EMBEDDED_ROOT "/%s", path);
+    const char *name = st_embedded_name(arena, path);
     *source = (st_source){
         .file = name != NULL ? name : file->path,
         .text = (const char *)file->bytes,

@@ -37,6 +37,17 @@ st_status st_file_read_stdin(st_place place, st_arena *arena, st_source *source,
 bool st_file_embedded(const char *path, st_arena *arena, st_source *source);
 
 /*
+ * What messages call one of the library's own files, which no user finds on the disk: "sheet
+ * megatron" for "formulas/megatron.yaml"; "<embedded>/..." where it has no name. Only out of memory
+ * gives NULL.
+ */
+const char *st_embedded_name(st_arena *arena, const char *path);
+/* "<embedded>/formulas/megatron.yaml" for that name; any other text is a path and comes back. */
+const char *st_embedded_path(st_arena *arena, const char *name);
+/* "megatron" of "sheet megatron"; NULL for what is no such name. */
+const char *st_embedded_stem(const char *name);
+
+/*
  * The tree of a YAML file that the command line names, as st_paths_read finds it. The root's place
  * has the file's path. The tree lives in `arena`.
  */

@@ -10,11 +10,14 @@
 static const char *stem_of(st_arena *arena, const char *file)
 {
     static const char *const endings[] = {".yaml", ".yml"};
+    const char *own = st_embedded_stem(file);
     const char *slash = strrchr(file, '/');
     const char *name = slash != NULL ? slash + 1 : file;
     size_t length = strlen(name);
     if (strcmp(file, ST_STANDARD_INPUT) == 0)
         return "stdin";
+    if (own != NULL)
+        return own;
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
         size_t ending = strlen(endings[i]);
         if (length > ending && strcmp(name + length - ending, endings[i]) == 0)

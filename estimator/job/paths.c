@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "job/files.h"
 #include "job/installed.h"
+#include "job/mistaken.h"
 #include "job/roots.h"
 
 #include <errno.h>
@@ -205,6 +206,9 @@ static st_status unknown_name(const lookup *request)
     size_t count = 0;
     const char *nearest = NULL;
     const char *remedy = local_remedy(request);
+    if (remedy == NULL)
+        remedy = st_mistaken_name(request->paths, request->folder, request->name, request->arena,
+                                  request->errors);
     st_status listed =
         st_paths_list(request->paths, request->folder, request->arena, &entries, &count, NULL);
     if (listed == ST_OK && remedy == NULL && count > 0) {

@@ -126,7 +126,8 @@ def rename_role(text, names):
 
 
 def numbers(text, root):
-    return text.replace(PREFIX, "").replace(root, "<embedded>").split("\n")
+    text = re.sub(re.escape(root) + r"/formulas/([\w-]+)\.yaml", r"sheet \1", text)
+    return text.replace(PREFIX, "").split("\n")
 
 
 def run(program, command, *more):

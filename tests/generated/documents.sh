@@ -55,8 +55,10 @@ man_groff() {
 
 completion() {
     ln -sf "$program" "$work/steptime"
-    "$program" completion bash >"$work/completion.bash"
-    PATH=$work:$PATH bash "$root/tests/generated/completion.sh" "$work/completion.bash"
+    shell=$1
+    shift
+    "$program" completion "$shell" >"$work/completion.$shell"
+    PATH=$work:$PATH "$@" "$work/completion.$shell"
 }
 
 # Everything in it that LaTeX would take for a command.
@@ -93,6 +95,9 @@ check 'LaTeX of megatron' pdflatex latex megatron
 check 'LaTeX of a sheet full of commands' pdflatex latex "$work/odd.yaml"
 check 'man page by mandoc' mandoc man_lint
 check 'man page by groff' groff man_groff
-check 'completion in bash' bash completion
+tests=$root/tests/generated
+check 'completion in bash' bash completion bash bash "$tests/completion.sh"
+check 'completion in zsh' zsh completion zsh zsh -f "$tests/completion.zsh"
+check 'completion in fish' fish completion fish fish --no-config "$tests/completion.fish"
 echo "1..$count"
 [ "$failed" -eq 0 ]

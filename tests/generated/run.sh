@@ -42,5 +42,7 @@ page docs/commands.md docs commands
 page docs/formulas.md docs formulas --path "$root"
 page docs/man/steptime.1 docs man
 page docs/completion/steptime.bash completion bash
+page docs/completion/_steptime completion zsh
+page docs/completion/steptime.fish completion fish
 [ "$update" = --update ] || echo "1..$count"
 [ "$failed" -eq 0 ]

@@ -750,13 +750,13 @@ static void faults_of_named_files_stand_where_they_are_named(void **state)
                   "@/configs/models/list.yaml:1:1: error: wrong value for model: found a list, "
                   "expected a map with keys such as name, layers, hidden, heads, kv_heads, "
                   "head_dim, ffn, gated, ...\n"
-                  "@/configs/clusters/c.yaml:1:6: error: the gpu file "
+                  "@/configs/clusters/c.yaml:1:6: error: the GPU file "
                   "'@/configs/clusters/gone.yaml' does not exist\n");
     assert_faults(own, "model: {base: [x]}\ncluster: {base: , gpu: naer}\n", ST_ERR_VALUE,
                   "@/job.yaml:1:15: error: wrong value for model.base: found a list, expected the "
                   "name of a file\n"
                   "@/job.yaml:2:17: error: cluster.base has no value: expected the name of a file\n"
-                  "@/job.yaml:2:24: error: there is no gpu 'naer' on the search path; did you mean "
+                  "@/job.yaml:2:24: error: there is no GPU 'naer' on the search path; did you mean "
                   "'near'?\n");
     assert_faults(own, "model: /dev/zero\n", ST_ERR_IO,
                   "@/job.yaml:1:8: error: cannot read '/dev/zero': found a device or pipe, "

@@ -158,7 +158,7 @@ static void the_library_is_the_last_root(void **state)
     assert_int_equal(read_from(own, ST_FOLDER_SHEETS, "<embedded>/formulas/li2024.yaml",
                                on_command_line, &source),
                      ST_OK);
-    assert_string_equal(source.file, "<embedded>/formulas/li2024.yaml");
+    assert_string_equal(source.file, "sheet li2024");
     size_t length = source.length;
     assert_int_equal(read_from(own, ST_FOLDER_SHEETS, "li2024", on_command_line, &source), ST_OK);
     write_text(own, "formulas/li2024.yaml", "mine");
@@ -184,6 +184,11 @@ static void embedded_files_are_those_of_the_source(void **state)
                          ST_OK);
         assert_int_equal(disk.length, file->length);
         assert_memory_equal(disk.text, file->bytes, file->length);
+        /* What it is called leads back to it. */
+        assert_string_equal(st_embedded_path(own->arena, source.file),
+                            st_arena_printf(own->arena, "<embedded>/%s", file->path));
+        assert_null(strstr(file->path, "configs/") != NULL ? strstr(source.file, "<embedded>")
+                                                           : NULL);
     }
     st_source source;
     assert_false(st_file_embedded("formulas/li2024.yam", own->arena, &source));
@@ -249,10 +254,10 @@ static void paths_inside_the_library_do_not_leave_it(void **state)
 {
     fixture *own = *state;
     st_source source;
-    const st_place in_job = {"<embedded>/configs/jobs/gpt-3b-32x3090.yaml", 4, 3};
+    const st_place in_job = {"job gpt-3b-32x3090", 4, 3};
     assert_int_equal(
         read_from(own, ST_FOLDER_SHEETS, ".././../formulas//li2024.yaml", in_job, &source), ST_OK);
-    assert_string_equal(source.file, "<embedded>/formulas/li2024.yaml");
+    assert_string_equal(source.file, "sheet li2024");
     static const char *const bad[] = {"../../../etc/passwd", "../../..", "./gone.yaml", "..",
                                       "/etc/steptime-no-such.yaml"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -327,9 +332,9 @@ static void unknown_names_get_the_nearest_one(void **state)
     const st_place place = {"c.yaml", 4, 6};
     st_source source;
     assert_int_equal(read_from(own, ST_FOLDER_GPUS, "a100-smx", place, &source), ST_ERR_NAME);
-    assert_string_equal(said(own), "c.yaml:4:6: error: there is no gpu 'a100-smx' on the search "
+    assert_string_equal(said(own), "c.yaml:4:6: error: there is no GPU 'a100-smx' on the search "
                                    "path; did you mean 'a100-sxm'?\n");
-    assert_refused(own, ST_FOLDER_GPUS, "", ST_ERR_NAME, "error: the name of the gpu is empty\n");
+    assert_refused(own, ST_FOLDER_GPUS, "", ST_ERR_NAME, "error: the name of the GPU is empty\n");
 }
 
 static void names_far_from_all_get_a_list(void **state)
