@@ -114,6 +114,29 @@ static bool read_unit(const st_formula *formula, size_t open, st_unit *unit, siz
                          errors) == ST_OK;
 }
 
+/* "10us", as a job writes it: in a formula the unit stands in brackets. */
+static bool refuse_bare_unit(const st_formula *formula, size_t offset, size_t end,
+                             st_errors *errors)
+{
+    const char *text = formula->text + offset;
+    st_unit unit;
+    double value = 0;
+    size_t digits = 0;
+    while (offset + digits < end && strchr("0123456789.", text[digits]) != NULL) {
+        digits++;
+    }
+    size_t rest = end - offset - digits;
+    if (digits == 0 || rest == 0 ||
+        st_number_parse(text, digits, (st_place){0}, &value, NULL) != ST_OK ||
+        st_unit_parse(text + digits, rest, (st_place){0}, &unit, NULL) != ST_OK) {
+        return false;
+    }
+    st_fail(errors, ST_ERR_SYNTAX, st_formula_place_at(formula, offset),
+            "a unit stands in brackets" ST_FOUND "'%.*s'" ST_EXPECTED "'%.*s[%.*s]'",
+            (int)(end - offset), text, (int)digits, text, (int)rest, text + digits);
+    return true;
+}
+
 static st_token read_number(const st_formula *formula, size_t offset, st_errors *errors)
 {
     st_token token = {.kind = ST_TOKEN_NUMBER, .offset = offset, .unit = st_unit_one()};
@@ -122,8 +145,9 @@ static st_token read_number(const st_formula *formula, size_t offset, st_errors 
     double value = 0;
     /* Finding a place takes a walk through the text: not for every number that is right. */
     if (st_number_parse(text, end - offset, (st_place){0}, &value, NULL) != ST_OK &&
-        st_number_parse(text, end - offset, st_formula_place_at(formula, offset), &value, errors) !=
-            ST_OK) {
+        (refuse_bare_unit(formula, offset, end, errors) ||
+         st_number_parse(text, end - offset, st_formula_place_at(formula, offset), &value,
+                         errors) != ST_OK)) {
         return fault_token(offset);
     }
     if (at(formula, end) == '[' && !read_unit(formula, end, &token.unit, &end, errors)) {

@@ -13,15 +13,15 @@ static const char *describe(st_loader *loader, const char *kind, const char *nam
     return st_errors_text(loader->errors, "%s '%.60s'", kind, name);
 }
 
-static bool is_map(st_loader *loader, const st_yaml_node *node, const char *what)
+static bool is_map(st_loader *loader, const st_yaml_node *node, const char *what,
+                   const char *example)
 {
     if (node->kind == ST_YAML_MAP) {
         return true;
     }
     st_fail(loader->errors, ST_ERR_VALUE, node->place,
-            "%s is not described by keys" ST_FOUND "%s" ST_EXPECTED
-            "a map, e.g. {unit: us, is: V/C, doc: transfer}",
-            what, st_yaml_describe(node, loader->errors));
+            "%s is not described by keys" ST_FOUND "%s" ST_EXPECTED "a map, e.g. %s", what,
+            st_yaml_describe(node, loader->errors), example);
     return false;
 }
 
@@ -187,9 +187,31 @@ st_symbol_entry *st_loader_place(st_loader *loader, const char *name, st_place p
     return &loader->entries[loader->entry_count++];
 }
 
-static void read_default(st_loader *loader, const st_yaml_node *node, st_sheet_input *input)
+/* "10 us" of an input without `unit`, which is a pure number: the unit belongs beside it, too. */
+static bool refuse_lone_unit(st_loader *loader, const st_yaml_node *node, const char *name)
+{
+    st_unit unit;
+    const st_unit one = st_unit_one();
+    const char *rest = node->text + strspn(node->text, "0123456789.+-eE ");
+    double number = 0;
+    if (st_quantity_parse(node->text, node->length, &one, node->place, &number, NULL) == ST_OK ||
+        *rest == '\0' || st_unit_parse(rest, strlen(rest), node->place, &unit, NULL) != ST_OK) {
+        return false;
+    }
+    st_fail(loader->errors, ST_ERR_UNIT, node->place,
+            "the default of '%s' has a unit and the input has none" ST_FOUND "'%s'" ST_EXPECTED
+            "'unit: %s' beside 'default: %s'",
+            name, node->text, rest, node->text);
+    return true;
+}
+
+static void read_default(st_loader *loader, const st_yaml_node *node, bool has_unit,
+                         st_sheet_input *input)
 {
     input->has_default = true;
+    if (!has_unit && refuse_lone_unit(loader, node, input->name)) {
+        return;
+    }
     if (input->type.kind == ST_TYPE_NUMBER) {
         if (st_quantity_parse(node->text, node->length, &input->type.unit,
                               st_yaml_place_at(node, 0), &input->default_value,
@@ -220,7 +242,8 @@ static void read_input(st_loader *loader, const char *name, st_place place,
 {
     static const char *const keys[] = {"from", "unit", "doc", "cite", "default", "override"};
     const char *what = describe(loader, "input", name);
-    if (!st_loader_name(loader, name, place, "an input") || !is_map(loader, node, what)) {
+    if (!st_loader_name(loader, name, place, "an input") ||
+        !is_map(loader, node, what, "{from: constants.latency, unit: us, doc: latency}")) {
         return;
     }
     st_loader_check_keys(loader, node, keys, COUNT(keys), what);
@@ -231,7 +254,7 @@ static void read_input(st_loader *loader, const char *name, st_place place,
     bool typed = st_loader_type(loader, st_yaml_get(node, "unit"), &input.type);
     const st_yaml_node *value = st_loader_get(loader, node, "default", ST_YAML_SCALAR, what);
     if (value != NULL && typed) {
-        read_default(loader, value, &input);
+        read_default(loader, value, st_yaml_get(node, "unit") != NULL, &input);
     }
     if (input.from[0] == '\0') {
         (void)st_loader_fault(loader, place, ST_ERR_NAME,
@@ -283,7 +306,8 @@ static void read_cell(st_loader *loader, const char *name, st_place place, const
         st_loader_family(loader, name, place, node);
         return;
     }
-    if (!st_loader_name(loader, name, place, "a cell") || !is_map(loader, node, what)) {
+    if (!st_loader_name(loader, name, place, "a cell") ||
+        !is_map(loader, node, what, "{unit: us, is: V/C, doc: transfer}")) {
         return;
     }
     st_loader_check_keys(loader, node, keys, COUNT(keys), what);
@@ -406,7 +430,8 @@ static void read_function(st_loader *loader, const char *name, st_place place,
 {
     static const char *const keys[] = {"args", "unit", "is", "open", "doc", "cite", "override"};
     const char *what = describe(loader, "function", name);
-    if (!st_loader_name(loader, name, place, "a function") || !is_map(loader, node, what)) {
+    if (!st_loader_name(loader, name, place, "a function") ||
+        !is_map(loader, node, what, "{args: {size: B}, unit: us, is: size/1[GB/s], doc: d}")) {
         return;
     }
     st_loader_check_keys(loader, node, keys, COUNT(keys), what);
@@ -517,7 +542,7 @@ static void read_section(st_loader *loader, const st_yaml_node *node)
 {
     static const char *const keys[] = {"section", "cells"};
     const char *what = "a report section";
-    if (!is_map(loader, node, what)) {
+    if (!is_map(loader, node, what, "{section: Time, cells: [step_time]}")) {
         return;
     }
     st_loader_check_keys(loader, node, keys, COUNT(keys), what);

@@ -162,6 +162,14 @@ END
 sheet literal >literal.yaml <<'END'
   T: {unit: us, is: V/C + 1, doc: a bare number is no time}
 END
+cat >lone.yaml <<'END'
+sheet: lone
+inputs:
+  lat: {from: constants.lat, default: 23 us, doc: a latency whose unit is given once}
+  own: {from: constants.own, unit: us, default: 3.5 us, doc: one with both}
+cells:
+  T: {unit: us, is: own + 2.5us, doc: a unit without brackets}
+END
 sheet cycle >cycle.yaml <<'END'
   a: {is: b+1, doc: d}
   b: {is: c+1, doc: d}

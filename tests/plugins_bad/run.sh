@@ -51,14 +51,14 @@ check bad-folder 'it is no file'
 check bad-unit "provider 'all_reduce' has an unknown unit 'fortnights'"
 check bad-open 'cannot be opened: the table of links is missing'
 check bad-nan 'all_reduce: refuses every ordinary row'
-check bad-negative 'all_reduce: gives a value that is negative or infinite'
-check bad-falling 'bytes take less time than'
+check bad-negative 'negative or infinite: -2.38507 us where size = 1 B, ranks = 2'
+check bad-falling 'less time: 2384900 us where size = 1 B, ranks = 2; 2384439 us where size = 48 B'
 check bad-crash 'it crashes: signal 6'
 check bad-loop 'it does not end within 2 s'
 check bad-exit 'it ends the process'
-check bad-block 'all_reduce: a row alone differs from the same row in a block'
+check bad-block 'all_reduce: a row alone differs from the same row in a block: 0.001 us where size = 1 B'
 check bad-evaluate 'all_reduce: evaluate fails for a block of ordinary rows'
-check bad-sum 'all_reduce: the parts do not sum to the value'
+check bad-sum 'all_reduce: the parts do not sum to the value: 2.38507 us where size = 1 B, ranks = 2'
 
 for name in load describe; do
     check "bad-$name" 'it crashes: signal 6'

@@ -410,7 +410,8 @@ static void numbers_have_one_notation(void **state)
     shelf *own = *state;
     assert_faults(own, cases, COUNT(cases), ST_ERR_SYNTAX);
     assert_contains(refuse_formula(own, ST_ERR_SYNTAX, "1.2.3"), "f:3:10: error: ");
-    assert_contains(refuse_formula(own, ST_ERR_SYNTAX, "3us"), "f:3:8: error: ");
+    assert_contains(refuse_formula(own, ST_ERR_SYNTAX, "3us"),
+                    "f:3:7: error: a unit stands in brackets: found '3us', expected '3[us]'");
     assert_contains(refuse_formula(own, ST_ERR_SYNTAX, "1e"), "error: ");
     assert_contains(refuse_formula(own, ST_ERR_VALUE, "1 + 1e400"),
                     "f:3:11: error: number is too large: found '1e400'");

@@ -291,7 +291,7 @@ static void values_have_kinds(void **state)
          "main:3:34: error: 'hint' is no level of a check: expected error, limit or warning\n"},
         {ST_ERR_VALUE, "sheet: t\nreport: [a]\n",
          "main:2:10: error: a report section is not described by keys: found 'a', expected a map, "
-         "e.g. {unit: us, is: V/C, doc: transfer}\n"},
+         "e.g. {section: Time, cells: [step_time]}\n"},
         {ST_ERR_VALUE, "sheet: t\nreport:\n  - {section: A, cells: [[a]]}\n",
          "main:3:26: error: a report lists names of cells: expected the name of a cell or an "
          "input\n"},

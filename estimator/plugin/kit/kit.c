@@ -73,6 +73,36 @@ static bool run_block(const trial *own, size_t provider, bool with_optional, blo
                               result->values) == ST_OK;
 }
 
+/* "3.2 us where size = 4.096 kB, ranks = 8, bandwidth = 50 GB/s": a value and its arguments. */
+static st_finding_kind add_row(const trial *own, size_t provider, const block *all, size_t row,
+                               st_buffer *text)
+{
+    const st_module_provider *shown = &own->module->providers[provider];
+    const char *before = " where ";
+    char number[ST_QUANTITY_TEXT];
+    st_quantity_format(all->values[row], &shown->unit, ST_STYLE_UNIT, number, sizeof number);
+    st_buffer_text(text, refused(all->values[row]) ? "a refusal" : number);
+    for (size_t j = 0; j < all->rows.columns; j++) {
+        if (all->rows.given[j] == NULL) {
+            continue;
+        }
+        st_quantity_format(all->rows.values[j][row], &shown->argument_units[j], ST_STYLE_SCALED,
+                           number, sizeof number);
+        st_buffer_printf(text, "%s%s = %s", before, shown->arguments[j].name, number);
+        before = ", ";
+    }
+    return ST_FINDING_FAIL;
+}
+
+/* What is wrong, and the row that shows it with the value that came back. */
+static st_finding_kind fail_at(const trial *own, size_t provider, const char *what,
+                               const block *all, size_t row, st_buffer *text)
+{
+    (void)fail(text, own, provider, what);
+    st_buffer_text(text, ": ");
+    return add_row(own, provider, all, row, text);
+}
+
 /* ---- checks ---------------------------------------------------------------------------------- */
 
 static st_finding_kind check_open(trial *own, st_buffer *text)
@@ -139,7 +169,8 @@ static st_finding_kind check_values(trial *own, st_buffer *text)
         for (size_t row = 0; row < all.rows.count; row++) {
             given += refused(all.values[row]) ? 0 : 1;
             if (all.values[row] < 0 || isinf(all.values[row])) {
-                return fail(text, own, i, "gives a value that is negative or infinite");
+                return fail_at(own, i, "gives a value that is negative or infinite", &all, row,
+                               text);
             }
         }
         if (given == 0) {
@@ -164,7 +195,8 @@ static st_finding_kind check_optional(trial *own, st_buffer *text)
         }
         for (size_t row = 0; row < all.rows.count; row++) {
             if (all.values[row] < 0 || isinf(all.values[row])) {
-                return fail(text, own, i, "gives a value that is negative or infinite");
+                return fail_at(own, i, "gives a value that is negative or infinite", &all, row,
+                               text);
             }
         }
     }
@@ -183,7 +215,7 @@ static st_finding_kind check_one_rank(trial *own, st_buffer *text)
         kind = ST_FINDING_PASS;
         for (size_t row = 0; row < ST_KIT_SIZES; row++) {
             if (!refused(all.values[row]) && all.values[row] != 0) {
-                return fail(text, own, i, "takes time for one rank");
+                return fail_at(own, i, "takes time for one rank", &all, row, text);
             }
         }
     }
@@ -205,10 +237,9 @@ static st_finding_kind check_monotone(trial *own, st_buffer *text)
                 continue;
             }
             if (all.values[row] < all.values[row - 1] * (1 - 1e-12)) {
-                return fail(text, own, i,
-                            st_errors_text(own->errors, "%g bytes take less time than %g",
-                                           all.rows.values[all.rows.size][row],
-                                           all.rows.values[all.rows.size][row - 1]));
+                (void)fail_at(own, i, "more bytes take less time", &all, row - 1, text);
+                st_buffer_text(text, "; ");
+                return add_row(own, i, &all, row, text);
             }
         }
     }
@@ -232,7 +263,8 @@ static st_finding_kind check_bandwidth(trial *own, st_buffer *text)
             double bytes = all.rows.values[all.rows.size][row] * (ranks - 1) / ranks;
             double most = all.rows.values[all.rows.bandwidth][row] * all.values[row];
             if (!refused(all.values[row]) && bytes > most * 1.001) {
-                return fail(text, own, i, "moves more than the bandwidth it is given");
+                return fail_at(own, i, "moves more than the bandwidth it is given", &all, row,
+                               text);
             }
         }
     }
@@ -264,7 +296,8 @@ static st_finding_kind check_block(trial *own, st_buffer *text)
         }
         for (size_t row = 0; row < all.rows.count; row++) {
             if (!same_bits(run_row(own, i, &all.rows, row), all.values[row])) {
-                return fail(text, own, i, "a row alone differs from the same row in a block");
+                return fail_at(own, i, "a row alone differs from the same row in a block", &all,
+                               row, text);
             }
         }
     }
@@ -308,7 +341,7 @@ static st_finding_kind check_explain(trial *own, st_buffer *text)
             const char *fault =
                 status == ST_OK ? fault_of_account(&account, all.values[row]) : "no memory";
             if (fault != NULL) {
-                return fail(text, own, i, fault);
+                return fail_at(own, i, fault, &all, row, text);
             }
         }
     }
