@@ -106,6 +106,14 @@ void st_result_write_json(const st_result *result, st_buffer *buffer)
     buffer->failed = buffer->failed || result->failed;
 }
 
+const char *st_node_line(const st_node *node)
+{
+    st_buffer buffer = {0};
+    st_node_write_line(node, &buffer);
+    const char *text = st_buffer_keep(&buffer, node->result->arena);
+    return node->result->failed ? NULL : text;
+}
+
 void st_node_write_line(const st_node *node, st_buffer *buffer)
 {
     json_writer writer = {.buffer = buffer, .in_line = true};

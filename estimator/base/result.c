@@ -51,10 +51,16 @@ static st_node *add_node(st_node *parent, const char *key, bool is_list, bool on
     return node;
 }
 
-st_node *st_result_begin(st_result *result, st_arena *arena)
+st_node *st_result_begin_plain(st_result *result, st_arena *arena)
 {
     *result = (st_result){.arena = arena};
     result->root.result = result;
+    return &result->root;
+}
+
+st_node *st_result_begin(st_result *result, st_arena *arena)
+{
+    (void)st_result_begin_plain(result, arena);
     st_put_count(&result->root, "schema_version", ST_SCHEMA_VERSION);
     st_put_text(&result->root, "steptime", STEPTIME_VERSION);
     return &result->root;
@@ -97,6 +103,13 @@ void st_put_format(st_node *node, const char *key, const char *format, ...)
     va_start(arguments, format);
     add_item(node, key, ST_ITEM_TEXT)->text = format_text(node->result, format, arguments);
     va_end(arguments);
+}
+
+void st_put_buffer(st_node *node, const char *key, st_buffer *buffer)
+{
+    node->result->failed = node->result->failed || buffer->failed;
+    st_put_text(node, key, buffer->data != NULL ? buffer->data : "");
+    st_buffer_free(buffer);
 }
 
 void st_put_bool(st_node *node, const char *key, bool value)

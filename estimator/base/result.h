@@ -142,10 +142,14 @@ struct st_result {
 /* Begins a result with schema_version and the program's version; it needs no end. */
 st_node *st_result_begin(st_result *result, st_arena *arena);
 
+/* The same without these two: what is stored or sent to somebody. */
+st_node *st_result_begin_plain(st_result *result, st_arena *arena);
+
 void st_put_null(st_node *node, const char *key);
 void st_put_text(st_node *node, const char *key, const char *text);         /* NULL: null */
 void st_put_text_or_null(st_node *node, const char *key, const char *text); /* "": null too */
 void st_put_format(st_node *node, const char *key, const char *format, ...) ST_PRINTF(3, 4);
+void st_put_buffer(st_node *node, const char *key, st_buffer *buffer); /* its text; frees it */
 void st_put_bool(st_node *node, const char *key, bool value);
 void st_put_count(st_node *node, const char *key, uint64_t value);
 void st_put_number(st_node *node, const char *key, double value);
@@ -202,6 +206,8 @@ void st_result_write_csv(const st_result *result, st_buffer *buffer);
 
 /* A map as one line of JSON, for results that come row by row. */
 void st_node_write_line(const st_node *node, st_buffer *buffer);
+/* The same in the result's arena; NULL where something failed. */
+const char *st_node_line(const st_node *node);
 
 /* ---- what renderers share ---- */
 

@@ -100,3 +100,24 @@ void st_text_xml(const char *text, st_buffer *buffer)
             st_buffer_append(buffer, next, 1);
     }
 }
+
+const char *st_buffer_keep(st_buffer *buffer, st_arena *arena)
+{
+    const char *text =
+        buffer->failed
+            ? NULL
+            : st_arena_copy(arena, buffer->data != NULL ? buffer->data : "", buffer->length);
+    st_buffer_free(buffer);
+    return text;
+}
+
+void st_place_text(st_place place, st_buffer *buffer)
+{
+    if (place.file == NULL)
+        return;
+    st_buffer_text(buffer, place.file);
+    if (place.line > 0)
+        st_buffer_printf(buffer, ":%d", place.line);
+    if (place.line > 0 && place.column > 0)
+        st_buffer_printf(buffer, ":%d", place.column);
+}

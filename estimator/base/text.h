@@ -80,6 +80,12 @@ const st_table_column *st_table_columns(const st_table *table, size_t *count);
 /* Every row begins with `indent` blanks; no line ends in one. */
 void st_table_write(const st_table *table, const st_paint *paint, size_t indent, st_buffer *buffer);
 
+/* The text of a buffer in the arena, and the buffer freed; NULL where something failed. */
+const char *st_buffer_keep(st_buffer *buffer, st_arena *arena);
+
+/* Writes "file:line:column" as far as they are known; "" for no place. */
+void st_place_text(st_place place, st_buffer *buffer);
+
 /* "16.73 s" as "16.73" and "s", for two columns; both point into `text`. */
 void st_split_unit(char *text, const char **number, const char **unit);
 

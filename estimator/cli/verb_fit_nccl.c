@@ -3,7 +3,7 @@
 #include "cli/nccl.h"
 
 #include "calibrate/store/database.h"
-#include "base/json_write.h"
+#include "base/result.h"
 #include "calibrate/store/profile.h"
 
 #include <string.h>
@@ -45,9 +45,10 @@ static const cli_example examples[] = {
 
 /* ---- saving ---- */
 
-static void write_provenance(const cli_nccl *own, const st_nccl_fit *fit, st_buffer *buffer)
+static const char *provenance_of(const cli_nccl *own, const st_nccl_fit *fit)
 {
-    st_json json = {.buffer = buffer};
+    st_result result;
+    st_node *map = st_result_begin_plain(&result, own->run->arena);
     st_buffer files = {0};
     char date[16];
     size_t left_out = 0;
@@ -57,30 +58,27 @@ static void write_provenance(const cli_nccl *own, const st_nccl_fit *fit, st_buf
         left_out += fit->tables[i]->left_out;
     }
     cli_today(date);
-    st_json_open_line(&json, NULL, '{');
-    st_json_text(&json, "date", date);
-    st_json_text(&json, "steptime", STEPTIME_VERSION);
-    st_json_text(&json, "plugin", own->plugin);
-    st_json_text(&json, "tables", files.data != NULL ? files.data : "");
-    st_json_text(&json, "gpu", fit->tables[0]->gpu);
-    st_json_text(&json, "buffers",
-                 fit->tables[0]->buffers == ST_NCCL_IN_PLACE ? "in-place" : "out-of-place");
-    st_json_count(&json, "rows", fit->model.point_count - fit->refused);
-    st_json_count(&json, "left_out", left_out + fit->refused);
+    st_put_text(map, "date", date);
+    st_put_text(map, "steptime", STEPTIME_VERSION);
+    st_put_text(map, "plugin", own->plugin);
+    st_put_buffer(map, "tables", &files);
+    st_put_text(map, "gpu", fit->tables[0]->gpu);
+    st_put_text(map, "buffers",
+                fit->tables[0]->buffers == ST_NCCL_IN_PLACE ? "in-place" : "out-of-place");
+    st_put_count(map, "rows", fit->model.point_count - fit->refused);
+    st_put_count(map, "left_out", left_out + fit->refused);
     for (size_t range = 1; range < ST_NCCL_RANGES; range++)
         for (st_nccl_kind kind = ST_NCCL_FITTED; kind < ST_NCCL_KINDS; kind++) {
             st_error_summary summary;
-            char key[80];
             if (st_nccl_fit_errors(fit, kind, range, SIZE_MAX, &summary) != ST_OK)
-                buffer->failed = true;
-            else if (summary.count > 0 &&
-                     snprintf(key, sizeof key, "%s_error_%s", st_nccl_kind_key(kind),
-                              st_nccl_ranges[range].key) > 0)
-                st_json_number(&json, key, summary.mean_absolute);
+                result.failed = true;
+            else if (summary.count > 0)
+                st_put_number(map,
+                              st_arena_printf(own->run->arena, "%s_error_%s",
+                                              st_nccl_kind_key(kind), st_nccl_ranges[range].key),
+                              summary.mean_absolute);
         }
-    st_json_close(&json, '}');
-    buffer->failed = buffer->failed || files.failed;
-    st_buffer_free(&files);
+    return st_node_line(map);
 }
 
 /* What was given, then what was fitted. */
@@ -116,29 +114,19 @@ static st_status write_payload(const cli_nccl *own, const st_nccl_fit *fit, st_b
     return ST_OK;
 }
 
-static const char *keep(const cli_nccl *own, st_buffer *buffer)
-{
-    const char *text =
-        buffer->failed ? NULL : st_arena_copy(own->run->arena, buffer->data, buffer->length);
-    st_buffer_free(buffer);
-    return text;
-}
-
 static st_status make_entry(const cli_nccl *own, const st_nccl_fit *fit, st_profile *entry)
 {
     const fit_nccl_options *options = own->run->options;
     const char *cluster = own->options->cluster;
     const st_nccl_table *table = fit->tables[0];
     st_buffer payload = {0};
-    st_buffer provenance = {0};
     bool same = true;
     for (size_t i = 1; i < fit->table_count; i++)
         same =
             same && fit->tables[i]->ranks == table->ranks && fit->tables[i]->nodes == table->nodes;
     st_status status = write_payload(own, fit, &payload);
-    write_provenance(own, fit, &provenance);
-    const char *payload_text = keep(own, &payload);
-    const char *provenance_text = keep(own, &provenance);
+    const char *payload_text = st_buffer_keep(&payload, own->run->arena);
+    const char *provenance_text = provenance_of(own, fit);
     if (status != ST_OK || payload_text == NULL || provenance_text == NULL)
         return ST_ERR_MEMORY;
     *entry = (st_profile){.name = options->save,

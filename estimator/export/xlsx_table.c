@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables as workbooks, row by row, with a chart of some columns; see xlsx.h. */
-#include "base/json_write.h"
 #include "base/memory.h"
 #include "export/xlsx.h"
 #include "export/xlsx_file.h"

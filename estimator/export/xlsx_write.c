@@ -3,8 +3,6 @@
 #include "export/xlsx_book.h"
 #include "base/dimension.h"
 
-#include "base/json_write.h"
-
 #include <math.h>
 #include <string.h>
 

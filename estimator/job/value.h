@@ -41,8 +41,7 @@ bool st_value_is_laid_out(const st_key *key, const st_value_text *value);
 enum { ST_EXPECTATION_TEXT = 160 };
 const char *st_key_expectation(const st_key *key, char *text, size_t size);
 
-/* Splits "none selective full" into at most ST_VALUES_MAX names, held in `storage`. */
+/* Of an enumeration: most values, and the text of them all. */
 enum { ST_VALUES_MAX = 16, ST_VALUES_TEXT = 160 };
-size_t st_key_values(const st_key *key, char *storage, const char **names);
 
 #endif

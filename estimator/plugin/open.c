@@ -327,11 +327,6 @@ void st_plugin_close(st_plugin_instance *instance)
     free(instance);
 }
 
-const st_plugin_module *st_plugin_module_of(const st_plugin_instance *instance)
-{
-    return instance->module;
-}
-
 size_t st_plugin_find_option(const st_plugin_module *module, const char *name)
 {
     for (size_t i = 0; i < module->shown.option_count; i++) {

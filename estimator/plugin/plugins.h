@@ -69,7 +69,6 @@ st_status st_plugin_open(const st_plugin_module *module, const st_plugin_given *
                          st_place place, st_plugin_instance **instance,
                          st_errors *errors) ST_NODISCARD;
 void st_plugin_close(st_plugin_instance *instance); /* NULL is fine */
-const st_plugin_module *st_plugin_module_of(const st_plugin_instance *instance);
 
 /*
  * Evaluates a block of rows. columns[i] is argument i in base units, NULL for an optional one.

@@ -169,11 +169,6 @@ const char *st_sheet_role(const st_sheet *sheet, st_role role)
     return sheet->roles[role].cells[0];
 }
 
-st_place st_sheet_role_place(const st_sheet *sheet, st_role role)
-{
-    return sheet->roles[role].place;
-}
-
 st_status st_sheet_need_roles(const st_sheet *sheet, const st_role_list *wanted, const char **names,
                               st_errors *errors)
 {

@@ -108,9 +108,6 @@ size_t st_role_part_count(st_role role);
 const char *st_sheet_role_part(const st_sheet *sheet, st_role role, size_t part);
 const char *st_sheet_role(const st_sheet *sheet, st_role role);
 
-/* Where the role is filled; only for one that is. */
-st_place st_sheet_role_place(const st_sheet *sheet, st_role role);
-
 typedef struct st_role_part {
     st_role role;
     size_t part;

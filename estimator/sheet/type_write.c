@@ -8,27 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-void st_json_value(st_json *json, const char *key, const st_type *type, double value)
-{
-    char text[ST_QUANTITY_TEXT];
-    if (!isfinite(value)) {
-        st_json_text(json, key, NULL);
-    } else if (type->kind == ST_TYPE_BOOL) {
-        st_json_bool(json, key, value != 0.0);
-    } else {
-        st_exact_text(type, value, text, sizeof text);
-        if (type->kind == ST_TYPE_ENUM)
-            st_json_text(json, key, text);
-        else
-            st_json_literal(json, key, text);
-    }
-}
-
-void st_json_unit(st_json *json, const char *key, const st_type *type)
-{
-    st_json_text(json, key, st_type_unit_text(type));
-}
-
 void st_put_value(st_node *node, const char *key, const st_type *type, double value)
 {
     char text[ST_QUANTITY_TEXT];

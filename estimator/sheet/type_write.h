@@ -3,15 +3,11 @@
 #ifndef STEPTIME_SHEET_TYPE_WRITE_H
 #define STEPTIME_SHEET_TYPE_WRITE_H
 
-#include "base/json_write.h"
 #include "base/result.h"
 #include "steptime/sheet.h"
 
-/* A base value as its type shows it: a number in the declared unit, a name, true or false. */
-void st_json_value(st_json *json, const char *key, const st_type *type, double value);
-void st_json_unit(st_json *json, const char *key, const st_type *type);
-
-/* The same for a result. The type lives as long as it does. */
+/* A base value as its type shows it: a number in the declared unit, a name, true or false. The type
+ * lives as long as the result. */
 void st_put_value(st_node *node, const char *key, const st_type *type, double value);
 void st_put_unit(st_node *node, const char *key, const st_type *type);
 

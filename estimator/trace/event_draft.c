@@ -65,7 +65,8 @@ bool st_time_ns(const char *text, size_t length, int64_t *time_ns, bool *decimal
     return true;
 }
 
-bool st_whole(const char *text, size_t length, int64_t *value)
+/* A whole number; false where it is none or does not fit. */
+static bool whole(const char *text, size_t length, int64_t *value)
 {
     bool negative = length > 0 && text[0] == '-';
     size_t i = negative;
@@ -93,7 +94,7 @@ bool st_whole_value(const char *text, size_t length, int64_t *value)
     while (end > 1 && text[end - 1] == '0')
         end--;
     bool has_zeros = end > 1 && end < length && text[end - 1] == '.';
-    return st_whole(text, has_zeros ? end - 1 : length, value);
+    return whole(text, has_zeros ? end - 1 : length, value);
 }
 
 /* A value that is a whole number or a text that spells one; others leave *value as it is. */
@@ -166,7 +167,7 @@ static bool read_mark(st_scan *scan, st_mark *mark)
     if (c != '"') {
         if (!st_scan_number(scan, &text))
             return false;
-        mark->is_text = !st_whole(st_span_text(scan, text), text.length, &mark->number);
+        mark->is_text = !whole(st_span_text(scan, text), text.length, &mark->number);
         mark->text = text;
         return true;
     }
@@ -176,7 +177,7 @@ static bool read_mark(st_scan *scan, st_mark *mark)
     size_t skip = text.length >= sizeof stream && memcmp(word, stream, sizeof stream - 1) == 0
                       ? sizeof stream - 1
                       : 0;
-    mark->is_text = !st_whole(word + skip, text.length - skip, &mark->number);
+    mark->is_text = !whole(word + skip, text.length - skip, &mark->number);
     mark->text = text;
     return true;
 }

@@ -53,8 +53,6 @@ bool st_draft_read(st_scan *scan, st_draft *draft);
  */
 bool st_time_ns(const char *text, size_t length, int64_t *time_ns, bool *decimals);
 
-/* A whole number; false where it is none or does not fit. */
-bool st_whole(const char *text, size_t length, int64_t *value);
 /* The same, also with a fraction of zeros. */
 bool st_whole_value(const char *text, size_t length, int64_t *value);
 

@@ -29,7 +29,6 @@ static void roles_name_cells_and_inputs(void **state)
     assert_null(st_sheet_role(sheet, ST_ROLE_COMMUNICATION));
     assert_string_equal(st_sheet_role_part(sheet, ST_ROLE_COMMUNICATION, 1), "T_e");
     assert_null(st_sheet_role_part(sheet, ST_ROLE_COMMUNICATION, 2));
-    assert_int_equal(st_sheet_role_place(sheet, ST_ROLE_DP).line, 15);
 }
 
 static void a_name_alone_fills_the_first_part(void **state)
@@ -110,7 +109,6 @@ static void a_role_is_filled_once(void **state)
     assert_contains(refuse(own, ST_ERR_NAME, with(own, "  step: T\n  step: T_e\n")), "step");
     const st_sheet *sheet = accept(own, "sheet: t\ninclude: left\n");
     assert_string_equal(st_sheet_role(sheet, ST_ROLE_STEP), "T_e");
-    assert_string_equal(st_sheet_role_place(sheet, ST_ROLE_STEP).file, "left");
     sheet = accept(own, "sheet: t\ninclude: [left, right]\nroles:\n"
                         "  step: {cell: T, override: true}\n");
     assert_string_equal(st_sheet_role(sheet, ST_ROLE_STEP), "T");

@@ -20,10 +20,6 @@ static const struct {
     {"gather", "gather"},        {"scatter", "scatter"},
 };
 
-static const char *const names[] = {"all_reduce", "all_gather", "reduce_scatter",
-                                    "broadcast",  "all_to_all", "send_recv",
-                                    "reduce",     "gather",     "scatter"};
-
 const char *st_nccl_collective(const char *name, size_t length)
 {
     char word[32];
@@ -42,11 +38,6 @@ const char *st_nccl_collective(const char *name, size_t length)
         if (strcasecmp(word, collectives[i].word) == 0)
             return collectives[i].collective;
     return NULL;
-}
-
-const char *st_nccl_collective_at(size_t index)
-{
-    return index < sizeof names / sizeof names[0] ? names[index] : NULL;
 }
 
 double st_nccl_time(const st_nccl_table *table, const st_nccl_row *row)

@@ -8,7 +8,11 @@
 #include <math.h>
 #include <string.h>
 
-double st_nccl_report_median(const st_nccl_report *report, st_nccl_kind kind, size_t range,
+/*
+ * The median over fits of their mean absolute errors, over those with rows of that kind in that
+ * range; NaN where there are none. `nodes` is 1: fits to one node only, 2: to several only, 0: all.
+ */
+static double median_of_fits(const st_nccl_report *report, st_nccl_kind kind, size_t range,
                              int nodes, st_arena *arena, size_t *fits)
 {
     double *errors = st_arena_alloc(arena, report->count + 1, sizeof *errors);
@@ -263,7 +267,7 @@ static void put_medians(const st_nccl_report *report, st_node *root)
             st_node *sizes = st_put_line_map(nodes, st_nccl_ranges[range].key);
             for (st_nccl_kind kind = 0; kind < ST_NCCL_KINDS; kind++) {
                 size_t fits = 0;
-                double median = st_nccl_report_median(report, kind, range, group, arena, &fits);
+                double median = median_of_fits(report, kind, range, group, arena, &fits);
                 st_put_number(sizes, st_nccl_kind_key(kind), median);
             }
         }
@@ -300,9 +304,8 @@ static void say_medians(const st_nccl_report *report, st_node *root)
             st_put_text(row, ".kind", kind_text(report, kind));
             for (int i = 0; i < 3; i++) {
                 size_t fits = 0;
-                st_put_number(
-                    row, medians[i],
-                    st_nccl_report_median(report, kind, range, i, root->result->arena, &fits));
+                st_put_number(row, medians[i],
+                              median_of_fits(report, kind, range, i, root->result->arena, &fits));
                 st_put_count(row, counts[i], fits);
                 all += fits;
             }

@@ -16,11 +16,4 @@ typedef struct st_nccl_report {
 /* The fits, and their medians, as a result. */
 void st_nccl_report_make(const st_nccl_report *report, st_arena *arena, st_result *result);
 
-/*
- * The median over fits of their mean absolute errors, over those with rows of that kind in that
- * range; NaN where there are none. `nodes` is 1: fits to one node only, 2: to several only, 0: all.
- */
-double st_nccl_report_median(const st_nccl_report *report, st_nccl_kind kind, size_t range,
-                             int nodes, st_arena *arena, size_t *fits);
-
 #endif

@@ -76,8 +76,6 @@ st_status st_nccl_read(const st_nccl_request *request, const st_nccl_input *inpu
 
 /* The function of a sheet for "all_reduce_perf", "AllReduce", "alltoall"; NULL: none. */
 const char *st_nccl_collective(const char *name, size_t length);
-/* The names of all of them, NULL behind the last one. */
-const char *st_nccl_collective_at(size_t index);
 
 /* The time of the chosen buffers. */
 double st_nccl_time(const st_nccl_table *table, const st_nccl_row *row);

@@ -3,23 +3,15 @@
 #include "calibrate/layers/layer_fit.h"
 
 #include "base/output.h"
-#include "base/json_write.h"
+#include "base/result.h"
 #include "calibrate/store/profile.h"
 
 #include <string.h>
 
 static const char plugin[] = "kernel-times";
 
-static const char *keep(const st_layer_fit *own, st_buffer *buffer)
-{
-    const char *text =
-        buffer->failed ? NULL : st_arena_copy(own->arena, buffer->data, buffer->length);
-    st_buffer_free(buffer);
-    return text;
-}
-
 /* The files that the times come from, the first few of many. */
-static void write_files(const st_layer_fit *own, st_json *json)
+static void put_files(const st_layer_fit *own, st_node *map)
 {
     st_buffer files = {0};
     enum { SHOWN = 20 };
@@ -30,47 +22,44 @@ static void write_files(const st_layer_fit *own, st_json *json)
         st_buffer_printf(&files, "%s%s%s%s", count++ > 0 ? ", " : "", own->asked->tables[i].file,
                          own->asked->tables[i].filter != NULL ? " rows " : "",
                          own->asked->tables[i].filter != NULL ? own->asked->tables[i].filter : "");
-    st_json_text(json, "files", files.data != NULL ? files.data : "");
-    json->buffer->failed = json->buffer->failed || files.failed;
-    st_buffer_free(&files);
+    st_put_buffer(map, "files", &files);
 }
 
-static void write_provenance(const st_layer_fit *own, size_t index, st_buffer *buffer)
+static const char *provenance_of(const st_layer_fit *own, size_t index)
 {
-    st_json json = {.buffer = buffer};
+    st_result result;
+    st_node *map = st_result_begin_plain(&result, own->arena);
     const st_time_models *models = &own->models[index];
     const st_time_set *set = models->set;
     size_t repeats = 0;
     for (size_t i = 0; i < set->count; i++)
         repeats += set->samples[i].repeats;
-    st_json_open_line(&json, NULL, '{');
-    st_json_text(&json, "date", own->asked->date);
-    st_json_text(&json, "steptime", STEPTIME_VERSION);
-    st_json_text(&json, "gpu", own->sets->gpu);
-    write_files(own, &json);
-    st_json_count(&json, "measurements", repeats);
-    st_json_count(&json, "shapes", set->count);
+    st_put_text(map, "date", own->asked->date);
+    st_put_text(map, "steptime", STEPTIME_VERSION);
+    st_put_text(map, "gpu", own->sets->gpu);
+    put_files(own, map);
+    st_put_count(map, "measurements", repeats);
+    st_put_count(map, "shapes", set->count);
     for (size_t i = 0; i < set->piece_count; i++) {
         st_times_form form = models->times.models[i].form;
         const st_error_summary *held_out = &models->held_out[i][form];
-        char key[80];
-        st_json_text(&json, st_times_piece_names[set->pieces[i]], st_times_form_names[form]);
-        if (held_out->count > 0 && snprintf(key, sizeof key, "%s_error_held_out",
-                                            st_times_piece_names[set->pieces[i]]) > 0)
-            st_json_number(&json, key, held_out->mean_absolute);
+        st_put_text(map, st_times_piece_names[set->pieces[i]], st_times_form_names[form]);
+        if (held_out->count > 0)
+            st_put_number(map,
+                          st_arena_printf(own->arena, "%s_error_held_out",
+                                          st_times_piece_names[set->pieces[i]]),
+                          held_out->mean_absolute);
     }
-    st_json_close(&json, '}');
+    return st_node_line(map);
 }
 
 static st_status make_entry(const st_layer_fit *own, size_t index, st_times_cell cell,
                             st_profile *entry)
 {
     st_buffer payload = {0};
-    st_buffer provenance = {0};
     st_times_write(&own->models[index], own->sets, &payload);
-    write_provenance(own, index, &provenance);
-    const char *payload_text = keep(own, &payload);
-    const char *provenance_text = keep(own, &provenance);
+    const char *payload_text = st_buffer_keep(&payload, own->arena);
+    const char *provenance_text = provenance_of(own, index);
     if (payload_text == NULL || provenance_text == NULL)
         return ST_ERR_MEMORY;
     *entry = (st_profile){.name = own->asked->profile,

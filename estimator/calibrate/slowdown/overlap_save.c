@@ -2,13 +2,13 @@
 /* A model of slowdowns as a profile of the plugin overlap-xgboost, and where it is from. */
 #include "calibrate/slowdown/overlap_data.h"
 
-#include "base/json_write.h"
+#include "base/result.h"
 #include "base/memory.h"
 #include "calibrate/store/profile.h"
 
 #include <string.h>
 
-static void put_errors(st_json *json, const char *split, const st_slowdown_errors *errors)
+static void put_errors(st_node *map, const char *split, const st_slowdown_errors *errors)
 {
     const struct {
         const char *name;
@@ -16,38 +16,28 @@ static void put_errors(st_json *json, const char *split, const st_slowdown_error
     } figures[] = {{"within_5", errors->within_5},   {"within_10", errors->within_10},
                    {"within_15", errors->within_15}, {"rmse", errors->rmse},
                    {"rmse_10us", errors->rmse_10us}, {"bias", errors->bias}};
-    char key[64];
-    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
-        (void)snprintf(key, sizeof key, "%s_%s", split, figures[i].name);
-        st_json_number(json, key, figures[i].value);
-    }
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+        st_put_number(map, st_arena_printf(map->result->arena, "%s_%s", split, figures[i].name),
+                      figures[i].value);
 }
 
-static void write_provenance(const st_overlap_report *report, const char *date, st_buffer *buffer)
+static const char *provenance_of(const st_overlap_report *report, const char *date, st_arena *arena)
 {
     static const char *const splits[ST_SPLITS] = {"by_rows", "by_kernel_name"};
-    st_json json = {.buffer = buffer};
-    st_json_open_line(&json, NULL, '{');
-    st_json_text(&json, "date", date);
-    st_json_text(&json, "steptime", STEPTIME_VERSION);
-    st_json_text(&json, "kernels_of", report->kernels->file);
-    st_json_count(&json, "kernels", report->kernels->count);
-    st_json_count(&json, "faster_beside_communication", report->kernels->faster);
-    st_json_text(&json, "recipe", report->recipe->name);
+    st_result result;
+    st_node *map = st_result_begin_plain(&result, arena);
+    st_put_text(map, "date", date);
+    st_put_text(map, "steptime", STEPTIME_VERSION);
+    st_put_text(map, "kernels_of", report->kernels->file);
+    st_put_count(map, "kernels", report->kernels->count);
+    st_put_count(map, "faster_beside_communication", report->kernels->faster);
+    st_put_text(map, "recipe", report->recipe->name);
     for (size_t i = 0; i < report->trials->recipe_count; i++) {
         const st_trial *trial = &report->trials->items[i];
         for (size_t k = 0; k < ST_SPLITS && trial->recipe == report->recipe; k++)
-            put_errors(&json, splits[k], &trial->held_out[k]);
+            put_errors(map, splits[k], &trial->held_out[k]);
     }
-    st_json_close(&json, '}');
-}
-
-/* The text of a buffer for the rest of the run; NULL when out of memory. */
-static const char *keep(st_arena *arena, st_buffer *buffer)
-{
-    const char *text = buffer->failed ? NULL : st_arena_copy(arena, buffer->data, buffer->length);
-    st_buffer_free(buffer);
-    return text;
+    return st_node_line(map);
 }
 
 /* A job names a profile, not the cluster of one: two models of a name would be one too many. */
@@ -72,9 +62,7 @@ st_status st_overlap_save(const st_overlap_profile *profile, const st_overlap_re
                           st_arena *arena, st_errors *errors)
 {
     st_profiles *profiles = NULL;
-    st_buffer provenance = {0};
-    write_provenance(report, profile->date, &provenance);
-    const char *provenance_text = keep(arena, &provenance);
+    const char *provenance_text = provenance_of(report, profile->date, arena);
     if (provenance_text == NULL)
         return st_out_of_memory(errors);
     st_profile entry = {.name = profile->name,

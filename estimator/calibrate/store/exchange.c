@@ -7,7 +7,7 @@
 
 #include "base/utf8.h"
 #include "base/yaml_read.h"
-#include "base/json_write.h"
+#include "base/result.h"
 #include "steptime/quantity.h"
 
 #include <math.h>
@@ -34,7 +34,7 @@ static bool is_text(const char *payload, size_t length)
     return true;
 }
 
-static void write_base64(st_json *json, const unsigned char *payload, size_t length)
+static void put_base64(st_node *map, const unsigned char *payload, size_t length)
 {
     st_buffer text = {0};
     for (size_t i = 0; i < length; i += 3) {
@@ -47,54 +47,42 @@ static void write_base64(st_json *json, const unsigned char *payload, size_t len
                         left > 2 ? digits[group & 63] : '='};
         st_buffer_append(&text, four, sizeof four);
     }
-    json->buffer->failed = json->buffer->failed || text.failed;
-    st_json_text(json, "payload_base64", text.data != NULL ? text.data : "");
-    st_buffer_free(&text);
+    st_put_buffer(map, "payload_base64", &text);
 }
 
-static void write_payload(st_json *json, const st_profile *entry)
+static void put_profile(const void *context, size_t index, st_node *map)
 {
-    const char *payload = entry->payload;
-    if (!is_text(payload, entry->payload_bytes)) {
-        write_base64(json, entry->payload, entry->payload_bytes);
-        return;
-    }
-    char *text = malloc(entry->payload_bytes + 1);
-    if (text == NULL) {
-        json->buffer->failed = true;
-        return;
-    }
-    memcpy(text, payload, entry->payload_bytes);
-    text[entry->payload_bytes] = '\0';
-    st_json_text(json, "payload", text);
-    free(text);
+    const st_profile *own = (const st_profile *)context + index;
+    st_put_text(map, "name", own->name);
+    st_put_text(map, "kind", own->kind);
+    st_put_text(map, "plugin", own->plugin);
+    st_put_text(map, "cluster", own->cluster);
+    st_put_text(map, "fabric", own->fabric);
+    st_put_text(map, "nccl", own->nccl);
+    st_put_text(map, "collective", own->collective);
+    st_put_count(map, "ranks", own->ranks);
+    st_put_count(map, "nodes", own->nodes);
+    if (is_text(own->payload, own->payload_bytes))
+        st_put_format(map, "payload", "%.*s", (int)own->payload_bytes, (const char *)own->payload);
+    else
+        put_base64(map, own->payload, own->payload_bytes);
+    st_put_text(map, "provenance", own->provenance);
 }
 
 void st_profiles_export(const st_profile *entries, size_t count, st_buffer *buffer)
 {
-    st_json json = {.buffer = buffer};
-    st_json_open(&json, NULL, '{');
-    st_json_text(&json, "format", FORMAT);
-    st_json_count(&json, "schema", ST_PROFILE_SCHEMA);
-    st_json_open(&json, "profiles", '[');
-    for (size_t i = 0; i < count; i++) {
-        const st_profile *own = &entries[i];
-        st_json_open(&json, NULL, '{');
-        st_json_text(&json, "name", own->name);
-        st_json_text(&json, "kind", own->kind);
-        st_json_text(&json, "plugin", own->plugin);
-        st_json_text(&json, "cluster", own->cluster);
-        st_json_text(&json, "fabric", own->fabric);
-        st_json_text(&json, "nccl", own->nccl);
-        st_json_text(&json, "collective", own->collective);
-        st_json_count(&json, "ranks", own->ranks);
-        st_json_count(&json, "nodes", own->nodes);
-        write_payload(&json, own);
-        st_json_text(&json, "provenance", own->provenance);
-        st_json_close(&json, '}');
+    st_result result;
+    st_arena *arena = st_arena_create();
+    if (arena == NULL) {
+        buffer->failed = true;
+        return;
     }
-    st_json_close(&json, ']');
-    st_json_close(&json, '}');
+    st_node *root = st_result_begin_plain(&result, arena);
+    st_put_text(root, "format", FORMAT);
+    st_put_count(root, "schema", ST_PROFILE_SCHEMA);
+    (void)st_put_maps(root, "profiles", put_profile, entries, count);
+    st_result_write_json(&result, buffer);
+    st_arena_destroy(arena);
 }
 
 /* ---- reading ---- */

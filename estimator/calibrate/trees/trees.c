@@ -27,7 +27,6 @@ typedef __typeof__(XGBoosterPredict) *XGBoosterPredict_function;
 typedef __typeof__(XGBoosterFeatureScore) *XGBoosterFeatureScore_function;
 typedef __typeof__(XGBoosterDumpModel) *XGBoosterDumpModel_function;
 typedef __typeof__(XGBoosterSaveModelToBuffer) *XGBoosterSaveModelToBuffer_function;
-typedef __typeof__(XGBoosterLoadModelFromBuffer) *XGBoosterLoadModelFromBuffer_function;
 
 struct st_trees_library {
     void *handle;
@@ -44,7 +43,6 @@ struct st_trees_library {
     XGBoosterFeatureScore_function XGBoosterFeatureScore;
     XGBoosterDumpModel_function XGBoosterDumpModel;
     XGBoosterSaveModelToBuffer_function XGBoosterSaveModelToBuffer;
-    XGBoosterLoadModelFromBuffer_function XGBoosterLoadModelFromBuffer;
 };
 
 static const struct {
@@ -64,7 +62,6 @@ static const struct {
     {"XGBoosterFeatureScore", offsetof(st_trees_library, XGBoosterFeatureScore)},
     {"XGBoosterDumpModel", offsetof(st_trees_library, XGBoosterDumpModel)},
     {"XGBoosterSaveModelToBuffer", offsetof(st_trees_library, XGBoosterSaveModelToBuffer)},
-    {"XGBoosterLoadModelFromBuffer", offsetof(st_trees_library, XGBoosterLoadModelFromBuffer)},
 };
 
 struct st_trees {
@@ -299,23 +296,5 @@ st_status st_trees_save(const st_trees *trees, const char **bytes, size_t *size_
         return failed(trees->library, "write its model", errors);
     }
     *size_bytes = length;
-    return ST_OK;
-}
-
-st_status st_trees_load(st_trees_library *library, const char *bytes, size_t size_bytes,
-                        size_t feature_count, st_trees **trees, st_errors *errors)
-{
-    st_trees *own = calloc(1, sizeof *own);
-    if (own == NULL) {
-        return st_out_of_memory(errors);
-    }
-    *own = (st_trees){.library = library, .feature_count = feature_count};
-    if (library->XGBoosterCreate(NULL, 0, &own->booster) != 0 ||
-        library->XGBoosterLoadModelFromBuffer(own->booster, bytes, size_bytes) != 0 ||
-        library->XGBoosterSetParam(own->booster, "nthread", "1") != 0) {
-        st_trees_destroy(own);
-        return failed(library, "read the model", errors);
-    }
-    *trees = own;
     return ST_OK;
 }

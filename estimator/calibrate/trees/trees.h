@@ -57,7 +57,5 @@ st_status st_trees_dump(const st_trees *trees, const char *const **texts, size_t
 /* The model in XGBoost's UBJSON form; valid until the next call for the same trees. */
 st_status st_trees_save(const st_trees *trees, const char **bytes, size_t *size_bytes,
                         st_errors *errors) ST_NODISCARD;
-st_status st_trees_load(st_trees_library *library, const char *bytes, size_t size_bytes,
-                        size_t feature_count, st_trees **trees, st_errors *errors) ST_NODISCARD;
 
 #endif

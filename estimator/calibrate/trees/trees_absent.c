@@ -73,15 +73,4 @@ st_status st_trees_save(const st_trees *trees, const char **bytes, size_t *size_
     return left_out(errors);
 }
 
-st_status st_trees_load(st_trees_library *library, const char *bytes, size_t size_bytes,
-                        size_t feature_count, st_trees **trees, st_errors *errors)
-{
-    (void)library;
-    (void)bytes;
-    (void)size_bytes;
-    (void)feature_count;
-    *trees = NULL;
-    return left_out(errors);
-}
-
 #endif
