@@ -22,30 +22,21 @@ static const cli_example examples[] = {
     {NULL, NULL},
 };
 
-static st_status find_framework(cli_run *run, st_framework *framework)
+/* One of the verb's choices. */
+static st_framework framework_of(const char *name)
 {
-    const char *names[ST_FRAMEWORKS];
-    for (int i = 0; i < ST_FRAMEWORKS; i++) {
-        names[i] = st_framework_name((st_framework)i);
-        *framework = (st_framework)i;
-        if (strcmp(names[i], run->arguments[0]) == 0)
-            return ST_OK;
-    }
-    return st_fail(run->errors, ST_ERR_USAGE, (st_place){0},
-                   "there is no export for '%.60s'" ST_EXPECTED
-                   "megatron, megatron-bridge, torchtitan or deepspeed" ST_HINT "%s",
-                   run->arguments[0],
-                   st_or_none(st_nearest(run->arguments[0], names, ST_FRAMEWORKS)));
+    int found = 0;
+    while (found + 1 < ST_FRAMEWORKS && strcmp(st_framework_name((st_framework)found), name) != 0)
+        found++;
+    return (st_framework)found;
 }
 
 static int run_export(cli_run *run)
 {
-    st_framework framework = ST_MEGATRON;
+    const st_framework framework = framework_of(run->arguments[0]);
     st_paths *paths = NULL;
     const st_job *job = NULL;
-    st_status status = find_framework(run, &framework);
-    if (status == ST_OK)
-        status = cli_paths(run, &paths);
+    st_status status = cli_paths(run, &paths);
     if (status == ST_OK)
         status = st_job_load(paths, run->arguments[1], run->common.sets.items,
                              run->common.sets.count, run->arena, &job, run->errors);

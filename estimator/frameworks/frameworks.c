@@ -161,30 +161,50 @@ static double meaning(const st_job *job, const char *key, double number)
     return number;
 }
 
-/* Two values that run the same: no difference where a size is 1, two words for one schedule. */
-static bool runs_the_same(const exporter *own, const key_values *values)
+/* Interleaving is said by the number of chunks; one stage has no schedule. */
+static bool is_same_schedule(const st_job *job)
 {
-    static const char *const without_tp[] = {"parallel.sequence_parallel",
-                                             "parallel.scatter_gather"};
-    const char *key = values->key->path;
-    const st_job *job = own->job;
-    if (values->has_back && values->key->kind != ST_KEY_TEXT &&
-        meaning(job, key, values->back) == meaning(job, key, values->wanted->number))
-        return true;
-    for (size_t i = 0; i < sizeof without_tp / sizeof without_tp[0]; i++)
-        if (strcmp(key, without_tp[i]) == 0 && fw_number(job, "parallel.tp") == 1)
+    const bool chunks = fw_number(job, "parallel.virtual_stages") > 1;
+    return fw_number(job, "parallel.pp") == 1 ||
+           (chunks && (fw_is(job, "parallel.schedule", "1f1b") ||
+                       fw_is(job, "parallel.schedule", "interleaved")));
+}
+
+/* The key makes no difference where another one has this value. */
+static bool is_without_effect(const st_job *job, const char *key)
+{
+    static const struct {
+        const char *key;
+        const char *other;
+        double value;
+    } idle[] = {
+        {"parallel.sequence_parallel", "parallel.tp", 1},
+        {"parallel.scatter_gather", "parallel.tp", 1},
+        {"parallel.ep", "model.experts", 0},
+        {"parallel.expert_tp", "model.experts", 0},
+    };
+    for (size_t i = 0; i < sizeof idle / sizeof idle[0]; i++)
+        if (strcmp(idle[i].key, key) == 0 && fw_number(job, idle[i].other) == idle[i].value)
             return true;
-    if (strcmp(key, "parallel.schedule") == 0)
-        return (fw_number(job, "parallel.virtual_stages") > 1 &&
-                (fw_is(job, key, "1f1b") || fw_is(job, key, "interleaved"))) ||
-               fw_number(job, "parallel.pp") == 1;
     if (strcmp(key, "parallel.zero") == 0)
         return fw_number(job, "parallel.dp") * fw_number(job, "parallel.cp") == 1;
-    if (strcmp(key, "parallel.ep") == 0 || strcmp(key, "parallel.expert_tp") == 0)
-        return fw_number(job, "model.experts") == 0;
     if (strcmp(key, "parallel.dp") == 0) /* no cluster, so no number of ranks */
         return fw_ranks_of(job).per_node == 0;
-    return strcmp(key, "parallel.order") == 0 && fw_is(job, key, "tp-cp-ep-dp-pp");
+    return false;
+}
+
+/* Two values that run the same: two words for one thing, or no difference here. */
+static bool runs_the_same(const exporter *own, const key_values *values)
+{
+    const char *key = values->key->path;
+    if (values->has_back && values->key->kind != ST_KEY_TEXT &&
+        meaning(own->job, key, values->back) == meaning(own->job, key, values->wanted->number))
+        return true;
+    if (strcmp(key, "parallel.schedule") == 0)
+        return is_same_schedule(own->job);
+    if (strcmp(key, "parallel.order") == 0)
+        return fw_is(own->job, key, "tp-cp-ep-dp-pp");
+    return is_without_effect(own->job, key);
 }
 
 /* What the files that are named give; the launch may have put another number in its place. */

@@ -5,6 +5,8 @@
  */
 #include "frameworks/settings.h"
 
+#include "job/value.h"
+
 #include <string.h>
 
 static const char *const titles[] = {"Megatron-LM", "Megatron-Bridge", "torchtitan", "DeepSpeed"};
@@ -178,6 +180,18 @@ static bool has_values(st_framework framework, const st_job *job, st_errors *err
     return fine;
 }
 
+/* A schedule that no formula knows: that of a plugin, or one that is laid out only. */
+static bool check_schedule(st_framework framework, const st_job *job, st_errors *errors)
+{
+    const st_job_value *value = st_job_value_of(job, "parallel.schedule");
+    const st_value_text text = {.text = value->text != NULL ? value->text : "",
+                                .length = strlen(st_or_none(value->text))};
+    if (!st_value_is_laid_out(value->key, &text))
+        return true;
+    return fw_refuse(errors, framework, st_errors_text(errors, "parallel.schedule=%s", text.text),
+                     fw_reason(framework, "parallel.schedule"), "parallel.schedule=1f1b");
+}
+
 bool fw_check(st_framework framework, const st_job *job, st_errors *errors)
 {
     const plan_numbers plan = {.pp = fw_number(job, "parallel.pp"),
@@ -185,7 +199,7 @@ bool fw_check(st_framework framework, const st_job *job, st_errors *errors)
                                .zero = fw_number(job, "parallel.zero"),
                                .chunks = fw_number(job, "parallel.virtual_stages"),
                                .experts = fw_number(job, "model.experts")};
-    if (!has_values(framework, job, errors))
+    if (!has_values(framework, job, errors) || !check_schedule(framework, job, errors))
         return false;
     if (framework == ST_TORCHTITAN)
         return true; /* torchtitan.c has its rules */

@@ -115,6 +115,11 @@ typedef struct chunking {
     uint64_t last_less;
 } chunking;
 
+static uint64_t fewer(uint64_t stage, uint64_t middle)
+{
+    return stage > 0 && stage < middle ? middle - stage : 0;
+}
+
 static chunking chunks_of(const st_job *job)
 {
     const uint64_t layers = (uint64_t)fw_number(job, "model.layers");
@@ -122,14 +127,13 @@ static chunking chunks_of(const st_job *job)
     const uint64_t chunks = (uint64_t)fw_number(job, "parallel.virtual_stages");
     const uint64_t first = (uint64_t)fw_number(job, "parallel.first_stage_layers");
     const uint64_t last = (uint64_t)fw_number(job, "parallel.last_stage_layers");
-    const uint64_t given = (first > 0 ? 1U : 0U) + (last > 0 ? 1U : 0U);
-    const uint64_t others = first + last <= layers ? layers - first - last : 0;
-    if (pp <= given || others % (pp - given) != 0)
+    const uint64_t ends = (first > 0 ? 1U : 0U) + (last > 0 ? 1U : 0U);
+    if (pp <= ends || first + last > layers || (layers - first - last) % (pp - ends) != 0)
         return (chunking){0};
-    const uint64_t middle = others / (pp - given);
-    const chunking all = {.layers = chunks > 0 && middle % chunks == 0 ? middle / chunks : 0,
-                          .first_less = first > 0 && first <= middle ? middle - first : 0,
-                          .last_less = last > 0 && last <= middle ? middle - last : 0};
+    const uint64_t middle = (layers - first - last) / (pp - ends);
+    const chunking all = {.layers = middle % chunks == 0 ? middle / chunks : 0,
+                          .first_less = fewer(first, middle),
+                          .last_less = fewer(last, middle)};
     const bool fits = first <= middle && last <= middle && all.first_less <= all.layers &&
                       all.last_less <= all.layers;
     return fits ? all : (chunking){0};

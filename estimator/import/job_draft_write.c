@@ -215,14 +215,26 @@ static void write_files(const st_draft *draft, st_buffer *buffer)
     }
 }
 
+/* A number with a unit stands as it is; whatever else YAML might read in another way is quoted. */
+static void write_constant(const char *value, st_buffer *buffer)
+{
+    static const char plain[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                " .+-*/^$%()";
+    if (value[strspn(value, plain)] == '\0' && strchr("-*% ", value[0]) == NULL)
+        st_buffer_text(buffer, value);
+    else
+        st_buffer_json_string(buffer, value);
+    st_buffer_text(buffer, "\n");
+}
+
 static void write_constants(const st_draft *draft, st_buffer *buffer)
 {
     if (draft->constant_count > 0)
         st_buffer_text(buffer, ST_CONSTANTS ":\n");
     for (size_t i = 0; i < draft->constant_count; i++) {
         size_t length = strcspn(draft->constants[i], "=");
-        st_buffer_printf(buffer, "  %.*s: %s\n", (int)length, draft->constants[i],
-                         draft->constants[i] + length + 1);
+        st_buffer_printf(buffer, "  %.*s: ", (int)length, draft->constants[i]);
+        write_constant(draft->constants[i] + length + 1, buffer);
     }
 }
 

@@ -220,6 +220,23 @@ sheet double >double.yaml <<'END'
   c: {unit: parsec, is: "1", doc: d}
 END
 
+# ---- files of frameworks
+printf '[training]\nseq_len = 4096 # tokens\n[parallelism]\n' >titan.toml
+printf 'tensor_parallel_degree = 2\nodd_knob = "x # y"\n' >>titan.toml
+{ cat titan.toml; echo 'data_parallel_shard_degree = 4'; } >shards.toml
+{ cat shards.toml; echo 'data_parallel_replicate_degree = 2'; } >hsdp.toml
+sed 's/\[training\]/[training/' titan.toml >section.toml
+sed 's/seq_len = 4096/seq_len/' titan.toml >pair.toml
+sed 's/4096/many/' titan.toml >word.toml
+printf '# a comment\n' >none.toml
+printf '# steptime: batch.micro=no\n' | cat - titan.toml >carried.toml
+printf 'model:\n  num_layers: 4\n  hidden_size: 64\n  num_attention_heads: 4\n' >bridge.yaml
+printf '  position_embedding_type: rope\n  seq_length: 128\n' >>bridge.yaml
+printf 'train: {micro_batch_size: 3}\nmixed_precision: bf16_mixed\n' >>bridge.yaml
+printf -- '- model\n' >bridge-list.yaml
+printf '{"train_batch_size": 96, "train_micro_batch_size_per_gpu": 3,\n' >ds.json
+printf ' "zero_optimization": {"stage": 2}, "bf16": {"enabled": true}}\n' >>ds.json
+
 # ---- spaces of searches
 cat >open.yaml <<'END'
 model: llama3-8b
