@@ -214,6 +214,8 @@ bool cli_open_streams(void); /* false: standard output was closed */
 int cli_write_result(cli_run *run, int code);
 /* Renders a result as --json, --csv or neither ask for, with limits that are exceeded on top. */
 void cli_show(cli_run *run, st_result *result);
+/* A file beside the result: whole, or not there. */
+st_status cli_write_file(cli_run *run, const char *path, const st_buffer *text) ST_NODISCARD;
 
 /* help.c */
 void cli_write_overview(st_buffer *buffer);

@@ -94,3 +94,9 @@ int cli_write_result(cli_run *run, int code)
     run->warnings_shown = run->warnings_shown && status == ST_OK;
     return status == ST_OK ? code : CLI_FAILED;
 }
+
+st_status cli_write_file(cli_run *run, const char *path, const st_buffer *text)
+{
+    return text->failed ? ST_ERR_MEMORY
+                        : st_output_write(path, text->data, text->length, run->errors);
+}

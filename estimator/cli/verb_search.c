@@ -14,6 +14,8 @@ typedef struct search_options {
     cli_texts varies;
     cli_texts only;
     const char *space;
+    const char *write;
+    uint64_t rank;
     const char *minimise;
     const char *maximise;
     uint64_t top;
@@ -49,6 +51,12 @@ static const cli_option option_rows[] = {
     CLI_COUNT(search_options, top, "top", 1, ST_SEARCH_MAX_TOP, "show the N best plans",
               .initial = "10"),
     CLI_ROW_CELLS,
+    CLI_FILE(
+        search_options, write, "write",
+        "write a plan as a job file of its own, which estimates the same; FILE changes only on "
+        "success"),
+    CLI_COUNT(search_options, rank, "rank", 1, ST_SEARCH_MAX_TOP,
+              "with --write: the plan of this rank", .initial = "1"),
     CLI_NAMES(search_options, pareto, "pareto", "CELL,CELL",
               "show the plans that no other beats in both cells", .once = true),
     CLI_ROW_METHOD,
@@ -83,6 +91,8 @@ static const cli_example examples[] = {
      "only these two, everything else as in the job"},
     {"steptime search gpt3-175b-64xa100 --vary cluster.gpu=a100-sxm-80gb,h100-sxm",
      "every plan with either of two GPUs"},
+    {"steptime search gpt3-175b-64xa100 --gpus 512 --write best.yaml",
+     "the best plan as a job, for 'steptime estimate best.yaml'"},
     {"steptime search gpt3-175b-64xa100 --space space.yaml", "a space that a file describes"},
     {NULL, NULL},
 };
@@ -104,6 +114,9 @@ static st_status read_request(cli_run *run, st_search_request *request)
     if (status == ST_OK && front->count != 0 && front->count != 2)
         status =
             cli_wrong_use(run, "option --pareto takes two cells, such as step_time,memory", NULL);
+    if (status == ST_OK && cli_is_given(run, &options->rank) && options->write == NULL)
+        status = cli_wrong_use(run, "option --rank says which plan is written, and none is",
+                               "write it with --write FILE");
     if (status == ST_OK && options->minimise != NULL && options->maximise != NULL)
         status = cli_wrong_use(run, "--minimise and --maximise exclude each other", NULL);
     if (status == ST_OK)
@@ -120,7 +133,8 @@ static st_status read_request(cli_run *run, st_search_request *request)
     request->cell_count = options->explore.cells.count;
     request->front[0] = front->count == 2 ? front->items[0] : NULL;
     request->front[1] = front->count == 2 ? front->items[1] : NULL;
-    request->top = (size_t)options->top;
+    request->top = (size_t)(options->top > options->rank ? options->top : options->rank);
+    request->merges = !st_guide_is_given(&request->guide);
     return status;
 }
 
@@ -146,6 +160,26 @@ static st_status conclude(cli_run *run, const st_search *search, const st_search
                    run->common.csv ? miss : "");
 }
 
+/* The plan that --write asks for; where there is none, conclude() says so. */
+static st_status write_plan(cli_run *run, const cli_explorer *explorer, const st_search_view *view)
+{
+    const search_options *options = run->options;
+    size_t count = view->ranked_count;
+    st_buffer file = {0};
+    if (options->write == NULL || count == 0)
+        return ST_OK;
+    if (options->rank > count)
+        return st_fail(run->errors, ST_ERR_USAGE, (st_place){.file = "--rank"},
+                       "there is no plan of rank %llu" ST_EXPECTED "1 to %zu",
+                       (unsigned long long)options->rank, count);
+    st_status status =
+        st_search_write_plan(explorer->paths, view, (size_t)options->rank, &file, run->errors);
+    if (status == ST_OK)
+        status = cli_write_file(run, options->write, &file);
+    st_buffer_free(&file);
+    return status;
+}
+
 static st_status show(cli_run *run, cli_explorer *explorer, const st_search *search,
                       const st_search_result *result)
 {
@@ -156,7 +190,8 @@ static st_status show(cli_run *run, cli_explorer *explorer, const st_search *sea
     st_result tree;
     st_search_put(&view, &tree);
     cli_show(run, &tree);
-    return conclude(run, search, result, &view);
+    status = cli_is_other_process() ? ST_OK : write_plan(run, explorer, &view);
+    return status == ST_OK ? conclude(run, search, result, &view) : status;
 }
 
 /* What one process tells the first one. */

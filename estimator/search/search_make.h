@@ -7,6 +7,8 @@
 
 /* search_plans.c: the plans of a search whose space is made. */
 st_status st_search_make_plans(st_search *search, st_errors *errors) ST_NODISCARD;
+/* Whether the job's own value of a plan parameter is another, or there is none. */
+bool st_search_is_other(const st_search *search, st_plan_param param, double value);
 /* Whether the user's own sets give a key. */
 bool st_search_is_set(const st_search *search, const char *key);
 /* The first input of a sheet that reads a key; NULL: none does. */

@@ -277,6 +277,14 @@ static double own_value(const st_search *search, st_plan_param param)
     return value;
 }
 
+bool st_search_is_other(const st_search *search, st_plan_param param, double value)
+{
+    const char *key = st_plan_param_key(param);
+    const st_job_value *given = st_job_value_of(search->space->base.job, key);
+    bool closed = given->origin == ST_ORIGIN_SET && !st_search_is_set(search, key);
+    return closed || given->origin == ST_ORIGIN_NONE || own_value(search, param) != value;
+}
+
 static st_status choose_fixed(const st_search *search, st_plan_param param, st_plan_choice *choice,
                               st_errors *errors)
 {

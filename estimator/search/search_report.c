@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a search shows: the ranking with the parts of each value, the front, what was rejected. */
 #include "search/held.h"
+#include "search/merge.h"
 #include "search/search_make.h"
 #include "base/dimension.h"
 
@@ -212,6 +213,9 @@ st_status st_search_view_make(const st_paths *paths, const st_search *search,
     if (status == ST_OK) {
         status = compute(view, result->found.ranking, result->found.ranking_count, &view->ranking);
     }
+    if (status == ST_OK && !st_search_merge(view)) {
+        status = ST_ERR_MEMORY;
+    }
     if (status == ST_OK) {
         status = compute(view, result->found.front, result->found.front_count, &view->front);
     }
@@ -272,12 +276,55 @@ static void put_plan(const st_search_view *view, uint64_t row, const char *const
     node->result->failed = node->result->failed || sets == NULL;
 }
 
+/* Whether a shell takes a text as one word that means itself. */
+static bool is_plain_word(const char *text)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_.,:=/+-@%";
+    return text[0] != '\0' && strspn(text, plain) == strlen(text);
+}
+
+/* "--set KEY=VALUE --set ..." as a shell takes it. */
+static void write_settings(const char *const *sets, size_t count, st_buffer *line)
+{
+    for (size_t i = 0; i < count; i++) {
+        st_buffer_text(line, i > 0 ? " --set " : "--set ");
+        if (is_plain_word(sets[i])) {
+            st_buffer_text(line, sets[i]);
+            continue;
+        }
+        st_buffer_text(line, "'");
+        for (const char *at = sets[i]; *at != '\0'; at++) {
+            st_buffer_append(line, at, *at == '\'' ? 0 : 1);
+            st_buffer_text(line, *at == '\'' ? "'\\''" : "");
+        }
+        st_buffer_text(line, "'");
+    }
+}
+
+/* What makes an estimate of the job one of this plan; of the ranking also what equals it. */
+static void put_settings(const found_rows *rows, size_t index, st_node *row)
+{
+    size_t count = 0;
+    const char *const *sets =
+        st_search_settings(rows->view->search, rows->found[index].row, &count);
+    st_node *list = st_put_line_list(row, "set");
+    for (size_t i = 0; sets != NULL && i < count; i++) {
+        st_put_text(list, NULL, sets[i]);
+    }
+    if (rows->found == rows->view->ranked) {
+        st_put_count(row, "equal", rows->view->equals[index]);
+    }
+    row->result->failed = row->result->failed || sets == NULL;
+}
+
 static void fill_found(const void *context, size_t index, st_node *row)
 {
     const found_rows *rows = context;
     const st_space *space = rows->view->detail.space;
     const double *values = rows->values + index * space->cell_count;
     put_plan(rows->view, rows->found[index].row, rows->keys, st_put_map(row, "plan"));
+    put_settings(rows, index, row);
     st_node *cells = st_put_map(row, "cells");
     for (size_t i = 0; i < space->cell_count; i++) {
         put_value(cells, space->cells[i], space->types[i], values[i]);
@@ -393,6 +440,25 @@ static size_t first_part(const st_search_view *view)
     return view->detail.space->cell_count - view->part_count;
 }
 
+static void say_merged(const st_search_view *view, st_node *root)
+{
+    st_buffer keys = {0};
+    for (st_plan_param param = ST_PARAM_NODES; param < ST_PARAMS; param++) {
+        if (view->effectless[param]) {
+            st_buffer_printf(&keys, "%s%s", keys.length > 0 ? ", " : "",
+                             last_part(st_plan_param_key(param)));
+        }
+    }
+    if (view->merged > 0) {
+        st_say(root,
+               "\nNot listed: %" PRIu64 " plans equal to one of these in all values; %s has no "
+               "effect there\n",
+               view->merged, keys.data != NULL ? keys.data : "");
+    }
+    root->result->failed = root->result->failed || keys.failed;
+    st_buffer_free(&keys);
+}
+
 static void say_ranking(st_node *root, const found_rows *rows, const st_node *list)
 {
     const st_search_view *view = rows->view;
@@ -400,6 +466,7 @@ static void say_ranking(st_node *root, const found_rows *rows, const st_node *li
     size_t own = parts + view->own_parts;
     st_say(root, "\nRanking\n");
     say_found(root, rows, list, (cell_span){0, parts}, true, true);
+    say_merged(view, root);
     if (view->own_parts > 0) {
         st_say(root, "\nParts of %s\n", view->search->goal);
         say_found(root, rows, list, (cell_span){parts, own}, true, false);
@@ -407,6 +474,23 @@ static void say_ranking(st_node *root, const found_rows *rows, const st_node *li
     if (view->part_count > view->own_parts) {
         st_say(root, "\nParts of %s\n", view->whole);
         say_found(root, rows, list, (cell_span){own, view->detail.space->cell_count}, true, false);
+    }
+}
+
+/* A line for each plan, to be copied behind 'steptime estimate JOB'. */
+static void say_settings(const st_search_view *view, st_node *root)
+{
+    st_say(root, "\nSettings\n");
+    for (size_t i = 0; i < view->ranked_count; i++) {
+        size_t count = 0;
+        st_buffer line = {0};
+        const char *const *sets = st_search_settings(view->search, view->ranked[i].row, &count);
+        if (sets != NULL) {
+            write_settings(sets, count, &line);
+        }
+        st_say(root, "  %4zu  %s\n", i + 1, line.data != NULL ? line.data : "");
+        root->result->failed = root->result->failed || sets == NULL || line.failed;
+        st_buffer_free(&line);
     }
 }
 
@@ -463,7 +547,7 @@ static void say_runner_up(const st_search_view *view, st_node *root)
 {
     enum { PARTS_NAMED = 5 };
     bool named[ST_SEARCH_MAX_PARTS] = {false};
-    if (view->result->found.ranking_count < 2) {
+    if (view->ranked_count < 2) {
         return;
     }
     if (view->ranking[view->detail.space->cell_count] == view->ranking[0]) {
@@ -600,6 +684,7 @@ static void put_head(const st_search_view *view, st_node *root)
     st_put_text(root, "method", st_method_name(search->request.guide.method));
     st_put_count(root, "plans", result->found.done);
     st_put_count(root, "kept", result->found.kept);
+    st_put_count(root, "merged", view->merged);
     st_node *units = st_put_map(root, "units");
     for (size_t i = 0; i < space->cell_count; i++) {
         st_put_text(units, space->cells[i], st_type_unit_text(space->types[i]));
@@ -612,8 +697,7 @@ void st_search_put(const st_search_view *view, st_result *result)
     const st_results *found = &view->result->found;
     st_arena *arena = view->search->space->arena;
     st_node *root = st_result_begin(result, arena);
-    const found_rows *ranking =
-        make_rows(view, found->ranking, found->ranking_count, view->ranking);
+    const found_rows *ranking = make_rows(view, view->ranked, view->ranked_count, view->ranking);
     const found_rows *front = make_rows(view, found->front, found->front_count, view->front);
     if (ranking == NULL || front == NULL) {
         result->failed = true;
@@ -625,6 +709,7 @@ void st_search_put(const st_search_view *view, st_result *result)
         name_columns(ranking, result);
         say_ranking(root, ranking, list);
         say_runner_up(view, root);
+        say_settings(view, root);
     }
     list = st_put_rows(root, "front", fill_found, front, front->count);
     if (front->count > 0) {

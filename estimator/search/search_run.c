@@ -31,7 +31,7 @@ static bool has_front(const st_search *search)
 
 static bool make_results(const st_search *search, st_results *results)
 {
-    return st_results_make(results, search->request.top, has_front(search),
+    return st_results_make(results, st_search_ranked(search), has_front(search),
                            st_reason_count(search->space), search->space->arena);
 }
 

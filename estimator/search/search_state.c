@@ -431,18 +431,41 @@ static const char *param_set(const st_search *search, st_plan_param param, doubl
                            st_number_format(value, text, sizeof text));
 }
 
-const char *const *st_search_sets(const st_search *search, uint64_t row, bool all, size_t *count)
+/* The values of a plan, with its nodes where these differ from row to row. */
+static void read_plan(const st_search *search, uint64_t row, double values[ST_PARAMS])
 {
     const st_space *space = search->space;
-    const char **sets = st_arena_alloc(space->arena, ST_PARAMS + space->axis_count, sizeof *sets);
-    double values[ST_PARAMS];
-    *count = 0;
     st_plan_at(&search->plans, row / space->total, values);
     if (search->node_size.given) {
         uint64_t digit = st_space_digit(space, search->node_size.axis, row % space->total);
         values[ST_PARAM_NODES] = ceil(values[ST_PARAM_NODES] /
                                       st_search_driven_value(search, &search->node_size, digit));
     }
+}
+
+/* Behind `count` sets: those of the axes. */
+static bool add_axis_sets(const st_search *search, uint64_t row, const char **sets, size_t *count)
+{
+    const st_space *space = search->space;
+    for (size_t i = 0; i < space->axis_count; i++) {
+        char storage[ST_AXIS_TEXT];
+        uint64_t digit = st_space_digit(space, i, row % space->total);
+        sets[*count] = st_arena_printf(space->arena, "%s=%s", space->axes[i].axis.path,
+                                       st_axis_text(&space->axes[i].axis, digit, storage));
+        if (sets[(*count)++] == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+const char *const *st_search_sets(const st_search *search, uint64_t row, bool all, size_t *count)
+{
+    const st_space *space = search->space;
+    const char **sets = st_arena_alloc(space->arena, ST_PARAMS + space->axis_count, sizeof *sets);
+    double values[ST_PARAMS];
+    *count = 0;
+    read_plan(search, row, values);
     for (st_plan_param param = ST_PARAM_NODES; sets != NULL && param < ST_PARAMS; param++) {
         const st_plan_choice *choice = &search->wanted.choices[param];
         if (!choice->read || (!all && !search->shown[param])) {
@@ -453,16 +476,32 @@ const char *const *st_search_sets(const st_search *search, uint64_t row, bool al
             return NULL;
         }
     }
-    for (size_t i = 0; sets != NULL && i < space->axis_count; i++) {
-        char storage[ST_AXIS_TEXT];
-        uint64_t digit = st_space_digit(space, i, row % space->total);
-        sets[*count] = st_arena_printf(space->arena, "%s=%s", space->axes[i].axis.path,
-                                       st_axis_text(&space->axes[i].axis, digit, storage));
+    return sets != NULL && add_axis_sets(search, row, sets, count) ? sets : NULL;
+}
+
+const char *const *st_search_settings(const st_search *search, uint64_t row, size_t *count)
+{
+    const st_space *space = search->space;
+    size_t own = search->own_set_count;
+    const char **sets =
+        st_arena_alloc(space->arena, own + ST_PARAMS + space->axis_count, sizeof *sets);
+    double values[ST_PARAMS];
+    *count = 0;
+    read_plan(search, row, values);
+    for (size_t i = 0; sets != NULL && i < own; i++) {
+        sets[(*count)++] = search->request.space.sets[i];
+    }
+    for (st_plan_param param = ST_PARAM_NODES; sets != NULL && param < ST_PARAMS; param++) {
+        if (!search->wanted.choices[param].read ||
+            !st_search_is_other(search, param, values[param])) {
+            continue;
+        }
+        sets[*count] = param_set(search, param, values[param]);
         if (sets[(*count)++] == NULL) {
             return NULL;
         }
     }
-    return sets;
+    return sets != NULL && add_axis_sets(search, row, sets, count) ? sets : NULL;
 }
 
 /* --- methods --------------------------------------------------------------------------------- */
@@ -494,6 +533,13 @@ double st_search_gap(const st_search *search, const st_search_result *result)
 }
 
 /* --- rows ------------------------------------------------------------------------------------ */
+
+size_t st_search_ranked(const st_search *search)
+{
+    enum { MORE = 64 };
+    size_t top = search->request.top;
+    return search->request.merges ? 2 * top + MORE : top;
+}
 
 uint64_t st_search_pick(const st_search *search, uint64_t row)
 {

@@ -42,6 +42,7 @@ typedef struct st_search_request {
     const st_role *also; /* further roles to be shown where the sheet fills them */
     size_t also_count;
     size_t top;
+    bool merges; /* of plans that are equal in all that is shown, one is listed */
     int threads;
     st_guide guide;
 } st_search_request;
@@ -141,6 +142,11 @@ double st_search_driven_value(const st_search *search, const st_search_driven *d
  * that do or are not as in the job. NULL when out of memory.
  */
 const char *const *st_search_sets(const st_search *search, uint64_t row, bool all, size_t *count);
+/* What makes an estimate of the job one of a found plan: the user's own sets, and the keys of the
+ * plan that are not as the job has them. NULL when out of memory. */
+const char *const *st_search_settings(const st_search *search, uint64_t row, size_t *count);
+/* Plans that a run ranks, so that enough are left once equal ones are merged. */
+size_t st_search_ranked(const st_search *search);
 
 /* All cells of the search's space for some plans, one plan after the other. */
 st_status st_search_values(const st_search *search, const uint64_t *picks, size_t count,
@@ -153,9 +159,14 @@ typedef struct st_search_view {
     st_search detail;   /* the same search with all cells that are shown */
     const char **parts; /* cells that make up the goal, then those of the step time */
     size_t part_count;
-    size_t own_parts;      /* of the goal */
-    const char *whole;     /* what the others make up; NULL: there are none */
-    const double *ranking; /* values of the detail's cells */
+    size_t own_parts;       /* of the goal */
+    const char *whole;      /* what the others make up; NULL: there are none */
+    const double *ranking;  /* values of the detail's cells */
+    const st_found *ranked; /* the plans that are shown */
+    size_t ranked_count;
+    const uint64_t *equals;     /* per such plan: how many others have the very same values */
+    uint64_t merged;            /* of all of them */
+    bool effectless[ST_PARAMS]; /* by which keys the merged ones differ */
     const double *front;
     const char *miss; /* what the nearest plan lacks; NULL where plans were found */
 } st_search_view;
@@ -164,6 +175,9 @@ typedef struct st_search_view {
 st_status st_search_view_make(const st_paths *paths, const st_search *search,
                               const st_search_result *result, st_search_view *view,
                               st_errors *errors) ST_NODISCARD;
+/* A found plan as a job file of its own; `rank` counts from 1. Only where there are so many. */
+st_status st_search_write_plan(const st_paths *paths, const st_search_view *view, size_t rank,
+                               st_buffer *file, st_errors *errors) ST_NODISCARD;
 /* Text, JSON and CSV are rendered from it. */
 void st_search_put(const st_search_view *view, st_result *result);
 

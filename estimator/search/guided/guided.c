@@ -310,7 +310,7 @@ static bool make_run(st_guided_run *run)
         }
     }
     return run->workers != NULL &&
-           st_results_make(&run->result->found, search->request.top, false,
+           st_results_make(&run->result->found, st_search_ranked(search), false,
                            st_reason_count(search->space), search->space->arena) &&
            st_plan_states_make(&run->states, search->rows, dense);
 }

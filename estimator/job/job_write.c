@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing jobs; see job_write.h. */
+#include "job/job_write.h"
+
+#include "base/memory.h"
+#include "job/files.h"
+#include "job/job_loader.h"
+#include "job/keys.h"
+#include "job/sections.h"
+
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { STEP = 2 };
+
+typedef struct writer {
+    const st_job_writing *file;
+    st_arena *arena;
+    st_buffer *buffer;
+} writer;
+
+static bool is_below(const char *key, const char *section)
+{
+    size_t length = strlen(section);
+    return strncmp(key, section, length) == 0 && key[length] == '.';
+}
+
+static bool is_given(const st_job_value *value)
+{
+    return value->origin == ST_ORIGIN_FILE || value->origin == ST_ORIGIN_SET;
+}
+
+static const char *last_part(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot != NULL ? dot + 1 : path;
+}
+
+/* --- values ---------------------------------------------------------------------------------- */
+
+/* The path where the working folder is another one. */
+static const char *absolute(const writer *self, const char *path)
+{
+    char folder[PATH_MAX];
+    if (path[0] == '/' || path[0] == '<' || getcwd(folder, sizeof folder) == NULL) {
+        return path;
+    }
+    return st_or_none(st_arena_printf(self->arena, "%s/%s", folder, path));
+}
+
+/* A file that is named by path stands where the file that names it says. */
+static const char *text_of(const writer *self, const st_job_value *value)
+{
+    bool names_file = strcmp(value->path, "model.layer_list") == 0;
+    if (!names_file || !st_name_is_path(value->text)) {
+        return value->text;
+    }
+    const char *path = st_path_resolve(self->arena, value->place, value->text);
+    return absolute(self, path != NULL ? path : value->text);
+}
+
+/* What YAML could take for something else stands between quotes; numbers must not. */
+static void write_text(const writer *self, const st_key *key, const char *text)
+{
+    bool plain = key != NULL && key->kind != ST_KEY_TEXT;
+    if (plain || (key == NULL && strpbrk(text, "#:{}[],&*!|>'\"%@`") == NULL)) {
+        st_buffer_text(self->buffer, text);
+    } else {
+        st_buffer_json_string(self->buffer, text);
+    }
+}
+
+static void write_value(const writer *self, const st_job_value *value, int indent)
+{
+    st_buffer *buffer = self->buffer;
+    bool described = value->source != NULL || value->assumption;
+    st_buffer_printf(buffer, "%*s%s: %s", indent, "", last_part(value->path),
+                     described ? "{value: " : "");
+    write_text(self, value->key, text_of(self, value));
+    if (value->source != NULL) {
+        st_buffer_text(buffer, ", source: ");
+        st_buffer_json_string(buffer, value->source);
+    }
+    st_buffer_printf(buffer, "%s%s\n", value->assumption ? ", assumption: true" : "",
+                     described ? "}" : "");
+}
+
+/* --- sections -------------------------------------------------------------------------------- */
+
+/* The name of the file that a section consists of, on the search path; NULL: it is none. */
+static const char *name_of(const writer *self, const char *section)
+{
+    const char *name = st_job_section_name(self->file->job, section);
+    bool named = name != NULL && strcmp(name, "inline") != 0 && !st_name_is_path(name);
+    return named ? name : NULL;
+}
+
+static bool is_direct(const char *key, const char *section)
+{
+    return is_below(key, section) && strchr(key + strlen(section) + 1, '.') == NULL;
+}
+
+static bool is_section_below(const char *path, const char *section)
+{
+    return section == NULL ? strchr(path, '.') == NULL : is_direct(path, section);
+}
+
+static size_t write_section(const writer *self, const char *section, bool sets_only, int indent);
+
+/* Of a named file only what an assignment changed is left to be said. */
+static size_t write_keys(const writer *self, const char *section, bool sets_only, int indent)
+{
+    size_t count = 0;
+    size_t written = 0;
+    const st_key *keys = st_keys(&count);
+    for (size_t i = 0; i < count; i++) {
+        const st_job_value *value = st_job_value_of(self->file->job, keys[i].path);
+        if (is_direct(keys[i].path, section) && is_given(value) &&
+            (!sets_only || value->origin == ST_ORIGIN_SET)) {
+            write_value(self, value, indent);
+            written++;
+        }
+    }
+    const st_key_section *sections = st_key_sections(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (is_section_below(sections[i].path, section)) {
+            written += write_section(self, sections[i].path, sets_only, indent);
+        }
+    }
+    return written;
+}
+
+static size_t write_constants(const writer *self, int indent)
+{
+    const st_job *job = self->file->job;
+    size_t written = 0;
+    for (size_t i = 0; i < job->constant_count; i++) {
+        if (is_given(&job->constants[i])) {
+            write_value(self, &job->constants[i], indent);
+            written++;
+        }
+    }
+    return written;
+}
+
+/* A section as the name of its file, as a map over that file, or with all that it holds. */
+static size_t write_section(const writer *self, const char *section, bool sets_only, int indent)
+{
+    bool constants = strcmp(section, ST_CONSTANTS) == 0;
+    const char *name = constants ? NULL : name_of(self, section);
+    size_t start = self->buffer->length;
+    st_buffer_printf(self->buffer, "%*s%s:", indent, "", last_part(section));
+    size_t head = self->buffer->length;
+    st_buffer_text(self->buffer, "\n");
+    if (name != NULL) {
+        st_buffer_printf(self->buffer, "%*sbase: ", indent + STEP, "");
+        st_buffer_json_string(self->buffer, name);
+        st_buffer_text(self->buffer, "\n");
+    }
+    size_t written = constants
+                         ? write_constants(self, indent + STEP)
+                         : write_keys(self, section, sets_only || name != NULL, indent + STEP);
+    if (written == 0 && !self->buffer->failed) {
+        self->buffer->length = name != NULL ? head : start;
+        if (name != NULL) {
+            st_buffer_text(self->buffer, " ");
+            st_buffer_json_string(self->buffer, name);
+            st_buffer_text(self->buffer, "\n");
+        }
+    }
+    return written + (name != NULL ? 1 : 0);
+}
+
+/* --- plugins --------------------------------------------------------------------------------- */
+
+static void write_refinement(const writer *self, const st_refinement *entry)
+{
+    st_buffer *buffer = self->buffer;
+    st_buffer_text(buffer, "  - {plugin: ");
+    st_buffer_json_string(buffer, entry->plugin);
+    if (entry->profile != NULL) {
+        st_buffer_text(buffer, ", profile: ");
+        st_buffer_json_string(buffer, entry->profile);
+    }
+    st_buffer_text(buffer, entry->fallback ? ", fallback: formula" : "");
+    for (size_t i = 0; i < entry->option_count; i++) {
+        st_buffer_printf(buffer, "%s%s: ", i == 0 ? ", options: {" : ", ", entry->options[i].name);
+        st_buffer_json_string(buffer, entry->options[i].text);
+    }
+    st_buffer_text(buffer, entry->option_count > 0 ? "}}\n" : "}\n");
+}
+
+static void write_plugins(const writer *self)
+{
+    const st_job_writing *file = self->file;
+    st_buffer_text(self->buffer, file->refinement_count > 0 ? "refine:\n" : "");
+    for (size_t i = 0; i < file->refinement_count; i++) {
+        write_refinement(self, &file->refinements[i]);
+    }
+}
+
+/* --- the whole ------------------------------------------------------------------------------- */
+
+static void write_comment(const writer *self)
+{
+    const char *line = self->file->comment != NULL ? self->file->comment : "";
+    while (*line != '\0') {
+        size_t length = strcspn(line, "\n");
+        st_buffer_printf(self->buffer, "# %.*s\n", (int)length, line);
+        line += length + (line[length] == '\n' ? 1 : 0);
+    }
+}
+
+/* What stands at the top itself: the name, the sheet, plugins and single keys. */
+static void write_top(const writer *self)
+{
+    static const char *const apart[] = {"name", "sheet", "refine"};
+    const st_job *job = self->file->job;
+    const st_job_value *own = st_job_value_of(job, "sheet");
+    const char *sheet = self->file->sheet != NULL ? self->file->sheet
+                        : is_given(own)           ? own->text
+                                                  : NULL;
+    st_buffer_text(self->buffer, "name: ");
+    st_buffer_json_string(self->buffer, st_job_name(job));
+    if (sheet != NULL) {
+        st_buffer_text(self->buffer, "\nsheet: ");
+        st_buffer_json_string(self->buffer, st_name_is_path(sheet) ? absolute(self, sheet) : sheet);
+    }
+    st_buffer_text(self->buffer, "\n");
+    write_plugins(self);
+    size_t count = 0;
+    const st_key *keys = st_keys(&count);
+    for (size_t i = 0; i < count; i++) {
+        bool is_apart = strchr(keys[i].path, '.') != NULL;
+        for (size_t k = 0; k < sizeof apart / sizeof apart[0]; k++) {
+            is_apart = is_apart || strcmp(keys[i].path, apart[k]) == 0;
+        }
+        const st_job_value *value = st_job_value_of(job, keys[i].path);
+        if (!is_apart && is_given(value)) {
+            write_value(self, value, 0);
+        }
+    }
+}
+
+st_status st_job_write(const st_job_writing *file, st_arena *arena, st_buffer *buffer,
+                       st_errors *errors)
+{
+    const writer self = {.file = file, .arena = arena, .buffer = buffer};
+    size_t count = 0;
+    const st_key_section *sections = st_key_sections(&count);
+    write_comment(&self);
+    write_top(&self);
+    for (size_t i = 0; i < count; i++) {
+        if (strchr(sections[i].path, '.') == NULL) {
+            (void)write_section(&self, sections[i].path, false, 0);
+        }
+    }
+    return buffer->failed ? st_out_of_memory(errors) : ST_OK;
+}
