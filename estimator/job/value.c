@@ -60,7 +60,7 @@ static void describe_range(const st_key *key, const char *unit, char *text, size
 }
 
 /* Splits "none selective full" into at most ST_VALUES_MAX names, held in `storage`. */
-static size_t key_values(const st_key *key, char *storage, const char **names)
+size_t st_key_values(const st_key *key, char *storage, const char **names)
 {
     size_t count = 0;
     (void)snprintf(storage, ST_VALUES_TEXT, "%s", key->values);
@@ -107,7 +107,7 @@ const char *st_key_expectation(const st_key *key, char *text, size_t size)
         (void)snprintf(text, size, "true or false");
         break;
     case ST_KEY_ENUM:
-        (void)join_names(names, key_values(key, storage, names), text, size);
+        (void)join_names(names, st_key_values(key, storage, names), text, size);
         break;
     case ST_KEY_TEXT:
         (void)snprintf(text, size, "a text of one line");
@@ -248,7 +248,7 @@ static st_status parse_enum(const st_key *key, const st_value_text *value, doubl
     char storage[ST_VALUES_TEXT];
     char expected[ST_EXPECTATION_TEXT];
     const char *names[ST_VALUES_MAX];
-    size_t count = key_values(key, storage, names);
+    size_t count = st_key_values(key, storage, names);
     if (st_value_is_laid_out(key, value)) {
         const st_value_text standard = {
             .text = key->default_text, .length = strlen(key->default_text), .place = value->place};

@@ -44,4 +44,7 @@ const char *st_key_expectation(const st_key *key, char *text, size_t size);
 /* Of an enumeration: most values, and the text of them all. */
 enum { ST_VALUES_MAX = 16, ST_VALUES_TEXT = 160 };
 
+/* The words of an enumeration's key, cut out of `storage`; how many. */
+size_t st_key_values(const st_key *key, char *storage, const char **names);
+
 #endif
