@@ -8,7 +8,7 @@
  * ones are a third of a short run's time. Under AddressSanitizer all chunks come from calloc, whose
  * memory it watches.
  */
-#define _DEFAULT_SOURCE /* MAP_ANONYMOUS, MADV_HUGEPAGE */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS, madvise; NOLINT(bugprone-reserved-identifier) */
 #include "steptime/arena.h"
 
 #include "base/print.h"
