@@ -63,6 +63,19 @@ verdict 'that program computes, too'
     grep -q "parallel.tq" "$work/log"
 verdict 'it tells what is wrong'
 
+include=$(dirname -- "$(dirname -- "$(find_one include/steptime/plugin.h)")")
+"${CXX:-c++}" -std=c++17 -Wall -Wextra -Wpedantic -Werror -shared -fPIC -I"$include" \
+    "$root/tests/install/plugin.cpp" -o "$work/tree.so" >"$work/log" 2>&1
+verdict 'a plugin in C++ builds against the installed header'
+
+"$program" plugin check "$work/tree.so" >"$work/log" 2>&1 &&
+    [[ $(grep -c '^pass' "$work/log") -eq 10 ]]
+verdict 'that plugin keeps to the rules'
+
+"$program" estimate gpt-3b-32x3090 --refine "$work/tree.so" --json >"$work/log" 2>&1 &&
+    grep -q '"provider": "tree for all_reduce"' "$work/log"
+verdict 'an estimate uses it'
+
 for language in c cpp; do
     sed -n "/^\`\`\`$language\$/,/^\`\`\`\$/p" "$root/docs/library.md" | sed '1d;$d' |
         diff - "$root/tests/install/consumer.$language" >"$work/log"
