@@ -10,8 +10,8 @@ compile or load, or whose object code is the same, is dropped and another one dr
 fuzz tests run first, those that name the changed file's functions before others; then the cases of the
 command line; last what compares whole texts. What no test notices is listed with its place.
 
-Left out, because a survivor there says nothing: messages and printing, limits, checks of allocations,
-bounds of loops (the sanitizers see those).
+Left out, because a survivor there says nothing: messages and printing, limits, sizes of arrays, checks of
+allocations, bounds of loops (the sanitizers see those).
 """
 import argparse
 import concurrent.futures
@@ -39,6 +39,8 @@ PLAIN_FILE = re.compile(r"(_text|_svg|_write|_json|_csv|_latex|_markdown|_show)\
                         r"|/(embed|status|table|svg|json|latex|perfetto|xlsx\w*|print|result\w*)\.c$")
 PLAIN_LINE = re.compile(r'"|\bNULL\b|^\s*(?:#|/?\*|//|return ST_ERR)|ST_ERR_|ST_OK|assert|sizeof|alloc|_MAX\b|MAX_'
                         r"|LIMIT|capacity|failed|\bfor \(|errors?\b|'.'|= \{0\}")
+MESSAGE = re.compile(r"\b(?:st_fail|\w*refuse|\w*printf)\(|ST_(?:FOUND|EXPECTED|HINT)\b")
+ARRAY = re.compile(r"\s+(?!return)(?:static )?(?:const )?\w+ (?:const )?\**(?:const )?\w+(?:\[\w+\])+(?=;| = )")
 C_SWAPS = [(" < ", " <= "), (" <= ", " < "), (" > ", " >= "), (" >= ", " > "), (" == ", " != "), (" != ", " == "),
            (" && ", " || "), (" || ", " && "), (" + ", " - "), (" - ", " + "), (" * ", " / "), (" / ", " * "),
            (" += ", " -= "), (" -= ", " += "), ("ceil(", "floor("), ("floor(", "ceil("), ("fmin(", "fmax("),
@@ -98,17 +100,29 @@ def swaps_in(line, row, path, swaps, start=0):
             at = line.find(old, at + 1)
 
 
+def checks_an_allocation(lines, row):
+    """Whether a line is what is done where memory has run out."""
+    return bool(re.search(r"if \(.*== NULL", lines[row - 1])
+                and re.search(r"alloc\(|st_arena_\w+\(", "\n".join(lines[max(row - 8, 0):row])))
+
+
 def c_mutants(path, text):
-    in_comment = in_enum = False
-    for row, line in enumerate(text.split("\n")):
+    in_comment = in_enum = in_message = False
+    lines = text.split("\n")
+    for row, line in enumerate(lines):
         code = line.split("/*")[0]
+        was_message = in_message
+        in_message = (in_message or bool(MESSAGE.search(code))) and not code.rstrip().endswith((";", "{", "}"))
+        if was_message or re.match(r"\s*return (?:true|false);", code) and checks_an_allocation(lines, row):
+            continue
         was_comment, in_comment = in_comment, ("/*" in line or in_comment) and "*/" not in line
         in_enum = (in_enum or line.startswith(("enum", "typedef enum"))) and "}" not in line
         if was_comment or in_enum or line.startswith("enum") or PLAIN_LINE.search(code):
             continue
         yield from swaps_in(code, row, path, C_SWAPS)
         if code.startswith("    "):
-            yield from changed_numbers(code, row, path)
+            array = ARRAY.match(code)
+            yield from changed_numbers(code, row, path, array.end() if array else 0)
         condition = re.match(r"\s*(?:\} else )?if \((.*)\)(?: \{)?$", code)
         if condition and code.count("(") == code.count(")"):
             yield Mutant(path, row, condition.start(1), condition.group(1), f"!({condition.group(1)})")
