@@ -10,11 +10,18 @@
 #include <string.h>
 
 static const char *const keys[ST_PARAMS] = {
-    [ST_PARAM_NODES] = "cluster.nodes", [ST_PARAM_TP] = "parallel.tp",
-    [ST_PARAM_CP] = "parallel.cp",      [ST_PARAM_PP] = "parallel.pp",
-    [ST_PARAM_DP] = "parallel.dp",      [ST_PARAM_VIRTUAL] = "parallel.virtual_stages",
-    [ST_PARAM_EP] = "parallel.ep",      [ST_PARAM_MICRO] = "batch.micro",
-    [ST_PARAM_RECOMPUTE] = "recompute", [ST_PARAM_SEQUENCE] = "parallel.sequence_parallel",
+    [ST_PARAM_NODES] = "cluster.nodes",
+    [ST_PARAM_TP] = "parallel.tp",
+    [ST_PARAM_CP] = "parallel.cp",
+    [ST_PARAM_PP] = "parallel.pp",
+    [ST_PARAM_DP] = "parallel.dp",
+    [ST_PARAM_VIRTUAL] = "parallel.virtual_stages",
+    [ST_PARAM_EP] = "parallel.ep",
+    [ST_PARAM_MICRO] = "batch.micro",
+    [ST_PARAM_FIRST] = "parallel.first_stage_layers",
+    [ST_PARAM_LAST] = "parallel.last_stage_layers",
+    [ST_PARAM_RECOMPUTE] = "recompute",
+    [ST_PARAM_SEQUENCE] = "parallel.sequence_parallel",
     [ST_PARAM_ZERO] = "parallel.zero",
 };
 
@@ -34,8 +41,6 @@ st_plan_param st_plan_param_find(const char *key)
 
 static const char *const base_keys[ST_PLAN_BASES] = {
     [ST_PLAN_LAYERS] = "model.layers",
-    [ST_PLAN_FIRST] = "parallel.first_stage_layers",
-    [ST_PLAN_LAST] = "parallel.last_stage_layers",
     [ST_PLAN_BATCH] = "batch.global",
     [ST_PLAN_EXPERTS] = "model.experts",
     [ST_PLAN_EXPERT_TP] = "parallel.expert_tp",
@@ -142,19 +147,12 @@ typedef struct stage_visitor {
 /* Every number of layers that a stage of the shape may have, until a visit is enough. */
 static bool visit_stages(const maker *self, const stage_visitor *visitor)
 {
-    const st_plan_numbers *bases = self->request->bases;
-    const st_plan_numbers *layers = &bases[ST_PLAN_LAYERS];
-    const st_plan_numbers *first = &bases[ST_PLAN_FIRST];
-    const st_plan_numbers *last = &bases[ST_PLAN_LAST];
+    const st_plan_numbers *layers = &self->request->bases[ST_PLAN_LAYERS];
     for (size_t i = 0; i < layers->count; i++) {
-        for (size_t j = 0; j < first->count; j++) {
-            for (size_t k = 0; k < last->count; k++) {
-                double stage = layers_of_stage(self->sizes[ST_PARAM_PP], layers->values[i],
-                                               first->values[j], last->values[k]);
-                if (stage >= 1 && visitor->visit(visitor->context, stage)) {
-                    return true;
-                }
-            }
+        double stage = layers_of_stage(self->sizes[ST_PARAM_PP], layers->values[i],
+                                       self->sizes[ST_PARAM_FIRST], self->sizes[ST_PARAM_LAST]);
+        if (stage >= 1 && visitor->visit(visitor->context, stage)) {
+            return true;
         }
     }
     return false;
@@ -222,6 +220,8 @@ static bool allows(const maker *self, st_plan_param param, double value)
     case ST_PARAM_CP:
     case ST_PARAM_PP:
     case ST_PARAM_DP:
+    case ST_PARAM_FIRST:
+    case ST_PARAM_LAST:
     case ST_PARAM_RECOMPUTE:
     case ST_PARAMS:
         break;
@@ -377,6 +377,99 @@ static st_status add_shape(maker *self)
     return ST_OK;
 }
 
+/* --- first and last stage -------------------------------------------------------------------- */
+
+/*
+ * Where stages do not divide the layers: middle stages have as many as fewest stages would fill,
+ * and the first and the last go without what is missing, in every way that leaves each a layer.
+ * Most layers of a stage are so as few as can be.
+ */
+typedef struct ends {
+    double fullest; /* layers of a middle stage */
+    double missing; /* in the first and the last stage together */
+} ends;
+
+static ends ends_of(double stages, double layers)
+{
+    double fullest = ceil(layers / stages);
+    return (ends){.fullest = fullest, .missing = fullest * stages - layers};
+}
+
+static bool are_ends(const ends *own, double first, double last)
+{
+    return first >= 1 && last >= 1 && first <= own->fullest && last <= own->fullest &&
+           first + last == 2 * own->fullest - own->missing;
+}
+
+static bool has_ends(const ends *own)
+{
+    return own->missing >= 1 && own->missing <= 2 * (own->fullest - 1);
+}
+
+/* Whether an earlier number of layers has brought these ends already. */
+static bool were_ends(const maker *self, size_t before)
+{
+    const st_plan_numbers *layers = &self->request->bases[ST_PLAN_LAYERS];
+    for (size_t i = 0; i < before; i++) {
+        ends other = ends_of(self->sizes[ST_PARAM_PP], layers->values[i]);
+        if (has_ends(&other) &&
+            are_ends(&other, self->sizes[ST_PARAM_FIRST], self->sizes[ST_PARAM_LAST])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The ends that one number of layers has; `given` notes whether there are some. */
+static st_status add_ends(maker *self, size_t layers, bool *given)
+{
+    ends own =
+        ends_of(self->sizes[ST_PARAM_PP], self->request->bases[ST_PLAN_LAYERS].values[layers]);
+    st_status status = ST_OK;
+    *given = self->sizes[ST_PARAM_PP] > 1 && has_ends(&own);
+    for (double first = 1; *given && first <= own.fullest && status == ST_OK; first++) {
+        self->sizes[ST_PARAM_FIRST] = first;
+        self->sizes[ST_PARAM_LAST] = 2 * own.fullest - own.missing - first;
+        if (are_ends(&own, first, self->sizes[ST_PARAM_LAST]) && !were_ends(self, layers)) {
+            status = add_shape(self);
+        }
+    }
+    return status;
+}
+
+static st_status add_even(maker *self)
+{
+    self->sizes[ST_PARAM_FIRST] = 0;
+    self->sizes[ST_PARAM_LAST] = 0;
+    return add_shape(self);
+}
+
+/* Stages alike, and where they cannot be so the ends that can; else the values that are wanted. */
+static st_status add_shapes(maker *self)
+{
+    const st_plan_choice *first = &self->request->choices[ST_PARAM_FIRST];
+    const st_plan_choice *last = &self->request->choices[ST_PARAM_LAST];
+    const st_plan_numbers *layers = &self->request->bases[ST_PLAN_LAYERS];
+    bool even = layers->count == 0;
+    st_status status = ST_OK;
+    for (size_t i = 0; first->free && last->free && i < layers->count && status == ST_OK; i++) {
+        bool given = false;
+        status = layers->values[i] > 0 ? add_ends(self, i, &given) : ST_OK;
+        even = even || !given;
+    }
+    if (first->free && last->free) {
+        return status == ST_OK && even ? add_even(self) : status;
+    }
+    for (size_t i = 0; i < first->count && status == ST_OK; i++) {
+        for (size_t k = 0; k < last->count && status == ST_OK; k++) {
+            self->sizes[ST_PARAM_FIRST] = first->values[i];
+            self->sizes[ST_PARAM_LAST] = last->values[k];
+            status = add_shape(self);
+        }
+    }
+    return status;
+}
+
 /* --- factorizations -------------------------------------------------------------------------- */
 
 /* Data ranks are what is left, and must be among those that are wanted. */
@@ -392,7 +485,7 @@ static st_status close_shape(maker *self, double left)
         note_miss(self, ST_PARAM_DP, left);
         return ST_OK;
     }
-    return add_shape(self);
+    return add_shapes(self);
 }
 
 static st_status split(maker *self, size_t depth, double left)
@@ -440,7 +533,21 @@ st_status st_plans_make(const st_plan_request *request, st_arena *arena, st_plan
     return status;
 }
 
-bool st_plan_divides(const double bases[ST_PLAN_BASES], const double values[ST_PARAMS])
+/* Whether first and last stage are as add_shapes() makes them for this number of layers. */
+static bool divides_stages(double layers, const double values[ST_PARAMS], bool ends_free)
+{
+    double stages = values[ST_PARAM_PP];
+    if (!ends_free || layers <= 0) {
+        return true;
+    }
+    ends own = ends_of(stages, layers);
+    bool given = stages > 1 && has_ends(&own);
+    return given ? are_ends(&own, values[ST_PARAM_FIRST], values[ST_PARAM_LAST])
+                 : values[ST_PARAM_FIRST] == 0 && values[ST_PARAM_LAST] == 0;
+}
+
+bool st_plan_divides(const double bases[ST_PLAN_BASES], const double values[ST_PARAMS],
+                     bool ends_free)
 {
     st_plan_request request = {0};
     maker self = {.request = &request, .most_layers = bases[ST_PLAN_LAYERS]};
@@ -449,6 +556,9 @@ bool st_plan_divides(const double bases[ST_PLAN_BASES], const double values[ST_P
     }
     memcpy(self.sizes, values, sizeof self.sizes);
     if (self.most_layers > 0 && self.sizes[ST_PARAM_PP] > self.most_layers) {
+        return false;
+    }
+    if (!divides_stages(bases[ST_PLAN_LAYERS], values, ends_free)) {
         return false;
     }
     for (st_plan_param param = ST_PARAM_VIRTUAL; param < ST_PARAMS; param++) {
@@ -503,6 +613,8 @@ const char *st_plan_miss_text(const st_plan_request *request, const st_plan_miss
     case ST_PARAM_TP:
     case ST_PARAM_CP:
     case ST_PARAM_PP:
+    case ST_PARAM_FIRST:
+    case ST_PARAM_LAST:
     case ST_PARAM_RECOMPUTE:
     case ST_PARAMS:
         break;

@@ -2,7 +2,8 @@
 /*
  * The plans of a search: every way to divide a job over a number of GPUs.
  *
- * A shape is a factorization of the GPUs into tensor, context, pipeline and data ranks; within it,
+ * A shape is a factorization of the GPUs into tensor, context, pipeline and data ranks, with the
+ * layers of the first and the last stage where stages do not divide the layers; within it,
  * chunks per stage, expert ranks, micro-batches, recomputation, sequence parallelism and ZeRO vary
  * freely over lists that the shape allows. What cannot divide is never enumerated; everything else
  * is left to the checks of the sheet. Plans are numbered, so that any thread can start anywhere.
@@ -18,6 +19,8 @@ typedef enum st_plan_param {
     ST_PARAM_CP,
     ST_PARAM_PP,
     ST_PARAM_DP,
+    ST_PARAM_FIRST, /* layers of the first stage; 0: as the others */
+    ST_PARAM_LAST,
     ST_PARAM_VIRTUAL, /* the first that varies within a shape */
     ST_PARAM_EP,
     ST_PARAM_MICRO,
@@ -44,9 +47,7 @@ typedef struct st_plan_choice {
 
 /* What plans depend on; a search may vary it along with them. */
 typedef enum st_plan_base {
-    ST_PLAN_LAYERS, /* 0: unknown, then chunks per stage stay at what is given */
-    ST_PLAN_FIRST,  /* layers of the first stage; 0: as the others */
-    ST_PLAN_LAST,
+    ST_PLAN_LAYERS,  /* 0: unknown, then chunks per stage stay at what is given */
     ST_PLAN_BATCH,   /* 0: unknown */
     ST_PLAN_EXPERTS, /* 0: a dense model */
     ST_PLAN_EXPERT_TP,
@@ -105,8 +106,10 @@ const char *st_plan_miss_text(const st_plan_request *request, const st_plan_miss
 st_status st_plans_make(const st_plan_request *request, st_arena *arena, st_plans *plans,
                         st_errors *errors) ST_NODISCARD;
 
-/* Whether a plan is one for these very values of what plans depend on. */
-bool st_plan_divides(const double bases[ST_PLAN_BASES], const double values[ST_PARAMS]);
+/* Whether a plan is one for these very values of what plans depend on; `ends_free`: layers of the
+ * first and the last stage are those that a shape allows. */
+bool st_plan_divides(const double bases[ST_PLAN_BASES], const double values[ST_PARAMS],
+                     bool ends_free);
 
 /* The shape of one plan. */
 const st_shape *st_plan_shape(const st_plans *plans, uint64_t plan);

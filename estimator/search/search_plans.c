@@ -354,6 +354,19 @@ static st_status choose_given(st_search *search, const st_varied *given,
                : choose_all(search, given->param, input, choice, errors);
 }
 
+/* The first and the last stage go together: where one is given, the other stays as it is, too. */
+static bool is_other_end_given(const st_search *search, st_plan_param param)
+{
+    bool end = param == ST_PARAM_FIRST || param == ST_PARAM_LAST;
+    st_plan_param other = param == ST_PARAM_FIRST ? ST_PARAM_LAST : ST_PARAM_FIRST;
+    bool given = end && (st_search_is_set(search, st_plan_param_key(other)) ||
+                         st_search_input(search->space->sheet, st_plan_param_key(other)) == NULL);
+    for (size_t i = 0; i < search->varied_count && end; i++) {
+        given = given || (search->varied[i].param == other && search->varied[i].text != NULL);
+    }
+    return given;
+}
+
 /* A plan parameter that the sheet reads and that does not take all its values limits the space. */
 static st_status choose_param(st_search *search, st_plan_param param, st_errors *errors)
 {
@@ -370,8 +383,8 @@ static st_status choose_param(st_search *search, st_plan_param param, st_errors 
         }
     }
     bool rest = param == ST_PARAM_DP || (request->only_count == 0 && !request->limited);
-    bool free =
-        rest && !st_search_is_set(search, key) && input != NULL && !lacks_base(search, param);
+    bool free = rest && !st_search_is_set(search, key) && input != NULL &&
+                !lacks_base(search, param) && !is_other_end_given(search, param);
     search->limited = search->limited || (input != NULL && !free);
     return free ? choose_all(search, param, input, choice, errors)
                 : choose_fixed(search, param, choice, errors);
@@ -557,8 +570,6 @@ static st_plan_param param_of(st_plan_base base)
     case ST_PLAN_EXPERT_TP:
         return ST_PARAM_EP;
     case ST_PLAN_LAYERS:
-    case ST_PLAN_FIRST:
-    case ST_PLAN_LAST:
     case ST_PLAN_BASES:
         break;
     }

@@ -102,6 +102,8 @@ static bool is_zipped(const st_search_worker *self, const double values[ST_PARAM
 static void find_infeasible(st_search_worker *self, size_t rows)
 {
     const st_search *search = self->search;
+    const st_plan_choice *choices = search->wanted.choices;
+    bool ends_free = choices[ST_PARAM_FIRST].free && choices[ST_PARAM_LAST].free;
     for (size_t row = 0; self->plans != NULL && row < rows; row++) {
         double values[ST_PARAMS];
         double bases[ST_PLAN_BASES];
@@ -112,8 +114,9 @@ static void find_infeasible(st_search_worker *self, size_t rows)
             bases[i] = driven->given ? st_search_driven_value(search, driven, digit)
                                      : search->wanted.bases[i].values[0];
         }
-        self->infeasible[row] = (search->bases_differ && !st_plan_divides(bases, values)) ||
-                                !is_zipped(self, values, row);
+        self->infeasible[row] =
+            (search->bases_differ && !st_plan_divides(bases, values, ends_free)) ||
+            !is_zipped(self, values, row);
     }
 }
 

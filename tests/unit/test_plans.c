@@ -19,13 +19,13 @@ static st_plan_request free_request(const double *gpus, size_t count)
                                .gpus_count = count,
                                .gpus_per_node = 8,
                                .bases = {[ST_PLAN_LAYERS] = {&layers, 1},
-                                         [ST_PLAN_FIRST] = {&none, 1},
-                                         [ST_PLAN_LAST] = {&none, 1},
                                          [ST_PLAN_BATCH] = {&batch, 1},
                                          [ST_PLAN_EXPERTS] = {&experts, 1},
                                          [ST_PLAN_EXPERT_TP] = {&none, 1}}};
     for (int param = 0; param < ST_PARAMS; param++)
         request.choices[param] = (st_plan_choice){.read = true, .free = true};
+    for (int param = ST_PARAM_FIRST; param <= ST_PARAM_LAST; param++)
+        request.choices[param] = (st_plan_choice){.read = true, .values = &none, .count = 1};
     request.choices[ST_PARAM_RECOMPUTE].values = recomputes;
     request.choices[ST_PARAM_RECOMPUTE].count = RECOMPUTES;
     request.choices[ST_PARAM_RECOMPUTE].free = false;

@@ -13,8 +13,12 @@ static double size_of(const st_shape *shape, size_t level)
         return sizes[ST_PARAM_TP];
     case 2:
         return sizes[ST_PARAM_PP];
-    default:
+    case 3:
         return sizes[ST_PARAM_CP];
+    case 4:
+        return sizes[ST_PARAM_FIRST];
+    default:
+        return sizes[ST_PARAM_LAST];
     }
 }
 

@@ -10,7 +10,7 @@
 
 #include "search/search_state.h"
 
-enum { ST_LATTICE_SIZES = 4, ST_LATTICE_MOST = ST_LATTICE_SIZES + ST_SHAPE_LISTS + ST_AXES_MAX };
+enum { ST_LATTICE_SIZES = 6, ST_LATTICE_MOST = ST_LATTICE_SIZES + ST_SHAPE_LISTS + ST_AXES_MAX };
 
 typedef struct st_lattice {
     const st_search *search;
