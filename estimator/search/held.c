@@ -75,7 +75,7 @@ static void put(writer *self, const char *key, const char *value, const char *by
 
 static void put_sections(writer *self)
 {
-    static const char *const sections[] = {"model", "cluster"};
+    static const char *const sections[] = {"model", "cluster", "stack"};
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
         const char *name = st_job_section_name(self->search->space->base.job, sections[i]);
         if (name != NULL && strcmp(name, "inline") != 0 &&
@@ -166,8 +166,10 @@ static void put_assumed(writer *self)
             st_search_is_set(search, key)) {
             continue;
         }
-        put(self, key, value->text != NULL ? value->text : "1",
-            value->origin == ST_ORIGIN_DEFAULT ? "default" : "assumed", true);
+        const char *by = value->origin == ST_ORIGIN_DEFAULT ? "default"
+                         : value->origin == ST_ORIGIN_STACK ? "stack"
+                                                            : "assumed";
+        put(self, key, value->text != NULL ? value->text : "1", by, true);
     }
 }
 
