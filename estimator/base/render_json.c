@@ -17,7 +17,7 @@ static void write_node(json_writer *writer, const st_node *node);
 static bool is_data(const st_item *item)
 {
     return item->kind != ST_ITEM_SPAN && item->kind != ST_ITEM_TABLE &&
-           (item->key == NULL || item->key[0] != '.');
+           item->kind != ST_ITEM_BARS && (item->key == NULL || item->key[0] != '.');
 }
 
 static void begin_line(const json_writer *writer)

@@ -87,6 +87,7 @@ static const char *item_text(const st_item *item, const st_table_column *column,
     case ST_ITEM_NODE:
     case ST_ITEM_SPAN:
     case ST_ITEM_TABLE:
+    case ST_ITEM_BARS:
         break;
     }
     return none;
@@ -180,6 +181,8 @@ static void write_node(const st_node *node, const st_paint *paint, st_buffer *bu
             write_span(item, paint, buffer);
         else if (item->kind == ST_ITEM_TABLE && item->table != NULL)
             st_table_write(item->table, paint, item->indent, buffer);
+        else if (item->kind == ST_ITEM_BARS && item->bars != NULL)
+            st_bars_write(item->bars, paint, buffer);
         else if (item->kind == ST_ITEM_NODE)
             write_node(item->node, paint, buffer);
     }

@@ -275,6 +275,14 @@ st_table *st_say_table(st_node *node, const st_table_column *columns, size_t cou
     return table;
 }
 
+st_bars *st_say_bars(st_node *node, double mark)
+{
+    st_bars *bars = st_bars_create(node->result->arena, mark);
+    add_item(node, NULL, ST_ITEM_BARS)->bars = bars;
+    node->result->failed = node->result->failed || bars == NULL;
+    return bars;
+}
+
 /* ---- walking ---- */
 
 enum { ROWS_IN_SCRATCH = 256 }; /* then the memory of filled rows is given back */

@@ -46,7 +46,7 @@
 #ifndef STEPTIME_BASE_RESULT_H
 #define STEPTIME_BASE_RESULT_H
 
-#include "base/text.h"
+#include "base/bars.h"
 #include "steptime/quantity.h"
 
 enum { ST_SCHEMA_VERSION = 1 }; /* of every JSON form; grows when a field changes its meaning */
@@ -65,8 +65,9 @@ typedef enum st_item_kind {
     ST_ITEM_NUMBER,
     ST_ITEM_QUANTITY,
     ST_ITEM_NODE,
-    ST_ITEM_SPAN, /* text alone */
-    ST_ITEM_TABLE /* text alone */
+    ST_ITEM_SPAN,  /* text alone */
+    ST_ITEM_TABLE, /* text alone */
+    ST_ITEM_BARS   /* text alone */
 } st_item_kind;
 
 /* How a span stands: as it is, or wrapped to a terminal's width. */
@@ -92,6 +93,7 @@ typedef struct st_item {
         };
         st_node *node;
         const st_span *span;
+        const st_bars *bars;
         struct {
             const st_table *table;
             size_t indent;
@@ -185,6 +187,8 @@ void st_say_title(st_node *node, const char *title);
 void st_say_fact(st_node *node, const char *label, size_t width, const char *text);
 /* `columns` has the shape of a table that lives in the result; see table.h. */
 st_table *st_say_table(st_node *node, const st_table_column *columns, size_t count, size_t indent);
+/* Rows with bars; `mark` as in bars.h. */
+st_bars *st_say_bars(st_node *node, double mark);
 /* Adds a row, or every row of a list; `keys` has one for each column, with commas between. */
 void st_table_show(st_table *table, const st_node *node, const char *keys);
 

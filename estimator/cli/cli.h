@@ -98,6 +98,7 @@ typedef struct cli_common {
     bool all;
     bool csv;
     bool json;
+    bool quiet;     /* without warnings */
     bool partial;   /* of traces */
     unsigned check; /* a cli_check */
     unsigned color; /* a cli_color */
@@ -199,6 +200,8 @@ bool cli_shows_messages(const cli_run *run);
 /* The result has the limits that are exceeded; they are reported once more only where nobody reads
  * its text, or where there is something else to report. */
 void cli_limits_shown(cli_run *run);
+/* How wide a summary is: as COLUMNS says, the terminal, or 100 characters. */
+size_t cli_report_width(size_t terminal);
 /* A paint for the place where the result goes. */
 st_paint cli_paint(const cli_run *run);
 /* Today, or the day that SOURCE_DATE_EPOCH names for builds that can be repeated. */
@@ -328,6 +331,8 @@ void cli_complete(cli_run *run, const char *const *words, size_t count);
     CLI_TEXTS(cli_common, paths, "path", "DIR",                                                    \
               "look for sheets and configurations in DIR first; may be repeated",                  \
               .word = CLI_WORD_FOLDER, .common = true)
+#define CLI_ROW_QUIET                                                                              \
+    CLI_FLAG(cli_common, quiet, "quiet", "leave warnings and notes out", .common = true)
 #define CLI_ROW_REFINE                                                                             \
     CLI_TEXTS(cli_common, refine, "refine", "PLUGIN[:NAME=VALUE,...]",                             \
               "let this plugin stand in for open functions and cells, instead of the job's own, "  \

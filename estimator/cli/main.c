@@ -113,6 +113,16 @@ static int run_words(cli_run *run, size_t count, const char *const *words)
     return cli_write_result(run, run_verb(run));
 }
 
+static void write_messages(const cli_run *run)
+{
+    for (size_t i = 0; run->common.quiet && i < st_errors_size(run->errors); i++) {
+        if (st_errors_at(run->errors, i)->severity != ST_SEVERITY_WARNING)
+            st_error_write(st_errors_at(run->errors, i), stderr);
+    }
+    if (!run->common.quiet)
+        st_errors_write(run->errors, stderr);
+}
+
 int main(int argc, char **argv)
 {
     cli_run run = {.stdout_closed = !cli_open_streams()};
@@ -125,7 +135,7 @@ int main(int argc, char **argv)
     else
         code = run_words(&run, argc > 0 ? (size_t)argc - 1 : 0, (const char *const *)argv + 1);
     if (run.errors != NULL && !run.warnings_shown)
-        st_errors_write(run.errors, stderr);
+        write_messages(&run);
     st_buffer_free(&run.result);
     st_errors_destroy(run.errors);
     st_arena_destroy(run.arena);

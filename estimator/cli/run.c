@@ -86,6 +86,16 @@ static bool is_dumb_terminal(void)
     return term == NULL || strcmp(term, "dumb") == 0;
 }
 
+/* What COLUMNS says, or what fits a page; a terminal of its own comes first. */
+size_t cli_report_width(size_t terminal)
+{
+    const char *columns = getenv("COLUMNS");
+    long width = columns != NULL ? strtol(columns, NULL, 10) : 0;
+    if (width >= 40 && width <= 1000)
+        return (size_t)width;
+    return terminal > 0 ? terminal : 100;
+}
+
 st_paint cli_paint(const cli_run *run)
 {
     st_paint paint = {0};

@@ -37,6 +37,7 @@ static const cli_option option_rows[] = {
     CLI_FLAG(compare_options, timeline, "timeline",
              "compare the sheet's closed form with the replayed timeline of one job"),
     CLI_ROW_CHECK,
+    CLI_ROW_QUIET,
     CLI_ROW_JSON,
     CLI_ROW_CSV,
     CLI_ROW_PATH,

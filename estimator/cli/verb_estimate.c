@@ -3,6 +3,7 @@
 #include "cli/asked.h"
 
 typedef struct estimate_options {
+    bool cite;
     const char *gpus;
     const char *xlsx;
 } estimate_options;
@@ -18,7 +19,11 @@ static const cli_option option_rows[] = {
     CLI_ROW_SET,
     CLI_ROW_REFINE,
     CLI_ROW_CHECK,
-    CLI_ROW_ALL,
+    CLI_ROW_QUIET,
+    CLI_FLAG(cli_common, all, "all",
+             "show every cell of the sheet with its meaning and source, and every assumption",
+             .common = true),
+    CLI_FLAG(estimate_options, cite, "cite", "show where constants come from"),
     CLI_ROW_JSON,
     CLI_ROW_CSV,
     CLI_FILE(estimate_options, xlsx, "xlsx",
@@ -66,10 +71,22 @@ static st_status find_plan(cli_run *run, st_found_plan *found)
     return cli_asked_plan(run, options->gpus, found);
 }
 
+/* A summary fits the terminal, or a page; all cells have lines as long as they are. */
+static st_estimate_view view_of(const cli_run *run)
+{
+    const estimate_options *options = run->options;
+    st_estimate_view view = cli_view(run);
+    view.all = run->common.all;
+    view.cite = options->cite;
+    view.quiet = run->common.quiet;
+    view.width = view.all ? view.width : cli_report_width(view.width);
+    return view;
+}
+
 static int run_estimate(cli_run *run)
 {
     const estimate_options *options = run->options;
-    const st_estimate_view view = cli_view(run);
+    const st_estimate_view view = view_of(run);
     st_estimate *estimate = NULL;
     st_found_plan found = {0};
     st_status status = find_plan(run, &found);
@@ -99,10 +116,9 @@ const cli_verb cli_verb_estimate = {
     .words = {CLI_WORD_JOB, CLI_WORD_NONE},
     .summary = "estimate the step time of a training job",
     .doc =
-        "Computes the sections that the job's sheet reports and shows every number with its unit, "
-        "meaning and source, then what 10 % more of each constant of the cluster would change, "
-        "what was "
-        "assumed, and the result.\n\n"
+        "Shows the step time and what it comes to per GPU, whether the plan fits, where the time "
+        "and the memory go, and which constants matter most. --all shows every number with its "
+        "unit, meaning and source, and all that was assumed.\n\n"
         "JOB is the name of a job on the search path ('steptime list jobs'), a file, or '-' for "
         "standard input. Without one, --model, --cluster and --gpus describe it: every plan for "
         "that "

@@ -36,6 +36,7 @@ static const cli_option option_rows[] = {
     CLI_ROW_SHEET,
     CLI_ROW_SET,
     CLI_ROW_CHECK,
+    CLI_ROW_QUIET,
     CLI_ROW_REFINE,
     CLI_ROW_JSON,
     CLI_ROW_CSV,

@@ -108,11 +108,11 @@ static void put_stack(const st_estimate *estimate, st_node *job)
     st_put_text_or_null(node, "source", st_text_or_empty(stack->source));
 }
 
-static void say_header(const st_estimate *estimate, st_node *root)
+void st_report_header(const st_estimate *estimate, bool title_too, st_node *root)
 {
     st_buffer plan = {0};
     st_buffer plugins = {0};
-    const char *title = st_sheet_title(estimate->sheet);
+    const char *title = title_too ? st_sheet_title(estimate->sheet) : "";
     describe_plan(estimate->job, &plan);
     describe_plugins(estimate, root->result->arena, &plugins);
     st_say_fact(root, "job", LABEL_WIDTH, st_job_name(estimate->job));
@@ -376,7 +376,7 @@ static void put_checks(const st_estimate *estimate, const st_errors *errors, st_
     (void)st_put_rows(root, "checks", fill_check, all, count);
 }
 
-static void put_warnings(const st_errors *errors, st_node *root)
+void st_report_warnings(const st_errors *errors, st_node *root)
 {
     st_node *list = st_put_list(root, "warnings");
     if (st_errors_count(errors, ST_SEVERITY_WARNING) > 0)
@@ -408,6 +408,11 @@ static void say_headline(const st_estimate *estimate, st_node *root)
     st_say(root, "\n");
 }
 
+st_table *st_report_table(st_node *root)
+{
+    return st_say_table(root, columns, COLUMNS, 2);
+}
+
 void st_estimate_report(const st_estimate *estimate, const st_errors *errors, st_arena *arena,
                         st_result *result)
 {
@@ -418,14 +423,14 @@ void st_estimate_report(const st_estimate *estimate, const st_errors *errors, st
     st_limits_say(errors, root);
     if (estimate->found != NULL)
         st_found_plan_put(estimate->found, root);
-    say_header(estimate, root);
-    st_table *table = st_say_table(root, columns, COLUMNS, 2);
+    st_report_header(estimate, true, root);
+    st_table *table = st_report_table(root);
     put_cells(estimate, root, table);
     st_refined_report(estimate, root, table);
     put_effects(estimate, root, table);
     put_assumptions(estimate, root, table);
     put_checks(estimate, errors, root);
-    put_warnings(errors, root);
+    st_report_warnings(errors, root);
     say_headline(estimate, root);
     st_result_csv(result, "cells", "section,name=cell,value,unit,doc=meaning,cite=citation");
     if (estimate->plugin_count > 0) {

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/sized.h"
+#include "estimate/brief_report.h"
 #include "estimate/report.h"
 #include "sheet/roles.h"
 
@@ -87,7 +88,13 @@ st_status st_estimate_write(st_estimate *estimate, const st_estimate_view *view,
     if (status != ST_OK)
         return status;
     st_result result;
-    st_estimate_report(estimate, errors, self->arena, &result);
+    const st_brief brief = {.cite = asked.cite, .quiet = asked.quiet};
+    if (asked.form != ST_ESTIMATE_TEXT || asked.all)
+        st_estimate_report(estimate, errors, self->arena, &result);
+    else
+        status = st_estimate_brief(estimate, &brief, errors, self->arena, &result);
+    if (status != ST_OK)
+        return status;
     write_result(&result, &asked, buffer);
     return buffer->failed ? st_out_of_memory(errors) : ST_OK;
 }

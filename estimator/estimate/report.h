@@ -18,6 +18,10 @@ void st_estimate_report(const st_estimate *estimate, const st_errors *errors, st
 void st_explanation_report(const st_estimate *estimate, const st_explanation *explanation,
                            const st_errors *errors, st_arena *arena, st_result *result);
 
+/* Parts of reports of estimates: job, plan and sheet; warnings; a table of cells. */
+void st_report_header(const st_estimate *estimate, bool title_too, st_node *root);
+void st_report_warnings(const st_errors *errors, st_node *root);
+st_table *st_report_table(st_node *root);
 /* `program` is NULL where it is not wanted. */
 void st_sheet_report(const st_sheet *sheet, const st_program *program, st_arena *arena,
                      st_result *result);

@@ -6,6 +6,7 @@
 #include "sheet/family.h"
 #include "sheet/names.h"
 #include "sheet/roles.h"
+#include "sheet/summary.h"
 
 enum {
     ST_SHEET_MAX_SYMBOLS = 20000,
@@ -57,6 +58,7 @@ struct st_sheet {
     st_enum *enums;
     size_t enum_count;
     st_role_entry roles[ST_ROLES];
+    st_summary summary;
     st_names input_names;
     st_names cell_names;
     st_names function_names;
@@ -71,6 +73,8 @@ struct st_sheet {
 st_status st_sheet_check_all(st_sheet *sheet, st_arena *arena, st_errors *errors) ST_NODISCARD;
 /* Roles that name no cell, or one of another unit. */
 st_status st_sheet_check_roles(st_sheet *sheet, st_errors *errors) ST_NODISCARD;
+/* The same for what the summary names. */
+st_status st_sheet_check_summary(st_sheet *sheet, st_arena *arena, st_errors *errors) ST_NODISCARD;
 /* Warns about inputs that nothing reads; of use only when every formula could be read. */
 void st_sheet_warn_unused(const st_sheet *sheet, st_errors *errors);
 

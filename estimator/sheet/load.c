@@ -40,10 +40,14 @@ static void read_parts(st_loader *loader, const st_yaml_node *root)
         st_yaml_kind kind;
         void (*read)(st_loader *loader, const st_yaml_node *node);
     } parts[] = {
-        {"enums", ST_YAML_MAP, st_loader_enums},         {"inputs", ST_YAML_MAP, st_loader_inputs},
-        {"functions", ST_YAML_MAP, st_loader_functions}, {"cells", ST_YAML_MAP, st_loader_cells},
-        {"roles", ST_YAML_MAP, st_loader_roles},         {"checks", ST_YAML_LIST, st_loader_checks},
+        {"enums", ST_YAML_MAP, st_loader_enums},
+        {"inputs", ST_YAML_MAP, st_loader_inputs},
+        {"functions", ST_YAML_MAP, st_loader_functions},
+        {"cells", ST_YAML_MAP, st_loader_cells},
+        {"roles", ST_YAML_MAP, st_loader_roles},
+        {"checks", ST_YAML_LIST, st_loader_checks},
         {"report", ST_YAML_LIST, st_loader_report},
+        {"summary", ST_YAML_MAP, st_loader_summary},
     };
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         const st_yaml_node *node =
@@ -76,9 +80,9 @@ static void check_sheet_name(st_loader *loader, const st_yaml_node *root, const 
 
 static void read_sheet(st_loader *loader, const st_yaml_node *root)
 {
-    static const char *const keys[] = {"sheet",   "title", "doc",    "stack",
-                                       "include", "enums", "inputs", "functions",
-                                       "cells",   "roles", "checks", "report"};
+    static const char *const keys[] = {"sheet",  "title",  "doc",       "stack", "include",
+                                       "enums",  "inputs", "functions", "cells", "roles",
+                                       "checks", "report", "summary"};
     st_sheet *sheet = loader->sheet;
     if (root->kind != ST_YAML_MAP) {
         st_fail(loader->errors, ST_ERR_VALUE, root->place,
@@ -213,7 +217,8 @@ static st_status load_sheet(st_loader *loader, const char *name, const st_sheet 
         st_sheet_expand(loader->sheet, loader->arena, errors);
         status = st_sheet_check_all(loader->sheet, loader->arena, errors);
         st_status roles = st_sheet_check_roles(loader->sheet, errors);
-        status = status == ST_OK ? roles : status;
+        st_note(&status, roles);
+        st_note(&status, st_sheet_check_summary(loader->sheet, loader->arena, errors));
     }
     if (st_errors_count(errors, ST_SEVERITY_ERROR) > before) {
         return status != ST_OK ? status : st_errors_status(errors);

@@ -128,6 +128,7 @@ void st_loader_functions(st_loader *loader, const st_yaml_node *map);
 void st_loader_cells(st_loader *loader, const st_yaml_node *map);
 void st_loader_roles(st_loader *loader, const st_yaml_node *map);
 void st_loader_checks(st_loader *loader, const st_yaml_node *list);
+void st_loader_summary(st_loader *loader, const st_yaml_node *map);
 void st_loader_report(st_loader *loader, const st_yaml_node *list);
 
 #endif

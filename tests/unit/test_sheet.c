@@ -197,7 +197,8 @@ static void unknown_keys_get_the_nearest_one(void **state)
         {ST_ERR_NAME, "sheet: t\ncell: {}\n",
          "main:2:1: error: the sheet has no key 'cell': expected one of sheet, title, doc, "
          "stack, include, "
-         "enums, inputs, functions, cells, roles, checks, report; did you mean 'cells'?\n"},
+         "enums, inputs, functions, cells, roles, checks, report, summary; did you mean "
+         "'cells'?\n"},
         {ST_ERR_NAME, "sheet: t\ninputs:\n  n: {form: a.b, from: a.b}\n",
          "main:3:7: error: input 'n' has no key 'form': expected one of from, unit, doc, cite, "
          "default, override; did you mean 'from'?\n"},
@@ -214,6 +215,30 @@ static void unknown_keys_get_the_nearest_one(void **state)
          "main:3:18: error: a report section has no key 'cell': expected one of section, cells; "
          "did "
          "you mean 'cells'?\n"},
+    };
+    assert_refused(*state, cases, COUNT(cases));
+}
+
+static void summaries_name_cells_of_one_unit(void **state)
+{
+#define SUMMED                                                                                     \
+    "sheet: t\ncells:\n  T: {unit: s, is: '2.385[s]', doc: d}\n"                                   \
+    "  V: {unit: B, is: '23.85[B]', doc: d}\nsummary:\n"
+    static const refused cases[] = {
+        {ST_ERR_NAME, SUMMED "  answer: {a step: TT}\n",
+         "main:6:20: error: the summary names an unknown cell 'TT'; did you mean 'T'?\n"},
+        {ST_ERR_UNIT, SUMMED "  bars: [{bar: B, of: T, parts: {work: V}}]\n",
+         "main:6:40: error: a part of a bar has another unit: found 'V' in B, expected s, as the "
+         "total\n"},
+        {ST_ERR_NAME, SUMMED "  bars: [{bar: B, parts: {work: V}}]\n",
+         "main:6:10: error: a bar of the summary needs 'bar', 'of' and 'parts': expected {bar: "
+         "TITLE, of: CELL, parts: {LABEL: CELL}}\n"},
+        {ST_ERR_NAME, SUMMED "  bars: [{bar: B, of: T, parts: {work: {hidden: T}}}]\n",
+         "main:6:40: error: a part of a bar names no 'exposed': expected {exposed: CELL, hidden: "
+         "CELL}\n"},
+        {ST_ERR_VALUE, SUMMED "  bars: [{bar: B, of: T, member: V, parts: {work: T}}]\n",
+         "main:6:10: error: a bar with families needs 'member': expected a cell whose value is of "
+         "their enumeration\n"},
     };
     assert_refused(*state, cases, COUNT(cases));
 }
@@ -718,6 +743,7 @@ int main(void)
         SHELF_TEST(values_are_shown_by_type),
         SHELF_TEST(a_sheet_may_be_nearly_empty),
         SHELF_TEST(unknown_keys_get_the_nearest_one),
+        SHELF_TEST(summaries_name_cells_of_one_unit),
         SHELF_TEST(commas_in_flow_maps_are_explained),
         SHELF_TEST(needed_keys_are_demanded),
         SHELF_TEST(values_have_kinds),

@@ -131,11 +131,14 @@ typedef struct st_estimate_view {
     size_t width;  /* of text: that of the terminal in characters; 0: nothing wraps */
     size_t levels; /* of an explanation, the cell itself being one; 0: down to the inputs */
     size_t digits; /* of an explanation's numbers, 1 to 17; 0: four, with a prefix to the unit */
+    bool all;      /* of a report as text: every number, with its source, not only the summary */
+    bool cite;     /* of a summary: with sources */
+    bool quiet;    /* of a summary: without warnings */
 } st_estimate_view;
 
 #define ST_ESTIMATE_VIEW_INIT                                                                      \
     {                                                                                              \
-        sizeof(st_estimate_view), ST_ESTIMATE_TEXT, false, 0, 0, 0                                 \
+        sizeof(st_estimate_view), ST_ESTIMATE_TEXT, false, 0, 0, 0, false, false, false                                 \
     }
 
 /* The report of what was computed; `errors` has the warnings that it shows. */

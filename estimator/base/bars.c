@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bars of characters; see bars.h. */
+#include "base/bars.h"
+
+#include "base/utf8.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { INDENT = 2, GAP = 2, WIDTH = 100, LEAST = 6, MOST = 60 };
+
+struct st_bars {
+    st_arena *arena;
+    double mark;
+    st_bar *rows;
+    size_t count;
+    size_t capacity;
+    bool failed;
+};
+
+st_bars *st_bars_create(st_arena *arena, double mark)
+{
+    st_bars *bars = st_arena_alloc(arena, 1, sizeof *bars);
+    if (bars != NULL)
+        *bars = (st_bars){.arena = arena, .mark = mark};
+    return bars;
+}
+
+static const char *copy_text(st_bars *bars, const char *text)
+{
+    const char *copy = st_arena_copy(bars->arena, text, strlen(text));
+    bars->failed = bars->failed || copy == NULL;
+    return copy != NULL ? copy : "";
+}
+
+void st_bars_add(st_bars *bars, const st_bar *bar)
+{
+    if (bars == NULL)
+        return;
+    st_bar row = *bar;
+    row.label = copy_text(bars, bar->label);
+    row.number = copy_text(bars, bar->number);
+    row.share = copy_text(bars, bar->share);
+    row.note = copy_text(bars, bar->note);
+    if (!st_arena_append(bars->arena, &bars->rows, &bars->count, &bars->capacity, &row, sizeof row))
+        bars->failed = true;
+}
+
+static size_t width_of(const char *text)
+{
+    return st_utf8_count(text, strlen(text));
+}
+
+/* How wide each column is. */
+typedef struct layout {
+    size_t label;
+    size_t number;
+    size_t share;
+    size_t bar;
+} layout;
+
+static layout lay_out(const st_bars *bars, const st_paint *paint)
+{
+    layout found = {0};
+    size_t note = 0;
+    for (size_t i = 0; i < bars->count; i++) {
+        const st_bar *row = &bars->rows[i];
+        const size_t widths[] = {width_of(row->label), width_of(row->number), width_of(row->share),
+                                 width_of(row->note)};
+        found.label = widths[0] > found.label ? widths[0] : found.label;
+        found.number = widths[1] > found.number ? widths[1] : found.number;
+        found.share = widths[2] > found.share ? widths[2] : found.share;
+        note = widths[3] > note ? widths[3] : note;
+    }
+    size_t width = paint->width > 0 ? paint->width : WIDTH;
+    size_t used = INDENT + found.label + GAP + found.number + GAP + found.share + GAP +
+                  (note > 0 ? note + GAP : 0) + (isfinite(bars->mark) ? 1 : 0);
+    found.bar = used + LEAST < width ? width - used : LEAST;
+    found.bar = found.bar > MOST ? MOST : found.bar;
+    return found;
+}
+
+static void repeat(const char *text, size_t count, st_buffer *buffer)
+{
+    for (size_t i = 0; i < count; i++)
+        st_buffer_text(buffer, text);
+}
+
+static size_t cells_of(double share, size_t width)
+{
+    double cells = round(share * (double)width);
+    return !(cells > 0) ? 0 : cells > (double)width ? width : (size_t)cells;
+}
+
+/* Ends of bars are rounded, not lengths, so that rows that add up meet. */
+static void write_bar(const st_bar *row, size_t width, double mark, st_buffer *buffer)
+{
+    size_t start = cells_of(row->start, width);
+    size_t full = cells_of(row->start + row->full, width);
+    size_t end = cells_of(row->start + row->full + row->light, width);
+    size_t at = isfinite(mark) ? cells_of(mark, width) : 0;
+    bool tiny = end == start && row->full + row->light > 0;
+    size_t written = end + (tiny ? 1 : 0);
+    repeat(" ", start, buffer);
+    repeat("█", full - start, buffer);
+    repeat("░", end - full, buffer);
+    st_buffer_text(buffer, tiny ? "▏" : "");
+    if (at >= written && at > 0) {
+        repeat(" ", at - written, buffer);
+        st_buffer_text(buffer, "│");
+    }
+}
+
+static void write_row(const st_bars *bars, const layout *columns, const st_bar *row,
+                      const st_paint *paint, st_buffer *buffer)
+{
+    st_buffer bar = {0};
+    write_bar(row, columns->bar, bars->mark, &bar);
+    size_t length = bar.length;
+    while (row->note[0] == '\0' && length > 0 && bar.data[length - 1] == ' ')
+        length--;
+    st_buffer_printf(buffer, "%*s", INDENT, "");
+    st_paint_text(paint, row->strong ? ST_INK_STRONG : ST_INK_PLAIN, row->label, buffer);
+    st_buffer_printf(buffer, "%*s%*s%s", (int)(columns->label - width_of(row->label)), "",
+                     (int)(GAP + columns->number - width_of(row->number)), "", row->number);
+    if (length > 0 || row->share[0] != '\0' || row->note[0] != '\0')
+        st_buffer_printf(buffer, "%*s%s", (int)(GAP + columns->share - width_of(row->share)), "",
+                         row->share);
+    if (length > 0)
+        st_buffer_printf(buffer, "%*s%.*s", GAP, "", (int)length, bar.data);
+    if (row->note[0] != '\0')
+        st_buffer_printf(buffer, "%*s%s", GAP, "", row->note);
+    st_buffer_text(buffer, "\n");
+    buffer->failed = buffer->failed || bar.failed;
+    st_buffer_free(&bar);
+}
+
+void st_bars_write(const st_bars *bars, const st_paint *paint, st_buffer *buffer)
+{
+    layout columns = lay_out(bars, paint);
+    buffer->failed = buffer->failed || bars->failed;
+    for (size_t i = 0; i < bars->count; i++)
+        write_row(bars, &columns, &bars->rows[i], paint, buffer);
+}

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The report that a person reads first; see brief_report.h. */
+#include "estimate/brief_report.h"
+
+#include "estimate/effects.h"
+#include "estimate/found_plan.h"
+#include "estimate/limits.h"
+#include "estimate/report.h"
+#include "estimate/summary_values.h"
+#include "estimate/groups.h"
+#include "base/number.h"
+#include "sheet/type_write.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MOST_CELLS = 24, /* of a sheet without a summary */
+    MOST_EFFECTS = 6 /* rows of what matters most */
+};
+
+/* Below it a part is a row of zeros. */
+static const double least_share = 0.0005;
+
+/* What all parts of the report look at. */
+typedef struct brief {
+    const st_estimate *estimate;
+    const st_summary *summary;
+    const st_summary_values *values;
+    const st_errors *errors;
+    const st_brief *wanted;
+    st_node *root;
+} brief;
+
+static const char *value_text(const brief *self, const char *name, double value, char *text)
+{
+    const st_type *type = st_summary_type(self->estimate, name);
+    return st_type_format(type, value, ST_STYLE_SCALED, text, ST_QUANTITY_TEXT);
+}
+
+/* ---- the answer ---- */
+
+/* "29.13 s per step", "105.5 tokens/s/GPU": words take the place of the unit 1/s. */
+static void add_answer(const brief *self, const st_summary_part *part, st_buffer *line)
+{
+    char text[ST_QUANTITY_TEXT];
+    const st_type *type = st_summary_type(self->estimate, part->cell);
+    double value = st_summary_value(self->values, part->cell);
+    st_buffer_text(line, line->length > 0 ? ", " : "");
+    if (strcmp(type->unit.text, "1/s") == 0) {
+        bool large = value >= 1e4;
+        st_number_print(large ? 'f' : 'g', large ? 0 : 4, value, text, sizeof text);
+        st_buffer_printf(line, "%s %s", text, part->label);
+    } else {
+        st_buffer_printf(line, "%s %s", value_text(self, part->cell, value, text), part->label);
+    }
+}
+
+/* Whether no limit of the sheet is exceeded; -1 where it has none. */
+static int fits(const st_estimate *estimate)
+{
+    size_t count = 0;
+    int found = -1;
+    const st_sheet_check *checks = st_sheet_checks(estimate->sheet, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (checks[i].limit)
+            found = found != 0 && estimate->checks[i] == 1.0 ? 1 : 0;
+    }
+    return found;
+}
+
+/* "52.19 of 80 GiB": the unit stands once where it is the same. */
+static const char *of_limit(const brief *self, const st_summary_bar *bar, char *text)
+{
+    char limit[ST_QUANTITY_TEXT];
+    (void)value_text(self, bar->total, st_summary_value(self->values, bar->total), text);
+    (void)value_text(self, bar->limit, st_summary_value(self->values, bar->limit), limit);
+    char *blank = strchr(text, ' ');
+    const char *unit = strchr(limit, ' ');
+    if (blank != NULL && unit != NULL && strcmp(blank, unit) == 0)
+        *blank = '\0';
+    size_t length = strlen(text);
+    (void)snprintf(text + length, 2 * ST_QUANTITY_TEXT - length, " of %s", limit);
+    return text;
+}
+
+/* "fits (52.19 of 80 GiB)" */
+static void add_fit(const brief *self, st_buffer *line)
+{
+    char texts[ST_QUANTITY_TEXT * 2];
+    int verdict = fits(self->estimate);
+    if (verdict < 0)
+        return;
+    st_buffer_text(line, verdict == 1 ? ", fits" : ", TOO LARGE");
+    for (size_t i = 0; i < self->summary->bar_count; i++) {
+        const st_summary_bar *bar = &self->summary->bars[i];
+        if (bar->limit == NULL)
+            continue;
+        st_buffer_printf(line, " (%s)", of_limit(self, bar, texts));
+    }
+}
+
+static void say_answer(const brief *self)
+{
+    st_buffer line = {0};
+    char text[ST_QUANTITY_TEXT];
+    const st_estimate *estimate = self->estimate;
+    for (size_t i = 0; i < self->summary->answer_count; i++)
+        add_answer(self, &self->summary->answer[i], &line);
+    if (self->summary->answer_count == 0 && estimate->shown_count > 0) {
+        const st_shown *first = &estimate->shown[0];
+        st_buffer_printf(
+            &line, "%s: %s", first->name,
+            st_type_format(first->type, first->value, ST_STYLE_SCALED, text, sizeof text));
+        if (first->doc[0] != '\0')
+            st_buffer_printf(&line, ", %s", first->doc);
+    }
+    add_fit(self, &line);
+    st_say_wrapped(self->root, st_text_or_empty(line.data), 0, 2);
+    st_say(self->root, "\n\n");
+    self->root->result->failed = self->root->result->failed || line.failed;
+    st_buffer_free(&line);
+}
+
+/* ---- bars ---- */
+
+/* A bar while its rows are written. */
+typedef struct bar_rows {
+    const st_summary_bar *bar;
+    st_bars *bars;
+    double total;
+    double scale; /* what the whole width stands for */
+    double start; /* where the next part begins */
+    size_t member;
+} bar_rows;
+
+static void add_row(const brief *self, bar_rows *rows, const char *label, const char *cell,
+                    const double *values)
+{
+    char number[ST_QUANTITY_TEXT];
+    char share[32];
+    char note[ST_QUANTITY_TEXT + 16] = "";
+    char hidden[ST_QUANTITY_TEXT];
+    bool exposed = fabs(values[0]) >= least_share * rows->total;
+    bool alongside = values[1] >= least_share * rows->total;
+    if (!exposed && !alongside)
+        return;
+    (void)snprintf(share, sizeof share, "%.0f %%", 100 * values[0] / rows->total);
+    if (alongside)
+        (void)snprintf(note, sizeof note, "%s hidden",
+                       value_text(self, rows->bar->total, values[1], hidden));
+    bool stacked = rows->bar->limit != NULL;
+    st_bars_add(rows->bars, &(st_bar){.label = label,
+                                      .number = value_text(self, cell, values[0], number),
+                                      .share = share,
+                                      .note = note,
+                                      .start = stacked ? rows->start / rows->scale : 0,
+                                      .full = fmax(values[0], 0) / rows->scale,
+                                      .light = values[1] / rows->scale});
+    rows->start += fmax(values[0], 0);
+}
+
+/* The longest row fills the width where parts are not stacked up to a limit. */
+static double scale_of(const brief *self, const bar_rows *rows, st_arena *arena)
+{
+    const st_summary_bar *bar = rows->bar;
+    double most = 0;
+    if (bar->limit != NULL)
+        return fmax(rows->total, st_summary_value(self->values, bar->limit));
+    for (size_t i = 0; i < bar->count; i++)
+        most = fmax(most, st_summary_part_value(self->estimate, self->values, bar->parts[i].cell,
+                                                rows->member, arena) +
+                              st_summary_part_value(self->estimate, self->values,
+                                                    bar->parts[i].hidden, rows->member, arena));
+    return most > 0 ? most : 1;
+}
+
+/* "Memory of a GPU, first stage: 52.19 of 80 GiB" */
+static void say_bar_title(const brief *self, const bar_rows *rows)
+{
+    const st_summary_bar *bar = rows->bar;
+    const st_enum *members = st_summary_members(self->estimate->sheet, bar);
+    char text[2 * ST_QUANTITY_TEXT];
+    st_buffer title = {0};
+    st_buffer_text(&title, bar->title);
+    if (members != NULL && rows->member < members->count)
+        st_buffer_printf(&title, ", %s %s", members->values[rows->member], members->name);
+    st_buffer_printf(&title, ": %s",
+                     bar->limit != NULL ? of_limit(self, bar, text)
+                                        : value_text(self, bar->total, rows->total, text));
+    st_say_title(self->root, st_text_or_empty(title.data));
+    st_buffer_free(&title);
+}
+
+static void say_bar(const brief *self, const st_summary_bar *bar)
+{
+    st_arena *arena = self->root->result->arena;
+    double member = st_summary_value(self->values, bar->member);
+    bar_rows rows = {.bar = bar,
+                     .total = st_summary_value(self->values, bar->total),
+                     .member = member >= 0 ? (size_t)member : 0};
+    double rest = rows.total;
+    if (!(rows.total > 0))
+        return;
+    rows.scale = scale_of(self, &rows, arena);
+    say_bar_title(self, &rows);
+    double mark =
+        bar->limit != NULL ? st_summary_value(self->values, bar->limit) / rows.scale : (double)NAN;
+    rows.bars = st_say_bars(self->root, mark);
+    for (size_t i = 0; i < bar->count; i++) {
+        const st_summary_part *part = &bar->parts[i];
+        const double values[2] = {
+            st_summary_part_value(self->estimate, self->values, part->cell, rows.member, arena),
+            st_summary_part_value(self->estimate, self->values, part->hidden, rows.member, arena)};
+        rest -= values[0];
+        add_row(self, &rows, part->label, bar->total, values);
+    }
+    add_row(self, &rows, "other", bar->total, (const double[]){rest, 0});
+}
+
+/* ---- a sheet without a summary ---- */
+
+static void say_cells(const brief *self)
+{
+    static const st_table_column columns[] = {{.ink = ST_INK_NAME},
+                                              {.right = true, .split = true},
+                                              {.joined = true},
+                                              {.elastic = true},
+                                              {.ink = ST_INK_FAINT, .elastic = true}};
+    const st_estimate *estimate = self->estimate;
+    st_table *table = st_say_table(self->root, columns, 5, 2);
+    st_node *hidden = st_put_list(self->root, ".cells");
+    const char *section = NULL;
+    size_t shown = 0;
+    for (size_t i = 0; i < estimate->shown_count && shown < MOST_CELLS; i++) {
+        const st_shown *cell = &estimate->shown[i];
+        if (cell->type->kind == ST_TYPE_NUMBER && cell->value == 0)
+            continue;
+        st_node *row = st_put_line_map(hidden, NULL);
+        st_put_text(row, "name", cell->name);
+        st_put_value(row, "value", cell->type, cell->value);
+        st_put_text(row, "doc", cell->doc);
+        st_put_text(row, "cite", self->wanted->cite ? cell->cite : "");
+        if (cell->section[0] != '\0' && (section == NULL || strcmp(section, cell->section) != 0)) {
+            st_table_title(table, "");
+            st_table_title(table, cell->section);
+        }
+        section = cell->section;
+        st_table_show(table, row, "name,value,doc,cite");
+        shown++;
+    }
+}
+
+/* ---- what matters most ---- */
+
+static int compare_effects(const void *left, const void *right)
+{
+    const st_effect *a = *(const st_effect *const *)left;
+    const st_effect *b = *(const st_effect *const *)right;
+    if (fabs(a->change) > fabs(b->change))
+        return -1;
+    return fabs(a->change) < fabs(b->change) || a > b ? 1 : -1;
+}
+
+/* Constants: what a plan or a model consists of stands in the head. */
+static bool is_constant(const st_effect *effect)
+{
+    const char *key = effect->input->input->from;
+    bool given =
+        key != NULL && (strncmp(key, "parallel.", 9) == 0 || strncmp(key, "batch.", 6) == 0 ||
+                        strncmp(key, "model.", 6) == 0 || strcmp(key, "cluster.nodes") == 0 ||
+                        strcmp(key, "cluster.gpus_per_node") == 0);
+    /* What nobody gave and scales everything says nothing of this job. */
+    bool neutral = effect->input->from == NULL && effect->input->value == 1 &&
+                   fabs(effect->change - (ST_EFFECT_FACTOR - 1)) < 1e-9;
+    return !given && !neutral && (effect->is_cluster || st_input_is_assumed(effect->input));
+}
+
+static void show_effect(const brief *self, const st_effect *effect, st_node *list, st_table *table)
+{
+    const st_sheet_input *input = effect->input->input;
+    char text[ST_QUANTITY_TEXT];
+    bool assumed = st_input_is_assumed(effect->input);
+    const char *source = effect->input->from != NULL ? effect->input->from->source : input->cite;
+    st_node *row = st_put_line_map(list, NULL);
+    st_put_format(row, "change", "%+.1f %%", 100 * effect->change);
+    st_put_text(row, "key", input->from);
+    st_put_format(
+        row, "value", "%s%s",
+        st_type_format(&input->type, effect->input->value, ST_STYLE_SCALED, text, sizeof text),
+        assumed ? ", assumed" : "");
+    const char *doc = st_text_or_empty(input->doc); /* its first words */
+    st_put_format(row, "doc", "%.*s", (int)strcspn(doc, ",;(:"), doc);
+    st_put_text(row, "cite", self->wanted->cite ? st_text_or_empty(source) : "");
+    st_table_show(table, row, "change,key,value,doc,cite");
+}
+
+/* Plugins stand in the head; which cells they have a part in is told with all cells. */
+static void say_refined(const brief *self)
+{
+    const st_estimate *estimate = self->estimate;
+    if (estimate->plugin_count == 0)
+        return;
+    st_say(self->root, "\n%zu cell%s refined by plugins, told with --all\n",
+           estimate->refined_count, estimate->refined_count == 1 ? "" : "s");
+}
+
+static void say_effects(const brief *self)
+{
+    static const st_table_column columns[] = {{.right = true},
+                                              {.ink = ST_INK_NAME},
+                                              {.right = false},
+                                              {.elastic = true},
+                                              {.ink = ST_INK_FAINT, .elastic = true}};
+    const st_estimate *estimate = self->estimate;
+    st_node *root = self->root;
+    const st_effect **sorted =
+        st_arena_alloc(root->result->arena, estimate->input_count + 1, sizeof *sorted);
+    size_t count = 0;
+    size_t assumed = 0;
+    if (estimate->effects == NULL || sorted == NULL)
+        return;
+    for (size_t i = 0; i < estimate->input_count; i++) {
+        const st_effect *effect = &estimate->effects[i];
+        assumed += st_input_is_assumed(effect->input) ? 1 : 0;
+        if (is_constant(effect) && fabs(effect->change) >= 0.0005)
+            sorted[count++] = effect;
+    }
+    qsort(sorted, count, sizeof *sorted, compare_effects);
+    if (count > 0)
+        st_say_title(root, "What 10 % more of a constant changes");
+    st_table *table = st_say_table(root, columns, 5, 2);
+    st_node *list = st_put_list(root, ".effects");
+    for (size_t i = 0; i < count && i < MOST_EFFECTS; i++) {
+        assumed -= st_input_is_assumed(sorted[i]->input) ? 1 : 0;
+        show_effect(self, sorted[i], list, table);
+    }
+    if (assumed > 0)
+        st_say(root, "%s  %zu more assumption%s with --all\n", count > 0 ? "" : "\n", assumed,
+               assumed == 1 ? "" : "s");
+}
+
+st_status st_estimate_brief(const st_estimate *estimate, const st_brief *wanted, st_errors *errors,
+                            st_arena *arena, st_result *result)
+{
+    st_summary_values values;
+    st_status status = st_summary_compute(estimate, arena, &values, errors);
+    if (status != ST_OK)
+        return status;
+    brief self = {.estimate = estimate,
+                  .summary = st_sheet_summary(estimate->sheet),
+                  .values = &values,
+                  .errors = errors,
+                  .wanted = wanted,
+                  .root = st_result_begin(result, arena)};
+    say_answer(&self);
+    st_limits_say(errors, self.root);
+    if (estimate->found != NULL)
+        st_found_plan_put(estimate->found, self.root);
+    st_report_header(estimate, false, self.root);
+    for (size_t i = 0; i < self.summary->bar_count; i++)
+        say_bar(&self, &self.summary->bars[i]);
+    if (self.summary->bar_count == 0)
+        say_cells(&self);
+    say_refined(&self);
+    say_effects(&self);
+    if (!wanted->quiet)
+        st_report_warnings(errors, self.root);
+    return ST_OK;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The numbers of a sheet's summary; see summary_values.h. */
+#include "estimate/summary_values.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST = 512 }; /* a summary has at most 8 bars of 32 parts */
+
+static void add_name(st_summary_values *values, const char *name)
+{
+    for (size_t i = 0; i < values->count; i++) {
+        if (name == NULL || strcmp(values->names[i], name) == 0)
+            return;
+    }
+    if (name != NULL && values->count < MOST)
+        values->names[values->count++] = name;
+}
+
+/* A cell, or every member of a family. */
+static void add_part(const st_sheet *sheet, const char *name, const st_enum *members,
+                     st_arena *arena, st_summary_values *values)
+{
+    for (size_t i = 0; name != NULL && i < (members != NULL ? members->count : 1); i++)
+        add_name(values, st_summary_cell(sheet, name, i, arena));
+}
+
+static void list_names(const st_sheet *sheet, st_arena *arena, st_summary_values *values)
+{
+    const st_summary *summary = st_sheet_summary(sheet);
+    for (size_t i = 0; i < summary->answer_count; i++)
+        add_name(values, summary->answer[i].cell);
+    for (size_t i = 0; i < summary->bar_count; i++) {
+        const st_summary_bar *bar = &summary->bars[i];
+        const st_enum *members = st_summary_members(sheet, bar);
+        add_name(values, bar->total);
+        add_name(values, bar->limit);
+        add_name(values, bar->member);
+        for (size_t k = 0; k < bar->count; k++) {
+            add_part(sheet, bar->parts[k].cell, members, arena, values);
+            add_part(sheet, bar->parts[k].hidden, members, arena, values);
+        }
+    }
+}
+
+static st_status run_names(const st_estimate *estimate, st_arena *arena, st_summary_values *values,
+                           st_errors *errors)
+{
+    const st_program *program = NULL;
+    st_program_options options = {.outputs = values->names,
+                                  .output_count = values->count,
+                                  .providers = estimate->providers,
+                                  .provider_count = estimate->provider_count,
+                                  .without_checks = true};
+    st_status status = st_program_compile(estimate->sheet, &options, arena, &program, errors);
+    if (status != ST_OK)
+        return status;
+    double *numbers = st_arena_alloc(arena, values->count, sizeof *numbers);
+    st_workspace *workspace = st_workspace_create(program);
+    if (numbers == NULL || workspace == NULL) {
+        st_workspace_destroy(workspace);
+        return st_out_of_memory(errors);
+    }
+    status = st_program_run_one(program, workspace, estimate->input_values, numbers, NULL);
+    st_workspace_destroy(workspace);
+    values->values = numbers;
+    return status;
+}
+
+st_status st_summary_compute(const st_estimate *estimate, st_arena *arena,
+                             st_summary_values *values, st_errors *errors)
+{
+    *values = (st_summary_values){.names = st_arena_alloc(arena, MOST, sizeof *values->names)};
+    if (values->names == NULL)
+        return st_out_of_memory(errors);
+    list_names(estimate->sheet, arena, values);
+    return values->count > 0 ? run_names(estimate, arena, values, errors) : ST_OK;
+}
+
+double st_summary_value(const st_summary_values *values, const char *name)
+{
+    for (size_t i = 0; name != NULL && i < values->count; i++) {
+        if (strcmp(values->names[i], name) == 0)
+            return values->values[i];
+    }
+    return name == NULL ? 0 : (double)NAN;
+}
+
+const st_type *st_summary_type(const st_estimate *estimate, const char *name)
+{
+    const st_sheet_cell *cell = st_sheet_find_cell(estimate->sheet, name);
+    const st_sheet_input *input = st_sheet_find_input(estimate->sheet, name);
+    return cell != NULL ? &cell->type : input != NULL ? &input->type : NULL;
+}
+
+double st_summary_part_value(const st_estimate *estimate, const st_summary_values *values,
+                             const char *name, size_t member, st_arena *arena)
+{
+    const char *cell = name != NULL ? st_summary_cell(estimate->sheet, name, member, arena) : NULL;
+    return cell != NULL ? st_summary_value(values, cell) : 0;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The summary of a sheet: read with its file, checked when all cells are known. */
+#include "base/dimension.h"
+#include "sheet/loader.h"
+
+#include <string.h>
+
+enum { MOST_PARTS = 32, MOST_BARS = 8 };
+
+/* "tensor parallel: time_tp", or {exposed: time_tp, hidden: hidden_tp}. */
+static bool read_part(st_loader *loader, const st_yaml_node *map, size_t index,
+                      st_summary_part *part)
+{
+    static const char *const keys[] = {"exposed", "hidden"};
+    const st_yaml_node *node = map->items[index];
+    const char *what = "a part of a bar";
+    *part = (st_summary_part){.label = map->keys[index], .place = node->place};
+    if (node->kind == ST_YAML_SCALAR && node->length > 0) {
+        part->cell = node->text;
+        return true;
+    }
+    if (node->kind != ST_YAML_MAP)
+        return st_loader_fault(
+            loader, node->place, ST_ERR_VALUE,
+            "%s is a cell" ST_EXPECTED "its name, or {exposed: CELL, hidden: CELL}", what);
+    st_loader_check_keys(loader, node, keys, 2, what);
+    const char *exposed = st_loader_text(loader, node, "exposed", what);
+    const char *hidden = st_loader_text(loader, node, "hidden", what);
+    part->cell = exposed;
+    part->hidden = hidden[0] != '\0' ? hidden : NULL;
+    return exposed[0] != '\0' ||
+           st_loader_fault(loader, node->place, ST_ERR_NAME,
+                           "%s names no 'exposed'" ST_EXPECTED "{exposed: CELL, hidden: CELL}",
+                           what);
+}
+
+static void read_parts(st_loader *loader, const st_yaml_node *map, st_summary_part **parts,
+                       size_t *count)
+{
+    st_summary_part *list = st_arena_alloc(loader->arena, map->count + 1, sizeof *list);
+    if (list == NULL) {
+        (void)st_loader_out_of_memory(loader);
+        return;
+    }
+    if (map->count > MOST_PARTS) {
+        (void)st_loader_fault(loader, map->place, ST_ERR_LIMIT,
+                              "the summary names too many cells" ST_EXPECTED "at most %d",
+                              MOST_PARTS);
+        return;
+    }
+    *parts = list;
+    *count = 0;
+    for (size_t i = 0; i < map->count; i++) {
+        if (read_part(loader, map, i, &list[*count]))
+            (*count)++;
+    }
+}
+
+/* The place of a bar: that of an included sheet's bar of the same title, or a new one. */
+static st_summary_bar *place_bar(st_loader *loader, const char *title, st_place place)
+{
+    st_summary *summary = &loader->sheet->summary;
+    for (size_t i = 0; i < summary->bar_count; i++) {
+        if (strcmp(summary->bars[i].title, title) == 0)
+            return &summary->bars[i];
+    }
+    if (summary->bars == NULL)
+        summary->bars = st_arena_alloc(loader->arena, MOST_BARS, sizeof *summary->bars);
+    if (summary->bars == NULL) {
+        (void)st_loader_out_of_memory(loader);
+        return NULL;
+    }
+    if (summary->bar_count == MOST_BARS) {
+        (void)st_loader_fault(loader, place, ST_ERR_LIMIT,
+                              "the summary has too many bars" ST_EXPECTED "at most %d", MOST_BARS);
+        return NULL;
+    }
+    return &summary->bars[summary->bar_count++];
+}
+
+static const char *text_or_null(const char *text)
+{
+    return text[0] != '\0' ? text : NULL;
+}
+
+static void read_bar(st_loader *loader, const st_yaml_node *node)
+{
+    static const char *const keys[] = {"bar", "of", "limit", "member", "parts"};
+    const char *what = "a bar of the summary";
+    if (node->kind != ST_YAML_MAP) {
+        (void)st_loader_fault(loader, node->place, ST_ERR_VALUE,
+                              "%s is described by keys" ST_EXPECTED
+                              "{bar: TITLE, of: CELL, parts: {LABEL: CELL}}",
+                              what);
+        return;
+    }
+    st_loader_check_keys(loader, node, keys, sizeof keys / sizeof keys[0], what);
+    const char *title = st_loader_text(loader, node, "bar", what);
+    const char *total = st_loader_text(loader, node, "of", what);
+    const st_yaml_node *parts = st_loader_get(loader, node, "parts", ST_YAML_MAP, what);
+    if (title[0] == '\0' || total[0] == '\0' || parts == NULL) {
+        (void)st_loader_fault(loader, node->place, ST_ERR_NAME,
+                              "%s needs 'bar', 'of' and 'parts'" ST_EXPECTED
+                              "{bar: TITLE, of: CELL, parts: {LABEL: CELL}}",
+                              what);
+        return;
+    }
+    st_summary_bar *bar = place_bar(loader, title, node->place);
+    if (bar == NULL)
+        return;
+    *bar = (st_summary_bar){.title = title,
+                            .total = total,
+                            .limit = text_or_null(st_loader_text(loader, node, "limit", what)),
+                            .member = text_or_null(st_loader_text(loader, node, "member", what)),
+                            .place = node->place};
+    read_parts(loader, parts, &bar->parts, &bar->count);
+}
+
+void st_loader_summary(st_loader *loader, const st_yaml_node *map)
+{
+    static const char *const keys[] = {"answer", "bars"};
+    const char *what = "the summary";
+    st_summary *summary = &loader->sheet->summary;
+    st_loader_check_keys(loader, map, keys, 2, what);
+    const st_yaml_node *answer = st_loader_get(loader, map, "answer", ST_YAML_MAP, what);
+    const st_yaml_node *bars = st_loader_get(loader, map, "bars", ST_YAML_LIST, what);
+    if (answer != NULL)
+        read_parts(loader, answer, &summary->answer, &summary->answer_count);
+    for (size_t i = 0; bars != NULL && i < bars->count; i++)
+        read_bar(loader, bars->items[i]);
+}
+
+/* --- when all cells are known ---------------------------------------------------------------- */
+
+const st_summary *st_sheet_summary(const st_sheet *sheet)
+{
+    return &sheet->summary;
+}
+
+static const st_family *family_named(const st_sheet *sheet, const char *name)
+{
+    const st_family *family = strchr(name, '[') == NULL ? st_sheet_family(sheet, name) : NULL;
+    return family != NULL && family->axis_count == 1 ? family : NULL;
+}
+
+const char *st_summary_cell(const st_sheet *sheet, const char *name, size_t value, st_arena *arena)
+{
+    const st_family *family = family_named(sheet, name);
+    for (size_t i = 0; family != NULL && i < family->member_count; i++) {
+        if (st_family_value(family, i, 0) == value)
+            return st_family_member_name(family, i, arena);
+    }
+    return family != NULL ? NULL : name;
+}
+
+const st_enum *st_summary_members(const st_sheet *sheet, const st_summary_bar *bar)
+{
+    for (size_t i = 0; i < bar->count; i++) {
+        const st_family *family = family_named(sheet, bar->parts[i].cell);
+        if (family != NULL)
+            return family->axes[0];
+    }
+    return NULL;
+}
+
+/* The type of a cell, of an input, which then is of use, or of a family's members. */
+static const st_type *type_of(st_sheet *sheet, const char *name, st_arena *arena)
+{
+    size_t index = 0;
+    const st_family *family = family_named(sheet, name);
+    const char *cell = family != NULL ? st_family_member_name(family, 0, arena) : name;
+    if (cell != NULL && st_names_get(&sheet->cell_names, cell, &index))
+        return &sheet->cells[index].type;
+    if (!st_names_get(&sheet->input_names, name, &index))
+        return NULL;
+    sheet->inputs[index].used = true;
+    return &sheet->inputs[index].type;
+}
+
+/* A name, and what its cell must be like. */
+typedef struct wanted {
+    const char *name;
+    st_place place;
+    const st_type *like; /* of this dimension; NULL: any number */
+} wanted;
+
+static st_status check_name(st_sheet *sheet, const wanted *cell, st_arena *arena, st_errors *errors)
+{
+    const st_type *type = cell->name != NULL ? type_of(sheet, cell->name, arena) : NULL;
+    if (cell->name == NULL)
+        return ST_OK;
+    if (type == NULL)
+        return st_fail(errors, ST_ERR_NAME, cell->place,
+                       "the summary names an unknown cell '%.60s'" ST_HINT "%s", cell->name,
+                       st_or_none(st_sheet_nearest(sheet, cell->name)));
+    if (type->kind != ST_TYPE_NUMBER)
+        return st_fail(errors, ST_ERR_UNIT, cell->place,
+                       "the summary shows '%.60s', which is no number", cell->name);
+    if (cell->like != NULL && !st_dimension_equal(type->unit.dimension, cell->like->unit.dimension))
+        return st_fail(errors, ST_ERR_UNIT, cell->place,
+                       "a part of a bar has another unit" ST_FOUND "'%.60s' in %s" ST_EXPECTED
+                       "%s, as the total",
+                       cell->name, type->unit.text, cell->like->unit.text);
+    return ST_OK;
+}
+
+/* Members of families need a cell that says which of them is meant. */
+static st_status check_member(st_sheet *sheet, const st_summary_bar *bar, st_arena *arena,
+                              st_errors *errors)
+{
+    const st_enum *members = st_summary_members(sheet, bar);
+    const st_type *type = bar->member != NULL ? type_of(sheet, bar->member, arena) : NULL;
+    if (members == NULL && bar->member == NULL)
+        return ST_OK;
+    if (members != NULL && type != NULL && type->kind == ST_TYPE_ENUM &&
+        type->enumeration == members)
+        return ST_OK;
+    return st_fail(errors, ST_ERR_VALUE, bar->place,
+                   "a bar with families needs 'member'" ST_EXPECTED
+                   "a cell whose value is of their enumeration%s%s",
+                   members != NULL ? ", " : "", members != NULL ? members->name : "");
+}
+
+static st_status check_bar(st_sheet *sheet, const st_summary_bar *bar, st_arena *arena,
+                           st_errors *errors)
+{
+    const st_type *total = type_of(sheet, bar->total, arena);
+    st_status status = check_name(sheet, &(wanted){bar->total, bar->place, NULL}, arena, errors);
+    if (status != ST_OK)
+        return status;
+    st_note(&status, check_name(sheet, &(wanted){bar->limit, bar->place, total}, arena, errors));
+    for (size_t i = 0; i < bar->count; i++) {
+        const st_summary_part *part = &bar->parts[i];
+        const wanted cells[] = {{part->cell, part->place, total},
+                                {part->hidden, part->place, total}};
+        st_note(&status, check_name(sheet, &cells[0], arena, errors));
+        st_note(&status, check_name(sheet, &cells[1], arena, errors));
+    }
+    st_note(&status, check_member(sheet, bar, arena, errors));
+    return status;
+}
+
+st_status st_sheet_check_summary(st_sheet *sheet, st_arena *arena, st_errors *errors)
+{
+    st_status status = ST_OK;
+    const st_summary *summary = &sheet->summary;
+    for (size_t i = 0; i < summary->answer_count; i++) {
+        const wanted cell = {summary->answer[i].cell, summary->answer[i].place, NULL};
+        st_note(&status, check_name(sheet, &cell, arena, errors));
+    }
+    for (size_t i = 0; i < summary->bar_count; i++)
+        st_note(&status, check_bar(sheet, &summary->bars[i], arena, errors));
+    return status;
+}
