@@ -17,6 +17,8 @@ static const char style_sheet[] =
     "@media (prefers-color-scheme:dark){text{fill:#e6e6e6}.faint{fill:#a8a8a8}.inside{fill:#111}\n"
     ".page{fill:#16181c}.panel{fill:#24272d}.map{fill:#f4f4f4}.ink{stroke:#fff}.grid{stroke:#555}}"
     "\n"
+    "@media print{text{fill:#000}.faint{fill:#555}.page,.map{fill:#fff}.panel{fill:#f2f2f2}"
+    ".ink{stroke:#000}.grid{stroke:#bbb}}\n"
     "</style>\n";
 
 /* Hundredths of a pixel, as few digits as they need. */
@@ -134,4 +136,52 @@ const char *st_svg_mix(const double (*stops)[3], size_t count, double share, cha
                                                          (stops[stop + 1][i] - stops[stop][i]));
     (void)snprintf(color, 8, "#%02x%02x%02x", mixed[0] & 255U, mixed[1] & 255U, mixed[2] & 255U);
     return color;
+}
+
+const char *st_svg_color(size_t index)
+{
+    static const char *const colors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                         "#e69f00", "#56b4e9", "#7f5aa2", "#999999"};
+    return colors[index % (sizeof colors / sizeof colors[0])];
+}
+
+/* The least of 1, 2 and 5 times a power of ten that is not below `size`. */
+static double round_up(double size)
+{
+    double power = pow(10, floor(log10(size)));
+    double share = size / power;
+    return power * (share <= 1 ? 1 : share <= 2 ? 2 : share <= 5 ? 5 : 10);
+}
+
+size_t st_svg_ticks(double least, double most, double ticks[ST_SVG_TICKS])
+{
+    size_t count = 0;
+    if (!(most > least) || !isfinite(most - least))
+        return 0;
+    double step = round_up((most - least) / 6);
+    double slack = step * 1e-9;
+    for (double i = ceil((least - slack) / step); i * step <= most + slack; i++) {
+        if (count < ST_SVG_TICKS)
+            ticks[count++] = i * step;
+    }
+    return count;
+}
+
+size_t st_svg_log_ticks(double least, double most, double ticks[ST_SVG_TICKS])
+{
+    static const double steps[] = {1, 2, 5};
+    size_t count = 0;
+    if (!(least > 0) || !(most > least) || !isfinite(most))
+        return 0;
+    double decades = log10(most / least);
+    double stride = fmax(ceil(decades / 8), 1);
+    bool wide = decades > 3.5;
+    for (double power = floor(log10(least)); power <= log10(most); power += stride) {
+        for (size_t i = 0; i < (wide ? 1 : 3); i++) {
+            double tick = steps[i] * pow(10, power);
+            if (tick >= least * (1 - 1e-9) && tick <= most * (1 + 1e-9) && count < ST_SVG_TICKS)
+                ticks[count++] = tick;
+        }
+    }
+    return count >= 3 ? count : st_svg_ticks(least, most, ticks);
 }

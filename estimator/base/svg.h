@@ -36,6 +36,16 @@ void st_svg_curve(st_buffer *svg, const st_svg_point *points, size_t count, cons
 /* `style` has any of "middle", "end", "large", "faint", "upwards" and, inside a box, "inside". */
 void st_svg_text(st_buffer *svg, st_svg_point at, const char *style, const char *text);
 
+/* Colours of things that are told apart by them, over and over (Okabe and Ito 2008). */
+const char *st_svg_color(size_t index);
+
+enum { ST_SVG_TICKS = 12 };
+/* Round numbers, 1, 2 or 5 times a power of ten, from `least` to `most`; how many. On a logarithmic
+ * scale, of which `least` is above 0, they are powers of ten where it spans several, and those of a
+ * linear scale where it is short. */
+size_t st_svg_ticks(double least, double most, double ticks[ST_SVG_TICKS]);
+size_t st_svg_log_ticks(double least, double most, double ticks[ST_SVG_TICKS]);
+
 /* The colour at a share of a scale of colours that begins with the first and ends with the last. */
 const char *st_svg_mix(const double (*stops)[3], size_t count, double share, char color[8]);
 

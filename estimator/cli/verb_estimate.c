@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime estimate */
+#include "base/output.h"
 #include "cli/asked.h"
+#include "estimate/summary_svg.h"
 
 typedef struct estimate_options {
     bool cite;
     const char *gpus;
+    const char *svg;
     const char *xlsx;
 } estimate_options;
 
@@ -26,6 +29,8 @@ static const cli_option option_rows[] = {
     CLI_FLAG(estimate_options, cite, "cite", "show where constants come from"),
     CLI_ROW_JSON,
     CLI_ROW_CSV,
+    CLI_FILE(estimate_options, svg, "svg",
+             "draw where the step goes, and the memory of every stage, into FILE as well"),
     CLI_FILE(estimate_options, xlsx, "xlsx",
              "write a workbook whose formulas live into FILE as well"),
     CLI_ROW_PATH,
@@ -83,6 +88,21 @@ static st_estimate_view view_of(const cli_run *run)
     return view;
 }
 
+static st_status draw(cli_run *run, const st_estimate *estimate)
+{
+    const estimate_options *options = run->options;
+    st_buffer picture = {0};
+    if (options->svg == NULL)
+        return ST_OK;
+    st_status status = st_summary_svg(estimate, run->arena, &picture, run->errors);
+    if (status == ST_OK)
+        status = picture.failed
+                     ? ST_ERR_MEMORY
+                     : st_output_write(options->svg, picture.data, picture.length, run->errors);
+    st_buffer_free(&picture);
+    return status;
+}
+
 static int run_estimate(cli_run *run)
 {
     const estimate_options *options = run->options;
@@ -102,6 +122,8 @@ static int run_estimate(cli_run *run)
         status = ST_OK;
     if (status == ST_OK && options->xlsx != NULL)
         status = st_estimate_workbook(estimate, options->xlsx, run->errors);
+    if (status == ST_OK)
+        status = draw(run, estimate);
     if (status == ST_OK)
         status = st_estimate_write(estimate, &view, &run->result, run->errors);
     run->warnings_shown = status == ST_OK && shows_warnings(run);

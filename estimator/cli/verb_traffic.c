@@ -9,12 +9,14 @@
 typedef struct traffic_options {
     const char *by;
     const char *svg;
+    bool linear;
 } traffic_options;
 
 static const cli_option option_rows[] = {
     CLI_WORD(traffic_options, by, "by", "KIND", "tp cp ep dp pp emb", "one kind of traffic alone"),
     CLI_FILE(traffic_options, svg, "svg",
              "draw the heat map of who sends how much to whom into FILE"),
+    CLI_FLAG(traffic_options, linear, "linear", "colours on a linear scale, not a logarithmic one"),
     CLI_ROW_SHEET,
     CLI_ROW_SET,
     CLI_ROW_CHECK,
@@ -51,7 +53,8 @@ static st_status write_svg(cli_run *run, const st_traffic_report *report)
     st_buffer picture = {0};
     if (path == NULL)
         return ST_OK;
-    st_status status = st_traffic_report_svg(report, run->arena, &picture, run->errors);
+    st_status status =
+        st_traffic_report_svg(report, options->linear, run->arena, &picture, run->errors);
     if (status == ST_OK && picture.failed)
         status = ST_ERR_MEMORY;
     if (status == ST_OK)

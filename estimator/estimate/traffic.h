@@ -34,8 +34,9 @@ st_status st_traffic_report_make(st_estimate *estimate, st_group only, st_arena 
 void st_traffic_result(const st_traffic_report *report, st_arena *arena, st_result *result);
 /* Who sends how much to whom: a row for each pair of ranks. */
 void st_traffic_flows_csv(const st_traffic_report *report, st_buffer *buffer);
-/* A heat map; plans of more than 256 ranks are drawn by node, or by blocks of nodes. */
-st_status st_traffic_report_svg(const st_traffic_report *report, st_arena *arena, st_buffer *buffer,
-                                st_errors *errors) ST_NODISCARD;
+/* A heat map, logarithmic unless `linear`; plans of more than 256 ranks are drawn by node, or by
+ * blocks of nodes. */
+st_status st_traffic_report_svg(const st_traffic_report *report, bool linear, st_arena *arena,
+                                st_buffer *buffer, st_errors *errors) ST_NODISCARD;
 
 #endif

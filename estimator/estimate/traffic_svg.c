@@ -5,6 +5,8 @@
 #include "base/memory.h"
 #include "base/svg.h"
 
+#include <math.h>
+
 enum {
     MOST_RANKS_DRAWN = 256,
     MOST_BLOCKS = 256,
@@ -20,6 +22,8 @@ typedef struct st_heat_map {
     size_t blocks;
     double *bytes; /* blocks x blocks */
     double most_bytes;
+    double least_bytes; /* above 0 */
+    bool linear;
 } st_heat_map;
 
 static bool add_flow(void *context, const st_flow *flow)
@@ -45,6 +49,24 @@ static size_t choose_block(const st_placement *placement)
     return per_block;
 }
 
+/* Kinds of traffic differ by orders of magnitude: on a linear scale one would hide all others. */
+static double share_of(const st_heat_map *map, double bytes)
+{
+    if (map->linear)
+        return bytes / map->most_bytes;
+    double span = log(map->most_bytes / map->least_bytes);
+    return span > 0 ? 0.08 + 0.92 * log(bytes / map->least_bytes) / span : 1;
+}
+
+static void find_least(st_heat_map *map)
+{
+    map->least_bytes = map->most_bytes;
+    for (size_t i = 0; i < map->blocks * map->blocks; i++) {
+        if (map->bytes[i] > 0 && map->bytes[i] < map->least_bytes)
+            map->least_bytes = map->bytes[i];
+    }
+}
+
 /* From pale yellow over red to dark violet: dark is much, also when printed in grey. */
 static const char *color_of(double share, char color[8])
 {
@@ -64,7 +86,7 @@ static void draw_flows(const st_heat_map *map, st_buffer *svg)
             const st_svg_box box = {LEFT + side * (double)column, TOP + side * (double)row, side,
                                     side};
             if (bytes > 0)
-                st_svg_box_write(svg, box, color_of(bytes / map->most_bytes, color));
+                st_svg_box_write(svg, box, color_of(share_of(map, bytes), color));
         }
     }
 }
@@ -106,22 +128,33 @@ static void draw_scale(const st_heat_map *map, st_buffer *svg)
     if (st_unit_parse("GB", 2, (st_place){0}, &gigabyte, NULL) != ST_OK) {
         return;
     }
-    for (int i = 0; i <= 4; i++) {
+    double ticks[ST_SVG_TICKS];
+    size_t count = map->linear ? st_svg_ticks(0, map->most_bytes, ticks)
+                               : st_svg_log_ticks(map->least_bytes, map->most_bytes, ticks);
+    if (count == 0 && map->most_bytes > 0)
+        ticks[count++] = map->most_bytes; /* every pair sends as much */
+    for (size_t i = 0; i < count; i++) {
         char text[ST_QUANTITY_TEXT];
-        double bytes = map->most_bytes * i / 4;
-        st_svg_text(svg, (st_svg_point){X + BAR + 6, TOP + SIDE - (double)SIDE * i / 4 + 4}, "",
-                    st_quantity_format(bytes, &gigabyte, ST_STYLE_SCALED, text, sizeof text));
+        double y = TOP + SIDE * (1 - share_of(map, ticks[i]));
+        st_svg_text(svg, (st_svg_point){X + BAR + 6, y + 4}, "",
+                    st_quantity_format(ticks[i], &gigabyte, ST_STYLE_SCALED, text, sizeof text));
     }
 }
 
 static void draw_titles(const st_heat_map *map, const char *title, st_buffer *svg)
 {
+    static const char *const words[ST_GROUPS] = {
+        [ST_GROUP_TP] = "tensor parallel", [ST_GROUP_CP] = "context parallel",
+        [ST_GROUP_EP] = "expert parallel", [ST_GROUP_DP] = "gradients and weights",
+        [ST_GROUP_PP] = "transfers",       [ST_GROUP_EMBEDDING] = "embedding"};
     const st_traffic_report *report = map->report;
     st_buffer text = {0};
-    st_buffer_printf(&text, "order %s, kinds", report->order);
+    const char *comma = "";
+    st_buffer_printf(&text, "order %s; ", report->order);
     for (st_group group = ST_GROUP_TP; group < ST_GROUPS; group++) {
         if (report->wanted[group] && report->traffic.sent_bytes[group] > 0) {
-            st_buffer_printf(&text, " %s", st_group_name(group));
+            st_buffer_printf(&text, "%s%s", comma, words[group]);
+            comma = ", ";
         }
     }
     if (map->ranks_per_block > 1) {
@@ -136,10 +169,11 @@ static void draw_titles(const st_heat_map *map, const char *title, st_buffer *sv
     st_buffer_free(&text);
 }
 
-st_status st_traffic_report_svg(const st_traffic_report *report, st_arena *arena, st_buffer *buffer,
-                                st_errors *errors)
+st_status st_traffic_report_svg(const st_traffic_report *report, bool linear, st_arena *arena,
+                                st_buffer *buffer, st_errors *errors)
 {
-    st_heat_map map = {.report = report, .ranks_per_block = choose_block(&report->placement)};
+    st_heat_map map = {
+        .report = report, .linear = linear, .ranks_per_block = choose_block(&report->placement)};
     map.blocks = (report->placement.ranks + map.ranks_per_block - 1) / map.ranks_per_block;
     map.bytes = st_arena_alloc(arena, map.blocks * map.blocks, sizeof(double));
     const char *title =
@@ -148,6 +182,7 @@ st_status st_traffic_report_svg(const st_traffic_report *report, st_arena *arena
         return st_out_of_memory(errors);
     }
     st_traffic_visit(&report->placement, &report->traffic, add_flow, &map);
+    find_least(&map);
     st_svg_begin(buffer, LEFT + SIDE + 150, TOP + SIDE + 60, title);
     draw_titles(&map, title, buffer);
     draw_flows(&map, buffer);

@@ -15,6 +15,7 @@ typedef struct st_plot {
     size_t x;    /* an axis */
     size_t y;    /* of a heat map: an axis; SIZE_MAX: lines */
     size_t cell; /* what is drawn */
+    bool linear; /* colours of a map, which are logarithmic otherwise */
     size_t columns;
     size_t rows;    /* lines, or values of the second axis */
     double *values; /* per row and column; NaN where there is none; of several the least */

@@ -15,14 +15,8 @@ enum {
     TOP = 30,
     RIGHT = 190, /* room for the legend */
     BOTTOM = 60,
-    TICKS = 5,
-    MOST_LABELS = 12,
-    COLORS = 8
+    MOST_LABELS = 12
 };
-
-/* Told apart by people who see few colours, too (Okabe and Ito 2008). */
-static const char *const colors[COLORS] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                           "#e69f00", "#56b4e9", "ink",     "#999999"};
 
 typedef struct drawing {
     const st_plot *plot;
@@ -31,6 +25,7 @@ typedef struct drawing {
     double most;
     double width;
     double height;
+    bool logarithmic; /* colours of a map */
 } drawing;
 
 static void label(const drawing *self, double x, double y, const char *style, const char *text)
@@ -54,6 +49,7 @@ static void find_range(drawing *self)
     if (lines && self->least > 0) {
         self->least = 0; /* a line's height is compared with nothing */
     }
+    self->logarithmic = !lines && !self->plot->linear && self->least > 0;
     if (!(self->most > self->least)) {
         self->most = self->least + 1;
     }
@@ -119,6 +115,24 @@ static const char *value_text(const drawing *self, double value, char *text, siz
                           size);
 }
 
+/* Round in the unit of the cell. */
+static size_t round_numbers(const drawing *self, double ticks[ST_SVG_TICKS])
+{
+    double one = st_unit_from_base(&self->plot->space->types[self->plot->cell]->unit, 1);
+    size_t count = self->logarithmic ? st_svg_log_ticks(self->least * one, self->most * one, ticks)
+                                     : st_svg_ticks(self->least * one, self->most * one, ticks);
+    for (size_t i = 0; i < count; i++) {
+        ticks[i] /= one;
+    }
+    return count;
+}
+
+static double share_of(const drawing *self, double value)
+{
+    return self->logarithmic ? log(value / self->least) / log(self->most / self->least)
+                             : (value - self->least) / (self->most - self->least);
+}
+
 /* --- lines ----------------------------------------------------------------------------------- */
 
 /* The values of the other axes that a line stands for. */
@@ -170,7 +184,7 @@ static void draw_line(const drawing *self, size_t row, st_svg_point *points)
 {
     const st_plot *plot = self->plot;
     char text[128];
-    const char *color = colors[row % COLORS];
+    const char *color = st_svg_color(row);
     for (size_t i = 0; i < plot->columns; i++) { /* a rejected row breaks the line */
         points[i] =
             (st_svg_point){x_of(self, i), y_of(self, plot->values[row * plot->columns + i])};
@@ -189,12 +203,13 @@ static void draw_line(const drawing *self, size_t row, st_svg_point *points)
 static void draw_lines(const drawing *self)
 {
     char text[ST_QUANTITY_TEXT];
-    for (int i = 0; i <= TICKS; i++) {
-        double value = self->least + (self->most - self->least) * i / TICKS;
-        double y = y_of(self, value);
+    double ticks[ST_SVG_TICKS];
+    size_t count = round_numbers(self, ticks);
+    for (size_t i = 0; i < count; i++) {
+        double y = y_of(self, ticks[i]);
         st_svg_line(self->buffer, (st_svg_point){LEFT, y}, (st_svg_point){LEFT + self->width, y},
                     "grid");
-        label(self, LEFT - 8, y + 4, "end", value_text(self, value, text, sizeof text));
+        label(self, LEFT - 8, y + 4, "end", value_text(self, ticks[i], text, sizeof text));
     }
     if (self->plot->rows > 1) {
         draw_legend_title(self);
@@ -222,12 +237,18 @@ static void draw_scale(const drawing *self)
     char color[8];
     double x = LEFT + self->width + 16;
     label(self, x, TOP - 12, "", self->plot->space->cells[self->plot->cell]);
-    for (int i = 0; i <= TICKS; i++) {
-        double share = (double)i / TICKS;
-        double y = TOP + (1 - share) * (self->height - 20);
-        st_svg_box_write(self->buffer, (st_svg_box){x, y, 18, 18}, color_of(share, color));
-        double value = self->least + share * (self->most - self->least);
-        label(self, x + 26, y + 14, "", value_text(self, value, text, sizeof text));
+    enum { STEPS = 48 };
+    double height = self->height - 20;
+    double step = height / STEPS;
+    for (int i = 0; i < STEPS; i++) {
+        const st_svg_box box = {x, TOP + height - step * (i + 1), 18, step + 0.5};
+        st_svg_box_write(self->buffer, box, color_of(i / (STEPS - 1.0), color));
+    }
+    double ticks[ST_SVG_TICKS];
+    size_t count = round_numbers(self, ticks);
+    for (size_t i = 0; i < count; i++) {
+        double y = TOP + (1 - share_of(self, ticks[i])) * height;
+        label(self, x + 26, y + 4, "", value_text(self, ticks[i], text, sizeof text));
     }
 }
 
@@ -246,8 +267,7 @@ static void draw_map(const drawing *self)
             }
             const st_svg_box box = {LEFT + width * (double)i,
                                     TOP + self->height - height * (double)(row + 1), width, height};
-            double share = (value - self->least) / (self->most - self->least);
-            st_svg_box_write(self->buffer, box, color_of(share, color));
+            st_svg_box_write(self->buffer, box, color_of(share_of(self, value), color));
         }
     }
     label_axis(self, plot->y, false);

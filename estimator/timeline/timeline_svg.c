@@ -26,15 +26,28 @@ enum {
 typedef struct st_colour {
     const char *category;
     const char *fill;
+    const char *words; /* in the legend */
 } st_colour;
 
 /* Told apart in print and with the common kinds of colour blindness (Wong 2011). */
 static const st_colour colours[] = {
-    {"forward", "#56b4e9"}, {"backward", "#009e73"}, {"weights", "#e69f00"},
-    {"tp", "#d55e00"},      {"cp", "#b8860b"},       {"ep", "#cc79a7"},
-    {"pp", "#0072b2"},      {"dp", "#7f5aa2"},       {"tied", "#6d6d6d"},
-    {"launch", "#c8c8c8"},  {"slowdown", "#f0e442"}, {"optimizer", "#8c564b"},
+    {"forward", "#56b4e9", "forward"},     {"backward", "#009e73", "backward"},
+    {"weights", "#e69f00", "weights"},     {"tp", "#d55e00", "tensor parallel"},
+    {"cp", "#b8860b", "context parallel"}, {"ep", "#cc79a7", "expert parallel"},
+    {"pp", "#0072b2", "transfers"},        {"dp", "#7f5aa2", "gradients"},
+    {"tied", "#6d6d6d", "tied embedding"}, {"launch", "#c8c8c8", "launches"},
+    {"slowdown", "#f0e442", "slowdown"},   {"optimizer", "#8c564b", "optimizer"},
 };
+
+static const char *words_of(const char *category)
+{
+    for (size_t i = 0; i < sizeof(colours) / sizeof(colours[0]); i++) {
+        if (strcmp(colours[i].category, category) == 0) {
+            return colours[i].words;
+        }
+    }
+    return category;
+}
 
 static const char *fill_of(const char *category)
 {
@@ -141,7 +154,7 @@ static void draw_legend(const st_timeline *timeline, int bottom, st_buffer *svg)
             continue;
         }
         st_svg_box_write(svg, (st_svg_box){x, bottom + 34, 14, 14}, fill_of(category->name));
-        st_svg_text(svg, (st_svg_point){x + 20, bottom + 46}, "", category->name);
+        st_svg_text(svg, (st_svg_point){x + 20, bottom + 46}, "", words_of(category->name));
         x += LEGEND;
     }
 }

@@ -74,9 +74,26 @@ static void colours_are_mixed_between_the_ends_of_a_scale(void **state)
     assert_string_equal(st_svg_mix(stops, COUNT(stops), 1, color), "#c800ff");
 }
 
+static void ticks_are_round_and_within(void **state)
+{
+    (void)state;
+    double ticks[ST_SVG_TICKS];
+    assert_int_equal(st_svg_ticks(0, 23.85, ticks), 5);
+    assert_true(fabs(ticks[4] - 20) < 1e-9);
+    assert_int_equal(st_svg_ticks(0.371, 0.524, ticks), 3);
+    assert_true(fabs(ticks[0] - 0.4) < 1e-9 && fabs(ticks[2] - 0.5) < 1e-9);
+    assert_int_equal(st_svg_ticks(2.385, 2.385, ticks), 0);
+    assert_int_equal(st_svg_log_ticks(3, 250, ticks), 6);
+    assert_true(fabs(ticks[0] - 5) < 1e-9 && fabs(ticks[5] - 200) < 1e-9);
+    assert_int_equal(st_svg_log_ticks(2.385e3, 7e12, ticks), 4);
+    assert_true(fabs(ticks[0] / 1e5 - 1) < 1e-9);
+    assert_int_equal(st_svg_log_ticks(0, 7, ticks), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ticks_are_round_and_within),
         cmocka_unit_test(a_picture_has_a_light_and_a_dark_face),
         cmocka_unit_test(pixels_have_as_few_digits_as_they_need),
         cmocka_unit_test(lines_break_where_a_value_is_missing),
