@@ -149,14 +149,19 @@ static void write_list(const st_expr *call, st_buffer *buffer)
     }
 }
 
+/* A choice in the last place of another one is a further line of the same brace. */
 static void write_choice(const st_expr *call, st_buffer *buffer)
 {
+    const st_expr *rest = call;
     st_buffer_text(buffer, "\\begin{cases} ");
-    write_expr(call->children[1], buffer);
-    st_buffer_text(buffer, " & \\text{if } ");
-    write_expr(call->children[0], buffer);
-    st_buffer_text(buffer, " \\\\ ");
-    write_expr(call->children[2], buffer);
+    while (rest->kind == ST_EXPR_CALL && rest->builtin == ST_BUILTIN_IF) {
+        write_expr(rest->children[1], buffer);
+        st_buffer_text(buffer, " & \\text{if } ");
+        write_expr(rest->children[0], buffer);
+        st_buffer_text(buffer, " \\\\ ");
+        rest = rest->children[2];
+    }
+    write_expr(rest, buffer);
     st_buffer_text(buffer, " & \\text{otherwise} \\end{cases}");
 }
 

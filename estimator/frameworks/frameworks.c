@@ -61,6 +61,24 @@ static void list_unknown(megatron_run *settings)
     st_buffer_free(&names);
 }
 
+/*
+ * The stack that a framework's own file implies, where the search path has it. An exported file
+ * carries the one of its job.
+ */
+static void imply_stack(st_framework framework, st_import_request *with, st_arena *arena)
+{
+    static const char *const stacks[] = {"stack=megatron-core", "stack=megatron-bridge",
+                                         "stack=torchtitan", "stack=deepspeed"};
+    const st_job *job = NULL;
+    st_errors *quiet = st_errors_create();
+    if (with->carried_count == 0 && framework != ST_MEGATRON && quiet != NULL &&
+        st_job_load(with->paths, NULL, &stacks[framework], 1, arena, &job, quiet) == ST_OK) {
+        with->carried = &stacks[framework];
+        with->carried_count = 1;
+    }
+    st_errors_destroy(quiet);
+}
+
 static st_status import_file(st_framework framework, const st_import_request *request,
                              st_arena *arena, st_buffer *job, st_errors *errors)
 {
@@ -70,6 +88,7 @@ static st_status import_file(st_framework framework, const st_import_request *re
     with.carried = fw_read_carried(framework, request, arena, &with.carried_count, errors);
     if (with.carried == NULL)
         return st_errors_size(errors) > 0 ? ST_ERR_VALUE : st_out_of_memory(errors);
+    imply_stack(framework, &with, arena);
     if (framework == ST_MEGATRON)
         return st_import_megatron(&with, job, errors);
     st_status status = st_draft_start(&draft, &with, arena, errors);

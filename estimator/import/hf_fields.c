@@ -157,7 +157,8 @@ static const char harmless[] =
     "vision_end_token_id vision_token_id image_token_id video_token_id top_k moe_layers "
     "use_flash_attn use_sliding_window attention_chunk_size no_rope_layers no_rope_layer_interval "
     "attn_temperature_tuning attn_scale floor_scale cache_implementation learned_pos_emb verbose "
-    "init_device logit_scale init_config norm_type embedding_fraction";
+    "init_device logit_scale init_config norm_type embedding_fraction initial_context_length "
+    "original_max_position_embeddings";
 
 static bool has_end(const char *name, const char *end)
 {

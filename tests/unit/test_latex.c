@@ -132,6 +132,9 @@ static void calls_have_their_signs(void **state)
 {
     static const translated cases[] = {
         {"min(n, 2, N_p)", "\\min\\left(n,\\, 2,\\, N_{\\mathrm{p}}\\right)"},
+        {"if(n < 2, 5, if(n < 3, 7, n))", "\\begin{cases} 5 & \\text{if } n < 2 \\\\ 7 & \\text{if "
+                                          "} n < 3 \\\\ n & \\text{otherwise} "
+                                          "\\end{cases}"},
         {"max(n, 2)", "\\max\\left(n,\\, 2\\right)"},
         {"floor(n/2)", "\\left\\lfloor \\frac{n}{2}\\right\\rfloor"},
         {"ceil(n)", "\\left\\lceil n\\right\\rceil"},

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * config.json as models are published with it on the Hub: dense and with experts, grouped and
+ * latent attention, sliding windows, inside of a model with several parts. The shapes are those
+ * that the models' papers and cards print.
+ */
+#define _DEFAULT_SOURCE
+#include "../support/imports.h"
+
+#include "base/json_read.h"
+
+typedef struct published {
+    const char *file;
+    const char *text;
+    const char *keys; /* "model.layers=32 ..." that the job must have */
+} published;
+
+#define COMMON                                                                                     \
+    "\"torch_dtype\": \"bfloat16\", \"transformers_version\": \"4.43.0\", \"use_cache\": true"
+
+static const published models[] = {
+    {"Llama-3.1-8B/config.json",
+     "{\"architectures\": [\"LlamaForCausalLM\"], \"attention_bias\": false, \"bos_token_id\": "
+     "128000,"
+     "\"eos_token_id\": 128001, \"hidden_act\": \"silu\", \"hidden_size\": 4096,"
+     "\"initializer_range\": 0.02, \"intermediate_size\": 14336, \"max_position_embeddings\": "
+     "131072,"
+     "\"mlp_bias\": false, \"model_type\": \"llama\", \"num_attention_heads\": 32,"
+     "\"num_hidden_layers\": 32, \"num_key_value_heads\": 8, \"pretraining_tp\": 1,"
+     "\"rms_norm_eps\": 1e-05, \"rope_scaling\": {\"factor\": 8.0, \"rope_type\": \"llama3\"},"
+     "\"rope_theta\": 500000.0, \"tie_word_embeddings\": false, \"vocab_size\": 128256, " COMMON
+     "}",
+     "model.name=llama-3.1-8b model.layers=32 model.hidden=4096 model.ffn=14336 model.heads=32 "
+     "model.kv_heads=8 model.vocabulary=128256 model.tied=false model.gated=true model.norm=rms"},
+    {"Llama-3.1-405B/config.json",
+     "{\"architectures\": [\"LlamaForCausalLM\"], \"hidden_act\": \"silu\", \"hidden_size\": 16384,"
+     "\"intermediate_size\": 53248, \"max_position_embeddings\": 131072, \"model_type\": \"llama\","
+     "\"num_attention_heads\": 128, \"num_hidden_layers\": 126, \"num_key_value_heads\": 8,"
+     "\"rms_norm_eps\": 1e-05, \"rope_theta\": 500000.0, \"tie_word_embeddings\": false,"
+     "\"vocab_size\": 128256, " COMMON "}",
+     "model.layers=126 model.hidden=16384 model.ffn=53248 model.heads=128 model.kv_heads=8"},
+    {"Qwen2.5-72B/config.json",
+     "{\"architectures\": [\"Qwen2ForCausalLM\"], \"attention_dropout\": 0.0, \"hidden_act\": "
+     "\"silu\","
+     "\"hidden_size\": 8192, \"intermediate_size\": 29568, \"max_position_embeddings\": 131072,"
+     "\"max_window_layers\": 80, \"model_type\": \"qwen2\", \"num_attention_heads\": 64,"
+     "\"num_hidden_layers\": 80, \"num_key_value_heads\": 8, \"rms_norm_eps\": 1e-05,"
+     "\"rope_theta\": 1000000.0, \"sliding_window\": 131072, \"tie_word_embeddings\": false,"
+     "\"use_sliding_window\": false, \"vocab_size\": 152064, " COMMON "}",
+     "model.name=qwen2.5-72b model.layers=80 model.hidden=8192 model.ffn=29568 model.kv_heads=8 "
+     "model.vocabulary=152064"},
+    {"Qwen3-30B-A3B/config.json",
+     "{\"architectures\": [\"Qwen3MoeForCausalLM\"], \"attention_bias\": false,"
+     "\"decoder_sparse_step\": 1, \"head_dim\": 128, \"hidden_act\": \"silu\", \"hidden_size\": "
+     "2048,"
+     "\"intermediate_size\": 6144, \"max_position_embeddings\": 40960, \"max_window_layers\": 48,"
+     "\"mlp_only_layers\": [], \"model_type\": \"qwen3_moe\", \"moe_intermediate_size\": 768,"
+     "\"norm_topk_prob\": true, \"num_attention_heads\": 32, \"num_experts\": 128,"
+     "\"num_experts_per_tok\": 8, \"num_hidden_layers\": 48, \"num_key_value_heads\": 4,"
+     "\"output_router_logits\": false, \"rms_norm_eps\": 1e-06, \"rope_theta\": 1000000.0,"
+     "\"router_aux_loss_coef\": 0.001, \"sliding_window\": null, \"tie_word_embeddings\": false,"
+     "\"use_sliding_window\": false, \"vocab_size\": 151936, " COMMON "}",
+     "model.layers=48 model.hidden=2048 model.heads=32 model.kv_heads=4 model.head_dim=128 "
+     "model.experts=128 model.top_k=8 model.expert_ffn=768"},
+    {"Mixtral-8x22B-v0.1/config.json",
+     "{\"architectures\": [\"MixtralForCausalLM\"], \"attention_dropout\": 0.0, \"hidden_size\": "
+     "6144,"
+     "\"intermediate_size\": 16384, \"max_position_embeddings\": 65536, \"model_type\": "
+     "\"mixtral\","
+     "\"num_attention_heads\": 48, \"num_experts_per_tok\": 2, \"num_hidden_layers\": 56,"
+     "\"num_key_value_heads\": 8, \"num_local_experts\": 8, \"rms_norm_eps\": 1e-05,"
+     "\"rope_theta\": 1000000, \"router_aux_loss_coef\": 0.001, \"sliding_window\": null,"
+     "\"tie_word_embeddings\": false, \"vocab_size\": 32000, " COMMON "}",
+     "model.layers=56 model.hidden=6144 model.ffn=16384 model.heads=48 model.kv_heads=8 "
+     "model.experts=8 model.top_k=2"},
+    {"DeepSeek-V3/config.json",
+     "{\"architectures\": [\"DeepseekV3ForCausalLM\"], \"attention_bias\": false, \"ep_size\": 1,"
+     "\"first_k_dense_replace\": 3, \"hidden_act\": \"silu\", \"hidden_size\": 7168,"
+     "\"intermediate_size\": 18432, \"kv_lora_rank\": 512, \"max_position_embeddings\": 163840,"
+     "\"model_type\": \"deepseek_v3\", \"moe_intermediate_size\": 2048, \"moe_layer_freq\": 1,"
+     "\"n_group\": 8, \"n_routed_experts\": 256, \"n_shared_experts\": 1, \"norm_topk_prob\": true,"
+     "\"num_attention_heads\": 128, \"num_experts_per_tok\": 8, \"num_hidden_layers\": 61,"
+     "\"num_key_value_heads\": 128, \"num_nextn_predict_layers\": 1, \"q_lora_rank\": 1536,"
+     "\"qk_nope_head_dim\": 128, \"qk_rope_head_dim\": 64, \"quantization_config\": {\"fmt\": "
+     "\"e4m3\"},"
+     "\"rms_norm_eps\": 1e-06, \"rope_theta\": 10000, \"routed_scaling_factor\": 2.5,"
+     "\"scoring_func\": \"sigmoid\", \"tie_word_embeddings\": false, \"topk_group\": 4,"
+     "\"topk_method\": \"noaux_tc\", \"v_head_dim\": 128, \"vocab_size\": 129280, " COMMON "}",
+     "model.layers=61 model.hidden=7168 model.q_lora=1536 model.kv_lora=512 model.head_dim=128 "
+     "model.rope_dim=64 model.v_dim=128 model.experts=256 model.top_k=8 model.expert_ffn=2048 "
+     "model.shared_ffn=2048 model.dense_layers=3"},
+    {"gemma-2-9b/config.json",
+     "{\"architectures\": [\"Gemma2ForCausalLM\"], \"attention_bias\": false,"
+     "\"attn_logit_softcapping\": 50.0, \"cache_implementation\": \"hybrid\","
+     "\"final_logit_softcapping\": 30.0, \"head_dim\": 256, \"hidden_activation\": "
+     "\"gelu_pytorch_tanh\", \"hidden_size\": 3584, \"intermediate_size\": 14336,"
+     "\"max_position_embeddings\": 8192, \"model_type\": \"gemma2\", \"num_attention_heads\": 16,"
+     "\"num_hidden_layers\": 42, \"num_key_value_heads\": 8, \"query_pre_attn_scalar\": 256,"
+     "\"rms_norm_eps\": 1e-06, \"rope_theta\": 10000.0, \"sliding_window\": 4096,"
+     "\"sliding_window_size\": 4096, \"vocab_size\": 256000, " COMMON "}",
+     "model.layers=42 model.hidden=3584 model.heads=16 model.kv_heads=8 model.head_dim=256 "
+     "model.tied=true model.vocabulary=256000"},
+    {"gemma-3-27b-it/config.json",
+     "{\"architectures\": [\"Gemma3ForConditionalGeneration\"], \"boi_token_index\": 255999,"
+     "\"eoi_token_index\": 256000, \"eos_token_id\": [1, 106], \"image_token_index\": 262144,"
+     "\"mm_tokens_per_image\": 256, \"model_type\": \"gemma3\", \"text_config\": {\"head_dim\": "
+     "128,"
+     "\"hidden_size\": 5376, \"intermediate_size\": 21504, \"model_type\": \"gemma3_text\","
+     "\"num_attention_heads\": 32, \"num_hidden_layers\": 62, \"num_key_value_heads\": 16,"
+     "\"query_pre_attn_scalar\": 168, \"rope_scaling\": {\"factor\": 8.0, \"rope_type\": "
+     "\"linear\"},"
+     "\"sliding_window\": 1024}, \"vision_config\": {\"hidden_size\": 1152, \"image_size\": 896,"
+     "\"model_type\": \"siglip_vision_model\", \"patch_size\": 14}, " COMMON "}",
+     "model.name=gemma-3-27b-it model.layers=62 model.hidden=5376 model.heads=32 model.kv_heads=16 "
+     "model.head_dim=128 model.vocabulary=262208 model.tied=true"},
+    {"Mistral-7B-v0.1/config.json",
+     "{\"architectures\": [\"MistralForCausalLM\"], \"hidden_act\": \"silu\", \"hidden_size\": "
+     "4096,"
+     "\"intermediate_size\": 14336, \"max_position_embeddings\": 32768, \"model_type\": "
+     "\"mistral\","
+     "\"num_attention_heads\": 32, \"num_hidden_layers\": 32, \"num_key_value_heads\": 8,"
+     "\"rms_norm_eps\": 1e-05, \"rope_theta\": 10000.0, \"sliding_window\": 4096,"
+     "\"tie_word_embeddings\": false, \"vocab_size\": 32000, " COMMON "}",
+     "model.layers=32 model.hidden=4096 model.ffn=14336 model.kv_heads=8 model.vocabulary=32000"},
+    {"Phi-3-mini-4k-instruct/config.json",
+     "{\"_name_or_path\": \"Phi-3-mini-4k-instruct\", \"architectures\": [\"Phi3ForCausalLM\"],"
+     "\"attention_bias\": false, \"attention_dropout\": 0.0, \"auto_map\": {}, \"embd_pdrop\": 0.0,"
+     "\"hidden_act\": \"silu\", \"hidden_size\": 3072, \"intermediate_size\": 8192,"
+     "\"max_position_embeddings\": 4096, \"model_type\": \"phi3\", \"num_attention_heads\": 32,"
+     "\"num_hidden_layers\": 32, \"num_key_value_heads\": 32, \"original_max_position_embeddings\":"
+     "4096, \"resid_pdrop\": 0.0, \"rms_norm_eps\": 1e-05, \"rope_scaling\": null,"
+     "\"sliding_window\": 2047, \"tie_word_embeddings\": false, \"vocab_size\": 32064, " COMMON "}",
+     "model.name=phi-3-mini-4k-instruct model.layers=32 model.hidden=3072 model.ffn=8192 "
+     "model.heads=32 model.vocabulary=32064 model.dropout=false"},
+    {"gpt-oss-120b/config.json",
+     "{\"architectures\": [\"GptOssForCausalLM\"], \"attention_bias\": true, "
+     "\"attention_dropout\": 0.0,"
+     "\"experts_per_token\": 4, \"head_dim\": 64, \"hidden_act\": \"silu\", \"hidden_size\": 2880,"
+     "\"initial_context_length\": 4096, \"intermediate_size\": 2880,"
+     "\"max_position_embeddings\": 131072, \"model_type\": \"gpt_oss\", \"num_attention_heads\": "
+     "64,"
+     "\"num_experts_per_tok\": 4, \"num_hidden_layers\": 36, \"num_key_value_heads\": 8,"
+     "\"num_local_experts\": 128, \"quantization_config\": {\"quant_method\": \"mxfp4\"},"
+     "\"rms_norm_eps\": 1e-05, \"rope_theta\": 150000, \"router_aux_loss_coef\": 0.9,"
+     "\"sliding_window\": 128, \"swiglu_limit\": 7.0, \"tie_word_embeddings\": false,"
+     "\"vocab_size\": 201088, " COMMON "}",
+     "model.layers=36 model.hidden=2880 model.heads=64 model.kv_heads=8 model.head_dim=64 "
+     "model.experts=128 model.top_k=4 model.ffn=2880 model.vocabulary=201088"},
+    {"Qwen3-235B-A22B/config.json",
+     "{\"architectures\": [\"Qwen3MoeForCausalLM\"], \"decoder_sparse_step\": 1, \"head_dim\": 128,"
+     "\"hidden_size\": 4096, \"intermediate_size\": 12288, \"max_position_embeddings\": 40960,"
+     "\"max_window_layers\": 94, \"mlp_only_layers\": [], \"model_type\": \"qwen3_moe\","
+     "\"moe_intermediate_size\": 1536, \"norm_topk_prob\": true, \"num_attention_heads\": 64,"
+     "\"num_experts\": 128, \"num_experts_per_tok\": 8, \"num_hidden_layers\": 94,"
+     "\"num_key_value_heads\": 4, \"rms_norm_eps\": 1e-06, \"rope_theta\": 1000000.0,"
+     "\"tie_word_embeddings\": false, \"use_sliding_window\": false, \"vocab_size\": "
+     "151936, " COMMON "}",
+     "model.layers=94 model.hidden=4096 model.heads=64 model.kv_heads=4 model.experts=128 "
+     "model.expert_ffn=1536"},
+};
+
+static void expect_keys(import_case *with, const char *keys)
+{
+    char pairs[1024];
+    assert_true(strlen(keys) < sizeof pairs);
+    memcpy(pairs, keys, strlen(keys) + 1);
+    for (char *pair = pairs; pair != NULL && *pair != '\0';) {
+        char *next = strchr(pair, ' ');
+        char *value = strchr(pair, '=');
+        assert_non_null(value);
+        *value++ = '\0';
+        if (next != NULL)
+            *next++ = '\0';
+        const st_key *key = st_key_find(pair);
+        const char *name = strrchr(pair, '.');
+        char line[256];
+        assert_non_null(key);
+        const char *quote = key->kind == ST_KEY_TEXT ? "\"" : "";
+        (void)snprintf(line, sizeof line, "%s: %s%s%s ", name + 1, quote, value, quote);
+        expect_words(with, line);
+        pair = next;
+    }
+}
+
+static void published_files_are_imported(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
+        import_case *with = import_begin();
+        with->request.file = models[i].file;
+        import_run(with, st_import_hf, models[i].text);
+        if (with->status != ST_OK)
+            fail_msg("%s: %s", models[i].file, import_faults(with));
+        expect_keys(with, models[i].keys);
+        expect_words(with, "Next, with values of your own: steptime search JOB --gpus 64");
+        if (strstr(with->text.data, "Not understood") != NULL)
+            fail_msg("%s: %s", models[i].file, with->text.data);
+        assert_null(strstr(with->text.data, "/"));
+        import_end(with);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(published_files_are_imported),
+    };
+    if (!st_json_available())
+        return 77;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
