@@ -186,7 +186,7 @@ static void all_missing_values_are_named(void **state)
                  "  C: {from: cluster.bandwidth.dp, unit: GB/s, doc: bandwidth}\n"
                  "  a: {from: constants.alpha, unit: us, doc: latency}\n"
                  "  r: {from: recompute, unit: recompute, doc: mode}\n",
-                 "name: n\n", ST_ERR_NAME,
+                 "stack: plain\n", ST_ERR_NAME,
                  "@/job.yaml: error: model.heads has no value for input 'h' of sheet s (attention "
                  "heads); give it in the job or with --set model.heads=VALUE\n"
                  "@/job.yaml: error: cluster.bandwidth.dp has no value for input 'C' of sheet s "

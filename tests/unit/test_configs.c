@@ -61,7 +61,8 @@ static void every_gpu_is_complete_and_sourced(void **state)
     assert_true(list.count >= 20);
     for (size_t i = 0; i < list.count; i++) {
         const st_job *job =
-            load(own, st_arena_printf(own->arena, "cluster: {gpu: %s}\n", list.entries[i].name));
+            load(own, st_arena_printf(own->arena, "stack: plain\ncluster: {gpu: %s}\n",
+                                      list.entries[i].name));
         for (size_t k = 0; k < COUNT(keys); k++)
             assert_sourced(job, keys[k], list.entries[i].name);
         assert_true(st_job_value_of(job, "cluster.gpu.name")->origin == ST_ORIGIN_FILE);

@@ -120,7 +120,7 @@ static void a_job_is_read_with_all_its_files(void **state)
 static void defaults_are_assumptions(void **state)
 {
     fixture *own = *state;
-    const st_job *job = load(own, "parallel: {pp: 7}\n");
+    const st_job *job = load(own, "stack: plain\nparallel: {pp: 7}\n");
     assert_number(job, "parallel.tp", ST_ORIGIN_DEFAULT, 1);
     assert_number(job, "parallel.dp", ST_ORIGIN_DEFAULT, 1);
     assert_number(job, "model.vocabulary_multiple", ST_ORIGIN_DEFAULT, 128);

@@ -418,7 +418,7 @@ static void the_sheet_stays_lean(void **state)
                                                               .without_checks = true},
                                         own->arena, &program, own->errors),
                      ST_OK);
-    assert_true(st_program_operation_count(program) <= 1100);
+    assert_true(st_program_operation_count(program) <= 1110);
 }
 
 int main(void)
