@@ -101,6 +101,21 @@ static void add_fit(const brief *self, st_buffer *line)
     }
 }
 
+/* Its first number stands out. */
+static void say_line(st_node *root, const char *line)
+{
+    size_t first = strcspn(line, ",");
+    char strong[256];
+    if (line[first] == '\0' || first >= sizeof strong) {
+        st_say_ink(root, ST_INK_STRONG, line);
+        return;
+    }
+    (void)snprintf(strong, sizeof strong, "%.*s", (int)first + 1, line);
+    st_say_ink(root, ST_INK_STRONG, strong);
+    st_say(root, " ");
+    st_say_wrapped(root, line + first + 1, first + 2, 2);
+}
+
 static void say_answer(const brief *self)
 {
     st_buffer line = {0};
@@ -117,7 +132,7 @@ static void say_answer(const brief *self)
             st_buffer_printf(&line, ", %s", first->doc);
     }
     add_fit(self, &line);
-    st_say_wrapped(self->root, st_text_or_empty(line.data), 0, 2);
+    say_line(self->root, st_text_or_empty(line.data));
     st_say(self->root, "\n\n");
     self->root->result->failed = self->root->result->failed || line.failed;
     st_buffer_free(&line);

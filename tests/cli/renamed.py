@@ -87,6 +87,9 @@ def rename_file(text, names):
             result.append(line)
             continue
         match = KEY.match(line)
+        if section == "summary" and indent > 0:
+            result.append(rename_values(line, names))
+            continue
         if match and indent == 0:
             section, key = match.group(2), None
         elif match and not (key is not None and indent > depth):
@@ -117,6 +120,12 @@ def rename_file(text, names):
 def rename_list(text, names):
     return re.sub(r"[A-Za-z_]\w*", lambda m: PREFIX + m.group(0) if m.group(0) in names else m.group(0),
                   text)
+
+
+def rename_values(text, names):
+    """ "GEMMs and attention: time_gemm", or a map of such; titles of several words stay."""
+    return re.sub(r"(:\s+)([A-Za-z_]\w*)(?=\s*[,}\]]|\s*$)",
+                  lambda m: m.group(1) + (PREFIX if m.group(2) in names else "") + m.group(2), text)
 
 
 def rename_role(text, names):

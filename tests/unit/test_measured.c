@@ -293,10 +293,11 @@ static double job_time(fixture *own, const char *order)
 
 static void rows_have_orders_of_their_own(void **state)
 {
-    static const char *const sets[] = {"cluster=dgx-a100", "cluster.nodes=6"};
+    static const char *const sets[] = {"cluster=dgx-a100", "cluster.nodes=6",
+                                       "stack=megatron-2021"};
     static const char *const orders[] = {"", "dp-tp-pp", "pp-dp-tp", "tp-dp-pp"};
     fixture *own = *state;
-    const st_measured_request request = {.paths = own->paths, .sets = sets, .set_count = 2};
+    const st_measured_request request = {.paths = own->paths, .sets = sets, .set_count = 3};
     const st_measured *measured =
         good_rows(own, &request,
                   PLAN_HEAD "a," PLAN ",3.1\nb," PLAN "dp-tp-pp,3.1\nc," PLAN "pp-dp-tp,3.1\n"
@@ -314,9 +315,9 @@ static void rows_have_orders_of_their_own(void **state)
 static void an_assigned_order_holds_for_all_rows(void **state)
 {
     static const char *const sets[] = {"cluster=dgx-a100", "cluster.nodes=6",
-                                       "parallel.order=dp-tp-pp"};
+                                       "parallel.order=dp-tp-pp", "stack=megatron-2021"};
     fixture *own = *state;
-    st_measured_request request = {.paths = own->paths, .sets = sets, .set_count = 3};
+    st_measured_request request = {.paths = own->paths, .sets = sets, .set_count = 4};
     const st_measured *measured =
         good_rows(own, &request, PLAN_HEAD "a," PLAN ",3.1\nb," PLAN "pp-dp-tp,3.1\n", NULL);
     double expected = job_time(own, "dp-tp-pp");
