@@ -691,6 +691,15 @@ void st_plan_at(const st_plans *plans, uint64_t plan, double values[ST_PARAMS])
     read_values(&at, values);
 }
 
+size_t st_plans_run(const st_plans *plans, uint64_t repeat, uint64_t first, size_t rows)
+{
+    const st_shape *shape = find_shape(plans, first / repeat);
+    size_t next = (size_t)(shape - plans->shapes) + 1;
+    uint64_t end = next < plans->shape_count ? plans->shapes[next].first : plans->count;
+    uint64_t left = end * repeat - first;
+    return left < rows ? (size_t)left : rows;
+}
+
 void st_plans_fill(const st_plans *plans, uint64_t repeat, uint64_t first, size_t rows,
                    double *const columns[ST_PARAMS])
 {

@@ -21,8 +21,9 @@ struct st_search_worker {
     alias aliases[MAX_ALIASES];
     size_t alias_count;
     uint64_t *picks;
-    uint64_t *plans;  /* per row; NULL: what plans depend on is the same in all rows */
-    bool *infeasible; /* per row, for the space's worker */
+    st_space_run_rows *runs; /* at most one per row; NULL: sizes of plans differ from row to row */
+    uint64_t *plans;         /* per row; NULL: what plans depend on is the same in all rows */
+    bool *infeasible;        /* per row, for the space's worker */
 };
 
 /* --- plans ----------------------------------------------------------------------------------- */
@@ -131,6 +132,26 @@ static void finish_columns(st_search_worker *self, size_t rows)
     }
 }
 
+/* Rows of one shape have the same sizes; of a few it is not worth it to compute these apart. */
+static void find_runs(st_search_worker *self, uint64_t first, size_t rows)
+{
+    enum { LEAST = 48 };
+    const st_search *search = self->search;
+    size_t count = 0;
+    for (size_t row = 0; row < rows;) {
+        size_t run = st_plans_run(&search->plans, search->space->total, first + row, rows - row);
+        bool slow = run >= LEAST;
+        if (!slow && count > 0 && !self->runs[count - 1].slow) {
+            self->runs[count - 1].rows += run;
+        } else {
+            self->runs[count++] = (st_space_run_rows){.rows = run, .slow = slow};
+        }
+        row += run;
+    }
+    self->space->runs = self->runs;
+    self->space->run_count = count;
+}
+
 static void fill_from(st_search_worker *self, uint64_t first, size_t rows)
 {
     const st_search *search = self->search;
@@ -146,6 +167,9 @@ static void fill_from(st_search_worker *self, uint64_t first, size_t rows)
         self->plans[row] = (first + row) / search->space->total;
     }
     st_plans_fill(&search->plans, search->space->total, first, rows, self->columns);
+    if (self->runs != NULL) {
+        find_runs(self, first, rows);
+    }
 }
 
 st_space_worker *st_search_worker_fill(st_search_worker *self, const uint64_t *picks,
@@ -180,6 +204,10 @@ double st_search_failing(const st_space *space, const st_space_worker *worker, s
 static bool add_column(st_search_worker *self, st_plan_param param, size_t input)
 {
     double *column = st_space_worker_add(self->space, input);
+    bool slow = self->runs != NULL && (param < ST_PARAM_VIRTUAL || !self->search->varies[param]);
+    if (slow && !st_space_worker_slow(self->space, input)) {
+        return false;
+    }
     if (column == NULL || self->alias_count == MAX_ALIASES) {
         return false;
     }
@@ -219,6 +247,12 @@ static bool prepare(st_search_worker *self)
     if (self->space == NULL || self->picks == NULL) {
         return false;
     }
+    if (!self->search->node_size.given && self->search->space->variant_count == 1) {
+        self->runs = calloc(ST_SPACE_BLOCK, sizeof *self->runs);
+        if (self->runs == NULL) {
+            return false;
+        }
+    }
     if (st_search_has_infeasible(self->search)) {
         self->plans = calloc(ST_SPACE_BLOCK, sizeof *self->plans);
         self->infeasible = calloc(ST_SPACE_BLOCK, sizeof *self->infeasible);
@@ -252,6 +286,7 @@ void st_search_worker_destroy(st_search_worker *self)
     }
     st_space_worker_destroy(self->space);
     free(self->picks);
+    free(self->runs);
     free(self->plans);
     free(self->infeasible);
     free(self);

@@ -144,6 +144,21 @@ static inline size_t st_reason_count(const st_space *space)
     return space->check_count + 4 + space->plugin_count;
 }
 
+/* Rows of a block that follow each other. */
+typedef struct st_space_run_rows {
+    size_t rows;
+    bool slow; /* the slow inputs are the same in all of them */
+} st_space_run_rows;
+
+/* Inputs that stand still over many rows: what depends on them alone is computed once for these. */
+typedef struct st_slow {
+    st_workspace *workspace;
+    st_column *columns; /* per input */
+    double *values;     /* per input */
+    uint8_t *levels; /* per input: 1 for the slow ones, 2 for those that differ from row to row */
+    bool laid_out;
+} st_slow;
+
 /* Scratch memory of one thread, and the rows that it computed last. */
 typedef struct st_space_worker {
     const st_space *space;
@@ -173,7 +188,10 @@ typedef struct st_space_worker {
     uint64_t current[ST_AXES_MAX]; /* digits of those axes in the last piece */
     bool *laid_out;                /* per variant: its workspace has run before */
     double **outputs_at;           /* outputs and checks of the current piece */
-    bool scattered;                /* the rows were picked: axes may move from each to the next */
+    st_slow *slow;                 /* NULL: there is none */
+    const st_space_run_rows *runs; /* of the filled rows, while there are slow inputs; NULL: none */
+    size_t run_count;
+    bool scattered;  /* the rows were picked: axes may move from each to the next */
     bool all_checks; /* also wanted: a column per check, also of those that are the same in all rows
                       */
     bool checks_laid_out; /* as all_checks in the last run */
@@ -190,6 +208,12 @@ void st_space_worker_destroy(st_space_worker *worker);
  * NULL when out of memory.
  */
 double *st_space_worker_add(st_space_worker *worker, size_t input);
+
+/*
+ * Says that a column stands still over runs of rows, which whoever fills them then tells; false
+ * when out of memory. To be said before the first run, of spaces that have one program alone.
+ */
+bool st_space_worker_slow(st_space_worker *worker, size_t input);
 
 /* Computes rows `first` to first + rows - 1, at most ST_SPACE_BLOCK. Allocates nothing. */
 void st_space_run(st_space_worker *worker, uint64_t first, size_t rows);

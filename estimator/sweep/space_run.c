@@ -126,6 +126,88 @@ double *st_space_worker_add(st_space_worker *worker, size_t input)
     return column;
 }
 
+/* --- slow inputs ------------------------------------------------------------------------------ */
+
+static void free_slow(st_slow *slow)
+{
+    if (slow == NULL) {
+        return;
+    }
+    if (slow->workspace != NULL) {
+        st_workspace_destroy(slow->workspace);
+    }
+    free(slow->columns);
+    free(slow->values);
+    free(slow->levels);
+    free(slow);
+}
+
+static st_slow *make_slow(const st_space *space)
+{
+    st_slow *slow = calloc(1, sizeof *slow);
+    size_t inputs = space->base.input_count + 1;
+    if (slow == NULL) {
+        return NULL;
+    }
+    slow->workspace = st_workspace_create(space->variants[0].program);
+    slow->columns = calloc(inputs, sizeof *slow->columns);
+    slow->values = calloc(inputs, sizeof *slow->values);
+    slow->levels = calloc(inputs, sizeof *slow->levels);
+    if (slow->workspace == NULL || slow->columns == NULL || slow->values == NULL ||
+        slow->levels == NULL) {
+        free_slow(slow);
+        return NULL;
+    }
+    return slow;
+}
+
+bool st_space_worker_slow(st_space_worker *worker, size_t input)
+{
+    if (worker->slow == NULL) {
+        worker->slow = make_slow(worker->space);
+    }
+    if (worker->slow == NULL) {
+        return false;
+    }
+    worker->slow->levels[input] = 1;
+    return true;
+}
+
+/* The columns as they are now, and the levels of all inputs. */
+static void lay_out_slow(st_space_worker *worker)
+{
+    st_slow *slow = worker->slow;
+    for (size_t i = 0; i < worker->space->base.input_count; i++) {
+        slow->columns[i] = worker->columns[i];
+        if (slow->levels[i] == 1) {
+            slow->columns[i] = (st_column){.values = &slow->values[i], .stride = 0};
+        } else {
+            slow->levels[i] = worker->columns[i].stride != 0 ? 2 : 0;
+        }
+    }
+    st_paced_begin(slow->workspace, slow->levels);
+}
+
+/* Where the columns of a run begin; returns its level. */
+static unsigned move_slow(st_space_worker *worker, size_t first)
+{
+    st_slow *slow = worker->slow;
+    unsigned level = slow->laid_out ? 1 : 0;
+    if (!slow->laid_out) {
+        lay_out_slow(worker);
+    }
+    for (size_t i = 0; i < worker->varying_count; i++) {
+        size_t input = worker->varying[i];
+        if (slow->levels[input] == 1) {
+            slow->values[input] = worker->inputs[i][first];
+        } else {
+            slow->columns[input].values = worker->inputs[i] + first;
+        }
+    }
+    slow->laid_out = true;
+    return level;
+}
+
 static bool add_driven(st_space_worker *worker)
 {
     const st_space *space = worker->space;
@@ -226,6 +308,7 @@ void st_space_worker_destroy(st_space_worker *worker)
     if (worker == NULL) {
         return;
     }
+    free_slow(worker->slow);
     const st_space *space = worker->space;
     for (size_t i = 0; worker->workspaces != NULL && i < space->variant_count; i++) {
         st_workspace_destroy(worker->workspaces[i]);
@@ -504,11 +587,11 @@ static unsigned move_outer_axes(st_space_worker *worker, size_t row)
     return level;
 }
 
-static void run_piece(st_space_worker *worker, size_t first, size_t rows)
+static void run_piece(st_space_worker *worker, size_t first, size_t rows, bool slow)
 {
     const st_space *space = worker->space;
-    st_paced run = {.inputs = worker->columns,
-                    .level = move_outer_axes(worker, first),
+    st_paced run = {.inputs = slow ? worker->slow->columns : worker->columns,
+                    .level = slow ? move_slow(worker, first) : move_outer_axes(worker, first),
                     .rows = rows,
                     .outputs = worker->outputs_at,
                     .checks = worker->all_checks ? worker->outputs_at + space->cell_count : NULL,
@@ -520,6 +603,10 @@ static void run_piece(st_space_worker *worker, size_t first, size_t rows)
     }
     for (size_t i = 0; i < space->check_count; i++) {
         worker->outputs_at[space->cell_count + i] = worker->checks[i] + first;
+    }
+    if (slow) {
+        st_paced_run(worker->slow->workspace, &run);
+        return;
     }
     for (size_t i = 0; i < worker->varying_count; i++) {
         worker->columns[worker->varying[i]].values = worker->inputs[i] + first;
@@ -533,12 +620,18 @@ static void run_piece(st_space_worker *worker, size_t first, size_t rows)
 
 static void run_pieces(st_space_worker *worker, size_t rows)
 {
+    if (worker->runs != NULL && worker->inner == 0 && !worker->scattered && !worker->all_checks) {
+        for (size_t i = 0, row = 0; i < worker->run_count; row += worker->runs[i++].rows) {
+            run_piece(worker, row, worker->runs[i].rows, worker->runs[i].slow);
+        }
+        return;
+    }
     bool alone = worker->scattered && worker->inner > 0;
     uint64_t piece = alone ? 1 : worker->piece_rows;
     uint64_t left = piece - worker->first % piece;
     for (size_t row = 0; row < rows;) {
         size_t count = left < rows - row ? (size_t)left : rows - row;
-        run_piece(worker, row, count);
+        run_piece(worker, row, count, false);
         row += count;
         left = piece;
     }
