@@ -75,9 +75,11 @@ static void search_sheet(sheet_search *search, const char *name, st_place place)
     st_arena *arena = search->loader->arena;
     if (search->name != NULL || search->files++ >= SHEETS_MAX)
         return;
-    if (st_paths_read(search->loader->paths, ST_FOLDER_SHEETS, name, place, arena, &source,
-                      search->errors) != ST_OK ||
-        st_yaml_read(&source, arena, &root, search->errors) != ST_OK)
+    st_status status = strncmp(name, ST_EMBEDDED_ROOT "/", sizeof ST_EMBEDDED_ROOT) == 0
+                           ? st_file_read(name, place, arena, &source, search->errors)
+                           : st_paths_read(search->loader->paths, ST_FOLDER_SHEETS, name, place,
+                                           arena, &source, search->errors);
+    if (status != ST_OK || st_yaml_read(&source, arena, &root, search->errors) != ST_OK)
         return;
     const st_yaml_node *stack = st_yaml_get(root, ST_STACK);
     if (stack != NULL && st_leaf_is_scalar(stack)) {

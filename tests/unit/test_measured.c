@@ -272,6 +272,7 @@ static void sources_complete_their_rows(void **state)
 static double job_time(fixture *own, const char *order)
 {
     write_text(own, "job.yaml",
+               "stack: plain\n"
                "model: {name: m, layers: 22, hidden: 3072, heads: 24, ffn: 12288, "
                "vocabulary: 50257}\n"
                "batch: {sequence: 2048, micro: 1, global: 384}\n"
@@ -294,7 +295,7 @@ static double job_time(fixture *own, const char *order)
 static void rows_have_orders_of_their_own(void **state)
 {
     static const char *const sets[] = {"cluster=dgx-a100", "cluster.nodes=6",
-                                       "stack=megatron-2021"};
+                                       "stack=plain"};
     static const char *const orders[] = {"", "dp-tp-pp", "pp-dp-tp", "tp-dp-pp"};
     fixture *own = *state;
     const st_measured_request request = {.paths = own->paths, .sets = sets, .set_count = 3};
@@ -315,7 +316,7 @@ static void rows_have_orders_of_their_own(void **state)
 static void an_assigned_order_holds_for_all_rows(void **state)
 {
     static const char *const sets[] = {"cluster=dgx-a100", "cluster.nodes=6",
-                                       "parallel.order=dp-tp-pp", "stack=megatron-2021"};
+                                       "parallel.order=dp-tp-pp", "stack=plain"};
     fixture *own = *state;
     st_measured_request request = {.paths = own->paths, .sets = sets, .set_count = 4};
     const st_measured *measured =
