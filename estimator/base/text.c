@@ -121,3 +121,26 @@ void st_place_text(st_place place, st_buffer *buffer)
     if (place.line > 0 && place.column > 0)
         st_buffer_printf(buffer, ":%d", place.column);
 }
+
+void st_trim(const char **text, size_t *length)
+{
+    while (*length > 0 && is_blank((*text)[0])) {
+        (*text)++;
+        (*length)--;
+    }
+    while (*length > 0 && is_blank((*text)[*length - 1]))
+        (*length)--;
+}
+
+bool st_text_is_clean(const char *text, size_t most_bytes)
+{
+    size_t length = strlen(text);
+    for (size_t i = 0; i < length;) {
+        uint32_t code = 0;
+        size_t size = st_utf8_decode(text + i, length - i, &code);
+        if (size == 0 || (st_utf8_is_control(code) && code != '\t'))
+            return false;
+        i += size;
+    }
+    return length <= most_bytes;
+}

@@ -80,6 +80,13 @@ const st_table_column *st_table_columns(const st_table *table, size_t *count);
 /* Every row begins with `indent` blanks; no line ends in one. */
 void st_table_write(const st_table *table, const st_paint *paint, size_t indent, st_buffer *buffer);
 
+/* Leaves out the blanks around a text. */
+void st_trim(const char **text, size_t *length);
+
+/* Whether a text of the command line has at most so many bytes, of UTF-8 without controls but tabs.
+ */
+bool st_text_is_clean(const char *text, size_t most_bytes);
+
 /* The text of a buffer in the arena, and the buffer freed; NULL where something failed. */
 const char *st_buffer_keep(st_buffer *buffer, st_arena *arena);
 

@@ -43,4 +43,14 @@ const char *st_section_paths(const st_key_section *section, st_errors *errors);
 /* A name that `constants:` accepts: a letter or '_', then letters, digits and '_'. */
 bool st_is_constant_name(const char *name);
 
+/* What a path means where a value is given for it: neither a key nor a section is a constant. */
+typedef struct st_target {
+    const st_key *key;
+    const st_key_section *section;
+} st_target;
+
+/* A path that can be given no value is wrong use of the command line. */
+st_status st_target_find(const char *path, st_place place, st_target *target,
+                         st_errors *errors) ST_NODISCARD;
+
 #endif

@@ -3,7 +3,7 @@
  * Assignments from the command line. They are read before the files, because one that names a file
  * for a section keeps the job's own from being read, and applied after them, because they win.
  */
-#include "base/utf8.h"
+#include "base/text.h"
 #include "job/sections.h"
 #include "job/files.h"
 #include "job/job_loader.h"
@@ -40,69 +40,55 @@ static ST_PRINTF(3, 4) bool refuse(st_loader *loader, st_place place, const char
     return false;
 }
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
 /* Copies `text` without the blanks around it. */
 static char *trim(st_arena *arena, const char *text, size_t length)
 {
-    while (length > 0 && is_blank(text[0])) {
-        text++;
-        length--;
-    }
-    while (length > 0 && is_blank(text[length - 1]))
-        length--;
+    st_trim(&text, &length);
     return st_arena_copy(arena, text, length);
 }
 
-static bool is_clean(const char *text)
-{
-    size_t length = strlen(text);
-    for (size_t i = 0; i < length;) {
-        uint32_t code = 0;
-        size_t size = st_utf8_decode(text + i, length - i, &code);
-        if (size == 0 || (st_utf8_is_control(code) && code != '\t'))
-            return false;
-        i += size;
-    }
-    return length <= MAX_SET_BYTES;
-}
-
 /* A key that no table has: a section, a wrong constant or a slip. */
-static bool refuse_key(st_loader *loader, const char *path, st_place place)
+static st_status refuse_path(const char *path, st_place place, st_errors *errors)
 {
-    st_errors *errors = loader->errors;
     const st_key_section *section = st_section_find(path);
     if (section != NULL)
-        return refuse(loader, place, "%s is a section, not a key" ST_EXPECTED "one of its keys: %s",
-                      path, st_section_paths(section, errors));
+        return st_fail(errors, ST_ERR_USAGE, place,
+                       "%s is a section, not a key" ST_EXPECTED "one of its keys: %s", path,
+                       st_section_paths(section, errors));
     if (strncmp(path, ST_CONSTANTS ".", sizeof ST_CONSTANTS) == 0)
-        return refuse(loader, place,
-                      "'%s' is no name of a constant" ST_EXPECTED
-                      "constants.NAME, with a letter or '_' first, then letters, digits and '_'",
-                      path);
-    return refuse(loader, place, "unknown key '%s'" ST_HINT "%s", path,
-                  st_or_none(st_key_nearest_path(path)));
+        return st_fail(errors, ST_ERR_USAGE, place,
+                       "'%.100s' is no name of a constant" ST_EXPECTED
+                       "constants.NAME, with a letter or '_' first, then letters, digits and '_'",
+                       path);
+    return st_fail(errors, ST_ERR_USAGE, place, "unknown key '%.100s'" ST_HINT "%s", path,
+                   st_or_none(st_key_nearest_path(path)));
+}
+
+st_status st_target_find(const char *path, st_place place, st_target *target, st_errors *errors)
+{
+    static const size_t prefix = sizeof ST_CONSTANTS; /* with its dot */
+    const st_key_section *section = st_section_find(path);
+    *target = (st_target){.key = st_key_find(path)};
+    if (target->key != NULL)
+        return ST_OK;
+    if (section != NULL && section->is_file) {
+        target->section = section;
+        return ST_OK;
+    }
+    bool is_constant =
+        strncmp(path, ST_CONSTANTS ".", prefix) == 0 && st_is_constant_name(path + prefix);
+    return is_constant ? ST_OK : refuse_path(path, place, errors);
 }
 
 static bool find_target(st_loader *loader, const char *path, st_set *set)
 {
-    static const size_t prefix = sizeof ST_CONSTANTS; /* with its dot */
-    const st_key_section *section = st_section_find(path);
-    set->key = st_key_find(path);
-    if (set->key != NULL)
-        return true;
-    if (section != NULL && section->is_file) {
-        set->section = section;
-        return true;
-    }
-    if (strncmp(path, ST_CONSTANTS ".", prefix) == 0 && st_is_constant_name(path + prefix)) {
-        set->constant = path;
-        return true;
-    }
-    return refuse_key(loader, path, set->value.place);
+    st_target target;
+    st_status status = st_target_find(path, set->value.place, &target, loader->errors);
+    st_note(&loader->status, status);
+    set->key = target.key;
+    set->section = target.section;
+    set->constant = target.key == NULL && target.section == NULL ? path : NULL;
+    return status == ST_OK;
 }
 
 /* What the target of an assignment accepts. */
@@ -124,7 +110,7 @@ static bool read_set(st_loader *loader, const char *assignment, st_set *set)
     }
     st_place place = {.file = file};
     set->value.place = place;
-    if (!is_clean(assignment))
+    if (!st_text_is_clean(assignment, MAX_SET_BYTES))
         return refuse(loader, place,
                       "wrong characters or too many of them" ST_EXPECTED
                       "at most %d bytes of UTF-8 without controls",

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "job/keys.h"
 
 #include <math.h>
@@ -27,22 +27,6 @@ static st_status out_of_memory(const reader *self)
 {
     (void)st_out_of_memory(self->errors);
     return ST_ERR_MEMORY;
-}
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
-static void trim(const char **text, size_t *length)
-{
-    while (*length > 0 && is_blank((*text)[0])) {
-        (*text)++;
-        (*length)--;
-    }
-    while (*length > 0 && is_blank((*text)[*length - 1])) {
-        (*length)--;
-    }
 }
 
 static st_status add_text(reader *self, const char *text)
@@ -80,7 +64,7 @@ static void skip(rest *from, size_t count)
 {
     from->text += count;
     from->length -= count;
-    trim(&from->text, &from->length);
+    st_trim(&from->text, &from->length);
 }
 
 static st_status read_number(const reader *self, rest *from, size_t length, double *number)
@@ -102,7 +86,7 @@ static size_t unit_length(const rest *from)
             return i;
         }
         size_t next = i + 1;
-        while (next < from->length && is_blank(from->text[next])) {
+        while (next < from->length && strchr(" \t", from->text[next]) != NULL) {
             next++;
         }
         if (from->text[i] == '*' && next < from->length &&
@@ -116,7 +100,7 @@ static size_t unit_length(const rest *from)
 /* One unit holds for a whole range, wherever it stands. */
 static st_status take_unit(const reader *self, const char *text, size_t length, range *into)
 {
-    trim(&text, &length);
+    st_trim(&text, &length);
     if (length == 0) {
         return ST_OK;
     }
@@ -173,8 +157,8 @@ static st_status read_range(const reader *self, const char *item, size_t length,
     *into = (range){.step = 1, .kind = RANGE_STEPS};
     rest left = {item, dots};
     rest right = {item + dots + 2, length - dots - 2};
-    trim(&left.text, &left.length);
-    trim(&right.text, &right.length);
+    st_trim(&left.text, &left.length);
+    st_trim(&right.text, &right.length);
     if (find_dots(right.text, right.length) < right.length) {
         return st_fail(self->errors, ST_ERR_VALUE, self->axis->place,
                        "the range '%.*s' of %s has two '..'" ST_EXPECTED
@@ -297,7 +281,7 @@ st_status st_axis_parse_values(const char *values, st_arena *arena, st_axis *axi
     reader self = {.axis = axis, .arena = arena, .errors = errors};
     const char *text = values;
     size_t length = strlen(values);
-    trim(&text, &length);
+    st_trim(&text, &length);
     if (length == 0) {
         return st_fail(self.errors, ST_ERR_USAGE, self.axis->place,
                        "the axis over %s is empty" ST_EXPECTED "values, as in 1,2,4 or 1..8",
@@ -310,7 +294,7 @@ st_status st_axis_parse_values(const char *values, st_arena *arena, st_axis *axi
         size_t item_length = comma != NULL ? (size_t)(comma - text) : length;
         const char *item = text;
         size_t whole = item_length;
-        trim(&item, &item_length);
+        st_trim(&item, &item_length);
         if (item_length == 0) {
             return st_fail(self.errors, ST_ERR_USAGE, self.axis->place,
                            "value %zu of %s is empty" ST_EXPECTED "values, as in 1,2,4 or 1..8",
@@ -326,44 +310,6 @@ st_status st_axis_parse_values(const char *values, st_arena *arena, st_axis *axi
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */
-
-static st_status find_target(const reader *self, const char *path)
-{
-    static const size_t prefix = sizeof ST_CONSTANTS; /* with its dot */
-    st_axis *axis = self->axis;
-    st_errors *errors = self->errors;
-    const st_key_section *section = st_section_find(path);
-    axis->key = st_key_find(path);
-    if (axis->key != NULL) {
-        return ST_OK;
-    }
-    if (section != NULL && section->is_file) {
-        axis->section = section;
-        return ST_OK;
-    }
-    if (strncmp(path, ST_CONSTANTS ".", prefix) == 0 && st_is_constant_name(path + prefix)) {
-        return ST_OK;
-    }
-    return st_fail(errors, ST_ERR_USAGE, axis->place, "%s" ST_HINT "%s",
-                   st_or_none(section != NULL
-                                  ? st_errors_text(errors, "%s is a section, not a key", path)
-                                  : st_errors_text(errors, "unknown key '%.100s'", path)),
-                   section == NULL ? st_or_none(st_key_nearest_path(path)) : "");
-}
-
-static bool is_clean(const char *text)
-{
-    size_t length = strlen(text);
-    for (size_t i = 0; i < length;) {
-        uint32_t code = 0;
-        size_t size = st_utf8_decode(text + i, length - i, &code);
-        if (size == 0 || (st_utf8_is_control(code) && code != '\t')) {
-            return false;
-        }
-        i += size;
-    }
-    return length <= ST_AXIS_MAX_BYTES;
-}
 
 /* A key alone stands for all its values, where these are few and known; NULL: they are not. */
 static const char *all_values(const st_key *key, st_arena *arena)
@@ -387,7 +333,7 @@ st_status st_axis_parse(const char *option, const char *text, st_arena *arena, s
     if (axis->place.file == NULL) {
         return out_of_memory(&self);
     }
-    if (!is_clean(text)) {
+    if (!st_text_is_clean(text, ST_AXIS_MAX_BYTES)) {
         axis->place.file = option;
         return st_fail(self.errors, ST_ERR_USAGE, self.axis->place,
                        "wrong characters or too many of them" ST_EXPECTED
@@ -396,12 +342,15 @@ st_status st_axis_parse(const char *option, const char *text, st_arena *arena, s
     const char *path = text;
     size_t length = strcspn(text, "=");
     bool alone = text[length] == '\0';
-    trim(&path, &length);
+    st_trim(&path, &length);
     axis->path = st_arena_copy(arena, path, length);
     if (axis->path == NULL) {
         return out_of_memory(&self);
     }
-    st_status status = find_target(&self, axis->path);
+    st_target target;
+    st_status status = st_target_find(axis->path, axis->place, &target, errors);
+    axis->key = target.key;
+    axis->section = target.section;
     const char *values = alone ? all_values(axis->key, arena) : strchr(text, '=') + 1;
     if (status == ST_OK && values == NULL) {
         return st_fail(self.errors, ST_ERR_USAGE, self.axis->place,
