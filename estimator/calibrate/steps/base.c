@@ -4,6 +4,7 @@
 
 #include "job/keys.h"
 #include "estimate/estimate_internal.h"
+#include "job/files.h"
 
 #include <math.h>
 #include <string.h>
@@ -185,8 +186,12 @@ static st_status load(st_bases *bases, st_base *base)
     const char **sets = list_sets(bases, base, gpu, &count);
     if (sets == NULL)
         return ST_ERR_MEMORY;
-    st_status status = st_job_load_for(bases->paths, NULL, st_sheet_file(bases->sheet), sets, count,
-                                       bases->arena, &job, bases->errors);
+    /* a sheet that is not in a file of the user's is found by its name */
+    const char *sheet = st_sheet_file(bases->sheet);
+    if (!st_name_is_path(sheet))
+        sheet = st_sheet_name(bases->sheet);
+    st_status status = st_job_load_for(bases->paths, NULL, sheet, sets, count, bases->arena, &job,
+                                       bases->errors);
     base->job = job;
     if (status == ST_OK)
         status = take_values(bases, job, base);
