@@ -341,8 +341,8 @@ void cli_complete(cli_run *run, const char *const *words, size_t count);
               .common = true)
 #define CLI_ROW_STACK                                                                              \
     CLI_TEXT(cli_common, stack, "stack", "NAME|FILE",                                              \
-             "take this software stack instead of the job's own",                                  \
-             .key = "stack", .word = CLI_WORD_FILE, .common = true)
+             "take this software stack instead of the job's own", .key = "stack",                  \
+             .word = CLI_WORD_FILE, .common = true)
 #define CLI_ROW_SET                                                                                \
     CLI_TEXTS(cli_common, sets, "set", "KEY=VALUE",                                                \
               "give a key of the job another value; may be repeated", .word = CLI_WORD_KEY,        \

@@ -3,7 +3,7 @@
 #include "cli/cli.h"
 
 #include "base/output.h"
-#include "estimate/limits.h"
+#include "estimate/report.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /* steptime estimate */
 #include "base/output.h"
 #include "cli/asked.h"
-#include "estimate/summary_svg.h"
+#include "estimate/report.h"
 
 typedef struct estimate_options {
     bool cite;

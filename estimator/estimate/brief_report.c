@@ -4,7 +4,6 @@
 
 #include "estimate/effects.h"
 #include "estimate/found_plan.h"
-#include "estimate/limits.h"
 #include "estimate/report.h"
 #include "estimate/summary_values.h"
 #include "estimate/groups.h"

@@ -9,7 +9,6 @@
 #include "estimate/effects.h"
 #include "estimate/found_plan.h"
 #include "estimate/groups.h"
-#include "estimate/limits.h"
 #include "estimate/provider_effects.h"
 #include "plugin/words.h"
 #include "sheet/type_write.h"

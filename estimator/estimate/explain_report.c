@@ -5,7 +5,6 @@
  * given numbers that it uses, and further in the same for every cell that it reads. What was shown
  * further up is named with its value and not shown again.
  */
-#include "estimate/limits.h"
 #include "estimate/report.h"
 
 #include "base/utf8.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Limits that a job exceeds; see limits.h. */
-#include "estimate/limits.h"
+/* Limits that a job exceeds; see report.h. */
+#include "estimate/report.h"
 
 #include <string.h>
 

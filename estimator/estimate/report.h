@@ -22,6 +22,9 @@ void st_explanation_report(const st_estimate *estimate, const st_explanation *ex
 void st_report_header(const st_estimate *estimate, bool title_too, st_node *root);
 void st_report_warnings(const st_errors *errors, st_node *root);
 st_table *st_report_table(st_node *root);
+/* Where the step and the memory go, as SVG: the bars of the sheet's summary; none is an error. */
+st_status st_summary_svg(const st_estimate *estimate, st_arena *arena, st_buffer *buffer,
+                         st_errors *errors) ST_NODISCARD;
 /* `program` is NULL where it is not wanted. */
 void st_sheet_report(const st_sheet *sheet, const st_program *program, st_arena *arena,
                      st_result *result);
@@ -30,6 +33,16 @@ void st_sheet_report(const st_sheet *sheet, const st_program *program, st_arena 
 void st_sheet_write_markdown(const st_sheet *sheet, int level, st_arena *arena, st_buffer *buffer);
 /* A document that pdflatex sets with the packages of any LaTeX. */
 void st_sheet_write_latex(const st_sheet *sheet, st_arena *arena, st_buffer *buffer);
+
+/*
+ * Limits that a job exceeds, such as the memory of a GPU: its values stand and are shown, and that
+ * the plan is too large is told above them. As text a paragraph for each, nothing where none is
+ * exceeded; for programs "fits": false and the messages.
+ */
+void st_limits_say(const st_errors *errors, st_node *root);
+void st_limits_put(const st_errors *errors, st_node *root);
+/* What was reported of a check that does not hold; NULL: nothing. */
+const char *st_check_message(const st_errors *errors, const st_sheet_check *check);
 
 /* An error as one line without a newline, as st_error_write shows it. */
 void st_error_text(const st_error *error, st_buffer *buffer);

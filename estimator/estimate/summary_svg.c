@@ -4,7 +4,7 @@
  * hides behind them in a pale tone; parts up to a limit are stacked, a bar for each member of their
  * families, with a line at the limit.
  */
-#include "estimate/summary_svg.h"
+#include "estimate/report.h"
 
 #include "base/svg.h"
 #include "estimate/summary_values.h"

@@ -3,6 +3,8 @@
  * Stacks: what the software that trains does unless a job says something else. A stack's file is
  * read like a job, into values of its own, which then fill in what nobody has given; it may speak
  * of a few keys only, and by GPU. A job that names no stack takes the one that its sheet names.
+ *
+ * Circle: with job/job, job/load, job/sets, because a stack is read by the walk that reads a job.
  */
 #include "job/job_loader.h"
 #include "job/files.h"

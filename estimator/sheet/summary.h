@@ -17,9 +17,10 @@ typedef struct st_summary_part {
 
 typedef struct st_summary_bar {
     const char *title;
-    const char *total;  /* that the parts add up to */
-    const char *limit;  /* that the total may reach; NULL: none */
-    const char *member; /* a cell that says which member of families is meant; NULL: there are none */
+    const char *total; /* that the parts add up to */
+    const char *limit; /* that the total may reach; NULL: none */
+    const char
+        *member; /* a cell that says which member of families is meant; NULL: there are none */
     st_summary_part *parts;
     size_t count;
     st_place place;

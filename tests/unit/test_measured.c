@@ -294,8 +294,7 @@ static double job_time(fixture *own, const char *order)
 
 static void rows_have_orders_of_their_own(void **state)
 {
-    static const char *const sets[] = {"cluster=dgx-a100", "cluster.nodes=6",
-                                       "stack=plain"};
+    static const char *const sets[] = {"cluster=dgx-a100", "cluster.nodes=6", "stack=plain"};
     static const char *const orders[] = {"", "dp-tp-pp", "pp-dp-tp", "tp-dp-pp"};
     fixture *own = *state;
     const st_measured_request request = {.paths = own->paths, .sets = sets, .set_count = 3};

@@ -102,7 +102,7 @@ static void count_shape(const st_plan_request *request, double *values, counted 
 
 static void count_all(const st_plan_request *request, int gpus, counted *all)
 {
-    double values[ST_PARAMS];
+    double values[ST_PARAMS] = {0};
     for (int tp = 1; tp <= gpus; tp++)
         for (int cp = 1; cp <= gpus; cp++)
             for (int pp = 1; pp <= gpus; pp++) {

@@ -138,7 +138,7 @@ typedef struct st_estimate_view {
 
 #define ST_ESTIMATE_VIEW_INIT                                                                      \
     {                                                                                              \
-        sizeof(st_estimate_view), ST_ESTIMATE_TEXT, false, 0, 0, 0, false, false, false                                 \
+        sizeof(st_estimate_view), ST_ESTIMATE_TEXT, false, 0, 0, 0, false, false, false            \
     }
 
 /* The report of what was computed; `errors` has the warnings that it shows. */

@@ -42,7 +42,7 @@ ST_API const st_key *st_key_find(const char *path);
 typedef enum st_origin {
     ST_ORIGIN_NONE, /* not given and no default */
     ST_ORIGIN_FILE,
-    ST_ORIGIN_SET,    /* --set */
+    ST_ORIGIN_SET,     /* --set */
     ST_ORIGIN_DEFAULT, /* an assumption */
     ST_ORIGIN_STACK    /* what the job's software stack does */
 } st_origin;
@@ -95,7 +95,7 @@ typedef struct st_stack {
     const char *title;  /* what it calls itself */
     const char *source; /* NULL: not said */
     bool is_default;    /* the sheet's, since the job names none */
-    st_place place; /* where it was asked for */
+    st_place place;     /* where it was asked for */
 } st_stack;
 
 /* NULL where there is none: the job names none, and its sheet has no default. */
