@@ -160,9 +160,10 @@ size_t st_svg_ticks(double least, double most, double ticks[ST_SVG_TICKS])
         return 0;
     double step = round_up((most - least) / 6);
     double slack = step * 1e-9;
-    for (double i = ceil((least - slack) / step); i * step <= most + slack; i++) {
-        if (count < ST_SVG_TICKS)
-            ticks[count++] = i * step;
+    const double first = ceil((least - slack) / step);
+    while (count < ST_SVG_TICKS && (first + (double)count) * step <= most + slack) {
+        ticks[count] = (first + (double)count) * step;
+        count++;
     }
     return count;
 }
@@ -176,7 +177,10 @@ size_t st_svg_log_ticks(double least, double most, double ticks[ST_SVG_TICKS])
     double decades = log10(most / least);
     double stride = fmax(ceil(decades / 8), 1);
     bool wide = decades > 3.5;
-    for (double power = floor(log10(least)); power <= log10(most); power += stride) {
+    const double first = floor(log10(least));
+    const size_t powers = (size_t)((log10(most) - first) / stride) + 1;
+    for (size_t n = 0; n < powers; n++) {
+        double power = first + (double)n * stride;
         for (size_t i = 0; i < (wide ? 1 : 3); i++) {
             double tick = steps[i] * pow(10, power);
             if (tick >= least * (1 - 1e-9) && tick <= most * (1 + 1e-9) && count < ST_SVG_TICKS)

@@ -103,6 +103,21 @@ static void show_progress(void *context, uint64_t done, uint64_t rows)
     cli_progress_show(&explorer->progress, done, rows);
 }
 
+/* Options that do not go together. */
+static st_status check_options(cli_run *run, const search_options *options)
+{
+    const size_t cells = options->pareto.count;
+    if (cells != 0 && cells != 2)
+        return cli_wrong_use(run, "option --pareto takes two cells, such as step_time,memory",
+                             NULL);
+    if (cli_is_given(run, &options->rank) && options->write == NULL)
+        return cli_wrong_use(run, "option --rank says which plan is written, and none is",
+                             "write it with --write FILE");
+    if (options->minimise != NULL && options->maximise != NULL)
+        return cli_wrong_use(run, "--minimise and --maximise exclude each other", NULL);
+    return ST_OK;
+}
+
 static st_status read_request(cli_run *run, st_search_request *request)
 {
     const search_options *options = run->options;
@@ -111,14 +126,8 @@ static st_status read_request(cli_run *run, st_search_request *request)
     cli_asked_warn(run);
     if (status == ST_OK)
         status = cli_explore_request(run, &request->space);
-    if (status == ST_OK && front->count != 0 && front->count != 2)
-        status =
-            cli_wrong_use(run, "option --pareto takes two cells, such as step_time,memory", NULL);
-    if (status == ST_OK && cli_is_given(run, &options->rank) && options->write == NULL)
-        status = cli_wrong_use(run, "option --rank says which plan is written, and none is",
-                               "write it with --write FILE");
-    if (status == ST_OK && options->minimise != NULL && options->maximise != NULL)
-        status = cli_wrong_use(run, "--minimise and --maximise exclude each other", NULL);
+    if (status == ST_OK)
+        status = check_options(run, options);
     if (status == ST_OK)
         status = cli_explore_guide(run, &request->guide);
     request->varies = options->varies.items;

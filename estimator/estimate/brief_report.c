@@ -80,7 +80,7 @@ static const char *of_limit(const brief *self, const st_summary_bar *bar, char *
     if (blank != NULL && unit != NULL && strcmp(blank, unit) == 0)
         *blank = '\0';
     size_t length = strlen(text);
-    (void)snprintf(text + length, 2 * ST_QUANTITY_TEXT - length, " of %s", limit);
+    (void)snprintf(text + length, (size_t)2 * ST_QUANTITY_TEXT - length, " of %s", limit);
     return text;
 }
 

@@ -82,7 +82,7 @@ static void read_band(st_yaml_reader *reader, const st_yaml_node *node, st_error
 {
     static const char *const known[] = {"gpu",         "precision", "model",  "rows",  "median",
                                         "nine_of_ten", "bias",      "fitted", "stack", "sources"};
-    *band = (st_error_band){0};
+    *band = (st_error_band){.kind = {"", "", "", ""}, .sources = ""};
     if (!st_read_is(reader, node, ST_YAML_MAP, "an entry of 'errors' is not a map"))
         return;
     st_read_keys(reader, node, "an entry of 'errors'", known, sizeof known / sizeof known[0], 7);

@@ -104,8 +104,8 @@ st_status st_estimate_open(const st_paths *paths, const st_request *request, st_
                            st_estimate *estimate, st_errors *errors)
 {
     *estimate = (st_estimate){.checks_warn = request->checks_warn};
-    st_status status = st_job_load_for(paths, request->job, request->sheet, request->sets,
-                                       request->set_count, arena, &estimate->job, errors);
+    const st_job_parts parts = {request->job, request->sheet, request->sets, request->set_count};
+    st_status status = st_job_load_for(paths, &parts, arena, &estimate->job, errors);
     if (status == ST_OK)
         status = load_sheet(paths, request->sheet, arena, estimate, errors);
     if (status == ST_OK)

@@ -85,24 +85,24 @@ static void finish(st_loader *loader)
 st_status st_job_load(const st_paths *paths, const char *name, const char *const *sets,
                       size_t set_count, st_arena *arena, const st_job **job, st_errors *errors)
 {
-    return st_job_load_for(paths, name, NULL, sets, set_count, arena, job, errors);
+    const st_job_parts parts = {name, NULL, sets, set_count};
+    return st_job_load_for(paths, &parts, arena, job, errors);
 }
 
-st_status st_job_load_for(const st_paths *paths, const char *name, const char *sheet,
-                          const char *const *sets, size_t set_count, st_arena *arena,
+st_status st_job_load_for(const st_paths *paths, const st_job_parts *parts, st_arena *arena,
                           const st_job **job, st_errors *errors)
 {
-    st_loader loader = {.paths = paths, .arena = arena, .errors = errors, .sheet = sheet};
+    st_loader loader = {.paths = paths, .arena = arena, .errors = errors, .sheet = parts->sheet};
     size_t count = 0;
     if (!prepare(&loader))
         return st_out_of_memory(errors);
-    const st_set *read = st_loader_read_sets(&loader, sets, set_count, &count);
+    const st_set *read = st_loader_read_sets(&loader, parts->sets, parts->set_count, &count);
     if (read == NULL)
         return loader.status;
     st_loader_find_replacements(&loader, read, count);
     loader.job->file = ""; /* of a job without one */
-    if (name != NULL)
-        st_loader_read_job(&loader, name);
+    if (parts->name != NULL)
+        st_loader_read_job(&loader, parts->name);
     st_loader_apply_sets(&loader, read, count);
     st_loader_apply_stack(&loader);
     if (loader.status == ST_OK)

@@ -328,6 +328,16 @@ static void load_stack_gpu(st_loader *loader, const map_scope *outer, const st_y
     }
 }
 
+/* Keys of a map that are no values of it: they were read before, or speak of all of it. */
+static bool is_apart(const map_scope *scope, const char *name)
+{
+    if (strcmp(name, "base") == 0)
+        return scope->section != NULL && scope->section->is_file; /* laid below the rest before */
+    if (strcmp(name, "fit") == 0) /* how the constants were fitted, for validation */
+        return strcmp(scope->path, ST_CONSTANTS) == 0;
+    return strcmp(name, "source") == 0; /* covers the whole map */
+}
+
 static void load_entry(st_loader *loader, const map_scope *scope, const st_yaml_node *map,
                        size_t index)
 {
@@ -335,12 +345,8 @@ static void load_entry(st_loader *loader, const map_scope *scope, const st_yaml_
     const st_yaml_node *node = map->items[index];
     const st_key *key = st_key_in(scope->path, name);
     const st_key_section *section = st_section_in(scope->path, name);
-    if (strcmp(name, "base") == 0 && scope->section != NULL && scope->section->is_file)
-        return; /* laid below the rest before */
-    if (strcmp(name, "source") == 0)
-        return; /* read before, for it covers the whole map */
-    if (strcmp(name, "fit") == 0 && strcmp(scope->path, ST_CONSTANTS) == 0)
-        return; /* how the constants were fitted, for validation */
+    if (is_apart(scope, name))
+        return;
     bool is_stack = scope->path[0] == '\0' && scope->section != NULL;
     if (is_stack && strcmp(name, "gpus") == 0)
         load_stack_gpu(loader, scope, node);

@@ -211,22 +211,14 @@ static bool allows(const maker *self, st_plan_param param, double value)
         return allows_experts(self, value);
     case ST_PARAM_MICRO:
         return allows_batch(self, value);
-    case ST_PARAM_SEQUENCE: /* of one tensor rank there is nothing to divide */
-        return value == 0 || self->sizes[ST_PARAM_TP] > 1;
+    case ST_PARAM_SEQUENCE: /* of one tensor rank there is nothing to divide, whoever holds it on */
+        return value == 0 || self->sizes[ST_PARAM_TP] > 1 ||
+               self->request->choices[ST_PARAM_SEQUENCE].held;
     case ST_PARAM_ZERO:
         return value == 0 || self->sizes[ST_PARAM_DP] * self->sizes[ST_PARAM_CP] > 1;
-    case ST_PARAM_NODES:
-    case ST_PARAM_TP:
-    case ST_PARAM_CP:
-    case ST_PARAM_PP:
-    case ST_PARAM_DP:
-    case ST_PARAM_FIRST:
-    case ST_PARAM_LAST:
-    case ST_PARAM_RECOMPUTE:
-    case ST_PARAMS:
-        break;
+    default: /* sizes that the enumeration of shapes has chosen, and what suits every plan */
+        return true;
     }
-    return true;
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -551,6 +543,7 @@ bool st_plan_divides(const double bases[ST_PLAN_BASES], const double values[ST_P
 {
     st_plan_request request = {0};
     maker self = {.request = &request, .most_layers = bases[ST_PLAN_LAYERS]};
+    request.choices[ST_PARAM_SEQUENCE].held = true; /* it stands on none of the bases */
     for (size_t i = 0; i < ST_PLAN_BASES; i++) {
         request.bases[i] = (st_plan_numbers){.values = &bases[i], .count = 1};
     }
@@ -609,14 +602,7 @@ const char *st_plan_miss_text(const st_plan_request *request, const st_plan_miss
         return st_arena_printf(arena, "%s has nothing to split with tp %.10g, cp %.10g, dp %.10g",
                                st_plan_param_key(miss->param), sizes[ST_PARAM_TP],
                                sizes[ST_PARAM_CP], sizes[ST_PARAM_DP]);
-    case ST_PARAM_NODES:
-    case ST_PARAM_TP:
-    case ST_PARAM_CP:
-    case ST_PARAM_PP:
-    case ST_PARAM_FIRST:
-    case ST_PARAM_LAST:
-    case ST_PARAM_RECOMPUTE:
-    case ST_PARAMS:
+    default: /* sizes, which have to divide */
         break;
     }
     const char *key = miss->param < ST_PARAMS ? st_plan_param_key(miss->param) : "any key";

@@ -124,6 +124,23 @@ static st_place entry_place(const st_symbol_entry *entry)
     return entry->is_cell ? entry->cell.place : entry->input.place;
 }
 
+/* A new entry at the end; NULL where there is no room. */
+static st_symbol_entry *append_entry(st_loader *loader, const char *name)
+{
+    if (loader->entries == NULL)
+        loader->entry_capacity = FIRST_ENTRIES / 2;
+    st_symbol_entry *grown = st_loader_grow(loader, loader->entries, sizeof(*loader->entries),
+                                            loader->entry_count, &loader->entry_capacity);
+    if (grown == NULL)
+        return NULL;
+    loader->entries = grown;
+    if (!st_names_put(&loader->entry_names, name, loader->entry_count)) {
+        (void)st_loader_out_of_memory(loader);
+        return NULL;
+    }
+    return &loader->entries[loader->entry_count++];
+}
+
 st_symbol_entry *st_loader_place(st_loader *loader, const char *name, st_place place, bool override)
 {
     size_t index = 0;
@@ -171,20 +188,7 @@ st_symbol_entry *st_loader_place(st_loader *loader, const char *name, st_place p
         loader->too_many_told = true;
         return NULL;
     }
-    if (loader->entries == NULL) {
-        loader->entry_capacity = FIRST_ENTRIES / 2;
-    }
-    st_symbol_entry *grown = st_loader_grow(loader, loader->entries, sizeof(*loader->entries),
-                                            loader->entry_count, &loader->entry_capacity);
-    if (grown == NULL) {
-        return NULL;
-    }
-    loader->entries = grown;
-    if (!st_names_put(&loader->entry_names, name, loader->entry_count)) {
-        (void)st_loader_out_of_memory(loader);
-        return NULL;
-    }
-    return &loader->entries[loader->entry_count++];
+    return append_entry(loader, name);
 }
 
 /* "10 us" of an input without `unit`, which is a pure number: the unit belongs beside it, too. */

@@ -238,8 +238,8 @@ static st_status load_job(const st_space *space, const size_t *digits, bool alon
     for (size_t i = 0; alone && i < ST_SPACE_ORDER_GROUPS; i++) {
         sets[count++] = single[i];
     }
-    return st_job_load_for(space->paths, space->request.job, space->request.sheet, sets, count,
-                           space->arena, job, errors);
+    const st_job_parts parts = {space->request.job, space->request.sheet, sets, count};
+    return st_job_load_for(space->paths, &parts, space->arena, job, errors);
 }
 
 static bool is_below(const char *from, const char *section)

@@ -77,8 +77,8 @@ roles:
 END
 printf 'sheet: even.yaml\nparallel: {dp: 8}\nconstants: {C: 8.75 GB/s}\n' >even-job.yaml
 
-# A sheet of one's own: a pipeline in other words than ours, then without a role that timelines need, with one
-# filled twice and with one filled by a cell of another unit.
+# A sheet of one's own: a pipeline in other words than ours, then without a role that timelines
+# need, with one filled twice and with one filled by a cell of another unit.
 cat >pipe.yaml <<'END'
 sheet: pipe
 title: A pipeline of one's own
@@ -243,7 +243,8 @@ model: llama3-8b
 cluster: dgx-h100
 batch: {global: 128, sequence: 8192}
 END
-sed 's/sequence: 8192/micro: 2, sequence: 8192/; $arecompute: full' open.yaml >closed.yaml
+sed 's/sequence: 8192/micro: 2, sequence: 8192/' open.yaml >closed.yaml
+echo 'recompute: full' >>closed.yaml
 cat >space.yaml <<'END'
 space: two kinds of machine
 gpus: [64, 128]

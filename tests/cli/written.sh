@@ -1,7 +1,8 @@
+#!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# written.sh JOB [OPTION...]: a search of JOB writes its best plan, whose estimate has the bits of the
-# ranking, and so has the estimate of JOB with the plan's settings. The words of the latter stand in
-# JSON; names of cells are those of the ranking's CSV.
+# written.sh JOB [OPTION...]: a search of JOB writes its best plan, whose estimate has the bits of
+# the ranking, and so has the estimate of JOB with the plan's settings. The words of the latter stand
+# in JSON; names of cells are those of the ranking's CSV.
 job=$1
 shift
 steptime search "$job" "$@" --top 1 --write written.yaml --csv >ranking.csv 2>err || exit 1
@@ -18,12 +19,14 @@ done
 while read -r setting || [ -n "$setting" ]; do
     [ -z "$setting" ] || set -- "$@" --set "$setting"
 done <settings
-if ! steptime explain written.yaml "$cell" --depth 0 --json | grep -q "\"value\": $value[,}]"; then
+if ! steptime explain written.yaml "$cell" --depth 0 --json |
+    grep -q "\"value\": ${value}[,}]"; then
     echo "$job: the written plan is not $cell $value"
     exit 1
 fi
 # shellcheck disable=SC2086
-if ! steptime explain "$job" "$cell" "$@" $refine --depth 0 --json 2>err | grep -q "\"value\": $value[,}]"; then
+if ! steptime explain "$job" "$cell" "$@" $refine --depth 0 --json 2>err |
+    grep -q "\"value\": ${value}[,}]"; then
     echo "$job: with $* not $cell $value"
     exit 1
 fi

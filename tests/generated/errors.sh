@@ -21,7 +21,8 @@ if [ ! -d "$data/step_times" ]; then
     exit 0
 fi
 failed=0
-if "$program" validate --path "$root" --write-errors "$work/errors" -o "$work/report" 2>"$work/log"; then
+if "$program" validate --path "$root" --write-errors "$work/errors" -o "$work/report" \
+    2>"$work/log"; then
     echo "ok 1 - all sources are within their limits"
 else
     echo "not ok 1 - all sources are within their limits"

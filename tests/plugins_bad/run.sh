@@ -56,9 +56,11 @@ check bad-falling 'less time: 2384900 us where size = 1 B, ranks = 2; 2384439 us
 check bad-crash 'it crashes: signal 6'
 check bad-loop 'it does not end within 2 s'
 check bad-exit 'it ends the process'
-check bad-block 'all_reduce: a row alone differs from the same row in a block: 0.001 us where size = 1 B'
+check bad-block \
+    'all_reduce: a row alone differs from the same row in a block: 0.001 us where size = 1 B'
 check bad-evaluate 'all_reduce: evaluate fails for a block of ordinary rows'
-check bad-sum 'all_reduce: the parts do not sum to the value: 2.38507 us where size = 1 B, ranks = 2'
+check bad-sum \
+    'all_reduce: the parts do not sum to the value: 2.38507 us where size = 1 B, ranks = 2'
 
 for name in load describe; do
     check "bad-$name" 'it crashes: signal 6'
@@ -112,7 +114,7 @@ for line in "bad-abi it is made for plugin ABI 2385" 'bad-text it is no shared o
 done
 expect 0 'bad-good' plugin list --path tree
 
-job=(estimate llama3-8b-8xh100 --path tree --set parallel.tp=2 --set parallel.dp=4)
+job=(estimate --all llama3-8b-8xh100 --path tree --set parallel.tp=2 --set parallel.dp=4)
 expect 0 'bad-good for all_reduce' "${job[@]}" --refine bad-good
 expect 1 'cannot be used: it is made for plugin ABI 2385' "${job[@]}" --refine bad-abi
 expect 1 'cannot be used: it is no shared object (not ELF)' "${job[@]}" --refine bad-text

@@ -3,78 +3,7 @@
  * Loading jobs: what the files say, what --set changes, what is assumed, and that every error of
  * every file is reported in one run, where it stands.
  */
-#include "job_support.h"
-
-#include "base/yaml.h"
-
-static const st_job *load_with(fixture *own, const char *const *sets, size_t count)
-{
-    const st_job *job = NULL;
-    st_status status =
-        st_job_load(own->paths, below(own, "job.yaml"), sets, count, own->arena, &job, own->errors);
-    assert_int_equal(status, st_errors_status(own->errors));
-    if (status != ST_OK) {
-        assert_null(job);
-        fail_msg("%s", said(own));
-    }
-    return job;
-}
-
-static const st_job *load(fixture *own, const char *text)
-{
-    write_text(own, "job.yaml", text);
-    return load_with(own, NULL, 0);
-}
-
-static st_status refused_with(fixture *own, const char *const *sets, size_t count)
-{
-    const st_job *job = NULL;
-    st_status status =
-        st_job_load(own->paths, below(own, "job.yaml"), sets, count, own->arena, &job, own->errors);
-    assert_int_not_equal(status, ST_OK);
-    assert_int_equal(status, st_errors_status(own->errors));
-    assert_null(job);
-    return status;
-}
-
-/* Loads a faulty job; all that is said about it must be `message`. */
-static void assert_faults(fixture *own, const char *text, st_status status, const char *message)
-{
-    write_text(own, "job.yaml", text);
-    assert_int_equal(refused_with(own, NULL, 0), status);
-    assert_string_equal(said(own), message);
-}
-
-static void assert_set_fault(fixture *own, const char *set, st_status status, const char *message)
-{
-    assert_int_equal(refused_with(own, &set, 1), status);
-    assert_string_equal(said(own), message);
-}
-
-static const st_job_value *value_of(const st_job *job, const char *path)
-{
-    const st_job_value *value = st_job_value_of(job, path);
-    assert_non_null(value);
-    assert_string_equal(value->path, path);
-    return value;
-}
-
-static void assert_number(const st_job *job, const char *path, st_origin origin, double number)
-{
-    const st_job_value *value = value_of(job, path);
-    assert_int_equal(value->origin, origin);
-    if (value->number != number)
-        fail_msg("%s is %.17g", path, value->number);
-}
-
-static void assert_place(const fixture *own, st_place place, const char *file, int line, int column)
-{
-    assert_string_equal(place.file, below(own, file));
-    assert_int_equal(place.line, line);
-    assert_int_equal(place.column, column);
-}
-
-/* ---- what is read ---- */
+#include "load_support.h"
 
 static void a_job_is_read_with_all_its_files(void **state)
 {
@@ -222,106 +151,6 @@ static void a_named_gpu_replaces_that_of_the_base_and_a_map_changes_it(void **st
     job = load(own, "cluster: {base: c, gpu: {memory: 40 GiB}}\n");
     assert_number(job, "cluster.gpu.memory", ST_ORIGIN_FILE, 40.0 * 1073741824);
     assert_number(job, "cluster.gpu.power", ST_ORIGIN_FILE, 350);
-}
-
-/* Two stacks, a GPU of which the first speaks, and a sheet that names the second. */
-static void write_stacks(fixture *own)
-{
-    write_text(own, "configs/gpus/g.yaml", "memory: 80 GiB\ngemm_efficiency: 0.385\n");
-    write_text(own, "configs/gpus/kin.yaml", "base: g\nmemory: 96 GiB\n");
-    write_text(own, "configs/stacks/one.yaml",
-               "name: First\nsource: its manual\nrecompute: selective\n"
-               "parallel: {zero: 1}\noverlap: {gradients: {value: 0.625, source: flag}}\n"
-               "constants: {nu: 0.25, mu: 0.75}\n"
-               "gpus: {g: {gemm_efficiency: 0.6375, constants: {mu: 0.875}}, other: {}}\n"
-               "doc: for readers\n");
-    write_text(own, "configs/stacks/two.yaml", "base: one\noverlap: {gradients: 0.375}\n");
-    write_text(own, "formulas/low.yaml", "sheet: low\nstack: two\n");
-    write_text(own, "formulas/high.yaml", "sheet: high\ninclude: [low]\n");
-    write_text(own, "formulas/bare.yaml", "sheet: bare\n");
-}
-
-static void a_stack_fills_in_what_nobody_gives(void **state)
-{
-    fixture *own = *state;
-    write_stacks(own);
-    const st_job *job = load(own, "stack: one\nsheet: high\ncluster: {gpu: kin}\n"
-                                  "parallel: {zero: 3}\nconstants: {nu: 0.5}\n");
-    assert_number(job, "overlap.gradients", ST_ORIGIN_STACK, 0.625);
-    assert_string_equal(value_of(job, "overlap.gradients")->source, "flag");
-    assert_false(value_of(job, "overlap.gradients")->assumption);
-    assert_number(job, "recompute", ST_ORIGIN_STACK, 1);
-    assert_string_equal(value_of(job, "recompute")->source, "its manual");
-    assert_number(job, "parallel.zero", ST_ORIGIN_FILE, 3);
-    assert_number(job, "cluster.gpu.gemm_efficiency", ST_ORIGIN_STACK, 0.6375);
-    assert_string_equal(value_of(job, "constants.nu")->text, "0.5");
-    assert_string_equal(value_of(job, "constants.mu")->text, "0.875");
-    assert_int_equal(value_of(job, "constants.mu")->origin, ST_ORIGIN_STACK);
-    assert_true(st_job_is_given(job, "parallel.zero"));
-    assert_false(st_job_is_given(job, "recompute"));
-    assert_false(st_job_is_given(job, "parallel.tp"));
-    assert_false(st_job_is_given(job, "parallel.tq"));
-    const st_stack *stack = st_job_stack(job);
-    assert_string_equal(stack->name, "one");
-    assert_string_equal(stack->title, "First");
-    assert_string_equal(stack->source, "its manual");
-    assert_false(stack->is_default);
-}
-
-static void what_a_job_says_of_its_gpu_goes_before_the_stack(void **state)
-{
-    fixture *own = *state;
-    static const char *const sets[] = {"stack=two", "overlap.gradients=0.125"};
-    write_stacks(own);
-    const st_job *job = load(own, "stack: one\ncluster: {gpu: {base: g, gemm_efficiency: 0.25}}\n");
-    assert_number(job, "cluster.gpu.gemm_efficiency", ST_ORIGIN_FILE, 0.25);
-    job = load_with(own, sets, 2);
-    assert_number(job, "overlap.gradients", ST_ORIGIN_SET, 0.125);
-    assert_string_equal(st_job_stack(job)->name, "two");
-    assert_string_equal(st_job_stack(job)->title, "First");
-    job = load(own, "stack: {base: one, overlap: {tp: 0.3}}\n");
-    assert_number(job, "overlap.tp", ST_ORIGIN_STACK, 0.3);
-    assert_number(job, "overlap.gradients", ST_ORIGIN_STACK, 0.625);
-    assert_string_equal(st_job_section_name(job, "stack"), "inline");
-}
-
-static void a_job_without_a_stack_takes_that_of_its_sheet(void **state)
-{
-    fixture *own = *state;
-    write_stacks(own);
-    const st_job *job = load(own, "sheet: high\n");
-    assert_number(job, "overlap.gradients", ST_ORIGIN_STACK, 0.375);
-    assert_true(value_of(job, "overlap.gradients")->assumption);
-    assert_true(st_job_stack(job)->is_default);
-    job = load(own, "sheet: bare\n");
-    assert_null(st_job_stack(job));
-    assert_number(job, "overlap.gradients", ST_ORIGIN_DEFAULT, 0);
-    assert_int_equal(st_job_load_for(own->paths, below(own, "job.yaml"), "low", NULL, 0, own->arena,
-                                     &job, own->errors),
-                     ST_OK);
-    assert_string_equal(st_job_stack(job)->name, "two");
-}
-
-static void faulty_stacks_are_refused(void **state)
-{
-    fixture *own = *state;
-    write_stacks(own);
-    assert_faults(
-        own, "stack: ones\n", ST_ERR_NAME,
-        "@/job.yaml:1:8: error: there is no stack 'ones' on the search path; did you mean "
-        "'one'?\n");
-    assert_faults(
-        own, "stack: [one, two]\n", ST_ERR_VALUE,
-        "@/job.yaml:1:8: error: wrong value for stack: found a list, expected a map or the "
-        "name of a file\n");
-    assert_faults(own, "stack: {model: {layers: 37}}\n", ST_ERR_NAME,
-                  "@/job.yaml:1:25: error: a stack may not set model.layers: expected recompute, "
-                  "attention, parallel.zero, parallel.sequence_parallel, precision, overlap, "
-                  "constants or gpus\n");
-    assert_faults(
-        own, "stack: {overlap: {gradients: 1.5}}\n", ST_ERR_VALUE,
-        "@/job.yaml:1:30: error: wrong value for overlap.gradients: found '1.5', expected a "
-        "number from 0 to 1\n");
 }
 
 static void paths_in_files_are_relative_to_them(void **state)
@@ -789,12 +618,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(maps_override_their_base, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_named_gpu_replaces_that_of_the_base_and_a_map_changes_it,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_stack_fills_in_what_nobody_gives, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_a_job_says_of_its_gpu_goes_before_the_stack, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_job_without_a_stack_takes_that_of_its_sheet, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(faulty_stacks_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(paths_in_files_are_relative_to_them, set_up, tear_down),
         cmocka_unit_test_setup_teardown(jobs_may_be_piped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(shipped_jobs_load, set_up, tear_down),

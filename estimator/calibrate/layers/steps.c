@@ -140,8 +140,9 @@ st_status st_step_ask(const st_measured *measured, st_step_layers *layers, st_ar
                     .errors = errors};
     const st_role_list wanted = {roles, own.count, "layer times need"};
     if (!st_measured_is_step(measured)) {
-        return st_fail(errors, ST_ERR_NAME, (st_place){.file = measured->file},
-                       "layer times need step times" ST_FOUND "%s", measured->cell);
+        (void)st_fail(errors, ST_ERR_NAME, (st_place){.file = measured->file},
+                      "layer times need step times" ST_FOUND "%s", measured->cell);
+        return ST_ERR_NAME;
     }
     st_status status = st_sheet_need_roles(measured->sheet, &wanted, own.names, errors);
     if (status == ST_OK) {

@@ -190,8 +190,8 @@ static st_status load(st_bases *bases, st_base *base)
     const char *sheet = st_sheet_file(bases->sheet);
     if (!st_name_is_path(sheet))
         sheet = st_sheet_name(bases->sheet);
-    st_status status =
-        st_job_load_for(bases->paths, NULL, sheet, sets, count, bases->arena, &job, bases->errors);
+    const st_job_parts parts = {NULL, sheet, sets, count};
+    st_status status = st_job_load_for(bases->paths, &parts, bases->arena, &job, bases->errors);
     base->job = job;
     if (status == ST_OK)
         status = take_values(bases, job, base);

@@ -103,12 +103,14 @@ static st_status find_inputs(pairing *own)
                                .layers = input_of(measured, "model.layers"),
                                .global = input_of(measured, "batch.global"),
                                .micro = input_of(measured, "batch.micro")};
-    if (!st_pairs_known(measured))
-        return st_fail(own->errors, ST_ERR_NAME, (st_place){.file = measured->file},
-                       "cell %s of sheet %s does not tell the time of layers apart" ST_EXPECTED
-                       "the step time of a sheet that fills site_factor and of step_terms steady "
-                       "and bubble, as megatron",
-                       measured->cell, st_sheet_name(measured->sheet));
+    if (!st_pairs_known(measured)) {
+        (void)st_fail(own->errors, ST_ERR_NAME, (st_place){.file = measured->file},
+                      "cell %s of sheet %s does not tell the time of layers apart" ST_EXPECTED
+                      "the step time of a sheet that fills site_factor and of step_terms steady "
+                      "and bubble, as megatron",
+                      measured->cell, st_sheet_name(measured->sheet));
+        return ST_ERR_NAME;
+    }
     own->free_input = st_arena_alloc(own->arena, measured->input_count, sizeof *own->free_input);
     if (own->free_input == NULL || cells == NULL)
         return ST_ERR_MEMORY;

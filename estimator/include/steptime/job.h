@@ -71,9 +71,16 @@ ST_API st_status st_job_load(const st_paths *paths, const char *name, const char
                              size_t set_count, st_arena *arena, const st_job **job,
                              st_errors *errors) ST_NODISCARD;
 
-/* The same for a job that `sheet` will estimate, not the sheet that it names; NULL: its own. */
-ST_API st_status st_job_load_for(const st_paths *paths, const char *name, const char *sheet,
-                                 const char *const *sets, size_t set_count, st_arena *arena,
+/* What a job is made of. */
+typedef struct st_job_parts {
+    const char *name;  /* or path; NULL: of `sets` alone */
+    const char *sheet; /* that will estimate it; NULL: the one that it names */
+    const char *const *sets;
+    size_t set_count;
+} st_job_parts;
+
+/* The same for a job that another sheet than its own may estimate. */
+ST_API st_status st_job_load_for(const st_paths *paths, const st_job_parts *parts, st_arena *arena,
                                  const st_job **job, st_errors *errors) ST_NODISCARD;
 
 ST_API const char *st_job_name(const st_job *job); /* `name:` of the job, else its file's stem */
