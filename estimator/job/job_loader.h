@@ -14,6 +14,12 @@
 
 enum { ST_MAX_BASES = 8 };
 
+/* --set refine.PLUGIN.OPTION=VALUE */
+typedef struct st_option_set {
+    const char *plugin;
+    st_refinement_option option;
+} st_option_set;
+
 struct st_job {
     const char *name;
     const char *file;
@@ -27,15 +33,19 @@ struct st_job {
     const st_stack *stack;
     st_refinement *refinements;
     size_t refinement_count;
+    st_option_set *options; /* that were set, whichever list of plugins counts */
+    size_t option_count;
+    size_t option_capacity;
 };
 
 enum { ST_MAX_REFINEMENTS = 32, ST_MAX_PLUGIN_ID = 64 };
 
-/* One --set, split and looked up. Exactly one of key, section and constant is set. */
+/* One --set, split and looked up. Exactly one of key, section, constant and option is. */
 typedef struct st_set {
     const st_key *key;
     const st_key_section *section;
     const char *constant; /* the path, "constants.mu" */
+    const char *option;   /* the path, "refine.PLUGIN.OPTION" */
     st_value_text value;
 } st_set;
 

@@ -43,7 +43,13 @@ const char *st_section_paths(const st_key_section *section, st_errors *errors);
 /* A name that `constants:` accepts: a letter or '_', then letters, digits and '_'. */
 bool st_is_constant_name(const char *name);
 
-/* What a path means where a value is given for it: neither a key nor a section is a constant. */
+/* "refine.PLUGIN.OPTION": how long PLUGIN is; 0 where a path is none of an option. */
+size_t st_option_plugin(const char *path);
+
+/*
+ * What a path means where a value is given for it: neither a key nor a section is a constant, or
+ * an option of a plugin.
+ */
 typedef struct st_target {
     const st_key *key;
     const st_key_section *section;

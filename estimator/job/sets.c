@@ -64,6 +64,15 @@ static st_status refuse_path(const char *path, st_place place, st_errors *errors
                    st_or_none(st_key_nearest_path(path)));
 }
 
+size_t st_option_plugin(const char *path)
+{
+    if (strncmp(path, ST_REFINE ".", sizeof ST_REFINE) != 0)
+        return 0;
+    const char *plugin = path + sizeof ST_REFINE;
+    size_t length = strcspn(plugin, ".");
+    return plugin[length] == '.' && plugin[length + 1] != '\0' ? length : 0;
+}
+
 st_status st_target_find(const char *path, st_place place, st_target *target, st_errors *errors)
 {
     static const size_t prefix = sizeof ST_CONSTANTS; /* with its dot */
@@ -77,7 +86,7 @@ st_status st_target_find(const char *path, st_place place, st_target *target, st
     }
     bool is_constant =
         strncmp(path, ST_CONSTANTS ".", prefix) == 0 && st_is_constant_name(path + prefix);
-    return is_constant ? ST_OK : refuse_path(path, place, errors);
+    return is_constant || st_option_plugin(path) > 0 ? ST_OK : refuse_path(path, place, errors);
 }
 
 static bool find_target(st_loader *loader, const char *path, st_set *set)
@@ -87,7 +96,9 @@ static bool find_target(st_loader *loader, const char *path, st_set *set)
     st_note(&loader->status, status);
     set->key = target.key;
     set->section = target.section;
-    set->constant = target.key == NULL && target.section == NULL ? path : NULL;
+    bool other = target.key == NULL && target.section == NULL;
+    set->option = other && st_option_plugin(path) > 0 ? path : NULL;
+    set->constant = other && set->option == NULL ? path : NULL;
     return status == ST_OK;
 }
 
@@ -172,6 +183,23 @@ static void apply_constant(st_loader *loader, const st_set *set)
         };
 }
 
+/* Whether there is such a plugin, and what its option takes, is found when plugins are bound. */
+static void apply_option(st_loader *loader, const st_set *set)
+{
+    st_job *job = loader->job;
+    const char *plugin = set->option + sizeof ST_REFINE;
+    size_t length = st_option_plugin(set->option);
+    const st_option_set added = {.plugin = st_arena_copy(loader->arena, plugin, length),
+                                 .option = {.name = plugin + length + 1,
+                                            .text = set->value.text,
+                                            .name_place = set->value.place,
+                                            .place = set->value.place}};
+    if (added.plugin == NULL ||
+        !st_arena_append(loader->arena, &job->options, &job->option_count, &job->option_capacity,
+                         &added, sizeof added))
+        st_note(&loader->status, st_out_of_memory(loader->errors));
+}
+
 static void apply_key(st_loader *loader, const st_set *set)
 {
     double number = 0;
@@ -206,6 +234,8 @@ static void apply_set(st_loader *loader, const st_set *set)
         st_loader_read_section(&inner, set->section, set->value.text, set->value.place);
     else if (set->key != NULL)
         apply_key(&inner, set);
+    else if (set->option != NULL)
+        apply_option(&inner, set);
     else
         apply_constant(&inner, set);
     st_note(&loader->status, st_errors_move(loader->errors, errors, set->value.place));

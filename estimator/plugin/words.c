@@ -260,6 +260,82 @@ st_status st_refine_words(const st_paths *paths, const st_words *words, st_arena
     return status;
 }
 
+/* ---- options beside them ---- */
+
+/* An error at an option of a plugin that is not on. */
+static st_status refuse_plugin(const st_option_set *set, const st_refinement *list, size_t count,
+                               st_errors *errors)
+{
+    const char *names[ST_MAX_REFINEMENTS];
+    const char *all = "";
+    for (size_t i = 0; i < count; i++) {
+        names[i] = list[i].plugin;
+        all = st_errors_text(errors, "%s%s%s", all, i > 0 ? ", " : "", list[i].plugin);
+    }
+    return st_fail(errors, ST_ERR_NAME, set->option.name_place,
+                   "no plugin '%.80s' is on" ST_EXPECTED "%s" ST_HINT "%s", set->plugin,
+                   count > 0 ? st_or_none(all) : "plugins of the job or of --refine",
+                   st_errors_nearest(errors, set->plugin, names, count));
+}
+
+/* Sets one option in a list of the caller's own. */
+static st_status apply_option(const st_option_set *set, st_refinement *list, size_t count,
+                              st_arena *arena, st_errors *errors)
+{
+    size_t own = 0;
+    size_t at = 0;
+    while (own < count && strcmp(list[own].plugin, set->plugin) != 0) {
+        own++;
+    }
+    if (own == count) {
+        return refuse_plugin(set, list, count, errors);
+    }
+    st_refinement *entry = &list[own];
+    st_refinement_option *options =
+        st_arena_alloc(arena, entry->option_count + 1, sizeof *options);
+    if (options == NULL) {
+        return st_out_of_memory(errors);
+    }
+    for (size_t i = 0; i < entry->option_count; i++) {
+        options[i] = entry->options[i];
+    }
+    while (at < entry->option_count && strcmp(options[at].name, set->option.name) != 0) {
+        at++;
+    }
+    entry->option_count += at == entry->option_count ? 1 : 0;
+    options[at] = set->option;
+    entry->options = options;
+    return ST_OK;
+}
+
+st_status st_refine_for(const st_paths *paths, const st_job *job, const st_words *words,
+                        st_arena *arena, const st_refinement **refinements, size_t *count,
+                        st_errors *errors)
+{
+    const st_refinement *given = st_job_refinements(job, count);
+    st_status status = ST_OK;
+    if (words->count > 0) {
+        status = st_refine_words(paths, words, arena, &given, count, errors);
+    }
+    *refinements = given;
+    if (status != ST_OK || job->option_count == 0) {
+        return status;
+    }
+    st_refinement *list = st_arena_alloc(arena, *count + 1, sizeof *list);
+    if (list == NULL) {
+        return st_out_of_memory(errors);
+    }
+    for (size_t i = 0; i < *count; i++) {
+        list[i] = given[i];
+    }
+    for (size_t i = 0; i < job->option_count; i++) {
+        st_status applied = apply_option(&job->options[i], list, *count, arena, errors);
+        status = status == ST_OK ? applied : status;
+    }
+    *refinements = list;
+    return status;
+}
+
 /* ---- words from a refinement ---- */
 
 /* With a backslash before what would end it; NULL when out of memory. */

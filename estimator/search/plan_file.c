@@ -30,18 +30,13 @@ static const char **list_sets(const st_search *search, uint64_t row, size_t *cou
     return sets;
 }
 
-/* Of the command line where it names some, else of the job. */
 static st_status find_plugins(const st_paths *paths, const st_search *search, st_job_writing *file,
                               st_errors *errors)
 {
     const st_space_request *space = &search->request.space;
     const st_words words = {space->refine, space->refine_count};
-    if (space->refine_count == 0) {
-        file->refinements = st_job_refinements(file->job, &file->refinement_count);
-        return ST_OK;
-    }
-    return st_refine_words(paths, &words, search->space->arena, &file->refinements,
-                           &file->refinement_count, errors);
+    return st_refine_for(paths, file->job, &words, search->space->arena, &file->refinements,
+                         &file->refinement_count, errors);
 }
 
 static const char *comment_of(const st_search_view *view, size_t rank)

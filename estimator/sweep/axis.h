@@ -27,8 +27,8 @@ enum {
 
 typedef struct st_axis {
     const char *path;
-    const st_key *key;             /* NULL: a section or a constant */
-    const st_key_section *section; /* NULL: a key or a constant */
+    const st_key *key;             /* NULL: a section, a constant or an option of a plugin */
+    const st_key_section *section; /* NULL: none */
     size_t count;                  /* at least 1 */
     const char **texts;            /* NULL: start, start + step, ... */
     double start;

@@ -136,15 +136,27 @@ static bool is_program_text(const st_key *key)
     return strcmp(key->path, "parallel.order") == 0 || strcmp(key->path, "model.layer_list") == 0;
 }
 
+/* An axis that is no column: its values are texts, or options that plugins read. */
+static bool is_for_program(const st_axis *axis)
+{
+    bool text = axis->key != NULL && axis->key->kind == ST_KEY_TEXT;
+    return text || st_option_plugin(axis->path) > 0;
+}
+
 static st_status refuse_text(const binder *self, const st_axis *axis)
 {
     bool sheet = strcmp(axis->path, "sheet") == 0;
+    bool refine = strcmp(axis->path, ST_REFINE) == 0;
     return st_fail(self->errors, ST_ERR_USAGE, axis->place, "%s cannot be an axis: %s" ST_HINT "%s",
                    axis->path,
                    sheet ? "rows of different sheets have different "
                            "cells"
-                         : "it changes no number",
-                   sheet ? "'steptime compare' shows two sheets side by side" : "");
+                         : refine ? "plugins are the same in all rows"
+                                  : "no formula reads it",
+                   sheet    ? "'steptime compare' shows two sheets side by side"
+                   : refine ? "an option of a plugin is an axis, refine.PLUGIN.OPTION=VALUES; "
+                              "'steptime compare --refine A|B' shows plugins side by side"
+                            : "");
 }
 
 /* All rows would be the same: a constant that no input reads is a slip, or of another sheet. */
@@ -177,7 +189,7 @@ static st_status bind_key_axis(binder *self, size_t index)
     const st_key *key = axis->axis.key;
     size_t input_count = 0;
     const st_sheet_input *inputs = st_sheet_inputs(space->sheet, &input_count);
-    if (key != NULL && key->kind == ST_KEY_TEXT) {
+    if (is_for_program(&axis->axis)) {
         return ST_OK;
     }
     st_status status = ST_OK;
@@ -496,6 +508,36 @@ static bool is_key_of(const st_axis *axis, const char *key)
     return strcmp(axis->path, key) == 0 || (axis->section != NULL && is_below(key, axis->path));
 }
 
+/* A refinement without the options that axes vary; NULL when out of memory. */
+static const st_refinement *without_axes(const st_space *space, const st_refinement *from)
+{
+    st_refinement *entry = st_arena_alloc(space->arena, 1, sizeof *entry);
+    st_refinement_option *kept =
+        st_arena_alloc(space->arena, from->option_count + 1, sizeof *kept);
+    size_t count = 0;
+    for (size_t i = 0; entry != NULL && kept != NULL && i < from->option_count; i++) {
+        const char *path = st_arena_printf(space->arena, ST_REFINE ".%s.%s", from->plugin,
+                                           from->options[i].name);
+        bool is_axis = false;
+        if (path == NULL) {
+            return NULL;
+        }
+        for (size_t k = 0; k < space->axis_count; k++) {
+            is_axis = is_axis || strcmp(space->axes[k].axis.path, path) == 0;
+        }
+        if (!is_axis) {
+            kept[count++] = from->options[i];
+        }
+    }
+    if (entry == NULL || kept == NULL) {
+        return NULL;
+    }
+    *entry = *from;
+    entry->options = kept;
+    entry->option_count = count;
+    return entry;
+}
+
 /* In words, for whoever reads the result. */
 static st_status name_plugins(st_space *space, const st_estimate *estimate, st_errors *errors)
 {
@@ -505,7 +547,8 @@ static st_status name_plugins(st_space *space, const st_estimate *estimate, st_e
         return st_out_of_memory(errors);
     }
     for (size_t i = 0; i < estimate->refinement_count; i++) {
-        space->refine[i] = st_refine_text(&estimate->refinements[i], space->arena);
+        const st_refinement *entry = without_axes(space, &estimate->refinements[i]);
+        space->refine[i] = entry != NULL ? st_refine_text(entry, space->arena) : NULL;
         if (space->refine[i] == NULL) {
             return st_out_of_memory(errors);
         }
@@ -572,14 +615,14 @@ static st_status count_variants(st_space *space, st_errors *errors)
     space->variant_count = 1;
     for (size_t i = space->axis_count; i-- > 0;) {
         st_space_axis *axis = &space->axes[i];
-        bool text = axis->axis.key != NULL && axis->axis.key->kind == ST_KEY_TEXT;
-        if (!text && axis->variant_stride == 0) {
+        if (!is_for_program(&axis->axis) && axis->variant_stride == 0) {
             continue;
         }
         axis->variant_stride = space->variant_count;
         if (axis->axis.count > ST_SPACE_MAX_VARIANTS / space->variant_count) {
             return st_fail(errors, ST_ERR_LIMIT, axis->axis.place,
-                           "too many orders of ranks or layer lists" ST_EXPECTED
+                           "too many orders of ranks, layer lists and values that plugins "
+                           "read" ST_EXPECTED
                            "at most 1000 combinations");
         }
         space->variant_count *= axis->axis.count;
