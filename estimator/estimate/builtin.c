@@ -236,6 +236,12 @@ static st_status find_layers(const st_paths *paths, const st_job *job, const st_
         return check_bare(job, sheet, errors);
     }
     if (wanted == 0) {
+        if (st_job_is_own(job, list)) {
+            st_report(errors, ST_SEVERITY_WARNING, ST_ERR_NAME, list->place,
+                      "model.layer_list has no effect on the estimate: sheet %s does not look into "
+                      "layers",
+                      st_sheet_name(sheet));
+        }
         return ST_OK;
     }
     return st_layers_load(paths, list->text, list->place, arena, layers, errors);

@@ -71,8 +71,8 @@ static st_status gather_providers(const st_paths *paths, const st_request *reque
                               .sheet = estimate->sheet,
                               .keys = &estimate->plugin_keys};
     const st_words words = {request->refine, request->refine_count};
-    st_status status = st_refine_for(paths, estimate->job, &words, arena, &wish.refinements,
-                                     &wish.count, errors);
+    st_status status =
+        st_refine_for(paths, estimate->job, &words, arena, &wish.refinements, &wish.count, errors);
     estimate->refinements = wish.refinements;
     estimate->refinement_count = wish.count;
     if (status == ST_OK)

@@ -254,6 +254,6 @@ st_status st_placement_providers(const st_job *job, const st_sheet *sheet, st_ar
     if (status != ST_OK)
         return status;
     if (!can_be_provided(sheet))
-        return warn_of_order(sheet, order, errors);
+        return !st_job_is_own(job, order) ? ST_OK : warn_of_order(sheet, order, errors);
     return make_providers(sheet, order, arena, providers, errors);
 }

@@ -287,9 +287,9 @@ static void check_unread_keys(binding *binder)
     (void)st_keys(&count);
     for (size_t i = 0; i < count; i++) {
         const st_job_value *value = &binder->job->values[i];
-        bool expected_to_count = value->origin == ST_ORIGIN_SET ||
-                                 (value->origin == ST_ORIGIN_FILE && is_plan(value->path));
-        if (!binder->key_read[i] && expected_to_count && !is_text(value))
+        bool expected_to_count = value->origin == ST_ORIGIN_SET || is_plan(value->path);
+        if (!binder->key_read[i] && expected_to_count && !is_text(value) &&
+            st_job_is_own(binder->job, value))
             warn_of_key(binder, value);
     }
 }
@@ -301,6 +301,15 @@ static bool is_given(const st_job *job, const char *path)
         if (strcmp(job->constants[i].path, path) == 0)
             return true;
     return false;
+}
+
+/* A stack, a shipped job and a shipped file of constants say more than one sheet reads. */
+static bool speaks_to_many(const st_job *job, const st_job_value *constant)
+{
+    bool of_job = constant->folder == ST_FOLDER_JOBS;
+    return constant->origin == ST_ORIGIN_STACK ||
+           (constant->origin == ST_ORIGIN_FILE &&
+            (st_place_is_embedded(constant->place) || (of_job && !st_job_is_own(job, constant))));
 }
 
 /*
@@ -321,8 +330,8 @@ static void check_unread_constants(binding *binder)
             wanted[count++] = binder->inputs[i].from;
     for (size_t i = 0; i < binder->job->constant_count; i++) {
         const st_job_value *constant = &binder->job->constants[i];
-        if (binder->constant_read[i] || constant->origin == ST_ORIGIN_STACK)
-            continue; /* a stack speaks to many sheets */
+        if (binder->constant_read[i] || speaks_to_many(binder->job, constant))
+            continue;
         const char *slip = st_nearest(constant->path, wanted, count);
         st_note(&binder->status,
                 st_report(

@@ -18,6 +18,11 @@
 
 enum { CHUNK_BYTES = 16384, REASON_BYTES = 160 };
 
+bool st_place_is_embedded(st_place place)
+{
+    return place.file != NULL && st_embedded_stem(place.file) != NULL;
+}
+
 bool st_place_in_file(st_place place)
 {
     return place.file != NULL && place.line > 0;

@@ -57,6 +57,8 @@ st_status st_paths_read_yaml(const st_paths *paths, st_folder folder, const char
 
 /* The place stands inside a file, so that relative paths are relative to that file. */
 bool st_place_in_file(st_place place);
+/* Whether it is in one of the library's own. */
+bool st_place_is_embedded(st_place place);
 
 /*
  * `name`, asked for at `place`, as a path from the working folder. NULL when out of memory. The

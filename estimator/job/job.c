@@ -145,6 +145,13 @@ const st_job_value *st_job_value_of(const st_job *job, const char *path)
     return NULL;
 }
 
+bool st_job_is_own(const st_job *job, const st_job_value *value)
+{
+    if (value->origin != ST_ORIGIN_FILE || value->folder != ST_FOLDER_JOBS)
+        return value->origin == ST_ORIGIN_SET;
+    return !st_place_is_embedded(value->place) && !job->is_shipped;
+}
+
 bool st_job_is_given(const st_job *job, const char *path)
 {
     const st_job_value *value = st_job_value_of(job, path);

@@ -23,6 +23,7 @@ typedef struct st_option_set {
 struct st_job {
     const char *name;
     const char *file;
+    bool is_shipped;      /* asked for by name, and steptime's own, wherever it is installed */
     st_job_value *values; /* one per key of the table, in its order */
     st_job_value *constants;
     size_t constant_count;

@@ -8,6 +8,7 @@
 #include "job/sections.h"
 
 #include "job/files.h"
+#include "job/roots.h"
 
 #include <math.h>
 #include <string.h>
@@ -379,6 +380,16 @@ static void load_map(st_loader *loader, const map_scope *scope, const st_yaml_no
         load_entry(loader, &inner, map, i);
 }
 
+/* Whether a file found by its name is as steptime comes with it. */
+static bool is_shipped(const st_loader *loader, const char *name, const st_source *source)
+{
+    const st_folder_shape *shape = st_folder_shape_of(ST_FOLDER_JOBS);
+    const char *path = st_arena_printf(loader->arena, "%s/%s%s", shape->path, name, shape->ending);
+    st_source own;
+    return !st_name_is_path(name) && path != NULL && st_file_embedded(path, loader->arena, &own) &&
+           own.length == source->length && memcmp(own.text, source->text, own.length) == 0;
+}
+
 void st_loader_read_job(st_loader *loader, const char *name)
 {
     st_source source;
@@ -389,6 +400,7 @@ void st_loader_read_job(st_loader *loader, const char *name)
     if (status != ST_OK)
         return;
     loader->job->file = source.file;
+    loader->job->is_shipped = is_shipped(loader, name, &source);
     status = st_yaml_read(&source, loader->arena, &root, loader->errors);
     st_note(&loader->status, status);
     if (root == NULL)

@@ -194,9 +194,8 @@ static void apply_option(st_loader *loader, const st_set *set)
                                             .text = set->value.text,
                                             .name_place = set->value.place,
                                             .place = set->value.place}};
-    if (added.plugin == NULL ||
-        !st_arena_append(loader->arena, &job->options, &job->option_count, &job->option_capacity,
-                         &added, sizeof added))
+    if (added.plugin == NULL || !st_arena_append(loader->arena, &job->options, &job->option_count,
+                                                 &job->option_capacity, &added, sizeof added))
         st_note(&loader->status, st_out_of_memory(loader->errors));
 }
 

@@ -291,8 +291,7 @@ static st_status apply_option(const st_option_set *set, st_refinement *list, siz
         return refuse_plugin(set, list, count, errors);
     }
     st_refinement *entry = &list[own];
-    st_refinement_option *options =
-        st_arena_alloc(arena, entry->option_count + 1, sizeof *options);
+    st_refinement_option *options = st_arena_alloc(arena, entry->option_count + 1, sizeof *options);
     if (options == NULL) {
         return st_out_of_memory(errors);
     }

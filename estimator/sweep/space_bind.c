@@ -149,10 +149,10 @@ static st_status refuse_text(const binder *self, const st_axis *axis)
     bool refine = strcmp(axis->path, ST_REFINE) == 0;
     return st_fail(self->errors, ST_ERR_USAGE, axis->place, "%s cannot be an axis: %s" ST_HINT "%s",
                    axis->path,
-                   sheet ? "rows of different sheets have different "
-                           "cells"
-                         : refine ? "plugins are the same in all rows"
-                                  : "no formula reads it",
+                   sheet    ? "rows of different sheets have different "
+                              "cells"
+                   : refine ? "plugins are the same in all rows"
+                            : "no formula reads it",
                    sheet    ? "'steptime compare' shows two sheets side by side"
                    : refine ? "an option of a plugin is an axis, refine.PLUGIN.OPTION=VALUES; "
                               "'steptime compare --refine A|B' shows plugins side by side"
@@ -512,12 +512,11 @@ static bool is_key_of(const st_axis *axis, const char *key)
 static const st_refinement *without_axes(const st_space *space, const st_refinement *from)
 {
     st_refinement *entry = st_arena_alloc(space->arena, 1, sizeof *entry);
-    st_refinement_option *kept =
-        st_arena_alloc(space->arena, from->option_count + 1, sizeof *kept);
+    st_refinement_option *kept = st_arena_alloc(space->arena, from->option_count + 1, sizeof *kept);
     size_t count = 0;
     for (size_t i = 0; entry != NULL && kept != NULL && i < from->option_count; i++) {
-        const char *path = st_arena_printf(space->arena, ST_REFINE ".%s.%s", from->plugin,
-                                           from->options[i].name);
+        const char *path =
+            st_arena_printf(space->arena, ST_REFINE ".%s.%s", from->plugin, from->options[i].name);
         bool is_axis = false;
         if (path == NULL) {
             return NULL;
@@ -622,8 +621,7 @@ static st_status count_variants(st_space *space, st_errors *errors)
         if (axis->axis.count > ST_SPACE_MAX_VARIANTS / space->variant_count) {
             return st_fail(errors, ST_ERR_LIMIT, axis->axis.place,
                            "too many orders of ranks, layer lists and values that plugins "
-                           "read" ST_EXPECTED
-                           "at most 1000 combinations");
+                           "read" ST_EXPECTED "at most 1000 combinations");
         }
         space->variant_count *= axis->axis.count;
     }

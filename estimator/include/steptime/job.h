@@ -96,6 +96,12 @@ ST_API const st_job_value *st_job_value_of(const st_job *job, const char *path);
  */
 ST_API bool st_job_is_given(const st_job *job, const char *path);
 
+/*
+ * Whether the user said it for this estimate: with --set or in a job file of his own, and neither
+ * in a shipped job nor in a file of a model, cluster, GPU or stack, which speak to many sheets.
+ */
+ST_API bool st_job_is_own(const st_job *job, const st_job_value *value);
+
 /* The software stack of a job. */
 typedef struct st_stack {
     const char *name;   /* of its file, or "inline" */
