@@ -23,7 +23,8 @@ static bool same_value(const st_compared *row, const st_type *type_b)
     char texts[2][ST_QUANTITY_TEXT];
     if (row->type->kind != ST_TYPE_ENUM) {
         /* Sums of the same terms may differ in their last bits. */
-        return fabs(row->a - row->b) <= 1e-12 * fmax(fabs(row->a), fabs(row->b));
+        return fabs(row->a - row->b) <= 1e-12 * fmax(fabs(row->a), fabs(row->b)) ||
+               (isnan(row->a) && isnan(row->b));
     }
     return strcmp(st_type_format(row->type, row->a, ST_STYLE_EXACT, texts[0], ST_QUANTITY_TEXT),
                   st_type_format(type_b, row->b, ST_STYLE_EXACT, texts[1], ST_QUANTITY_TEXT)) == 0;
@@ -131,7 +132,7 @@ static void put_change(const st_compared *row, st_node *node)
     char text[ST_QUANTITY_TEXT];
     st_unit percent = st_unit_one();
     bool ratio = row->in_a && row->in_b && row->type->kind == ST_TYPE_NUMBER && row->a != 0 &&
-                 row->a != row->b;
+                 row->a != row->b && isfinite(row->a) && isfinite(row->b);
     if (!ratio || st_unit_parse("%", 1, (st_place){0}, &percent, NULL) != ST_OK)
         return;
     double change = row->b / row->a - 1;

@@ -6,6 +6,7 @@
 #include "estimate/groups.h"
 #include "estimate/provider_effects.h"
 #include "plugin/plugins.h"
+#include "sheet/roles.h"
 #include "estimate/builtin.h"
 
 #include <string.h>
@@ -238,6 +239,16 @@ static st_status compile(st_estimate *estimate, st_arena *arena, st_errors *erro
     return st_program_compile(estimate->sheet, &options, arena, &estimate->program, errors);
 }
 
+/* Prices that nobody gave, and what follows from them. */
+static void leave_out_unknown(st_estimate *estimate)
+{
+    for (size_t i = 0; i < estimate->shown_count; i++) {
+        st_shown *shown = &estimate->shown[i];
+        shown->value = st_sheet_known(estimate->sheet, shown->name, shown->value);
+        shown->formula_value = st_sheet_known(estimate->sheet, shown->name, shown->formula_value);
+    }
+}
+
 st_status st_estimate_run(st_estimate *estimate, st_arena *arena, st_errors *errors)
 {
     st_workspace *workspace = NULL;
@@ -264,6 +275,7 @@ st_status st_estimate_run(st_estimate *estimate, st_arena *arena, st_errors *err
     estimate->checks = checks;
     if (status == ST_OK)
         status = st_estimate_compare_formulas(estimate, arena, errors);
+    leave_out_unknown(estimate);
 cleanup:
     st_workspace_destroy(workspace);
     return status;

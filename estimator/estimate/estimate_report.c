@@ -21,7 +21,7 @@ enum { NAME, NUMBER, UNIT, MEANING, ORIGIN, COLUMNS };
 
 static const st_table_column columns[COLUMNS] = {
     [NAME] = {.ink = ST_INK_NAME},
-    [NUMBER] = {.right = true, .split = true},
+    [NUMBER] = {.right = true, .split = true, .none = "not known"},
     [UNIT] = {.joined = true},
     [MEANING] = {.elastic = true},
     [ORIGIN] = {.ink = ST_INK_FAINT, .elastic = true},

@@ -177,7 +177,8 @@ static const st_key keys[] = {
      "effective bandwidth per rank between pipeline stages"},
     {"cluster.bandwidth.dp", ST_KEY_QUANTITY, "GB/s", NULL, POSITIVE, NULL,
      "effective bandwidth per rank of data-parallel collectives"},
-    {"cluster.price", ST_KEY_QUANTITY, "$/h", NULL, POSITIVE, NULL, "price of one GPU"},
+    {"cluster.price", ST_KEY_QUANTITY, "$/h", NULL, POSITIVE, NULL,
+     "price of one GPU, before that in the GPU's file"},
     {"cluster.pue", ST_KEY_NUMBER, NULL, NULL, 1, 10, NULL,
      "power of the building over that of the nodes"},
 
@@ -200,6 +201,8 @@ static const st_key keys[] = {
     {"cluster.gpu.link_bandwidth", ST_KEY_QUANTITY, "GB/s", NULL, POSITIVE, NULL,
      "bandwidth of a GPU to the others of its node, per direction"},
     {"cluster.gpu.power", ST_KEY_QUANTITY, "W", NULL, POSITIVE, NULL, "power limit of the board"},
+    {"cluster.gpu.price", ST_KEY_QUANTITY, "$/h", NULL, POSITIVE, NULL,
+     "price of one GPU on a provider's list; left out where none is known"},
 };
 
 static const st_key_section sections[] = {

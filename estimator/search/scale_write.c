@@ -3,6 +3,7 @@
 #include "search/held.h"
 #include "search/scale.h"
 
+#include <math.h>
 #include <string.h>
 
 static const double million = 1e6;
@@ -17,10 +18,11 @@ static bool is_guided(const st_scale *scale)
     return st_guide_is_given(&scale->guide);
 }
 
-/* Dollars for a million tokens. */
+/* Dollars for a million tokens; NaN where the price is not known. */
 static double cost_of(const st_scale_row *row)
 {
-    return row->values[ST_SCALE_COST] / row->values[ST_SCALE_TOKENS] * million;
+    double cost = row->values[ST_SCALE_COST];
+    return cost > 0 ? cost / row->values[ST_SCALE_TOKENS] * million : (double)NAN;
 }
 
 /* The time of communication that nothing hides, over that of the step. */

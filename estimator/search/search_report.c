@@ -5,6 +5,7 @@
 #include "search/search_make.h"
 #include "base/dimension.h"
 
+#include "sheet/roles.h"
 #include "sheet/type_write.h"
 #include "sweep/sweep.h"
 
@@ -190,6 +191,20 @@ static st_status explain_miss(const st_paths *paths, st_search_view *view)
     return view->miss != NULL ? ST_OK : ST_ERR_MEMORY;
 }
 
+/* A ranking by a cost that nobody knows is none. */
+static st_status check_goal_known(const st_search_view *view, st_errors *errors)
+{
+    const st_search *search = view->search;
+    bool is_known = view->result->found.ranking_count == 0 ||
+                    !isnan(st_sheet_known(search->space->sheet, search->goal, view->ranking[0]));
+    return is_known
+               ? ST_OK
+               : st_fail(errors, ST_ERR_USAGE, (st_place){.file = "--minimise"},
+                         "%s is not known: neither the cluster nor its GPU has a price" ST_EXPECTED
+                         "--set 'cluster.price=2.5 $/h', or price: in the file of the GPU",
+                         search->goal);
+}
+
 st_status st_search_view_make(const st_paths *paths, const st_search *search,
                               const st_search_result *result, st_search_view *view,
                               st_errors *errors)
@@ -212,6 +227,9 @@ st_status st_search_view_make(const st_paths *paths, const st_search *search,
     }
     if (status == ST_OK) {
         status = compute(view, result->found.ranking, result->found.ranking_count, &view->ranking);
+    }
+    if (status == ST_OK) {
+        status = check_goal_known(view, errors);
     }
     if (status == ST_OK && !st_search_merge(view)) {
         status = ST_ERR_MEMORY;
@@ -327,13 +345,12 @@ static void fill_found(const void *context, size_t index, st_node *row)
     put_settings(rows, index, row);
     st_node *cells = st_put_map(row, "cells");
     for (size_t i = 0; i < space->cell_count; i++) {
-        put_value(cells, space->cells[i], space->types[i], values[i]);
+        double value = st_sheet_known(space->sheet, space->cells[i], values[i]);
+        put_value(cells, space->cells[i], space->types[i], value);
+        put_value(row, rows->cell_fields[i], space->types[i], value);
     }
     st_put_count(row, ".rank", index + 1);
     put_plan(rows->view, rows->found[index].row, rows->key_fields, row);
-    for (size_t i = 0; i < space->cell_count; i++) {
-        put_value(row, rows->cell_fields[i], space->types[i], values[i]);
-    }
 }
 
 /* NULL when out of memory. */
@@ -423,7 +440,10 @@ static void say_found(st_node *node, const found_rows *rows, const st_node *list
         show_column(&shown, "rank", ".rank");
     }
     for (size_t i = cells.from; i < cells.to; i++) {
-        show_column(&shown, space->cells[i], rows->cell_fields[i]);
+        double first = rows->count > 0 ? rows->values[i] : 1;
+        if (!isnan(st_sheet_known(space->sheet, space->cells[i], first))) {
+            show_column(&shown, space->cells[i], rows->cell_fields[i]);
+        }
     }
     if (plans) {
         show_plan_columns(rows, &shown, node);

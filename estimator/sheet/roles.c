@@ -4,6 +4,9 @@
 
 #include "sheet/internal.h"
 
+#include <math.h>
+#include <string.h>
+
 static const char *const alone[] = {"cell", NULL};
 static const char *const hiding[] = {"exposed", "hidden", "slowdown", NULL};
 
@@ -32,7 +35,8 @@ static const st_role_row rows[ST_ROLES] = {
          "communication of a step that nothing runs alongside, that hides, and "
          "by how much it slows computation down"},
     [ST_ROLE_TOKENS] = {"tokens", "1", alone, "tokens of the whole training"},
-    [ST_ROLE_COST] = {"cost", "$", alone, "price of the whole training"},
+    [ST_ROLE_PRICE] = {"price", "$/h", alone, "price of a GPU; 0: not known"},
+    [ST_ROLE_COST] = {"cost", "$", alone, "price of the whole training; 0: not known"},
     [ST_ROLE_ENERGY] = {"energy", "J", alone, "energy of the whole training"},
     [ST_ROLE_TP] = {"tp", "1", alone, "tensor-parallel size"},
     [ST_ROLE_CP] = {"cp", "1", alone, "context-parallel size"},
@@ -167,6 +171,19 @@ const char *st_sheet_role_part(const st_sheet *sheet, st_role role, size_t part)
 const char *st_sheet_role(const st_sheet *sheet, st_role role)
 {
     return sheet->roles[role].cells[0];
+}
+
+static bool fills(const st_sheet *sheet, st_role role, const char *cell)
+{
+    const char *own = st_sheet_role(sheet, role);
+    return own != NULL && strcmp(own, cell) == 0;
+}
+
+double st_sheet_known(const st_sheet *sheet, const char *cell, double value)
+{
+    bool is_unknown = value == 0 && (fills(sheet, ST_ROLE_PRICE, cell) ||
+                                     fills(sheet, ST_ROLE_COST, cell));
+    return is_unknown ? (double)NAN : value;
 }
 
 st_status st_sheet_need_roles(const st_sheet *sheet, const st_role_list *wanted, const char **names,

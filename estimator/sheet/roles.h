@@ -19,6 +19,7 @@ typedef enum st_role {
     ST_ROLE_HFU,
     ST_ROLE_COMMUNICATION,
     ST_ROLE_TOKENS,
+    ST_ROLE_PRICE,
     ST_ROLE_COST,
     ST_ROLE_ENERGY,
     /* groups and their place */
@@ -107,6 +108,9 @@ size_t st_role_part_count(st_role role);
 /* The cell or input that fills a part of a role; NULL: none does. Roles without parts have one. */
 const char *st_sheet_role_part(const st_sheet *sheet, st_role role, size_t part);
 const char *st_sheet_role(const st_sheet *sheet, st_role role);
+
+/* What reports show of a cell: NaN for a price or cost of 0, which says that it is not known. */
+double st_sheet_known(const st_sheet *sheet, const char *cell, double value);
 
 typedef struct st_role_part {
     st_role role;

@@ -3,6 +3,7 @@
 #include "sweep/sweep.h"
 
 #include "base/result.h"
+#include "sheet/roles.h"
 #include "sheet/type_write.h"
 #include "estimate/report.h"
 
@@ -147,10 +148,11 @@ static bool stands(const row_view *view, size_t cell)
     size_t count = 0;
     size_t reason = reason_of(view);
     const st_sheet_check *checks = st_sheet_checks(view->space->sheet, &count);
+    double value = view->worker->outputs[cell][view->row];
     if (reason == ST_REASON_NONE)
-        return true;
+        return !isnan(st_sheet_known(view->space->sheet, view->space->cells[cell], value));
     return reason <= count && checks[reason - 1].limit &&
-           isfinite(view->worker->outputs[cell][view->row]);
+           isfinite(st_sheet_known(view->space->sheet, view->space->cells[cell], value));
 }
 
 static void write_csv_row(const row_view *view, st_buffer *buffer)

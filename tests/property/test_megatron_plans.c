@@ -340,6 +340,7 @@ static void expect_cost(const bench *b, const reference *r)
     expect(b, "tokens_per_s_gpu", x->B * x->s / r->step / r->gpus);
     expect(b, "tokens", tokens);
     expect(b, "training_time", seconds);
+    expect(b, "price", x->price);
     expect(b, "cost", seconds * r->gpus * x->price);
     expect(b, "energy", seconds * r->gpus * x->power * x->power_factor * x->pue);
 }
