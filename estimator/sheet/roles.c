@@ -181,8 +181,8 @@ static bool fills(const st_sheet *sheet, st_role role, const char *cell)
 
 double st_sheet_known(const st_sheet *sheet, const char *cell, double value)
 {
-    bool is_unknown = value == 0 && (fills(sheet, ST_ROLE_PRICE, cell) ||
-                                     fills(sheet, ST_ROLE_COST, cell));
+    bool is_unknown =
+        value == 0 && (fills(sheet, ST_ROLE_PRICE, cell) || fills(sheet, ST_ROLE_COST, cell));
     return is_unknown ? (double)NAN : value;
 }
 
