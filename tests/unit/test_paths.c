@@ -341,14 +341,14 @@ static void names_far_from_all_get_a_list(void **state)
 {
     fixture *own = *state;
     for (int i = 0; i < 3; i++)
-        write_text(own, st_arena_printf(own->arena, "validation/zz%d/cases.yaml", i), "x");
+        write_text(own, st_arena_printf(own->arena, "validation/aa%d/cases.yaml", i), "x");
     st_source source;
     assert_int_equal(read_from(own, ST_FOLDER_VALIDATION, "qqqqqqqq", on_command_line, &source),
                      ST_ERR_NAME);
     const char *text = said(own);
     assert_non_null(strstr(text, "there is no validation source 'qqqqqqqq' on the search path"));
     assert_non_null(strstr(text, "expected one of "));
-    assert_non_null(strstr(text, "zz0, zz1, zz2"));
+    assert_non_null(strstr(text, "aa0, aa1, aa2"));
 }
 
 static void local_files_are_pointed_at(void **state)
