@@ -101,6 +101,7 @@ static chunk *calloc_chunk(size_t size_bytes)
 static chunk *map_chunk(void)
 {
     const size_t bytes = MAPPED_CHUNK_BYTES + HUGE_PAGE_BYTES;
+    /* cppcheck-suppress invalidFunctionArg */
     char *mapping = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapping == MAP_FAILED)
         return NULL;

@@ -156,12 +156,14 @@ static double draw_legend(const picture *self, const st_summary_bar *bar, double
         if (!seen)
             continue;
         double x = LEFT + (double)(drawn % 2) * 250;
-        double at = y + (double)(drawn / 2) * 20;
+        const size_t line = drawn / 2;
+        double at = y + (double)line * 20;
         st_svg_box_write(self->svg, (st_svg_box){x, at, 12, 12}, st_svg_color(i));
         label(self, x + 18, at + 11, "", bar->parts[i].label);
         drawn++;
     }
-    return (double)((drawn + 1) / 2) * 20;
+    const size_t lines = (drawn + 1) / 2;
+    return (double)lines * 20;
 }
 
 static double draw_stacks(const picture *self, const st_summary_bar *bar)

@@ -283,8 +283,8 @@ static void load_section(st_loader *loader, const map_scope *outer, const st_key
     if (loader->replacements[st_section_index(section)] != NULL)
         return;
     if (node->kind == ST_YAML_MAP && section->folder == ST_FOLDER_STACKS) {
-        loader->stack = (st_stack_choice){
-            .node = node, .file = {.file = outer->file->file}, .place = node->place};
+        loader->stack = (st_stack_choice){.node = node, .place = node->place};
+        loader->stack.file.file = outer->file->file;
     } else if (node->kind == ST_YAML_MAP) {
         /* Bases count within their own section. */
         const st_open_file file = {outer->file->file, outer->file->outer, 0, outer->file->folder};

@@ -24,7 +24,7 @@ static const char *const allowed[] = {
     "parallel.scatter_gather",
     "precision.",
     "overlap.",
-    ST_GPU ".gemm_efficiency",
+    "cluster.gpu.gemm_efficiency",
 };
 
 static bool is_allowed(const char *path)

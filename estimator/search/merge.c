@@ -26,7 +26,7 @@ static bool compare_plans(const st_search *search, uint64_t one, uint64_t other,
     st_plan_at(&search->plans, other / repeat, b);
     for (size_t i = 0; i < ST_PARAMS; i++) {
         differs[i] = a[i] != b[i];
-        if (differs[i] && i < ST_PARAM_VIRTUAL) {
+        if (i < ST_PARAM_VIRTUAL && differs[i]) {
             return false;
         }
     }

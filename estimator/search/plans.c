@@ -419,7 +419,10 @@ static st_status add_ends(maker *self, size_t layers, bool *given)
         ends_of(self->sizes[ST_PARAM_PP], self->request->bases[ST_PLAN_LAYERS].values[layers]);
     st_status status = ST_OK;
     *given = self->sizes[ST_PARAM_PP] > 1 && has_ends(&own);
-    for (double first = 1; *given && first <= own.fullest && status == ST_OK; first++) {
+    const size_t most = (size_t)own.fullest;
+    for (size_t layers_first = 1; *given && layers_first <= most && status == ST_OK;
+         layers_first++) {
+        const double first = (double)layers_first;
         self->sizes[ST_PARAM_FIRST] = first;
         self->sizes[ST_PARAM_LAST] = 2 * own.fullest - own.missing - first;
         if (are_ends(&own, first, self->sizes[ST_PARAM_LAST]) && !were_ends(self, layers)) {

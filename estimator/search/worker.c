@@ -204,7 +204,8 @@ double st_search_failing(const st_space *space, const st_space_worker *worker, s
 static bool add_column(st_search_worker *self, st_plan_param param, size_t input)
 {
     double *column = st_space_worker_add(self->space, input);
-    bool slow = self->runs != NULL && (param < ST_PARAM_VIRTUAL || !self->search->varies[param]);
+    bool varied = param >= ST_PARAM_VIRTUAL && param < ST_PARAMS && self->search->varies[param];
+    bool slow = self->runs != NULL && !varied;
     if (slow && !st_space_worker_slow(self->space, input)) {
         return false;
     }

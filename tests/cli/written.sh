@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # written.sh JOB [OPTION...]: a search of JOB writes its best plan, whose estimate has the bits of
-# the ranking, and so has the estimate of JOB with the plan's settings. The words of the latter stand
-# in JSON; names of cells are those of the ranking's CSV.
+# the ranking, and so has the estimate of JOB with the plan's settings. The words of the latter
+# stand in JSON; names of cells are those of the ranking's CSV.
 job=$1
 shift
 steptime search "$job" "$@" --top 1 --write written.yaml --csv >ranking.csv 2>err || exit 1
