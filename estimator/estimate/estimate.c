@@ -72,10 +72,10 @@ static st_status gather_providers(const st_paths *paths, const st_request *reque
                               .sheet = estimate->sheet,
                               .keys = &estimate->plugin_keys};
     const st_words words = {request->refine, request->refine_count};
-    st_status status =
-        st_refine_for(paths, estimate->job, &words, arena, &wish.refinements, &wish.count, errors);
-    estimate->refinements = wish.refinements;
-    estimate->refinement_count = wish.count;
+    st_refinements named = {0};
+    st_status status = st_refine_for(paths, estimate->job, &words, arena, &named, errors);
+    wish.refinements = estimate->refinements = named.items;
+    wish.count = estimate->refinement_count = named.count;
     if (status == ST_OK)
         status = st_plugins_refine(&wish, arena, &plugins, &estimate->plugin_count, errors);
     if (status != ST_OK)

@@ -308,30 +308,30 @@ static st_status apply_option(const st_option_set *set, st_refinement *list, siz
 }
 
 st_status st_refine_for(const st_paths *paths, const st_job *job, const st_words *words,
-                        st_arena *arena, const st_refinement **refinements, size_t *count,
-                        st_errors *errors)
+                        st_arena *arena, st_refinements *refinements, st_errors *errors)
 {
-    const st_refinement *given = st_job_refinements(job, count);
     st_status status = ST_OK;
+    refinements->items = st_job_refinements(job, &refinements->count);
     if (words->count > 0) {
-        status = st_refine_words(paths, words, arena, &given, count, errors);
+        status =
+            st_refine_words(paths, words, arena, &refinements->items, &refinements->count, errors);
     }
-    *refinements = given;
     if (status != ST_OK || job->option_count == 0) {
         return status;
     }
-    st_refinement *list = st_arena_alloc(arena, *count + 1, sizeof *list);
+    const size_t count = refinements->count;
+    st_refinement *list = st_arena_alloc(arena, count + 1, sizeof *list);
     if (list == NULL) {
         return st_out_of_memory(errors);
     }
-    for (size_t i = 0; i < *count; i++) {
-        list[i] = given[i];
+    for (size_t i = 0; i < count; i++) {
+        list[i] = refinements->items[i];
     }
     for (size_t i = 0; i < job->option_count; i++) {
-        st_status applied = apply_option(&job->options[i], list, *count, arena, errors);
+        st_status applied = apply_option(&job->options[i], list, count, arena, errors);
         status = status == ST_OK ? applied : status;
     }
-    *refinements = list;
+    refinements->items = list;
     return status;
 }
 

@@ -24,12 +24,17 @@ st_status st_refine_words(const st_paths *paths, const st_words *words, st_arena
                           const st_refinement **refinements, size_t *count,
                           st_errors *errors) ST_NODISCARD;
 
+typedef struct st_refinements {
+    const st_refinement *items;
+    size_t count;
+} st_refinements;
+
 /*
  * The plugins that count: those of `words` where there are some, else the job's, with the options
  * that were set beside them. An option of a plugin that is not among them is an error.
  */
 st_status st_refine_for(const st_paths *paths, const st_job *job, const st_words *words,
-                        st_arena *arena, const st_refinement **refinements, size_t *count,
+                        st_arena *arena, st_refinements *refinements,
                         st_errors *errors) ST_NODISCARD;
 
 /* A refinement as a command line would ask for it; NULL when out of memory. */

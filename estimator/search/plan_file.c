@@ -35,8 +35,12 @@ static st_status find_plugins(const st_paths *paths, const st_search *search, st
 {
     const st_space_request *space = &search->request.space;
     const st_words words = {space->refine, space->refine_count};
-    return st_refine_for(paths, file->job, &words, search->space->arena, &file->refinements,
-                         &file->refinement_count, errors);
+    st_refinements plugins = {0};
+    st_status status =
+        st_refine_for(paths, file->job, &words, search->space->arena, &plugins, errors);
+    file->refinements = plugins.items;
+    file->refinement_count = plugins.count;
+    return status;
 }
 
 static const char *comment_of(const st_search_view *view, size_t rank)
