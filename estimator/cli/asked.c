@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { USUAL_TOKENS = 4 * 1024 * 1024, USUAL_SEQUENCE = 4096 };
+enum { USUAL_TOKENS = 4 * 1024 * 1024, USUAL_SEQUENCE = 4096, MOST_GPUS = 1000000 };
 
 /* ---- assignments ---- */
 
@@ -118,8 +118,11 @@ static st_status add_batch(cli_run *run, const char *gpus, cli_texts *texts)
     cli_asked *asked = &run->common.asked;
     st_status status = ST_OK;
     uint64_t sequence = asked->sequence > 0 ? asked->sequence : USUAL_SEQUENCE;
-    uint64_t many = strtoull(gpus != NULL ? gpus : "", NULL, 10);
-    uint64_t batch = asked->batch > 0 ? asked->batch : usual_batch(sequence, many);
+    /* what is no count of GPUs is told where the search reads it */
+    bool counts = gpus != NULL && gpus[0] >= '0' && gpus[0] <= '9';
+    uint64_t many = counts ? strtoull(gpus, NULL, 10) : 0;
+    uint64_t batch =
+        asked->batch > 0 ? asked->batch : usual_batch(sequence, many <= MOST_GPUS ? many : 0);
     if (!is_set(run, "batch.sequence")) {
         status = add_count(run, texts, "batch.sequence", sequence);
         if (status == ST_OK && asked->sequence == 0)

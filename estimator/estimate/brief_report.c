@@ -268,15 +268,6 @@ static void say_cells(const brief *self)
 
 /* ---- what matters most ---- */
 
-static int compare_effects(const void *left, const void *right)
-{
-    const st_effect *a = *(const st_effect *const *)left;
-    const st_effect *b = *(const st_effect *const *)right;
-    if (fabs(a->change) > fabs(b->change))
-        return -1;
-    return fabs(a->change) < fabs(b->change) || a > b ? 1 : -1;
-}
-
 /* Constants: what a plan or a model consists of stands in the head. */
 static bool is_constant(const st_effect *effect)
 {
@@ -341,7 +332,7 @@ static void say_effects(const brief *self)
         if (is_constant(effect) && fabs(effect->change) >= 0.0005)
             sorted[count++] = effect;
     }
-    qsort(sorted, count, sizeof *sorted, compare_effects);
+    qsort(sorted, count, sizeof *sorted, st_effects_compare);
     if (count > 0)
         st_say_title(root, "What 10 % more of a constant changes");
     st_table *table = st_say_table(root, columns, 5, 2);

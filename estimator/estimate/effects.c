@@ -123,3 +123,12 @@ cleanup:
     st_workspace_destroy(workspace);
     return status;
 }
+
+int st_effects_compare(const void *left, const void *right)
+{
+    const st_effect *a = *(const st_effect *const *)left;
+    const st_effect *b = *(const st_effect *const *)right;
+    if (fabs(a->change) > fabs(b->change))
+        return -1;
+    return fabs(a->change) < fabs(b->change) || a > b ? 1 : -1;
+}

@@ -24,4 +24,7 @@ typedef struct st_effect {
  */
 st_status st_estimate_find_effects(st_estimate *estimate, st_arena *arena) ST_NODISCARD;
 
+/* For qsort of pointers to effects: larger ones first, equal ones in the order of the sheet. */
+int st_effects_compare(const void *left, const void *right);
+
 #endif

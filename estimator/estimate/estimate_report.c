@@ -193,16 +193,6 @@ static void put_cells(const st_estimate *estimate, st_node *root, st_table *tabl
 
 /* ---- what more of each constant of the cluster would do to the headline ---- */
 
-/* Larger effects first; equal ones in the order of the sheet. */
-static int compare_effects(const void *left, const void *right)
-{
-    const st_effect *a = *(const st_effect *const *)left;
-    const st_effect *b = *(const st_effect *const *)right;
-    if (fabs(a->change) > fabs(b->change))
-        return -1;
-    return fabs(a->change) < fabs(b->change) || a > b ? 1 : -1;
-}
-
 /* Every constant of the cluster, whether or not it matters; people read the larger effects first.
  */
 static void put_effects(const st_estimate *estimate, st_node *root, st_table *table)
@@ -231,7 +221,7 @@ static void put_effects(const st_estimate *estimate, st_node *root, st_table *ta
     }
     if (count > 0)
         add_title(table, "What 10 % more buys");
-    qsort(sorted, count, sizeof *sorted, compare_effects);
+    qsort(sorted, count, sizeof *sorted, st_effects_compare);
     for (size_t i = 0; i < count; i++) {
         const st_sheet_input *input = sorted[i]->input->input;
         char number[32];

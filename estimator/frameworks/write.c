@@ -1,36 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Settings in the syntax of a framework: a shell script, YAML, TOML, JSON. */
 #include "frameworks/settings.h"
+#include "import/job_draft.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-enum { COLUMNS = 98 };
-
-static void write_comment(const char *text, st_buffer *buffer)
-{
-    size_t column = 0;
-    for (const char *word = text + strspn(text, " "); *word != '\0';) {
-        size_t length = strcspn(word, " \n");
-        if (column > 0 && column + 1 + length > COLUMNS) {
-            st_buffer_text(buffer, "\n");
-            column = 0;
-        }
-        st_buffer_text(buffer, column == 0 ? "# " : " ");
-        st_buffer_append(buffer, word, length);
-        column += length + 1;
-        word += length;
-        word += strspn(word, " \n");
-    }
-    st_buffer_text(buffer, "\n");
-}
-
 static void write_head(const fw_file *file, st_buffer *buffer)
 {
-    write_comment(file->title, buffer);
+    st_comment_write(file->title, buffer);
     for (size_t i = 0; i < file->note_count; i++) {
         st_buffer_text(buffer, "#\n");
-        write_comment(file->notes[i], buffer);
+        st_comment_write(file->notes[i], buffer);
     }
     if (file->carried_count > 0)
         st_buffer_text(buffer, "#\n");

@@ -59,6 +59,9 @@ void st_draft_note(st_draft *draft, const char *format, ...) ST_PRINTF(2, 3);
 /* What the job calls its source: the last part of the path, not where this machine keeps it. */
 const char *st_draft_source(const st_draft *draft);
 
+/* A paragraph of a comment, "# ..." wrapped at blanks, with '?' for what is not printable ASCII. */
+void st_comment_write(const char *text, st_buffer *buffer);
+
 /* Appends the file: `title` is the comment that it begins with. Only where nothing failed. */
 st_status st_draft_write(st_draft *draft, const char *title, st_buffer *buffer) ST_NODISCARD;
 

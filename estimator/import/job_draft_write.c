@@ -17,8 +17,7 @@ static void write_printable(const char *text, size_t length, st_buffer *buffer)
         st_buffer_append(buffer, text[i] >= ' ' && text[i] <= '~' ? &text[i] : "?", 1);
 }
 
-/* A paragraph of comment, wrapped at blanks. */
-static void write_comment(const char *text, st_buffer *buffer)
+void st_comment_write(const char *text, st_buffer *buffer)
 {
     size_t column = 0;
     for (const char *word = text + strspn(text, " "); *word != '\0';) {
@@ -139,7 +138,7 @@ static void write_paragraph(st_buffer *text, st_buffer *buffer)
 {
     st_buffer_text(buffer, "#\n");
     if (text->data != NULL)
-        write_comment(text->data, buffer);
+        st_comment_write(text->data, buffer);
     buffer->failed = buffer->failed || text->failed;
     st_buffer_free(text);
 }
@@ -242,10 +241,10 @@ st_status st_draft_write(st_draft *draft, const char *title, st_buffer *buffer)
 {
     if (draft->status != ST_OK)
         return draft->status;
-    write_comment(title, buffer);
+    st_comment_write(title, buffer);
     for (size_t i = 0; i < draft->note_count; i++) {
         st_buffer_text(buffer, "#\n");
-        write_comment(draft->notes[i], buffer);
+        st_comment_write(draft->notes[i], buffer);
     }
     write_missing(draft, buffer);
     write_files(draft, buffer);
