@@ -90,8 +90,8 @@ static const st_key keys[] = {
     {"model.capacity_factor", ST_KEY_NUMBER, NULL, NULL, 0, 1e6, "0",
      "tokens that an expert takes at most, over the mean; 0: no token is dropped"},
     {"model.pattern", ST_KEY_TEXT, NULL, NULL, 0, 0, NULL,
-     "layers by kind, one letter each, `(..)*n` and `d*n` repeat: d dense, e experts, w windowed "
-     "attention with MLP, x with experts, g gated delta net with MLP, h with experts; of hybrids, "
+     "layers by kind, one letter each, `(..)*n` and `d*n` repeat: d dense, e experts, x windowed "
+     "attention with MLP, y with experts, g gated delta net with MLP, h with experts; of hybrids, "
      "whose layers are single blocks, M Mamba-2, * attention, - MLP, E experts"},
     {"model.hybrid", ST_KEY_BOOL, NULL, NULL, 0, 0, "false",
      "a layer is one block only: Mamba-2, attention, MLP or experts (model.pattern)"},
