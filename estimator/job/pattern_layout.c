@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The layout of a pipeline, by the rules of Megatron-LM (PipelineParallelLayerLayout): the
+ * embedding begins the first stage and the loss ends the last, layers come before those of
+ * multi-token prediction, which share one stage, the last chunk of a rank but the first.
+ */
+#include "job/pattern.h"
+
+#include "base/memory.h"
+#include "job/spelled.h"
+
+#include <string.h>
+
+static const char letters[] = "E, t, m, L or |";
+
+typedef struct layout_reader {
+    const st_layout_needs *needs;
+    st_errors *errors;
+    st_layout_stage *stages;
+    size_t count;
+    uint32_t layers;
+    uint32_t mtp;
+    size_t embedding; /* how often it stands there */
+    size_t loss;
+    bool late; /* a layer follows multi-token prediction */
+} layout_reader;
+
+static void take(layout_reader *own, char letter)
+{
+    st_layout_stage *stage = &own->stages[own->count - 1];
+    if (letter == 't') {
+        stage->layers++;
+        own->layers++;
+        own->late = own->late || own->mtp > 0;
+    } else if (letter == 'm') {
+        stage->mtp++;
+        own->mtp++;
+    } else if (letter == 'E') {
+        stage->embedding = true;
+        own->embedding++;
+    } else if (letter == 'L') {
+        stage->loss = true;
+        own->loss++;
+    } else {
+        own->stages[own->count++].first = own->layers;
+    }
+}
+
+static st_status check_counts(const layout_reader *own)
+{
+    const st_layout_needs *needs = own->needs;
+    if ((double)own->layers != needs->layers)
+        return st_fail(own->errors, ST_ERR_VALUE, needs->place,
+                       "the layout has another number of layers than the model" ST_FOUND
+                       "%u 't'" ST_EXPECTED "%.15g, as model.layers says",
+                       own->layers, needs->layers);
+    if ((double)own->mtp != needs->mtp)
+        return st_fail(own->errors, ST_ERR_VALUE, needs->place,
+                       "the layout has another number of layers of multi-token prediction than "
+                       "the model" ST_FOUND "%u 'm'" ST_EXPECTED "%.15g, as model.mtp says",
+                       own->mtp, needs->mtp);
+    double whole = (double)own->count / needs->pp;
+    if (whole != (double)(size_t)whole) {
+        size_t pp = (size_t)needs->pp;
+        return st_fail(own->errors, ST_ERR_VALUE, needs->place,
+                       "the stages of the layout do not divide over the pipeline ranks" ST_FOUND
+                       "%zu stages" ST_EXPECTED "a multiple of parallel.pp (%zu), such as %zu",
+                       own->count, pp, (own->count / pp + 1) * pp);
+    }
+    return ST_OK;
+}
+
+static st_status check_ends(const layout_reader *own, const st_spelled *spelled)
+{
+    if (own->embedding != 1 || spelled->letters[0] != 'E')
+        return st_fail(own->errors, ST_ERR_VALUE, own->needs->place,
+                       "the layout does not begin with its only embedding" ST_FOUND
+                       "%zu 'E', and '%c' first" ST_EXPECTED "one 'E' at the beginning",
+                       own->embedding, spelled->letters[0]);
+    char last = spelled->letters[spelled->count - 1];
+    if (own->loss != 1 || last != 'L')
+        return st_fail(own->errors, ST_ERR_VALUE, own->needs->place,
+                       "the layout does not end with its only loss" ST_FOUND
+                       "%zu 'L', and '%c' last" ST_EXPECTED "one 'L' at the end",
+                       own->loss, last);
+    return ST_OK;
+}
+
+static st_status check_mtp(const layout_reader *own)
+{
+    size_t pp = (size_t)own->needs->pp;
+    for (size_t i = 0; i < own->count; i++) {
+        uint32_t mtp = own->stages[i].mtp;
+        if (mtp == 0)
+            continue;
+        if (mtp != own->mtp)
+            return st_fail(own->errors, ST_ERR_VALUE, own->needs->place,
+                           "the layout splits multi-token prediction over stages" ST_FOUND
+                           "%u of %u 'm' in stage %zu" ST_EXPECTED "all of them in one stage",
+                           mtp, own->mtp, i + 1);
+        if (i % pp == 0 && pp > 1)
+            return st_fail(own->errors, ST_ERR_VALUE, own->needs->place,
+                           "the layout has multi-token prediction on the first rank" ST_FOUND
+                           "'m' in stage %zu of %zu" ST_EXPECTED
+                           "a stage of another rank, best the last",
+                           i + 1, own->count);
+        if (i + pp < own->count)
+            return st_fail(own->errors, ST_ERR_VALUE, own->needs->place,
+                           "multi-token prediction is not in the last stage of its rank" ST_FOUND
+                           "'m' in stage %zu of %zu" ST_EXPECTED "one of the last %zu stages",
+                           i + 1, own->count, pp);
+    }
+    if (own->late)
+        return st_fail(own->errors, ST_ERR_VALUE, own->needs->place,
+                       "layers follow multi-token prediction" ST_EXPECTED
+                       "every 't' before the first 'm'");
+    return ST_OK;
+}
+
+static st_status check_empty(const layout_reader *own)
+{
+    for (size_t i = 0; i < own->count; i++) {
+        const st_layout_stage *stage = &own->stages[i];
+        if (stage->layers == 0 && stage->mtp == 0 && !stage->embedding && !stage->loss)
+            return st_fail(own->errors, ST_ERR_VALUE, own->needs->place,
+                           "the layout has an empty stage" ST_FOUND
+                           "nothing in stage %zu of %zu" ST_EXPECTED
+                           "at least one of E, t, m and L in each",
+                           i + 1, own->count);
+    }
+    return ST_OK;
+}
+
+static st_status check(const layout_reader *own, const st_spelled *spelled)
+{
+    st_status status = check_ends(own, spelled);
+    if (status == ST_OK)
+        status = check_empty(own);
+    if (status == ST_OK)
+        status = check_counts(own);
+    return status == ST_OK ? check_mtp(own) : status;
+}
+
+st_status st_layout_read(const char *text, const st_layout_needs *needs, st_arena *arena,
+                         st_layout *layout, st_errors *errors)
+{
+    *layout = (st_layout){0};
+    st_spelled spelled = {.noun = "layout", .ignored = " \t,"};
+    st_status status = st_spell(text, needs->place, arena, &spelled, errors);
+    if (status != ST_OK)
+        return status;
+    layout_reader own = {.needs = needs,
+                         .errors = errors,
+                         .stages = st_arena_alloc(arena, spelled.count + 1, sizeof *own.stages),
+                         .count = 1};
+    if (own.stages == NULL)
+        return st_out_of_memory(errors);
+    for (size_t i = 0; i < spelled.count; i++) {
+        if (strchr("EtmL|", spelled.letters[i]) == NULL)
+            return st_spelled_fail(&spelled, i, needs->place, letters, errors);
+        take(&own, spelled.letters[i]);
+    }
+    status = check(&own, &spelled);
+    if (status != ST_OK)
+        return status;
+    *layout = (st_layout){
+        .count = own.count, .virtual_stages = own.count / (size_t)needs->pp, .stages = own.stages};
+    return ST_OK;
+}
