@@ -12,18 +12,17 @@
 #include <math.h>
 #include <string.h>
 
-enum { PREDICTION = ST_LAYER_KINDS, KINDS, MOST_ARGUMENTS = 16, MOST_STAGES = 4096 };
+enum { PREDICTION = ST_LAYER_KINDS, KINDS, DIVISION = 7, MOST_ARGUMENTS = 20, MOST_STAGES = 4096 };
 
 typedef struct stage_plan {
-    st_pattern pattern;
-    st_layout layout; /* count 0: none */
-    bool has_pattern;
-    double mtp;
+    st_pattern pattern; /* count 0: none */
+    st_layout layout;   /* count 0: none */
 } stage_plan;
 
 typedef struct stage_entry {
     const char *name;
     size_t arguments;
+    size_t stages; /* which argument is the number of stages, before that of chunks */
     double (*value)(const stage_plan *plan, const double *arguments);
 } stage_entry;
 
@@ -32,54 +31,73 @@ typedef struct stage_self {
     const stage_entry *entry;
 } stage_self;
 
-static double layers_of(const stage_plan *plan, const double *arguments)
-{
-    size_t kind = (size_t)arguments[0];
-    if (!plan->has_pattern)
-        return arguments[1];
-    return kind < ST_LAYER_KINDS ? plan->pattern.before[plan->pattern.count].of[kind] : 0;
-}
-
 /* How a row divides the model. */
 typedef struct division {
     size_t stages;
     size_t chunks;
-    double first; /* layers of the first stage */
-    double last;
+    double layers;
+    double first;   /* layers of the first stage */
+    double last;    /* and of the last */
+    double leading; /* without a pattern: dense layers before the first with experts */
+    double every;   /* one in so many of the others has experts; 0: none */
 } division;
 
-static double layers_of_stage(const division *own, double layers, size_t stage)
+/* arguments: kind, otherwise */
+static double layers_of(const stage_plan *plan, const double *arguments)
+{
+    size_t kind = (size_t)arguments[0];
+    if (plan->pattern.count == 0)
+        return arguments[1];
+    return kind < ST_LAYER_KINDS ? plan->pattern.before[plan->pattern.count].of[kind] : 0;
+}
+
+static double layers_of_stage(const division *own, size_t stage)
 {
     if (own->stages == 1)
-        return layers;
+        return own->layers;
     if (stage == 0)
         return own->first;
     if (stage + 1 == own->stages)
         return own->last;
-    return (layers - own->first - own->last) / (double)(own->stages - 2);
+    return (own->layers - own->first - own->last) / (double)(own->stages - 2);
 }
 
 /* Layers that lie before a virtual stage. */
-static size_t layers_before(const stage_plan *plan, const division *own, size_t virtual_stage)
+static size_t layers_before(const division *own, size_t virtual_stage)
 {
-    double layers = (double)plan->pattern.count;
     double all = 0;
     double before = 0;
+    double whole = (double)(virtual_stage / own->stages);
     for (size_t i = 0; i < own->stages; i++) {
-        double each = layers_of_stage(own, layers, i);
-        double whole = (double)(virtual_stage / own->stages);
+        double each = layers_of_stage(own, i);
         all += each;
         before += each / (double)own->chunks * (whole + (i < virtual_stage % own->stages ? 1 : 0));
     }
-    double share = all > 0 ? before * layers / all : 0;
-    return (size_t)fmin(fmax(floor(share + 0.5), 0), layers);
+    double share = all > 0 ? before * own->layers / all : 0;
+    return (size_t)fmin(fmax(floor(share + 0.5), 0), own->layers);
 }
 
-static void add_counts(const stage_plan *plan, size_t first, size_t end, double *counts)
+/* Without a pattern: layers with experts among the first ones. */
+static double routed_before(const division *own, size_t count)
 {
-    st_layer_counts own = st_pattern_counts(&plan->pattern, first, end > first ? end - first : 0);
-    for (size_t kind = 0; kind < ST_LAYER_KINDS; kind++)
-        counts[kind] += own.of[kind];
+    double behind = (double)count - own->leading;
+    return own->every >= 1 && behind > 0 ? floor(behind / own->every) : 0;
+}
+
+static void add_counts(const stage_plan *plan, const division *own, size_t first, size_t end,
+                       double *counts)
+{
+    if (end <= first)
+        return;
+    if (plan->pattern.count > 0) {
+        st_layer_counts found = st_pattern_counts(&plan->pattern, first, end - first);
+        for (size_t kind = 0; kind < ST_LAYER_KINDS; kind++)
+            counts[kind] += found.of[kind];
+        return;
+    }
+    double routed = routed_before(own, end) - routed_before(own, first);
+    counts[ST_LAYER_MOE] += routed;
+    counts[ST_LAYER_DENSE] += (double)(end - first) - routed;
 }
 
 /* Layers of a stage by kind, those of multi-token prediction last. */
@@ -89,26 +107,32 @@ static void count_stage(const stage_plan *plan, const division *own, size_t stag
     for (size_t i = stage; i < own->stages * own->chunks; i += own->stages) {
         if (plan->layout.count > 0) {
             const st_layout_stage *at = &plan->layout.stages[i];
-            add_counts(plan, at->first, at->first + at->layers, counts);
+            add_counts(plan, own, at->first, (size_t)at->first + at->layers, counts);
             counts[PREDICTION] += at->mtp;
         } else {
-            add_counts(plan, layers_before(plan, own, i), layers_before(plan, own, i + 1), counts);
+            add_counts(plan, own, layers_before(own, i), layers_before(own, i + 1), counts);
         }
     }
-    if (plan->layout.count == 0 && stage + 1 == own->stages)
-        counts[PREDICTION] = plan->mtp;
 }
 
-/* arguments: stages, chunks, layers of the first and of the last stage; false: nothing divides so
- */
+/* Stages, chunks, layers, layers of the first and of the last stage, leading dense ones, how many
+ * of the others have experts; false: neither pattern nor layout divides so. */
 static bool read_division(const stage_plan *plan, const double *arguments, division *own)
 {
     bool good = arguments[0] >= 1 && arguments[1] >= 1 && arguments[0] * arguments[1] < MOST_STAGES;
+    const st_layout_stage *stages = plan->layout.stages;
+    size_t count = plan->layout.count;
     *own = (division){.stages = good ? (size_t)arguments[0] : 1,
                       .chunks = good ? (size_t)arguments[1] : 1,
-                      .first = arguments[2],
-                      .last = arguments[3]};
-    return good && (plan->layout.count == 0 || plan->layout.count == own->stages * own->chunks);
+                      .layers = arguments[2],
+                      .first = arguments[3],
+                      .last = arguments[4],
+                      .leading = arguments[5],
+                      .every = arguments[6]};
+    if (count > 0)
+        good = good && count == own->stages * own->chunks &&
+               stages[count - 1].first + stages[count - 1].layers == own->layers;
+    return good && (plan->pattern.count == 0 || (double)plan->pattern.count == own->layers);
 }
 
 /* arguments: kind, stage, then those of a division, otherwise */
@@ -122,6 +146,8 @@ static double layers_on(const stage_plan *plan, const double *arguments)
         return (double)NAN;
     if (stage >= own.stages)
         return 0;
+    if (kind == PREDICTION && plan->layout.count == 0)
+        return arguments[2 + DIVISION];
     count_stage(plan, &own, stage, counts);
     return counts[kind];
 }
@@ -139,7 +165,7 @@ static double fullest_stage(const stage_plan *plan, const double *arguments)
         double weight = 0;
         count_stage(plan, &own, stage, counts);
         for (size_t kind = 0; kind < KINDS; kind++)
-            weight += counts[kind] * arguments[4 + kind];
+            weight += counts[kind] * arguments[DIVISION + kind];
         if (weight > most) {
             most = weight;
             found = (double)stage;
@@ -149,9 +175,9 @@ static double fullest_stage(const stage_plan *plan, const double *arguments)
 }
 
 static const stage_entry entries[] = {
-    {"layers_of", 2, layers_of},
-    {"layers_on", 7, layers_on},
-    {"fullest_stage", 5 + KINDS, fullest_stage},
+    {"layers_of", 2, 0, layers_of},
+    {"layers_on", 3 + DIVISION, 2, layers_on},
+    {"fullest_stage", 1 + DIVISION + KINDS, 0, fullest_stage},
 };
 enum { ENTRIES = sizeof entries / sizeof entries[0] };
 
@@ -178,8 +204,8 @@ static st_status explain(void *context, const double *const *columns, st_arena *
     size_t layout = self->plan->layout.count;
     if (layout == 0 || self->entry->value == layers_of)
         return ST_OK;
-    double stages = columns[self->entry->value == layers_on ? 2 : 0][0];
-    double chunks = columns[self->entry->value == layers_on ? 3 : 1][0];
+    double stages = columns[self->entry->stages][0];
+    double chunks = columns[self->entry->stages + 1][0];
     if (stages * chunks == (double)layout)
         return ST_OK;
     account->refusal = st_arena_printf(
@@ -190,10 +216,11 @@ static st_status explain(void *context, const double *const *columns, st_arena *
 
 /* ---- from the job ---------------------------------------------------------------------------- */
 
+/* NAN: the job does not say, as where rows of a table do. */
 static double number_of(const st_job *job, const char *key)
 {
     const st_job_value *value = st_job_value_of(job, key);
-    return value == NULL || value->origin == ST_ORIGIN_NONE ? 0 : value->number;
+    return value == NULL || !st_job_is_given(job, key) ? (double)NAN : value->number;
 }
 
 static const st_job_value *text_of(const st_job *job, const char *key)
@@ -202,55 +229,34 @@ static const st_job_value *text_of(const st_job *job, const char *key)
     return value == NULL || value->origin == ST_ORIGIN_NONE ? NULL : value;
 }
 
-/* The pattern of a job that gives leading dense layers and how many of the others have experts. */
-static st_status spell_pattern(const st_job *job, st_place place, st_arena *arena, stage_plan *plan,
-                               st_errors *errors)
-{
-    double layers = number_of(job, "model.layers");
-    double leading = number_of(job, "model.dense_layers");
-    double every = number_of(job, "model.moe_every");
-    bool experts = number_of(job, "model.experts") > 0;
-    if (!(layers >= 1 && layers <= ST_PATTERN_LAYERS))
-        return ST_OK;
-    size_t count = (size_t)layers;
-    char *text = st_arena_alloc(arena, count + 1, 1);
-    if (text == NULL)
-        return st_out_of_memory(errors);
-    for (size_t i = 0; i < count; i++) {
-        double behind = (double)i + 1 - leading;
-        bool routed = experts && behind > 0 && every >= 1 && fmod(behind, every) == 0;
-        text[i] = st_layer_letter(routed ? ST_LAYER_MOE : ST_LAYER_DENSE);
-    }
-    return st_pattern_read(text, layers, place, arena, &plan->pattern, errors);
-}
-
-static st_status read_plan(const st_job *job, const st_job_value *pattern,
-                           const st_job_value *layout, st_arena *arena, stage_plan *plan,
-                           st_errors *errors)
+static st_status read_layout(const st_job *job, const st_job_value *layout, st_arena *arena,
+                             stage_plan *plan, st_errors *errors)
 {
     double chunks = number_of(job, "parallel.virtual_stages");
-    st_status status;
-    plan->has_pattern = pattern != NULL;
-    plan->mtp = number_of(job, "model.mtp");
-    if (pattern != NULL)
-        status = st_pattern_read(pattern->text, number_of(job, "model.layers"), pattern->place,
-                                 arena, &plan->pattern, errors);
-    else
-        status = spell_pattern(job, layout->place, arena, plan, errors);
-    if (status != ST_OK || layout == NULL)
-        return status;
     const st_layout_needs needs = {.place = layout->place,
                                    .pp = number_of(job, "parallel.pp"),
                                    .layers = number_of(job, "model.layers"),
-                                   .mtp = plan->mtp};
-    status = st_layout_read(layout->text, &needs, arena, &plan->layout, errors);
-    if (status == ST_OK && (double)plan->layout.virtual_stages != chunks)
+                                   .mtp = number_of(job, "model.mtp")};
+    st_status status = st_layout_read(layout->text, &needs, arena, &plan->layout, errors);
+    size_t found = plan->layout.virtual_stages;
+    if (status == ST_OK && !isnan(needs.pp) && !isnan(chunks) && (double)found != chunks)
         return st_fail(errors, ST_ERR_CHECK, layout->place,
                        "parallel.layout has %zu virtual stages for %g pipeline ranks" ST_EXPECTED
                        "%g, as parallel.virtual_stages is %g" ST_HINT "parallel.virtual_stages=%zu",
-                       plan->layout.count, needs.pp, needs.pp * chunks, chunks,
-                       plan->layout.virtual_stages);
+                       plan->layout.count, needs.pp, needs.pp * chunks, chunks, found);
     return status;
+}
+
+static st_status read_plan(const st_job *job, st_arena *arena, stage_plan *plan, st_errors *errors)
+{
+    const st_job_value *pattern = text_of(job, "model.pattern");
+    const st_job_value *layout = text_of(job, "parallel.layout");
+    st_status status = ST_OK;
+    if (pattern != NULL)
+        status = st_pattern_read(pattern->text, number_of(job, "model.layers"), pattern->place,
+                                 arena, &plan->pattern, errors);
+    return status == ST_OK && layout != NULL ? read_layout(job, layout, arena, plan, errors)
+                                             : status;
 }
 
 static bool has_function(const st_sheet *sheet, const char *name)
@@ -293,18 +299,17 @@ static st_status make_providers(const stage_plan *plan, const st_sheet *sheet, c
 st_status st_stage_layer_providers(const st_job *job, const st_sheet *sheet, st_arena *arena,
                                    st_stage_providers *providers, st_errors *errors)
 {
-    const st_job_value *pattern = text_of(job, "model.pattern");
-    const st_job_value *layout = text_of(job, "parallel.layout");
+    bool any = text_of(job, "model.pattern") != NULL || text_of(job, "parallel.layout") != NULL;
     *providers = (st_stage_providers){0};
-    if ((pattern == NULL && layout == NULL) || !has_function(sheet, entries[1].name))
+    if (!any || !has_function(sheet, entries[1].name))
         return ST_OK;
     stage_plan *plan = st_arena_alloc(arena, 1, sizeof *plan);
     if (plan == NULL)
         return st_out_of_memory(errors);
-    *plan = (stage_plan){.mtp = 0};
-    st_status status = read_plan(job, pattern, layout, arena, plan, errors);
+    *plan = (stage_plan){.pattern.count = 0};
+    st_status status = read_plan(job, arena, plan, errors);
     if (status != ST_OK)
         return status;
-    return make_providers(plan, sheet, layout != NULL ? "layout of stages" : "pattern of layers",
-                          arena, providers, errors);
+    const char *source = plan->layout.count > 0 ? "layout of stages" : "pattern of layers";
+    return make_providers(plan, sheet, source, arena, providers, errors);
 }

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "job/spelled.h"
 
+#include <math.h>
 #include <string.h>
 
 static const struct {
@@ -92,7 +93,7 @@ st_status st_pattern_read(const char *text, double layers, st_place place, st_ar
     status = read_kinds(&spelled, of, place, errors);
     if (status != ST_OK)
         return status;
-    if ((double)spelled.count != layers) {
+    if (!isnan(layers) && (double)spelled.count != layers) {
         (void)st_fail(errors, ST_ERR_VALUE, place,
                       "the pattern has another number of layers than the model" ST_FOUND
                       "%zu letters" ST_EXPECTED "%.15g, as model.layers says",

@@ -42,7 +42,7 @@ typedef struct st_pattern {
 /*
  * Reads `text`: letters, blanks between them, `d*3` and `(..)*3`, brackets within brackets. A `*`
  * before a digit repeats, any other is a layer of attention. `layers` is model.layers, with which
- * the letters must agree. Arrays live in `arena`.
+ * the letters must agree; NAN: it is not known. Arrays live in `arena`.
  */
 st_status st_pattern_read(const char *text, double layers, st_place place, st_arena *arena,
                           st_pattern *pattern, st_errors *errors) ST_NODISCARD;
@@ -53,7 +53,7 @@ st_layer_counts st_pattern_counts(const st_pattern *pattern, size_t first, size_
 /* Appends the shortest of a few ways to write `count` letters: (gggd)*12, d*3e*58. */
 void st_pattern_write(const char *letters, size_t count, st_buffer *buffer);
 
-/* What a layout has to agree with. */
+/* What a layout has to agree with; NAN: nothing is known of it. */
 typedef struct st_layout_needs {
     st_place place;
     double pp;     /* pipeline ranks */

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "job/spelled.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char letters[] = "E, t, m, L or |";
@@ -160,10 +161,15 @@ st_status st_layout_read(const char *text, const st_layout_needs *needs, st_aren
             return st_spelled_fail(&spelled, i, needs->place, letters, errors);
         take(&own, spelled.letters[i]);
     }
+    const st_layout_needs known = {.place = needs->place,
+                                   .pp = isnan(needs->pp) ? (double)own.count : needs->pp,
+                                   .layers = isnan(needs->layers) ? own.layers : needs->layers,
+                                   .mtp = isnan(needs->mtp) ? own.mtp : needs->mtp};
+    own.needs = &known;
     status = check(&own, &spelled);
     if (status != ST_OK)
         return status;
     *layout = (st_layout){
-        .count = own.count, .virtual_stages = own.count / (size_t)needs->pp, .stages = own.stages};
+        .count = own.count, .virtual_stages = own.count / (size_t)known.pp, .stages = own.stages};
     return ST_OK;
 }
