@@ -51,10 +51,10 @@ static const char **list_sets(st_bases *bases, const st_base *base, const char *
     if (sets == NULL)
         return NULL;
     for (const char *next = base->sections; *next != '\0';) {
-        size_t length = strcspn(next, " ");
+        size_t length = strcspn(next, "\n");
         if (length > 0)
             sets[used++] = st_arena_copy(bases->arena, next, length);
-        next += length + (next[length] == ' ' ? 1 : 0);
+        next += length + (next[length] == '\n' ? 1 : 0);
     }
     if (gpu != NULL)
         sets[used++] = st_arena_printf(bases->arena, "cluster.gpu=%s", gpu);
@@ -118,6 +118,21 @@ static const char *text_of(const st_job *job, const char *path)
     return value != NULL && value->origin != ST_ORIGIN_NONE ? value->text : "";
 }
 
+/* What providers of the library look at. */
+static const char *const provider_texts[] = {"parallel.order", "model.layer_list", "model.pattern",
+                                             "parallel.layout"};
+enum { PROVIDER_TEXTS = sizeof provider_texts / sizeof provider_texts[0] };
+
+/* `other` NULL: a job that has none of these texts. */
+static bool has_same_texts(const st_job *job, const st_job *other)
+{
+    for (size_t i = 0; i < PROVIDER_TEXTS; i++)
+        if (strcmp(text_of(job, provider_texts[i]),
+                   other != NULL ? text_of(other, provider_texts[i]) : "") != 0)
+            return false;
+    return true;
+}
+
 /* Bases that differ in nothing that a provider looks at share theirs. */
 static bool share_variant(const st_bases *bases, st_base *base)
 {
@@ -125,11 +140,11 @@ static bool share_variant(const st_bases *bases, st_base *base)
     if (bases->refine_count > 0) { /* a plugin may look at any key of the job */
         return false;
     }
-    if (base->order[0] == '\0' && base->list[0] == '\0')
+    if (has_same_texts(base->job, NULL))
         return true;
     for (const st_base *other = bases->first; other != NULL; other = other->next) {
         base->variant = other->variant;
-        if (strcmp(other->order, base->order) == 0 && strcmp(other->list, base->list) == 0)
+        if (has_same_texts(base->job, other->job))
             return true;
     }
     return false;
@@ -153,7 +168,6 @@ static st_status take_providers(st_bases *bases, const st_job *job, st_base *bas
 {
     base->order = text_of(job, "parallel.order");
     base->order_is_set = base->order[0] != '\0' && base->asked[0] == '\0';
-    base->list = text_of(job, "model.layer_list");
     if (bases->variant_count > 0 && share_variant(bases, base))
         return ST_OK;
     size_t first = bases->variant_count > 0 ? bases->variant_count : 1;

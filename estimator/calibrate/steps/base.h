@@ -12,11 +12,10 @@
 
 typedef struct st_base {
     const char *gpu;      /* as the table calls it */
-    const char *sections; /* "cluster=selene model=gpt3-175b", what assumptions name */
+    const char *sections; /* what assumptions and texts name, "cluster=selene" and such by line */
     const char *asked;    /* the order of ranks that a row asks for, "" none */
     const char *order;    /* the order that holds, "" none: --set wins over the row */
     bool order_is_set;    /* by --set */
-    const char *list;     /* of layers, "" none */
     size_t variant;       /* index of its providers */
     const st_job *job;
     const char *fault;    /* why no row can use it; NULL: none */

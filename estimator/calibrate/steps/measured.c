@@ -3,6 +3,7 @@
 #include "calibrate/steps/measured.h"
 
 #include "calibrate/steps/row_fields.h"
+#include "calibrate/steps/row_words.h"
 #include "calibrate/steps/filter.h"
 #include "calibrate/steps/rows.h"
 #include "job/files.h"
@@ -328,6 +329,8 @@ static st_status read_source(const table_reader *reader, size_t owner, st_measur
         status = st_measured_find_cell(measured, column.cell, column.role, reader->errors);
     if (status == ST_OK)
         status = list_rows(reader, owner, measured);
+    if (status == ST_OK && !request->known_only)
+        st_columns_tell_unread(reader->csv, measured->source, column.name, reader->errors);
     if (status == ST_OK && measured->source != NULL)
         status = check_columns(reader, measured->source);
     if (status == ST_OK && measured->source != NULL)

@@ -30,9 +30,23 @@ static const st_standard_column columns[] = {
 };
 
 /* Columns that stand for no single key. */
-static const char *const others[] = {"id",  "source",      "ref",         "model", "params_B",
-                                     "gpu", "dist_opt",    "framework",   "notes", "split",
-                                     "fp8", "target_kind", "split_reason"};
+static const char *const others[] = {"id",
+                                     "source",
+                                     "ref",
+                                     "model",
+                                     "params_B",
+                                     "gpu",
+                                     "dist_opt",
+                                     "framework",
+                                     "notes",
+                                     "split",
+                                     "fp8",
+                                     "target_kind",
+                                     "split_reason",
+                                     "iter_time_s",
+                                     "tokens_per_s_per_gpu",
+                                     "tflops_per_gpu",
+                                     "mfu_pct"};
 
 enum { COLUMNS = sizeof columns / sizeof columns[0], OTHERS = sizeof others / sizeof others[0] };
 

@@ -4,6 +4,7 @@
 
 #include "calibrate/steps/base.h"
 #include "calibrate/steps/row_fields.h"
+#include "calibrate/steps/row_words.h"
 #include "job/keys.h"
 #include "estimate/placement.h"
 
@@ -12,13 +13,14 @@
 
 #define ORDER "parallel.order"
 
-enum { SECTIONS_BYTES = 1024 };
+enum { SECTIONS_BYTES = 4096 };
 
 /* How the inputs of the sheet are found in the table. */
 typedef struct input_plan {
     const st_sheet_input *input;
     const st_key *key; /* NULL: a constant */
     const st_standard_column *column;
+    const st_words *words; /* that the table has for the key's values; NULL: the key's own */
     st_source_field field; /* of the column, or of one that is named like the key */
     const char *note;      /* about a blank field */
     size_t note_rows;
@@ -30,6 +32,16 @@ typedef struct resolved {
     size_t input; /* SIZE_MAX: the sheet has none that reads it */
     double number;
 } resolved;
+
+/* A key that the sheet does not read: its fields are checked, and where it is a text the job of a
+ * row's files gets it. */
+typedef struct unread_key {
+    const st_key *key;
+    const st_words *words;
+    st_source_field field;
+    const char *set; /* what assumptions say of a text, NULL: nothing */
+    const char *fill;
+} unread_key;
 
 typedef struct row_reader {
     const st_measured_request *request;
@@ -46,6 +58,9 @@ typedef struct row_reader {
     size_t value_count;
     const double **set; /* per input, of the row at hand; NULL: none */
     const double **fill;
+    bool *listed; /* per input: a list of the row at hand has a word for it */
+    unread_key *unread;
+    size_t unread_count;
     double *storage;       /* values of formulas, one per entry of `values` */
     const char *order_set; /* what assumptions say of the order of ranks, NULL: nothing */
     const char *order_fill;
@@ -64,11 +79,18 @@ static const char *text_of(const row_reader *reader, st_source_field field, size
 
 /* ---- planning ---- */
 
+static const st_words *words_of(const row_reader *reader, const char *path)
+{
+    const st_table_source *source = reader->source;
+    return source != NULL ? st_words_of(source->words, source->word_count, path) : NULL;
+}
+
 static void plan_input(row_reader *reader, const st_sheet_input *input, input_plan *plan)
 {
     *plan = (input_plan){.input = input,
                          .key = st_key_find(input->from),
                          .column = st_standard_column_of(input->from)};
+    plan->words = words_of(reader, input->from);
     plan->field = st_source_field_find(reader->csv, reader->source, input->from);
     if (plan->field.column == SIZE_MAX && plan->column != NULL)
         plan->field = st_source_field_find(reader->csv, reader->source, plan->column->name);
@@ -117,19 +139,61 @@ static void resolve_assumptions(row_reader *reader)
     }
 }
 
+static unread_key *unread_of(row_reader *reader, const char *path)
+{
+    for (size_t i = 0; i < reader->unread_count; i++)
+        if (strcmp(reader->unread[i].key->path, path) == 0)
+            return &reader->unread[i];
+    return NULL;
+}
+
+/* Takes up a key that no input of the sheet reads. */
+static void add_unread(row_reader *reader, const char *path)
+{
+    const st_key *key = st_key_find(path);
+    if (key == NULL || strcmp(path, ORDER) == 0 || unread_of(reader, path) != NULL ||
+        input_reading(reader, path) != SIZE_MAX)
+        return;
+    reader->unread[reader->unread_count++] =
+        (unread_key){.key = key,
+                     .words = words_of(reader, path),
+                     .field = st_source_field_find(reader->csv, reader->source, path)};
+}
+
+/* Keys that columns or assumptions name and the sheet does not read. */
+static void list_unread(row_reader *reader)
+{
+    const st_table_source *source = reader->source;
+    size_t most = reader->value_count + (source != NULL ? source->column_count : 0);
+    reader->unread = st_arena_alloc(reader->arena, most + 1, sizeof *reader->unread);
+    if (reader->unread == NULL) {
+        note(reader, ST_ERR_MEMORY);
+        return;
+    }
+    for (size_t i = 0; source != NULL && i < source->column_count; i++)
+        add_unread(reader, source->columns[i].name);
+    for (size_t i = 0; i < reader->value_count; i++)
+        if (reader->values[i].from->key != NULL && reader->values[i].from->key->kind == ST_KEY_TEXT)
+            add_unread(reader, reader->values[i].from->path);
+}
+
 static bool prepare(row_reader *reader)
 {
     const st_sheet_input *inputs = st_sheet_inputs(reader->measured->sheet, &reader->plan_count);
     reader->plans = st_arena_alloc(reader->arena, reader->plan_count + 1, sizeof *reader->plans);
     reader->set = st_arena_alloc(reader->arena, reader->plan_count + 1, sizeof *reader->set);
     reader->fill = st_arena_alloc(reader->arena, reader->plan_count + 1, sizeof *reader->fill);
-    if (reader->plans == NULL || reader->set == NULL || reader->fill == NULL) {
+    reader->listed = st_arena_alloc(reader->arena, reader->plan_count + 1, sizeof(bool));
+    if (reader->plans == NULL || reader->set == NULL || reader->fill == NULL ||
+        reader->listed == NULL) {
         note(reader, ST_ERR_MEMORY);
         return false;
     }
     for (size_t i = 0; i < reader->plan_count; i++)
         plan_input(reader, &inputs[i], &reader->plans[i]);
     resolve_assumptions(reader);
+    if (reader->status == ST_OK)
+        list_unread(reader);
     return reader->status == ST_OK;
 }
 
@@ -143,21 +207,30 @@ static void leave_out(row_reader *reader, size_t row, const char *why)
         reader->measured->rows[row].left_out = why;
 }
 
+/* Truth as tables write it. */
+static bool is_bit(const char *text)
+{
+    return (text[0] == '0' || text[0] == '1') && text[1] == '\0';
+}
+
 /* A text of the table as the value of an input. A wrong one is looked at again for its place, which
  * would take too long for every field. */
 static void parse_text(row_reader *reader, const input_plan *plan, st_source_field field,
                        size_t row, const char *text, double *value)
 {
     st_value_text own = {.text = text, .length = strlen(text)};
-    if (plan->input->type.kind == ST_TYPE_BOOL && (text[0] == '0' || text[0] == '1') &&
-        text[1] == '\0') {
+    if (plan->input->type.kind == ST_TYPE_BOOL && is_bit(text)) {
         *value = text[0] - '0';
         return;
     }
     if (st_input_parse(plan->input, &own, value, NULL) == ST_OK)
         return;
     own.place = st_csv_place(reader->csv, reader->measured->rows[row].line, field.column);
-    note(reader, st_input_parse(plan->input, &own, value, reader->errors));
+    if (plan->words != NULL)
+        note(reader, st_words_refuse(plan->words, text, reader->csv->columns[field.column],
+                                     own.place, reader->errors));
+    else
+        note(reader, st_input_parse(plan->input, &own, value, reader->errors));
 }
 
 static bool number_of(const row_reader *reader, size_t row, const char *name, double *number)
@@ -204,7 +277,9 @@ static void take_field(row_reader *reader, const input_plan *plan, size_t row, c
                        double *value)
 {
     const char *path = plan->input->from;
-    bool own_name = plan->column == NULL || st_csv_column(reader->csv, path) != SIZE_MAX;
+    bool own_name =
+        plan->column == NULL || plan->words != NULL || st_csv_column(reader->csv, path) != SIZE_MAX;
+    text = st_words_meaning(plan->words, text);
     if (!own_name && strcmp(path, "precision.weights") == 0)
         take_type(reader, plan, row, text, value);
     else
@@ -229,14 +304,86 @@ static const double *assumed_value(row_reader *reader, size_t index, size_t row)
     return &reader->storage[index];
 }
 
-static void add_section(row_reader *reader, const st_assigned *own, char *sections)
+static void add_section(row_reader *reader, const char *path, const char *text, char *sections)
 {
     size_t used = strlen(sections);
-    int length =
-        snprintf(sections + used, SECTIONS_BYTES - used, "%s=%s ", own->path, own->value.text);
+    int length = snprintf(sections + used, SECTIONS_BYTES - used, "%s=%s\n", path, text);
     if (length < 0 || (size_t)length >= SECTIONS_BYTES - used)
-        note(reader,
-             st_fail(reader->errors, ST_ERR_LIMIT, own->place, "too many files for one row"));
+        note(reader, st_fail(reader->errors, ST_ERR_LIMIT, (st_place){reader->csv->file, 0, 0},
+                             "too many files and texts for one row"));
+}
+
+/* Whether a field of a key that the sheet does not read says what the key may say. */
+static void check_unread(row_reader *reader, const unread_key *own, size_t row, const char *field)
+{
+    const char *meaning = st_words_meaning(own->words, field);
+    st_value_text text = {.text = meaning, .length = strlen(meaning)};
+    if (own->key->kind == ST_KEY_TEXT || (own->key->kind == ST_KEY_BOOL && is_bit(meaning)) ||
+        st_value_parse(own->key, &text, &(double){0}, NULL) == ST_OK)
+        return;
+    text.place = st_csv_place(reader->csv, reader->measured->rows[row].line, own->field.column);
+    if (own->words != NULL)
+        note(reader, st_words_refuse(own->words, field, reader->csv->columns[own->field.column],
+                                     text.place, reader->errors));
+    else
+        note(reader, st_value_parse(own->key, &text, &(double){0}, reader->errors));
+}
+
+/* Texts of a row, which its files are read with. */
+static void add_texts(row_reader *reader, size_t row, char *sections)
+{
+    char storage[ST_SOURCE_FIELD_BYTES];
+    for (size_t i = 0; i < reader->unread_count; i++) {
+        const unread_key *own = &reader->unread[i];
+        const char *field = text_of(reader, own->field, row, storage);
+        const char *text = st_words_meaning(own->words, field);
+        if (field[0] != '\0')
+            check_unread(reader, own, row, field);
+        if (own->key->kind != ST_KEY_TEXT)
+            continue;
+        if (strcmp(text, ST_NO_WORD) == 0)
+            text = "";
+        text = own->set != NULL ? own->set : text;
+        text = text[0] == '\0' ? st_or_none(own->fill) : text;
+        if (text[0] != '\0')
+            add_section(reader, own->key->path, text, sections);
+    }
+}
+
+/* What lists of words say of a row. */
+static void read_lists(row_reader *reader, size_t row)
+{
+    char word[ST_WORD_BYTES];
+    const st_table_source *source = reader->source;
+    memset(reader->listed, 0, reader->plan_count * sizeof(bool));
+    for (size_t i = 0; source != NULL && i < source->list_count; i++) {
+        const st_words *own = &source->lists[i];
+        size_t line = reader->measured->rows[row].line;
+        size_t column = st_csv_column(reader->csv, own->path);
+        const char *field = column != SIZE_MAX ? st_csv_field(reader->csv, line, column) : "";
+        while (st_next_word(&field, word)) {
+            const char *path = st_words_meaning(own, word);
+            size_t input = input_reading(reader, path);
+            if (path == word)
+                note(reader,
+                     st_words_refuse(own, word, own->path, st_csv_place(reader->csv, line, column),
+                                     reader->errors));
+            else if (input != SIZE_MAX)
+                reader->listed[input] = true;
+        }
+    }
+}
+
+/* What an assumption says of a text or a file. */
+static void assume_text(row_reader *reader, const st_assigned *from, bool set, char *sections)
+{
+    unread_key *own = from->section == NULL ? unread_of(reader, from->path) : NULL;
+    if (from->section != NULL)
+        add_section(reader, from->path, from->value.text, sections);
+    else if (strcmp(from->path, ORDER) == 0)
+        *(set ? &reader->order_set : &reader->order_fill) = from->value.text;
+    else if (own != NULL)
+        *(set ? &own->set : &own->fill) = from->value.text;
 }
 
 /* What assumptions say of a row: values into set and fill, files into `sections`. */
@@ -248,6 +395,8 @@ static void apply_assumptions(row_reader *reader, size_t row, char *sections)
     memset(reader->fill, 0, reader->plan_count * sizeof(double *));
     reader->order_set = NULL;
     reader->order_fill = NULL;
+    for (size_t i = 0; i < reader->unread_count; i++)
+        reader->unread[i].set = reader->unread[i].fill = NULL;
     for (size_t i = 0; source != NULL && i < source->assumption_count; i++) {
         const st_assumption *own = &source->assumptions[i];
         size_t all = own->set_count + own->fill_count;
@@ -256,12 +405,9 @@ static void apply_assumptions(row_reader *reader, size_t row, char *sections)
             const resolved *value = &reader->values[index];
             if (!holds)
                 continue;
-            if (value->from->section != NULL)
-                add_section(reader, value->from, sections);
-            else if (strcmp(value->from->path, ORDER) == 0)
-                *(k < own->set_count ? &reader->order_set : &reader->order_fill) =
-                    value->from->value.text;
-            else if (value->input != SIZE_MAX)
+            if (value->input == SIZE_MAX)
+                assume_text(reader, value->from, k < own->set_count, sections);
+            else
                 (k < own->set_count ? reader->set : reader->fill)[value->input] =
                     assumed_value(reader, index, row);
         }
@@ -321,6 +467,8 @@ static void fill_input(row_reader *reader, size_t index, size_t row, const st_ba
         return;
     else if (text[0] != '\0' && !is_nodes)
         take_field(reader, plan, row, text, value);
+    else if (reader->listed[index])
+        *value = 1;
     else if (reader->fill[index] != NULL)
         take_assumed(reader, plan, row, *reader->fill[index], value);
     else
@@ -446,6 +594,8 @@ static void fill_row(row_reader *reader, size_t row, bool use_extra)
     if (reader->measured->rows[row].left_out != NULL || is_omitted(reader, row, use_extra))
         return;
     apply_assumptions(reader, row, sections);
+    add_texts(reader, row, sections);
+    read_lists(reader, row);
     st_source_field gpu = st_source_field_find(reader->csv, reader->source, "gpu");
     const st_base *base =
         st_base_of(&reader->bases, text_of(reader, gpu, row, storage), sections, "");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads validation/SOURCE/table.yaml; see source.h. */
 #include "calibrate/steps/source.h"
+#include "calibrate/steps/source_base.h"
 #include "job/sections.h"
 
 #include "job/files.h"
@@ -251,6 +252,53 @@ static void read_extractions(st_yaml_reader *reader, const st_yaml_node *root,
     source->extractions = list;
 }
 
+/* Maps of words by key or column; what each word may say is checked by `check`. */
+static const st_words *read_words(st_yaml_reader *reader, const st_yaml_node *root,
+                                  const char *name, size_t *count,
+                                  void (*check)(st_yaml_reader *, const st_words *))
+{
+    const st_yaml_node *map = st_read_map(reader, root, name);
+    st_words *list = map != NULL ? st_read_alloc(reader, map->count + 1, sizeof *list) : NULL;
+    for (size_t i = 0; list != NULL && i < map->count; i++) {
+        st_words *own = &list[(*count)++];
+        *own = (st_words){.path = map->keys[i], .place = map->key_places[i]};
+        own->items = read_renamed(reader, map, map->keys[i], &own->count);
+        check(reader, own);
+    }
+    return list;
+}
+
+/* Words stand for values of a key that exists. */
+static void check_words(st_yaml_reader *reader, const st_words *words)
+{
+    st_assigned assigned = {.path = words->path, .place = words->place};
+    find_path(reader, &assigned);
+    for (size_t i = 0; assigned.key != NULL && i < words->count; i++) {
+        const st_renamed *item = &words->items[i];
+        const st_value_text text = {
+            .text = item->theirs, .length = strlen(item->theirs), .place = item->place};
+        if (assigned.key->kind != ST_KEY_TEXT)
+            st_note(&reader->status,
+                    st_value_parse(assigned.key, &text, &(double){0}, reader->errors));
+    }
+}
+
+/* Words of a list are each a yes to a key, or none that a job knows. */
+static void check_list(st_yaml_reader *reader, const st_words *words)
+{
+    for (size_t i = 0; i < words->count; i++) {
+        const st_renamed *item = &words->items[i];
+        const st_key *key = st_key_find(item->theirs);
+        if (strcmp(item->theirs, ST_NO_WORD) == 0 || (key != NULL && key->kind == ST_KEY_BOOL))
+            continue;
+        st_note(&reader->status,
+                st_fail(reader->errors, ST_ERR_NAME, item->place,
+                        "'%s' is no key that is true or false" ST_EXPECTED
+                        "such a key, or " ST_NO_WORD ST_HINT "%s",
+                        item->theirs, st_or_none(st_key_nearest_path(item->theirs))));
+    }
+}
+
 static void read_measured(st_yaml_reader *reader, const st_yaml_node *root, st_table_source *source)
 {
     static const char *const known[] = {"column", "unit", "cell", "ran_out"};
@@ -264,26 +312,27 @@ static void read_measured(st_yaml_reader *reader, const st_yaml_node *root, st_t
     source->ran_out = st_read_text(reader, map, "ran_out", NULL);
 }
 
-static void read_constants(st_yaml_reader *reader, const st_yaml_node *root,
-                           st_table_source *source)
+static const char *const *read_names(st_yaml_reader *reader, const st_yaml_node *root,
+                                     const char *key, size_t *count)
 {
-    const st_yaml_node *list = st_read_list(reader, root, "fitted", ST_SOURCE_ITEMS_MAX);
+    const st_yaml_node *list = st_read_list(reader, root, key, ST_SOURCE_ITEMS_MAX);
     const char **names =
         list != NULL ? st_read_alloc(reader, list->count + 1, sizeof *names) : NULL;
+    const char *what = st_errors_text(reader->errors, "an entry of '%s' is no name", key);
     for (size_t i = 0; names != NULL && i < list->count; i++)
-        if (st_read_is(reader, list->items[i], ST_YAML_SCALAR, "an entry of 'fitted' is no name"))
-            names[source->constant_count++] = list->items[i]->text;
-    source->constants = names;
+        if (st_read_is(reader, list->items[i], ST_YAML_SCALAR, what))
+            names[(*count)++] = list->items[i]->text;
+    return names;
 }
 
 /* ---- the file ---- */
 
 static void read_head(st_yaml_reader *reader, const st_yaml_node *root, st_table_source *source)
 {
-    static const char *const known[] = {"source", "title",      "cite",       "match",  "sheet",
-                                        "rows",   "data",       "measured",   "fitted", "columns",
-                                        "gpus",   "numbers",    "assume",     "skip",   "groups",
-                                        "limit",  "site_limit", "site_factor"};
+    static const char *const known[] = {
+        "source",     "title",       "cite",  "match",   "sheet",  "rows", "data",   "measured",
+        "fitted",     "columns",     "gpus",  "numbers", "assume", "skip", "groups", "limit",
+        "site_limit", "site_factor", "words", "lists",   "ignore", "base"};
     st_read_keys(reader, root, "a source of tables", known, sizeof known / sizeof known[0], 4);
     source->name = st_read_text(reader, root, "source", source->name);
     source->title = st_read_text(reader, root, "title", "");
@@ -315,7 +364,10 @@ static void read_source(st_yaml_reader *reader, const st_yaml_node *root, st_tab
         return;
     read_head(reader, root, source);
     read_measured(reader, root, source);
-    read_constants(reader, root, source);
+    source->constants = read_names(reader, root, "fitted", &source->constant_count);
+    source->ignored = read_names(reader, root, "ignore", &source->ignored_count);
+    source->words = read_words(reader, root, "words", &source->word_count, check_words);
+    source->lists = read_words(reader, root, "lists", &source->list_count, check_list);
     source->columns = read_renamed(reader, root, "columns", &source->column_count);
     source->gpus = read_renamed(reader, root, "gpus", &source->gpu_count);
     read_extractions(reader, root, source);
@@ -330,7 +382,7 @@ st_status st_table_source_load(const st_paths *paths, const char *name, st_arena
                                st_table_source *source, st_errors *errors)
 {
     const st_yaml_node *root = NULL;
-    st_status status = st_paths_read_yaml(paths, ST_FOLDER_TABLES, name, arena, &root, errors);
+    st_status status = st_source_read(paths, name, arena, &root, errors);
     if (status != ST_OK)
         return status;
     const char *file = root->place.file;

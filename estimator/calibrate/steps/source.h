@@ -17,6 +17,8 @@
 
 enum { ST_SOURCE_ITEMS_MAX = 200 };
 
+#define ST_NO_WORD "none" /* a word of a list that says nothing about the job */
+
 /* When something holds for a row: all conditions and the formula. */
 typedef struct st_when {
     const st_condition *conditions;
@@ -72,6 +74,14 @@ typedef struct st_renamed {
     st_place place;
 } st_renamed;
 
+/* What a table's own words say of a key: `name` theirs, '*' for any text, `theirs` our value. */
+typedef struct st_words {
+    const char *path; /* the key; of a list the table's column */
+    const st_renamed *items;
+    size_t count;
+    st_place place;
+} st_words;
+
 typedef struct st_table_source {
     const char *name;
     const char *title;
@@ -94,6 +104,12 @@ typedef struct st_table_source {
     size_t gpu_count;
     const st_extraction *extractions;
     size_t extraction_count;
+    const st_words *words; /* of fields that hold one */
+    size_t word_count;
+    const st_words *lists; /* of fields that hold several, joined by '+'; ours: a key, or "none" */
+    size_t list_count;
+    const char *const *ignored; /* columns that say nothing about a job */
+    size_t ignored_count;
     const st_assumption *assumptions;
     size_t assumption_count;
     const st_omission *omissions;

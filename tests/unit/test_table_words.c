@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tables with words of their own: values of keys, lists of words, texts, sources that read as
+ * another does, and columns that nothing reads.
+ */
+#include "fit_support.h"
+
+#define KINDS                                                                                      \
+    "sheet: kinds\n"                                                                               \
+    "title: A step that depends on words\n"                                                        \
+    "enums:\n"                                                                                     \
+    "  graphs: [none, layer, scoped, full]\n"                                                      \
+    "inputs:\n"                                                                                    \
+    "  a: {from: model.layers, doc: layers}\n"                                                     \
+    "  g: {from: graphs, unit: graphs, doc: graphs}\n"                                             \
+    "  m: {from: recomputed.mlp, unit: bool, doc: MLPs again}\n"                                   \
+    "  n: {from: recomputed.norms, unit: bool, doc: norms again}\n"                                \
+    "cells:\n"                                                                                     \
+    "  step_time:\n"                                                                               \
+    "    unit: s\n"                                                                                \
+    "    is: a*1[s] + if(g == full, 100[s], 0[s]) + if(m, 2000[s], 0[s]) + if(n, 30000[s], "       \
+    "0[s])\n"                                                                                      \
+    "    doc: time\n"                                                                              \
+    "roles: {step: step_time}\n"
+
+#define SOURCE                                                                                     \
+    "source: lab\n"                                                                                \
+    "title: Runs of a laboratory\n"                                                                \
+    "cite: lab2024\n"                                                                              \
+    "match: {id: lab-*}\n"                                                                         \
+    "columns: {graphs: cuda_graph, model.pattern: kinds, optimizer: optimizer}\n"                  \
+    "words:\n"                                                                                     \
+    "  graphs: {off: none, whole: full, part*: scoped}\n"                                          \
+    "  model.pattern: {all dense: d*23, unknown: none}\n"                                          \
+    "  optimizer: {dist_muon: muon}\n"                                                             \
+    "lists:\n"                                                                                     \
+    "  again: {mlp: recomputed.mlp, layernorm: recomputed.norms, block: none}\n"                   \
+    "ignore: [remark*]\n"
+
+#define HEAD "id,layers,cuda_graph,kinds,optimizer,again,remarks,target_iter_s\n"
+
+static st_measured_request lab_request(fixture *own, const char *text)
+{
+    write_text(own, "kinds.yaml", KINDS);
+    write_text(own, "validation/lab/table.yaml", text);
+    st_table_source *source = st_arena_alloc(own->arena, 1, sizeof *source);
+    if (st_table_source_load(own->paths, below(own, "validation/lab/table.yaml"), own->arena,
+                             source, own->errors) != ST_OK)
+        fail_msg("%s", said(own));
+    return (st_measured_request){.paths = own->paths,
+                                 .sheet = below(own, "kinds.yaml"),
+                                 .sources = source,
+                                 .source_count = 1};
+}
+
+static void refuse_source(fixture *own, const char *text, const char *words)
+{
+    st_table_source source;
+    write_text(own, "validation/lab/table.yaml", text);
+    st_status status = st_table_source_load(own->paths, below(own, "validation/lab/table.yaml"),
+                                            own->arena, &source, own->errors);
+    const char *messages = said(own);
+    if (status == ST_OK || strstr(messages, words) == NULL)
+        fail_msg("status %d, expected '%s' in:\n%s", status, words, messages);
+}
+
+static void words_become_values(void **state)
+{
+    const st_measured_request request = lab_request(*state, SOURCE);
+    const st_measured *measured =
+        good_rows(*state, &request,
+                  HEAD "lab-1,23,whole,,,,,2.5\nlab-2,23,partly,,,,,2.5\n"
+                       "lab-3,23,full,,dist_muon,,,2.5\nlab-4,23,,,adam,,,2.5\n",
+                  NULL);
+    near_to(measured->rows[0].estimate, 123, 1e-14);
+    near_to(measured->rows[1].estimate, 23, 1e-14);
+    near_to(measured->rows[2].estimate, 123, 1e-14); /* the key's own word */
+    near_to(measured->rows[3].estimate, 23, 1e-14);
+}
+
+static void lists_say_yes_to_keys(void **state)
+{
+    const st_measured_request request = lab_request(*state, SOURCE);
+    const st_measured *measured =
+        good_rows(*state, &request,
+                  HEAD "lab-1,23,off,,,mlp,,2.5\nlab-2,23,off,,,layernorm + mlp,,2.5\n"
+                       "lab-3,23,off,,,block,,2.5\nlab-4,23,off,,,,,2.5\n",
+                  NULL);
+    near_to(measured->rows[0].estimate, 2023, 1e-14);
+    near_to(measured->rows[1].estimate, 32023, 1e-14);
+    near_to(measured->rows[2].estimate, 23, 1e-14);
+    near_to(measured->rows[3].estimate, 23, 1e-14);
+}
+
+static const char *pattern_of(const st_row *row)
+{
+    const st_job_value *value = st_job_value_of(row->job, "model.pattern");
+    return value != NULL && value->origin != ST_ORIGIN_NONE ? value->text : "";
+}
+
+static void texts_reach_the_job(void **state)
+{
+    const st_measured_request request = lab_request(
+        *state, SOURCE "assume:\n"
+                       "  - {fill: {model.pattern: e*23}, if: {remarks: sparse}, why: w}\n"
+                       "  - {set: {model.pattern: x*23}, if: {remarks: windows}, why: w}\n");
+    const st_measured *measured =
+        good_rows(*state, &request,
+                  HEAD "lab-1,23,off,(de)*11d,,,,2.5\nlab-2,23,off,all dense,,,,2.5\n"
+                       "lab-3,23,off,unknown,,,,2.5\nlab-4,23,off,,,,sparse,2.5\n"
+                       "lab-5,23,off,all dense,,,windows,2.5\nlab-6,23,off,(de)*11d,,,sparse,2.5\n",
+                  NULL);
+    assert_string_equal(pattern_of(&measured->rows[0]), "(de)*11d");
+    assert_string_equal(pattern_of(&measured->rows[1]), "d*23");
+    assert_string_equal(pattern_of(&measured->rows[2]), "");
+    assert_string_equal(pattern_of(&measured->rows[3]), "e*23");
+    assert_string_equal(pattern_of(&measured->rows[4]), "x*23");
+    assert_string_equal(pattern_of(&measured->rows[5]), "(de)*11d");
+}
+
+static void unknown_words_are_refused(void **state)
+{
+    const st_measured_request request = lab_request(*state, SOURCE);
+    refuse_rows(*state, &request, HEAD "lab-1,23,whole,,,,,2.5\nlab-2,23,whle,,,,,2.5\n",
+                "table.csv:3:10: error: column cuda_graph: found 'whle', expected off, whole, "
+                "part*; did you mean 'whole'?");
+    refuse_rows(*state, &request, HEAD "lab-1,23,off,,,mlp+layernrm,,2.5\n",
+                "table.csv:2:16: error: column again: found 'layernrm', expected mlp, layernorm, "
+                "block; did you mean 'layernorm'?");
+    refuse_rows(*state, &request, HEAD "lab-1,23,off,,dist_moun,,,2.5\n",
+                "table.csv:2:15: error: column optimizer: found 'dist_moun', expected dist_muon; "
+                "did you mean 'dist_muon'?");
+}
+
+static void wrong_words_of_a_source_are_refused(void **state)
+{
+#define LAB "source: lab\ntitle: t\ncite: c\nmatch: {id: lab-*}\n"
+    refuse_source(*state, LAB "words: {graps: {off: none}}\n", "unknown key 'graps'");
+    refuse_source(*state, LAB "words: {graphs: {off: nonne}}\n", "found 'nonne'");
+    refuse_source(*state, LAB "lists: {again: {mlp: recomputed.mpl}}\n",
+                  "'recomputed.mpl' is no key that is true or false: expected such a key, or none; "
+                  "did you mean 'recomputed.mlp'?");
+    refuse_source(*state, LAB "lists: {again: {mlp: graphs}}\n", "'graphs' is no key that is true");
+#undef LAB
+}
+
+static void unread_columns_are_told_once(void **state)
+{
+    fixture *own = *state;
+    const st_measured_request request = lab_request(own, SOURCE);
+    (void)good_rows(own, &request,
+                    "id,layers,cuda_graph,kinds,again,remark,remarks,fans,mood,target_iter_s\n"
+                    "lab-1,23,off,,,a,b,c,d,2.5\nlab-2,23,off,,,a,b,c,d,2.5\n",
+                    NULL);
+    const char *messages = said(own);
+    const char *first = strstr(messages, "table.csv:1: warning: columns that nothing reads: fans, "
+                                         "mood\n");
+    if (first == NULL)
+        fail_msg("%s", messages);
+    assert_null(strstr(strstr(first, "mood"), "nothing reads"));
+}
+
+static void a_source_may_read_as_another(void **state)
+{
+    fixture *own = *state;
+    write_text(own, "validation/first/table.yaml",
+               "source: first\ntitle: t\ncite: c\nmatch: {id: first-*}\n"
+               "columns: {graphs: cuda_graph}\nwords: {graphs: {whole: full, off: none}}\n"
+               "lists: {again: {mlp: recomputed.mlp}}\n"
+               "assume:\n"
+               "  - {set: {model.layers: = layers + 2}, why: w}\n"
+               "  - {set: {recomputed.norms: true}, if: {id: '*-2'}, why: w}\n"
+               "skip:\n  - {if: {id: '*-3'}, why: broken}\n");
+    const char *base =
+        st_arena_printf(own->arena, "base: %s\n", below(own, "validation/first/table.yaml"));
+    const char *text = st_arena_printf(
+        own->arena, "source: lab\ntitle: t\ncite: c\nmatch: {id: lab-*}\n%s%s", base,
+        "words: {graphs: {all: full}}\n"
+        "assume:\n  - {set: {recomputed.norms: false}, if: {cuda_graph: all}, why: w}\n");
+    const st_measured_request request = lab_request(own, text);
+    const st_measured *measured =
+        good_rows(own, &request,
+                  "id,layers,cuda_graph,again,target_iter_s\nlab-1,23,all,mlp,2.5\n"
+                  "lab-2,23,none,,2.5\nlab-3,23,all,,2.5\nlab-2,23,all,,2.5\n",
+                  NULL);
+    near_to(measured->rows[0].estimate, 2125, 1e-14);
+    near_to(measured->rows[1].estimate, 30025, 1e-14);
+    near_to(measured->rows[2].estimate, 125, 1e-14);
+    near_to(measured->rows[3].estimate, 125, 1e-14); /* its own assumption comes last */
+}
+
+static void bases_of_bases_are_refused(void **state)
+{
+    fixture *own = *state;
+    write_text(own, "validation/first/table.yaml",
+               "source: first\ntitle: t\ncite: c\nmatch: {id: first-*}\nbase: nowhere\n");
+    refuse_source(own, "source: lab\ntitle: t\ncite: c\nmatch: {id: lab-*}\nbase: nowhere\n",
+                  "nowhere");
+    refuse_source(own,
+                  st_arena_printf(own->arena,
+                                  "source: lab\ntitle: t\ncite: c\nmatch: {id: lab-*}\nbase: %s\n",
+                                  below(own, "validation/first/table.yaml")),
+                  "has a base of its own: expected a source without one");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(words_become_values, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(lists_say_yes_to_keys, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(texts_reach_the_job, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(unknown_words_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(wrong_words_of_a_source_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(unread_columns_are_told_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_source_may_read_as_another, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(bases_of_bases_are_refused, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
