@@ -54,6 +54,7 @@ void st_error_summary_put(st_node *node, const st_error_summary *errors)
     st_put_number(node, "largest", errors->largest);
     st_put_number(node, "within_5", errors->within_5);
     st_put_number(node, "within_10", errors->within_10);
+    st_put_number(node, "within_15", errors->within_15);
     st_put_number(node, "within_20", errors->within_20);
 }
 
