@@ -384,6 +384,16 @@ static st_status fit_all(fitter *own)
     return ST_OK;
 }
 
+/* Whether rows or what is known beforehand tell every constant; one that is told by neither would
+ * keep the value that the rows left out have given it. */
+static bool tells_all(const fitter *own, const st_solution *solution)
+{
+    for (size_t i = 0; i < own->calibration->varied_count; i++)
+        if (!solution->at_low[i] && !solution->at_high[i] && !isfinite(solution->errors[i]))
+            return false;
+    return true;
+}
+
 /* A fit to the rows that own->counts has, from where the fit to all of them ended, and the errors
  * of the others, which stand in own->scratch. */
 static st_status fit_others(fitter *own, size_t *held)
@@ -402,6 +412,8 @@ static st_status fit_others(fitter *own, size_t *held)
     problem.rough = calibration->noise > 0;
     *held = 0;
     st_status status = st_solve(&problem, &solution);
+    if (status == ST_OK && !tells_all(own, &solution))
+        status = ST_ERR_MATH;
     if (status == ST_OK)
         status = evaluate(own, solution.values, own->estimates);
     for (size_t i = 0; i < calibration->row_count && status == ST_OK; i++)

@@ -34,7 +34,7 @@ static double read_share(st_yaml_reader *reader, const st_yaml_node *map, const 
 {
     const st_unit one = st_unit_one();
     double value = read_number(reader, map, key, &one, otherwise);
-    if (!(value > 0))
+    if (!(value > 0) && st_yaml_get(map, key) != NULL)
         st_note(&reader->status,
                 st_fail(reader->errors, ST_ERR_VALUE, st_yaml_get(map, key)->place,
                         "'%s' is not above zero" ST_EXPECTED "a share such as 8 %%", key));
