@@ -37,7 +37,7 @@ REACHES = {
     'calibrate/layers/layer_fit.h',
     'calibrate/slowdown/overlap_data.h',
     'calibrate/steps/accuracy.h',
-    'calibrate/steps/calibrate.h',
+    'calibrate/steps/fit_spec.h',
     'calibrate/steps/cases.h',
     'calibrate/steps/measured.h',
     'calibrate/steps/step_pairs.h',

@@ -3,7 +3,7 @@
 #include "cli/tables.h"
 
 #include "base/output.h"
-#include "calibrate/steps/calibrate.h"
+#include "calibrate/steps/fit_spec.h"
 
 #include <float.h>
 #include <math.h>
@@ -17,6 +17,7 @@ typedef struct fit_options {
     unsigned loss;
     double scale;
     const char *group;
+    const char *spec;
     const char *output;
 } fit_options;
 
@@ -31,8 +32,11 @@ static const cli_option option_rows[] = {
     CLI_NUMBER(fit_options, scale, "scale", "SHARE", DBL_MIN, HUGE_VAL,
                "relative error above which soft-l1 turns linear", .pure = true,
                .range = "a share above 0, such as 0.1 or 10 %", .initial = "10 %"),
-    CLI_TEXT(fit_options, group, "group", "COLUMN",
-             "also estimate all rows of each value of this column by a fit to the others"),
+    CLI_TEXT(fit_options, group, "group", "COLUMN,...",
+             "also estimate all rows of each value of these columns by a fit to the others"),
+    CLI_FILE(fit_options, spec, "spec",
+             "take tables, constants with what is known of them beforehand, and what is left out "
+             "in turn from FILE (docs/tables.md)"),
     CLI_FILE(fit_options, output, "output",
              "write the constants and where they come from to FILE, which changes only on success",
              .letter = 'o'),
@@ -66,6 +70,8 @@ typedef struct fit_run {
     st_measured *sets;
     size_t set_count;
     size_t set_capacity;
+    st_fit_spec spec;
+    const char *mfu; /* the cell that fills that role */
     st_calibration calibration;
     char date[16];
 } fit_run;
@@ -80,6 +86,11 @@ static st_status add_set(fit_run *own, const st_measured *measured)
         return ST_ERR_MEMORY;
     own->sets = sets;
     sets[own->set_count] = *measured;
+    own->mfu = st_sheet_role(measured->sheet, ST_ROLE_MFU);
+    if (own->mfu != NULL) {
+        sets[own->set_count].more = &own->mfu;
+        sets[own->set_count].more_count = 1;
+    }
     return st_measured_run(&sets[own->set_count++], own->run->arena, own->run->errors);
 }
 
@@ -87,7 +98,7 @@ static st_status read_table(fit_run *own, const st_measured_table *table)
 {
     st_measured *sets = NULL;
     size_t count = 0;
-    st_measured_table asked = {.file = table->file, .filter = table->filter};
+    const st_measured_table asked = *table;
     st_status status =
         st_measured_read(&own->request, &asked, own->run->arena, &sets, &count, own->run->errors);
     for (size_t i = 0; i < count && status == ST_OK; i++)
@@ -126,7 +137,7 @@ static st_status read_rows(fit_run *own)
     if (own->table_count + own->run->argument_count == 0)
         return cli_wrong_use(own->run, "'fit' needs measured rows",
                              "give --table FILE, or jobs with 'measured: {step_time: ...}'");
-    if (own->options->varies.count == 0)
+    if (own->options->varies.count == 0 && own->options->spec == NULL)
         return cli_wrong_use(own->run, "'fit' needs a constant to fit",
                              "give --vary KEY=LOW..HIGH");
     for (size_t i = 0; i < own->table_count; i++) {
@@ -144,16 +155,70 @@ static st_status read_rows(fit_run *own)
 
 /* ---- options ---- */
 
+/* The names between commas. */
+static st_status split_names(fit_run *own, const char *text)
+{
+    st_arena *arena = own->run->arena;
+    const char **names = st_arena_alloc(arena, strlen(text) + 1, sizeof *names);
+    size_t count = 0;
+    for (const char *next = text; names != NULL && next != NULL;) {
+        size_t length = strcspn(next, ",");
+        names[count] = st_arena_copy(arena, next, length);
+        if (names[count++] == NULL)
+            return ST_ERR_MEMORY;
+        next = next[length] == ',' ? next + length + 1 : NULL;
+    }
+    own->calibration.columns = names;
+    own->calibration.column_count = count;
+    return names != NULL ? ST_OK : ST_ERR_MEMORY;
+}
+
 static st_status read_options(fit_run *own)
 {
     const fit_options *options = own->options;
-    own->calibration.sets = own->sets;
-    own->calibration.set_count = own->set_count;
-    own->calibration.group = options->group;
-    own->calibration.loss = options->loss == LOSS_SQUARE ? ST_LOSS_SQUARE : ST_LOSS_SOFT_L1;
-    own->calibration.scale = options->scale;
-    return st_varied_parse(&own->calibration, options->varies.items, options->varies.count,
-                           own->run->arena, own->run->errors);
+    st_calibration *calibration = &own->calibration;
+    calibration->sets = own->sets;
+    calibration->set_count = own->set_count;
+    calibration->loss = options->loss == LOSS_SQUARE ? ST_LOSS_SQUARE : ST_LOSS_SOFT_L1;
+    calibration->scale = options->scale;
+    st_status status = options->group != NULL ? split_names(own, options->group) : ST_OK;
+    if (status == ST_OK && options->spec != NULL)
+        return st_fit_spec_apply(&own->spec, calibration, own->run->arena, own->run->errors);
+    return status == ST_OK
+               ? st_varied_parse(calibration, options->varies.items, options->varies.count,
+                                 own->run->arena, own->run->errors)
+               : status;
+}
+
+/* Tables and settings of --spec stand before those of the command line. */
+static st_status read_spec(fit_run *own)
+{
+    cli_run *run = own->run;
+    if (own->options->spec == NULL)
+        return ST_OK;
+    if (own->options->varies.count > 0)
+        return cli_wrong_use(run, "--spec and --vary exclude each other", NULL);
+    st_status status = st_fit_spec_load(own->options->spec, run->arena, &own->spec, run->errors);
+    if (status != ST_OK)
+        return status;
+    size_t count = own->spec.table_count + own->table_count;
+    st_measured_table *tables = st_arena_alloc(run->arena, count + 1, sizeof *tables);
+    const char **sets =
+        st_arena_alloc(run->arena, own->spec.set_count + own->request.set_count + 1, sizeof *sets);
+    if (tables == NULL || sets == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        tables[i] = i < own->spec.table_count ? own->spec.tables[i]
+                                              : own->tables[i - own->spec.table_count];
+    for (size_t i = 0; i < own->spec.set_count; i++)
+        sets[i] = own->spec.sets[i];
+    for (size_t i = 0; i < own->request.set_count; i++)
+        sets[own->spec.set_count + i] = own->request.sets[i];
+    own->tables = tables;
+    own->table_count = count;
+    own->request.sets = sets;
+    own->request.set_count += own->spec.set_count;
+    return ST_OK;
 }
 
 /* ---- results ---- */
@@ -216,6 +281,8 @@ static int run_fit(cli_run *run)
     if (status == ST_OK)
         status = cli_table_request(run, &own.options->tables, own.paths, &own.request);
     if (status == ST_OK)
+        status = read_spec(&own);
+    if (status == ST_OK)
         status = read_rows(&own);
     if (status == ST_OK)
         status = read_options(&own);
@@ -242,6 +309,9 @@ const cli_verb cli_verb_fit = {
         "Rows come from tables (--table, as for 'steptime validate') and from jobs that have "
         "'measured: {step_time: ...}'. With -o the constants are written to a file, which a "
         "job takes with 'constants: NAME|FILE'.\n\n"
+        "--spec reads all of it from a file, which may know of each constant a value beforehand, "
+        "with its uncertainty and source, and for which rows it holds; beside the errors of what "
+        "is left out stand those of a constant MFU and of the nearest row's.\n\n"
         "Refused are fewer rows than constants, a constant to which no row is sensitive, and "
         "constants that the rows cannot tell apart.",
     .examples = examples,

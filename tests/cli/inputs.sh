@@ -342,6 +342,14 @@ rows 3.1 2.9 | sed '3s/,selective//' >ragged.csv
 rows 3.1 | sed 's/ffn/ffnn/' >ffnn.csv
 rows >rowless.csv
 : >empty.csv
+{
+    echo 'tables: [{file: rows.csv}]'
+    echo 'set: [cluster=dgx-a100, cluster.nodes=6]'
+    echo 'leave_out: [id]'
+    echo 'mfu: [gpu]'
+    echo 'constants: [{key: constants.site_factor, prior: 1.1, sd: 0.4, source: a guess}]'
+} >spec.yaml
+sed 's/site_factor/site_fctor/' spec.yaml >slip.yaml
 rows 3.1 2.9 | sed '1s/$/,order/; 2s/$/,dp-tp-pp/; 3s/$/,dp-tp/' >order.csv
 # ---- traces: a call, a kernel and a collective of a rank
 # trace RANK RANKS SECOND

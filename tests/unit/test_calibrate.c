@@ -180,15 +180,16 @@ static void rows_left_out_have_the_errors_of_a_fit_without_them(void **state)
 /* Three quarters fit, the fourth is estimated, four times. */
 static void groups_left_out_too(void **state)
 {
+    static const char *const columns[] = {"batch"};
     sample samples[ROWS];
     make_samples(samples, 0.12);
-    st_calibration fitted = {.loss = ST_LOSS_SQUARE, .group = "batch"};
+    st_calibration fitted = {.loss = ST_LOSS_SQUARE, .columns = columns, .column_count = 1};
     const char *table = table_of(*state, samples, ROWS);
     fixture *own = *state;
     if (prepare(own, table, both, 1, &fitted) != ST_OK ||
         st_calibrate(&fitted, own->arena, own->errors) != ST_OK)
         fail_msg("%s", said(own));
-    assert_int_equal(fitted.group_count, 4);
+    assert_int_equal(fitted.held[0].group_count, 4);
     for (int group = 0; group < 4; group++) {
         sample others[ROWS];
         size_t count = 0;
@@ -202,10 +203,10 @@ static void groups_left_out_too(void **state)
             sum += samples[i].batch == group ? fabs(error_of(&expected, &samples[i])) : 0;
             held += samples[i].batch == group ? 1 : 0;
         }
-        assert_int_equal(fitted.groups[group].errors.count, held);
-        near_to(fitted.groups[group].errors.mean_absolute, sum / (double)held, 2e-3);
+        assert_int_equal(fitted.held[0].groups[group].errors.count, held);
+        near_to(fitted.held[0].groups[group].errors.mean_absolute, sum / (double)held, 2e-3);
     }
-    assert_int_equal(fitted.group_errors.count, ROWS);
+    assert_int_equal(fitted.held[0].parts[0].errors.count, ROWS);
 }
 
 static void outliers_are_forgiven(void **state)

@@ -20,7 +20,9 @@ typedef struct curve {
 } curve;
 
 static const double truth[] = {2.385, 0.771, 1.37};
-static const st_parameter box[] = {{0.1, 100, 1}, {0.01, 10, 1}, {0.2, 5, 1}};
+static const st_parameter box[] = {{.low = 0.1, .high = 100, .start = 1},
+                                   {.low = 0.01, .high = 10, .start = 1},
+                                   {.low = 0.2, .high = 5, .start = 1}};
 
 static void make_curve(curve *own)
 {
@@ -179,8 +181,9 @@ static void one_factor_by_hand(void **state)
     double measured[ROWS];
     make_curve(&own);
     assert_int_equal(evaluate(&own, truth, measured), ST_OK);
-    static const st_parameter factor[] = {
-        {0.1, 100, 1}, {0.770999999, 0.771000001, 0.771}, {1.369999999, 1.370000001, 1.37}};
+    static const st_parameter factor[] = {{.low = 0.1, .high = 100, .start = 1},
+                                          {.low = 0.770999999, .high = 0.771000001, .start = 0.771},
+                                          {.low = 1.369999999, .high = 1.370000001, .start = 1.37}};
     st_problem problem = problem_of(&own, measured);
     problem.parameters = factor;
     problem.loss = ST_LOSS_SQUARE;
@@ -249,7 +252,7 @@ static void a_bound_stops_a_parameter(void **state)
     assert_int_equal(evaluate(&own, truth, measured), ST_OK);
     st_parameter narrow[3];
     memcpy(narrow, box, sizeof narrow);
-    narrow[1] = (st_parameter){0.9, 3, 1.5}; /* the truth is 0.771 */
+    narrow[1] = (st_parameter){.low = 0.9, .high = 3, .start = 1.5}; /* the truth is 0.771 */
     st_problem problem = problem_of(&own, measured);
     problem.parameters = narrow;
     st_solution solution;
@@ -260,7 +263,7 @@ static void a_bound_stops_a_parameter(void **state)
     assert_true(solution.values[1] >= 0.9);
     assert_true(isnan(solution.errors[1]));
     assert_false(solution.at_low[0] || solution.at_low[2]);
-    narrow[1] = (st_parameter){0.1, 0.5, 0.2};
+    narrow[1] = (st_parameter){.low = 0.1, .high = 0.5, .start = 0.2};
     assert_int_equal(st_solve(&problem, &solution), ST_OK);
     assert_true(solution.at_high[1]);
     assert_true(solution.values[1] <= 0.5);
@@ -269,10 +272,91 @@ static void a_bound_stops_a_parameter(void **state)
 static void a_share_of_the_way(void **state)
 {
     (void)state;
-    static const st_parameter parameter = {0.5, 32, 1};
+    static const st_parameter parameter = {.low = 0.5, .high = 32, .start = 1};
     assert_near(st_parameter_at(&parameter, 0), 0.5, 1e-15);
     assert_near(st_parameter_at(&parameter, 1), 32, 1e-14);
     assert_near(st_parameter_at(&parameter, 0.5), 4, 1e-14);
+}
+
+/* ---- what is known beforehand ---- */
+
+enum { FEW = 5 };
+
+/* All rows are the first value; the second is told by none. */
+static st_status same_for_all(void *self, const double *values, double *estimates)
+{
+    (void)self;
+    for (size_t i = 0; i < FEW; i++)
+        estimates[i] = values[0];
+    return ST_OK;
+}
+
+static const double few_logs[] = {0.71, 0.83, 0.77, 0.69, 0.80}; /* of what was measured */
+
+/* Logarithms of normal rows under a normal prior: the closed form of their posterior. */
+static void priors_weigh_against_rows(void **state)
+{
+    (void)state;
+    const double sd = 0.05;
+    const double prior = 1.9;
+    double measured[FEW];
+    double sum = 0;
+    for (size_t i = 0; i < FEW; i++) {
+        measured[i] = exp(few_logs[i]);
+        sum += few_logs[i];
+    }
+    const st_parameter parameters[] = {
+        {.low = 0.3, .high = 30, .start = 4.1, .prior = prior, .sd = sd},
+        {.low = 0.2, .high = 20, .start = 0.9, .prior = 2.385, .sd = 0.31}};
+    for (size_t k = 0; k < 2; k++) {
+        const double noise = k == 0 ? 0.13 : 0.02; /* more and less than the rows scatter */
+        const st_problem problem = {.parameters = parameters,
+                                    .parameter_count = 2,
+                                    .measured = measured,
+                                    .row_count = FEW,
+                                    .loss = ST_LOSS_SQUARE,
+                                    .logarithms = true,
+                                    .noise = noise,
+                                    .evaluate = same_for_all};
+        st_solution solution;
+        assert_int_equal(st_solve(&problem, &solution), ST_OK);
+        double rows = FEW / (noise * noise);
+        double known = 1 / (sd * sd);
+        double mean = (sum / (noise * noise) + log(prior) * known) / (rows + known);
+        assert_near(solution.values[0], exp(mean), 1e-6);
+        assert_near(solution.freedom, rows / (rows + known), 1e-4);
+        double scatter = 0;
+        for (size_t i = 0; i < FEW; i++)
+            scatter += (few_logs[i] - mean) * (few_logs[i] - mean);
+        scatter = sqrt(scatter / (FEW - solution.freedom)) / noise;
+        double wider = scatter > 1 ? scatter : 1;
+        assert_true(k == 0 ? scatter < 1 : scatter > 1);
+        assert_near(solution.errors[0], wider * exp(mean) / sqrt(rows + known), 1e-4);
+        assert_near(solution.values[1], 2.385, 1e-6); /* nothing else tells it */
+        assert_near(solution.errors[1], wider * 2.385 * 0.31, 1e-3);
+    }
+}
+
+static void priors_stand_in_for_rows(void **state)
+{
+    (void)state;
+    const double measured[FEW] = {2.1, 2.1, 2.1, 2.1, 2.1};
+    const bool counts[FEW] = {false, false, true};
+    const st_parameter parameters[] = {
+        {.low = 0.3, .high = 30, .start = 4.1},
+        {.low = 0.2, .high = 20, .start = 0.9, .prior = 2.385, .sd = 0.31}};
+    const st_problem problem = {.parameters = parameters,
+                                .parameter_count = 2,
+                                .measured = measured,
+                                .row_count = FEW,
+                                .counts = counts,
+                                .loss = ST_LOSS_SQUARE,
+                                .noise = 0.08,
+                                .evaluate = same_for_all};
+    st_solution solution;
+    assert_int_equal(st_solve(&problem, &solution), ST_OK);
+    assert_near(solution.values[0], 2.1, 1e-6);
+    assert_near(solution.values[1], 2.385, 1e-6);
 }
 
 /* ---- no answer ---- */
@@ -398,6 +482,8 @@ int main(void)
         cmocka_unit_test(rows_that_do_not_count_have_no_say),
         cmocka_unit_test(a_bound_stops_a_parameter),
         cmocka_unit_test(a_share_of_the_way),
+        cmocka_unit_test(priors_weigh_against_rows),
+        cmocka_unit_test(priors_stand_in_for_rows),
         cmocka_unit_test(fewer_rows_than_parameters),
         cmocka_unit_test(estimates_that_are_not_finite),
         cmocka_unit_test(an_evaluation_that_fails),

@@ -138,6 +138,7 @@ static void count_rows(const st_measured *measured, st_accuracy *accuracy)
 {
     for (size_t i = 0; i < measured->row_count; i++) {
         const st_row *row = &measured->rows[i];
+        accuracy->estimated += row->estimated ? 1 : 0;
         if (row->left_out != NULL)
             continue;
         accuracy->compared += row->ran_out ? 0 : 1;

@@ -36,9 +36,10 @@ typedef struct st_accuracy {
     size_t group_count;
     st_reason *reasons; /* why rows were left out, the most frequent first */
     size_t reason_count;
-    size_t compared; /* rows with an error */
-    size_t fitted;   /* of them */
-    size_t verdicts; /* rows whose verdict on memory can be judged */
+    size_t estimated; /* rows, measured or not */
+    size_t compared;  /* rows with an error */
+    size_t fitted;    /* of them */
+    size_t verdicts;  /* rows whose verdict on memory can be judged */
     size_t verdicts_right;
     size_t failed; /* limits that are passed */
 } st_accuracy;

@@ -54,6 +54,7 @@ void st_error_summary_put(st_node *node, const st_error_summary *errors)
     st_put_number(node, "largest", errors->largest);
     st_put_number(node, "within_5", errors->within_5);
     st_put_number(node, "within_10", errors->within_10);
+    st_put_number(node, "within_15", errors->within_15);
     st_put_number(node, "within_20", errors->within_20);
 }
 
@@ -153,9 +154,12 @@ static void say_rows(const char *text, size_t rows, st_node *node)
 static void say_verdicts(const st_accuracy *accuracy, st_node *map)
 {
     char text[TEXT];
+    char percent[ST_PERCENT_TEXT];
     if (accuracy->verdicts == 0)
         return;
-    snprintf(text, sizeof text, "%zu of %zu", accuracy->verdicts_right, accuracy->verdicts);
+    double share = (double)accuracy->verdicts_right / (double)accuracy->verdicts;
+    snprintf(text, sizeof text, "%zu of %zu, %s", accuracy->verdicts_right, accuracy->verdicts,
+             st_percent_text(share, 1, false, percent));
     st_say(map, "  judged rightly whether it fits in memory: ");
     st_say_ink(map, accuracy->verdicts_right == accuracy->verdicts ? ST_INK_GOOD : ST_INK_BAD,
                text);
@@ -165,8 +169,10 @@ static void say_verdicts(const st_accuracy *accuracy, st_node *map)
 static void put_left_out(const st_accuracy *accuracy, st_node *map)
 {
     st_node *list = st_put_list(map, "left_out");
+    size_t rows = accuracy->measured->row_count;
     if (accuracy->reason_count > 0)
-        st_say(map, "  left out:\n");
+        st_say(map, "  %zu of %zu row%s can be estimated; not compared:\n", accuracy->estimated,
+               rows, rows == 1 ? "" : "s");
     for (size_t i = 0; i < accuracy->reason_count; i++) {
         st_node *row = st_put_line_map(list, NULL);
         st_put_text(row, "why", accuracy->reasons[i].text);
@@ -300,6 +306,7 @@ void st_accuracy_put(const st_accuracy *accuracy, bool details, st_node *map)
 {
     const st_measured *measured = accuracy->measured;
     put_head(measured, map);
+    st_put_count(map, "estimated", accuracy->estimated);
     st_put_count(map, "compared", accuracy->compared);
     st_put_count(map, "fitted", accuracy->fitted);
     st_put_count(map, "verdicts", accuracy->verdicts);

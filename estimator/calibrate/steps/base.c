@@ -42,24 +42,33 @@ static const char *renamed_gpu(const st_table_source *source, const char *gpu)
     return NULL;
 }
 
-/* Puts the assignments of a base together; NULL when out of memory. */
-static const char **list_sets(st_bases *bases, const st_base *base, const char *gpu, size_t *count)
+/* Each line is an assignment. */
+static void add_lines(const st_bases *bases, const char *lines, const char **sets, size_t *used)
 {
-    const char **sets =
-        st_arena_alloc(bases->arena, bases->set_count + strlen(base->sections) + 5, sizeof *sets);
+    while (*lines != '\0') {
+        size_t length = strcspn(lines, "\n");
+        if (length > 0)
+            sets[(*used)++] = st_arena_copy(bases->arena, lines, length);
+        lines += length + (lines[length] == '\n' ? 1 : 0);
+    }
+}
+
+/* Puts the assignments of a base together; NULL when out of memory. */
+static const char **list_sets(st_bases *bases, const st_base_name *name, const char *gpu,
+                              size_t *count)
+{
+    const char **sets = st_arena_alloc(
+        bases->arena, bases->set_count + strlen(name->sections) + strlen(name->texts) + 5,
+        sizeof *sets);
     size_t used = 0;
     if (sets == NULL)
         return NULL;
-    for (const char *next = base->sections; *next != '\0';) {
-        size_t length = strcspn(next, "\n");
-        if (length > 0)
-            sets[used++] = st_arena_copy(bases->arena, next, length);
-        next += length + (next[length] == '\n' ? 1 : 0);
-    }
+    add_lines(bases, name->sections, sets, &used);
+    add_lines(bases, name->texts, sets, &used);
     if (gpu != NULL)
         sets[used++] = st_arena_printf(bases->arena, "cluster.gpu=%s", gpu);
-    if (base->asked[0] != '\0')
-        sets[used++] = st_arena_printf(bases->arena, "parallel.order=%s", base->asked);
+    if (name->order[0] != '\0')
+        sets[used++] = st_arena_printf(bases->arena, "parallel.order=%s", name->order);
     if (bases->constants != NULL)
         sets[used++] = st_arena_printf(bases->arena, ST_CONSTANTS "=%s", bases->constants);
     for (size_t i = 0; i < bases->set_count; i++)
@@ -118,19 +127,26 @@ static const char *text_of(const st_job *job, const char *path)
     return value != NULL && value->origin != ST_ORIGIN_NONE ? value->text : "";
 }
 
-/* What providers of the library look at. */
+/* What providers of the library look at, and how the texts that a row has of its own are read. */
 static const char *const provider_texts[] = {"parallel.order", "model.layer_list", "model.pattern",
                                              "parallel.layout"};
 enum { PROVIDER_TEXTS = sizeof provider_texts / sizeof provider_texts[0] };
 
-/* `other` NULL: a job that has none of these texts. */
-static bool has_same_texts(const st_job *job, const st_job *other)
+static bool has_no_texts(const st_job *job)
 {
     for (size_t i = 0; i < PROVIDER_TEXTS; i++)
-        if (strcmp(text_of(job, provider_texts[i]),
-                   other != NULL ? text_of(other, provider_texts[i]) : "") != 0)
+        if (text_of(job, provider_texts[i])[0] != '\0')
             return false;
     return true;
+}
+
+static bool has_same_texts(const st_base *base, const st_base *other)
+{
+    for (size_t i = 0; i < PROVIDER_TEXTS; i++)
+        if (strcmp(text_of(base->job, provider_texts[i]), text_of(other->job, provider_texts[i])) !=
+            0)
+            return false;
+    return strcmp(base->name.texts, other->name.texts) == 0;
 }
 
 /* Bases that differ in nothing that a provider looks at share theirs. */
@@ -140,11 +156,11 @@ static bool share_variant(const st_bases *bases, st_base *base)
     if (bases->refine_count > 0) { /* a plugin may look at any key of the job */
         return false;
     }
-    if (has_same_texts(base->job, NULL))
+    if (has_no_texts(base->job))
         return true;
     for (const st_base *other = bases->first; other != NULL; other = other->next) {
         base->variant = other->variant;
-        if (has_same_texts(base->job, other->job))
+        if (other->fault == NULL && has_same_texts(base, other))
             return true;
     }
     return false;
@@ -167,7 +183,7 @@ static st_status make_providers(const st_bases *bases, const st_job *job, st_pro
 static st_status take_providers(st_bases *bases, const st_job *job, st_base *base)
 {
     base->order = text_of(job, "parallel.order");
-    base->order_is_set = base->order[0] != '\0' && base->asked[0] == '\0';
+    base->order_is_set = base->order[0] != '\0' && base->name.order[0] == '\0';
     if (bases->variant_count > 0 && share_variant(bases, base))
         return ST_OK;
     size_t first = bases->variant_count > 0 ? bases->variant_count : 1;
@@ -184,20 +200,51 @@ static st_status take_providers(st_bases *bases, const st_job *job, st_base *bas
     return make_providers(bases, job, &list[base->variant]);
 }
 
-static st_status load(st_bases *bases, st_base *base)
+/* Reads the job of a base and what rows take from it. */
+static st_status take_job(st_bases *bases, const st_job_parts *parts, st_base *base)
 {
     const st_job *job = NULL;
+    st_status status = st_job_load_for(bases->paths, parts, bases->arena, &job, bases->errors);
+    base->job = job;
+    if (status == ST_OK)
+        status = take_values(bases, job, base);
+    return status == ST_OK ? take_providers(bases, job, base) : status;
+}
+
+/* The same where a row's own texts may be wrong: that is the row's fault alone. */
+static st_status take_row_job(st_bases *bases, const st_job_parts *parts, st_base *base)
+{
+    st_errors *errors = bases->errors;
+    st_errors *own = st_errors_create();
+    if (own == NULL)
+        return ST_ERR_MEMORY;
+    bases->errors = own;
+    st_status status = take_job(bases, parts, base);
+    bases->errors = errors;
+    if (status != ST_OK && status != ST_ERR_MEMORY) {
+        const st_error *first = st_errors_at(own, 0);
+        const char *found = first->found != NULL ? first->found : "";
+        base->fault = st_arena_printf(bases->arena, "%s%s%s", first->message,
+                                      found[0] != '\0' ? ": " : "", found);
+        status = base->fault != NULL ? ST_OK : ST_ERR_MEMORY;
+    }
+    st_errors_destroy(own);
+    return status;
+}
+
+static st_status load(st_bases *bases, st_base *base)
+{
     double memory_gb = 0;
     size_t count = 0;
     const char *gpu = NULL;
-    if (base->gpu[0] != '\0') {
-        gpu = renamed_gpu(bases->source, base->gpu);
+    if (base->name.gpu[0] != '\0') {
+        gpu = renamed_gpu(bases->source, base->name.gpu);
         if (gpu == NULL)
-            gpu = st_gpus_find(&bases->gpus, base->gpu, &memory_gb);
+            gpu = st_gpus_find(&bases->gpus, base->name.gpu, &memory_gb);
         if (gpu == NULL)
-            base->fault = st_arena_printf(bases->arena, "no file for the GPU '%s'", base->gpu);
+            base->fault = st_arena_printf(bases->arena, "no file for the GPU '%s'", base->name.gpu);
     }
-    const char **sets = list_sets(bases, base, gpu, &count);
+    const char **sets = list_sets(bases, &base->name, gpu, &count);
     if (sets == NULL)
         return ST_ERR_MEMORY;
     /* a sheet that is not in a file of the user's is found by its name */
@@ -205,25 +252,34 @@ static st_status load(st_bases *bases, st_base *base)
     if (!st_name_is_path(sheet))
         sheet = st_sheet_name(bases->sheet);
     const st_job_parts parts = {NULL, sheet, sets, count};
-    st_status status = st_job_load_for(bases->paths, &parts, bases->arena, &job, bases->errors);
-    base->job = job;
-    if (status == ST_OK)
-        status = take_values(bases, job, base);
-    if (status == ST_OK)
-        status = take_providers(bases, job, base);
-    if (status == ST_OK && !has_memory(job, memory_gb))
-        base->fault = st_arena_printf(bases->arena, "no file for the GPU '%s'", base->gpu);
+    st_status status = base->name.texts[0] != '\0' ? take_row_job(bases, &parts, base)
+                                                   : take_job(bases, &parts, base);
+    if (status == ST_OK && base->fault == NULL && !has_memory(base->job, memory_gb))
+        base->fault = st_arena_printf(bases->arena, "no file for the GPU '%s'", base->name.gpu);
     return status;
 }
 
-const st_base *st_base_of(st_bases *bases, const char *gpu, const char *sections, const char *order)
+static const char *copy(const st_bases *bases, const char *text)
 {
-    for (st_base *base = bases->first; base != NULL; base = base->next)
-        if (strcmp(base->gpu, gpu) == 0 && strcmp(base->sections, sections) == 0 &&
-            strcmp(base->asked, order) == 0)
-            return base;
-    if (bases->failed)
-        return NULL; /* other bases would mostly fail for the same reason */
+    return st_arena_copy(bases->arena, text, strlen(text));
+}
+
+static const st_base *find_base(const st_bases *bases, const st_base_name *name)
+{
+    const st_base *base = bases->first;
+    while (base != NULL && (strcmp(base->name.gpu, name->gpu) != 0 ||
+                            strcmp(base->name.sections, name->sections) != 0 ||
+                            strcmp(base->name.texts, name->texts) != 0 ||
+                            strcmp(base->name.order, name->order) != 0))
+        base = base->next;
+    return base;
+}
+
+const st_base *st_base_of(st_bases *bases, const st_base_name *name)
+{
+    const st_base *known = find_base(bases, name);
+    if (known != NULL || bases->failed)
+        return known; /* others would mostly fail for the same reason */
     if (bases->count == ST_BASES_MAX) {
         bases->failed = true;
         st_fail(bases->errors, ST_ERR_LIMIT, (st_place){0},
@@ -235,10 +291,10 @@ const st_base *st_base_of(st_bases *bases, const char *gpu, const char *sections
     st_base *base = st_arena_alloc(bases->arena, 1, sizeof *base);
     if (base == NULL)
         return NULL;
-    *base = (st_base){.gpu = st_arena_copy(bases->arena, gpu, strlen(gpu)),
-                      .sections = st_arena_copy(bases->arena, sections, strlen(sections)),
-                      .asked = st_arena_copy(bases->arena, order, strlen(order))};
-    bases->failed = base->gpu == NULL || base->sections == NULL || base->asked == NULL ||
+    *base = (st_base){.name = {copy(bases, name->gpu), copy(bases, name->sections),
+                               copy(bases, name->texts), copy(bases, name->order)}};
+    bases->failed = base->name.gpu == NULL || base->name.sections == NULL ||
+                    base->name.texts == NULL || base->name.order == NULL ||
                     load(bases, base) != ST_OK;
     if (bases->failed)
         return NULL;

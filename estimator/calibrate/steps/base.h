@@ -10,13 +10,19 @@
 #include "estimate/builtin.h"
 #include "job/gpus.h"
 
-typedef struct st_base {
+/* What tells bases apart; "" for none of each. */
+typedef struct st_base_name {
     const char *gpu;      /* as the table calls it */
-    const char *sections; /* what assumptions and texts name, "cluster=selene" and such by line */
-    const char *asked;    /* the order of ranks that a row asks for, "" none */
-    const char *order;    /* the order that holds, "" none: --set wins over the row */
-    bool order_is_set;    /* by --set */
-    size_t variant;       /* index of its providers */
+    const char *sections; /* files that assumptions name, "cluster=selene" and such by line */
+    const char *texts;    /* of a row, and what they must agree with, in the same way */
+    const char *order;    /* of ranks, that a row asks for */
+} st_base_name;
+
+typedef struct st_base {
+    st_base_name name;
+    const char *order; /* the order that holds, "" none: --set wins over the row */
+    bool order_is_set; /* by --set */
+    size_t variant;    /* index of its providers */
     const st_job *job;
     const char *fault;    /* why no row can use it; NULL: none */
     const double *values; /* one per input of the sheet */
@@ -46,10 +52,9 @@ typedef struct st_bases {
 
 enum { ST_BASES_MAX = 1000 };
 
-/* The base for a GPU, for the sections that assumptions name and for an order of ranks ("" for none
- * of them). NULL when out of memory or when something is wrong, which has been reported. */
-const st_base *st_base_of(st_bases *bases, const char *gpu, const char *sections,
-                          const char *order);
+/* The base of that name. NULL when out of memory or when something is wrong, which has been
+ * reported; texts that are wrong, or do not agree with their numbers, are a fault of the base. */
+const st_base *st_base_of(st_bases *bases, const st_base_name *name);
 
 /* The number of a text for an input, as its key or its type reads it. */
 st_status st_input_parse(const st_sheet_input *input, const st_value_text *text, double *number,

@@ -8,6 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* An input of a block whose rows several constants move. */
+typedef struct mixed {
+    double *values;  /* by row */
+    size_t *sources; /* index of what varies a row, SIZE_MAX: nothing */
+} mixed;
+
 /* The used rows of one table that have the same providers, ready to run. */
 typedef struct fit_block {
     const st_measured *set;
@@ -17,6 +23,8 @@ typedef struct fit_block {
     st_column *columns;
     size_t first; /* of its rows among all */
     size_t row_count;
+    mixed *mixed; /* inputs that constants vary for some rows, or for each another */
+    size_t mixed_count;
     bool laid_out; /* the workspace has run: from then on only what varied constants change runs */
 } fit_block;
 
@@ -91,12 +99,28 @@ static st_status list_rows(fitter *own)
 
 /* ---- blocks ---- */
 
-/* The index of what varies an input; SIZE_MAX: nothing. */
-static size_t varied_index(const fitter *own, const st_sheet_input *input)
+/* Whether anything varies an input. */
+static bool is_varied(const fitter *own, const st_sheet_input *input)
 {
     for (size_t i = 0; i < own->calibration->varied_count; i++)
         if (strcmp(own->calibration->varied[i].path, input->from) == 0)
+            return true;
+    return false;
+}
+
+/* The index of what varies an input of a row: the first that holds for it. SIZE_MAX: nothing. */
+static size_t varied_index(const fitter *own, const st_sheet_input *input, size_t used)
+{
+    const st_used_row *row = &own->calibration->rows[used];
+    const st_measured *set = &own->calibration->sets[row->set];
+    for (size_t i = 0; i < own->calibration->varied_count; i++) {
+        const st_varied *varied = &own->calibration->varied[i];
+        if (strcmp(varied->path, input->from) != 0)
+            continue;
+        if (varied->when.condition_count == 0 ||
+            (set->csv != NULL && st_measured_holds(set, &varied->when, row->row)))
             return i;
+    }
     return SIZE_MAX;
 }
 
@@ -121,26 +145,48 @@ static size_t stride_of(const double *values, size_t count)
     return 0;
 }
 
+/* Which constant moves each row of a varied input, and where it starts unless that is told. */
+static st_status mix_column(fitter *own, fit_block *block, const st_sheet_input *input,
+                            double *values, st_column *column)
+{
+    size_t *sources = st_arena_alloc(own->arena, block->row_count + 1, sizeof *sources);
+    bool same = true;
+    if (sources == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < block->row_count; i++) {
+        sources[i] = varied_index(own, input, block->first + i);
+        same = same && sources[i] == sources[0];
+        if (sources[i] != SIZE_MAX && !isfinite(own->parameters[sources[i]].start))
+            own->parameters[sources[i]].start = values[i];
+    }
+    if (same && block->row_count > 0 && sources[0] != SIZE_MAX) {
+        *column = (st_column){&own->values[sources[0]], 0};
+        return ST_OK;
+    }
+    *column = (st_column){values, 1};
+    block->mixed[block->mixed_count++] = (mixed){values, sources};
+    return ST_OK;
+}
+
 static st_status fill_columns(fitter *own, fit_block *block)
 {
     size_t count = 0;
+    st_status status = ST_OK;
     const st_sheet_input *inputs = st_sheet_inputs(block->set->sheet, &count);
     block->columns = st_arena_alloc(own->arena, count + 1, sizeof *block->columns);
-    if (block->columns == NULL)
+    block->mixed = st_arena_alloc(own->arena, count + 1, sizeof *block->mixed);
+    if (block->columns == NULL || block->mixed == NULL)
         return ST_ERR_MEMORY;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && status == ST_OK; i++) {
         double *values = gather(own, block, i);
-        size_t varied = varied_index(own, &inputs[i]);
         if (values == NULL)
             return ST_ERR_MEMORY;
-        block->columns[i] = (st_column){values, stride_of(values, block->row_count)};
-        if (varied == SIZE_MAX)
-            continue;
-        block->columns[i] = (st_column){&own->values[varied], 0};
-        if (block->row_count > 0 && !isfinite(own->parameters[varied].start))
-            own->parameters[varied].start = values[0];
+        if (is_varied(own, &inputs[i]))
+            status = mix_column(own, block, &inputs[i], values, &block->columns[i]);
+        else
+            block->columns[i] = (st_column){values, stride_of(values, block->row_count)};
     }
-    return ST_OK;
+    return status;
 }
 
 /* Varied constants move with every run, all other inputs never. */
@@ -153,7 +199,7 @@ static st_status begin_runs(fitter *own, fit_block *block)
     if (block->workspace == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < count; i++)
-        levels[i] = varied_index(own, &inputs[i]) != SIZE_MAX ? 1 : 0;
+        levels[i] = is_varied(own, &inputs[i]) ? 1 : 0;
     st_paced_begin(block->workspace, levels);
     return ST_OK;
 }
@@ -179,9 +225,11 @@ static st_status prepare(fitter *own)
     own->values = st_arena_alloc(own->arena, calibration->varied_count + 1, sizeof *own->values);
     if (own->values == NULL)
         return ST_ERR_MEMORY;
-    for (size_t i = 0; i < calibration->varied_count; i++)
-        own->parameters[i] = (st_parameter){calibration->varied[i].low, calibration->varied[i].high,
-                                            calibration->varied[i].start};
+    for (size_t i = 0; i < calibration->varied_count; i++) {
+        const st_varied *varied = &calibration->varied[i];
+        own->parameters[i] =
+            (st_parameter){varied->low, varied->high, varied->start, varied->prior, varied->sd};
+    }
     st_status status = ST_OK;
     for (size_t i = 0; i < own->block_count && status == ST_OK; i++)
         status = prepare_block(own, &own->blocks[i]);
@@ -191,12 +239,21 @@ static st_status prepare(fitter *own)
     return status;
 }
 
+static void spread_values(const fitter *own, const fit_block *block)
+{
+    for (size_t i = 0; i < block->mixed_count; i++)
+        for (size_t row = 0; row < block->row_count; row++)
+            if (block->mixed[i].sources[row] != SIZE_MAX)
+                block->mixed[i].values[row] = own->values[block->mixed[i].sources[row]];
+}
+
 static st_status evaluate(void *self, const double *values, double *estimates)
 {
     fitter *own = self;
     memcpy(own->values, values, own->calibration->varied_count * sizeof *values);
     for (size_t i = 0; i < own->block_count; i++) {
         fit_block *block = &own->blocks[i];
+        spread_values(own, block);
         double *const outputs[] = {estimates + block->first};
         const st_paced run = {.inputs = block->columns,
                               .level = block->laid_out ? 1 : 0,
@@ -213,7 +270,10 @@ static st_status evaluate(void *self, const double *values, double *estimates)
 static st_status check_counts(const fitter *own)
 {
     const st_calibration *calibration = own->calibration;
-    if (calibration->row_count >= calibration->varied_count)
+    size_t known = 0;
+    for (size_t i = 0; i < calibration->varied_count; i++)
+        known += calibration->varied[i].prior > 0 ? 1 : 0;
+    if (calibration->row_count + known >= calibration->varied_count && calibration->row_count > 0)
         return ST_OK;
     return st_fail(own->errors, ST_ERR_VALUE, (st_place){0},
                    "%zu measured row%s cannot tell %zu constants" ST_HINT
@@ -247,15 +307,18 @@ static st_status check_sensitivity(fitter *own)
 {
     st_status status = ST_OK;
     for (size_t i = 0; i < own->calibration->varied_count; i++) {
-        bool answer = false;
-        st_status run = is_sensitive(own, i, &answer);
+        st_varied *varied = &own->calibration->varied[i];
+        st_status run = is_sensitive(own, i, &varied->moves);
         if (run != ST_OK)
             return run;
-        if (!answer)
+        if (!varied->moves && varied->prior > 0)
+            st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0},
+                      "no row is sensitive to %s, which stays at its prior", varied->name);
+        else if (!varied->moves)
             status = st_fail(own->errors, ST_ERR_VALUE, (st_place){0},
                              "no row is sensitive to %s" ST_HINT
                              "leave it out, or give rows on which it has an effect",
-                             own->calibration->varied[i].path);
+                             varied->name);
     }
     return status;
 }
@@ -268,7 +331,7 @@ static st_status check_solution(const fitter *own)
     st_status status = ST_OK;
     for (size_t i = 0; i < calibration->varied_count; i++) {
         bool at_bound = solution->at_low[i] || solution->at_high[i];
-        const char *path = calibration->varied[i].path;
+        const char *path = calibration->varied[i].name;
         if (at_bound)
             st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0},
                       "%s ends at its %s bound", path, solution->at_low[i] ? "lower" : "upper");
@@ -293,6 +356,8 @@ static st_problem problem_of(fitter *own)
                         .row_count = calibration->row_count,
                         .loss = calibration->loss,
                         .scale = calibration->scale,
+                        .logarithms = calibration->logarithms,
+                        .noise = calibration->noise,
                         .evaluate = evaluate,
                         .self = own};
 }
@@ -319,6 +384,16 @@ static st_status fit_all(fitter *own)
     return ST_OK;
 }
 
+/* Whether rows or what is known beforehand tell every constant; one that is told by neither would
+ * keep the value that the rows left out have given it. */
+static bool tells_all(const fitter *own, const st_solution *solution)
+{
+    for (size_t i = 0; i < own->calibration->varied_count; i++)
+        if (!solution->at_low[i] && !solution->at_high[i] && !isfinite(solution->errors[i]))
+            return false;
+    return true;
+}
+
 /* A fit to the rows that own->counts has, from where the fit to all of them ended, and the errors
  * of the others, which stand in own->scratch. */
 static st_status fit_others(fitter *own, size_t *held)
@@ -334,8 +409,11 @@ static st_status fit_others(fitter *own, size_t *held)
     problem.parameters = near;
     problem.counts = own->counts;
     problem.start_only = true;
+    problem.rough = calibration->noise > 0;
     *held = 0;
     st_status status = st_solve(&problem, &solution);
+    if (status == ST_OK && !tells_all(own, &solution))
+        status = ST_ERR_MATH;
     if (status == ST_OK)
         status = evaluate(own, solution.values, own->estimates);
     for (size_t i = 0; i < calibration->row_count && status == ST_OK; i++)
@@ -369,7 +447,9 @@ static st_status leave_rows_out(fitter *own)
     size_t rows = calibration->row_count;
     size_t kept = 0;
     st_status status = ST_OK;
-    calibration->folds = rows > ST_LEFT_OUT_ALONE ? ST_FOLDS : rows;
+    calibration->folds = calibration->skip_rows ? 0 : rows > ST_LEFT_OUT_ALONE ? ST_FOLDS : rows;
+    for (size_t i = 0; i < rows; i++)
+        calibration->rows[i].error_left_out = (double)NAN;
     for (size_t i = 0; i < calibration->folds && status == ST_OK; i++)
         status = leave_fold_out(own, i, calibration->folds);
     for (size_t i = 0; i < rows; i++)
@@ -381,11 +461,10 @@ static st_status leave_rows_out(fitter *own)
 
 /* ---- groups ---- */
 
-static const char *group_of(const fitter *own, size_t row)
+static const char *field_of(const fitter *own, size_t row, const char *column)
 {
     const st_used_row *used = &own->calibration->rows[row];
-    return st_measured_field(&own->calibration->sets[used->set], used->row,
-                             own->calibration->group);
+    return st_measured_field(&own->calibration->sets[used->set], used->row, column);
 }
 
 static int compare_texts(const void *left, const void *right)
@@ -393,65 +472,198 @@ static int compare_texts(const void *left, const void *right)
     return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-/* The values of the column, sorted; rows without one are never held out. */
-static const char **list_groups(const fitter *own, size_t *count)
+/* Sorted, each once. */
+static size_t sort_texts(const char **values, size_t used)
 {
-    size_t rows = own->calibration->row_count;
-    const char **values = st_arena_alloc(own->arena, rows + 1, sizeof *values);
-    size_t used = 0;
     size_t kept = 0;
-    for (size_t i = 0; values != NULL && i < rows; i++)
-        if (group_of(own, i)[0] != '\0')
-            values[used++] = group_of(own, i);
     if (used > 0)
         qsort(values, used, sizeof values[0], compare_texts);
     for (size_t i = 0; i < used; i++)
         if (kept == 0 || strcmp(values[i], values[kept - 1]) != 0)
             values[kept++] = values[i];
-    *count = kept;
+    return kept;
+}
+
+/* The values of a column; rows without one are never held out. */
+static const char **list_values(const fitter *own, const char *column, size_t *count)
+{
+    size_t rows = own->calibration->row_count;
+    const char **values = st_arena_alloc(own->arena, rows + 1, sizeof *values);
+    size_t used = 0;
+    for (size_t i = 0; values != NULL && i < rows; i++)
+        if (field_of(own, i, column)[0] != '\0')
+            values[used++] = field_of(own, i, column);
+    *count = values != NULL ? sort_texts(values, used) : 0;
     return values;
 }
 
-static st_status leave_group_out(fitter *own, const char *value, double *all, size_t *all_count)
+/* Errors of rows by fits that have not seen them, and of what is naive; NaN where there are none.
+ */
+typedef struct held_errors {
+    const double *mfu;
+    double *own;
+    double *naive[ST_NAIVES];
+    bool *in; /* which rows are summarized */
+} held_errors;
+
+/* What a row reaches as measured, by the sheet's count of FLOPs. */
+static void fill_mfu(const fitter *own, double *mfu)
 {
-    st_calibration *calibration = own->calibration;
-    st_held_group *group = &calibration->groups[calibration->group_count++];
-    size_t held = 0;
-    for (size_t i = 0; i < calibration->row_count; i++)
-        own->counts[i] = strcmp(group_of(own, i), value) != 0;
-    st_status status = fit_others(own, &held);
+    for (size_t i = 0; i < own->calibration->row_count; i++) {
+        const st_used_row *used = &own->calibration->rows[i];
+        const st_measured *set = &own->calibration->sets[used->set];
+        const st_row *row = &set->rows[used->row];
+        mfu[i] = set->more_count > 0
+                     ? set->more_values[0][used->row] * row->estimate / row->measured
+                     : (double)NAN;
+    }
+}
+
+static bool allocate_held(fitter *own, held_errors *held)
+{
+    size_t rows = own->calibration->row_count + 1;
+    double *mfu = st_arena_alloc(own->arena, rows, sizeof *mfu);
+    *held = (held_errors){.mfu = mfu,
+                          .own = st_arena_alloc(own->arena, rows, sizeof *held->own),
+                          .in = st_arena_alloc(own->arena, rows, sizeof *held->in)};
+    bool done = mfu != NULL && held->own != NULL && held->in != NULL;
+    for (size_t i = 0; i < ST_NAIVES; i++) {
+        held->naive[i] = st_arena_alloc(own->arena, rows, sizeof *held->naive[i]);
+        done = done && held->naive[i] != NULL;
+    }
+    if (done)
+        fill_mfu(own, mfu);
+    return done;
+}
+
+static void summarize(fitter *own, const held_errors *held, const double *errors,
+                      st_error_summary *summary)
+{
+    size_t rows = own->calibration->row_count;
+    size_t count = 0;
+    for (size_t i = 0; i < rows; i++)
+        if (held->in[i] && isfinite(errors[i]))
+            own->scratch[count++] = errors[i];
+    st_summarize_errors(own->scratch, count, own->scratch + rows, summary);
+}
+
+static void summarize_group(fitter *own, const held_errors *held, const char *value,
+                            st_held_group *group)
+{
+    *group = (st_held_group){.value = value};
+    summarize(own, held, held->own, &group->errors);
+    for (size_t i = 0; i < ST_NAIVES; i++)
+        summarize(own, held, held->naive[i], &group->naive[i]);
+}
+
+static st_status leave_value_out(fitter *own, const st_held *by, const char *value,
+                                 held_errors *held)
+{
+    size_t rows = own->calibration->row_count;
+    size_t count = 0;
+    size_t next = 0;
+    for (size_t i = 0; i < rows; i++)
+        own->counts[i] = strcmp(field_of(own, i, by->column), value) != 0;
+    st_status status = fit_others(own, &count);
     if (is_fatal(status))
         return status;
-    held = status == ST_OK ? held : 0;
-    if (held > 0)
-        memcpy(all + *all_count, own->scratch, held * sizeof *all);
-    *all_count += held;
-    *group = (st_held_group){.value = value};
-    st_summarize_errors(own->scratch, held, own->scratch + calibration->row_count, &group->errors);
+    for (size_t i = 0; i < rows; i++) {
+        held->in[i] = !own->counts[i];
+        if (held->in[i])
+            held->own[i] = status == ST_OK ? own->scratch[next++] : (double)NAN;
+    }
+    for (size_t i = 0; i < rows; i++)
+        for (size_t k = 0; held->in[i] && k < ST_NAIVES; k++)
+            held->naive[k][i] = held->mfu[i] / st_naive_mfu(own->calibration, (st_naive)k, i,
+                                                            held->mfu, own->counts, own->scratch) -
+                                1.0;
     return ST_OK;
 }
 
-static st_status leave_groups_out(fitter *own)
+/* Names of the groups that the sources of the rows have. */
+static const char **list_parts(const fitter *own, size_t *count)
 {
-    st_calibration *calibration = own->calibration;
+    const st_calibration *calibration = own->calibration;
+    size_t most = 0;
+    size_t used = 0;
+    for (size_t i = 0; i < calibration->set_count; i++)
+        if (calibration->sets[i].source != NULL)
+            most += calibration->sets[i].source->group_count;
+    const char **names = st_arena_alloc(own->arena, most + 1, sizeof *names);
+    for (size_t i = 0; names != NULL && i < calibration->set_count; i++) {
+        const st_table_source *source = calibration->sets[i].source;
+        for (size_t k = 1; source != NULL && k < source->group_count; k++)
+            names[used++] = source->groups[k].name;
+    }
+    *count = names != NULL ? sort_texts(names, used) : 0;
+    return names;
+}
+
+static bool is_part(const fitter *own, size_t row, const char *name)
+{
+    const st_used_row *used = &own->calibration->rows[row];
+    const st_measured *set = &own->calibration->sets[used->set];
+    for (size_t k = 1; set->source != NULL && k < set->source->group_count; k++)
+        if (strcmp(set->source->groups[k].name, name) == 0 &&
+            st_measured_holds(set, &set->source->groups[k].when, used->row))
+            return true;
+    return false;
+}
+
+static st_status summarize_parts(fitter *own, held_errors *held, st_held *by)
+{
     size_t count = 0;
-    size_t held = 0;
-    if (calibration->group == NULL)
-        return ST_OK;
-    const char **values = list_groups(own, &count);
-    double *all = st_arena_alloc(own->arena, calibration->row_count + 1, sizeof *all);
-    calibration->groups = st_arena_alloc(own->arena, count + 1, sizeof *calibration->groups);
-    if (values == NULL || all == NULL || calibration->groups == NULL)
+    const char **names = list_parts(own, &count);
+    by->parts = st_arena_alloc(own->arena, count + 1, sizeof *by->parts);
+    if (names == NULL || by->parts == NULL)
+        return ST_ERR_MEMORY;
+    memset(held->in, 1, own->calibration->row_count * sizeof *held->in);
+    summarize_group(own, held, "", &by->parts[by->part_count++]);
+    for (size_t i = 0; i < count; i++) {
+        for (size_t row = 0; row < own->calibration->row_count; row++)
+            held->in[row] = is_part(own, row, names[i]);
+        summarize_group(own, held, names[i], &by->parts[by->part_count]);
+        by->part_count += by->parts[by->part_count].errors.count > 0 ? 1 : 0;
+    }
+    return ST_OK;
+}
+
+static st_status leave_values_out(fitter *own, st_held *by)
+{
+    size_t count = 0;
+    held_errors held;
+    const char **values = list_values(own, by->column, &count);
+    by->groups = st_arena_alloc(own->arena, count + 1, sizeof *by->groups);
+    if (values == NULL || by->groups == NULL || !allocate_held(own, &held))
         return ST_ERR_MEMORY;
     if (count < 2)
         return st_fail(own->errors, ST_ERR_USAGE, (st_place){0},
                        "--group %s makes %zu group%s of the rows" ST_HINT
                        "name a column that has at least two values",
-                       calibration->group, count, count == 1 ? "" : "s");
+                       by->column, count, count == 1 ? "" : "s");
+    for (size_t i = 0; i < own->calibration->row_count; i++)
+        held.own[i] = held.naive[ST_NAIVE_MFU][i] = held.naive[ST_NAIVE_NEAREST][i] = (double)NAN;
     st_status status = ST_OK;
-    for (size_t i = 0; i < count && status == ST_OK; i++)
-        status = leave_group_out(own, values[i], all, &held);
-    st_summarize_errors(all, held, own->scratch, &calibration->group_errors);
+    for (size_t i = 0; i < count && status == ST_OK; i++) {
+        status = leave_value_out(own, by, values[i], &held);
+        if (status == ST_OK)
+            summarize_group(own, &held, values[i], &by->groups[by->group_count++]);
+    }
+    return status == ST_OK ? summarize_parts(own, &held, by) : status;
+}
+
+static st_status leave_groups_out(fitter *own)
+{
+    st_calibration *calibration = own->calibration;
+    st_status status = ST_OK;
+    calibration->held =
+        st_arena_alloc(own->arena, calibration->column_count + 1, sizeof *calibration->held);
+    if (calibration->held == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < calibration->column_count && status == ST_OK; i++) {
+        calibration->held[i] = (st_held){.column = calibration->columns[i]};
+        status = leave_values_out(own, &calibration->held[i]);
+    }
     return status;
 }
 

@@ -13,9 +13,11 @@ static const char constants[] = "constants.";
 
 enum { LINE_WIDTH = 98 };
 
+/* What a job may take from the file: constants that hold for all rows. */
 static bool is_constant(const st_varied *varied)
 {
-    return strncmp(varied->path, constants, strlen(constants)) == 0;
+    return varied->when.condition_count == 0 &&
+           strncmp(varied->path, constants, strlen(constants)) == 0;
 }
 
 const char *st_loss_name(st_loss loss)
@@ -133,13 +135,31 @@ static void write_head(const st_calibration *calibration, const st_fit_record *r
     }
 }
 
+static void write_prior(const st_varied *varied, st_buffer *buffer)
+{
+    if (varied->prior > 0) {
+        st_buffer_text(buffer, ", prior: ");
+        write_value(varied->type, varied->prior, buffer);
+        write_share(", sd", varied->sd, buffer);
+    }
+    if (varied->source != NULL) {
+        st_buffer_text(buffer, ", source: ");
+        st_buffer_json_string(buffer, varied->source);
+    }
+}
+
 static void write_varied(const st_calibration *calibration, st_buffer *buffer)
 {
     const st_solution *solution = &calibration->solution;
     st_buffer_text(buffer, "  constants:\n");
     for (size_t i = 0; i < calibration->varied_count; i++) {
         const st_varied *varied = &calibration->varied[i];
-        st_buffer_printf(buffer, "    %s: {value: ", varied->path);
+        st_buffer_text(buffer, "    ");
+        write_scalar(varied->name, buffer);
+        st_buffer_text(buffer, ": {");
+        if (varied->name != varied->path)
+            st_buffer_printf(buffer, "key: %s, ", varied->path);
+        st_buffer_text(buffer, "value: ");
         write_fitted(calibration, i, buffer);
         st_buffer_text(buffer, ", standard_error: ");
         write_standard_error(calibration, i, buffer);
@@ -149,22 +169,30 @@ static void write_varied(const st_calibration *calibration, st_buffer *buffer)
         write_value(varied->type, varied->high, buffer);
         if (solution->at_low[i] || solution->at_high[i])
             st_buffer_printf(buffer, ", at_bound: %s", solution->at_low[i] ? "low" : "high");
+        write_prior(varied, buffer);
         st_buffer_text(buffer, "}\n");
     }
 }
 
 static void write_results(const st_calibration *calibration, st_buffer *buffer)
 {
+    if (calibration->noise > 0) {
+        write_share("  noise", calibration->noise, buffer);
+        write_share("\n  degrees_of_freedom", calibration->solution.freedom, buffer);
+        st_buffer_text(buffer, "\n");
+    }
     write_yaml_errors("  errors", &calibration->errors, buffer);
-    write_yaml_errors(calibration->folds == calibration->row_count ? "  errors_each_row_left_out"
-                                                                   : "  errors_each_tenth_left_out",
-                      &calibration->left_out, buffer);
-    if (calibration->group == NULL)
-        return;
-    st_buffer_text(buffer, "  group: ");
-    write_scalar(calibration->group, buffer);
-    st_buffer_text(buffer, "\n");
-    write_yaml_errors("  errors_each_group_left_out", &calibration->group_errors, buffer);
+    if (calibration->folds > 0)
+        write_yaml_errors(calibration->folds == calibration->row_count
+                              ? "  errors_each_row_left_out"
+                              : "  errors_each_tenth_left_out",
+                          &calibration->left_out, buffer);
+    if (calibration->column_count > 0)
+        st_buffer_text(buffer, "  errors_left_out_by:\n");
+    for (size_t i = 0; i < calibration->column_count; i++) {
+        st_buffer_text(buffer, "    ");
+        write_yaml_errors(calibration->columns[i], &calibration->held[i].parts[0].errors, buffer);
+    }
 }
 
 static void write_list(const char *key, const char *const *texts, size_t count, st_buffer *buffer)

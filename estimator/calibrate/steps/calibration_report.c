@@ -3,12 +3,18 @@
 #include "calibrate/steps/calibrate.h"
 
 #include "calibrate/steps/accuracy.h"
+#include "base/number.h"
 #include "sheet/type_write.h"
+
+#include <math.h>
 
 #include <string.h>
 
-static const char *note_of(const st_solution *solution, size_t index)
+static const char *note_of(const st_calibration *calibration, size_t index)
 {
+    const st_solution *solution = &calibration->solution;
+    if (!calibration->varied[index].moves)
+        return "no row is sensitive to it";
     if (solution->at_low[index])
         return "at its lower bound";
     return solution->at_high[index] ? "at its upper bound" : "";
@@ -20,16 +26,20 @@ static void fill_constant(const void *context, size_t index, st_node *map)
     const st_varied *varied = &calibration->varied[index];
     const st_solution *solution = &calibration->solution;
     st_put_text(map, "key", varied->path);
+    st_put_text(map, "name", varied->name);
     st_put_value(map, "value", varied->type, solution->values[index]);
     st_put_value(map, "standard_error", varied->type, solution->errors[index]);
     st_put_value(map, "low", varied->type, varied->low);
     st_put_value(map, "high", varied->type, varied->high);
+    st_put_value(map, "prior", varied->type, varied->prior > 0 ? varied->prior : (double)NAN);
+    st_put_number(map, "sd", varied->sd > 0 ? varied->sd : (double)NAN);
+    st_put_text_or_null(map, "source", st_or_none(varied->source));
     st_put_unit(map, "unit", varied->type);
     st_put_bool(map, "at_bound", solution->at_low[index] || solution->at_high[index]);
     st_node *correlations = st_put_line_list(map, "correlations");
     for (size_t i = 0; i < calibration->varied_count; i++)
         st_put_number(correlations, NULL, solution->correlation[index][i]);
-    st_put_text(map, ".note", note_of(solution, index));
+    st_put_text(map, ".note", note_of(calibration, index));
 }
 
 static void put_constants(const st_calibration *calibration, st_node *root)
@@ -40,12 +50,19 @@ static void put_constants(const st_calibration *calibration, st_node *root)
         {.title = "standard error", .look = ST_LOOK_UNIT, .none = "unknown", .right = true},
         {.title = "from", .look = ST_LOOK_UNIT, .right = true},
         {.title = "to", .look = ST_LOOK_UNIT, .right = true},
+        {.title = "prior", .look = ST_LOOK_UNIT, .none = "-", .right = true},
+        {.title = "sd of its log", .none = "-", .right = true},
         {.ink = ST_INK_BAD}};
+    bool priors = calibration->noise > 0;
     st_node *list =
         st_put_maps(root, "constants", fill_constant, calibration, calibration->varied_count);
-    st_table *table = st_say_table(root, shape, sizeof shape / sizeof shape[0], 2);
+    const st_table_column plain[] = {shape[0], shape[1], shape[2], shape[3], shape[4], shape[7]};
+    st_table *table = priors ? st_say_table(root, shape, sizeof shape / sizeof shape[0], 2)
+                             : st_say_table(root, plain, sizeof plain / sizeof plain[0], 2);
     st_table_heads(table);
-    st_table_show(table, list, "key,value,standard_error,low,high,.note");
+    st_table_show(table, list,
+                  priors ? "name,value,standard_error,low,high,prior,sd,.note"
+                         : "key,value,standard_error,low,high,.note");
 }
 
 static void put_errors(st_node *node, const char *key, const st_error_summary *errors,
@@ -59,29 +76,81 @@ static void put_errors(st_node *node, const char *key, const st_error_summary *e
                   "within_20");
 }
 
-static void put_groups(const st_calibration *calibration, st_node *root, st_table *table)
+/* ---- values left out ---- */
+
+/* What stands beside the errors of a fit that has not seen the rows. */
+static const char *const naive_keys[] = {"constant_mfu", "nearest_row"};
+static const char *const naive_titles[] = {"constant MFU", "nearest row"};
+
+static bool is_naive(const st_calibration *calibration)
 {
-    st_arena *arena = root->result->arena;
-    if (calibration->group == NULL)
-        return;
-    st_put_text(root, "group", calibration->group);
-    st_node *list = st_put_list(root, "groups");
-    for (size_t i = 0; i < calibration->group_count; i++) {
-        st_node *map = st_put_map(list, NULL);
-        const char *value = calibration->groups[i].value;
-        st_put_text(map, "value", value);
-        put_errors(
-            map, "errors", &calibration->groups[i].errors,
-            st_arena_printf(arena, "%s %s by a fit to the others", calibration->group, value),
-            table);
-    }
-    st_node *all = st_put_line_map(root, "errors_group_left_out");
-    st_error_summary_put(all, &calibration->group_errors);
-    st_put_text(all, ".name", "all of these");
-    if (calibration->group_count > 0)
-        st_table_show(table, all,
-                      ".name,rows,mean_absolute,median_absolute,bias,largest,within_5,within_10,"
-                      "within_20");
+    return calibration->alike[ST_NAIVE_MFU].count + calibration->alike[ST_NAIVE_NEAREST].count > 0;
+}
+
+static void put_held(const st_held_group *group, const char *name, st_node *map, st_table *table)
+{
+    st_put_text(map, "value", group->value);
+    st_error_summary_put(st_put_line_map(map, "errors"), &group->errors);
+    for (size_t i = 0; i < ST_NAIVES; i++)
+        st_error_summary_put(st_put_line_map(map, naive_keys[i]), &group->naive[i]);
+    st_put_text(map, ".name", name);
+    st_put_count(map, ".rows", group->errors.count);
+    st_put_number(map, ".mean", group->errors.mean_absolute);
+    st_put_number(map, ".median", group->errors.median_absolute);
+    st_put_number(map, ".bias", group->errors.bias);
+    st_put_number(map, ".largest", group->errors.largest);
+    st_put_number(map, ".within", group->errors.within_15);
+    st_put_number(map, ".mfu", group->naive[ST_NAIVE_MFU].mean_absolute);
+    st_put_number(map, ".nearest", group->naive[ST_NAIVE_NEAREST].mean_absolute);
+    st_table_show(table, map, ".name,.rows,.mean,.median,.bias,.largest,.within,.mfu,.nearest");
+}
+
+static st_table *say_held_table(st_node *node, const char *title, bool naive)
+{
+    const st_table_column percent = {
+        .look = ST_LOOK_PERCENT, .digits = 1, .none = "-", .right = true};
+    st_table_column shape[] = {{.title = title, .ink = ST_INK_NAME},
+                               {.title = "rows", .right = true},
+                               percent,
+                               percent,
+                               percent,
+                               percent,
+                               percent,
+                               percent,
+                               percent};
+    static const char *const titles[] = {"mean", "median", "bias", "max", "in 15 %"};
+    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
+        shape[2 + i].title = titles[i];
+    shape[4].look = ST_LOOK_CHANGE;
+    for (size_t i = 0; i < ST_NAIVES; i++)
+        shape[7 + i].title = naive_titles[i];
+    st_table *table = st_say_table(node, shape, naive ? 9 : 7, 2);
+    st_table_heads(table);
+    return table;
+}
+
+static void put_column(const st_calibration *calibration, const st_held *held, st_node *map)
+{
+    bool naive = is_naive(calibration);
+    st_arena *arena = map->result->arena;
+    const char *title = st_arena_printf(arena, "each %s by a fit to the others", held->column);
+    st_put_text(map, "column", held->column);
+    st_table *table = say_held_table(map, st_or_none(title), naive);
+    st_node *values = st_put_list(map, "values");
+    for (size_t i = 0; i < held->group_count; i++)
+        put_held(&held->groups[i], held->groups[i].value, st_put_map(values, NULL), table);
+    st_node *parts = st_put_list(map, "parts");
+    for (size_t i = 0; i < held->part_count; i++)
+        put_held(&held->parts[i],
+                 held->parts[i].value[0] != '\0' ? held->parts[i].value : "all of these",
+                 st_put_map(parts, NULL), table);
+}
+
+static void put_columns(const st_calibration *calibration, st_node *root)
+{
+    st_node *list = st_put_list(root, "left_out");
+    for (size_t i = 0; i < calibration->column_count; i++)
+        put_column(calibration, &calibration->held[i], st_put_map(list, NULL));
 }
 
 static void fill_row(const void *context, size_t index, st_node *row)
@@ -102,7 +171,8 @@ static void say_advice(const st_calibration *calibration, st_node *root)
     char value[ST_QUANTITY_TEXT];
     for (size_t i = 0; i < calibration->varied_count; i++) {
         const st_varied *varied = &calibration->varied[i];
-        if (strncmp(varied->path, "constants.", strlen("constants.")) == 0)
+        bool for_all = varied->when.condition_count == 0;
+        if (!for_all || strncmp(varied->path, "constants.", strlen("constants.")) == 0)
             continue;
         st_type_format(varied->type, calibration->solution.values[i], ST_STYLE_UNIT, value,
                        sizeof value);
@@ -117,11 +187,15 @@ static void say_title(const st_calibration *calibration, st_node *root)
 {
     char title[96];
     char scale[ST_PERCENT_TEXT];
+    char freedom[ST_PERCENT_TEXT];
     snprintf(title, sizeof title, "%zu constant%s fitted to %zu measured row%s",
              calibration->varied_count, calibration->varied_count == 1 ? "" : "s",
              calibration->row_count, calibration->row_count == 1 ? "" : "s");
     st_say_ink(root, ST_INK_STRONG, title);
-    st_say(root, ", squares of relative errors");
+    if (calibration->noise > 0)
+        st_say(root, " with %s degrees of freedom",
+               st_number_print('f', 1, calibration->solution.freedom, freedom, sizeof freedom));
+    st_say(root, ", squares of %s errors", calibration->logarithms ? "logarithmic" : "relative");
     if (calibration->loss == ST_LOSS_SOFT_L1)
         st_say(root, ", linear above %s", st_percent_text(calibration->scale, 1, false, scale));
     st_say(root, "\n");
@@ -139,13 +213,15 @@ void st_calibration_report(const st_calibration *calibration, const st_fit_recor
     put_constants(calibration, root);
     st_put_number(root, "cost", calibration->solution.cost);
     st_put_count(root, "iterations", calibration->solution.iterations);
+    st_put_number(root, "freedom", calibration->solution.freedom);
     st_table *table = st_say_errors(root, "errors");
     put_errors(root, "errors", &calibration->errors, "rows of the fit", table);
     st_put_count(root, "folds", calibration->folds);
-    put_errors(root, "errors_left_out", &calibration->left_out,
-               alone ? "each row by a fit to the others" : "each tenth by a fit to the others",
-               table);
-    put_groups(calibration, root, table);
+    if (calibration->folds > 0)
+        put_errors(root, "errors_left_out", &calibration->left_out,
+                   alone ? "each row by a fit to the others" : "each tenth by a fit to the others",
+                   table);
+    put_columns(calibration, root);
     (void)st_put_rows(root, "rows", fill_row, calibration, calibration->row_count);
     say_advice(calibration, root);
 }

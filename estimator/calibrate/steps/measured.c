@@ -156,7 +156,7 @@ static st_status read_measured(const table_reader *reader, const measured_column
         st_csv_field(reader->csv, own->line, st_csv_column(reader->csv, column->name));
     own->measured = (double)NAN;
     if (text[0] == '\0') {
-        own->left_out = "nothing was measured";
+        own->unmeasured = true;
         return ST_OK;
     }
     own->ran_out = ran_out != NULL && strcmp(text, ran_out) == 0;

@@ -25,7 +25,9 @@ typedef struct st_row {
     size_t line;          /* index of the row in its table */
     double measured;      /* base units; NaN where the run ran out of memory */
     bool ran_out;         /* of memory */
+    bool unmeasured;      /* nothing to compare with: it is only estimated */
     const char *left_out; /* why, NULL where it is compared */
+    bool estimated;       /* it is compared or could be, had it been measured */
     bool fitted;          /* some constant was fitted with it */
     double estimate;      /* base units */
     double error;         /* estimate over measured minus 1 */

@@ -61,8 +61,9 @@ typedef struct row_reader {
     bool *listed; /* per input: a list of the row at hand has a word for it */
     unread_key *unread;
     size_t unread_count;
-    double *storage;       /* values of formulas, one per entry of `values` */
-    const char *order_set; /* what assumptions say of the order of ranks, NULL: nothing */
+    char texts[SECTIONS_BYTES]; /* of the row at hand, and numbers that they must agree with */
+    double *storage;            /* values of formulas, one per entry of `values` */
+    const char *order_set;      /* what assumptions say of the order of ranks, NULL: nothing */
     const char *order_fill;
 } row_reader;
 
@@ -329,8 +330,8 @@ static void check_unread(row_reader *reader, const unread_key *own, size_t row, 
         note(reader, st_value_parse(own->key, &text, &(double){0}, reader->errors));
 }
 
-/* Texts of a row, which its files are read with. */
-static void add_texts(row_reader *reader, size_t row, char *sections)
+/* Texts of a row, which its job has beside the files. */
+static void add_texts(row_reader *reader, size_t row)
 {
     char storage[ST_SOURCE_FIELD_BYTES];
     for (size_t i = 0; i < reader->unread_count; i++) {
@@ -346,7 +347,7 @@ static void add_texts(row_reader *reader, size_t row, char *sections)
         text = own->set != NULL ? own->set : text;
         text = text[0] == '\0' ? st_or_none(own->fill) : text;
         if (text[0] != '\0')
-            add_section(reader, own->key->path, text, sections);
+            add_section(reader, own->key->path, text, reader->texts);
     }
 }
 
@@ -551,6 +552,24 @@ static void check_row_order(row_reader *reader, size_t row, const char *order)
     st_errors_destroy(errors);
 }
 
+/* Numbers with which the texts of a row must agree, which its job gets as well. */
+static void add_numbers(row_reader *reader, size_t row)
+{
+    static const char *const keys[] = {
+        "model.layers", "model.dense_layers", "model.moe_every",        "model.experts",
+        "model.mtp",    "parallel.pp",        "parallel.virtual_stages"};
+    char number[ST_QUANTITY_TEXT];
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        size_t index = input_reading(reader, keys[i]);
+        if (index != SIZE_MAX)
+            add_section(reader, keys[i],
+                        st_number_format(
+                            reader->measured->inputs[index * reader->measured->row_count + row],
+                            number, sizeof number),
+                        reader->texts);
+    }
+}
+
 /* Finds the providers of a row whose inputs are there. */
 static void place_row(row_reader *reader, size_t row, const st_base *base)
 {
@@ -562,12 +581,22 @@ static void place_row(row_reader *reader, size_t row, const st_base *base)
         check_row_order(reader, row, order);
     if (own->left_out != NULL)
         return;
-    if (order != base->order)
-        base = st_base_of(&reader->bases, base->gpu, base->sections, order);
-    if (base == NULL)
+    if (reader->texts[0] != '\0')
+        add_numbers(reader, row);
+    if (order != base->order || reader->texts[0] != '\0')
+        base =
+            st_base_of(&reader->bases, &(st_base_name){.gpu = base->name.gpu,
+                                                       .sections = base->name.sections,
+                                                       .texts = reader->texts,
+                                                       .order = order != base->order ? order : ""});
+    if (base == NULL) {
         note(reader, ST_ERR_VALUE);
-    else
+    } else if (base->fault != NULL) {
+        leave_out(reader, row, base->fault);
+    } else {
         own->variant = base->variant;
+        own->job = base->job;
+    }
 }
 
 static bool is_omitted(row_reader *reader, size_t row, bool use_extra)
@@ -591,14 +620,18 @@ static void fill_row(row_reader *reader, size_t row, bool use_extra)
 {
     char sections[SECTIONS_BYTES] = "";
     char storage[ST_SOURCE_FIELD_BYTES];
+    reader->texts[0] = '\0';
     if (reader->measured->rows[row].left_out != NULL || is_omitted(reader, row, use_extra))
         return;
     apply_assumptions(reader, row, sections);
-    add_texts(reader, row, sections);
+    add_texts(reader, row);
     read_lists(reader, row);
     st_source_field gpu = st_source_field_find(reader->csv, reader->source, "gpu");
     const st_base *base =
-        st_base_of(&reader->bases, text_of(reader, gpu, row, storage), sections, "");
+        st_base_of(&reader->bases, &(st_base_name){.gpu = text_of(reader, gpu, row, storage),
+                                                   .sections = sections,
+                                                   .texts = "",
+                                                   .order = ""});
     if (base == NULL) {
         st_status first = st_errors_status(reader->errors);
         note(reader, first != ST_OK ? first : ST_ERR_MEMORY);

@@ -143,8 +143,10 @@ static st_status take_row(const row_run *run, size_t index, st_arena *arena)
     else if (!isfinite(row->estimate))
         row->left_out = st_arena_printf(arena, "%s has no finite value", run->measured->cell);
     else
-        return ST_OK;
-    return row->left_out != NULL ? ST_OK : ST_ERR_MEMORY;
+        row->estimated = true;
+    if (row->estimated && row->unmeasured)
+        row->left_out = "nothing was measured";
+    return row->left_out != NULL || row->estimated ? ST_OK : ST_ERR_MEMORY;
 }
 
 static st_status run_variant(row_run *run, st_arena *arena, st_errors *errors)

@@ -73,7 +73,28 @@ static bool is_seen(const st_problem *problem, size_t row)
     return problem->counts == NULL || problem->counts[row];
 }
 
-/* GSL's residuals: one per row that counts. */
+static double error_of(const st_problem *problem, double estimate, double measured)
+{
+    return problem->logarithms ? log(estimate / measured) : estimate / measured - 1.0;
+}
+
+static bool has_prior(const st_parameter *parameter)
+{
+    return parameter->prior > 0.0;
+}
+
+/* Behind the rows. */
+static void add_priors(const st_problem *problem, const double *values, size_t next,
+                       gsl_vector *result)
+{
+    for (size_t i = 0; i < problem->parameter_count; i++) {
+        const st_parameter *own = &problem->parameters[i];
+        if (has_prior(own))
+            gsl_vector_set(result, next++, problem->noise * log(values[i] / own->prior) / own->sd);
+    }
+}
+
+/* GSL's residuals: one per row that counts, one per prior. */
 static int residuals(const gsl_vector *coordinates, void *self, gsl_vector *result)
 {
     fit_state *state = self;
@@ -87,23 +108,57 @@ static int residuals(const gsl_vector *coordinates, void *self, gsl_vector *resu
     for (size_t i = 0; i < problem->row_count; i++) {
         if (!is_seen(problem, i))
             continue;
-        double error = state->estimates[i] / problem->measured[i] - 1.0;
+        double error = error_of(problem, state->estimates[i], problem->measured[i]);
         if (!isfinite(error)) {
             state->status = ST_ERR_MATH;
             return GSL_EDOM;
         }
         gsl_vector_set(result, next++, root_of_loss(problem, error));
     }
+    add_priors(problem, values, next, result);
     return GSL_SUCCESS;
+}
+
+static size_t count_priors(const st_problem *problem)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < problem->parameter_count; i++)
+        count += has_prior(&problem->parameters[i]) ? 1 : 0;
+    return count;
+}
+
+/* Each parameter counts by the share of what is known of it that rows tell. */
+static double freedom_of(const st_problem *problem, const gsl_matrix *jacobian,
+                         const gsl_matrix *covariance, size_t rows)
+{
+    double freedom = (double)problem->parameter_count;
+    for (size_t i = 0; i < problem->parameter_count; i++) {
+        if (!has_prior(&problem->parameters[i]))
+            continue;
+        double slope = gsl_matrix_get(jacobian, rows++, i);
+        freedom -= slope * slope * gsl_matrix_get(covariance, i, i);
+    }
+    return freedom;
+}
+
+/* The variance of a row's error; what priors were weighed with where rows scatter less. */
+static double spread_of(const st_problem *problem, const gsl_vector *errors,
+                        const st_solution *solution)
+{
+    double sum = 0.0;
+    double free_rows = (double)solution->rows - solution->freedom;
+    for (size_t i = 0; i < solution->rows; i++)
+        sum += gsl_vector_get(errors, i) * gsl_vector_get(errors, i);
+    double spread = free_rows > 0.0 ? sum / free_rows : (double)NAN;
+    double known = problem->noise * problem->noise;
+    return count_priors(problem) > 0 && !(spread > known) ? known : spread;
 }
 
 /* Standard errors and correlations from the Jacobian, by linear propagation to the values. */
 static void propagate(const st_problem *problem, const gsl_vector *coordinates,
-                      const gsl_matrix *covariance, st_solution *solution)
+                      const gsl_matrix *covariance, double spread, st_solution *solution)
 {
     size_t count = problem->parameter_count;
-    double spread = solution->rows > count ? 2.0 * solution->cost / (double)(solution->rows - count)
-                                           : (double)NAN;
     for (size_t i = 0; i < count; i++) {
         const st_parameter *parameter = &problem->parameters[i];
         double share = share_of(gsl_vector_get(coordinates, i));
@@ -141,14 +196,19 @@ static void read_solution(const st_problem *problem, const gsl_parts *parts, st_
     gsl_matrix_set_zero(parts->covariance);
     (void)gsl_multifit_nlinear_covar(gsl_multifit_nlinear_jac(parts->workspace), least_rank,
                                      parts->covariance);
-    propagate(problem, coordinates, parts->covariance, solution);
+    solution->freedom = freedom_of(problem, gsl_multifit_nlinear_jac(parts->workspace),
+                                   parts->covariance, solution->rows);
+    propagate(problem, coordinates, parts->covariance, spread_of(problem, errors, solution),
+              solution);
 }
 
 /* One descent from parts->start. */
 static st_status descend(fit_state *state, const gsl_parts *parts, st_solution *solution)
 {
-    gsl_multifit_nlinear_fdf system = {
-        .f = residuals, .n = solution->rows, .p = state->problem->parameter_count, .params = state};
+    gsl_multifit_nlinear_fdf system = {.f = residuals,
+                                       .n = solution->rows + count_priors(state->problem),
+                                       .p = state->problem->parameter_count,
+                                       .params = state};
     bool rough = state->problem->rough;
     double least = rough ? rough_tolerance : tolerance;
     int info = 0;
@@ -210,7 +270,7 @@ st_status st_solve(const st_problem *problem, st_solution *solution)
 {
     st_solution best = {.rows = count_rows(problem)};
     if (problem->parameter_count == 0 || problem->parameter_count > ST_FIT_MAX_PARAMETERS ||
-        best.rows < problem->parameter_count)
+        best.rows + count_priors(problem) < problem->parameter_count)
         return ST_ERR_VALUE;
     gsl_error_handler_t *handler = gsl_set_error_handler_off();
     gsl_multifit_nlinear_parameters options = gsl_multifit_nlinear_default_parameters();
@@ -219,8 +279,8 @@ st_status st_solve(const st_problem *problem, st_solution *solution)
     fit_state state = {.problem = problem};
     st_status status = ST_ERR_MEMORY;
     gsl_parts parts = {
-        gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &options, best.rows,
-                                   problem->parameter_count),
+        gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &options,
+                                   best.rows + count_priors(problem), problem->parameter_count),
         gsl_vector_alloc(problem->parameter_count),
         gsl_matrix_alloc(problem->parameter_count, problem->parameter_count),
     };

@@ -6,13 +6,16 @@
  * Each parameter is positive and moves between two bounds on a logarithmic scale, through a smooth
  * transformation that never reaches them. The minimum is looked for from the start and from two
  * fixed points of the box, always in the same order, so that the same problem gives the same bits.
+ *
+ * A prior is one more residual, noise*log(value/prior)/sd: a parameter that no row tells stays
+ * there.
  */
 #ifndef STEPTIME_CALIBRATE_STEPS_SOLVE_H
 #define STEPTIME_CALIBRATE_STEPS_SOLVE_H
 
 #include "steptime/status.h"
 
-enum { ST_FIT_MAX_PARAMETERS = 32 };
+enum { ST_FIT_MAX_PARAMETERS = 48 };
 
 typedef enum st_loss {
     ST_LOSS_SOFT_L1, /* square for small errors, linear for large ones */
@@ -24,6 +27,8 @@ typedef struct st_parameter {
     double low;
     double high;
     double start; /* moved inside where it lies outside */
+    double prior; /* what is known of it beforehand; 0: nothing */
+    double sd;    /* standard deviation of its logarithm around that; above 0 where prior is */
 } st_parameter;
 
 typedef struct st_problem {
@@ -34,6 +39,8 @@ typedef struct st_problem {
     const bool *counts; /* which rows the fit sees; NULL: all */
     st_loss loss;
     double scale;    /* relative error from which soft-l1 turns linear */
+    bool logarithms; /* errors are log(estimate/measured) instead of estimate/measured - 1 */
+    double noise;    /* standard deviation of a row's error, against which priors weigh */
     bool start_only; /* the minimum is near the start: look nowhere else */
     bool rough;      /* a model with kinks: few steps, and where they end counts */
     /* Estimates all rows for one set of parameters. */
@@ -47,15 +54,16 @@ typedef struct st_solution {
     double correlation[ST_FIT_MAX_PARAMETERS][ST_FIT_MAX_PARAMETERS];
     bool at_low[ST_FIT_MAX_PARAMETERS];
     bool at_high[ST_FIT_MAX_PARAMETERS];
-    double cost; /* half the sum of the losses */
-    size_t rows; /* that the fit has seen */
+    double cost;    /* half the sum of the losses, those of priors among them */
+    double freedom; /* effective degrees of freedom: parameters that rows tell, not priors */
+    size_t rows;    /* that the fit has seen */
     size_t iterations;
 } st_solution;
 
 /*
- * Finds the minimum. ST_ERR_VALUE: fewer rows than parameters; ST_ERR_MATH: no finite estimate, or
- * no minimum found. The caller says which. GSL's own error handler is out of force meanwhile, for
- * the whole process.
+ * Finds the minimum. ST_ERR_VALUE: fewer rows and priors than parameters; ST_ERR_MATH: no finite
+ * estimate, or no minimum found. The caller says which. GSL's own error handler is out of force
+ * meanwhile, for the whole process.
  */
 st_status st_solve(const st_problem *problem, st_solution *solution) ST_NODISCARD;
 

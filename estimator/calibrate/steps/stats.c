@@ -32,13 +32,14 @@ double st_median(double *values, size_t count)
 void st_summarize_errors(const double *errors, size_t count, double *scratch,
                          st_error_summary *summary)
 {
-    *summary = (st_error_summary){count,        not_a_number, not_a_number, not_a_number,
-                                  not_a_number, not_a_number, not_a_number, not_a_number};
+    *summary =
+        (st_error_summary){count,        not_a_number, not_a_number, not_a_number, not_a_number,
+                           not_a_number, not_a_number, not_a_number, not_a_number};
     if (count == 0)
         return;
     double sum = 0;
     double absolute = 0;
-    size_t within[3] = {0};
+    size_t within[4] = {0};
     for (size_t i = 0; i < count; i++) {
         scratch[i] = fabs(errors[i]);
         sum += errors[i];
@@ -46,6 +47,7 @@ void st_summarize_errors(const double *errors, size_t count, double *scratch,
         within[0] += scratch[i] <= 0.05 ? 1 : 0;
         within[1] += scratch[i] <= 0.10 ? 1 : 0;
         within[2] += scratch[i] <= 0.20 ? 1 : 0;
+        within[3] += scratch[i] <= 0.15 ? 1 : 0;
     }
     summary->bias = sum / (double)count;
     summary->mean_absolute = absolute / (double)count;
@@ -53,6 +55,7 @@ void st_summarize_errors(const double *errors, size_t count, double *scratch,
     summary->largest = scratch[count - 1];
     summary->within_5 = (double)within[0] / (double)count;
     summary->within_10 = (double)within[1] / (double)count;
+    summary->within_15 = (double)within[3] / (double)count;
     summary->within_20 = (double)within[2] / (double)count;
 }
 

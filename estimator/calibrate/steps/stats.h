@@ -16,6 +16,7 @@ typedef struct st_error_summary {
     double largest;  /* of the absolute ones */
     double within_5; /* share of rows whose absolute error is at most 5 % */
     double within_10;
+    double within_15;
     double within_20;
 } st_error_summary;
 

@@ -131,6 +131,8 @@ static void read_range(vary_reader *reader, const char *path, const st_type *typ
         if (!parse_value(reader, path, type, parts[i], &values[i]))
             return;
     st_varied varied = {.path = path,
+                        .name = path,
+                        .when = {.formula = ST_NO_FORMULA},
                         .type = type,
                         .low = values[0],
                         .high = values[count - 1],
@@ -163,6 +165,16 @@ static void read_term(vary_reader *reader, char *term)
         return;
     }
     read_range(reader, path, &input->type, equals + 1);
+}
+
+const st_sheet_input *st_varied_input(const st_calibration *calibration, const char *path,
+                                      st_arena *arena, const char **nearest)
+{
+    vary_reader reader = {
+        .sets = calibration->sets, .set_count = calibration->set_count, .arena = arena};
+    const st_sheet_input *input = find_input(&reader, path);
+    *nearest = input == NULL ? nearest_path(&reader, path) : NULL;
+    return input;
 }
 
 st_status st_varied_parse(st_calibration *calibration, const char *const *texts, size_t count,
