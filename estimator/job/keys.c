@@ -21,6 +21,44 @@
 
 const double st_above_zero = ABOVE_ZERO;
 
+/* What matrix products of one precision reach on a GPU: large ones, thin ones, and at the least. */
+#define GEMM_KEYS(name, what)                                                                      \
+    {"cluster.gpu.gemm_efficiency_" name,                                                          \
+     ST_KEY_NUMBER,                                                                                \
+     NULL,                                                                                         \
+     NULL,                                                                                         \
+     ABOVE_ZERO,                                                                                   \
+     1,                                                                                            \
+     NULL,                                                                                         \
+     "share of the peak rate that large products in " what " reach under sustained load"},         \
+        {"cluster.gpu.gemm_memory_" name,                                                          \
+         ST_KEY_NUMBER,                                                                            \
+         NULL,                                                                                     \
+         NULL,                                                                                     \
+         ABOVE_ZERO,                                                                               \
+         1,                                                                                        \
+         NULL,                                                                                     \
+         "share of the memory bandwidth that thin products in " what " reach"},                    \
+    {                                                                                              \
+        "cluster.gpu.gemm_constant_" name, ST_KEY_QUANTITY, "us", NULL, 0, UNBOUNDED, NULL,        \
+            "time that each product in " what " takes besides"                                     \
+    }
+/* What fused attention with heads of one width reaches. */
+#define ATTENTION_KEYS(width)                                                                      \
+    {"cluster.gpu.attention_efficiency_" width,                                                    \
+     ST_KEY_NUMBER,                                                                                \
+     NULL,                                                                                         \
+     NULL,                                                                                         \
+     ABOVE_ZERO,                                                                                   \
+     1,                                                                                            \
+     NULL,                                                                                         \
+     "share of the 16-bit peak that fused causal attention with heads of " width                   \
+     " numbers reaches, long sequences, forward"},                                                 \
+    {                                                                                              \
+        "cluster.gpu.attention_half_" width, ST_KEY_NUMBER, NULL, NULL, 0, 1e6, NULL,              \
+            "tokens of a sequence at which it reaches half of that"                                \
+    }
+
 /* path, kind, unit, values, minimum, maximum, default, meaning */
 static const st_key keys[] = {
     {"name", ST_KEY_TEXT, NULL, NULL, 0, 0, NULL,
@@ -271,6 +309,26 @@ static const st_key keys[] = {
     {"measured.memory", ST_KEY_QUANTITY, "GiB", NULL, POSITIVE, NULL,
      "measured peak memory of the fullest GPU"},
 
+    {"operator.kind", ST_KEY_ENUM, NULL, "gemm attention experts", 0, 0, "gemm",
+     "what is timed alone: a matrix product, fused causal attention, routed experts"},
+    {"operator.precision", ST_KEY_ENUM, NULL, "bf16 fp8 fp8_static fp8_block mxfp8 nvfp4", 0, 0,
+     "bf16", "type of its products; all but bf16 and fp8_static quantise the activations first"},
+    {"operator.burst", ST_KEY_BOOL, NULL, NULL, 0, 0, "false",
+     "measured in a short burst, not under sustained load"},
+    {"operator.m", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0", "rows of a product: tokens"},
+    {"operator.n", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0", "columns of a product"},
+    {"operator.k", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0", "width over which a product sums"},
+    {"operator.batch", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0", "sequences of an attention"},
+    {"operator.sequence", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0", "tokens of each"},
+    {"operator.heads", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0", "heads of queries"},
+    {"operator.head_dim", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0", "width of a head"},
+    {"operator.tokens", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",
+     "tokens that are routed to experts"},
+    {"operator.hidden", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0", "hidden size of the experts"},
+    {"operator.ffn", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0", "inner width of an expert"},
+    {"operator.top_k", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0", "experts of a token"},
+    {"operator.experts", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0", "routed experts"},
+
     {"cluster.name", ST_KEY_TEXT, NULL, NULL, 0, 0, NULL, "what reports call the cluster"},
     {"cluster.nodes", ST_KEY_COUNT, NULL, NULL, COUNTS, NULL, "nodes that the job runs on"},
     {"cluster.gpus_per_node", ST_KEY_COUNT, NULL, NULL, COUNTS, NULL, "GPUs in a node"},
@@ -310,6 +368,25 @@ static const st_key keys[] = {
      "peak rate of 32-bit products, dense, without TF32"},
     {"cluster.gpu.gemm_efficiency", ST_KEY_NUMBER, NULL, NULL, ABOVE_ZERO, 1, NULL,
      "share of the peak rate that large matrix products reach"},
+    GEMM_KEYS("bf16", "16 bits"),
+    GEMM_KEYS("fp8", "FP8 with one scale for a tensor"),
+    GEMM_KEYS("fp8_block", "FP8 with a scale for each block"),
+    GEMM_KEYS("mxfp8", "MXFP8"),
+    GEMM_KEYS("nvfp4", "NVFP4"),
+    {"cluster.gpu.gemm_burst", ST_KEY_NUMBER, NULL, NULL, 0.5, 2, "1",
+     "rate of large products in a short burst over that under sustained load, which the power "
+     "limit "
+     "slows down"},
+    ATTENTION_KEYS("64"),
+    ATTENTION_KEYS("128"),
+    {"cluster.gpu.attention_constant", ST_KEY_QUANTITY, "us", NULL, 0, UNBOUNDED, NULL,
+     "time that each attention kernel takes besides"},
+    {"cluster.gpu.grouped_efficiency", ST_KEY_NUMBER, NULL, NULL, ABOVE_ZERO, 2, NULL,
+     "rate of the experts' grouped products with many tokens over that of plain ones"},
+    {"cluster.gpu.grouped_half", ST_KEY_NUMBER, NULL, NULL, 0, 1e6, NULL,
+     "tokens of an expert at which it reaches half of that"},
+    {"cluster.gpu.grouped_constant", ST_KEY_QUANTITY, "us", NULL, 0, UNBOUNDED, NULL,
+     "time that each pass through the experts takes besides"},
     {"cluster.gpu.compute_capability", ST_KEY_NUMBER, NULL, NULL, 1, 100, NULL,
      "compute capability, which tells the architecture: 8.0 for Ampere, 9.0 for Hopper"},
     {"cluster.gpu.memory", ST_KEY_QUANTITY, "GiB", NULL, POSITIVE, NULL, "memory of a GPU"},
@@ -335,6 +412,7 @@ static const st_key_section sections[] = {
     {"offload", false, ST_FOLDERS, "what lies in host memory"},
     {"train", false, ST_FOLDERS, "the whole training, of which a job is one step"},
     {"measured", false, ST_FOLDERS, "what a run of the job was seen to take"},
+    {"operator", false, ST_FOLDERS, "one operator alone, for the sheet operators"},
     {"cluster", true, ST_FOLDER_CLUSTERS, "the nodes and what connects them"},
     {"cluster.bandwidth", false, ST_FOLDERS,
      "what the collectives of a group reach, as measured on the cluster"},
