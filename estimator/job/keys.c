@@ -385,6 +385,8 @@ static const st_key keys[] = {
      "rate of the experts' grouped products with many tokens over that of plain ones"},
     {"cluster.gpu.grouped_half", ST_KEY_NUMBER, NULL, NULL, 0, 1e6, NULL,
      "tokens of an expert at which it reaches half of that"},
+    {"cluster.gpu.grouped_memory", ST_KEY_NUMBER, NULL, NULL, ABOVE_ZERO, 1, NULL,
+     "share of the memory bandwidth at which experts' weights and rows of tokens move"},
     {"cluster.gpu.grouped_constant", ST_KEY_QUANTITY, "us", NULL, 0, UNBOUNDED, NULL,
      "time that each pass through the experts takes besides"},
     {"cluster.gpu.compute_capability", ST_KEY_NUMBER, NULL, NULL, 1, 100, NULL,
