@@ -384,6 +384,7 @@ extern const cli_verb cli_verb_validate;
 extern const cli_verb cli_verb_fit;
 extern const cli_verb cli_verb_fit_kernels;
 extern const cli_verb cli_verb_trace_layers;
+extern const cli_verb cli_verb_fit_operators;
 extern const cli_verb cli_verb_fit_overlap;
 extern const cli_verb cli_verb_import_topology;
 extern const cli_verb cli_verb_fit_nccl;

@@ -4,6 +4,7 @@
 
 #include "calibrate/trees/shuffle.h"
 #include "calibrate/layers/forest.h"
+#include "calibrate/steps/table_csv.h"
 #include "calibrate/layers/predict.h"
 #include "calibrate/layers/steps.h"
 
@@ -21,7 +22,7 @@ static st_status read_table(fixture *own, const char *text, const char *gpu, st_
     const st_csv *csv = NULL;
     *sets = (st_time_sets){.count = 0};
     write_text(own, "layers.csv", text);
-    st_status status = st_time_csv_read(below(own, "layers.csv"), own->arena, &csv, own->errors);
+    st_status status = st_packed_csv_read(below(own, "layers.csv"), own->arena, &csv, own->errors);
     return status == ST_OK ? st_time_table_read(csv, own->paths, gpu, own->arena, sets, own->errors)
                            : status;
 }
@@ -145,7 +146,7 @@ static void tables_must_be_alike(void **state)
     assert_int_equal(read_table(own, "hidden,tokens,forward_us\n7,2,3\n", "h100-sxm", &sets),
                      ST_OK);
     write_text(own, "other.csv", "hidden,tokens,tp,forward_us\n7,2,3,4\n");
-    assert_int_equal(st_time_csv_read(below(own, "other.csv"), own->arena, &csv, own->errors),
+    assert_int_equal(st_packed_csv_read(below(own, "other.csv"), own->arena, &csv, own->errors),
                      ST_OK);
     assert_int_not_equal(
         st_time_table_read(csv, own->paths, "h100-sxm", own->arena, &sets, own->errors), ST_OK);
@@ -162,15 +163,15 @@ static void packed_tables(void **state)
                    "gzip -k '%s/a.csv' && head -c 30 '%s/a.csv.gz' >'%s/b.gz'", own->folder,
                    own->folder, own->folder);
     assert_int_equal(system(command), 0);
-    assert_int_equal(st_time_csv_read(below(own, "a.csv.gz"), own->arena, &csv, own->errors),
+    assert_int_equal(st_packed_csv_read(below(own, "a.csv.gz"), own->arena, &csv, own->errors),
                      ST_OK);
     assert_string_equal(st_csv_field(csv, 0, 1), "2385");
-    assert_int_not_equal(st_time_csv_read(below(own, "b.gz"), own->arena, &csv, own->errors),
+    assert_int_not_equal(st_packed_csv_read(below(own, "b.gz"), own->arena, &csv, own->errors),
                          ST_OK);
     assert_non_null(strstr(said(own), "the table cannot be unpacked"));
-    assert_int_not_equal(st_time_csv_read(own->folder, own->arena, &csv, own->errors), ST_OK);
+    assert_int_not_equal(st_packed_csv_read(own->folder, own->arena, &csv, own->errors), ST_OK);
     assert_non_null(strstr(said(own), "it is no file"));
-    assert_int_not_equal(st_time_csv_read(below(own, "c.gz"), own->arena, &csv, own->errors),
+    assert_int_not_equal(st_packed_csv_read(below(own, "c.gz"), own->arena, &csv, own->errors),
                          ST_OK);
     assert_non_null(strstr(said(own), "cannot read the table"));
 }
@@ -569,7 +570,7 @@ static void two_models_predict_the_mlp_of_a_third(void **state)
         if (path == NULL) {
             return;
         }
-        assert_int_equal(st_time_csv_read(path, own->arena, &csv, own->errors), ST_OK);
+        assert_int_equal(st_packed_csv_read(path, own->arena, &csv, own->errors), ST_OK);
         assert_int_equal(
             st_time_table_read(csv, own->paths, "a100-sxm-80gb", own->arena, sets, own->errors),
             ST_OK);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layer times from tables of times, from measured steps and from traces; see layer_fit.h. */
 #include "calibrate/layers/layer_fit.h"
+#include "calibrate/steps/table_csv.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -27,7 +28,7 @@ static bool is_trace(const char *path)
 static st_status read_table(st_layer_fit *own, const char *file)
 {
     const st_csv *csv = NULL;
-    st_status status = st_time_csv_read(file, own->arena, &csv, own->errors);
+    st_status status = st_packed_csv_read(file, own->arena, &csv, own->errors);
     if (status == ST_OK)
         status = st_time_table_read(csv, own->paths, own->asked->gpu, own->arena, own->sets,
                                     own->errors);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How far off layer times are on what they have not seen; see layer_fit.h. */
 #include "calibrate/layers/layer_fit.h"
+#include "calibrate/steps/table_csv.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -183,7 +184,7 @@ static st_status test_file(st_layer_fit *own, const char *file)
     bool found = false;
     st_time_sets *tested = st_arena_alloc(own->arena, 1, sizeof *tested);
     st_status status =
-        tested != NULL ? st_time_csv_read(file, own->arena, &csv, own->errors) : ST_ERR_MEMORY;
+        tested != NULL ? st_packed_csv_read(file, own->arena, &csv, own->errors) : ST_ERR_MEMORY;
     if (status == ST_OK)
         status =
             st_time_table_read(csv, own->paths, own->asked->gpu, own->arena, tested, own->errors);

@@ -70,10 +70,6 @@ st_status st_time_add(st_time_set *set, const st_time_sample *sample, st_arena *
 /* Sorts the samples by their shapes and makes one of those that are alike, with their mean. */
 void st_time_merge(st_time_set *set);
 
-/* A table from a file, which may be packed by gzip. */
-st_status st_time_csv_read(const char *path, st_arena *arena, const st_csv **csv,
-                           st_errors *errors) ST_NODISCARD;
-
 /*
  * Reads a table of layer times into `sets`, in which tables before it may stand. Shapes: columns
  * tokens (or micro_batch, seq and cp), hidden, and where the table has them seq, ffn, heads,

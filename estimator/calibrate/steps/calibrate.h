@@ -41,6 +41,7 @@ typedef struct st_calibration {
     st_loss loss;
     double scale;
     const char *group; /* column, NULL: none */
+    bool whole;        /* no fits to parts of the rows: `left_out` stays empty */
     st_solution solution;
     st_used_row *rows;
     size_t row_count;

@@ -5,6 +5,7 @@
 #include "calibrate/steps/row_fields.h"
 #include "calibrate/steps/filter.h"
 #include "calibrate/steps/rows.h"
+#include "calibrate/steps/table_csv.h"
 #include "job/files.h"
 
 #include <math.h>
@@ -406,13 +407,13 @@ st_status st_measured_read(const st_measured_request *request, const st_measured
                            .use_extra = st_filter_mentions(table->filter, "split"),
                            .arena = arena,
                            .errors = errors};
-    st_source text = {0};
     const char *path = st_path_resolve(arena, table->place, table->file);
     if (path == NULL)
         return ST_ERR_MEMORY;
-    st_status status = st_file_read_table(path, table->place, arena, &text, errors);
-    if (status == ST_OK)
-        status = st_csv_parse(text.file, text.text, text.length, arena, &reader.csv, errors);
+    st_status status = ST_OK;
+    reader.csv = table->csv;
+    if (table->csv == NULL)
+        status = st_table_csv_read(path, table->place, arena, &reader.csv, errors);
     if (status == ST_OK)
         status = choose_rows(reader.csv, table->filter, arena, &reader.kept, errors);
     return status == ST_OK ? split_table(&reader, sets, count) : status;

@@ -86,6 +86,7 @@ typedef struct st_measured_table {
     const char *file;
     st_place place;     /* where it was asked for */
     const char *filter; /* what --rows says; NULL: all rows */
+    const st_csv *csv;  /* of the file, where it was read before; NULL: it is read */
 } st_measured_table;
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of layer times from files, packed by gzip or not. */
-#include "calibrate/layers/samples.h"
+/* Tables from files, packed by gzip or not; see table_csv.h. */
+#include "calibrate/steps/table_csv.h"
 
 #include "job/files.h"
 
@@ -36,7 +36,27 @@ static st_status read_all(gzFile file, const char *path, char *text, size_t *len
                : fail(path, "the table is larger than 64 MiB, unpacked", NULL, errors);
 }
 
-st_status st_time_csv_read(const char *path, st_arena *arena, const st_csv **csv, st_errors *errors)
+/* Behind the lines of comments in front of the heading. */
+static size_t skip_comments(const char *text, size_t length)
+{
+    size_t start = 0;
+    while (start < length && text[start] == '#') {
+        const char *end = memchr(text + start, '\n', length - start);
+        start = end != NULL ? (size_t)(end - text) + 1 : length;
+    }
+    return start;
+}
+
+static st_status parse(const char *path, const char *text, size_t length, st_arena *arena,
+                       const st_csv **csv, st_errors *errors)
+{
+    const st_csv_input input = {
+        .file = path, .text = text, .length = length, .start = skip_comments(text, length)};
+    return st_csv_read(&input, arena, csv, errors);
+}
+
+st_status st_packed_csv_read(const char *path, st_arena *arena, const st_csv **csv,
+                             st_errors *errors)
 {
     struct stat found;
     if (stat(path, &found) != 0) {
@@ -55,8 +75,19 @@ st_status st_time_csv_read(const char *path, st_arena *arena, const st_csv **csv
         text != NULL ? read_all(file, path, text, &length, errors) : st_out_of_memory(errors);
     (void)gzclose(file);
     if (status == ST_OK) {
-        status = st_csv_parse(path, text, length, arena, csv, errors);
+        status = parse(path, text, length, arena, csv, errors);
     }
     free(text);
     return status;
+}
+
+st_status st_table_csv_read(const char *path, st_place place, st_arena *arena, const st_csv **csv,
+                            st_errors *errors)
+{
+    size_t length = strlen(path);
+    st_source text = {0};
+    if (length > 3 && strcmp(path + length - 3, ".gz") == 0)
+        return st_packed_csv_read(path, arena, csv, errors);
+    st_status status = st_file_read_table(path, place, arena, &text, errors);
+    return status == ST_OK ? parse(text.file, text.text, text.length, arena, csv, errors) : status;
 }

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fitted operators as a result, and as keys of GPUs' files; see operators.h. */
+#include "calibrate/operators/operators.h"
+
+#include "base/number.h"
+#include "calibrate/steps/accuracy.h"
+#include "sheet/type_write.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *const kinds[ST_OPERATORS] = {"gemm", "attention", "experts"};
+
+/* ---- the result ---- */
+
+static void put_summary(st_node *map, const char *key, const st_error_summary *errors)
+{
+    char shown[64];
+    bool known = errors->count > 0;
+    if (known)
+        st_error_summary_put(st_put_line_map(map, key), errors);
+    else
+        st_put_null(map, key);
+    snprintf(shown, sizeof shown, ".%s", key);
+    st_put_number(map, st_arena_printf(map->result->arena, "%s", shown),
+                  known ? errors->mean_absolute : (double)NAN);
+}
+
+static void put_constant(const st_operator_group *group, size_t index, st_node *list)
+{
+    const st_varied *varied = &group->varied[index];
+    const st_solution *solution = &group->solution;
+    bool at_bound = solution->at_low[index] || solution->at_high[index];
+    st_node *map = st_put_line_map(list, NULL);
+    st_put_text(map, "key", varied->path);
+    st_put_value(map, "value", varied->type, solution->values[index]);
+    st_put_value(map, "standard_error", varied->type, solution->errors[index]);
+    st_put_unit(map, "unit", varied->type);
+    st_put_bool(map, "at_bound", at_bound);
+    st_put_text(map, ".gpu", index == 0 ? st_operator_gpu(group) : "");
+    st_put_text(map, ".key", varied->path + strlen("cluster.gpu."));
+    st_put_text(map, ".note", at_bound ? "at a bound" : "");
+}
+
+static const char *name_of(const st_operator_group *group, st_arena *arena)
+{
+    return st_arena_printf(arena, "%s%s%s%s%s", kinds[group->kind],
+                           group->kind == ST_OPERATOR_ATTENTION ? "" : " ",
+                           group->kind == ST_OPERATOR_ATTENTION ? "" : group->precision_name,
+                           group->burst == 0 ? ", sustained" : "",
+                           group->source != NULL && group->source[0] != '\0'
+                               ? st_arena_printf(arena, ", %s", group->source)
+                               : "");
+}
+
+static void put_group(const st_operator_fit *fit, const st_operator_group *group, st_node *map)
+{
+    st_put_text(map, "gpu", st_operator_gpu(group));
+    st_put_text(map, "operator", kinds[group->kind]);
+    st_put_text(map, "precision", group->precision_name);
+    st_put_bool(map, "burst", group->burst != 0);
+    st_put_text_or_null(map, "source", group->source != NULL ? group->source : "");
+    st_put_text(map, "table", group->table->file);
+    st_put_text(map, ".name", name_of(group, map->result->arena));
+    st_put_count(map, "rows", group->row_count);
+    st_put_count(map, "constants_fitted", group->fault == NULL ? group->varied_count : 0);
+    st_put_text_or_null(map, "fault", group->fault != NULL ? group->fault : "");
+    put_summary(map, "fitted", &group->fitted);
+    put_summary(map, "held_out", &group->held_out);
+    put_summary(map, "one_rate", &group->rate);
+    put_summary(map, "neighbours", &group->between);
+    put_summary(map, "corrected", &group->corrected);
+    if (!fit->leave_gpu)
+        return;
+    put_summary(map, "kin", &group->kin);
+    st_put_text_or_null(map, "kin_gpus", group->kin_names != NULL ? group->kin_names : "");
+}
+
+static st_table *say_errors(const st_operator_fit *fit, st_node *root)
+{
+    const st_table_column percent = {
+        .look = ST_LOOK_PERCENT, .digits = 1, .none = "-", .right = true};
+    st_table_column shape[] = {{.title = "GPU", .ink = ST_INK_NAME},
+                               {.title = "operator"},
+                               {.title = "rows", .right = true},
+                               percent,
+                               percent,
+                               percent,
+                               percent,
+                               percent,
+                               percent,
+                               {.title = fit->leave_gpu ? "of" : "", .ink = ST_INK_BAD}};
+    static const char *const titles[] = {"fitted", "held out", "one rate", "neighbours",
+                                         "with them"};
+    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
+        shape[3 + i].title = titles[i];
+    shape[8].title = "kin";
+    if (!fit->leave_gpu)
+        shape[8] = (st_table_column){.title = "", .ink = ST_INK_BAD};
+    st_table *table = st_say_table(root, shape, fit->leave_gpu ? 10 : 9, 2);
+    st_table_heads(table);
+    return table;
+}
+
+static void put_constants(const st_operator_fit *fit, st_node *root)
+{
+    static const st_table_column shape[] = {
+        {.title = "GPU", .ink = ST_INK_NAME},
+        {.title = "key of its file"},
+        {.title = "fitted", .look = ST_LOOK_UNIT, .right = true},
+        {.title = "standard error", .look = ST_LOOK_UNIT, .none = "unknown", .right = true},
+        {.ink = ST_INK_BAD}};
+    st_say_title(root, "Constants, fitted to all rows");
+    st_table *table = st_say_table(root, shape, sizeof shape / sizeof shape[0], 2);
+    st_table_heads(table);
+    st_node *all = st_put_list(root, "fits");
+    for (size_t i = 0; i < fit->group_count; i++) {
+        const st_operator_group *group = &fit->groups[i];
+        st_node *list = st_put_list(all, NULL);
+        for (size_t k = 0; group->fault == NULL && k < group->varied_count; k++)
+            put_constant(group, k, list);
+        st_table_show(table, list, ".gpu,.key,value,standard_error,.note");
+    }
+}
+
+void st_operators_report(const st_operator_fit *fit, st_result *result)
+{
+    st_node *root = st_result_begin(result, fit->arena);
+    st_put_text(root, "date", fit->date);
+    st_say_ink(root, ST_INK_STRONG, "Mean absolute errors");
+    st_say(root, "; held out: half of the shapes, by what is fitted to the other half\n");
+    st_table *table = say_errors(fit, root);
+    st_node *list = st_put_list(root, "groups");
+    for (size_t i = 0; i < fit->group_count; i++) {
+        st_node *map = st_put_map(list, NULL);
+        put_group(fit, &fit->groups[i], map);
+        st_table_show(table, map,
+                      fit->leave_gpu ? "gpu,.name,rows,.fitted,.held_out,.one_rate,.neighbours,"
+                                       ".corrected,.kin,kin_gpus"
+                                     : "gpu,.name,rows,.fitted,.held_out,.one_rate,.neighbours,"
+                                       ".corrected,fault");
+    }
+    put_constants(fit, root);
+}
+
+/* ---- keys of GPUs' files ---- */
+
+/* Three digits tell more than any standard error of these. */
+static void write_value(const st_type *type, double value, st_buffer *buffer)
+{
+    char text[ST_QUANTITY_TEXT];
+    double shown = st_unit_from_base(&type->unit, value);
+    bool pure = strcmp(type->unit.text, "1") == 0;
+    st_buffer_printf(buffer, "%s%s%s", st_number_significant(shown, 3, text, sizeof text),
+                     pure ? "" : " ", pure ? "" : type->unit.text);
+}
+
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+static void write_group(const st_operator_group *group, st_buffer *buffer)
+{
+    char text[ST_PERCENT_TEXT];
+    st_buffer_printf(buffer, "  # %zu rows%s%s%s, %s off; held out %s, one rate %s\n",
+                     group->row_count, group->burst == 0 ? " under sustained load" : "",
+                     group->source != NULL ? " of " : "",
+                     group->source != NULL ? group->source : "",
+                     st_percent_text(group->fitted.mean_absolute, 1, false, text),
+                     st_percent_text(group->held_out.mean_absolute, 1, false, (char[104]){0}),
+                     st_percent_text(group->rate.mean_absolute, 1, false, (char[104]){0}));
+    for (size_t i = 0; i < group->varied_count; i++) {
+        const st_varied *varied = &group->varied[i];
+        const st_solution *solution = &group->solution;
+        bool at_bound = solution->at_low[i] || solution->at_high[i];
+        st_buffer_printf(buffer, "  %s: {value: ", varied->path + strlen("cluster.gpu."));
+        write_value(varied->type, solution->values[i], buffer);
+        st_buffer_printf(buffer, ", source: \"fitted by steptime fit operators to %s, ",
+                         file_name(group->table->file));
+        if (at_bound || !isfinite(solution->errors[i])) {
+            st_buffer_text(buffer, at_bound ? "at a bound\"}\n" : "standard error unknown\"}\n");
+            continue;
+        }
+        st_buffer_text(buffer, "+- ");
+        write_value(varied->type, solution->errors[i], buffer);
+        st_buffer_text(buffer, "\"}\n");
+    }
+}
+
+void st_operators_write_yaml(const st_operator_fit *fit, st_buffer *buffer)
+{
+    st_buffer_printf(buffer, "# Written by steptime fit operators, %s: keys for files of GPUs\n",
+                     fit->date);
+    for (size_t i = 0; i < fit->group_count; i++) {
+        const st_operator_group *group = &fit->groups[i];
+        bool first = true;
+        for (size_t k = 0; k < i; k++)
+            first = first && fit->groups[k].job != group->job;
+        if (!first)
+            continue;
+        st_buffer_printf(buffer, "%s:\n", st_operator_gpu(group));
+        for (size_t k = i; k < fit->group_count; k++)
+            if (strcmp(st_operator_gpu(&fit->groups[k]), st_operator_gpu(group)) == 0 &&
+                fit->groups[k].fault == NULL)
+                write_group(&fit->groups[k], buffer);
+    }
+}
