@@ -42,26 +42,30 @@ static void put_constant(const st_operator_group *group, size_t index, st_node *
     st_put_text(map, ".note", at_bound ? "at a bound" : "");
 }
 
-static const char *name_of(const st_operator_group *group, st_arena *arena)
+static bool has_precision(const st_operator_fit *fit, const st_operator_group *group)
 {
-    return st_arena_printf(arena, "%s%s%s%s%s", kinds[group->kind],
-                           group->kind == ST_OPERATOR_ATTENTION ? "" : " ",
-                           group->kind == ST_OPERATOR_ATTENTION ? "" : group->precision_name,
-                           group->burst == 0 ? ", sustained" : "",
-                           group->source != NULL && group->source[0] != '\0'
-                               ? st_arena_printf(arena, ", %s", group->source)
-                               : "");
+    return group->kind == ST_OPERATOR_GEMM || (group->kind == ST_OPERATOR_EXPERTS && fit->each);
+}
+
+static const char *name_of(const st_operator_fit *fit, const st_operator_group *group)
+{
+    bool precise = has_precision(fit, group);
+    bool sourced = group->source != NULL && group->source[0] != '\0';
+    return st_arena_printf(fit->arena, "%s%s%s%s%s%s", kinds[group->kind], precise ? " " : "",
+                           precise ? group->precision_name : "",
+                           group->burst == 0 ? ", sustained" : "", sourced ? ", " : "",
+                           sourced ? group->source : "");
 }
 
 static void put_group(const st_operator_fit *fit, const st_operator_group *group, st_node *map)
 {
     st_put_text(map, "gpu", st_operator_gpu(group));
     st_put_text(map, "operator", kinds[group->kind]);
-    st_put_text(map, "precision", group->precision_name);
+    st_put_text_or_null(map, "precision", has_precision(fit, group) ? group->precision_name : "");
     st_put_bool(map, "burst", group->burst != 0);
     st_put_text_or_null(map, "source", group->source != NULL ? group->source : "");
     st_put_text(map, "table", group->table->file);
-    st_put_text(map, ".name", name_of(group, map->result->arena));
+    st_put_text(map, ".name", name_of(fit, group));
     st_put_count(map, "rows", group->row_count);
     st_put_count(map, "constants_fitted", group->fault == NULL ? group->varied_count : 0);
     st_put_text_or_null(map, "fault", group->fault != NULL ? group->fault : "");
@@ -70,6 +74,7 @@ static void put_group(const st_operator_fit *fit, const st_operator_group *group
     put_summary(map, "one_rate", &group->rate);
     put_summary(map, "neighbours", &group->between);
     put_summary(map, "corrected", &group->corrected);
+    st_put_text(map, ".note", group->fault != NULL ? group->fault : group->kin_names);
     if (!fit->leave_gpu)
         return;
     put_summary(map, "kin", &group->kin);
@@ -89,7 +94,7 @@ static st_table *say_errors(const st_operator_fit *fit, st_node *root)
                                percent,
                                percent,
                                percent,
-                               {.title = fit->leave_gpu ? "of" : "", .ink = ST_INK_BAD}};
+                               {.title = "of"}};
     static const char *const titles[] = {"fitted", "held out", "one rate", "neighbours",
                                          "with them"};
     for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
@@ -136,9 +141,9 @@ void st_operators_report(const st_operator_fit *fit, st_result *result)
         put_group(fit, &fit->groups[i], map);
         st_table_show(table, map,
                       fit->leave_gpu ? "gpu,.name,rows,.fitted,.held_out,.one_rate,.neighbours,"
-                                       ".corrected,.kin,kin_gpus"
+                                       ".corrected,.kin,.note"
                                      : "gpu,.name,rows,.fitted,.held_out,.one_rate,.neighbours,"
-                                       ".corrected,fault");
+                                       ".corrected,.note");
     }
     put_constants(fit, root);
 }
