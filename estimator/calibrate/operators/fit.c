@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#define GPU "cluster.gpu."
-
 enum { LEAST_ROWS = 16 }; /* of each half */
 
 const st_operator_shape st_operator_shapes[ST_OPERATORS] = {
@@ -28,21 +26,21 @@ typedef struct constant {
 } constant;
 
 static const constant constants[ST_OPERATORS][ST_OPERATOR_CONSTANTS] = {
-    {{GPU "gemm_efficiency_", 0.02, 1, true},
-     {GPU "gemm_memory_", 0.02, 1, true},
-     {GPU "gemm_constant_", 0.05, 200, true}},
-    {{GPU "attention_efficiency_64", 0.02, 1, false},
-     {GPU "attention_half_64", 1, 20000, false},
-     {GPU "attention_efficiency_128", 0.02, 1, false},
-     {GPU "attention_half_128", 1, 20000, false},
-     {GPU "attention_constant", 0.05, 500, false}},
-    {{GPU "grouped_efficiency_bf16", 0.02, 2, false},
-     {GPU "grouped_efficiency_fp8", 0.02, 2, false},
-     {GPU "grouped_efficiency_fp8_block", 0.02, 2, false},
-     {GPU "grouped_efficiency_nvfp4", 0.02, 2, false},
-     {GPU "grouped_half", 0.5, 5000, false},
-     {GPU "grouped_memory", 0.02, 1, false},
-     {GPU "grouped_constant", 0.05, 1000, false}},
+    {{"cluster.gpu.gemm_efficiency_", 0.02, 1, true},
+     {"cluster.gpu.gemm_memory_", 0.02, 1, true},
+     {"cluster.gpu.gemm_constant_", 0.05, 200, true}},
+    {{"cluster.gpu.attention_efficiency_64", 0.02, 1, false},
+     {"cluster.gpu.attention_half_64", 1, 20000, false},
+     {"cluster.gpu.attention_efficiency_128", 0.02, 1, false},
+     {"cluster.gpu.attention_half_128", 1, 20000, false},
+     {"cluster.gpu.attention_constant", 0.05, 500, false}},
+    {{"cluster.gpu.grouped_efficiency_bf16", 0.02, 2, false},
+     {"cluster.gpu.grouped_efficiency_fp8", 0.02, 2, false},
+     {"cluster.gpu.grouped_efficiency_fp8_block", 0.02, 2, false},
+     {"cluster.gpu.grouped_efficiency_nvfp4", 0.02, 2, false},
+     {"cluster.gpu.grouped_half", 0.5, 5000, false},
+     {"cluster.gpu.grouped_memory", 0.02, 1, false},
+     {"cluster.gpu.grouped_constant", 0.05, 1000, false}},
 };
 
 /* A half of a group's rows, ready to fit or to estimate. */
@@ -124,7 +122,7 @@ static const st_type *type_of(const st_measured *table, const char *key)
  * need rows of theirs. */
 static bool answers(const st_operator_group *group, size_t row, const char *key)
 {
-    static const char experts[] = GPU "grouped_efficiency_";
+    static const char experts[] = "cluster.gpu.grouped_efficiency_";
     const char *end = key + strlen(key);
     if (group->kind == ST_OPERATOR_EXPERTS && strncmp(key, experts, strlen(experts)) == 0)
         return strcmp(st_operator_name(group->table, row, "operator.precision"),
@@ -359,8 +357,8 @@ static st_status fit_group(const st_operator_fit *fit, st_operator_group *group)
 /* GPUs of one architecture: 8.9 is not that of 8.0, 10.3 is that of 10.0. */
 static bool is_kin(const st_operator_group *group, const st_operator_group *other)
 {
-    const st_job_value *own = st_job_value_of(group->job, GPU "compute_capability");
-    const st_job_value *its = st_job_value_of(other->job, GPU "compute_capability");
+    const st_job_value *own = st_job_value_of(group->job, "cluster.gpu.compute_capability");
+    const st_job_value *its = st_job_value_of(other->job, "cluster.gpu.compute_capability");
     return floor(own->number) == floor(its->number) && fabs(own->number - its->number) < 0.75;
 }
 

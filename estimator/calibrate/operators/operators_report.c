@@ -67,7 +67,6 @@ static void put_group(const st_operator_fit *fit, const st_operator_group *group
     st_put_text(map, "table", group->table->file);
     st_put_text(map, ".name", name_of(fit, group));
     st_put_count(map, "rows", group->row_count);
-    st_put_count(map, "constants_fitted", group->fault == NULL ? group->varied_count : 0);
     st_put_text_or_null(map, "fault", group->fault != NULL ? group->fault : "");
     put_summary(map, "fitted", &group->fitted);
     put_summary(map, "held_out", &group->held_out);
@@ -107,7 +106,7 @@ static st_table *say_errors(const st_operator_fit *fit, st_node *root)
     return table;
 }
 
-static void put_constants(const st_operator_fit *fit, st_node *root)
+static st_table *say_constants(st_node *root)
 {
     static const st_table_column shape[] = {
         {.title = "GPU", .ink = ST_INK_NAME},
@@ -118,14 +117,7 @@ static void put_constants(const st_operator_fit *fit, st_node *root)
     st_say_title(root, "Constants, fitted to all rows");
     st_table *table = st_say_table(root, shape, sizeof shape / sizeof shape[0], 2);
     st_table_heads(table);
-    st_node *all = st_put_list(root, "fits");
-    for (size_t i = 0; i < fit->group_count; i++) {
-        const st_operator_group *group = &fit->groups[i];
-        st_node *list = st_put_list(all, NULL);
-        for (size_t k = 0; group->fault == NULL && k < group->varied_count; k++)
-            put_constant(group, k, list);
-        st_table_show(table, list, ".gpu,.key,value,standard_error,.note");
-    }
+    return table;
 }
 
 void st_operators_report(const st_operator_fit *fit, st_result *result)
@@ -134,18 +126,23 @@ void st_operators_report(const st_operator_fit *fit, st_result *result)
     st_put_text(root, "date", fit->date);
     st_say_ink(root, ST_INK_STRONG, "Mean absolute errors");
     st_say(root, "; held out: half of the shapes, by what is fitted to the other half\n");
-    st_table *table = say_errors(fit, root);
+    st_table *errors = say_errors(fit, root);
+    st_table *constants = say_constants(root);
     st_node *list = st_put_list(root, "groups");
     for (size_t i = 0; i < fit->group_count; i++) {
+        const st_operator_group *group = &fit->groups[i];
         st_node *map = st_put_map(list, NULL);
-        put_group(fit, &fit->groups[i], map);
-        st_table_show(table, map,
+        put_group(fit, group, map);
+        st_table_show(errors, map,
                       fit->leave_gpu ? "gpu,.name,rows,.fitted,.held_out,.one_rate,.neighbours,"
                                        ".corrected,.kin,.note"
                                      : "gpu,.name,rows,.fitted,.held_out,.one_rate,.neighbours,"
                                        ".corrected,.note");
+        st_node *own = st_put_list(map, "constants");
+        for (size_t k = 0; group->fault == NULL && k < group->varied_count; k++)
+            put_constant(group, k, own);
+        st_table_show(constants, own, ".gpu,.key,value,standard_error,.note");
     }
-    put_constants(fit, root);
 }
 
 /* ---- keys of GPUs' files ---- */
