@@ -66,7 +66,7 @@ static const char *read_heading(table_reader *own)
         for (size_t k = 0; k < own->fields; k++)
             if (strcmp(own->row[k], column_names[i]) == 0)
                 own->places[i] = (int)k;
-        if (own->places[i] < 0 && i <= COLUMN_US) {
+        if (i <= COLUMN_US && own->places[i] < 0) {
             (void)snprintf(own->reason, ST_SHAPES_REASON, "the table has no column '%s'",
                            column_names[i]);
             return own->reason;

@@ -179,7 +179,7 @@ static void write_group(const st_operator_group *group, st_buffer *buffer)
         bool at_bound = solution->at_low[i] || solution->at_high[i];
         st_buffer_printf(buffer, "  %s: {value: ", varied->path + strlen("cluster.gpu."));
         write_value(varied->type, solution->values[i], buffer);
-        st_buffer_printf(buffer, ", source: \"fitted by steptime fit operators to %s, ",
+        st_buffer_printf(buffer, ", source: \"by steptime fit operators on %s, ",
                          file_name(group->table->file));
         if (at_bound || !isfinite(solution->errors[i])) {
             st_buffer_text(buffer, at_bound ? "at a bound\"}\n" : "standard error unknown\"}\n");
