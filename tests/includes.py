@@ -35,6 +35,7 @@ PUBLIC = {
 REACHES = {
     'calibrate/collectives/nccl_report.h',
     'calibrate/layers/layer_fit.h',
+    'calibrate/operators/operators.h',
     'calibrate/slowdown/overlap_data.h',
     'calibrate/steps/accuracy.h',
     'calibrate/steps/fit_spec.h',

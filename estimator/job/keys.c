@@ -21,43 +21,38 @@
 
 const double st_above_zero = ABOVE_ZERO;
 
-/* What matrix products of one precision reach on a GPU: large ones, thin ones, and at the least. */
-#define GEMM_KEYS(name, what)                                                                      \
-    {"cluster.gpu.gemm_efficiency_" name,                                                          \
-     ST_KEY_NUMBER,                                                                                \
-     NULL,                                                                                         \
-     NULL,                                                                                         \
-     ABOVE_ZERO,                                                                                   \
-     1,                                                                                            \
-     NULL,                                                                                         \
-     "share of the peak rate that large products in " what " reach under sustained load"},         \
-        {"cluster.gpu.gemm_memory_" name,                                                          \
-         ST_KEY_NUMBER,                                                                            \
-         NULL,                                                                                     \
-         NULL,                                                                                     \
-         ABOVE_ZERO,                                                                               \
-         1,                                                                                        \
-         NULL,                                                                                     \
-         "share of the memory bandwidth that thin products in " what " reach"},                    \
+#define SHARE_KEY(path, most, doc)                                                                 \
     {                                                                                              \
-        "cluster.gpu.gemm_constant_" name, ST_KEY_QUANTITY, "us", NULL, 0, UNBOUNDED, NULL,        \
-            "time that each product in " what " takes besides"                                     \
+        path, ST_KEY_NUMBER, NULL, NULL, ABOVE_ZERO, most, NULL, doc                               \
     }
+#define CONSTANT_KEY(path, doc)                                                                    \
+    {                                                                                              \
+        path, ST_KEY_QUANTITY, "us", NULL, 0, UNBOUNDED, NULL, doc                                 \
+    }
+#define TOKENS_KEY(path, doc)                                                                      \
+    {                                                                                              \
+        path, ST_KEY_NUMBER, NULL, NULL, 0, 1e6, NULL, doc                                         \
+    }
+
+/* What products of one precision reach on a GPU: large ones, thin ones, at the least, grouped. */
+#define PRODUCT_KEYS(name, what)                                                                   \
+    SHARE_KEY("cluster.gpu.gemm_efficiency_" name, 1,                                              \
+              "share of the peak rate that large products in " what                                \
+              " reach under sustained load"),                                                      \
+        SHARE_KEY("cluster.gpu.gemm_memory_" name, 1,                                              \
+                  "share of the memory bandwidth that thin products in " what " reach"),           \
+        CONSTANT_KEY("cluster.gpu.gemm_constant_" name,                                            \
+                     "time that each product in " what " takes besides"),                          \
+        SHARE_KEY("cluster.gpu.grouped_efficiency_" name, 2,                                       \
+                  "rate of the experts' grouped products in " what                                 \
+                  " with many tokens over that of plain ones")
 /* What fused attention with heads of one width reaches. */
 #define ATTENTION_KEYS(width)                                                                      \
-    {"cluster.gpu.attention_efficiency_" width,                                                    \
-     ST_KEY_NUMBER,                                                                                \
-     NULL,                                                                                         \
-     NULL,                                                                                         \
-     ABOVE_ZERO,                                                                                   \
-     1,                                                                                            \
-     NULL,                                                                                         \
-     "share of the 16-bit peak that fused causal attention with heads of " width                   \
-     " numbers reaches, long sequences, forward"},                                                 \
-    {                                                                                              \
-        "cluster.gpu.attention_half_" width, ST_KEY_NUMBER, NULL, NULL, 0, 1e6, NULL,              \
-            "tokens of a sequence at which it reaches half of that"                                \
-    }
+    SHARE_KEY("cluster.gpu.attention_efficiency_" width, 1,                                        \
+              "share of the 16-bit peak that fused causal attention with heads of " width          \
+              " numbers reaches, long sequences, forward"),                                        \
+        TOKENS_KEY("cluster.gpu.attention_half_" width,                                            \
+                   "tokens of a sequence at which it reaches half of that")
 
 /* path, kind, unit, values, minimum, maximum, default, meaning */
 static const st_key keys[] = {
@@ -368,27 +363,24 @@ static const st_key keys[] = {
      "peak rate of 32-bit products, dense, without TF32"},
     {"cluster.gpu.gemm_efficiency", ST_KEY_NUMBER, NULL, NULL, ABOVE_ZERO, 1, NULL,
      "share of the peak rate that large matrix products reach"},
-    GEMM_KEYS("bf16", "16 bits"),
-    GEMM_KEYS("fp8", "FP8 with one scale for a tensor"),
-    GEMM_KEYS("fp8_block", "FP8 with a scale for each block"),
-    GEMM_KEYS("mxfp8", "MXFP8"),
-    GEMM_KEYS("nvfp4", "NVFP4"),
+    PRODUCT_KEYS("bf16", "16 bits"),
+    PRODUCT_KEYS("fp8", "FP8 with one scale for a tensor"),
+    PRODUCT_KEYS("fp8_block", "FP8 with a scale for each block"),
+    PRODUCT_KEYS("mxfp8", "MXFP8"),
+    PRODUCT_KEYS("nvfp4", "NVFP4"),
     {"cluster.gpu.gemm_burst", ST_KEY_NUMBER, NULL, NULL, 0.5, 2, "1",
      "rate of large products in a short burst over that under sustained load, which the power "
      "limit "
      "slows down"},
     ATTENTION_KEYS("64"),
     ATTENTION_KEYS("128"),
-    {"cluster.gpu.attention_constant", ST_KEY_QUANTITY, "us", NULL, 0, UNBOUNDED, NULL,
-     "time that each attention kernel takes besides"},
-    {"cluster.gpu.grouped_efficiency", ST_KEY_NUMBER, NULL, NULL, ABOVE_ZERO, 2, NULL,
-     "rate of the experts' grouped products with many tokens over that of plain ones"},
-    {"cluster.gpu.grouped_half", ST_KEY_NUMBER, NULL, NULL, 0, 1e6, NULL,
-     "tokens of an expert at which it reaches half of that"},
-    {"cluster.gpu.grouped_memory", ST_KEY_NUMBER, NULL, NULL, ABOVE_ZERO, 1, NULL,
-     "share of the memory bandwidth at which experts' weights and rows of tokens move"},
-    {"cluster.gpu.grouped_constant", ST_KEY_QUANTITY, "us", NULL, 0, UNBOUNDED, NULL,
-     "time that each pass through the experts takes besides"},
+    CONSTANT_KEY("cluster.gpu.attention_constant", "time that each attention kernel takes besides"),
+    TOKENS_KEY("cluster.gpu.grouped_half",
+               "tokens of an expert at which grouped products reach half of their rate with many"),
+    SHARE_KEY("cluster.gpu.grouped_memory", 1,
+              "share of the memory bandwidth at which experts' weights and rows of tokens move"),
+    CONSTANT_KEY("cluster.gpu.grouped_constant",
+                 "time that each pass through the experts takes besides"),
     {"cluster.gpu.compute_capability", ST_KEY_NUMBER, NULL, NULL, 1, 100, NULL,
      "compute capability, which tells the architecture: 8.0 for Ampere, 9.0 for Hopper"},
     {"cluster.gpu.memory", ST_KEY_QUANTITY, "GiB", NULL, POSITIVE, NULL, "memory of a GPU"},

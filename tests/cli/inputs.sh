@@ -650,6 +650,39 @@ priced overlap-xgboost formula 'model: slow.model' >priced-trees.yaml
 priced overlap-xgboost error 'model: cut.model' >priced-cut.yaml
 priced overlap-xgboost error '' >priced-none.yaml
 
+# ---- operators: products whose times follow the sheet's formula, 0.713, 0.577 and 2.385 us
+products() { # GPU FLOP/s B/s EFFICIENCY
+    awk -v gpu="$1" -v peak="$2" -v bytes="$3" -v e="$4" 'BEGIN {
+        for (n = 1031; n < 9000; n *= 2) for (k = 1543; k < 13000; k *= 2)
+            for (m = 1093; m < 18000; m *= 2) {
+                a = 2*m*n*k/(e*peak); b = 2*(m*k + n*k + m*n)/(0.577*bytes)
+                printf "%s,%d,%d,%d,%.9g\n", gpu, m, n, k, 2.385 + 1e6*sqrt(sqrt(a^4 + b^4))
+            }
+    }'
+}
+{
+    printf '# measured\ngpu,m,n,k,us\n'
+    products h100_sxm 989.4e12 3.35e12 0.713
+} >products.csv
+{
+    cat products.csv
+    products h200_sxm 989.4e12 4.8e12 0.691
+} >products-two.csv
+gzip -k products.csv
+head -c 300 products.csv.gz >products-cut.csv.gz
+sed '2s/us/us,wats/; 3,$s/$/,613/' products.csv >products-column.csv
+sed '2s/,k,/,kk,/' products.csv >products-lacking.csv
+sed '9s/h100_sxm/h101_sxm/' products.csv >products-gpu.csv
+sed '9s/,[^,]*$/,-3.7/' products.csv >products-negative.csv
+head -n 2 products.csv >products-none.csv
+sed '2s/us/us,dtype/; 3,$s/$/,fp8/; s/h100/a100/' products.csv >products-fp8.csv
+head -n 20 products.csv >products-few.csv
+cat >operator.yaml <<'END'
+sheet: operators
+operator: {m: 4099, n: 2053, k: 1031}
+cluster: {gpu: h100-sxm, nodes: 1, gpus_per_node: 1}
+END
+
 # ---- layer times
 cat >layers.csv <<'END'
 gpu,tokens,hidden,heads,ffn,tp,forward_us,backward_us

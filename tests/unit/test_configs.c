@@ -53,12 +53,12 @@ static void assert_sourced(const st_job *job, const char *key, const char *who)
 static void every_gpu_is_complete_and_sourced(void **state)
 {
     fixture *own = *state;
-    static const char *const keys[] = {"cluster.gpu.peak_fp16",      "cluster.gpu.peak_fp32",
-                                       "cluster.gpu.memory",         "cluster.gpu.memory_bandwidth",
-                                       "cluster.gpu.link_bandwidth", "cluster.gpu.power",
-                                       "cluster.gpu.gemm_efficiency"};
+    static const char *const keys[] = {
+        "cluster.gpu.peak_fp16",        "cluster.gpu.peak_fp32",      "cluster.gpu.memory",
+        "cluster.gpu.memory_bandwidth", "cluster.gpu.link_bandwidth", "cluster.gpu.power",
+        "cluster.gpu.gemm_efficiency",  "cluster.gpu.host_bandwidth"};
     listing list = list_folder(own, ST_FOLDER_GPUS);
-    assert_true(list.count >= 20);
+    assert_true(list.count >= 30);
     for (size_t i = 0; i < list.count; i++) {
         const st_job *job =
             load(own, st_arena_printf(own->arena, "stack: plain\ncluster: {gpu: %s}\n",
@@ -71,6 +71,8 @@ static void every_gpu_is_complete_and_sourced(void **state)
         double bf16 = number_of(job, "cluster.gpu.peak_bf16");
         assert_true(bf16 == 0 || bf16 == fp16);
         assert_true(fp8 == 0 || fabs(fp8 / fp16 - 2) < 0.03);
+        double fp4 = number_of(job, "cluster.gpu.peak_fp4");
+        assert_true(fp4 == 0 || (fp4 > 1.9 * fp8 && fp4 < 3.1 * fp8));
         assert_true(number_of(job, "cluster.gpu.peak_fp32") < fp16);
     }
 }
@@ -87,6 +89,9 @@ static void well_known_gpus_are_not_doubled(void **state)
         {"h100-sxm", 989.4, 450, 80, 700},    {"h800-sxm", 989.4, 200, 80, 700},
         {"h200-sxm", 989.4, 450, 141, 700},   {"b200", 2250, 900, 180, 1000},
         {"v100-sxm-16gb", 125, 150, 16, 300}, {"rtx4090", 165.2, 31.5, 24, 450},
+        {"b300", 2250, 900, 268, 1100},       {"gb300", 2500, 900, 268, 1400},
+        {"mi300x", 1307.4, 448, 179, 750},    {"mi355x", 2516.6, 538, 268, 1400},
+        {"tpu-v5p", 459, 300, 88, 350},       {"rtx-pro-6000", 500, 63, 95, 600},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         const st_job *job =

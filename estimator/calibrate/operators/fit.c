@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#define GPU "cluster.gpu."
-
 enum { LEAST_ROWS = 16 }; /* of each half */
 
 const st_operator_shape st_operator_shapes[ST_OPERATORS] = {
@@ -28,18 +26,21 @@ typedef struct constant {
 } constant;
 
 static const constant constants[ST_OPERATORS][ST_OPERATOR_CONSTANTS] = {
-    {{GPU "gemm_efficiency_", 0.02, 1, true},
-     {GPU "gemm_memory_", 0.02, 1, true},
-     {GPU "gemm_constant_", 0.05, 200, true}},
-    {{GPU "attention_efficiency_64", 0.02, 1, false},
-     {GPU "attention_half_64", 1, 20000, false},
-     {GPU "attention_efficiency_128", 0.02, 1, false},
-     {GPU "attention_half_128", 1, 20000, false},
-     {GPU "attention_constant", 0.05, 500, false}},
-    {{GPU "grouped_efficiency", 0.02, 2, false},
-     {GPU "grouped_half", 0.5, 5000, false},
-     {GPU "grouped_memory", 0.02, 1, false},
-     {GPU "grouped_constant", 0.05, 1000, false}},
+    {{"cluster.gpu.gemm_efficiency_", 0.02, 1, true},
+     {"cluster.gpu.gemm_memory_", 0.02, 1, true},
+     {"cluster.gpu.gemm_constant_", 0.05, 200, true}},
+    {{"cluster.gpu.attention_efficiency_64", 0.02, 1, false},
+     {"cluster.gpu.attention_half_64", 1, 20000, false},
+     {"cluster.gpu.attention_efficiency_128", 0.02, 1, false},
+     {"cluster.gpu.attention_half_128", 1, 20000, false},
+     {"cluster.gpu.attention_constant", 0.05, 500, false}},
+    {{"cluster.gpu.grouped_efficiency_bf16", 0.02, 2, false},
+     {"cluster.gpu.grouped_efficiency_fp8", 0.02, 2, false},
+     {"cluster.gpu.grouped_efficiency_fp8_block", 0.02, 2, false},
+     {"cluster.gpu.grouped_efficiency_nvfp4", 0.02, 2, false},
+     {"cluster.gpu.grouped_half", 0.5, 5000, false},
+     {"cluster.gpu.grouped_memory", 0.02, 1, false},
+     {"cluster.gpu.grouped_constant", 0.05, 1000, false}},
 };
 
 /* A half of a group's rows, ready to fit or to estimate. */
@@ -117,19 +118,29 @@ static const st_type *type_of(const st_measured *table, const char *key)
     return NULL;
 }
 
-/* Whether rows answer to it: constants of one width of heads need rows of that width. */
+/* Whether a row answers to a constant: those of one width of heads, or of experts in one precision,
+ * need rows of theirs. */
+static bool answers(const st_operator_group *group, size_t row, const char *key)
+{
+    static const char experts[] = "cluster.gpu.grouped_efficiency_";
+    const char *end = key + strlen(key);
+    if (group->kind == ST_OPERATOR_EXPERTS && strncmp(key, experts, strlen(experts)) == 0)
+        return strcmp(st_operator_name(group->table, row, "operator.precision"),
+                      key + strlen(experts)) == 0;
+    if (group->kind == ST_OPERATOR_ATTENTION && end[-1] >= '0' && end[-1] <= '9')
+        return (st_operator_value(group->table, row, "operator.head_dim") < 96) ==
+               (strcmp(end - 3, "_64") == 0);
+    return true;
+}
+
+/* Enough rows of the half that is fitted alone, too. */
 static bool has_rows_for(const st_operator_group *group, const char *key)
 {
-    const char *end = key + strlen(key);
-    if (group->kind != ST_OPERATOR_ATTENTION || end[-1] < '0' || end[-1] > '9')
-        return true;
-    bool narrow = strcmp(end - 3, "_64") == 0;
-    for (size_t i = 0; i < group->row_count; i++) {
-        double width = st_operator_value(group->table, group->rows[i], "operator.head_dim");
-        if ((width < 96) == narrow)
-            return true;
-    }
-    return false;
+    size_t count = 0;
+    for (size_t i = 0; i < group->row_count; i++)
+        if (answers(group, group->rows[i], key) && in_first_half(group, group->rows[i]))
+            count++;
+    return count >= LEAST_ROWS;
 }
 
 /* Products that arrive quantised have the constants of the type that they are in. */
@@ -143,7 +154,7 @@ static st_status list_constants(const st_operator_fit *fit, st_operator_group *g
     for (size_t i = 0; i < ST_OPERATOR_CONSTANTS; i++) {
         const constant *own = &constants[group->kind][i];
         if (own->key == NULL || !has_rows_for(group, own->key))
-            continue;
+            continue; /* the sheet's own value holds */
         const char *key =
             st_arena_printf(fit->arena, "%s%s", own->key,
                             own->by_precision ? constants_of(group->precision_name) : "");
@@ -311,7 +322,7 @@ static st_status try_halves(const st_operator_fit *fit, st_operator_group *group
     if (status == ST_OK)
         status = take_part(fit, group, 1, &held);
     if (status != ST_OK || known.set.row_count < LEAST_ROWS || held.set.row_count < LEAST_ROWS) {
-        group->fault = "fewer than 16 rows in a half of the shapes";
+        group->fault = "too few rows: less than 16 in a half of the shapes";
         return status;
     }
     status = calibrate(fit, group, &known, &calibration);
@@ -346,17 +357,20 @@ static st_status fit_group(const st_operator_fit *fit, st_operator_group *group)
 /* GPUs of one architecture: 8.9 is not that of 8.0, 10.3 is that of 10.0. */
 static bool is_kin(const st_operator_group *group, const st_operator_group *other)
 {
-    const st_job_value *own = st_job_value_of(group->job, GPU "compute_capability");
-    const st_job_value *its = st_job_value_of(other->job, GPU "compute_capability");
+    const st_job_value *own = st_job_value_of(group->job, "cluster.gpu.compute_capability");
+    const st_job_value *its = st_job_value_of(other->job, "cluster.gpu.compute_capability");
     return floor(own->number) == floor(its->number) && fabs(own->number - its->number) < 0.75;
 }
 
 static bool is_like(const st_operator_group *group, const st_operator_group *other)
 {
-    return other != group && other->fault == NULL && other->job != group->job &&
-           other->kind == group->kind &&
-           strcmp(other->precision_name, group->precision_name) == 0 &&
-           other->burst == group->burst && other->varied_count == group->varied_count;
+    bool like = other != group && other->fault == NULL && other->job != group->job &&
+                other->kind == group->kind && other->burst == group->burst &&
+                strcmp(other->precision_name, group->precision_name) == 0 &&
+                other->varied_count == group->varied_count;
+    for (size_t i = 0; like && i < group->varied_count; i++)
+        like = strcmp(group->varied[i].path, other->varied[i].path) == 0;
+    return like;
 }
 
 /* The geometric mean of the constants of kin, or of all others where there is none. */

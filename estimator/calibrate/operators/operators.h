@@ -13,7 +13,7 @@
 
 #include "calibrate/steps/calibrate.h"
 
-enum { ST_OPERATOR_CONSTANTS = 5, ST_OPERATOR_SHAPE = 5, ST_OPERATOR_NEIGHBOURS = 8 };
+enum { ST_OPERATOR_CONSTANTS = 8, ST_OPERATOR_SHAPE = 5, ST_OPERATOR_NEIGHBOURS = 8 };
 
 /* What is timed alone; in the order of the values of the key operator.kind. */
 typedef enum st_operator_kind {
@@ -23,7 +23,8 @@ typedef enum st_operator_kind {
     ST_OPERATORS
 } st_operator_kind;
 
-/* Rows of one GPU, kind and precision, and what was fitted to them. */
+/* Rows of one GPU, kind and precision, of experts in all precisions, and what was fitted to them.
+ */
 typedef struct st_operator_group {
     const st_measured *table;
     const st_job *job;  /* of the GPU */
@@ -66,6 +67,8 @@ typedef struct st_operator_fit {
 
 /* The number of a row for an input of its sheet that reads a key; NaN where none does. */
 double st_operator_value(const st_measured *measured, size_t row, const char *key);
+/* The name of that number, where it is one of a list; "" where it is none. */
+const char *st_operator_name(const st_measured *measured, size_t row, const char *key);
 /* What calls a GPU: its file's name. */
 const char *st_operator_gpu(const st_operator_group *group);
 /* The keys that tell a shape of that kind; NULL ends them. The work is proportional to the product

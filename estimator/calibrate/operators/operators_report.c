@@ -42,34 +42,38 @@ static void put_constant(const st_operator_group *group, size_t index, st_node *
     st_put_text(map, ".note", at_bound ? "at a bound" : "");
 }
 
-static const char *name_of(const st_operator_group *group, st_arena *arena)
+static bool has_precision(const st_operator_fit *fit, const st_operator_group *group)
 {
-    return st_arena_printf(arena, "%s%s%s%s%s", kinds[group->kind],
-                           group->kind == ST_OPERATOR_ATTENTION ? "" : " ",
-                           group->kind == ST_OPERATOR_ATTENTION ? "" : group->precision_name,
-                           group->burst == 0 ? ", sustained" : "",
-                           group->source != NULL && group->source[0] != '\0'
-                               ? st_arena_printf(arena, ", %s", group->source)
-                               : "");
+    return group->kind == ST_OPERATOR_GEMM || (group->kind == ST_OPERATOR_EXPERTS && fit->each);
+}
+
+static const char *name_of(const st_operator_fit *fit, const st_operator_group *group)
+{
+    bool precise = has_precision(fit, group);
+    bool sourced = group->source != NULL && group->source[0] != '\0';
+    return st_arena_printf(fit->arena, "%s%s%s%s%s%s", kinds[group->kind], precise ? " " : "",
+                           precise ? group->precision_name : "",
+                           group->burst == 0 ? ", sustained" : "", sourced ? ", " : "",
+                           sourced ? group->source : "");
 }
 
 static void put_group(const st_operator_fit *fit, const st_operator_group *group, st_node *map)
 {
     st_put_text(map, "gpu", st_operator_gpu(group));
     st_put_text(map, "operator", kinds[group->kind]);
-    st_put_text(map, "precision", group->precision_name);
+    st_put_text_or_null(map, "precision", has_precision(fit, group) ? group->precision_name : "");
     st_put_bool(map, "burst", group->burst != 0);
     st_put_text_or_null(map, "source", group->source != NULL ? group->source : "");
     st_put_text(map, "table", group->table->file);
-    st_put_text(map, ".name", name_of(group, map->result->arena));
+    st_put_text(map, ".name", name_of(fit, group));
     st_put_count(map, "rows", group->row_count);
-    st_put_count(map, "constants_fitted", group->fault == NULL ? group->varied_count : 0);
     st_put_text_or_null(map, "fault", group->fault != NULL ? group->fault : "");
     put_summary(map, "fitted", &group->fitted);
     put_summary(map, "held_out", &group->held_out);
     put_summary(map, "one_rate", &group->rate);
     put_summary(map, "neighbours", &group->between);
     put_summary(map, "corrected", &group->corrected);
+    st_put_text(map, ".note", group->fault != NULL ? group->fault : group->kin_names);
     if (!fit->leave_gpu)
         return;
     put_summary(map, "kin", &group->kin);
@@ -89,7 +93,7 @@ static st_table *say_errors(const st_operator_fit *fit, st_node *root)
                                percent,
                                percent,
                                percent,
-                               {.title = fit->leave_gpu ? "of" : "", .ink = ST_INK_BAD}};
+                               {.title = "of"}};
     static const char *const titles[] = {"fitted", "held out", "one rate", "neighbours",
                                          "with them"};
     for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
@@ -102,7 +106,7 @@ static st_table *say_errors(const st_operator_fit *fit, st_node *root)
     return table;
 }
 
-static void put_constants(const st_operator_fit *fit, st_node *root)
+static st_table *say_constants(st_node *root)
 {
     static const st_table_column shape[] = {
         {.title = "GPU", .ink = ST_INK_NAME},
@@ -113,14 +117,7 @@ static void put_constants(const st_operator_fit *fit, st_node *root)
     st_say_title(root, "Constants, fitted to all rows");
     st_table *table = st_say_table(root, shape, sizeof shape / sizeof shape[0], 2);
     st_table_heads(table);
-    st_node *all = st_put_list(root, "fits");
-    for (size_t i = 0; i < fit->group_count; i++) {
-        const st_operator_group *group = &fit->groups[i];
-        st_node *list = st_put_list(all, NULL);
-        for (size_t k = 0; group->fault == NULL && k < group->varied_count; k++)
-            put_constant(group, k, list);
-        st_table_show(table, list, ".gpu,.key,value,standard_error,.note");
-    }
+    return table;
 }
 
 void st_operators_report(const st_operator_fit *fit, st_result *result)
@@ -129,18 +126,23 @@ void st_operators_report(const st_operator_fit *fit, st_result *result)
     st_put_text(root, "date", fit->date);
     st_say_ink(root, ST_INK_STRONG, "Mean absolute errors");
     st_say(root, "; held out: half of the shapes, by what is fitted to the other half\n");
-    st_table *table = say_errors(fit, root);
+    st_table *errors = say_errors(fit, root);
+    st_table *constants = say_constants(root);
     st_node *list = st_put_list(root, "groups");
     for (size_t i = 0; i < fit->group_count; i++) {
+        const st_operator_group *group = &fit->groups[i];
         st_node *map = st_put_map(list, NULL);
-        put_group(fit, &fit->groups[i], map);
-        st_table_show(table, map,
+        put_group(fit, group, map);
+        st_table_show(errors, map,
                       fit->leave_gpu ? "gpu,.name,rows,.fitted,.held_out,.one_rate,.neighbours,"
-                                       ".corrected,.kin,kin_gpus"
+                                       ".corrected,.kin,.note"
                                      : "gpu,.name,rows,.fitted,.held_out,.one_rate,.neighbours,"
-                                       ".corrected,fault");
+                                       ".corrected,.note");
+        st_node *own = st_put_list(map, "constants");
+        for (size_t k = 0; group->fault == NULL && k < group->varied_count; k++)
+            put_constant(group, k, own);
+        st_table_show(constants, own, ".gpu,.key,value,standard_error,.note");
     }
-    put_constants(fit, root);
 }
 
 /* ---- keys of GPUs' files ---- */
@@ -177,7 +179,7 @@ static void write_group(const st_operator_group *group, st_buffer *buffer)
         bool at_bound = solution->at_low[i] || solution->at_high[i];
         st_buffer_printf(buffer, "  %s: {value: ", varied->path + strlen("cluster.gpu."));
         write_value(varied->type, solution->values[i], buffer);
-        st_buffer_printf(buffer, ", source: \"fitted by steptime fit operators to %s, ",
+        st_buffer_printf(buffer, ", source: \"by steptime fit operators on %s, ",
                          file_name(group->table->file));
         if (at_bound || !isfinite(solution->errors[i])) {
             st_buffer_text(buffer, at_bound ? "at a bound\"}\n" : "standard error unknown\"}\n");

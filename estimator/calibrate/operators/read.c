@@ -24,6 +24,18 @@ double st_operator_value(const st_measured *measured, size_t row, const char *ke
     return (double)NAN;
 }
 
+const char *st_operator_name(const st_measured *measured, size_t row, const char *key)
+{
+    size_t count = 0;
+    double value = st_operator_value(measured, row, key);
+    const st_sheet_input *inputs = st_sheet_inputs(measured->sheet, &count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(inputs[i].from, key) == 0 && value >= 0 &&
+            value < (double)inputs[i].type.enumeration->count)
+            return inputs[i].type.enumeration->values[(size_t)value];
+    return "";
+}
+
 const char *st_operator_gpu(const st_operator_group *group)
 {
     return st_job_section_name(group->job, gpu_section);
@@ -148,17 +160,6 @@ static st_status check_gpus(const st_operator_fit *fit, const st_table_source *s
 
 /* ---- rows by group ---- */
 
-static const char *name_of(const st_measured *table, const char *key, double value)
-{
-    size_t count = 0;
-    const st_sheet_input *inputs = st_sheet_inputs(table->sheet, &count);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(inputs[i].from, key) == 0 && value >= 0 &&
-            value < (double)inputs[i].type.enumeration->count)
-            return inputs[i].type.enumeration->values[(size_t)value];
-    return "";
-}
-
 static bool is_same(const st_operator_group *group, const st_operator_group *other)
 {
     return group->table == other->table && group->job == other->job && group->kind == other->kind &&
@@ -166,7 +167,8 @@ static bool is_same(const st_operator_group *group, const st_operator_group *oth
            (group->source == NULL || strcmp(group->source, other->source) == 0);
 }
 
-static st_operator_group *group_of(st_operator_fit *fit, const st_operator_group *wanted)
+static st_operator_group *group_of(st_operator_fit *fit, const st_operator_group *wanted,
+                                   size_t row)
 {
     for (size_t i = fit->group_count; i > 0; i--)
         if (is_same(&fit->groups[i - 1], wanted))
@@ -178,20 +180,22 @@ static st_operator_group *group_of(st_operator_fit *fit, const st_operator_group
     fit->groups = groups;
     groups[fit->group_count] = *wanted;
     groups[fit->group_count].precision_name =
-        name_of(wanted->table, PREFIX "precision", wanted->precision);
+        st_operator_name(wanted->table, row, PREFIX "precision");
     return &groups[fit->group_count++];
 }
 
 static st_status add_row(st_operator_fit *fit, const st_measured *table, size_t row)
 {
-    const st_operator_group wanted = {
+    st_operator_group wanted = {
         .table = table,
         .job = table->rows[row].job,
         .source = fit->each ? st_measured_field(table, row, "source") : NULL,
         .kind = (st_operator_kind)st_operator_value(table, row, PREFIX "kind"),
         .precision = st_operator_value(table, row, PREFIX "precision"),
         .burst = st_operator_value(table, row, PREFIX "burst")};
-    st_operator_group *group = group_of(fit, &wanted);
+    if (wanted.kind == ST_OPERATOR_EXPERTS && !fit->each)
+        wanted.precision = 0; /* what is not the rate is the same in all of them */
+    st_operator_group *group = group_of(fit, &wanted, row);
     if (group == NULL)
         return ST_ERR_MEMORY;
     size_t *rows = st_arena_grow(fit->arena, group->rows, sizeof *rows, group->row_count + 1,
