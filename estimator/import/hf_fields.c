@@ -158,7 +158,12 @@ static const char harmless[] =
     "use_flash_attn use_sliding_window attention_chunk_size no_rope_layers no_rope_layer_interval "
     "attn_temperature_tuning attn_scale floor_scale cache_implementation learned_pos_emb verbose "
     "init_device logit_scale init_config norm_type embedding_fraction initial_context_length "
-    "original_max_position_embeddings";
+    "original_max_position_embeddings expand conv_kernel chunk_size hybrid_layer_pattern "
+    "mlp_hidden_act residual_in_fp32 rescale_prenorm_residual use_conv_bias use_mamba_kernels "
+    "linear_conv_kernel_dim compress_rope_theta num_hash_layers expert_dtype qk_norm_type "
+    "use_routing_bias num_logits_to_keep mtp_hybrid_override_pattern mtp_layers_block_type "
+    "max_window_layers num_key_value_heads moe_layers full_attention_interval "
+    "mtp_transformer_layers indexer_rope_interleave head_dim";
 
 static bool has_end(const char *name, const char *end)
 {
@@ -169,7 +174,9 @@ static bool has_end(const char *name, const char *end)
 
 static bool is_harmless(const char *name)
 {
-    static const char *const starts[] = {"rope_", "summary_", "router_", "_", "aux_loss"};
+    static const char *const starts[] = {"rope_",      "summary_", "router_",     "_",
+                                         "aux_loss",   "mamba_",   "moe_router_", "hc_sinkhorn",
+                                         "time_step_", "ssm_",     "mrope_"};
     static const char *const ends[] = {"_token_id", "_token_ids", "_coef",
                                        "_alpha",    "_eps",       "_token_index"};
     for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)

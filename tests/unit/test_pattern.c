@@ -141,6 +141,7 @@ static void patterns_are_written_short(void **state)
         {"(x*5d)*5x*4", "xxxxxdxxxxxdxxxxxdxxxxxdxxxxxdxxxx"},
         {"(ggge)*3", "gggegggeggge"},
         {"ME*-", "ME*-"},
+        {"MEME*EMEMEM*", "MEME*EMEMEM*"},
         {"e*7", "eeeeeee"},
         {"M**4E", "M****E"},
     };
