@@ -6,6 +6,7 @@
 #include "import/hf.h"
 
 #include "base/text.h"
+#include "import/layer_kinds.h"
 #include "job/pattern.h"
 
 #include <string.h>
@@ -67,7 +68,6 @@ bool hf_read_hybrid(hf_reader *reader)
     const char *letters = hf_hybrid_letters(reader);
     const st_json *node = hf_find(reader, "hybrid_override_pattern layers_block_type");
     st_pattern pattern;
-    st_buffer text = {0};
     if (letters == NULL)
         return false;
     uint64_t layers = st_draft_count(draft, "model.layers");
@@ -79,14 +79,8 @@ bool hf_read_hybrid(hf_reader *reader)
                                             draft->arena, &pattern, draft->errors));
     if (pattern.count == 0)
         return true;
-    st_pattern_write(letters, strlen(letters), &text);
-    const char *pattern_text = st_buffer_keep(&text, draft->arena);
-    if (pattern_text == NULL) {
-        st_draft_out_of_memory(draft);
-        return true;
-    }
     st_draft_put_bool(draft, "model.hybrid", true, "a layer is one block");
-    st_draft_put(draft, "model.pattern", 0, pattern_text, node != NULL ? node->name : "layers");
+    st_draft_put_pattern(draft, letters, node != NULL ? node->name : "layers");
     if (pattern.before[pattern.count].of[ST_LAYER_MAMBA] > 0)
         put_mamba(reader);
     return true;

@@ -6,8 +6,7 @@
  */
 #include "import/hf.h"
 
-#include "base/text.h"
-#include "job/pattern.h"
+#include "import/layer_kinds.h"
 #include "steptime/quantity.h"
 
 #include <string.h>
@@ -16,9 +15,7 @@
 
 typedef struct hf_layers {
     hf_reader *reader;
-    size_t count;
-    char *mixers; /* letter of a layer with an MLP: d, x or g */
-    bool *moe;
+    st_layer_kinds kinds;
     bool chunks;
 } hf_layers;
 
@@ -107,10 +104,10 @@ static void mixers_from_list(hf_layers *layers, const st_json *list)
 {
     bool delta = has_delta(layers->reader);
     const st_json *type = NULL;
-    for (size_t i = 0; i < layers->count; i++) {
+    for (size_t i = 0; i < layers->kinds.count; i++) {
         type = next_in(list, type);
-        layers->mixers[i] = mixer_of(layers, type, delta);
-        if (layers->mixers[i] != '\0')
+        layers->kinds.mixers[i] = mixer_of(layers, type, delta);
+        if (layers->kinds.mixers[i] != '\0')
             continue;
         st_errors *errors = layers->reader->draft->errors;
         st_note(&layers->reader->draft->status,
@@ -120,7 +117,7 @@ static void mixers_from_list(hf_layers *layers, const st_json *list)
                         "net (linear_num_value_heads)",
                         list->name != NULL ? list->name : "attention_types",
                         st_or_none(st_json_describe(type, errors))));
-        layers->count = 0;
+        layers->kinds.count = 0;
     }
 }
 
@@ -130,8 +127,8 @@ static bool mixers_from_letters(hf_layers *layers, const st_json *node)
     size_t length = node != NULL ? strlen(text_of(node)) : 0;
     if (length == 0 || strspn(node->text, "LG") != length)
         return false;
-    for (size_t i = 0; i < layers->count; i++)
-        layers->mixers[i] = node->text[i % length] == 'L' ? 'x' : 'd';
+    for (size_t i = 0; i < layers->kinds.count; i++)
+        layers->kinds.mixers[i] = node->text[i % length] == 'L' ? 'x' : 'd';
     return true;
 }
 
@@ -143,9 +140,9 @@ static bool mixers_from_rope(hf_layers *layers)
     if (list == NULL || !layers->chunks)
         return false;
     const st_json *node = NULL;
-    for (size_t i = 0; i < layers->count; i++) {
+    for (size_t i = 0; i < layers->kinds.count; i++) {
         node = next_in(list, node);
-        layers->mixers[i] =
+        layers->kinds.mixers[i] =
             node->kind == ST_JSON_NUMBER && strcmp(node->text, "0") != 0 ? 'x' : 'd';
     }
     return true;
@@ -153,8 +150,8 @@ static bool mixers_from_rope(hf_layers *layers)
 
 static void mixers_by_interval(hf_layers *layers, uint64_t interval, char between)
 {
-    for (size_t i = 0; i < layers->count; i++)
-        layers->mixers[i] = interval > 0 && (i + 1) % interval == 0 ? 'd' : between;
+    for (size_t i = 0; i < layers->kinds.count; i++)
+        layers->kinds.mixers[i] = interval > 0 && (i + 1) % interval == 0 ? 'd' : between;
 }
 
 /* Qwen's first layers see everything, where windows are used at all. */
@@ -164,8 +161,8 @@ static void mixers_by_window(hf_layers *layers)
     bool switched = hf_find(layers->reader, "use_sliding_window") != NULL;
     if (switched)
         (void)hf_count(layers->reader, "max_window_layers", 0, &first);
-    for (size_t i = 0; i < layers->count; i++)
-        layers->mixers[i] = i < first ? 'd' : 'x';
+    for (size_t i = 0; i < layers->kinds.count; i++)
+        layers->kinds.mixers[i] = i < first ? 'd' : 'x';
 }
 
 /* GPT-Neo: [[["global", "local"], 12]]. */
@@ -186,7 +183,6 @@ static void read_mixers(hf_layers *layers, bool windows)
     uint64_t interval = default_interval(reader->family->name);
     if (list == NULL)
         list = repeated_types(reader);
-    memset(layers->mixers, 'd', layers->count);
     if (list != NULL) {
         mixers_from_list(layers, list);
     } else if (mixers_from_rope(layers) || mixers_from_letters(layers, letters)) {
@@ -222,20 +218,12 @@ static uint64_t read_window(hf_reader *reader)
     return whole ? 0 : window;
 }
 
-static size_t count_of(const hf_layers *layers, char mixer)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < layers->count; i++)
-        count += layers->mixers[i] == mixer ? 1 : 0;
-    return count;
-}
-
 /* A window that no layer can be given, or that holds the whole sequence, is full attention. */
 static void put_window(hf_layers *layers, uint64_t window)
 {
     st_draft *draft = layers->reader->draft;
     uint64_t sequence = st_draft_count(draft, "batch.sequence");
-    if (count_of(layers, 'x') == 0)
+    if (st_layer_kinds_of(&layers->kinds, 'x') == 0)
         return;
     bool holds = window > 0 && sequence > 0 && window >= sequence;
     if (window > 0 && !holds) {
@@ -247,8 +235,8 @@ static void put_window(hf_layers *layers, uint64_t window)
                                  "size of a chunk, which is up to twice the work.");
         return;
     }
-    for (size_t i = 0; i < layers->count; i++)
-        layers->mixers[i] = layers->mixers[i] == 'x' ? 'd' : layers->mixers[i];
+    for (size_t i = 0; i < layers->kinds.count; i++)
+        layers->kinds.mixers[i] = layers->kinds.mixers[i] == 'x' ? 'd' : layers->kinds.mixers[i];
     if (holds)
         st_draft_note(draft,
                       "The sliding window of %llu tokens holds the whole sequence: attention "
@@ -266,8 +254,8 @@ static void drop_listed(hf_layers *layers, const st_json *list)
 {
     uint64_t layer = 0;
     for (const st_json *node = list != NULL ? list->first : NULL; node != NULL; node = node->next)
-        if (hf_number(layers->reader, node, 0, &layer) && layer < layers->count)
-            layers->moe[layer] = false;
+        if (hf_number(layers->reader, node, 0, &layer) && layer < layers->kinds.count)
+            layers->kinds.moe[layer] = false;
 }
 
 /* One layer in `step` from `first` on; DeepSeek counts from the model's first layer, the others
@@ -284,8 +272,8 @@ static void moe_by_step(hf_layers *layers)
         (void)hf_number(reader, node, 1, &frequency);
     (void)hf_count(reader, "decoder_sparse_step interleave_moe_layer_step moe_layer_interval", 1,
                    &step);
-    for (size_t i = 0; i < layers->count; i++)
-        layers->moe[i] = i >= first && i % frequency == 0 && (i + 1) % step == 0;
+    for (size_t i = 0; i < layers->kinds.count; i++)
+        layers->kinds.moe[i] = i >= first && i % frequency == 0 && (i + 1) % step == 0;
     drop_listed(layers, hf_find(reader, "mlp_only_layers"));
 }
 
@@ -312,37 +300,13 @@ static void read_moe(hf_layers *layers)
     if (list == NULL && frequency != NULL && frequency->kind == ST_JSON_LIST)
         list = find_list(reader, "moe_layer_freq");
     const st_json *node = NULL;
-    for (size_t i = 0; i < layers->count && list != NULL; i++) {
+    for (size_t i = 0; i < layers->kinds.count && list != NULL; i++) {
         node = next_in(list, node);
-        layers->moe[i] = is_moe(layers, node);
+        layers->kinds.moe[i] = is_moe(layers, node);
     }
 }
 
 /* ---- the keys ---- */
-
-/* Leading dense layers, or one layer with experts in so many: the plain keys say it. */
-static bool put_plain(hf_layers *layers)
-{
-    st_draft *draft = layers->reader->draft;
-    size_t dense = 0;
-    while (dense < layers->count && !layers->moe[dense])
-        dense++;
-    size_t rest = dense;
-    while (rest < layers->count && layers->moe[rest])
-        rest++;
-    if (rest == layers->count) {
-        const st_json *node = hf_find(layers->reader, "first_k_dense_replace");
-        if (dense > 0)
-            st_draft_put_count(draft, "model.dense_layers", 0, dense,
-                               node != NULL ? node->name : "layers without experts");
-        return true;
-    }
-    for (size_t i = 0; i < layers->count; i++)
-        if (layers->moe[i] != ((i + 1) % (dense + 1) == 0))
-            return false;
-    st_draft_put_count(draft, "model.moe_every", 0, dense + 1, "layers with experts");
-    return true;
-}
 
 static const char *origin_of(hf_layers *layers)
 {
@@ -357,27 +321,6 @@ static const char *origin_of(hf_layers *layers)
     return "the layers of the architecture";
 }
 
-static void put_pattern(hf_layers *layers)
-{
-    static const char with_experts[] = {['d'] = 'e', ['x'] = 'y', ['g'] = 'h'};
-    st_draft *draft = layers->reader->draft;
-    char *letters = st_arena_alloc(draft->arena, layers->count + 1, 1);
-    st_buffer text = {0};
-    if (letters == NULL) {
-        st_draft_out_of_memory(draft);
-        return;
-    }
-    for (size_t i = 0; i < layers->count; i++)
-        letters[i] =
-            layers->moe[i] ? with_experts[(unsigned char)layers->mixers[i]] : layers->mixers[i];
-    st_pattern_write(letters, layers->count, &text);
-    const char *pattern = st_buffer_keep(&text, draft->arena);
-    if (pattern == NULL)
-        st_draft_out_of_memory(draft);
-    else
-        st_draft_put(draft, "model.pattern", 0, pattern, origin_of(layers));
-}
-
 static void put_delta(hf_reader *reader)
 {
     hf_put_field(reader, "model.delta_k_heads", "linear_num_key_heads", true);
@@ -389,30 +332,20 @@ static void put_delta(hf_reader *reader)
 void hf_read_layers(hf_reader *reader)
 {
     st_draft *draft = reader->draft;
-    uint64_t count = st_draft_count(draft, "model.layers");
-    if (count == 0 || count > ST_PATTERN_LAYERS)
-        return;
     hf_layers layers = {.reader = reader,
-                        .count = count,
-                        .mixers = st_arena_alloc(draft->arena, count + 1, sizeof(char)),
-                        .moe = st_arena_alloc(draft->arena, count + 1, sizeof(bool))};
-    if (layers.mixers == NULL || layers.moe == NULL) {
-        st_draft_out_of_memory(draft);
+                        .kinds =
+                            st_layer_kinds_create(draft, st_draft_count(draft, "model.layers"))};
+    if (layers.kinds.count == 0)
         return;
-    }
-    if ((reader->family->traits & HF_SHARED_KV) != 0) {
-        memset(layers.mixers, 'd',
-               layers.count); /* the window is one of keys that all layers have */
-    } else {
+    if ((reader->family->traits & HF_SHARED_KV) == 0) { /* there all layers have the same window */
         uint64_t window = read_window(reader);
         read_mixers(&layers, window > 0);
         put_window(&layers, window);
     }
     read_moe(&layers);
-    if (layers.count == 0)
-        return;
-    if (count_of(&layers, 'g') > 0)
+    if (st_layer_kinds_of(&layers.kinds, 'g') > 0)
         put_delta(reader);
-    if (count_of(&layers, 'd') < layers.count || !put_plain(&layers))
-        put_pattern(&layers);
+    const st_json *dense = hf_find(reader, "first_k_dense_replace");
+    st_draft_put_layers(draft, &layers.kinds,
+                        dense != NULL ? dense->name : "layers without experts", origin_of(&layers));
 }
