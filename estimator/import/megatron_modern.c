@@ -128,7 +128,8 @@ static void put_context(megatron_run *run)
 static void put_shards(megatron_run *run)
 {
     uint64_t instances = megatron_count_or(run, "num_distributed_optimizer_instances", 1);
-    uint64_t dp = st_draft_count(run->draft, "parallel.dp");
+    uint64_t cp = st_draft_count(run->draft, "parallel.cp");
+    uint64_t dp = st_draft_count(run->draft, "parallel.dp") * (cp > 0 ? cp : 1);
     megatron_pass_over(run, "outer_dp_sharding_strategy");
     if (instances <= 1 || dp == 0)
         return;
