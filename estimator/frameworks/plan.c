@@ -130,10 +130,17 @@ static void put_widths(const st_job *job, megatron_run *arguments)
               positions > 0 ? positions : count_of(job, "batch.sequence"));
 }
 
+/* A layout says itself how many chunks a rank has. */
+static void put_chunks(const st_job *job, megatron_run *arguments)
+{
+    const uint64_t chunks = count_of(job, "parallel.virtual_stages");
+    if (chunks > 1 && !fw_has(job, "parallel.layout"))
+        set_count(arguments, "num_virtual_stages_per_pipeline_rank", chunks);
+}
+
 static void put_splits(st_framework framework, const st_job *job, megatron_run *arguments)
 {
     const uint64_t zero = count_of(job, "parallel.zero");
-    const uint64_t chunks = count_of(job, "parallel.virtual_stages");
     const fw_ranks ranks = fw_ranks_of(job);
     if (count_of(job, "parallel.tp") > 1 && fw_is(job, "parallel.sequence_parallel", "true"))
         megatron_set(arguments, "sequence_parallel", "True", 0);
@@ -143,8 +150,7 @@ static void put_splits(st_framework framework, const st_job *job, megatron_run *
             set_count(arguments, "expert_tensor_parallel_size",
                       count_of(job, "parallel.expert_tp"));
     }
-    if (chunks > 1 && !fw_has(job, "parallel.layout"))
-        set_count(arguments, "num_virtual_stages_per_pipeline_rank", chunks);
+    put_chunks(job, arguments);
     if (framework == ST_DEEPSPEED)
         set_count(arguments, "zero_stage", zero);
     else if (zero > 0)

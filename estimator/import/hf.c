@@ -21,49 +21,6 @@
     "shared_expert_intermediate_size moe_shared_expert_intermediate_size shared_intermediate_size"
 #define TOP_K "num_experts_per_tok num_experts_per_token experts_per_token moe_top_k moe_k"
 
-static const char *first_word(hf_reader *reader, const char *words)
-{
-    return st_draft_text(reader->draft, "%.*s", (int)strcspn(words, " "), words);
-}
-
-static void missing(hf_reader *reader, const char *names, const char *path)
-{
-    st_errors *errors = reader->draft->errors;
-    if (st_draft_is_given(reader->draft, path))
-        return;
-    st_note(
-        &reader->draft->status,
-        st_fail(reader->draft->errors, ST_ERR_NAME,
-                hf_place(reader, reader->config == reader->top ? NULL : reader->config),
-                "field '%s' is missing%s%s" ST_EXPECTED "%s" ST_HINT "--set %s=... fills it in",
-                first_word(reader, names), reader->config->name != NULL ? " in " : "",
-                reader->config->name != NULL ? reader->config->name : "",
-                st_or_none(strchr(names, ' ') != NULL ? st_errors_text(errors, "one of %s", names)
-                                                      : NULL),
-                path));
-}
-
-static const char *class_default(hf_reader *reader, const char *what)
-{
-    return st_draft_text(reader->draft, "%s of architecture %s", what, reader->family->name);
-}
-
-/* A field that is a count of the model; its value, 0 where it is missing. */
-uint64_t hf_put_field(hf_reader *reader, const char *path, const char *names, bool needed)
-{
-    uint64_t value = 0;
-    const st_json *node = hf_find(reader, names);
-    uint64_t unsaid = node == NULL ? hf_class_default(reader, path) : 0;
-    if (unsaid > 0)
-        st_draft_put_count(reader->draft, path, 0, unsaid,
-                           class_default(reader, "the file is silent; default"));
-    else if (node == NULL && needed)
-        missing(reader, names, path);
-    else if (node != NULL && hf_number(reader, node, needed ? 1 : 0, &value))
-        st_draft_put_count(reader->draft, path, node->line, value, node->name);
-    return st_draft_count(reader->draft, path);
-}
-
 /* ---- attention ---- */
 
 static void put_kv_heads(hf_reader *reader, uint64_t heads)
@@ -159,7 +116,7 @@ static void put_mlp(hf_reader *reader)
         hf_put_field(reader, "model.ffn", "intermediate_size_mlp", true);
     else if (hf_put_field(reader, "model.ffn", FFN, needed) == 0)
         put_ratio_ffn(reader);
-    st_draft_put_bool(reader->draft, "model.gated", gated, class_default(reader, "MLP"));
+    st_draft_put_bool(reader->draft, "model.gated", gated, hf_of_class(reader, "MLP"));
 }
 
 static void put_shared_experts(hf_reader *reader)
@@ -168,7 +125,7 @@ static void put_shared_experts(hf_reader *reader)
     uint64_t width = st_draft_count(reader->draft, "model.expert_ffn");
     if ((reader->family->traits & HF_DENSE_FFN_MLP) != 0) {
         st_draft_put_count(reader->draft, "model.shared_ffn", 0, width,
-                           class_default(reader, "one shared expert"));
+                           hf_of_class(reader, "one shared expert"));
     } else if (hf_put_field(reader, "model.shared_ffn", SHARED_FFN, false) > 0) {
         (void)hf_find(reader, "n_shared_experts num_shared_experts moe_num_shared_experts");
     } else if (hf_count(reader, "n_shared_experts num_shared_experts moe_num_shared_experts", 0,
@@ -217,14 +174,14 @@ static void put_positions(hf_reader *reader)
     bool alibi = (reader->family->traits & HF_ALIBI_FIELD) != 0 && hf_bool(reader, "alibi", false);
     if (kind == HF_ROTARY || alibi) {
         st_draft_put_count(reader->draft, "model.positions", 0, 0,
-                           class_default(reader, "no learned positions"));
+                           hf_of_class(reader, "no learned positions"));
         return;
     }
     static const char names[] = "max_position_embeddings n_positions n_ctx max_seq_len";
     const st_json *node = hf_find(reader, names);
     uint64_t rows = 0;
     if (node == NULL)
-        missing(reader, names, "model.positions");
+        hf_missing(reader, names, "model.positions");
     else if (hf_number(reader, node, 1, &rows))
         st_draft_put_count(reader->draft, "model.positions", node->line,
                            rows + (kind == HF_LEARNED_OFFSET ? 2 : 0),
@@ -245,7 +202,7 @@ static void put_embeddings(hf_reader *reader)
     if (given)
         st_draft_put_bool(reader->draft, "model.tied", tie->text[0] == 't', tie->name);
     else
-        st_draft_put_bool(reader->draft, "model.tied", tied, class_default(reader, "default"));
+        st_draft_put_bool(reader->draft, "model.tied", tied, hf_of_class(reader, "default"));
     put_positions(reader);
 }
 
@@ -259,7 +216,7 @@ static void put_biases(hf_reader *reader)
                           kind == HF_QKV_BIAS || all);
     st_draft_put_bool(reader->draft, "model.bias", mlp,
                       kind == HF_BIAS_FIELD ? "biases that the file gives"
-                                            : class_default(reader, "biases"));
+                                            : hf_of_class(reader, "biases"));
     if (inputs && !mlp)
         st_draft_note(reader->draft, "Biases of the attention are left out: they are too few to "
                                      "matter.");
@@ -283,7 +240,7 @@ static void put_dropout(hf_reader *reader)
                       node != NULL ? node->name : "the file has none");
     st_draft_put(reader->draft, "model.norm", 0,
                  (reader->family->traits & HF_LAYER_NORM) != 0 ? "layer" : "rms",
-                 class_default(reader, "norm"));
+                 hf_of_class(reader, "norm"));
 }
 
 /* ---- what the file says beside the model ---- */

@@ -76,9 +76,6 @@ uint64_t hf_class_default(const hf_reader *reader, const char *path);
 /* hf.c: every key of the model, from the fields of the language model. */
 void hf_read_fields(hf_reader *reader);
 
-/* A field that is a count of the model, where it is needed or the file has it; its value, or 0. */
-uint64_t hf_put_field(hf_reader *reader, const char *path, const char *names, bool needed);
-
 /* hf_layers.c: model.pattern, .window, .delta_*, .dense_layers and .moe_every */
 void hf_read_layers(hf_reader *reader);
 
@@ -122,6 +119,13 @@ bool hf_number(hf_reader *reader, const st_json *node, uint64_t least, uint64_t 
 bool hf_bool(hf_reader *reader, const char *names, bool missing);
 /* Whether a node that was found is true or false; anything else is an error. */
 bool hf_is_bool(hf_reader *reader, const st_json *node);
+
+/* A field that is a count of the model, where it is needed or the file has it; its value, or 0. */
+uint64_t hf_put_field(hf_reader *reader, const char *path, const char *names, bool needed);
+/* A field that the model needs and the file lacks is an error, unless --set gives the key. */
+void hf_missing(hf_reader *reader, const char *names, const char *path);
+/* "MLP of architecture llama", where a value comes from the table. */
+const char *hf_of_class(hf_reader *reader, const char *what);
 
 /* Fields of the language model that nobody looked at and that matter for all we know. */
 void hf_list_unknown(const hf_reader *reader, st_buffer *names);

@@ -123,6 +123,51 @@ bool hf_bool(hf_reader *reader, const char *names, bool missing)
     return node != NULL && hf_is_bool(reader, node) ? node->text[0] == 't' : missing;
 }
 
+/* ---- fields that are keys ---- */
+
+static const char *first_word(hf_reader *reader, const char *words)
+{
+    return st_draft_text(reader->draft, "%.*s", (int)strcspn(words, " "), words);
+}
+
+void hf_missing(hf_reader *reader, const char *names, const char *path)
+{
+    st_errors *errors = reader->draft->errors;
+    if (st_draft_is_given(reader->draft, path))
+        return;
+    st_note(
+        &reader->draft->status,
+        st_fail(reader->draft->errors, ST_ERR_NAME,
+                hf_place(reader, reader->config == reader->top ? NULL : reader->config),
+                "field '%s' is missing%s%s" ST_EXPECTED "%s" ST_HINT "--set %s=... fills it in",
+                first_word(reader, names), reader->config->name != NULL ? " in " : "",
+                reader->config->name != NULL ? reader->config->name : "",
+                st_or_none(strchr(names, ' ') != NULL ? st_errors_text(errors, "one of %s", names)
+                                                      : NULL),
+                path));
+}
+
+const char *hf_of_class(hf_reader *reader, const char *what)
+{
+    return st_draft_text(reader->draft, "%s of architecture %s", what, reader->family->name);
+}
+
+/* A field that is a count of the model; its value, 0 where it is missing. */
+uint64_t hf_put_field(hf_reader *reader, const char *path, const char *names, bool needed)
+{
+    uint64_t value = 0;
+    const st_json *node = hf_find(reader, names);
+    uint64_t unsaid = node == NULL ? hf_class_default(reader, path) : 0;
+    if (unsaid > 0)
+        st_draft_put_count(reader->draft, path, 0, unsaid,
+                           hf_of_class(reader, "the file is silent; default"));
+    else if (node == NULL && needed)
+        hf_missing(reader, names, path);
+    else if (node != NULL && hf_number(reader, node, needed ? 1 : 0, &value))
+        st_draft_put_count(reader->draft, path, node->line, value, node->name);
+    return st_draft_count(reader->draft, path);
+}
+
 /* ---- what is left over ---- */
 
 /* Fields that a step's time does not depend on. */

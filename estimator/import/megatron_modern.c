@@ -175,15 +175,24 @@ static void put_recipe(megatron_run *run)
     const char *recipe = megatron_text(run, "fp8_recipe");
     const char *value = VALUE_OF(recipes, recipe);
     bool fp8 = megatron_is_given(run, "fp8") || megatron_is_given(run, "fp8_format");
-    bool fp4 = megatron_is_given(run, "fp4") || megatron_is_given(run, "fp4_format");
-    if (fp4)
+    if (megatron_is_given(run, "fp4") || megatron_is_given(run, "fp4_format")) {
         st_draft_put(draft, "precision.recipe", 0, "nvfp4", "fp4_format");
-    else if (fp8 && value != NULL)
+        return;
+    }
+    if (!fp8)
+        return;
+    if (value != NULL)
         st_draft_put(draft, "precision.recipe", 0, value, "fp8_recipe");
-    else if (fp8 && recipe[0] != '\0')
+    else if (recipe[0] != '\0')
         st_draft_note(draft, "Unknown recipe of FP8, taken as delayed scaling: %.40s.", recipe);
-    if (fp8 && !fp4 && (value == NULL || strcmp(recipe, "delayed") == 0))
+    if (value == NULL || strcmp(recipe, "delayed") == 0)
         st_draft_put_bool(draft, "precision.fp8", true, "fp8_format");
+}
+
+static void put_types(megatron_run *run)
+{
+    st_draft *draft = run->draft;
+    put_recipe(run);
     put_ends(run);
     if (megatron_is_true(run, "fp4_param_gather", false))
         st_draft_put(draft, "precision.gather", 0, "fp4", "fp4_param_gather");
@@ -281,7 +290,7 @@ void megatron_put_modern(megatron_run *run)
     put_dispatcher(run);
     put_context(run);
     put_shards(run);
-    put_recipe(run);
+    put_types(run);
     put_modules(run);
     put_graphs(run);
     put_offload(run);
