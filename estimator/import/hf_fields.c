@@ -208,7 +208,7 @@ static const char harmless[] =
     "linear_conv_kernel_dim compress_rope_theta num_hash_layers expert_dtype qk_norm_type "
     "use_routing_bias num_logits_to_keep mtp_hybrid_override_pattern mtp_layers_block_type "
     "max_window_layers num_key_value_heads moe_layers full_attention_interval "
-    "mtp_transformer_layers indexer_rope_interleave head_dim";
+    "mtp_transformer_layers indexer_rope_interleave head_dim mtp_use_dedicated_embeddings";
 
 static bool has_end(const char *name, const char *end)
 {
