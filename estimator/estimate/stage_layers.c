@@ -296,7 +296,7 @@ st_status st_stage_layer_providers(const st_job *job, const st_sheet *sheet, st_
     const st_job_value *pattern = text_of(job, "model.pattern");
     const st_job_value *layout = text_of(job, "parallel.layout");
     *providers = (st_stage_providers){0};
-    if ((pattern == NULL && layout == NULL) || !has_function(sheet, entries[1].name))
+    if ((pattern == NULL && layout == NULL) || !has_function(sheet, entries[0].name))
         return ST_OK;
     stage_plan *plan = st_arena_alloc(arena, 1, sizeof *plan);
     if (plan == NULL)

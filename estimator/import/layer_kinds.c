@@ -55,8 +55,10 @@ static bool put_plain(st_draft *draft, const st_layer_kinds *layers, const char 
     size_t rest = dense;
     while (rest < layers->count && layers->moe[rest])
         rest++;
+    if (dense == layers->count)
+        return st_draft_count(draft, "model.experts") == 0; /* else it has them and uses none */
     if (rest == layers->count) {
-        if (dense > 0 && dense < layers->count)
+        if (dense > 0)
             st_draft_put_count(draft, "model.dense_layers", 0, dense, origin);
         return true;
     }

@@ -311,6 +311,9 @@ static void dense_layers_stand_anywhere(void **state)
     expect_pattern("{\"model_type\": \"qwen3_moe\", " SHAPE ", " EXPERTS
                    ", \"num_hidden_layers\": 4, \"moe_layer_freq\": [0, 1, 0, 0]}",
                    "dedd");
+    expect_pattern("{\"model_type\": \"qwen3_moe\", " SHAPE ", " EXPERTS
+                   ", \"num_hidden_layers\": 3, \"moe_layer_freq\": [0, 0, 0]}",
+                   "ddd");
     expect_refusal(st_import_hf,
                    "{\"model_type\": \"qwen3_moe\", " SHAPE ", " EXPERTS
                    ", \"num_hidden_layers\": 2, \"mlp_layer_types\": [\"dense\", \"dnse\"]}",
