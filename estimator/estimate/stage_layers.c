@@ -301,7 +301,7 @@ st_status st_stage_layer_providers(const st_job *job, const st_sheet *sheet, st_
 {
     bool any = text_of(job, "model.pattern") != NULL || text_of(job, "parallel.layout") != NULL;
     *providers = (st_stage_providers){0};
-    if (!any || !has_function(sheet, entries[1].name))
+    if (!any || !has_function(sheet, entries[0].name))
         return ST_OK;
     stage_plan *plan = st_arena_alloc(arena, 1, sizeof *plan);
     if (plan == NULL)

@@ -201,6 +201,11 @@ static bool is_without_effect(const st_job *job, const char *key)
         {"parallel.scatter_gather", "parallel.tp", 1},
         {"parallel.ep", "model.experts", 0},
         {"parallel.expert_tp", "model.experts", 0},
+        {"parallel.dispatcher", "model.experts", 0},
+        {"parallel.cp_method", "parallel.cp", 1},
+        {"model.mamba_groups", "model.mamba_heads", 0},
+        {"model.mtp_shared", "model.mtp", 0},
+        {"train.lora_rank", "train.task", 0},
     };
     for (size_t i = 0; i < sizeof idle / sizeof idle[0]; i++)
         if (strcmp(idle[i].key, key) == 0 && fw_number(job, idle[i].other) == idle[i].value)
@@ -212,12 +217,45 @@ static bool is_without_effect(const st_job *job, const char *key)
     return false;
 }
 
+static bool is_layer_key(const char *key)
+{
+    return strcmp(key, "model.pattern") == 0 || strcmp(key, "model.dense_layers") == 0 ||
+           strcmp(key, "model.moe_every") == 0;
+}
+
+/* Delayed scaling has two names, and the type of the weights is no recipe. */
+static bool is_same_recipe(const exporter *own)
+{
+    const st_draft_value *fp8 = &own->draft.values[st_key_index(st_key_find("precision.fp8"))];
+    bool back = fp8->text != NULL && strcmp(fp8->text, "true") == 0;
+    return (fw_is(own->job, "precision.recipe", "fp8_delayed") && back) ||
+           (fw_is(own->job, "precision.recipe", "bf16") && !back &&
+            fw_is(own->job, "precision.weights", "bf16"));
+}
+
+/* The key is overruled by another one of the job. */
+static bool is_overruled(const st_job *job, const char *key)
+{
+    if (strcmp(key, "precision.fp8") == 0)
+        return !fw_is(job, "precision.recipe", "default");
+    if (strcmp(key, "parallel.virtual_stages") == 0 || strcmp(key, "parallel.schedule") == 0)
+        return fw_is(job, "parallel.layout", "*");
+    if (strcmp(key, "recomputed.layers") == 0)
+        return !fw_is(job, "recompute", "full");
+    return strncmp(key, "recomputed.", 11) == 0 && !fw_is(job, "recompute", "selective");
+}
+
 /* Two values that run the same: two words for one thing, or no difference here. */
 static bool runs_the_same(const exporter *own, const key_values *values)
 {
     const char *key = values->key->path;
     if (values->has_back && values->key->kind != ST_KEY_TEXT &&
         meaning(own->job, key, values->back) == meaning(own->job, key, values->wanted->number))
+        return true;
+    if (is_layer_key(key))
+        return fw_same_layers(own->job, &own->draft);
+    if (is_overruled(own->job, key) ||
+        (strcmp(key, "precision.recipe") == 0 && is_same_recipe(own)))
         return true;
     if (strcmp(key, "parallel.schedule") == 0)
         return is_same_schedule(own->job);

@@ -28,17 +28,26 @@ static const fw_row model_rows[] = {
     {"model.vocabulary_multiple", "*", "make_vocab_size_divisible_by", NULL},
     {"model.experts", "*", "num_experts", NULL},
     {"model.experts", "*", "moe_grouped_gemm", "True"},
-    {"model.experts", "*", "moe_token_dispatcher_type", "alltoall"},
     {"model.top_k", "*", "moe_router_topk", NULL},
     {"model.expert_ffn", "*", "moe_ffn_hidden_size", NULL},
     {"model.shared_ffn", "*", "moe_shared_expert_intermediate_size", NULL},
     {"model.capacity_factor", "*", "moe_expert_capacity_factor", NULL},
+    {"model.moe_latent", "*", "moe_latent_size", NULL},
+    {"model.sinks", "true", "softmax_type", "learnable"},
+    {"model.gated_attention", "true", "attention_output_gate", "True"},
+    {"model.mtp", "*", "mtp_num_layers", NULL},
+    {"model.mtp_shared", "true", "mtp_use_repeated_layer", "True"},
 };
 
 static const fw_row plan_rows[] = {
     {"parallel.tp", "*", "tensor_model_parallel_size", NULL},
     {"parallel.pp", "*", "pipeline_model_parallel_size", NULL},
     {"parallel.cp", "*", "context_parallel_size", NULL},
+    {"parallel.layout", "*", "pipeline_model_parallel_layout", NULL},
+    {"parallel.account_embedding", "true", "account_for_embedding_in_pipeline_split", "True"},
+    {"parallel.account_loss", "true", "account_for_loss_in_pipeline_split", "True"},
+    {"parallel.cp_method", "alltoall", "cp_comm_type", "a2a"},
+    {"parallel.cp_method", "hierarchical", "cp_comm_type", "a2a+p2p"},
     {"parallel.first_stage_layers", "*", "decoder_first_pipeline_num_layers", NULL},
     {"parallel.last_stage_layers", "*", "decoder_last_pipeline_num_layers", NULL},
     {"parallel.scatter_gather", "false", "scatter_gather_tensors_in_pipeline", "False"},
@@ -48,11 +57,15 @@ static const fw_row plan_rows[] = {
     {"batch.sequence", "*", "seq_length", NULL},
     {"recompute", "selective", "recompute_granularity", "selective"},
     {"recompute", "full", "recompute_granularity", "full"},
-    {"recompute", "full", "recompute_method", "uniform"},
-    {"recompute", "full", "recompute_num_layers", "1"},
     {"precision.weights", "bf16", "bf16", "True"},
     {"precision.weights", "fp16", "fp16", "True"},
-    {"precision.fp8", "true", "fp8_format", "hybrid"},
+    {"precision.attention_fp8", "true", "fp8_dot_product_attention", "True"},
+    {"precision.gather", "fp8", "fp8_param_gather", "True"},
+    {"precision.gather", "fp4", "fp4_param_gather", "True"},
+    {"optimizer", "muon", "optimizer", "dist_muon"},
+    {"offload.optimizer", "*", "optimizer_cpu_offload", "True"},
+    {"offload.optimizer", "*", "optimizer_offload_fraction", NULL},
+    {"train.task", "sft", "sft", "True"},
     {"precision.fused_wgrad", "false", "gradient_accumulation_fusion", "False"},
     {"attention", "flash", "attention_backend", "flash"},
     {"attention", "unfused", "attention_backend", "unfused"},
@@ -117,35 +130,17 @@ static void put_widths(const st_job *job, megatron_run *arguments)
               positions > 0 ? positions : count_of(job, "batch.sequence"));
 }
 
-/* Which layers have experts: one in so many, or a list with the dense ones first. */
-static void put_moe_layers(st_framework framework, const st_job *job, megatron_run *arguments)
+/* A layout says itself how many chunks a rank has. */
+static void put_chunks(const st_job *job, megatron_run *arguments)
 {
-    const uint64_t layers = count_of(job, "model.layers");
-    const uint64_t dense = count_of(job, "model.dense_layers");
-    const uint64_t every = count_of(job, "model.moe_every");
-    st_buffer list = {0};
-    if (count_of(job, "model.experts") == 0 || (dense == 0 && every <= 1))
-        return;
-    if (dense == 0) {
-        set_count(arguments, "moe_layer_freq", every);
-        return;
-    }
-    if (framework == ST_MEGATRON)
-        st_buffer_printf(&list, "[0]*%" PRIu64 "+[1]*%" PRIu64, dense, layers - dense);
-    for (uint64_t i = 0; framework != ST_MEGATRON && i < layers; i++)
-        st_buffer_printf(&list, "%s%d%s", i == 0 ? "[" : ", ", i < dense ? 0 : 1,
-                         i + 1 == layers ? "]" : "");
-    if (list.failed)
-        st_draft_out_of_memory(arguments->draft);
-    else
-        megatron_set(arguments, "moe_layer_freq", list.data, 0);
-    st_buffer_free(&list);
+    const uint64_t chunks = count_of(job, "parallel.virtual_stages");
+    if (chunks > 1 && !fw_has(job, "parallel.layout"))
+        set_count(arguments, "num_virtual_stages_per_pipeline_rank", chunks);
 }
 
 static void put_splits(st_framework framework, const st_job *job, megatron_run *arguments)
 {
     const uint64_t zero = count_of(job, "parallel.zero");
-    const uint64_t chunks = count_of(job, "parallel.virtual_stages");
     const fw_ranks ranks = fw_ranks_of(job);
     if (count_of(job, "parallel.tp") > 1 && fw_is(job, "parallel.sequence_parallel", "true"))
         megatron_set(arguments, "sequence_parallel", "True", 0);
@@ -155,8 +150,7 @@ static void put_splits(st_framework framework, const st_job *job, megatron_run *
             set_count(arguments, "expert_tensor_parallel_size",
                       count_of(job, "parallel.expert_tp"));
     }
-    if (chunks > 1)
-        set_count(arguments, "num_virtual_stages_per_pipeline_rank", chunks);
+    put_chunks(job, arguments);
     if (framework == ST_DEEPSPEED)
         set_count(arguments, "zero_stage", zero);
     else if (zero > 0)
@@ -199,10 +193,11 @@ void fw_megatron_arguments(st_framework framework, const st_job *job, megatron_r
     fw_write_rows(arguments, job, model_rows, COUNT_OF(model_rows));
     put_latent_attention(job, arguments);
     put_widths(job, arguments);
-    put_moe_layers(framework, job, arguments);
+    fw_put_layers(framework, job, arguments);
     fw_write_rows(arguments, job, plan_rows, COUNT_OF(plan_rows));
     put_splits(framework, job, arguments);
     put_precision(job, arguments);
+    fw_put_modern(job, arguments);
     if (tokens >= sequence && sequence > 0)
         set_count(arguments, "train_samples", (uint64_t)(tokens / sequence));
 }

@@ -50,7 +50,7 @@ bool fw_is(const st_job *job, const char *key, const char *word)
     if (!fw_has(job, key))
         return false;
     if (strcmp(word, "*") == 0)
-        return number > 0;
+        return row->kind == ST_KEY_TEXT ? st_job_value_of(job, key)->text[0] != '\0' : number > 0;
     if (row->kind == ST_KEY_BOOL)
         return (number != 0) == (strcmp(word, "true") == 0);
     if (row->kind == ST_KEY_TEXT)
@@ -136,4 +136,6 @@ void fw_restore_arguments(st_framework framework, megatron_run *options, megatro
     if (framework == ST_DEEPSPEED && megatron_is_given(arguments, "num_layers") &&
         !megatron_is_given(arguments, "attention_backend"))
         megatron_set(arguments, "attention_backend", "unfused", 0);
+    if (framework == ST_DEEPSPEED) /* and has one way to send tokens to experts */
+        megatron_set(arguments, "moe_token_dispatcher_type", "alltoall", 0);
 }

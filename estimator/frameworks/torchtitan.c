@@ -155,13 +155,27 @@ static const char *nearest_stages(const st_job *job, st_errors *errors)
                           size - first, size - (fewer - first));
 }
 
+/* Llama 3, Qwen 3 and DeepSeek-V3: attention over all earlier tokens in every layer. */
+static bool check_layers(const st_job *job, st_errors *errors)
+{
+    st_arena *arena = st_arena_create();
+    const char *letters = arena != NULL ? fw_layer_letters(job, arena) : NULL;
+    bool fine = letters != NULL && strspn(letters, "de") == strlen(letters);
+    if (!fine)
+        (void)fw_refuse(errors, ST_TORCHTITAN, "these layers",
+                        "its models (llama3, qwen3, deepseek_v3) have full attention in each layer",
+                        "");
+    st_arena_destroy(arena);
+    return fine;
+}
+
 bool fw_torchtitan_check(const st_job *job, st_errors *errors)
 {
     const double zero = fw_number(job, "parallel.zero");
     const double ranks = fw_number(job, "parallel.dp") * fw_number(job, "parallel.cp");
     const double others = fw_number(job, "parallel.tp") * fw_number(job, "parallel.pp") *
                           fw_number(job, "parallel.cp");
-    bool fine = check_model(job, errors);
+    bool fine = check_model(job, errors) && check_layers(job, errors);
     if (zero == 1 && ranks > 1)
         fine = fw_refuse(errors, ST_TORCHTITAN, "parallel.zero=1",
                          "it has DDP, and FSDP that splits gradients as well as optimizer state",
@@ -203,8 +217,10 @@ static void put_shards(const st_job *job, megatron_run *options)
 {
     const uint64_t dp = (uint64_t)fw_number(job, "parallel.dp");
     const double zero = fw_number(job, "parallel.zero");
-    set_count(options, P "data_parallel_replicate_degree", zero == 0 ? dp : 1);
-    set_count(options, P "data_parallel_shard_degree", zero == 0 ? 1 : dp);
+    const uint64_t shard = (uint64_t)fw_number(job, "parallel.shard");
+    const uint64_t groups = zero == 3 && shard > 0 && dp % shard == 0 ? dp / shard : 1;
+    set_count(options, P "data_parallel_replicate_degree", zero == 0 ? dp : groups);
+    set_count(options, P "data_parallel_shard_degree", zero == 0 ? 1 : dp / groups);
     if (zero > 0)
         megatron_set(options, P "fsdp_reshard_after_forward", zero == 3 ? "always" : "never", 0);
 }
@@ -274,16 +290,11 @@ static void read_shards(megatron_run *options)
     if (open)
         st_draft_note(draft, "data_parallel_shard_degree is what the ranks leave over: parallel.dp "
                              "is left out.");
-    else if (copies > 1 && shards > 1 && !st_draft_is_given(draft, "parallel.dp"))
-        st_note(&draft->status,
-                st_fail(draft->errors, ST_ERR_VALUE, megatron_place(options, NULL),
-                        "weights are split over %" PRIu64 " ranks and copied %" PRIu64
-                        " times (HSDP), which a job cannot say" ST_HINT "--set parallel.dp=%" PRIu64
-                        " splits them over all",
-                        shards, copies, shards * copies));
     else
         st_draft_put_count(draft, "parallel.dp", 0, copies * shards,
                            "data_parallel_replicate_degree and data_parallel_shard_degree");
+    if (copies > 1 && shards > 1)
+        st_draft_put_count(draft, "parallel.shard", 0, shards, "data_parallel_shard_degree");
     st_draft_put_count(
         draft, "parallel.zero", 0, open || shards > 1 || policy[0] != '\0' ? zero : 0,
         policy[0] != '\0' ? "fsdp_reshard_after_forward" : "default of fsdp_reshard_after_forward");

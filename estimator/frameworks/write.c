@@ -23,7 +23,7 @@ static void write_head(const fw_file *file, st_buffer *buffer)
 
 static void write_option(const char *name, const char *value, st_buffer *buffer)
 {
-    bool plain = strpbrk(value, " *[]()'\"$") == NULL;
+    bool plain = megatron_is_list(name) || strpbrk(value, " *[]()'\"$|") == NULL;
     st_buffer_text(buffer, " --");
     for (const char *c = name; *c != '\0'; c++)
         st_buffer_append(buffer, *c == '_' ? "-" : c, 1);
@@ -80,6 +80,20 @@ static void write_scalar(const char *value, st_buffer *buffer)
         st_buffer_json_string(buffer, value);
 }
 
+/* "core_attn mlp" and "128,0" as the lists that they are. */
+static void write_list(const char *value, st_buffer *buffer)
+{
+    bool numbers = value[0] >= '0' && value[0] <= '9';
+    const char *next = "[";
+    for (size_t length; (value += strspn(value, " ,"), length = strcspn(value, " ,")) > 0;
+         value += length) {
+        st_buffer_printf(buffer, "%s%s%.*s%s", next, numbers ? "" : "\"", (int)length, value,
+                         numbers ? "" : "\"");
+        next = ", ";
+    }
+    st_buffer_text(buffer, "]");
+}
+
 /* "parallelism." of "parallelism.tensor_parallel_degree"; 0 where there is no section. */
 static size_t section_of(const char *name)
 {
@@ -120,7 +134,10 @@ static void write_members(const megatron_run *settings, size_t first, section_st
         else
             st_buffer_printf(buffer, "%s%s%s", style == AS_YAML && section > 0 ? "  " : "", name,
                              style == AS_TOML ? " = " : ": ");
-        write_scalar(setting->value, buffer);
+        if (style == AS_YAML && (megatron_is_list(name) || strcmp(name, "window_size") == 0))
+            write_list(setting->value, buffer);
+        else
+            write_scalar(setting->value, buffer);
     }
 }
 

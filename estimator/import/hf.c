@@ -12,54 +12,14 @@
 
 #include <string.h>
 
-#define HEADS   "num_attention_heads n_head n_heads num_heads"
-#define KV      "num_key_value_heads n_head_kv num_kv_heads kv_n_heads multi_query_group_num"
-#define FFN     "intermediate_size n_inner ffn_dim ffn_hidden_size"
-#define EXPERTS "num_experts num_local_experts n_routed_experts moe_num_experts"
-#define TOP_K   "num_experts_per_tok num_experts_per_token experts_per_token moe_top_k moe_k"
-
-static const char *first_word(hf_reader *reader, const char *words)
-{
-    return st_draft_text(reader->draft, "%.*s", (int)strcspn(words, " "), words);
-}
-
-static void missing(hf_reader *reader, const char *names, const char *path)
-{
-    st_errors *errors = reader->draft->errors;
-    if (st_draft_is_given(reader->draft, path))
-        return;
-    st_note(
-        &reader->draft->status,
-        st_fail(reader->draft->errors, ST_ERR_NAME,
-                hf_place(reader, reader->config == reader->top ? NULL : reader->config),
-                "field '%s' is missing%s%s" ST_EXPECTED "%s" ST_HINT "--set %s=... fills it in",
-                first_word(reader, names), reader->config->name != NULL ? " in " : "",
-                reader->config->name != NULL ? reader->config->name : "",
-                st_or_none(strchr(names, ' ') != NULL ? st_errors_text(errors, "one of %s", names)
-                                                      : NULL),
-                path));
-}
-
-static const char *class_default(hf_reader *reader, const char *what)
-{
-    return st_draft_text(reader->draft, "%s of architecture %s", what, reader->family->name);
-}
-
-/* A field that is a count of the model; its value, 0 where it is missing. */
-static uint64_t put_field(hf_reader *reader, const char *path, const char *names, bool needed)
-{
-    uint64_t value = 0;
-    const st_json *node = hf_find(reader, names);
-    uint64_t unsaid = node == NULL ? hf_class_default(reader, path) : 0;
-    if (unsaid > 0)
-        st_draft_put_count(reader->draft, path, 0, unsaid,
-                           class_default(reader, "the file is silent; default"));
-    else if (node == NULL && needed)
-        missing(reader, names, path);
-    else if (node != NULL && hf_number(reader, node, needed ? 1 : 0, &value))
-        st_draft_put_count(reader->draft, path, node->line, value, node->name);
-    return st_draft_count(reader->draft, path);
-}
+#define HEADS      "num_attention_heads n_head n_heads num_heads"
+#define KV         "num_key_value_heads n_head_kv num_kv_heads kv_n_heads multi_query_group_num"
+#define FFN        "intermediate_size n_inner ffn_dim ffn_hidden_size"
+#define EXPERTS    "num_experts num_local_experts n_routed_experts moe_num_experts"
+#define EXPERT_FFN "moe_intermediate_size"
+#define SHARED_FFN                                                                                 \
+    "shared_expert_intermediate_size moe_shared_expert_intermediate_size shared_intermediate_size"
+#define TOP_K "num_experts_per_tok num_experts_per_token experts_per_token moe_top_k moe_k"
 
 /* ---- attention ---- */
 
@@ -76,7 +36,7 @@ static void put_kv_heads(hf_reader *reader, uint64_t heads)
         return;
     }
     if (node == NULL && hf_class_default(reader, "model.kv_heads") > 0) {
-        (void)put_field(reader, "model.kv_heads", KV, false);
+        (void)hf_put_field(reader, "model.kv_heads", KV, false);
         return;
     }
     if (node == NULL || (is_falcon && !is_new) ||
@@ -97,25 +57,31 @@ static void put_kv_heads(hf_reader *reader, uint64_t heads)
 
 static void put_latent_attention(hf_reader *reader)
 {
-    put_field(reader, "model.kv_lora", "kv_lora_rank", true);
-    put_field(reader, "model.q_lora", "q_lora_rank", false);
-    put_field(reader, "model.head_dim", "qk_nope_head_dim", true);
-    put_field(reader, "model.rope_dim", "qk_rope_head_dim", true);
-    put_field(reader, "model.v_dim", "v_head_dim", true);
-    (void)hf_find(reader, "head_dim qk_head_dim"); /* other widths in other versions: not used */
+    hf_put_field(reader, "model.kv_lora", "kv_lora_rank", true);
+    hf_put_field(reader, "model.q_lora", "q_lora_rank", false);
+    hf_put_field(reader, "model.head_dim", "qk_nope_head_dim", true);
+    hf_put_field(reader, "model.rope_dim", "qk_rope_head_dim", true);
+    hf_put_field(reader, "model.v_dim", "v_head_dim", true);
+    (void)hf_find(reader, "head_dim"); /* other widths in other versions: not used */
+    (void)hf_find(reader, "qk_head_dim");
     (void)hf_find(reader, KV);
 }
 
 static void put_attention(hf_reader *reader)
 {
-    uint64_t hidden = put_field(reader, "model.hidden", HF_HIDDEN, true);
-    uint64_t heads = put_field(reader, "model.heads", HEADS, true);
+    uint64_t hidden = hf_put_field(reader, "model.hidden", HF_HIDDEN, true);
+    uint64_t heads = hf_put_field(reader, "model.heads", HEADS, true);
+    if ((reader->family->traits & HF_SHARED_KV) != 0) {
+        hf_read_shared_kv(reader);
+        return;
+    }
     const st_json *latent = hf_find(reader, "kv_lora_rank");
     if (latent != NULL || (reader->family->traits & HF_MLA) != 0) {
         put_latent_attention(reader);
         return;
     }
-    uint64_t width = put_field(reader, "model.head_dim", "head_dim kv_channels", false);
+    uint64_t width =
+        hf_put_field(reader, "model.head_dim", "head_dim kv_channels attention_head_dim", false);
     if (heads > 0)
         put_kv_heads(reader, heads);
     if (heads > 0 && width == 0 && hidden % heads != 0)
@@ -124,51 +90,6 @@ static void put_attention(hf_reader *reader)
                         "the hidden size %llu is not a multiple of the %llu heads, and there is no "
                         "head_dim",
                         (unsigned long long)hidden, (unsigned long long)heads));
-}
-
-/* A list of layers that is shorter or longer than the model was cut, or is another model's. */
-static void check_layer_count(hf_reader *reader, const st_json *list)
-{
-    uint64_t layers = st_draft_count(reader->draft, "model.layers");
-    uint64_t count = 0;
-    if (list == NULL || layers == 0 || st_draft_is_given(reader->draft, "model.layers"))
-        return;
-    for (const st_json *type = list->first; type != NULL; type = type->next)
-        count++;
-    if (count != layers)
-        st_note(&reader->draft->status,
-                st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, list),
-                        "%s lists %llu layers, the model has %llu", list->name,
-                        (unsigned long long)count, (unsigned long long)layers));
-}
-
-/* Kinds of layers that the file lists one by one. */
-static void check_layer_types(hf_reader *reader)
-{
-    const st_json *list = hf_find(reader, "layer_types layers_block_type");
-    const st_json *window = hf_find(reader, "sliding_window sliding_window_size window_size");
-    bool slides = window != NULL && window->kind == ST_JSON_NUMBER &&
-                  strcmp(window->text, "0") != 0 && hf_bool(reader, "use_sliding_window", true);
-    (void)hf_find(reader, "sliding_window_pattern _sliding_window_pattern attention_types "
-                          "attention_layers");
-    check_layer_count(reader, list);
-    for (const st_json *type = list != NULL ? list->first : NULL; type != NULL; type = type->next) {
-        const char *text = type->kind == ST_JSON_STRING ? type->text : "";
-        bool is_part =
-            strcmp(text, "sliding_attention") == 0 || strcmp(text, "chunked_attention") == 0;
-        slides = slides || is_part;
-        if (!is_part && strcmp(text, "full_attention") != 0 && strcmp(text, "attention") != 0) {
-            st_note(&reader->draft->status,
-                    st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, type),
-                            "%s has layers that are not modelled" ST_FOUND "%s" ST_EXPECTED
-                            "full_attention or sliding_attention",
-                            list->name, st_or_none(st_json_describe(type, reader->draft->errors))));
-            return;
-        }
-    }
-    if (slides)
-        st_draft_note(reader->draft, "Attention of sliding windows is estimated as full attention, "
-                                     "which is more work than it does.");
 }
 
 /* ---- MLP and experts ---- */
@@ -189,11 +110,13 @@ static void put_ratio_ffn(hf_reader *reader)
 static void put_mlp(hf_reader *reader)
 {
     bool gated = (reader->family->traits & HF_GATED) != 0;
-    if ((reader->family->traits & HF_DENSE_FFN_MLP) != 0)
-        put_field(reader, "model.ffn", "intermediate_size_mlp", true);
-    else if (put_field(reader, "model.ffn", FFN, gated) == 0)
+    unsigned traits = reader->family->traits;
+    bool needed = gated && ((traits & HF_MOE) == 0 || hf_find(reader, EXPERT_FFN) == NULL);
+    if ((traits & HF_DENSE_FFN_MLP) != 0)
+        hf_put_field(reader, "model.ffn", "intermediate_size_mlp", true);
+    else if (hf_put_field(reader, "model.ffn", FFN, needed) == 0)
         put_ratio_ffn(reader);
-    st_draft_put_bool(reader->draft, "model.gated", gated, class_default(reader, "MLP"));
+    st_draft_put_bool(reader->draft, "model.gated", gated, hf_of_class(reader, "MLP"));
 }
 
 static void put_shared_experts(hf_reader *reader)
@@ -202,41 +125,23 @@ static void put_shared_experts(hf_reader *reader)
     uint64_t width = st_draft_count(reader->draft, "model.expert_ffn");
     if ((reader->family->traits & HF_DENSE_FFN_MLP) != 0) {
         st_draft_put_count(reader->draft, "model.shared_ffn", 0, width,
-                           class_default(reader, "one shared expert"));
-    } else if (hf_count(reader, "n_shared_experts num_shared_experts", 0, &count)) {
+                           hf_of_class(reader, "one shared expert"));
+    } else if (hf_put_field(reader, "model.shared_ffn", SHARED_FFN, false) > 0) {
+        (void)hf_find(reader, "n_shared_experts num_shared_experts moe_num_shared_experts");
+    } else if (hf_count(reader, "n_shared_experts num_shared_experts moe_num_shared_experts", 0,
+                        &count)) {
         st_draft_put_count(reader->draft, "model.shared_ffn", 0, count * width,
                            "shared experts times moe_intermediate_size");
-    } else {
-        put_field(reader, "model.shared_ffn",
-                  "shared_expert_intermediate_size shared_intermediate_size", false);
     }
-}
-
-/* Dense layers that the file lists; where they stand makes no difference to the estimate. */
-static void put_dense_layers(hf_reader *reader)
-{
-    const st_json *list = hf_find(reader, "mlp_only_layers");
-    uint64_t count = 0;
-    put_field(reader, "model.dense_layers", "first_k_dense_replace", false);
-    put_field(reader, "model.moe_every",
-              "moe_layer_freq decoder_sparse_step "
-              "interleave_moe_layer_step",
-              false);
-    for (const st_json *layer = list != NULL ? list->first : NULL; layer != NULL;
-         layer = layer->next)
-        count++;
-    if (count > 0)
-        st_draft_put_count(reader->draft, "model.dense_layers", list->line, count,
-                           "layers of mlp_only_layers, taken as the first ones");
 }
 
 static void put_experts(hf_reader *reader)
 {
     bool needed = (reader->family->traits & HF_MOE) != 0;
-    uint64_t experts = put_field(reader, "model.experts", EXPERTS, needed);
+    uint64_t experts = hf_put_field(reader, "model.experts", EXPERTS, needed);
     if (experts == 0)
         return;
-    uint64_t visited = put_field(reader, "model.top_k", TOP_K, true);
+    uint64_t visited = hf_put_field(reader, "model.top_k", TOP_K, true);
     if (visited > experts)
         st_note(&reader->draft->status,
                 st_fail(reader->draft->errors, ST_ERR_VALUE,
@@ -244,9 +149,8 @@ static void put_experts(hf_reader *reader)
                         "a token cannot visit %llu of %llu experts", (unsigned long long)visited,
                         (unsigned long long)experts));
     bool own = (reader->family->traits & HF_DENSE_FFN_MLP) != 0;
-    put_field(reader, "model.expert_ffn", own ? "intermediate_size" : "moe_intermediate_size", own);
+    hf_put_field(reader, "model.expert_ffn", own ? "intermediate_size" : EXPERT_FFN, own);
     put_shared_experts(reader);
-    put_dense_layers(reader);
 }
 
 /* ---- embeddings, norms, biases ---- */
@@ -270,14 +174,14 @@ static void put_positions(hf_reader *reader)
     bool alibi = (reader->family->traits & HF_ALIBI_FIELD) != 0 && hf_bool(reader, "alibi", false);
     if (kind == HF_ROTARY || alibi) {
         st_draft_put_count(reader->draft, "model.positions", 0, 0,
-                           class_default(reader, "no learned positions"));
+                           hf_of_class(reader, "no learned positions"));
         return;
     }
     static const char names[] = "max_position_embeddings n_positions n_ctx max_seq_len";
     const st_json *node = hf_find(reader, names);
     uint64_t rows = 0;
     if (node == NULL)
-        missing(reader, names, "model.positions");
+        hf_missing(reader, names, "model.positions");
     else if (hf_number(reader, node, 1, &rows))
         st_draft_put_count(reader->draft, "model.positions", node->line,
                            rows + (kind == HF_LEARNED_OFFSET ? 2 : 0),
@@ -291,14 +195,14 @@ static void put_embeddings(hf_reader *reader)
     const st_json *tie = hf_find_outer(reader, "tie_word_embeddings");
     bool tied = (reader->family->traits & HF_TIED) != 0;
     bool given = tie != NULL && hf_is_bool(reader, tie);
-    put_field(reader, "model.vocabulary", "vocab_size padded_vocab_size", true);
+    hf_put_field(reader, "model.vocabulary", "vocab_size padded_vocab_size", true);
     st_draft_put_count(reader->draft, "model.vocabulary_multiple", 0, 1,
                        "vocab_size counts the rows as they are");
     note_narrow_embedding(reader);
     if (given)
         st_draft_put_bool(reader->draft, "model.tied", tie->text[0] == 't', tie->name);
     else
-        st_draft_put_bool(reader->draft, "model.tied", tied, class_default(reader, "default"));
+        st_draft_put_bool(reader->draft, "model.tied", tied, hf_of_class(reader, "default"));
     put_positions(reader);
 }
 
@@ -312,7 +216,7 @@ static void put_biases(hf_reader *reader)
                           kind == HF_QKV_BIAS || all);
     st_draft_put_bool(reader->draft, "model.bias", mlp,
                       kind == HF_BIAS_FIELD ? "biases that the file gives"
-                                            : class_default(reader, "biases"));
+                                            : hf_of_class(reader, "biases"));
     if (inputs && !mlp)
         st_draft_note(reader->draft, "Biases of the attention are left out: they are too few to "
                                      "matter.");
@@ -336,7 +240,7 @@ static void put_dropout(hf_reader *reader)
                       node != NULL ? node->name : "the file has none");
     st_draft_put(reader->draft, "model.norm", 0,
                  (reader->family->traits & HF_LAYER_NORM) != 0 ? "layer" : "rms",
-                 class_default(reader, "norm"));
+                 hf_of_class(reader, "norm"));
 }
 
 /* ---- what the file says beside the model ---- */
@@ -359,13 +263,9 @@ static void put_type(hf_reader *reader)
 
 static void note_rest(hf_reader *reader)
 {
-    const st_json *extra = hf_find(reader, "num_nextn_predict_layers mtp_num_layers");
     const st_json *context = hf_find(reader, "max_position_embeddings n_positions n_ctx "
                                              "max_seq_len max_sequence_length seq_length");
     st_buffer unknown = {0};
-    if (extra != NULL && extra->kind == ST_JSON_NUMBER && strcmp(extra->text, "0") != 0)
-        st_draft_note(reader->draft, "Left out: layers of multi-token prediction (%s: %.20s).",
-                      extra->name, extra->text);
     if (hf_find_outer(reader, "quantization_config compression_config") != NULL)
         st_draft_note(reader->draft, "Left out: the quantization of the stored weights. Set "
                                      "precision.fp8 where training computes in FP8.");
@@ -385,11 +285,15 @@ static void note_rest(hf_reader *reader)
 void hf_read_fields(hf_reader *reader)
 {
     hf_put_name(reader);
-    put_field(reader, "model.layers", HF_LAYERS, true);
+    bool hybrid = hf_hybrid_letters(reader) != NULL;
+    hf_put_field(reader, "model.layers", HF_LAYERS, !hybrid);
     put_attention(reader);
-    check_layer_types(reader);
     put_mlp(reader);
-    put_experts(reader);
+    if (!hybrid || strchr(hf_hybrid_letters(reader), 'E') != NULL)
+        put_experts(reader);
+    if (!hf_read_hybrid(reader))
+        hf_read_layers(reader);
+    hf_read_extras(reader);
     put_embeddings(reader);
     put_biases(reader);
     put_dropout(reader);

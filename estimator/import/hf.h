@@ -28,14 +28,19 @@ typedef enum hf_positions {
 } hf_positions;
 
 enum {
-    HF_GATED = 1,          /* the MLP has a gate */
-    HF_TIED = 2,           /* tie_word_embeddings where the file does not say */
-    HF_LAYER_NORM = 4,     /* else RMS norm */
-    HF_MOE = 8,            /* experts are no option */
-    HF_MLA = 16,           /* latent attention is no option */
-    HF_DENSE_FFN_MLP = 32, /* Llama 4: intermediate_size is the experts', shared one included */
-    HF_FALCON = 64,        /* num_kv_heads counts only with new_decoder_architecture */
-    HF_ALIBI_FIELD = 128,  /* learned positions unless the file says alibi */
+    HF_GATED = 1,             /* the MLP has a gate */
+    HF_TIED = 2,              /* tie_word_embeddings where the file does not say */
+    HF_LAYER_NORM = 4,        /* else RMS norm */
+    HF_MOE = 8,               /* experts are no option */
+    HF_MLA = 16,              /* latent attention is no option */
+    HF_DENSE_FFN_MLP = 32,    /* Llama 4: intermediate_size is the experts', shared one included */
+    HF_FALCON = 64,           /* num_kv_heads counts only with new_decoder_architecture */
+    HF_ALIBI_FIELD = 128,     /* learned positions unless the file says alibi */
+    HF_SINKS = 256,           /* attention has sinks */
+    HF_GATED_ATTENTION = 512, /* its output is gated */
+    HF_SHARED_KV =
+        1024, /* DeepSeek-V4: keys and values are one vector, compressed in most layers */
+    HF_EXPERT_FFN = 2048, /* intermediate_size is that of an expert; no layer has an MLP */
 };
 
 typedef struct hf_family {
@@ -71,6 +76,19 @@ uint64_t hf_class_default(const hf_reader *reader, const char *path);
 /* hf.c: every key of the model, from the fields of the language model. */
 void hf_read_fields(hf_reader *reader);
 
+/* hf_layers.c: model.pattern, .window, .delta_*, .dense_layers and .moe_every */
+void hf_read_layers(hf_reader *reader);
+
+/* hf_blocks.c */
+/* Layers of single blocks, which one field lists, and their Mamba-2; false where there are none. */
+bool hf_read_hybrid(hf_reader *reader);
+/* The letters of such layers as the file has them; NULL where it has none. */
+const char *hf_hybrid_letters(hf_reader *reader);
+/* DeepSeek-V4's attention to compressed keys, with the widths of its projections. */
+void hf_read_shared_kv(hf_reader *reader);
+/* Sinks, gates, indexers, experts behind a projection, multi-token prediction. */
+void hf_read_extras(hf_reader *reader);
+
 /* hf_name.c: model.name */
 void hf_put_name(hf_reader *reader);
 
@@ -101,6 +119,13 @@ bool hf_number(hf_reader *reader, const st_json *node, uint64_t least, uint64_t 
 bool hf_bool(hf_reader *reader, const char *names, bool missing);
 /* Whether a node that was found is true or false; anything else is an error. */
 bool hf_is_bool(hf_reader *reader, const st_json *node);
+
+/* A field that is a count of the model, where it is needed or the file has it; its value, or 0. */
+uint64_t hf_put_field(hf_reader *reader, const char *path, const char *names, bool needed);
+/* A field that the model needs and the file lacks is an error, unless --set gives the key. */
+void hf_missing(hf_reader *reader, const char *names, const char *path);
+/* "MLP of architecture llama", where a value comes from the table. */
+const char *hf_of_class(hf_reader *reader, const char *what);
 
 /* Fields of the language model that nobody looked at and that matter for all we know. */
 void hf_list_unknown(const hf_reader *reader, st_buffer *names);

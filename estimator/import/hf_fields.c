@@ -123,6 +123,51 @@ bool hf_bool(hf_reader *reader, const char *names, bool missing)
     return node != NULL && hf_is_bool(reader, node) ? node->text[0] == 't' : missing;
 }
 
+/* ---- fields that are keys ---- */
+
+static const char *first_word(hf_reader *reader, const char *words)
+{
+    return st_draft_text(reader->draft, "%.*s", (int)strcspn(words, " "), words);
+}
+
+void hf_missing(hf_reader *reader, const char *names, const char *path)
+{
+    st_errors *errors = reader->draft->errors;
+    if (st_draft_is_given(reader->draft, path))
+        return;
+    st_note(
+        &reader->draft->status,
+        st_fail(reader->draft->errors, ST_ERR_NAME,
+                hf_place(reader, reader->config == reader->top ? NULL : reader->config),
+                "field '%s' is missing%s%s" ST_EXPECTED "%s" ST_HINT "--set %s=... fills it in",
+                first_word(reader, names), reader->config->name != NULL ? " in " : "",
+                reader->config->name != NULL ? reader->config->name : "",
+                st_or_none(strchr(names, ' ') != NULL ? st_errors_text(errors, "one of %s", names)
+                                                      : NULL),
+                path));
+}
+
+const char *hf_of_class(hf_reader *reader, const char *what)
+{
+    return st_draft_text(reader->draft, "%s of architecture %s", what, reader->family->name);
+}
+
+/* A field that is a count of the model; its value, 0 where it is missing. */
+uint64_t hf_put_field(hf_reader *reader, const char *path, const char *names, bool needed)
+{
+    uint64_t value = 0;
+    const st_json *node = hf_find(reader, names);
+    uint64_t unsaid = node == NULL ? hf_class_default(reader, path) : 0;
+    if (unsaid > 0)
+        st_draft_put_count(reader->draft, path, 0, unsaid,
+                           hf_of_class(reader, "the file is silent; default"));
+    else if (node == NULL && needed)
+        hf_missing(reader, names, path);
+    else if (node != NULL && hf_number(reader, node, needed ? 1 : 0, &value))
+        st_draft_put_count(reader->draft, path, node->line, value, node->name);
+    return st_draft_count(reader->draft, path);
+}
+
 /* ---- what is left over ---- */
 
 /* Fields that a step's time does not depend on. */
@@ -158,7 +203,12 @@ static const char harmless[] =
     "use_flash_attn use_sliding_window attention_chunk_size no_rope_layers no_rope_layer_interval "
     "attn_temperature_tuning attn_scale floor_scale cache_implementation learned_pos_emb verbose "
     "init_device logit_scale init_config norm_type embedding_fraction initial_context_length "
-    "original_max_position_embeddings";
+    "original_max_position_embeddings expand conv_kernel chunk_size hybrid_layer_pattern "
+    "mlp_hidden_act residual_in_fp32 rescale_prenorm_residual use_conv_bias use_mamba_kernels "
+    "linear_conv_kernel_dim compress_rope_theta num_hash_layers expert_dtype qk_norm_type "
+    "use_routing_bias num_logits_to_keep mtp_hybrid_override_pattern mtp_layers_block_type "
+    "max_window_layers num_key_value_heads moe_layers full_attention_interval "
+    "mtp_transformer_layers indexer_rope_interleave head_dim mtp_use_dedicated_embeddings";
 
 static bool has_end(const char *name, const char *end)
 {
@@ -169,7 +219,9 @@ static bool has_end(const char *name, const char *end)
 
 static bool is_harmless(const char *name)
 {
-    static const char *const starts[] = {"rope_", "summary_", "router_", "_", "aux_loss"};
+    static const char *const starts[] = {"rope_",      "summary_", "router_",     "_",
+                                         "aux_loss",   "mamba_",   "moe_router_", "hc_sinkhorn",
+                                         "time_step_", "ssm_",     "mrope_"};
     static const char *const ends[] = {"_token_id", "_token_ids", "_coef",
                                        "_alpha",    "_eps",       "_token_index"};
     for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)

@@ -68,6 +68,8 @@ typedef struct megatron_option {
 const megatron_option *megatron_option_find(const char *name);
 /* The option that says that an argument is False, "disable_bias_linear"; NULL: there is none. */
 const char *megatron_option_against(const char *argument, const char *value);
+/* The option takes several words, which are one value with blanks between them. */
+bool megatron_is_list(const char *name);
 /* The option takes no value. */
 bool megatron_is_flag(const char *name);
 /* The argument is known and has no part in an estimate. */
@@ -100,6 +102,15 @@ uint64_t megatron_put_needed(megatron_run *run, const char *path, const char *na
 
 /* megatron.c: every key of the job from the arguments, and a note on those that say nothing */
 void megatron_put_all(megatron_run *run);
+
+/* megatron_layers.c */
+/* model.layers and the pattern of a hybrid model; false where it is none. */
+bool megatron_put_hybrid(megatron_run *run);
+/* Layers by kind and what only some of them have; after the experts. */
+void megatron_put_layers(megatron_run *run);
+
+/* megatron_modern.c: recipes, layouts, dispatchers, modules, graphs and offload; after the plan */
+void megatron_put_modern(megatron_run *run);
 
 /* megatron_model.c and megatron_plan.c: every key of the job but the measured time */
 void megatron_put_model(megatron_run *run);

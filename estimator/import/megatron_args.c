@@ -132,6 +132,7 @@ typedef struct shell_reader {
     size_t variable_count;
     char option[256]; /* that waits for its value; "" none */
     int option_line;
+    char list[256]; /* that takes further words; "" none */
 } shell_reader;
 
 static bool is_separator(char c)
@@ -257,6 +258,9 @@ static void finish_option(shell_reader *reader, const char *value)
 {
     if (reader->option[0] == '\0')
         return;
+    reader->list[0] = '\0';
+    if (value != NULL && megatron_is_list(reader->option))
+        memcpy(reader->list, reader->option, sizeof reader->list);
     const megatron_option *other = megatron_option_find(reader->option);
     const char *given = value != NULL ? value : "True";
     if (other != NULL)
@@ -267,12 +271,23 @@ static void finish_option(shell_reader *reader, const char *value)
     reader->option[0] = '\0';
 }
 
+/* "--recompute-modules core_attn mlp": a further word of the option before it. */
+static void add_to_list(shell_reader *reader, const char *word)
+{
+    const megatron_argument *argument = find(reader->run, reader->list);
+    if (argument != NULL)
+        megatron_set(reader->run, reader->list,
+                     st_draft_text(reader->run->draft, "%.1000s %.200s", argument->value, word),
+                     argument->line);
+}
+
 /* "--tensor-model-parallel-size" begins an option; one without a value is reported by its name. */
 static void begin_option(shell_reader *reader, const char *word)
 {
     size_t length = strcspn(word + 2, "=");
     const char *value = word[2 + length] == '=' ? word + 3 + length : NULL;
     finish_option(reader, NULL);
+    reader->list[0] = '\0';
     if (length >= sizeof reader->option)
         length = sizeof reader->option - 1;
     for (size_t i = 0; i < length; i++)
@@ -311,6 +326,8 @@ void megatron_read_words(megatron_run *run, const char *text, size_t length)
             finish_option(reader, expand(reader, reader->word));
         else if (value != NULL)
             set_variable(reader, reader->word, value);
+        else if (reader->list[0] != '\0' && reader->word[0] != '\0')
+            add_to_list(reader, expand(reader, reader->word));
     }
     finish_option(reader, NULL);
 }

@@ -119,90 +119,6 @@ static void put_vocabulary(megatron_run *run)
 
 /* ---- experts ---- */
 
-/* What moe_layer_freq says of the layers: dense ones first, then one MoE layer in so many. */
-typedef struct layer_pattern {
-    uint64_t layers;
-    uint64_t moe;
-    uint64_t dense_first; /* before the first MoE layer */
-    bool mixed;           /* dense layers also behind it */
-} layer_pattern;
-
-static void add_layers(layer_pattern *pattern, char kind, uint64_t count)
-{
-    if (kind == '1') {
-        pattern->moe += count;
-    } else if (pattern->moe == 0) {
-        pattern->dense_first += count;
-    } else if (count > 0) {
-        pattern->mixed = true;
-    }
-    pattern->layers += count;
-}
-
-/* "[0, 1, 1]" or "([0]*3+[1]*58)": lists of 0 and 1, perhaps repeated, joined by '+'. */
-static bool read_pattern(const char *text, layer_pattern *pattern)
-{
-    char kinds[512];
-    size_t count = 0;
-    for (const char *c = text; *c != '\0'; c++) {
-        if (*c == '[') {
-            count = 0;
-        } else if (*c == '0' || *c == '1') {
-            if (count == sizeof kinds)
-                return false;
-            kinds[count++] = *c;
-        } else if (*c == ']') {
-            uint64_t times = 1;
-            const char *next = c + 1 + strspn(c + 1, " ");
-            if (*next == '*') {
-                next += 1 + strspn(next + 1, " ");
-                size_t digits = strspn(next, "0123456789");
-                if (digits == 0 || digits > 5)
-                    return false;
-                times = 0;
-                for (size_t i = 0; i < digits; i++)
-                    times = 10 * times + (uint64_t)(next[i] - '0');
-                c = next + digits - 1;
-            }
-            for (uint64_t i = 0; i < times; i++)
-                for (size_t j = 0; j < count; j++)
-                    add_layers(pattern, kinds[j], 1);
-        } else if (strchr(" ,+()", *c) == NULL) {
-            return false;
-        }
-    }
-    return pattern->layers > 0;
-}
-
-static void put_layer_frequency(megatron_run *run)
-{
-    const megatron_argument *argument = megatron_get(run, "moe_layer_freq");
-    layer_pattern pattern = {0};
-    if (argument == NULL)
-        return;
-    if (strspn(argument->value, "0123456789") == strlen(argument->value)) {
-        megatron_put(run, "model.moe_every", "moe_layer_freq",
-                     megatron_count_or(run, "moe_layer_freq", 1));
-        return;
-    }
-    bool understood = read_pattern(argument->value, &pattern) && pattern.moe > 0;
-    uint64_t layers = st_draft_count(run->draft, "model.layers");
-    if (!understood || (layers > 0 && pattern.layers != layers)) {
-        st_note(&run->draft->status,
-                st_fail(run->draft->errors, ST_ERR_VALUE, megatron_place(run, argument),
-                        "argument 'moe_layer_freq' cannot be used" ST_FOUND "'%.60s'" ST_EXPECTED
-                        "a whole number, or a 0 or 1 for each layer",
-                        argument->value));
-        return;
-    }
-    if (pattern.mixed)
-        st_draft_note(run->draft,
-                      "Dense layers stand between MoE layers (moe_layer_freq); they are "
-                      "taken as the first ones.");
-    st_draft_put_count(run->draft, "model.dense_layers", argument->line,
-                       pattern.layers - pattern.moe, argument->name);
-}
-
 static void put_experts(megatron_run *run)
 {
     static const char *const others[] = {"moe_router_topk", "moe_ffn_hidden_size", "moe_layer_freq",
@@ -227,12 +143,12 @@ static void put_experts(megatron_run *run)
     if (capacity != NULL)
         st_draft_put(run->draft, "model.capacity_factor", capacity->line, capacity->value,
                      capacity->name);
-    put_layer_frequency(run);
 }
 
 void megatron_put_model(megatron_run *run)
 {
-    megatron_put_needed(run, "model.layers", "num_layers");
+    if (!megatron_put_hybrid(run))
+        megatron_put_needed(run, "model.layers", "num_layers");
     megatron_put_needed(run, "model.hidden", "hidden_size");
     put_attention(run);
     put_mlp(run);
@@ -242,6 +158,5 @@ void megatron_put_model(megatron_run *run)
                       !megatron_is_true(run, "untie_embeddings_and_output_weights", false));
     put_vocabulary(run);
     put_experts(run);
-    if (megatron_count_or(run, "mtp_num_layers", 0) > 0)
-        st_draft_note(run->draft, "Left out: layers of multi-token prediction (mtp_num_layers).");
+    megatron_put_layers(run);
 }

@@ -193,12 +193,8 @@ static void put_recompute(megatron_run *run)
                              : "none",
                  granularity[0] != '\0' ? "recompute_granularity"
                                         : "default of recompute_granularity");
-    if (full && strcmp(method, "block") == 0)
-        st_draft_note(run->draft,
-                      "Only %" PRIu64 " layers of a stage are computed again (recompute_method "
-                      "block); the estimate recomputes all of them.",
-                      layers);
-    megatron_pass_over(run, "recompute_modules");
+    if (full && strcmp(method, "block") == 0 && layers > 0)
+        megatron_put(run, "recomputed.layers", "recompute_num_layers", layers);
 }
 
 /* The type that a name of PyTorch or Transformer Engine stands for. */
@@ -239,8 +235,6 @@ static void put_precision(megatron_run *run)
     if (megatron_is_true(run, "use_precision_aware_optimizer", false) && moment[0] != '\0')
         st_draft_put(run->draft, "precision.optimizer", 0, moment_type(moment), "exp_avg_dtype");
     megatron_pass_over(run, "exp_avg_sq_dtype");
-    if (megatron_is_given(run, "fp8") || megatron_is_given(run, "fp8_format"))
-        st_draft_put_bool(run->draft, "precision.fp8", true, "fp8_format");
     if (megatron_is_given(run, "gradient_accumulation_fusion"))
         megatron_put_bool(run, "precision.fused_wgrad", "gradient_accumulation_fusion",
                           megatron_is_true(run, "gradient_accumulation_fusion", true));
@@ -287,4 +281,5 @@ void megatron_put_plan(megatron_run *run)
     put_precision(run);
     put_overlap(run);
     put_attention_kernel(run);
+    megatron_put_modern(run);
 }

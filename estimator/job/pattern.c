@@ -149,7 +149,7 @@ void st_pattern_write(const char *letters, size_t count, st_buffer *buffer)
     size_t best = count;
     for (size_t last = 0; last < count && last < 16; last++) {
         size_t period = period_of(letters, count - last);
-        if (period < count - last && period + last < best) {
+        if (period < count - last && 2 * (period + last) <= count + 2 && period + last < best) {
             best = period + last;
             rest = last;
         }

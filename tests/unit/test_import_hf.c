@@ -151,7 +151,8 @@ static void latent_attention_has_its_ranks(void **state)
     expect_key(with, "model.shared_ffn", "6147");
     expect_key(with, "model.dense_layers", "3");
     expect_key(with, "precision.fp8", NULL);
-    expect_words(with, "multi-token prediction (num_nextn_predict_layers: 1)");
+    expect_key(with, "model.mtp", "1");
+    expect_words(with, "Multi-token prediction is estimated (num_nextn_predict_layers: 1).");
     expect_words(with, "quantization");
     import_end(with);
 }
@@ -192,9 +193,10 @@ static void experts_under_other_names(void **state)
                        "\"vocab_size\": 151936, \"num_experts\": 64, \"num_experts_per_tok\": 8,"
                        "\"moe_intermediate_size\": 2560, \"decoder_sparse_step\": 2,"
                        "\"shared_expert_intermediate_size\": 20480, \"mlp_only_layers\": [0, 5]}");
-    expect_key(with, "model.moe_every", "2");
+    expect_key(with, "model.pattern", "dededddedededededededededede"); /* layer 5 has none */
+    expect_key(with, "model.moe_every", NULL);
     expect_key(with, "model.shared_ffn", "20480");
-    expect_key(with, "model.dense_layers", "2");
+    expect_key(with, "model.dense_layers", NULL);
     expect_words(with, "Biases of the attention are left out");
     import_end(with);
 }
@@ -593,15 +595,23 @@ static void every_architecture_is_read(void **state)
     (void)state;
     for (const char *name; (name = st_import_hf_architecture(count)) != NULL; count++) {
         import_case *with = import_begin();
-        char text[1024];
+        char text[2048];
         (void)snprintf(text, sizeof text,
                        "{\"model_type\": \"%s\", \"hidden_size\": 3072, \"num_hidden_layers\": 23,"
                        "\"num_attention_heads\": 24, \"intermediate_size\": 7232,"
                        "\"intermediate_size_mlp\": 7168, \"vocab_size\": 31999,"
                        "\"num_experts\": 8, \"num_experts_per_tok\": 2, \"kv_lora_rank\": 512,"
                        "\"qk_nope_head_dim\": 128, \"qk_rope_head_dim\": 64, \"v_head_dim\": 128,"
-                       "\"max_position_embeddings\": 2048}",
-                       name);
+                       "\"max_position_embeddings\": 2048, \"head_dim\": 128,"
+                       "\"num_key_value_heads\": 24, \"q_lora_rank\": 96, \"o_lora_rank\": 48,"
+                       "\"o_groups\": 3, \"sliding_window\": 127, \"linear_num_key_heads\": 3,"
+                       "\"linear_num_value_heads\": 6, \"linear_key_head_dim\": 65,"
+                       "\"linear_value_head_dim\": 67, \"mamba_num_heads\": 5,"
+                       "\"mamba_head_dim\": 63, \"ssm_state_size\": 61%s}",
+                       name,
+                       strcmp(name, "nemotron_h") == 0
+                           ? ", \"hybrid_override_pattern\": \"MEMEM*EMEMEM*EMEMEM*EM-\""
+                           : "");
         import_run(with, st_import_hf, text);
         if (with->status != ST_OK)
             fail_msg("%s: %s", name, import_faults(with));

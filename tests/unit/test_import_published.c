@@ -88,7 +88,7 @@ static const published models[] = {
      "\"topk_method\": \"noaux_tc\", \"v_head_dim\": 128, \"vocab_size\": 129280, " COMMON "}",
      "model.layers=61 model.hidden=7168 model.q_lora=1536 model.kv_lora=512 model.head_dim=128 "
      "model.rope_dim=64 model.v_dim=128 model.experts=256 model.top_k=8 model.expert_ffn=2048 "
-     "model.shared_ffn=2048 model.dense_layers=3"},
+     "model.shared_ffn=2048 model.dense_layers=3 model.mtp=1"},
     {"gemma-2-9b/config.json",
      "{\"architectures\": [\"Gemma2ForCausalLM\"], \"attention_bias\": false,"
      "\"attn_logit_softcapping\": 50.0, \"cache_implementation\": \"hybrid\","
@@ -99,7 +99,7 @@ static const published models[] = {
      "\"rms_norm_eps\": 1e-06, \"rope_theta\": 10000.0, \"sliding_window\": 4096,"
      "\"sliding_window_size\": 4096, \"vocab_size\": 256000, " COMMON "}",
      "model.layers=42 model.hidden=3584 model.heads=16 model.kv_heads=8 model.head_dim=256 "
-     "model.tied=true model.vocabulary=256000"},
+     "model.tied=true model.vocabulary=256000 model.pattern=(xd)*21 model.window=4096"},
     {"gemma-3-27b-it/config.json",
      "{\"architectures\": [\"Gemma3ForConditionalGeneration\"], \"boi_token_index\": 255999,"
      "\"eoi_token_index\": 256000, \"eos_token_id\": [1, 106], \"image_token_index\": 262144,"
@@ -112,7 +112,8 @@ static const published models[] = {
      "\"sliding_window\": 1024}, \"vision_config\": {\"hidden_size\": 1152, \"image_size\": 896,"
      "\"model_type\": \"siglip_vision_model\", \"patch_size\": 14}, " COMMON "}",
      "model.name=gemma-3-27b-it model.layers=62 model.hidden=5376 model.heads=32 model.kv_heads=16 "
-     "model.head_dim=128 model.vocabulary=262208 model.tied=true"},
+     "model.head_dim=128 model.vocabulary=262208 model.tied=true model.pattern=(x*5d)*10xx "
+     "model.window=1024"},
     {"Mistral-7B-v0.1/config.json",
      "{\"architectures\": [\"MistralForCausalLM\"], \"hidden_act\": \"silu\", \"hidden_size\": "
      "4096,"
@@ -121,7 +122,8 @@ static const published models[] = {
      "\"num_attention_heads\": 32, \"num_hidden_layers\": 32, \"num_key_value_heads\": 8,"
      "\"rms_norm_eps\": 1e-05, \"rope_theta\": 10000.0, \"sliding_window\": 4096,"
      "\"tie_word_embeddings\": false, \"vocab_size\": 32000, " COMMON "}",
-     "model.layers=32 model.hidden=4096 model.ffn=14336 model.kv_heads=8 model.vocabulary=32000"},
+     "model.layers=32 model.hidden=4096 model.ffn=14336 model.kv_heads=8 model.vocabulary=32000 "
+     "model.pattern=x*32 model.window=4096"},
     {"Phi-3-mini-4k-instruct/config.json",
      "{\"_name_or_path\": \"Phi-3-mini-4k-instruct\", \"architectures\": [\"Phi3ForCausalLM\"],"
      "\"attention_bias\": false, \"attention_dropout\": 0.0, \"auto_map\": {}, \"embd_pdrop\": 0.0,"
@@ -145,7 +147,8 @@ static const published models[] = {
      "\"sliding_window\": 128, \"swiglu_limit\": 7.0, \"tie_word_embeddings\": false,"
      "\"vocab_size\": 201088, " COMMON "}",
      "model.layers=36 model.hidden=2880 model.heads=64 model.kv_heads=8 model.head_dim=64 "
-     "model.experts=128 model.top_k=4 model.ffn=2880 model.vocabulary=201088"},
+     "model.experts=128 model.top_k=4 model.ffn=2880 model.vocabulary=201088 model.window=128 "
+     "model.pattern=(ye)*18 model.sinks=true"},
     {"Qwen3-235B-A22B/config.json",
      "{\"architectures\": [\"Qwen3MoeForCausalLM\"], \"decoder_sparse_step\": 1, \"head_dim\": 128,"
      "\"hidden_size\": 4096, \"intermediate_size\": 12288, \"max_position_embeddings\": 40960,"
@@ -157,6 +160,116 @@ static const published models[] = {
      "151936, " COMMON "}",
      "model.layers=94 model.hidden=4096 model.heads=64 model.kv_heads=4 model.experts=128 "
      "model.expert_ffn=1536"},
+    {"Qwen3-Next-80B-A3B-Instruct/config.json",
+     "{\"architectures\": [\"Qwen3NextForCausalLM\"], \"attention_bias\": false"
+     ", \"attention_dropout\": 0.0, \"decoder_sparse_step\": 1"
+     ", \"full_attention_interval\": 4, \"head_dim\": 256, \"hidden_act\": \"silu\""
+     ", \"hidden_size\": 2048, \"intermediate_size\": 5120, \"linear_conv_kernel_dim\": 4"
+     ", \"linear_key_head_dim\": 128, \"linear_num_key_heads\": 16"
+     ", \"linear_num_value_heads\": 32, \"linear_value_head_dim\": 128"
+     ", \"max_position_embeddings\": 262144, \"mlp_only_layers\": []"
+     ", \"model_type\": \"qwen3_next\", \"moe_intermediate_size\": 512"
+     ", \"norm_topk_prob\": true, \"num_attention_heads\": 16, \"num_experts\": 512"
+     ", \"num_experts_per_tok\": 10, \"num_hidden_layers\": 48, \"num_key_value_heads\": 2"
+     ", \"output_router_logits\": false, \"partial_rotary_factor\": 0.25"
+     ", \"rms_norm_eps\": 1e-06, \"rope_scaling\": null, \"rope_theta\": 10000000"
+     ", \"router_aux_loss_coef\": 0.001, \"shared_expert_intermediate_size\": 512"
+     ", \"tie_word_embeddings\": false, \"use_sliding_window\": false"
+     ", \"vocab_size\": 151936, " COMMON "}",
+     "model.layers=48 model.pattern=(hhhe)*12 model.head_dim=256 model.kv_heads=2 "
+     "model.experts=512 model.top_k=10 model.expert_ffn=512 model.shared_ffn=512 "
+     "model.delta_k_heads=16 model.delta_v_heads=32 model.delta_k_dim=128 "
+     "model.gated_attention=true"},
+    {"NVIDIA-Nemotron-3-Nano-30B-A3B-BF16/config.json",
+     "{\"architectures\": [\"NemotronHForCausalLM\"], \"attention_bias\": false"
+     ", \"chunk_size\": 128, \"conv_kernel\": 4, \"expand\": 2, \"head_dim\": 128"
+     ", \"hidden_size\": 2688"
+     ", \"hybrid_override_pattern\": \"MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME\""
+     ", \"intermediate_size\": 1856, \"layer_norm_epsilon\": 1e-05, \"mamba_head_dim\": 64"
+     ", \"mamba_hidden_act\": \"silu\", \"mamba_num_heads\": 64, \"mamba_proj_bias\": false"
+     ", \"max_position_embeddings\": 262144, \"mlp_bias\": false"
+     ", \"mlp_hidden_act\": \"relu2\", \"model_type\": \"nemotron_h\""
+     ", \"moe_intermediate_size\": 1856, \"moe_shared_expert_intermediate_size\": 3712"
+     ", \"n_group\": 1, \"n_groups\": 8, \"n_routed_experts\": 128, \"n_shared_experts\": 1"
+     ", \"norm_topk_prob\": true, \"num_attention_heads\": 32, \"num_experts_per_tok\": 6"
+     ", \"num_hidden_layers\": 52, \"num_key_value_heads\": 2, \"ssm_state_size\": 128"
+     ", \"tie_word_embeddings\": false, \"time_step_max\": 0.1, \"topk_group\": 1"
+     ", \"use_bias\": false, \"vocab_size\": 131072, " COMMON "}",
+     "model.layers=52 model.hybrid=true model.hidden=2688 model.heads=32 model.mamba_heads=64 "
+     "model.mamba_head_dim=64 model.mamba_state=128 model.mamba_groups=8 model.experts=128 "
+     "model.top_k=6 model.expert_ffn=1856 model.shared_ffn=3712 model.gated=false "
+     "model.norm=rms model.tied=false"},
+    {"GLM-4.5/config.json",
+     "{\"architectures\": [\"Glm4MoeForCausalLM\"], \"attention_bias\": true"
+     ", \"first_k_dense_replace\": 3, \"head_dim\": 128, \"hidden_act\": \"silu\""
+     ", \"hidden_size\": 5120, \"intermediate_size\": 12288"
+     ", \"max_position_embeddings\": 131072, \"model_type\": \"glm4_moe\""
+     ", \"moe_intermediate_size\": 1536, \"n_group\": 1, \"n_routed_experts\": 160"
+     ", \"n_shared_experts\": 1, \"norm_topk_prob\": true, \"num_attention_heads\": 96"
+     ", \"num_experts_per_tok\": 8, \"num_hidden_layers\": 92, \"num_key_value_heads\": 8"
+     ", \"num_nextn_predict_layers\": 1, \"partial_rotary_factor\": 0.5"
+     ", \"rms_norm_eps\": 1e-05, \"rope_theta\": 1000000, \"routed_scaling_factor\": 2.5"
+     ", \"tie_word_embeddings\": false, \"topk_group\": 1, \"use_qk_norm\": true"
+     ", \"vocab_size\": 151552, " COMMON "}",
+     "model.layers=92 model.hidden=5120 model.heads=96 model.kv_heads=8 model.head_dim=128 "
+     "model.experts=160 model.dense_layers=3 model.shared_ffn=1536 model.mtp=1"},
+    {"Kimi-K2-Instruct/config.json",
+     "{\"architectures\": [\"DeepseekV3ForCausalLM\"], \"first_k_dense_replace\": 1"
+     ", \"hidden_size\": 7168, \"intermediate_size\": 18432, \"kv_lora_rank\": 512"
+     ", \"max_position_embeddings\": 131072, \"model_type\": \"kimi_k2\""
+     ", \"moe_intermediate_size\": 2048, \"moe_layer_freq\": 1, \"n_group\": 1"
+     ", \"n_routed_experts\": 384, \"n_shared_experts\": 1, \"num_attention_heads\": 64"
+     ", \"num_experts_per_tok\": 8, \"num_hidden_layers\": 61, \"num_key_value_heads\": 64"
+     ", \"num_nextn_predict_layers\": 0, \"q_lora_rank\": 1536, \"qk_nope_head_dim\": 128"
+     ", \"qk_rope_head_dim\": 64, \"tie_word_embeddings\": false, \"v_head_dim\": 128"
+     ", \"vocab_size\": 163840, " COMMON "}",
+     "model.layers=61 model.heads=64 model.experts=384 model.dense_layers=1 model.kv_lora=512"},
+    {"DeepSeek-V3.2-Exp/config.json",
+     "{\"architectures\": [\"DeepseekV32ForCausalLM\"], \"first_k_dense_replace\": 3"
+     ", \"hidden_size\": 7168, \"index_head_dim\": 128, \"index_n_heads\": 64"
+     ", \"index_topk\": 2048, \"intermediate_size\": 18432, \"kv_lora_rank\": 512"
+     ", \"max_position_embeddings\": 163840, \"model_type\": \"deepseek_v32\""
+     ", \"moe_intermediate_size\": 2048, \"moe_layer_freq\": 1, \"n_routed_experts\": 256"
+     ", \"n_shared_experts\": 1, \"num_attention_heads\": 128, \"num_experts_per_tok\": 8"
+     ", \"num_hidden_layers\": 61, \"num_key_value_heads\": 128"
+     ", \"num_nextn_predict_layers\": 1, \"q_lora_rank\": 1536, \"qk_nope_head_dim\": 128"
+     ", \"qk_rope_head_dim\": 64, \"tie_word_embeddings\": false, \"v_head_dim\": 128"
+     ", \"vocab_size\": 129280, " COMMON "}",
+     "model.layers=61 model.index_heads=64 model.index_dim=128 model.index_top_k=2048 "
+     "model.mtp=1"},
+    {"DeepSeek-V4-Flash/config.json",
+     "{\"architectures\": [\"DeepseekV4ForCausalLM\"]"
+     ", \"compress_ratios\": [0, 0, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, "
+     "128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, "
+     "4, 128, 4, 0]"
+     ", \"compress_rope_theta\": 160000, \"expert_dtype\": \"fp4\", \"hc_eps\": 1e-06"
+     ", \"hc_mult\": 4, \"hc_sinkhorn_iters\": 20, \"head_dim\": 512, \"hidden_size\": 4096"
+     ", \"index_head_dim\": 128, \"index_n_heads\": 64, \"index_topk\": 512"
+     ", \"max_position_embeddings\": 1048576, \"model_type\": \"deepseek_v4\""
+     ", \"moe_intermediate_size\": 2048, \"n_routed_experts\": 256, \"n_shared_experts\": 1"
+     ", \"num_attention_heads\": 64, \"num_experts_per_tok\": 6, \"num_hash_layers\": 3"
+     ", \"num_hidden_layers\": 43, \"num_key_value_heads\": 1"
+     ", \"num_nextn_predict_layers\": 1, \"o_groups\": 8, \"o_lora_rank\": 1024"
+     ", \"q_lora_rank\": 1024, \"qk_rope_head_dim\": 64, \"scoring_func\": \"sqrtsoftplus\""
+     ", \"sliding_window\": 128, \"swiglu_limit\": 10.0, \"tie_word_embeddings\": false"
+     ", \"vocab_size\": 129280, " COMMON "}",
+     "model.layers=43 model.heads=64 model.head_dim=448 model.rope_dim=64 model.v_dim=512 "
+     "model.kv_lora=512 model.o_lora=1024 model.o_groups=8 model.window=128 "
+     "model.index_layers=21 model.index_compression=4 model.compressed_layers=20 "
+     "model.compression=128 model.hyper_connections=4 model.mtp=1 model.shared_ffn=2048"},
+    {"Llama-4-Scout-17B-16E/config.json",
+     "{\"architectures\": [\"Llama4ForConditionalGeneration\"], \"model_type\": \"llama4\""
+     ", \"text_config\": {\"attention_chunk_size\": 8192, \"attention_bias\": false"
+     ", \"head_dim\": 128, \"hidden_size\": 5120, \"interleave_moe_layer_step\": 1"
+     ", \"intermediate_size\": 8192, \"intermediate_size_mlp\": 16384"
+     ", \"max_position_embeddings\": 10485760, \"model_type\": \"llama4_text\""
+     ", \"no_rope_layers\": [], \"num_attention_heads\": 40, \"num_experts_per_tok\": 1"
+     ", \"num_hidden_layers\": 48, \"num_key_value_heads\": 8, \"num_local_experts\": 16"
+     ", \"use_qk_norm\": true, \"vocab_size\": 202048}"
+     ", \"vision_config\": {\"hidden_size\": 1408, \"model_type\": "
+     "\"llama4_vision_model\"}, " COMMON "}",
+     "model.layers=48 model.pattern=(yyye)*12 model.window=8192 model.experts=16 "
+     "model.expert_ffn=8192 model.shared_ffn=8192 model.ffn=16384"},
 };
 
 static void expect_keys(import_case *with, const char *keys)

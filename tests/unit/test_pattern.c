@@ -141,6 +141,7 @@ static void patterns_are_written_short(void **state)
         {"(x*5d)*5x*4", "xxxxxdxxxxxdxxxxxdxxxxxdxxxxxdxxxx"},
         {"(ggge)*3", "gggegggeggge"},
         {"ME*-", "ME*-"},
+        {"MEME*EMEMEM*", "MEME*EMEMEM*"},
         {"e*7", "eeeeeee"},
         {"M**4E", "M****E"},
     };
@@ -234,6 +235,56 @@ static void faults_of_layouts_are_told(void **state)
     }
 }
 
+/* A text of up to `most` of the characters, the same for the same seed. */
+static void random_text(uint32_t *seed, const char *characters, size_t most, char *text)
+{
+    size_t kinds = strlen(characters);
+    *seed = *seed * 1664525u + 1013904223u;
+    size_t length = (*seed >> 16) % most;
+    for (size_t i = 0; i < length; i++) {
+        *seed = *seed * 1664525u + 1013904223u;
+        text[i] = characters[(*seed >> 16) % kinds];
+    }
+    text[length] = '\0';
+}
+
+static void any_text_is_read_or_refused(void **state)
+{
+    enum { TEXTS = 20000, MOST = 24 };
+    fixture *own = *state;
+    uint32_t seed = 2385;
+    for (size_t i = 0; i < TEXTS; i++) {
+        char text[MOST];
+        st_pattern pattern;
+        st_layout layout;
+        st_layout_needs needs = {here, 2, 5, 1};
+        random_text(&seed, i % 2 == 0 ? "dexygh()*123 q" : "ME*-()*23", MOST, text);
+        if (st_pattern_read(text, 5, here, own->arena, &pattern, own->errors) == ST_OK)
+            assert_int_equal(pattern.count, 5);
+        random_text(&seed, "EtttmL||()*23,", MOST, text);
+        if (st_layout_read(text, &needs, own->arena, &layout, own->errors) == ST_OK)
+            assert_int_equal(layout.count % 2, 0);
+        st_errors_clear(own->errors);
+    }
+}
+
+static void what_is_written_is_read_again(void **state)
+{
+    enum { TEXTS = 5000, MOST = 60 };
+    fixture *own = *state;
+    uint32_t seed = 977;
+    for (size_t i = 0; i < TEXTS; i++) {
+        char letters[MOST];
+        random_text(&seed, i % 2 == 0 ? "de" : "M*E", MOST, letters);
+        if (letters[0] == '\0')
+            continue;
+        st_buffer buffer = {0};
+        st_pattern_write(letters, strlen(letters), &buffer);
+        assert_letters(own, buffer.data, letters);
+        st_buffer_free(&buffer);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +293,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(kinds_are_counted, start, stop),
         cmocka_unit_test_setup_teardown(faults_of_patterns_are_told, start, stop),
         cmocka_unit_test_setup_teardown(patterns_are_written_short, start, stop),
+        cmocka_unit_test_setup_teardown(any_text_is_read_or_refused, start, stop),
+        cmocka_unit_test_setup_teardown(what_is_written_is_read_again, start, stop),
         cmocka_unit_test_setup_teardown(layouts_are_read_as_megatron_does, start, stop),
         cmocka_unit_test_setup_teardown(faults_of_layouts_are_told, start, stop),
     };

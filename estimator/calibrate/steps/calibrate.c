@@ -681,7 +681,7 @@ st_status st_calibrate(st_calibration *calibration, st_arena *arena, st_errors *
         status = fit_all(&own);
     if (status == ST_OK)
         status = check_solution(&own);
-    if (status == ST_OK && !calibration->whole)
+    if (status == ST_OK)
         status = leave_rows_out(&own);
     if (status == ST_OK)
         status = leave_groups_out(&own);

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Blocks beyond attention over all keys and an MLP: layers of single blocks with Mamba-2, keys that
+ * are compressed or chosen by an indexer, sinks and gates, multi-token prediction.
+ */
+#include "import/hf.h"
+
+#include "base/text.h"
+#include "import/layer_kinds.h"
+#include "job/pattern.h"
+
+#include <string.h>
+
+#define MTP                                                                                        \
+    "num_nextn_predict_layers mtp_num_hidden_layers mtp_num_layers num_mtp_modules "               \
+    "num_mtp_layers"
+
+static const char *text_of(const st_json *node)
+{
+    return node != NULL && node->kind == ST_JSON_STRING ? node->text : "";
+}
+
+/* ---- layers of single blocks ---- */
+
+static char letter_of_block(const char *name)
+{
+    static const struct {
+        const char *name;
+        char letter;
+    } blocks[] = {{"mamba", 'M'},          {"mamba2", 'M'}, {"attention", '*'},
+                  {"full_attention", '*'}, {"mlp", '-'},    {"moe", 'E'}};
+    for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++)
+        if (strcmp(blocks[i].name, name) == 0)
+            return blocks[i].letter;
+    return '?';
+}
+
+const char *hf_hybrid_letters(hf_reader *reader)
+{
+    const st_json *text = hf_find(reader, "hybrid_override_pattern");
+    if (text != NULL)
+        return text_of(text);
+    if (strcmp(reader->family->name, "nemotron_h") != 0)
+        return NULL;
+    const st_json *list = hf_find(reader, "layers_block_type");
+    st_buffer letters = {0};
+    for (const st_json *node = list != NULL ? list->first : NULL; node != NULL; node = node->next)
+        st_buffer_append(&letters, (char[]){letter_of_block(text_of(node))}, 1);
+    if (letters.length == 0)
+        return "";
+    const char *kept = st_buffer_keep(&letters, reader->draft->arena);
+    if (kept == NULL)
+        st_draft_out_of_memory(reader->draft);
+    return kept != NULL ? kept : "";
+}
+
+static void put_mamba(hf_reader *reader)
+{
+    hf_put_field(reader, "model.mamba_heads", "mamba_num_heads", true);
+    hf_put_field(reader, "model.mamba_head_dim", "mamba_head_dim", true);
+    hf_put_field(reader, "model.mamba_state", "ssm_state_size mamba_d_state", true);
+    hf_put_field(reader, "model.mamba_groups", "n_groups mamba_n_groups", false);
+}
+
+bool hf_read_hybrid(hf_reader *reader)
+{
+    st_draft *draft = reader->draft;
+    const char *letters = hf_hybrid_letters(reader);
+    const st_json *node = hf_find(reader, "hybrid_override_pattern layers_block_type");
+    st_pattern pattern;
+    if (letters == NULL)
+        return false;
+    uint64_t layers = st_draft_count(draft, "model.layers");
+    if (layers == 0 && letters[0] != '\0')
+        st_draft_put_count(draft, "model.layers", 0, strlen(letters),
+                           node != NULL ? node->name : "hybrid_override_pattern");
+    layers = layers > 0 ? layers : strlen(letters);
+    st_note(&draft->status, st_pattern_read(letters, (double)layers, hf_place(reader, node),
+                                            draft->arena, &pattern, draft->errors));
+    if (pattern.count == 0)
+        return true;
+    st_draft_put_bool(draft, "model.hybrid", true, "a layer is one block");
+    st_draft_put_pattern(draft, letters, node != NULL ? node->name : "layers");
+    if (pattern.before[pattern.count].of[ST_LAYER_MAMBA] > 0)
+        put_mamba(reader);
+    return true;
+}
+
+/* ---- compressed keys ---- */
+
+typedef struct key_ratios {
+    uint64_t indexed; /* layers whose keys an indexer chooses from */
+    uint64_t index_ratio;
+    uint64_t compressed; /* layers that see all compressed keys */
+    uint64_t ratio;
+} key_ratios;
+
+static bool put_ratio(hf_reader *reader, const st_json *node, uint64_t ratio, key_ratios *ratios)
+{
+    enum { INDEXED = 4 }; /* DeepSeek-V4 gives layers of this ratio an indexer */
+    uint64_t *known = ratio == INDEXED ? &ratios->index_ratio : &ratios->ratio;
+    if (ratio == 0)
+        return true;
+    if (*known != 0 && *known != ratio) {
+        st_note(&reader->draft->status,
+                st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, node),
+                        "compress_ratios has two ratios without an indexer" ST_FOUND
+                        "%llu and %llu" ST_EXPECTED "one",
+                        (unsigned long long)*known, (unsigned long long)ratio));
+        return false;
+    }
+    *known = ratio;
+    *(ratio == INDEXED ? &ratios->indexed : &ratios->compressed) += 1;
+    return true;
+}
+
+/* Entries beyond the model's layers are those of multi-token prediction. */
+static void read_ratios(hf_reader *reader, key_ratios *ratios)
+{
+    const st_json *list = hf_find(reader, "compress_ratios");
+    uint64_t layers = st_draft_count(reader->draft, "model.layers");
+    uint64_t count = 0;
+    for (const st_json *node = list != NULL ? list->first : NULL; node != NULL && count < layers;
+         node = node->next, count++) {
+        uint64_t ratio = 0;
+        if (!hf_number(reader, node, 0, &ratio) || !put_ratio(reader, node, ratio, ratios))
+            return;
+    }
+    if (list != NULL && count < layers)
+        st_note(&reader->draft->status,
+                st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, list),
+                        "compress_ratios lists %llu layers, the model has %llu",
+                        (unsigned long long)count, (unsigned long long)layers));
+}
+
+/* The same as names, with the ratio of each in a map beside them. */
+static void read_named_ratios(hf_reader *reader, key_ratios *ratios)
+{
+    const st_json *list = hf_find(reader, "layer_types");
+    const st_json *rates = hf_find(reader, "compress_rates");
+    for (const st_json *node = list != NULL ? list->first : NULL; node != NULL; node = node->next) {
+        ratios->indexed += strcmp(text_of(node), "compressed_sparse_attention") == 0 ? 1 : 0;
+        ratios->compressed += strcmp(text_of(node), "heavily_compressed_attention") == 0 ? 1 : 0;
+    }
+    for (const st_json *rate = rates != NULL ? rates->first : NULL; rate != NULL;
+         rate = rate->next) {
+        uint64_t value = 0;
+        if (!hf_number(reader, rate, 1, &value))
+            return;
+        if (strcmp(rate->name, "compressed_sparse_attention") == 0)
+            ratios->index_ratio = value;
+        else if (strcmp(rate->name, "heavily_compressed_attention") == 0)
+            ratios->ratio = value;
+    }
+}
+
+static void put_ratios(hf_reader *reader)
+{
+    st_draft *draft = reader->draft;
+    const st_json *list = hf_find(reader, "compress_ratios");
+    const char *origin = list != NULL ? "compress_ratios" : "layer_types and compress_rates";
+    key_ratios ratios = {0};
+    if (list != NULL)
+        read_ratios(reader, &ratios);
+    else
+        read_named_ratios(reader, &ratios);
+    if (ratios.indexed > 0) {
+        st_draft_put_count(draft, "model.index_layers", 0, ratios.indexed, origin);
+        st_draft_put_count(draft, "model.index_compression", 0, ratios.index_ratio, origin);
+    }
+    if (ratios.compressed > 0) {
+        st_draft_put_count(draft, "model.compressed_layers", 0, ratios.compressed, origin);
+        st_draft_put_count(draft, "model.compression", 0, ratios.ratio, origin);
+    }
+}
+
+void hf_read_shared_kv(hf_reader *reader)
+{
+    st_draft *draft = reader->draft;
+    uint64_t width = 0;
+    uint64_t rotary = hf_put_field(reader, "model.rope_dim", "qk_rope_head_dim", true);
+    if (hf_count(reader, "head_dim", rotary + 1, &width)) {
+        st_draft_put_count(draft, "model.head_dim", 0, width - rotary,
+                           "head_dim without qk_rope_head_dim");
+        st_draft_put_count(draft, "model.v_dim", 0, width, "head_dim");
+        st_draft_put_count(draft, "model.kv_lora", 0, width, "head_dim: keys are the values");
+    } else {
+        hf_put_field(reader, "model.head_dim", "head_dim", true);
+    }
+    hf_put_field(reader, "model.kv_heads", "num_key_value_heads", true);
+    hf_put_field(reader, "model.q_lora", "q_lora_rank", true);
+    hf_put_field(reader, "model.o_lora", "o_lora_rank", true);
+    hf_put_field(reader, "model.o_groups", "o_groups", true);
+    hf_put_field(reader, "model.window", "sliding_window", true);
+    put_ratios(reader);
+}
+
+/* ---- the rest ---- */
+
+static void put_mtp(hf_reader *reader)
+{
+    st_draft *draft = reader->draft;
+    const st_json *node = hf_find(reader, MTP);
+    uint64_t depth = 0;
+    if (node == NULL || !hf_bool(reader, "use_mtp", true) || !hf_number(reader, node, 0, &depth) ||
+        depth == 0)
+        return;
+    st_draft_put_count(draft, "model.mtp", node->line, depth, node->name);
+    if (hf_bool(reader, "mtp_use_repeated_layer mtp_share_weights", false))
+        st_draft_put_bool(draft, "model.mtp_shared", true, "one layer for all depths");
+    if (!st_draft_is_given(draft, "model.mtp"))
+        st_draft_note(draft,
+                      "Multi-token prediction is estimated (%s: %llu). --set model.mtp=0 leaves it "
+                      "out.",
+                      node->name, (unsigned long long)depth);
+}
+
+/* GLM 5 computes what an indexer chooses in some layers and uses it again in those behind. */
+static void note_shared_indexers(hf_reader *reader)
+{
+    const st_json *list = hf_find(reader, "indexer_types");
+    uint64_t shared = 0;
+    (void)hf_find(reader, "index_topk_freq index_skip_topk_offset index_topk_pattern "
+                          "index_share_for_mtp_iteration");
+    for (const st_json *node = list != NULL ? list->first : NULL; node != NULL; node = node->next)
+        shared += strcmp(text_of(node), "shared") == 0 ? 1 : 0;
+    if (shared > 0)
+        st_draft_note(reader->draft,
+                      "%llu layers use the keys that the indexer of an earlier layer chose; each "
+                      "is estimated with an indexer of its own, which is more work than it does.",
+                      (unsigned long long)shared);
+}
+
+static void put_indexer(hf_reader *reader)
+{
+    if (hf_put_field(reader, "model.index_heads", "index_n_heads", false) == 0)
+        return;
+    hf_put_field(reader, "model.index_dim", "index_head_dim", true);
+    hf_put_field(reader, "model.index_top_k", "index_topk", true);
+    note_shared_indexers(reader);
+}
+
+void hf_read_extras(hf_reader *reader)
+{
+    unsigned traits = reader->family->traits;
+    st_draft *draft = reader->draft;
+    if ((traits & HF_SINKS) != 0)
+        st_draft_put_bool(draft, "model.sinks", true, "architecture");
+    if (hf_bool(reader, "attn_output_gate attention_output_gate",
+                (traits & HF_GATED_ATTENTION) != 0))
+        st_draft_put_bool(draft, "model.gated_attention", true, "architecture");
+    put_indexer(reader);
+    hf_put_field(reader, "model.moe_latent", "moe_latent_size", false);
+    uint64_t streams = 0;
+    const st_json *node = hf_find(reader, "hc_mult");
+    if (node != NULL && hf_number(reader, node, 1, &streams) && streams > 1)
+        st_draft_put_count(draft, "model.hyper_connections", node->line, streams, node->name);
+    put_mtp(reader);
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Layers by kind in config.json: windows, gated delta nets, Mamba-2, compressed and chosen keys,
+ * multi-token prediction. The files have the fields of published ones, with numbers of their own.
+ */
+#define _DEFAULT_SOURCE
+#include "../support/imports.h"
+
+#include "base/json_read.h"
+
+#define SHAPE                                                                                      \
+    "\"hidden_size\": 3072, \"num_attention_heads\": 24, \"num_key_value_heads\": 6,"              \
+    "\"intermediate_size\": 7232, \"vocab_size\": 31999"
+#define EXPERTS "\"num_experts\": 48, \"num_experts_per_tok\": 5, \"moe_intermediate_size\": 1217"
+#define DELTA                                                                                      \
+    "\"linear_num_key_heads\": 7, \"linear_num_value_heads\": 14, \"linear_key_head_dim\": 97,"    \
+    "\"linear_value_head_dim\": 101, \"linear_conv_kernel_dim\": 4"
+
+static void expect_pattern(const char *source, const char *pattern)
+{
+    import_case *with = import_good(st_import_hf, source);
+    expect_key(with, "model.pattern", pattern);
+    if (pattern != NULL) {
+        expect_key(with, "model.dense_layers", NULL);
+        expect_key(with, "model.moe_every", NULL);
+    }
+    import_end(with);
+}
+
+static void windows_alternate(void **state)
+{
+    (void)state;
+    import_case *with = import_good(
+        st_import_hf, "{\"model_type\": \"gpt_oss\", " SHAPE ", \"num_hidden_layers\": 6,"
+                      "\"num_local_experts\": 48, \"num_experts_per_tok\": 5, \"head_dim\": 61,"
+                      "\"sliding_window\": 127, \"layer_types\": [\"sliding_attention\","
+                      "\"full_attention\", \"sliding_attention\", \"full_attention\","
+                      "\"sliding_attention\", \"full_attention\"]}");
+    expect_key(with, "model.pattern", "(ye)*3");
+    expect_key(with, "model.window", "127");
+    expect_key(with, "model.sinks", "true");
+    expect_key(with, "model.head_dim", "61");
+    import_end(with);
+    expect_pattern("{\"model_type\": \"gemma2\", " SHAPE ", \"num_hidden_layers\": 7,"
+                   "\"sliding_window\": 511}",
+                   "(xd)*3x");
+    expect_pattern("{\"model_type\": \"gemma3_text\", " SHAPE ", \"num_hidden_layers\": 14,"
+                   "\"sliding_window\": 511}",
+                   "(x*5d)*2xx");
+    expect_pattern("{\"model_type\": \"gemma3_text\", " SHAPE ", \"num_hidden_layers\": 9,"
+                   "\"sliding_window\": 511, \"sliding_window_pattern\": 3}",
+                   "(xxd)*3");
+    expect_pattern("{\"model_type\": \"exaone4\", " SHAPE ", \"num_hidden_layers\": 8,"
+                   "\"sliding_window\": 511, \"sliding_window_pattern\": \"LLLG\"}",
+                   "(xxxd)*2");
+    expect_pattern("{\"model_type\": \"gpt_neo\", " SHAPE ", \"num_hidden_layers\": 6,"
+                   "\"max_position_embeddings\": 2048, \"window_size\": 255,"
+                   "\"attention_types\": [[[\"global\", \"local\"], 3]]}",
+                   "(dx)*3");
+}
+
+static void windows_of_all_layers(void **state)
+{
+    (void)state;
+    expect_pattern("{\"model_type\": \"mistral\", " SHAPE ", \"num_hidden_layers\": 9,"
+                   "\"max_position_embeddings\": 32768, \"sliding_window\": 4095}",
+                   "x*9");
+    expect_pattern("{\"model_type\": \"mixtral\", " SHAPE ", \"num_hidden_layers\": 9," EXPERTS
+                   ", \"sliding_window\": 4095}",
+                   "y*9");
+    expect_pattern("{\"model_type\": \"qwen2\", " SHAPE ", \"num_hidden_layers\": 9,"
+                   "\"sliding_window\": 4095, \"use_sliding_window\": true,"
+                   "\"max_window_layers\": 4}",
+                   "d*4x*5");
+    expect_pattern("{\"model_type\": \"mistral\", " SHAPE ", \"num_hidden_layers\": 9,"
+                   "\"max_position_embeddings\": 4095, \"sliding_window\": 4095}",
+                   NULL);
+    expect_pattern("{\"model_type\": \"mistral\", " SHAPE ", \"num_hidden_layers\": 9,"
+                   "\"sliding_window\": null}",
+                   NULL);
+}
+
+/* A window that holds the sequence is no window. */
+static void the_sequence_may_be_shorter(void **state)
+{
+    static const char *const sets[] = {"batch.sequence=2385"};
+    (void)state;
+    import_case *with = import_begin();
+    with->request.sets = sets;
+    with->request.set_count = 1;
+    import_run(with, st_import_hf,
+               "{\"model_type\": \"mistral\", " SHAPE ", \"num_hidden_layers\": 9,"
+               "\"sliding_window\": 2385}");
+    assert_int_equal(with->status, ST_OK);
+    expect_words(with, "The sliding window of 2385 tokens holds the whole sequence");
+    assert_null(strstr(with->text.data, "pattern:"));
+    import_end(with);
+}
+
+static void chunks_are_told(void **state)
+{
+    (void)state;
+    import_case *with = import_good(
+        st_import_hf,
+        "{\"model_type\": \"llama4\", \"text_config\": {\"model_type\": \"llama4_text\", " SHAPE
+        ", \"num_hidden_layers\": 8, \"intermediate_size_mlp\": 16383, \"num_local_experts\": 16,"
+        "\"num_experts_per_tok\": 1, \"interleave_moe_layer_step\": 2,"
+        "\"attention_chunk_size\": 8191, \"no_rope_layers\": []}}");
+    expect_key(with, "model.pattern", "(xyxe)*2");
+    expect_key(with, "model.window", "8191");
+    expect_words(with, "Attention within chunks is estimated as a sliding window");
+    import_end(with);
+    expect_pattern("{\"model_type\": \"llama4_text\", " SHAPE ", \"num_hidden_layers\": 4,"
+                   "\"intermediate_size_mlp\": 16383, \"num_local_experts\": 16,"
+                   "\"num_experts_per_tok\": 1, \"attention_chunk_size\": 8191,"
+                   "\"no_rope_layers\": [1, 0, 1, 0]}",
+                   "(ye)*2");
+}
+
+static void delta_nets_are_read(void **state)
+{
+    (void)state;
+    import_case *with = import_good(
+        st_import_hf, "{\"model_type\": \"qwen3_next\", " SHAPE ", " EXPERTS ", " DELTA
+                      ", \"num_hidden_layers\": 8, \"head_dim\": 251, \"decoder_sparse_step\": 1,"
+                      "\"shared_expert_intermediate_size\": 613, \"mlp_only_layers\": []}");
+    expect_key(with, "model.pattern", "(hhhe)*2");
+    expect_key(with, "model.delta_k_heads", "7");
+    expect_key(with, "model.delta_v_heads", "14");
+    expect_key(with, "model.delta_k_dim", "97");
+    expect_key(with, "model.delta_v_dim", "101");
+    expect_key(with, "model.gated_attention", "true");
+    expect_key(with, "model.shared_ffn", "613");
+    assert_null(strstr(with->text.data, "Not understood"));
+    import_end(with);
+    with = import_good(st_import_hf,
+                       "{\"model_type\": \"qwen3_5\", \"vision_config\": {\"depth\": 3},"
+                       "\"text_config\": {\"model_type\": \"qwen3_5_text\", " SHAPE ", " DELTA
+                       ", \"num_hidden_layers\": 9, \"full_attention_interval\": 3,"
+                       "\"mtp_num_hidden_layers\": 1}}");
+    expect_key(with, "model.pattern", "(ggd)*3");
+    expect_key(with, "model.mtp", "1");
+    expect_words(with, "Left out: vision_config.");
+    import_end(with);
+    expect_pattern("{\"model_type\": \"qwen3_5_moe_text\", " SHAPE ", " EXPERTS ", " DELTA
+                   ", \"num_hidden_layers\": 4, \"layer_types\": [\"linear_attention\","
+                   "\"full_attention\", \"linear_attention\", \"full_attention\"]}",
+                   "(he)*2");
+    expect_refusal(st_import_hf,
+                   "{\"model_type\": \"qwen3_next\", " SHAPE ", " EXPERTS
+                   ", \"num_hidden_layers\": 4, \"linear_num_value_heads\": 14}",
+                   ST_ERR_NAME, "'linear_key_head_dim' is missing");
+}
+
+#define HYBRID                                                                                     \
+    "\"model_type\": \"nemotron_h\", \"hidden_size\": 2688, \"num_attention_heads\": 32,"          \
+    "\"num_key_value_heads\": 2, \"head_dim\": 127, \"vocab_size\": 131071,"                       \
+    "\"mamba_num_heads\": 65, \"mamba_head_dim\": 63, \"ssm_state_size\": 129, \"n_groups\": 9,"   \
+    "\"conv_kernel\": 4, \"expand\": 2, \"chunk_size\": 128, \"mamba_proj_bias\": false"
+#define HYBRID_EXPERTS                                                                             \
+    "\"n_routed_experts\": 511, \"num_experts_per_tok\": 22, \"moe_intermediate_size\": 2689,"     \
+    "\"n_shared_experts\": 1, \"moe_shared_expert_intermediate_size\": 5377,"                      \
+    "\"moe_latent_size\": 1023"
+
+static void hybrids_are_read(void **state)
+{
+    (void)state;
+    import_case *with =
+        import_good(st_import_hf, "{" HYBRID ", " HYBRID_EXPERTS ", \"num_hidden_layers\": 12,"
+                                  "\"hybrid_override_pattern\": \"MEME*EMEMEM*\","
+                                  "\"num_nextn_predict_layers\": 2}");
+    expect_key(with, "model.hybrid", "true");
+    expect_key(with, "model.pattern", "MEME*EMEMEM*");
+    expect_key(with, "model.layers", "12");
+    expect_key(with, "model.mamba_heads", "65");
+    expect_key(with, "model.mamba_head_dim", "63");
+    expect_key(with, "model.mamba_state", "129");
+    expect_key(with, "model.mamba_groups", "9");
+    expect_key(with, "model.experts", "511");
+    expect_key(with, "model.expert_ffn", "2689");
+    expect_key(with, "model.shared_ffn", "5377");
+    expect_key(with, "model.moe_latent", "1023");
+    expect_key(with, "model.mtp", "2");
+    expect_key(with, "model.gated", "false");
+    expect_key(with, "model.norm", "rms");
+    assert_null(strstr(with->text.data, "Not understood"));
+    import_end(with);
+}
+
+static void hybrids_may_list_their_blocks(void **state)
+{
+    (void)state;
+    import_case *with = import_good(
+        st_import_hf, "{" HYBRID ", " HYBRID_EXPERTS ", \"layers_block_type\": [\"mamba\","
+                      "\"moe\", \"attention\", \"mlp\"], \"intermediate_size\": 1857}");
+    expect_key(with, "model.pattern", "ME*-");
+    expect_key(with, "model.layers", "4");
+    expect_key(with, "model.ffn", "1857");
+    import_end(with);
+    with = import_good(st_import_hf, "{" HYBRID ", " HYBRID_EXPERTS ", \"num_hidden_layers\": 5,"
+                                     "\"hybrid_override_pattern\": \"M-M*-\"}");
+    expect_key(with, "model.experts", NULL); /* no layer has any */
+    import_end(with);
+}
+
+static void faults_of_hybrids_are_told(void **state)
+{
+    (void)state;
+    expect_refusal(st_import_hf,
+                   "{" HYBRID ", \"num_hidden_layers\": 6, \"hybrid_override_pattern\": \"M-M*-\"}",
+                   ST_ERR_VALUE, "found 5 letters; expected 6, as model.layers says");
+    expect_refusal(st_import_hf, "{" HYBRID ", \"hybrid_override_pattern\": \"M-MQ-\"}",
+                   ST_ERR_VALUE, "found 'Q' at character 4");
+    expect_refusal(st_import_hf, "{" HYBRID "}", ST_ERR_SYNTAX, "the pattern is empty");
+    expect_refusal(st_import_hf, "{" HYBRID ", \"layers_block_type\": [\"mamba\", \"lightning\"]}",
+                   ST_ERR_VALUE, "found '?' at character 2");
+}
+
+static void indexers_are_read(void **state)
+{
+    (void)state;
+    import_case *with = import_good(
+        st_import_hf,
+        "{\"model_type\": \"glm_moe_dsa\", \"hidden_size\": 6144, \"num_attention_heads\": 64,"
+        "\"num_hidden_layers\": 7, \"intermediate_size\": 12288, \"vocab_size\": 154880,"
+        "\"q_lora_rank\": 2048, \"kv_lora_rank\": 512, \"qk_nope_head_dim\": 192,"
+        "\"qk_rope_head_dim\": 64, \"v_head_dim\": 255, \"head_dim\": 192, \"qk_head_dim\": 256,"
+        "\"n_routed_experts\": 256, \"num_experts_per_tok\": 8, \"moe_intermediate_size\": 2047,"
+        "\"n_shared_experts\": 1, \"first_k_dense_replace\": 3, \"moe_layer_freq\": 1,"
+        "\"mlp_layer_types\": [\"dense\", \"dense\", \"dense\", \"sparse\", \"sparse\", \"sparse\","
+        "\"sparse\"], \"index_n_heads\": 31, \"index_head_dim\": 127, \"index_topk\": 2047,"
+        "\"index_topk_freq\": 4, \"indexer_types\": [\"full\", \"full\", \"full\", \"shared\","
+        "\"shared\", \"shared\", \"full\"]}");
+    expect_key(with, "model.index_heads", "31");
+    expect_key(with, "model.index_dim", "127");
+    expect_key(with, "model.index_top_k", "2047");
+    expect_key(with, "model.v_dim", "255");
+    expect_key(with, "model.dense_layers", "3");
+    expect_key(with, "model.pattern", NULL);
+    expect_words(with, "3 layers use the keys that the indexer of an earlier layer chose");
+    assert_null(strstr(with->text.data, "Not understood"));
+    import_end(with);
+}
+
+#define SHARED_KV                                                                                  \
+    "\"model_type\": \"deepseek_v4\", \"hidden_size\": 4096, \"num_attention_heads\": 64,"         \
+    "\"num_key_value_heads\": 1, \"head_dim\": 509, \"qk_rope_head_dim\": 64,"                     \
+    "\"q_lora_rank\": 1023, \"o_lora_rank\": 1025, \"o_groups\": 8, \"sliding_window\": 127,"      \
+    "\"index_n_heads\": 63, \"index_head_dim\": 129, \"index_topk\": 511, \"hc_mult\": 4,"         \
+    "\"vocab_size\": 129280, \"n_routed_experts\": 255, \"n_shared_experts\": 1,"                  \
+    "\"num_experts_per_tok\": 6, \"moe_intermediate_size\": 2049"
+
+static void expect_compressed(const char *ratios)
+{
+    char text[2048];
+    (void)snprintf(text, sizeof text,
+                   "{" SHARED_KV ", \"num_hidden_layers\": 7, \"num_nextn_predict_layers\": 1, %s}",
+                   ratios);
+    import_case *with = import_good(st_import_hf, text);
+    expect_key(with, "model.head_dim", "445");
+    expect_key(with, "model.rope_dim", "64");
+    expect_key(with, "model.v_dim", "509");
+    expect_key(with, "model.kv_lora", "509");
+    expect_key(with, "model.kv_heads", "1");
+    expect_key(with, "model.o_lora", "1025");
+    expect_key(with, "model.o_groups", "8");
+    expect_key(with, "model.window", "127");
+    expect_key(with, "model.index_layers", "3");
+    expect_key(with, "model.index_compression", "4");
+    expect_key(with, "model.compressed_layers", "2");
+    expect_key(with, "model.compression", "127");
+    expect_key(with, "model.hyper_connections", "4");
+    expect_key(with, "model.mtp", "1");
+    expect_key(with, "model.pattern", NULL);
+    expect_key(with, "model.ffn", NULL);
+    assert_null(strstr(with->text.data, "Not understood"));
+    import_end(with);
+}
+
+static void compressed_keys_are_read(void **state)
+{
+    (void)state;
+    expect_compressed("\"compress_ratios\": [0, 0, 4, 127, 4, 127, 4, 0]");
+    expect_compressed("\"compress_rates\": {\"compressed_sparse_attention\": 4,"
+                      "\"heavily_compressed_attention\": 127}, \"layer_types\":"
+                      "[\"sliding_attention\", \"sliding_attention\","
+                      "\"compressed_sparse_attention\", \"heavily_compressed_attention\","
+                      "\"compressed_sparse_attention\", \"heavily_compressed_attention\","
+                      "\"compressed_sparse_attention\"]");
+    expect_refusal(st_import_hf,
+                   "{" SHARED_KV
+                   ", \"num_hidden_layers\": 4, \"compress_ratios\": [0, 127, 63, 0]}",
+                   ST_ERR_VALUE, "two ratios without an indexer; found 127 and 63");
+    expect_refusal(st_import_hf,
+                   "{" SHARED_KV ", \"num_hidden_layers\": 4, \"compress_ratios\": [0, 4]}",
+                   ST_ERR_VALUE, "compress_ratios lists 2 layers, the model has 4");
+}
+
+static void dense_layers_stand_anywhere(void **state)
+{
+    (void)state;
+    expect_pattern("{\"model_type\": \"qwen3_moe\", " SHAPE ", " EXPERTS
+                   ", \"num_hidden_layers\": 7, \"mlp_only_layers\": [2, 5]}",
+                   "(eed)*2e");
+    import_case *with =
+        import_good(st_import_hf, "{\"model_type\": \"qwen3_moe\", " SHAPE ", " EXPERTS
+                                  ", \"num_hidden_layers\": 7, \"mlp_only_layers\": [0, 1]}");
+    expect_key(with, "model.dense_layers", "2");
+    expect_key(with, "model.pattern", NULL);
+    import_end(with);
+    expect_pattern("{\"model_type\": \"qwen3_moe\", " SHAPE ", " EXPERTS
+                   ", \"num_hidden_layers\": 4, \"moe_layer_freq\": [0, 1, 0, 0]}",
+                   "dedd");
+    expect_pattern("{\"model_type\": \"qwen3_moe\", " SHAPE ", " EXPERTS
+                   ", \"num_hidden_layers\": 3, \"moe_layer_freq\": [0, 0, 0]}",
+                   "ddd");
+    expect_refusal(st_import_hf,
+                   "{\"model_type\": \"qwen3_moe\", " SHAPE ", " EXPERTS
+                   ", \"num_hidden_layers\": 2, \"mlp_layer_types\": [\"dense\", \"dnse\"]}",
+                   ST_ERR_VALUE, "expected dense or sparse");
+}
+
+static void other_kinds_are_refused_by_name(void **state)
+{
+    (void)state;
+    expect_refusal(st_import_hf, "{\"model_type\": \"minimax\"}", ST_ERR_VALUE,
+                   "lightning attention");
+    expect_refusal(st_import_hf, "{\"model_type\": \"kimi_linear\"}", ST_ERR_VALUE,
+                   "Kimi delta attention");
+    expect_refusal(st_import_hf,
+                   "{\"model_type\": \"llama\", " SHAPE ", \"num_hidden_layers\": 1,"
+                   "\"layer_types\": [\"linear_attention\"]}",
+                   ST_ERR_VALUE, "found the text 'linear_attention'");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(windows_alternate),
+        cmocka_unit_test(windows_of_all_layers),
+        cmocka_unit_test(the_sequence_may_be_shorter),
+        cmocka_unit_test(chunks_are_told),
+        cmocka_unit_test(delta_nets_are_read),
+        cmocka_unit_test(hybrids_are_read),
+        cmocka_unit_test(hybrids_may_list_their_blocks),
+        cmocka_unit_test(faults_of_hybrids_are_told),
+        cmocka_unit_test(indexers_are_read),
+        cmocka_unit_test(compressed_keys_are_read),
+        cmocka_unit_test(dense_layers_stand_anywhere),
+        cmocka_unit_test(other_kinds_are_refused_by_name),
+    };
+    if (!st_json_available())
+        return 77;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
