@@ -237,7 +237,7 @@ static void stages_keep_what_their_schedule_has_in_flight(void **state)
         {"", 8, 7, 1},
         {"batch.global=5", 5, 5, 1},
         {"parallel.schedule=gpipe", 64, 64, 64},
-        {"parallel.virtual_stages=3", 8 + 7.0 / 3, 8 + 5.0 / 3, 1 + 7.0 / 3},
+        {"parallel.virtual_stages=3", (24 + 7) / 3.0, (24 + 5) / 3.0, (24 - 7) / 3.0},
         {"parallel.schedule=zero_bubble", 8, 8, 8},
         {"parallel.schedule=zero_bubble_2", 15, 15, 15},
         {"parallel.schedule=zero_bubble_2 batch.global=11", 11, 11, 11},
