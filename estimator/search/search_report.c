@@ -4,6 +4,7 @@
 #include "search/merge.h"
 #include "search/search_make.h"
 #include "base/dimension.h"
+#include "base/text.h"
 
 #include "sheet/roles.h"
 #include "sheet/type_write.h"
@@ -178,6 +179,7 @@ static st_status explain_miss(const st_paths *paths, st_search_view *view)
     }
     for (size_t i = 0; i < st_errors_size(faults); i++) {
         const st_error *error = st_errors_at(faults, i);
+        view->too_large = view->too_large || error->severity == ST_SEVERITY_LIMIT;
         if (error->severity != ST_SEVERITY_WARNING) {
             st_buffer_printf(&text, "%s%s", text.length > 0 ? "; " : "", error->message);
         }
@@ -188,6 +190,22 @@ static st_status explain_miss(const st_paths *paths, st_search_view *view)
     view->miss = st_arena_copy(arena, text.data != NULL ? text.data : "", text.length);
     st_buffer_free(&text);
     st_errors_destroy(faults);
+    return view->miss != NULL ? ST_OK : ST_ERR_MEMORY;
+}
+
+/* Of a search that found nothing: the plan that is nearest to fitting, or what does not divide. */
+static st_status compute_nearest(const st_paths *paths, st_search_view *view)
+{
+    const st_search *search = view->search;
+    const st_results *found = &view->result->found;
+    if (found->has_nearest) {
+        st_status status = compute(view, &found->nearest, 1, &view->nearest);
+        return status == ST_OK ? explain_miss(paths, view) : status;
+    }
+    if (search->plans.count > 0 || !search->plans.miss.given) {
+        return ST_OK;
+    }
+    view->miss = st_plan_miss_text(&search->wanted, &search->plans.miss, search->space->arena);
     return view->miss != NULL ? ST_OK : ST_ERR_MEMORY;
 }
 
@@ -235,13 +253,13 @@ st_status st_search_view_make(const st_paths *paths, const st_search *search,
         status = ST_ERR_MEMORY;
     }
     if (status == ST_OK) {
+        status = st_search_find_bands(paths, view, errors);
+    }
+    if (status == ST_OK) {
         status = compute(view, result->found.front, result->found.front_count, &view->front);
     }
-    if (status == ST_OK && result->found.has_nearest) {
-        status = explain_miss(paths, view);
-    } else if (status == ST_OK && search->plans.count == 0 && search->plans.miss.given) {
-        view->miss = st_plan_miss_text(&search->wanted, &search->plans.miss, search->space->arena);
-        status = view->miss != NULL ? ST_OK : ST_ERR_MEMORY;
+    if (status == ST_OK) {
+        status = compute_nearest(paths, view);
     }
     if (status != ST_OK) {
         st_fail(errors, status, (st_place){0}, "%s", st_status_text(status));
@@ -294,29 +312,12 @@ static void put_plan(const st_search_view *view, uint64_t row, const char *const
     node->result->failed = node->result->failed || sets == NULL;
 }
 
-/* Whether a shell takes a text as one word that means itself. */
-static bool is_plain_word(const char *text)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_.,:=/+-@%";
-    return text[0] != '\0' && strspn(text, plain) == strlen(text);
-}
-
 /* "--set KEY=VALUE --set ..." as a shell takes it. */
 static void write_settings(const char *const *sets, size_t count, st_buffer *line)
 {
     for (size_t i = 0; i < count; i++) {
         st_buffer_text(line, i > 0 ? " --set " : "--set ");
-        if (is_plain_word(sets[i])) {
-            st_buffer_text(line, sets[i]);
-            continue;
-        }
-        st_buffer_text(line, "'");
-        for (const char *at = sets[i]; *at != '\0'; at++) {
-            st_buffer_append(line, at, *at == '\'' ? 0 : 1);
-            st_buffer_text(line, *at == '\'' ? "'\\''" : "");
-        }
-        st_buffer_text(line, "'");
+        st_text_shell(sets[i], line);
     }
 }
 
@@ -332,6 +333,13 @@ static void put_settings(const found_rows *rows, size_t index, st_node *row)
     }
     if (rows->found == rows->view->ranked) {
         st_put_count(row, "equal", rows->view->equals[index]);
+        st_put_bool(row, "fits", !rows->found[index].too_large);
+        st_put_text(row, ".fits", rows->found[index].too_large ? "TOO LARGE" : "yes");
+    }
+    if (rows->found == rows->view->ranked && rows->view->bands != NULL) {
+        const st_error_band *band = &rows->view->bands[index];
+        st_error_band_put(band, row);
+        st_put_text(row, ".error", st_error_band_short(band, rows->view->search->space->arena));
     }
     row->result->failed = row->result->failed || sets == NULL;
 }
@@ -430,7 +438,7 @@ static void say_found(st_node *node, const found_rows *rows, const st_node *list
 {
     const st_space *space = rows->view->detail.space;
     shown_columns shown = {.columns =
-                               st_arena_alloc(space->arena, 1 + space->cell_count + rows->key_count,
+                               st_arena_alloc(space->arena, 3 + space->cell_count + rows->key_count,
                                               sizeof *shown.columns)};
     if (shown.columns == NULL) {
         node->result->failed = true;
@@ -438,6 +446,12 @@ static void say_found(st_node *node, const found_rows *rows, const st_node *list
     }
     if (ranked) {
         show_column(&shown, "rank", ".rank");
+    }
+    if (ranked && rows->view->search->request.all) {
+        show_column(&shown, "fits", ".fits");
+    }
+    if (ranked && plans && rows->view->bands != NULL) {
+        show_column(&shown, "error", ".error");
     }
     for (size_t i = cells.from; i < cells.to; i++) {
         double first = rows->count > 0 ? rows->values[i] : 1;
@@ -519,6 +533,9 @@ static void name_columns(const found_rows *rows, st_result *result)
 {
     const st_space *space = rows->view->detail.space;
     st_result_csv(result, "ranking", ".rank=rank");
+    if (rows->view->search->request.all) {
+        st_result_csv_column(result, "fits", "fits");
+    }
     for (size_t i = 0; i < rows->key_count; i++) {
         st_result_csv_column(result, rows->key_fields[i], rows->keys[i]);
     }
@@ -590,9 +607,34 @@ static void say_runner_up(const st_search_view *view, st_node *root)
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
-static void put_nearest(const st_search_view *view, st_node *root)
+/* The numbers of the plan that is nearest to fitting, and what makes an estimate one of it. */
+static void put_nearest_plan(const st_search_view *view, st_node *node)
 {
     size_t count = 0;
+    st_buffer line = {0};
+    const st_found *nearest = &view->result->found.nearest;
+    const found_rows *rows = make_rows(view, nearest, 1, view->nearest);
+    const char *const *sets = st_search_settings(view->search, nearest->row, &count);
+    st_say(node, "\nNearest to fitting%s", view->too_large ? ", " : "\n");
+    if (view->too_large) {
+        st_say_ink(node, ST_INK_BAD, "TOO LARGE");
+        st_say(node, "\n");
+    }
+    if (rows == NULL || sets == NULL) {
+        node->result->failed = true;
+        return;
+    }
+    fill_found(rows, 0, node);
+    st_put_bool(node, "fits", !view->too_large);
+    say_found(node, rows, node, (cell_span){0, first_part(view)}, false, true);
+    write_settings(sets, count, &line);
+    st_say(node, "  %s\n", line.data != NULL ? line.data : "");
+    node->result->failed = node->result->failed || line.failed;
+    st_buffer_free(&line);
+}
+
+static void put_nearest(const st_search_view *view, st_node *root)
+{
     if (view->miss == NULL) {
         return;
     }
@@ -600,14 +642,7 @@ static void put_nearest(const st_search_view *view, st_node *root)
     if (!view->result->found.has_nearest) {
         st_say(node, "\nNothing divides\n");
     } else {
-        uint64_t row = view->result->found.nearest.row;
-        const char *const *sets = st_search_sets(view->search, row, true, &count);
-        put_plan(view, row, NULL, st_put_map(node, "plan"));
-        st_say(node, "\nNearest to fitting\n ");
-        for (size_t i = 0; sets != NULL && i < count; i++) {
-            st_say(node, " %s", sets[i]);
-        }
-        st_say(node, "\n");
+        put_nearest_plan(view, node);
     }
     st_put_text(node, "lacks", view->miss);
     st_say(node, "  lacks: %s\n", view->miss);
@@ -682,6 +717,9 @@ static void say_head(const st_search_view *view, st_node *root)
         st_say(root, "; interrupted, %" PRIu64 " were not looked at",
                search->rows - result->found.done);
     }
+    st_say(root, "\nerror     %s",
+           view->bands != NULL ? "differs from plan to plan, as the column says: median / 9 of 10"
+                               : st_or_none(st_error_band_text(&view->band, search->space->arena)));
     st_say(root, "\n%s  %s, ", search->sign < 0 ? "maximise" : "minimise", search->goal);
     if (is_whole(view) && search->limited) {
         st_say(root, "all %" PRIu64 " plans of the limited space\n", search->rows);
@@ -705,6 +743,7 @@ static void put_head(const st_search_view *view, st_node *root)
     st_put_count(root, "plans", result->found.done);
     st_put_count(root, "kept", result->found.kept);
     st_put_count(root, "merged", view->merged);
+    st_error_band_put(view->bands != NULL ? NULL : &view->band, root);
     st_node *units = st_put_map(root, "units");
     for (size_t i = 0; i < space->cell_count; i++) {
         st_put_text(units, space->cells[i], st_type_unit_text(space->types[i]));

@@ -10,6 +10,7 @@
 #define STEPTIME_SEARCH_SEARCH_STATE_H
 
 #include "base/result.h"
+#include "estimate/error_band.h"
 #include "search/guided.h"
 #include "search/plans.h"
 #include "search/processes.h"
@@ -37,11 +38,13 @@ typedef struct st_search_request {
     const char *goal;         /* the cell that ranks plans; NULL: the time of a step */
     bool maximise;            /* it is to be great */
     const char *front[2];     /* cells of a Pareto front; NULL: none */
+    bool picture;             /* it will be drawn; the front is of time and memory by default */
     const char *const *cells; /* columns beside the goal; none: the usual ones */
     size_t cell_count;
     const st_role *also; /* further roles to be shown where the sheet fills them */
     size_t also_count;
     size_t top;
+    bool all;    /* plans that exceed a limit, such as the memory of a GPU, are ranked, too */
     bool merges; /* of plans that are equal in all that is shown, one is listed */
     int threads;
     st_guide guide;
@@ -167,8 +170,12 @@ typedef struct st_search_view {
     const uint64_t *equals;     /* per such plan: how many others have the very same values */
     uint64_t merged;            /* of all of them */
     bool effectless[ST_PARAMS]; /* by which keys the merged ones differ */
+    st_error_band band;         /* how far estimates like these have been off */
+    const st_error_band *bands; /* per ranked plan, where they differ; NULL: they do not */
     const double *front;
-    const char *miss; /* what the nearest plan lacks; NULL where plans were found */
+    const double *nearest; /* values of the nearest plan; NULL where plans were found */
+    bool too_large;        /* it exceeds a limit */
+    const char *miss;      /* what the nearest plan lacks; NULL where plans were found */
 } st_search_view;
 
 /* Computes what is shown of the plans that were found. */
@@ -178,6 +185,9 @@ st_status st_search_view_make(const st_paths *paths, const st_search *search,
 /* A found plan as a job file of its own; `rank` counts from 1. Only where there are so many. */
 st_status st_search_write_plan(const st_paths *paths, const st_search_view *view, size_t rank,
                                st_buffer *file, st_errors *errors) ST_NODISCARD;
+/* The plans as a picture, of a search that was asked for one. */
+st_status st_search_svg(const st_paths *paths, const st_search_view *view, st_buffer *svg,
+                        st_errors *errors) ST_NODISCARD;
 /* Text, JSON and CSV are rendered from it. */
 void st_search_put(const st_search_view *view, st_result *result);
 
