@@ -263,6 +263,14 @@ static bool has_function(const st_sheet *sheet, const char *name)
     return false;
 }
 
+static bool has_any(const st_sheet *sheet)
+{
+    bool any = false;
+    for (size_t i = 0; i < ENTRIES; i++)
+        any = any || has_function(sheet, entries[i].name);
+    return any;
+}
+
 static st_status make_providers(const stage_plan *plan, const st_sheet *sheet, const char *source,
                                 st_arena *arena, st_stage_providers *providers, st_errors *errors)
 {
@@ -296,7 +304,7 @@ st_status st_stage_layer_providers(const st_job *job, const st_sheet *sheet, st_
     const st_job_value *pattern = text_of(job, "model.pattern");
     const st_job_value *layout = text_of(job, "parallel.layout");
     *providers = (st_stage_providers){0};
-    if ((pattern == NULL && layout == NULL) || !has_function(sheet, entries[1].name))
+    if ((pattern == NULL && layout == NULL) || !has_any(sheet))
         return ST_OK;
     stage_plan *plan = st_arena_alloc(arena, 1, sizeof *plan);
     if (plan == NULL)
