@@ -224,6 +224,21 @@ static st_status spell_pattern(const st_job *job, st_place place, st_arena *aren
     return st_pattern_read(text, layers, place, arena, &plan->pattern, errors);
 }
 
+/* A layout says what other keys would say too. */
+static st_status check_alone(const st_job *job, const st_job_value *layout, st_errors *errors)
+{
+    static const char *const others[] = {"parallel.first_stage_layers",
+                                         "parallel.last_stage_layers", "parallel.account_embedding",
+                                         "parallel.account_loss"};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (number_of(job, others[i]) != 0)
+            return st_fail(errors, ST_ERR_CHECK, layout->place,
+                           "parallel.layout and %s both say which layers lie where" ST_EXPECTED
+                           "one of them",
+                           others[i]);
+    return ST_OK;
+}
+
 static st_status read_plan(const st_job *job, const st_job_value *pattern,
                            const st_job_value *layout, st_arena *arena, stage_plan *plan,
                            st_errors *errors)
@@ -238,6 +253,9 @@ static st_status read_plan(const st_job *job, const st_job_value *pattern,
     else
         status = spell_pattern(job, layout->place, arena, plan, errors);
     if (status != ST_OK || layout == NULL)
+        return status;
+    status = check_alone(job, layout, errors);
+    if (status != ST_OK)
         return status;
     const st_layout_needs needs = {.place = layout->place,
                                    .pp = number_of(job, "parallel.pp"),
