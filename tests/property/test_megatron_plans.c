@@ -10,7 +10,7 @@
 #include "sheet/provider.h"
 #include "steptime/job.h"
 
-enum { PLANS = 700, MOST_INPUTS = 200, MOST_OUTPUTS = 500, OPEN = 8 };
+enum { PLANS = 700, MOST_INPUTS = 300, MOST_OUTPUTS = 2000, OPEN = 8 };
 
 /* ---- the sheet ---- */
 
@@ -139,6 +139,23 @@ static double choice(const st_sheet_input *input, const char *name)
     return 0;
 }
 
+/* What a job has that does not give a key. */
+static double default_of_key(const st_sheet_input *input)
+{
+    size_t count = 0;
+    const st_key *keys = st_keys(&count);
+    for (size_t i = 0; i < count; i++) {
+        const char *text = keys[i].default_text;
+        if (strcmp(keys[i].path, input->from) != 0 || text == NULL)
+            continue;
+        if (keys[i].kind == ST_KEY_ENUM)
+            return choice(input, text);
+        return keys[i].kind == ST_KEY_BOOL ? strcmp(text, "true") == 0 : strtod(text, NULL);
+    }
+    fail_msg("no plan has %s", input->from);
+    return 0;
+}
+
 /* Inputs that no plan has keep their defaults. */
 static double input_value(const st_sheet_input *input, const plan *x)
 {
@@ -150,9 +167,7 @@ static double input_value(const st_sheet_input *input, const plan *x)
     }
     if (strcmp(input->from, "stack") == 0)
         return choice(input, "plain");
-    if (!input->has_default)
-        fail_msg("no plan has %s", input->from);
-    return input->default_value;
+    return input->has_default ? input->default_value : default_of_key(input);
 }
 
 static void run_plan(bench *b, const plan *x)
@@ -349,7 +364,11 @@ static void expect_cost(const bench *b, const reference *r)
 static void expect_traffic(const bench *b, const reference *r)
 {
     const plan *x = r->x;
-    double tp = x->t > 1 ? r->m * (r->stage[FIRST] * r->n_tp + (x->p > 1 ? 1 : 2)) : 0;
+    double tp = x->t > 1 ? r->m * ((r->stage_kind[FIRST][DENSE] +
+                                    r->stage_kind[FIRST][MOE] * r->blocks[MOE] / 2) *
+                                       r->n_tp +
+                                   (x->p > 1 ? 1 : 2))
+                         : 0;
     double pp = x->p > 1 ? 2 * r->m * x->v : 0;
     double ep = x->ep > 1 ? r->m * r->stage_kind[FIRST][MOE] * 2 * (r->passes + 1) : 0;
     double cp = r->m * r->stage[FIRST] * (r->passes + 2) * (x->cp - 1);
@@ -387,11 +406,11 @@ static void expect_passes(const bench *b, const reference *r, size_t k)
     double inputs = r->backward[k] + r->again[k] - weights;
     double hidden = r->cost_cp + (k == MOE ? r->cost_ep : 0);
     double per = 1 / (r->passes + 1);
-    double slow_forward = 2 * r->cost_tp + hidden * per;
-    double slow_backward = (r->n_tp - 2) * r->cost_tp + hidden * (1 - per);
-    double forward = r->forward[k] + 2 * r->t_tp + cp + ep * per + slow_forward;
-    double backward =
-        inputs + (r->n_tp - 2) * r->t_tp + (r->t_cp - cp) + ep * (1 - per) + slow_backward;
+    double slow_forward = r->blocks[k] * r->cost_tp + hidden * per;
+    double slow_backward = r->blocks[k] / 2 * (r->n_tp - 2) * r->cost_tp + hidden * (1 - per);
+    double forward = r->forward[k] + r->blocks[k] * r->t_tp + cp + ep * per + slow_forward;
+    double backward = inputs + r->blocks[k] / 2 * (r->n_tp - 2) * r->t_tp + (r->t_cp - cp) +
+                      ep * (1 - per) + slow_backward;
     double wait = (r->layer[k] - r->gpu[k]) / (forward + backward + weights);
     expect_member(b, "weights_work", kind, weights);
     expect_member(b, "backward_work", kind, inputs);
