@@ -6,26 +6,9 @@
  */
 #include "megatron_reference.h"
 
-#include "program/program.h"
-#include "sheet/provider.h"
-#include "steptime/job.h"
+#include "megatron_bench.h"
 
-enum { PLANS = 700, MOST_INPUTS = 300, MOST_OUTPUTS = 2000, OPEN = 8 };
-
-/* ---- the sheet ---- */
-
-typedef struct bench {
-    st_paths *paths;
-    st_arena *arena;
-    st_errors *errors;
-    const st_sheet *sheet;
-    const st_program *program;
-    st_workspace *workspace;
-    double inputs[MOST_INPUTS];
-    double outputs[MOST_OUTPUTS];
-    const plan *plan;
-    property_random *random;
-} bench;
+enum { PLANS = 700, OPEN = 8 };
 
 static st_status answer_collective(void *self, size_t rows, const double *const *arguments,
                                    double *values)
@@ -48,13 +31,6 @@ static st_status answer_slowdown(void *self, size_t rows, const double *const *a
                                 : provided_slowdown(kind, arguments[0][row], arguments[1][row],
                                                     arguments[2][row]);
     return ST_OK;
-}
-
-static st_unit unit(const char *text)
-{
-    st_unit parsed = st_unit_one();
-    assert_int_equal(st_unit_parse(text, strlen(text), (st_place){0}, &parsed, NULL), ST_OK);
-    return parsed;
 }
 
 typedef struct open_function {
@@ -99,94 +75,15 @@ static void compile_bench(bench *b, bool provided)
                           .self = &kinds[i]};
         pointers[i] = &providers[i];
     }
-    st_program_options options = {.providers = pointers, .provider_count = provided ? OPEN : 0};
-    assert_int_equal(st_program_compile(b->sheet, &options, b->arena, &b->program, b->errors),
-                     ST_OK);
-    b->workspace = st_workspace_create(b->program);
-    assert_non_null(b->workspace);
-    assert_in_range(st_program_output_count(b->program), 1, MOST_OUTPUTS);
-}
-
-static void open_bench(bench *b, property_random *random, bool provided)
-{
-    static const char *const folders[] = {"."};
-    *b = (bench){.arena = st_arena_create(), .errors = st_errors_create(), .random = random};
-    assert_non_null(b->arena);
-    assert_non_null(b->errors);
-    assert_int_equal(st_paths_create(folders, 1, &b->paths, b->errors), ST_OK);
-    st_sheet_reader reader = st_paths_sheet_reader(b->paths);
-    assert_int_equal(st_sheet_load(&reader, "megatron", b->arena, &b->sheet, b->errors), ST_OK);
-    compile_bench(b, provided);
-}
-
-static void close_bench(bench *b)
-{
-    st_workspace_destroy(b->workspace);
-    st_errors_destroy(b->errors);
-    st_arena_destroy(b->arena);
-    st_paths_destroy(b->paths);
-}
-
-/* ---- inputs ---- */
-
-static double choice(const st_sheet_input *input, const char *name)
-{
-    assert_int_equal(input->type.kind, ST_TYPE_ENUM);
-    for (size_t i = 0; i < input->type.enumeration->count; i++)
-        if (strcmp(input->type.enumeration->values[i], name) == 0)
-            return (double)i;
-    fail_msg("%s is never %s", input->from, name);
-    return 0;
-}
-
-/* What a job has that does not give a key. */
-static double default_of_key(const st_sheet_input *input)
-{
-    size_t count = 0;
-    const st_key *keys = st_keys(&count);
-    for (size_t i = 0; i < count; i++) {
-        const char *text = keys[i].default_text;
-        if (strcmp(keys[i].path, input->from) != 0 || text == NULL)
-            continue;
-        if (keys[i].kind == ST_KEY_ENUM)
-            return choice(input, text);
-        return keys[i].kind == ST_KEY_BOOL ? strcmp(text, "true") == 0 : strtod(text, NULL);
-    }
-    fail_msg("no plan has %s", input->from);
-    return 0;
-}
-
-/* Inputs that no plan has keep their defaults. */
-static double input_value(const st_sheet_input *input, const plan *x)
-{
-    for (size_t i = 0; i < PLAN_KEYS; i++) {
-        double value = plan_value(x, &plan_keys[i]);
-        if (strcmp(plan_keys[i].key, input->from) == 0)
-            return plan_keys[i].names[0] != NULL ? choice(input, plan_keys[i].names[(size_t)value])
-                                                 : value;
-    }
-    if (strcmp(input->from, "stack") == 0)
-        return choice(input, "plain");
-    return input->has_default ? input->default_value : default_of_key(input);
-}
-
-static void run_plan(bench *b, const plan *x)
-{
-    size_t count = 0;
-    const st_sheet_input *inputs = st_sheet_inputs(b->sheet, &count);
-    assert_in_range(count, 1, MOST_INPUTS);
-    for (size_t i = 0; i < count; i++)
-        b->inputs[i] = input_value(&inputs[i], x);
-    b->plan = x;
-    assert_int_equal(st_program_run_one(b->program, b->workspace, b->inputs, b->outputs, NULL),
-                     ST_OK);
+    compile_with(b, pointers, provided ? OPEN : 0);
 }
 
 static void every_key_of_a_plan_is_read(void **state)
 {
     bench b;
     size_t count = 0;
-    open_bench(&b, *state, false);
+    open_bench(&b, *state);
+    compile_with(&b, NULL, 0);
     const st_sheet_input *inputs = st_sheet_inputs(b.sheet, &count);
     for (size_t i = 0; i < PLAN_KEYS; i++) {
         bool read = false;
@@ -218,7 +115,8 @@ static void what_is_left_out_is_neutral(void **state)
     bench b;
     size_t count = 0;
     size_t seen = 0;
-    open_bench(&b, *state, false);
+    open_bench(&b, *state);
+    compile_with(&b, NULL, 0);
     const st_sheet_input *inputs = st_sheet_inputs(b.sheet, &count);
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
@@ -233,31 +131,6 @@ static void what_is_left_out_is_neutral(void **state)
 }
 
 /* ---- what is expected ---- */
-
-static double found(const bench *b, const char *cell)
-{
-    for (size_t i = 0; i < st_program_output_count(b->program); i++)
-        if (strcmp(st_program_output_name(b->program, i), cell) == 0)
-            return b->outputs[i];
-    fail_msg("no cell '%s'", cell);
-    return 0;
-}
-
-/* `scale` is what differences were taken of: what is left of it by rounding is no error. */
-static void expect_of(const bench *b, const char *cell, double expected, double scale)
-{
-    double value = found(b, cell);
-    if (fabs(value - expected) <= 1e-9 * fabs(expected) + 1e-11 * fabs(scale))
-        return;
-    print_plan(b->plan);
-    fail_msg("%s is %.17g, not %.17g (STEPTIME_SEED=%" PRIu64 ")", cell, value, expected,
-             b->random->seed);
-}
-
-static void expect(const bench *b, const char *cell, double expected)
-{
-    expect_of(b, cell, expected, 0);
-}
 
 /* "t_forward" and FIRST: the member t_forward[first]. */
 static void expect_member(const bench *b, const char *cell, const char *member, double expected)
@@ -492,7 +365,8 @@ static void expect_memory_of(const bench *b, const reference *r)
 static void compare_plans(property_random *random, bool provided)
 {
     bench b;
-    open_bench(&b, random, provided);
+    open_bench(&b, random);
+    compile_bench(&b, provided);
     for (int i = 0; i < PLANS; i++) {
         plan x = draw_plan(random);
         reference r = refer(&x, provided);
