@@ -229,10 +229,27 @@ static const st_job_value *text_of(const st_job *job, const char *key)
     return value == NULL || value->origin == ST_ORIGIN_NONE ? NULL : value;
 }
 
+/* A layout says what other keys would say too. */
+static st_status check_alone(const st_job *job, const st_job_value *layout, st_errors *errors)
+{
+    static const char *const others[] = {"parallel.first_stage_layers",
+                                         "parallel.last_stage_layers", "parallel.account_embedding",
+                                         "parallel.account_loss"};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (number_of(job, others[i]) > 0)
+            return st_fail(errors, ST_ERR_CHECK, layout->place,
+                           "parallel.layout and %s both say which layers lie where" ST_EXPECTED
+                           "one of them",
+                           others[i]);
+    return ST_OK;
+}
+
 static st_status read_layout(const st_job *job, const st_job_value *layout, st_arena *arena,
                              stage_plan *plan, st_errors *errors)
 {
     double chunks = number_of(job, "parallel.virtual_stages");
+    if (check_alone(job, layout, errors) != ST_OK)
+        return ST_ERR_CHECK;
     const st_layout_needs needs = {.place = layout->place,
                                    .pp = number_of(job, "parallel.pp"),
                                    .layers = number_of(job, "model.layers"),
@@ -269,6 +286,14 @@ static bool has_function(const st_sheet *sheet, const char *name)
     return false;
 }
 
+static bool has_any(const st_sheet *sheet)
+{
+    bool any = false;
+    for (size_t i = 0; i < ENTRIES; i++)
+        any = any || has_function(sheet, entries[i].name);
+    return any;
+}
+
 static st_status make_providers(const stage_plan *plan, const st_sheet *sheet, const char *source,
                                 st_arena *arena, st_stage_providers *providers, st_errors *errors)
 {
@@ -301,7 +326,7 @@ st_status st_stage_layer_providers(const st_job *job, const st_sheet *sheet, st_
 {
     bool any = text_of(job, "model.pattern") != NULL || text_of(job, "parallel.layout") != NULL;
     *providers = (st_stage_providers){0};
-    if (!any || !has_function(sheet, entries[0].name))
+    if (!any || !has_any(sheet))
         return ST_OK;
     stage_plan *plan = st_arena_alloc(arena, 1, sizeof *plan);
     if (plan == NULL)

@@ -34,11 +34,15 @@ ARGUMENT(products, "t_gemm[dense]", "us", "matrix products, forward");
 ARGUMENT(core_forward, "t_core_forward", "us", "attention between the projections, forward");
 ARGUMENT(core_backward, "t_core_backward", "us", "attention between the projections, backward");
 ARGUMENT(elementwise, "t_elementwise[dense]", "us", "element-wise kernels, forward");
-ARGUMENT(cast, "t_cast", "us", "casts to FP8, in each pass");
+ARGUMENT(cast, "t_cast[dense]", "us", "quantisation, in each pass");
+ARGUMENT(adapters, "t_adapters[dense]", "us", "adapters, forward");
+ARGUMENT(backward_products, "gemm_backward", "", "products of a GEMM's backward pass");
 ARGUMENT(accumulate, "t_accumulate[dense]", "us", "gradient accumulation");
 ARGUMENT(backward, "t_backward[dense]", "us", "dense layer, backward");
 ARGUMENT(products_moe, "t_gemm[moe]", "us", "matrix products of a MoE layer, forward");
 ARGUMENT(elementwise_moe, "t_elementwise[moe]", "us", "its element-wise kernels, forward");
+ARGUMENT(cast_moe, "t_cast[moe]", "us", "its quantisation, in each pass");
+ARGUMENT(adapters_moe, "t_adapters[moe]", "us", "its adapters, forward");
 ARGUMENT(accumulate_moe, "t_accumulate[moe]", "us", "its gradient accumulation");
 ARGUMENT(expert_count, "E", "", "routed experts");
 ARGUMENT(top, "K", "", "experts that a token goes to");
@@ -48,13 +52,15 @@ ARGUMENT(expert_size, "ep", "", "expert-parallel size");
 ARGUMENT(expert_tensor, "etp", "", "tensor-parallel size inside an expert");
 ARGUMENT(vocabulary, "V", "", "vocabulary after padding");
 ARGUMENT(rate, "rate_16", "TFLOP/s", "rate of large products");
-ARGUMENT(memory, "bw_memory", "GB/s", "memory bandwidth of kernels");
+ARGUMENT(memory, "bw_gemm", "GB/s", "memory bandwidth of GEMMs");
+ARGUMENT(corner, "corner", "", "what the shorter of arithmetic and memory adds");
 ARGUMENT(parameters, "P_stage", "", "parameters of a rank");
 ARGUMENT(ranks, "state_ranks", "", "ranks among which optimizer state is split");
 ARGUMENT(experts, "P_stage_experts", "", "routed-expert parameters of a rank");
 ARGUMENT(expert_ranks, "state_expert_ranks", "", "ranks among which their state is split");
 ARGUMENT(traffic, "e_optimizer", "B", "memory traffic of the step per parameter");
 ARGUMENT(stream, "bw_stream", "GB/s", "memory bandwidth of long streams");
+ARGUMENT(trained, "trained", "", "share of the weights that are trained");
 
 /* In the order of st_times_feature from the third on. */
 #define COMMON                                                                                     \
@@ -63,22 +69,26 @@ ARGUMENT(stream, "bw_stream", "GB/s", "memory bandwidth of long streams");
 
 const st_plugin_argument *const st_cell_layer_arguments[] = {COMMON, &gpu_time, &launch_time,
                                                              &launch_power};
-const st_plugin_argument *const st_cell_forward_arguments[] = {COMMON, &products, &core_forward,
-                                                               &elementwise, &cast};
+const st_plugin_argument *const st_cell_forward_arguments[] = {
+    COMMON, &products, &core_forward, &elementwise, &cast, &adapters};
 const st_plugin_argument *const st_cell_backward_arguments[] = {
-    COMMON, &products, &core_backward, &elementwise, &cast, &accumulate};
-const st_plugin_argument *const st_cell_wgrad_arguments[] = {COMMON, &products, &backward};
-const st_plugin_argument *const st_cell_logits_arguments[] = {COMMON, &vocabulary, &rate, &memory};
+    COMMON, &products, &core_backward, &elementwise,
+    &cast,  &adapters, &accumulate,    &backward_products};
+const st_plugin_argument *const st_cell_wgrad_arguments[] = {COMMON, &products, &backward,
+                                                             &backward_products};
+const st_plugin_argument *const st_cell_logits_arguments[] = {COMMON, &vocabulary, &rate, &memory,
+                                                              &corner};
 const st_plugin_argument *const st_cell_optimizer_arguments[] = {
-    COMMON, &parameters, &ranks, &experts, &expert_ranks, &traffic, &stream};
+    COMMON, &parameters, &ranks, &experts, &expert_ranks, &traffic, &stream, &trained};
 
 /* In the order of st_times_feature behind the closed form. */
 #define MOE &expert_count, &top, &expert_inner, &shared_inner, &expert_size, &expert_tensor
 
 const st_plugin_argument *const st_cell_forward_moe_arguments[] = {
-    COMMON, MOE, &products_moe, &core_forward, &elementwise_moe, &cast};
+    COMMON, MOE, &products_moe, &core_forward, &elementwise_moe, &cast_moe, &adapters_moe};
 const st_plugin_argument *const st_cell_backward_moe_arguments[] = {
-    COMMON, MOE, &products_moe, &core_backward, &elementwise_moe, &cast, &accumulate_moe};
+    COMMON,    MOE,           &products_moe,   &core_backward,    &elementwise_moe,
+    &cast_moe, &adapters_moe, &accumulate_moe, &backward_products};
 
 /* ---- formulas, as the sheet has them ---- */
 
@@ -90,16 +100,19 @@ static void close_layer(const double *own, cell_row *row)
     row->shape.features[ST_TIMES_CLOSED] = later * pow(1 + pow(share, own[2]), 1 / own[2]);
 }
 
+/* own: products, attention, element-wise kernels, casts, adapters */
 static void close_forward(const double *own, cell_row *row)
 {
-    row->shape.features[ST_TIMES_CLOSED] = own[0] + own[1] + own[2] + own[3];
-    row->rest = own[1] + own[3];
+    row->shape.features[ST_TIMES_CLOSED] = own[0] + own[1] + own[2] + own[3] + own[4];
+    row->rest = own[1] + own[3] + own[4];
 }
 
+/* own: those, accumulation, products backward of one forward */
 static void close_backward(const double *own, cell_row *row)
 {
-    row->shape.features[ST_TIMES_CLOSED] = 2 * own[0] + own[1] + 2 * own[2] + own[3] + own[4];
-    row->rest = own[1] + own[3] + own[4];
+    row->shape.features[ST_TIMES_CLOSED] =
+        own[6] * own[0] + own[1] + 2 * own[2] + own[3] + 2 * own[4] + own[5];
+    row->rest = own[1] + own[3] + 2 * own[4] + own[5];
 }
 
 static const double *read_experts(const double *own, cell_row *row)
@@ -122,7 +135,8 @@ static void close_backward_moe(const double *own, cell_row *row)
 
 static void close_wgrad(const double *own, cell_row *row)
 {
-    row->shape.features[ST_TIMES_CLOSED] = fmin(own[0], own[1] / 2);
+    /* Frozen weights, whose products have one backward, have no gradients. */
+    row->shape.features[ST_TIMES_CLOSED] = own[2] > 1 ? fmin(own[0], own[1] / 2) : 0;
 }
 
 static void close_logits(const double *own, cell_row *row)
@@ -134,14 +148,17 @@ static void close_logits(const double *own, cell_row *row)
         x[ST_TIMES_WIDTH] * (x[ST_TIMES_TOKENS] * x[ST_TIMES_HIDDEN] +
                              x[ST_TIMES_HIDDEN] * outputs + x[ST_TIMES_TOKENS] * outputs);
     row->shape.features[ST_TIMES_VOCABULARY] = own[0];
-    row->shape.features[ST_TIMES_CLOSED] = 3 * fmax(flop / own[1], bytes / own[2]);
+    double arithmetic = flop / own[1];
+    double memory_time = bytes / own[2];
+    row->shape.features[ST_TIMES_CLOSED] =
+        3 * (fmax(arithmetic, memory_time) + own[3] * fmin(arithmetic, memory_time));
 }
 
 static void close_optimizer(const double *own, cell_row *row)
 {
     row->shape.features[ST_TIMES_PARAMETERS] = own[0] / own[1] + own[2] / own[3];
     row->shape.features[ST_TIMES_CLOSED] =
-        own[4] * row->shape.features[ST_TIMES_PARAMETERS] / own[5];
+        own[6] * own[4] * row->shape.features[ST_TIMES_PARAMETERS] / own[5];
 }
 
 #define CELL(which, from, products)                                                                \

@@ -13,13 +13,13 @@
 enum {
     ST_CELL_COMMON = 14, /* the GPU's two rates, then the features up to the width */
     ST_CELL_COUNT_layer = ST_CELL_COMMON + 3,
-    ST_CELL_COUNT_forward = ST_CELL_COMMON + 4,
-    ST_CELL_COUNT_backward = ST_CELL_COMMON + 5,
-    ST_CELL_COUNT_wgrad = ST_CELL_COMMON + 2,
-    ST_CELL_COUNT_logits = ST_CELL_COMMON + 3,
-    ST_CELL_COUNT_optimizer = ST_CELL_COMMON + 6,
-    ST_CELL_COUNT_forward_moe = ST_CELL_COMMON + 10,
-    ST_CELL_COUNT_backward_moe = ST_CELL_COMMON + 11
+    ST_CELL_COUNT_forward = ST_CELL_COMMON + 5,
+    ST_CELL_COUNT_backward = ST_CELL_COMMON + 7,
+    ST_CELL_COUNT_wgrad = ST_CELL_COMMON + 3,
+    ST_CELL_COUNT_logits = ST_CELL_COMMON + 4,
+    ST_CELL_COUNT_optimizer = ST_CELL_COMMON + 7,
+    ST_CELL_COUNT_forward_moe = ST_CELL_COMMON + 11,
+    ST_CELL_COUNT_backward_moe = ST_CELL_COMMON + 13
 };
 
 #define ST_CELL_DOC_layer        "dense layer, all passes with communication and launches"

@@ -836,3 +836,13 @@ refined coll.yaml '[{plugin: alpha-beta, options: {alpha: 4 us}}, alpha-beta]' >
 refined coll.yaml '{plugin: alpha-beta, optoins: {}, fallback: maybe}' >wrong-map.yaml
 sed 's/options:.*/profile: echo/' priced-none.yaml | sed 's/fallback: error/fallback: formula/' \
     >priced-profile.yaml
+
+# DeepSeek-V3 on 16 virtual stages, which its layout spells out.
+cat >modern.yaml <<'END'
+name: DeepSeek-V3 on 256 H100
+model: deepseek-v3
+cluster: {base: dgx-h100, nodes: 32}
+parallel: {pp: 4, virtual_stages: 4, dp: 64, ep: 64, expert_tp: 1, zero: 3}
+batch: {global: 1024, micro: 1, sequence: 4096}
+recompute: full
+END

@@ -11,6 +11,7 @@
 
 enum { NONE, SELECTIVE, FULL };
 enum { FP32, BF16, FP16, FP8 };
+enum { KINDS_OF_LAYERS = 10, MOST_STAGES = 9 };
 enum { GPIPE, ONE_F_ONE_B, INTERLEAVED, ZERO_BUBBLE, ZERO_BUBBLE_2 };
 
 /* In base units; flags are 0 or 1, choices indices of the names below. */
@@ -33,12 +34,22 @@ typedef struct plan {
     double slowdown, launch, launch_rank, sharpness, moe_launch, site, power_factor;
     double framework, fragmentation, buffers, logit_bytes, second_gradient, saving;
     double master_weights, keep_gathered;
+    /* layers by kind, and what came with them; all neutral unless draw_kinds() draws them */
+    double hybrid, window, gated_attention, index_heads, index_dim, index_top_k, index_join;
+    double index_layers, streams, mamba_heads, mamba_dim, mamba_state, mamba_groups;
+    double delta_k_heads, delta_v_heads, delta_k_dim, delta_v_dim, moe_latent, mtp, mtp_shared;
+    double recipe, first_last, attention_fp8, gather, peak_fp4, dispatcher, cp_method, shard;
+    double graphs, host, again_attention, again_mlp, again_moe, again_activation, again_norms;
+    double again_latent, again_shared, again_layers, task, lora_rank, sample;
+    double corner, grouped_half, half_length, expert_launch, moe_sync, overhead, repeats;
+    /* not keys: layers of each stage by kind, multi-token prediction last */
+    double layers[MOST_STAGES][KINDS_OF_LAYERS + 1];
 } plan;
 
 typedef struct plan_key {
     const char *key;
     size_t at;
-    const char *names[5]; /* of a choice, in the order of the constants above */
+    const char *names[7]; /* of a choice, in the order of the constants above */
 } plan_key;
 
 #define TYPES                                                                                      \
@@ -157,6 +168,58 @@ static const plan_key plan_keys[] = {
     KEY("constants.selective_saving", saving),
     KEY("constants.weights_are_master", master_weights),
     KEY("constants.keep_gathered", keep_gathered),
+    KEY("model.hybrid", hybrid),
+    KEY("model.window", window),
+    KEY("model.gated_attention", gated_attention),
+    KEY("model.index_heads", index_heads),
+    KEY("model.index_dim", index_dim),
+    KEY("model.index_top_k", index_top_k),
+    KEY("model.index_compression", index_join),
+    KEY("model.index_layers", index_layers),
+    KEY("model.hyper_connections", streams),
+    KEY("model.mamba_heads", mamba_heads),
+    KEY("model.mamba_head_dim", mamba_dim),
+    KEY("model.mamba_state", mamba_state),
+    KEY("model.mamba_groups", mamba_groups),
+    KEY("model.delta_k_heads", delta_k_heads),
+    KEY("model.delta_v_heads", delta_v_heads),
+    KEY("model.delta_k_dim", delta_k_dim),
+    KEY("model.delta_v_dim", delta_v_dim),
+    KEY("model.moe_latent", moe_latent),
+    KEY("model.mtp", mtp),
+    KEY("model.mtp_shared", mtp_shared),
+    {"precision.recipe",
+     offsetof(plan, recipe),
+     {"default", "bf16", "fp8_delayed", "fp8_current", "fp8_block", "mxfp8", "nvfp4"}},
+    KEY("precision.first_last_bf16", first_last),
+    KEY("precision.attention_fp8", attention_fp8),
+    {"precision.gather", offsetof(plan, gather), {"weights", "fp8", "fp4"}},
+    KEY("cluster.gpu.peak_fp4", peak_fp4),
+    {"parallel.dispatcher",
+     offsetof(plan, dispatcher),
+     {"alltoall", "allgather", "deepep", "hybridep"}},
+    {"parallel.cp_method", offsetof(plan, cp_method), {"ring", "alltoall", "hierarchical"}},
+    KEY("parallel.shard", shard),
+    {"graphs", offsetof(plan, graphs), {"none", "layer", "scoped", "full"}},
+    {"cluster.gpu.host", offsetof(plan, host), {"x86", "grace"}},
+    KEY("recomputed.attention", again_attention),
+    KEY("recomputed.mlp", again_mlp),
+    KEY("recomputed.moe", again_moe),
+    KEY("recomputed.activation", again_activation),
+    KEY("recomputed.norms", again_norms),
+    KEY("recomputed.latent", again_latent),
+    KEY("recomputed.shared_experts", again_shared),
+    KEY("recomputed.layers", again_layers),
+    {"train.task", offsetof(plan, task), {"pretraining", "sft", "lora"}},
+    KEY("train.lora_rank", lora_rank),
+    KEY("train.sample", sample),
+    KEY("constants.gemm_corner", corner),
+    KEY("constants.grouped_half", grouped_half),
+    KEY("constants.flash_half_length", half_length),
+    KEY("constants.expert_launch", expert_launch),
+    KEY("constants.moe_sync", moe_sync),
+    KEY("constants.step_overhead", overhead),
+    KEY("constants.selective_repeats", repeats),
 };
 
 #undef KEY
@@ -335,7 +398,7 @@ static inline void draw_constants(property_random *random, plan *x)
 
 static inline plan draw_plan(property_random *random)
 {
-    plan x = {0};
+    plan x = {.index_join = 1, .streams = 1, .mamba_groups = 1};
     draw_model(random, &x);
     draw_experts(random, &x);
     draw_parallel(random, &x);

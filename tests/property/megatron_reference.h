@@ -27,9 +27,11 @@ typedef struct reference {
     double P[STAGES], P_most, P_most_experts, P_updated;
     double tp_node, cp_node, ep_node, dp_node, expert_node, crossing, in_flight[STAGES];
     /* a layer */
-    double w, g, o, mask, peak, rate_16, rate, slow_bytes, fast_bytes, norm_split, n_expert, load;
+    double w, w_gemm, g, o, mask, peak, rate_16, rate, slow_bytes, fast_bytes, norm_split, n_expert,
+        load;
     double scores, e_flash, core_forward, core_backward, core_again, down, passes;
-    double gemm[KINDS], other[KINDS], sums[KINDS], forward[KINDS], backward[KINDS], again[KINDS];
+    double gemm[KINDS], other[KINDS], casts[KINDS], blocks[KINDS], sums[KINDS], forward[KINDS],
+        backward[KINDS], again[KINDS];
     double wgrad[KINDS], logits, head, embedding;
     /* messages */
     double wc, link, nic, intensity, intensity_core, tp_message, cp_message, ep_message, pp_message;
@@ -199,6 +201,7 @@ static inline void refer_rates(reference *r)
     r->w = width_of(x->weights);
     r->g = width_of(x->gradients);
     r->o = 2 * width_of(x->moments) + (x->weights == FP32 ? 0 : 4);
+    r->w_gemm = x->fp8 > 0 ? (2 + r->w) / 3 : r->w; /* two operands in, a wide result out */
     r->mask = x->dropout;
     double own = x->weights == FP32 ? x->peak_fp32 : x->weights == BF16 ? x->peak_bf16 : 0;
     r->peak = own > 0 ? own : x->peak_fp16;
@@ -212,10 +215,25 @@ static inline void refer_rates(reference *r)
     r->passes = x->recompute == FULL ? 2 : 1;
 }
 
-/* Roofline of an m x k by k x n product. */
-static inline double product(const reference *r, double m, double n, double k, double rate)
+/* Roofline of an m x k by k x n product, in the type of the blocks or in that of the weights. */
+static inline double roofline(const reference *r, const double *sizes, double rate, double width)
 {
-    return fmax(2 * m * n * k / rate, r->w * (m * k + k * n + m * n) / r->slow_bytes);
+    double m = sizes[0];
+    double n = sizes[1];
+    double k = sizes[2];
+    return fmax(2 * m * n * k / rate, width * (m * k + k * n + m * n) / r->slow_bytes);
+}
+
+static inline double product(const reference *r, double m, double n, double k)
+{
+    const double sizes[] = {m, n, k};
+    return roofline(r, sizes, r->rate, r->w_gemm);
+}
+
+static inline double product_16(const reference *r, double m, double n, double k)
+{
+    const double sizes[] = {m, n, k};
+    return roofline(r, sizes, r->rate_16, r->w);
 }
 
 static inline void refer_attention(reference *r)
@@ -245,18 +263,19 @@ static inline void refer_products(reference *r)
     const plan *x = r->x;
     bool latent = x->kv_rank > 0;
     double in = latent && x->q_rank > 0 ? x->q_rank : x->h;
-    double attention = product(r, r->n, r->heads_out / x->t, in, r->rate) +
-                       product(r, r->n, x->h, x->a * r->dv / x->t, r->rate);
+    double attention =
+        product(r, r->n, r->heads_out / x->t, in) + product(r, r->n, x->h, x->a * r->dv / x->t);
     if (latent)
-        attention += product(r, r->n, x->q_rank + x->kv_rank + x->rope, x->h, r->rate) +
-                     product(r, r->n, x->a * (r->dh + r->dv) / x->t, x->kv_rank, r->rate);
-    r->down = product(r, r->n, x->h, r->f / x->t, r->rate);
-    r->gemm[DENSE] = attention + product(r, r->n, r->up * r->f / x->t, x->h, r->rate) + r->down;
-    double bytes = r->w * (r->P_experts + r->n_expert * (2 * x->h + (r->up + 1) * r->fe / r->etp));
+        attention += product(r, r->n, x->q_rank + x->kv_rank + x->rope, x->h) +
+                     product(r, r->n, x->a * (r->dh + r->dv) / x->t, x->kv_rank);
+    r->down = product(r, r->n, x->h, r->f / x->t);
+    r->gemm[DENSE] = attention + product(r, r->n, r->up * r->f / x->t, x->h) + r->down;
+    double bytes =
+        r->w_gemm * (r->P_experts + r->n_expert * (2 * x->h + (r->up + 1) * r->fe / r->etp));
     double experts =
         fmax(2 * r->n_expert * r->expert / r->etp / (x->grouped * r->rate), bytes / r->slow_bytes);
-    r->gemm[MOE] = attention + experts + product(r, r->n / x->t, x->E, x->h, r->rate) +
-                   product(r, r->n, (r->up + 1) * x->fs / x->t, x->h, r->rate);
+    r->gemm[MOE] = attention + experts + product_16(r, r->n / x->t, x->E, x->h) +
+                   product(r, r->n, (r->up + 1) * x->fs / x->t, x->h);
 }
 
 static inline void refer_traffic_in_memory(reference *r)
@@ -274,7 +293,7 @@ static inline void refer_traffic_in_memory(reference *r)
     r->sums[DENSE] = added * ((r->split + r->mlp) / x->t + r->whole) / r->fast_bytes;
     r->sums[MOE] =
         added * ((r->split + r->shared) / x->t + r->whole + r->P_experts) / r->fast_bytes;
-    r->logits = 3 * product(r, r->n, r->V / x->t, x->h, r->rate_16);
+    r->logits = 3 * product_16(r, r->n, r->V / x->t, x->h);
     r->head = r->logits + x->loss_bytes * r->n * r->V / x->t / r->slow_bytes +
               added * r->P_rows / r->fast_bytes;
     r->embedding = 6 * r->w * r->n * x->h / r->slow_bytes;
@@ -283,11 +302,15 @@ static inline void refer_traffic_in_memory(reference *r)
 static inline void refer_layers(reference *r)
 {
     const plan *x = r->x;
-    double casts = x->fp8 * 4 * (2 * r->n * x->h + r->n * (x->a * r->dv + r->f) / x->t);
+    double attention = r->n * (x->h + x->a * r->dv / x->t);
+    double shared = x->fs > 0 ? r->n * (x->h + x->fs / x->t) : 0;
+    double bytes = x->fp8 * (r->w + 2) / r->slow_bytes; /* read once, written by rows and columns */
+    r->casts[DENSE] = bytes * (attention + r->n * (x->h + r->f / x->t));
+    r->casts[MOE] = bytes * (attention + r->n_expert * (x->h + r->fe / r->etp) + shared);
     for (size_t k = 0; k < KINDS; k++) {
-        r->forward[k] = r->gemm[k] + r->core_forward + r->other[k] + casts / r->slow_bytes;
+        r->forward[k] = r->gemm[k] + r->core_forward + r->other[k] + r->casts[k];
         r->backward[k] =
-            2 * (r->gemm[k] + r->other[k]) + r->core_backward + r->sums[k] + casts / r->slow_bytes;
+            2 * (r->gemm[k] + r->other[k]) + r->core_backward + r->sums[k] + r->casts[k];
         r->again[k] = x->recompute == FULL ? r->forward[k] : r->core_again;
     }
     if (x->recompute == FULL && x->early_stop > 0)
@@ -351,6 +374,9 @@ static inline void refer_messages(reference *r)
     r->ep_message = r->wc * r->n / x->t * x->K * x->h * r->load;
     r->pp_message = r->tp_message / (x->scatter_gather > 0 || x->sequence_parallel > 0 ? x->t : 1);
     r->n_tp = x->recompute == FULL ? 6 - x->early_stop : 4;
+    /* Tokens of experts that tensor parallelism does not split are split already. */
+    r->blocks[DENSE] = 2;
+    r->blocks[MOE] = r->etp == x->t || x->fs > 0 ? 2 : 1;
 }
 
 static inline double transfer(const reference *r, double size, double per_node, double bandwidth)

@@ -21,8 +21,9 @@ static inline void refer_stage_times(reference *r)
     double host = (x->launch + x->launch_rank * (x->t - 1)) * launches[(int)x->recompute];
     double message = r->t_tp + r->cost_tp;
     for (size_t k = 0; k < KINDS; k++) {
-        r->gpu[k] = r->forward[k] + r->backward[k] + r->again[k] + r->n_tp * message + r->t_cp +
-                    r->cost_cp + (k == MOE ? r->t_ep + r->cost_ep : 0);
+        r->gpu[k] = r->forward[k] + r->backward[k] + r->again[k] +
+                    r->blocks[k] / 2 * r->n_tp * message + r->t_cp + r->cost_cp +
+                    (k == MOE ? r->t_ep + r->cost_ep : 0);
         r->layer[k] = rounded_max(r->gpu[k], k == MOE ? x->moe_launch * host : host, x->sharpness);
         r->gpu[k] = k == MOE && x->E <= 0 ? 0 : r->gpu[k];
         r->layer[k] = k == MOE && x->E <= 0 ? 0 : r->layer[k];
@@ -133,7 +134,10 @@ static inline void refer_parts(reference *r)
     size_t at = slowest_stage(r);
     const double layers[KINDS] = {r->m * r->stage_kind[at][DENSE], r->m * r->stage_kind[at][MOE]};
     double all = layers[DENSE] + layers[MOE];
-    double messages = all * r->n_tp + r->m * (x->p <= 1 ? 2 : at == MIDDLE ? 0 : 1);
+    double messages =
+        (layers[DENSE] + layers[MOE] * r->blocks[MOE] / 2) * r->n_tp + r->m * (x->p <= 1      ? 2
+                                                                               : at == MIDDLE ? 0
+                                                                                              : 1);
     double waits = layers[DENSE] * (r->layer[DENSE] - r->gpu[DENSE]) +
                    layers[MOE] * (r->layer[MOE] - r->gpu[MOE]);
     refer_gemms(r, layers);

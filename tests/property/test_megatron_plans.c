@@ -6,26 +6,9 @@
  */
 #include "megatron_reference.h"
 
-#include "program/program.h"
-#include "sheet/provider.h"
-#include "steptime/job.h"
+#include "megatron_bench.h"
 
-enum { PLANS = 700, MOST_INPUTS = 200, MOST_OUTPUTS = 500, OPEN = 8 };
-
-/* ---- the sheet ---- */
-
-typedef struct bench {
-    st_paths *paths;
-    st_arena *arena;
-    st_errors *errors;
-    const st_sheet *sheet;
-    const st_program *program;
-    st_workspace *workspace;
-    double inputs[MOST_INPUTS];
-    double outputs[MOST_OUTPUTS];
-    const plan *plan;
-    property_random *random;
-} bench;
+enum { PLANS = 700, OPEN = 8 };
 
 static st_status answer_collective(void *self, size_t rows, const double *const *arguments,
                                    double *values)
@@ -48,13 +31,6 @@ static st_status answer_slowdown(void *self, size_t rows, const double *const *a
                                 : provided_slowdown(kind, arguments[0][row], arguments[1][row],
                                                     arguments[2][row]);
     return ST_OK;
-}
-
-static st_unit unit(const char *text)
-{
-    st_unit parsed = st_unit_one();
-    assert_int_equal(st_unit_parse(text, strlen(text), (st_place){0}, &parsed, NULL), ST_OK);
-    return parsed;
 }
 
 typedef struct open_function {
@@ -99,79 +75,15 @@ static void compile_bench(bench *b, bool provided)
                           .self = &kinds[i]};
         pointers[i] = &providers[i];
     }
-    st_program_options options = {.providers = pointers, .provider_count = provided ? OPEN : 0};
-    assert_int_equal(st_program_compile(b->sheet, &options, b->arena, &b->program, b->errors),
-                     ST_OK);
-    b->workspace = st_workspace_create(b->program);
-    assert_non_null(b->workspace);
-    assert_in_range(st_program_output_count(b->program), 1, MOST_OUTPUTS);
-}
-
-static void open_bench(bench *b, property_random *random, bool provided)
-{
-    static const char *const folders[] = {"."};
-    *b = (bench){.arena = st_arena_create(), .errors = st_errors_create(), .random = random};
-    assert_non_null(b->arena);
-    assert_non_null(b->errors);
-    assert_int_equal(st_paths_create(folders, 1, &b->paths, b->errors), ST_OK);
-    st_sheet_reader reader = st_paths_sheet_reader(b->paths);
-    assert_int_equal(st_sheet_load(&reader, "megatron", b->arena, &b->sheet, b->errors), ST_OK);
-    compile_bench(b, provided);
-}
-
-static void close_bench(bench *b)
-{
-    st_workspace_destroy(b->workspace);
-    st_errors_destroy(b->errors);
-    st_arena_destroy(b->arena);
-    st_paths_destroy(b->paths);
-}
-
-/* ---- inputs ---- */
-
-static double choice(const st_sheet_input *input, const char *name)
-{
-    assert_int_equal(input->type.kind, ST_TYPE_ENUM);
-    for (size_t i = 0; i < input->type.enumeration->count; i++)
-        if (strcmp(input->type.enumeration->values[i], name) == 0)
-            return (double)i;
-    fail_msg("%s is never %s", input->from, name);
-    return 0;
-}
-
-/* Inputs that no plan has keep their defaults. */
-static double input_value(const st_sheet_input *input, const plan *x)
-{
-    for (size_t i = 0; i < PLAN_KEYS; i++) {
-        double value = plan_value(x, &plan_keys[i]);
-        if (strcmp(plan_keys[i].key, input->from) == 0)
-            return plan_keys[i].names[0] != NULL ? choice(input, plan_keys[i].names[(size_t)value])
-                                                 : value;
-    }
-    if (strcmp(input->from, "stack") == 0)
-        return choice(input, "plain");
-    if (!input->has_default)
-        fail_msg("no plan has %s", input->from);
-    return input->default_value;
-}
-
-static void run_plan(bench *b, const plan *x)
-{
-    size_t count = 0;
-    const st_sheet_input *inputs = st_sheet_inputs(b->sheet, &count);
-    assert_in_range(count, 1, MOST_INPUTS);
-    for (size_t i = 0; i < count; i++)
-        b->inputs[i] = input_value(&inputs[i], x);
-    b->plan = x;
-    assert_int_equal(st_program_run_one(b->program, b->workspace, b->inputs, b->outputs, NULL),
-                     ST_OK);
+    compile_with(b, pointers, provided ? OPEN : 0);
 }
 
 static void every_key_of_a_plan_is_read(void **state)
 {
     bench b;
     size_t count = 0;
-    open_bench(&b, *state, false);
+    open_bench(&b, *state);
+    compile_with(&b, NULL, 0);
     const st_sheet_input *inputs = st_sheet_inputs(b.sheet, &count);
     for (size_t i = 0; i < PLAN_KEYS; i++) {
         bool read = false;
@@ -203,7 +115,8 @@ static void what_is_left_out_is_neutral(void **state)
     bench b;
     size_t count = 0;
     size_t seen = 0;
-    open_bench(&b, *state, false);
+    open_bench(&b, *state);
+    compile_with(&b, NULL, 0);
     const st_sheet_input *inputs = st_sheet_inputs(b.sheet, &count);
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
@@ -218,31 +131,6 @@ static void what_is_left_out_is_neutral(void **state)
 }
 
 /* ---- what is expected ---- */
-
-static double found(const bench *b, const char *cell)
-{
-    for (size_t i = 0; i < st_program_output_count(b->program); i++)
-        if (strcmp(st_program_output_name(b->program, i), cell) == 0)
-            return b->outputs[i];
-    fail_msg("no cell '%s'", cell);
-    return 0;
-}
-
-/* `scale` is what differences were taken of: what is left of it by rounding is no error. */
-static void expect_of(const bench *b, const char *cell, double expected, double scale)
-{
-    double value = found(b, cell);
-    if (fabs(value - expected) <= 1e-9 * fabs(expected) + 1e-11 * fabs(scale))
-        return;
-    print_plan(b->plan);
-    fail_msg("%s is %.17g, not %.17g (STEPTIME_SEED=%" PRIu64 ")", cell, value, expected,
-             b->random->seed);
-}
-
-static void expect(const bench *b, const char *cell, double expected)
-{
-    expect_of(b, cell, expected, 0);
-}
 
 /* "t_forward" and FIRST: the member t_forward[first]. */
 static void expect_member(const bench *b, const char *cell, const char *member, double expected)
@@ -349,7 +237,11 @@ static void expect_cost(const bench *b, const reference *r)
 static void expect_traffic(const bench *b, const reference *r)
 {
     const plan *x = r->x;
-    double tp = x->t > 1 ? r->m * (r->stage[FIRST] * r->n_tp + (x->p > 1 ? 1 : 2)) : 0;
+    double tp = x->t > 1 ? r->m * ((r->stage_kind[FIRST][DENSE] +
+                                    r->stage_kind[FIRST][MOE] * r->blocks[MOE] / 2) *
+                                       r->n_tp +
+                                   (x->p > 1 ? 1 : 2))
+                         : 0;
     double pp = x->p > 1 ? 2 * r->m * x->v : 0;
     double ep = x->ep > 1 ? r->m * r->stage_kind[FIRST][MOE] * 2 * (r->passes + 1) : 0;
     double cp = r->m * r->stage[FIRST] * (r->passes + 2) * (x->cp - 1);
@@ -387,11 +279,11 @@ static void expect_passes(const bench *b, const reference *r, size_t k)
     double inputs = r->backward[k] + r->again[k] - weights;
     double hidden = r->cost_cp + (k == MOE ? r->cost_ep : 0);
     double per = 1 / (r->passes + 1);
-    double slow_forward = 2 * r->cost_tp + hidden * per;
-    double slow_backward = (r->n_tp - 2) * r->cost_tp + hidden * (1 - per);
-    double forward = r->forward[k] + 2 * r->t_tp + cp + ep * per + slow_forward;
-    double backward =
-        inputs + (r->n_tp - 2) * r->t_tp + (r->t_cp - cp) + ep * (1 - per) + slow_backward;
+    double slow_forward = r->blocks[k] * r->cost_tp + hidden * per;
+    double slow_backward = r->blocks[k] / 2 * (r->n_tp - 2) * r->cost_tp + hidden * (1 - per);
+    double forward = r->forward[k] + r->blocks[k] * r->t_tp + cp + ep * per + slow_forward;
+    double backward = inputs + r->blocks[k] / 2 * (r->n_tp - 2) * r->t_tp + (r->t_cp - cp) +
+                      ep * (1 - per) + slow_backward;
     double wait = (r->layer[k] - r->gpu[k]) / (forward + backward + weights);
     expect_member(b, "weights_work", kind, weights);
     expect_member(b, "backward_work", kind, inputs);
@@ -473,7 +365,8 @@ static void expect_memory_of(const bench *b, const reference *r)
 static void compare_plans(property_random *random, bool provided)
 {
     bench b;
-    open_bench(&b, random, provided);
+    open_bench(&b, random);
+    compile_bench(&b, provided);
     for (int i = 0; i < PLANS; i++) {
         plan x = draw_plan(random);
         reference r = refer(&x, provided);

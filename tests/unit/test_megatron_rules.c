@@ -399,7 +399,10 @@ static void seams_for_plugins_are_open(void **state)
     }
 }
 
-/* A microsecond or two for one evaluation is promised: the sheet has to stay lean. */
+/*
+ * A few microseconds for one evaluation are promised: the sheet has to stay lean. Each of ten kinds of
+ * layers has its row of times, which a job without that kind folds away (docs/decisions/0060).
+ */
 static void the_sheet_stays_lean(void **state)
 {
     fixture *own = *state;
@@ -410,7 +413,7 @@ static void the_sheet_stays_lean(void **state)
     assert_int_equal(
         st_program_compile(sheet, &(st_program_options){0}, own->arena, &program, own->errors),
         ST_OK);
-    assert_true(st_program_operation_count(program) <= 1800);
+    assert_true(st_program_operation_count(program) <= 5600);
     static const char *const outputs[] = {"step_time", "memory"};
     assert_int_equal(st_program_compile(sheet,
                                         &(st_program_options){.outputs = outputs,
@@ -418,7 +421,7 @@ static void the_sheet_stays_lean(void **state)
                                                               .without_checks = true},
                                         own->arena, &program, own->errors),
                      ST_OK);
-    assert_true(st_program_operation_count(program) <= 1110);
+    assert_true(st_program_operation_count(program) <= 3500);
 }
 
 int main(void)

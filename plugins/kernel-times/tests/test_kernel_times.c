@@ -379,13 +379,19 @@ static void the_plugin_answers_for_its_cell_only(void **state)
     assert_near(ask(instance, LAYER, row, &own), 0.00011 + 1.31 * closed, 1e-12);
     assert_string_equal(own.origin, "predicted, outside of the measured range of t");
     /* of a forward pass nothing was measured: the formula's own terms */
-    const double forward[] = {0.0021, 0.0004, 0.0003, 0.00002};
+    const double forward[] = {0.0021, 0.0004, 0.0003, 0.00002, 0.000013};
     memcpy(row + ST_CELL_COMMON, forward, sizeof forward);
-    assert_near(ask(instance, FORWARD, row, &own), 0.00282, 1e-12);
+    assert_near(ask(instance, FORWARD, row, &own), 0.002833, 1e-12);
     assert_string_equal(own.origin, "");
-    const double wgrad[] = {0.0041, 0.0071};
+    double wgrad[] = {0.0041, 0.0071, 2};
     memcpy(row + ST_CELL_COMMON, wgrad, sizeof wgrad);
     assert_near(ask(instance, WGRAD, row, &own), 0.00355, 1e-12);
+    wgrad[2] = 1; /* frozen weights */
+    memcpy(row + ST_CELL_COMMON, wgrad, sizeof wgrad);
+    assert_true(ask(instance, WGRAD, row, &own) == 0);
+    const double backward[] = {0.0021, 0.0009, 0.0003, 0.00002, 0.000013, 0.00027, 2};
+    memcpy(row + ST_CELL_COMMON, backward, sizeof backward);
+    assert_near(ask(instance, BACKWARD, row, &own), 0.006016, 1e-12);
     close_with(&own, instance);
 }
 
@@ -451,16 +457,16 @@ static void pieces_of_a_forward_pass_answer_for_both_passes(void **state)
     double row[32];
     start(&own, pieces_text, 0, 0);
     void *instance = open_with(&own);
-    const double forward[] = {0.0041, 0.00037, 0.0003, 0.00002};
+    const double forward[] = {0.0041, 0.00037, 0.0003, 0.00002, 0.000013};
     double sum = 1.1e-3 + 4.3e-4 + 1.7e-3 + 1.6e-3 + 2 * 3.1e-5; /* a layer adds twice */
     memcpy(row, common, sizeof common);
     memcpy(row + ST_CELL_COMMON, forward, sizeof forward);
-    assert_near(ask(instance, FORWARD, row, &own), sum + 0.00037 + 0.00002, 1e-12);
-    const double backward[] = {0.0041, 0.00091, 0.0003, 0.00002, 0.00027};
+    assert_near(ask(instance, FORWARD, row, &own), sum + 0.00037 + 0.00002 + 0.000013, 1e-12);
+    const double backward[] = {0.0041, 0.00091, 0.0003, 0.00002, 0.000013, 0.00027, 2};
     memcpy(row + ST_CELL_COMMON, backward, sizeof backward);
-    assert_near(ask(instance, BACKWARD, row, &own), 1.875 * sum + 0.00091 + 0.00002 + 0.00027,
-                1e-12);
-    const double wgrad[] = {0.0041, 0.0087};
+    assert_near(ask(instance, BACKWARD, row, &own),
+                1.875 * sum + 0.00091 + 0.00002 + 0.000026 + 0.00027, 1e-12);
+    const double wgrad[] = {0.0041, 0.0087, 2};
     memcpy(row + ST_CELL_COMMON, wgrad, sizeof wgrad);
     assert_near(ask(instance, WGRAD, row, &own), 1.1e-3 + 4.3e-4 + 1.7e-3 + 1.6e-3, 1e-12);
     assert_string_equal(own.origin, "measured");
@@ -478,13 +484,16 @@ static void without_times_all_is_the_formula(void **state)
     void *instance = open_with(&own);
     assert_int_equal(own.warnings, 1);
     memcpy(row, common, sizeof common);
-    const double logits[] = {50304, 190e12, 1.37e12};
+    const double logits[] = {50304, 190e12, 1.37e12, 0.13};
     memcpy(row + ST_CELL_COMMON, logits, sizeof logits);
     double flop = 2.0 * 4096 * 25152 * 5120;
-    assert_near(ask(instance, LOGITS, row, &own), 3 * flop / 190e12, 1e-12);
-    const double optimizer[] = {1.31e9, 4, 2.6e8, 2, 32, 1.73e12};
+    double bytes = 2.0 * (4096.0 * 5120 + 5120.0 * 25152 + 4096.0 * 25152);
+    assert_near(ask(instance, LOGITS, row, &own), 3 * (flop / 190e12 + 0.13 * bytes / 1.37e12),
+                1e-12);
+    const double optimizer[] = {1.31e9, 4, 2.6e8, 2, 32, 1.73e12, 0.385};
     memcpy(row + ST_CELL_COMMON, optimizer, sizeof optimizer);
-    assert_near(ask(instance, OPTIMIZER, row, &own), 32 * (1.31e9 / 4 + 1.3e8) / 1.73e12, 1e-12);
+    assert_near(ask(instance, OPTIMIZER, row, &own), 0.385 * 32 * (1.31e9 / 4 + 1.3e8) / 1.73e12,
+                1e-12);
     close_with(&own, instance);
 }
 
