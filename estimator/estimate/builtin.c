@@ -3,6 +3,7 @@
 #include "estimate/builtin.h"
 
 #include "base/memory.h"
+#include "estimate/pipeline_functions.h"
 #include "estimate/placement_cells.h"
 #include "schedule/buckets.h"
 
@@ -252,15 +253,20 @@ st_status st_builtin_providers(const st_paths *paths, const st_job *job, const s
 {
     const st_layers *layers = NULL;
     st_cell_providers placed = {0};
+    st_cell_providers replayed = {0};
     *providers = (st_provider_list){0};
     st_status status = find_layers(paths, job, sheet, arena, &layers, errors);
     if (status == ST_OK) {
         status = st_placement_providers(job, sheet, arena, &placed, errors);
     }
+    if (status == ST_OK) {
+        status = st_pipeline_providers(sheet, arena, &replayed, errors);
+    }
     if (status != ST_OK) {
         return status;
     }
-    const st_provider **pointers = st_arena_alloc(arena, ENTRIES + placed.count, sizeof(*pointers));
+    const st_provider **pointers =
+        st_arena_alloc(arena, ENTRIES + placed.count + replayed.count, sizeof(*pointers));
     if (pointers == NULL) {
         return st_out_of_memory(errors);
     }
@@ -269,6 +275,9 @@ st_status st_builtin_providers(const st_paths *paths, const st_job *job, const s
     }
     for (size_t i = 0; i < placed.count; i++) {
         pointers[providers->count++] = &placed.items[i];
+    }
+    for (size_t i = 0; i < replayed.count; i++) {
+        pointers[providers->count++] = &replayed.items[i];
     }
     providers->items = pointers;
     return status;
