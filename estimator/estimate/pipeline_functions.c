@@ -61,28 +61,12 @@ static double pipeline_replay(const double *arguments)
                                   : times.with_tied;
 }
 
-/* arguments: stages, chunks, micro-batches */
-static double interleaved_waits(const double *arguments)
-{
-    enum { MOST = 1 << 22 };
-    for (int i = 0; i < 3; i++) {
-        if (!(arguments[i] >= 1 && arguments[i] <= MOST)) {
-            return (double)NAN;
-        }
-    }
-    uint32_t stages = (uint32_t)arguments[0];
-    uint32_t micros = (uint32_t)arguments[2];
-    return micros <= stages ? 0
-                            : st_interleaved_waits(stages, (uint32_t)arguments[1], micros % stages);
-}
-
 static const pipeline_entry entries[] = {
     {"pipeline_replay",
      {"1", "1", "1", "1", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "1", "1", "1",
       NULL},
      "s",
      pipeline_replay},
-    {"interleaved_waits", {"1", "1", "1", NULL}, "1", interleaved_waits},
 };
 enum { ENTRIES = sizeof entries / sizeof entries[0] };
 

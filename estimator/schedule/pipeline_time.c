@@ -5,7 +5,6 @@
 #include "base/memory.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #define MOST_PASSES (UINT64_C(1) << 22)
@@ -234,62 +233,4 @@ st_pipeline_times st_pipeline_replay(const st_pipeline *pipeline)
     *entry = (st_known_pipeline){*pipeline, replay(pipeline, arena)};
     st_arena_destroy(arena);
     return entry->times;
-}
-
-/* --- interleaving -------------------------------------------------------------------------------
- */
-
-/* Forward and backward passes of a chunk, which do not divide each other. */
-enum { UNIT_FORWARD = 1, UNIT_BACKWARD = 2 };
-
-static double find_waits(uint32_t stages, uint32_t chunks, uint32_t rest, st_arena *arena)
-{
-    int64_t micros = (int64_t)stages + rest;
-    st_chunk_times *times = st_arena_alloc(arena, (size_t)stages * chunks, sizeof(*times));
-    st_schedule_shape shape = {.kind = ST_SCHEDULE_INTERLEAVED,
-                               .stages = stages,
-                               .micros = (uint32_t)micros,
-                               .chunks = chunks,
-                               .times = times};
-    st_schedule_order order;
-    st_pass_times own = {.shape = &shape, .order = &order};
-    for (size_t i = 0; times != NULL && i < (size_t)stages * chunks; i++) {
-        times[i].part[ST_PASS_FORWARD][ST_PART_WORK] = UNIT_FORWARD;
-        times[i].part[ST_PASS_BACKWARD][ST_PART_WORK] = UNIT_BACKWARD;
-    }
-    if (times == NULL || st_schedule_order_make(&shape, arena, &order, NULL) != ST_OK ||
-        !prepare(&own, arena) || !run_all(&own)) {
-        return (double)NAN;
-    }
-    int64_t even = (micros * chunks + stages - 1) * (UNIT_FORWARD + UNIT_BACKWARD);
-    int64_t missing = (int64_t)(chunks - 1) * (stages - rest) * UNIT_BACKWARD;
-    return (double)((span_of(&own, 0) - even - missing) / UNIT_FORWARD);
-}
-
-double st_interleaved_waits(uint32_t stages, uint32_t chunks, uint32_t rest)
-{
-    /* By shape, each in a word: 12 bits of stages and as many of the rest, 10 of chunks, 28 of the
-     * value; 0 is empty. */
-    enum { SLOTS = 1 << 13, STAGE_BITS = 12, CHUNK_BITS = 10, VALUE_BITS = 28 };
-    static _Atomic uint64_t known[SLOTS];
-    if (chunks < 3 || rest == 0 || rest >= stages) {
-        return 0;
-    }
-    if (stages >> STAGE_BITS != 0 || chunks >> CHUNK_BITS != 0 ||
-        2 * (uint64_t)stages * chunks * ((uint64_t)stages + rest) > MOST_PASSES) {
-        return (double)NAN;
-    }
-    uint64_t key = ((uint64_t)rest << STAGE_BITS | stages) << CHUNK_BITS | chunks;
-    _Atomic uint64_t *slot = &known[(key * UINT64_C(0x9E3779B97F4A7C15)) >> 51];
-    uint64_t found = atomic_load_explicit(slot, memory_order_relaxed);
-    if (found >> VALUE_BITS == key) {
-        return (double)(found & ((UINT64_C(1) << VALUE_BITS) - 1));
-    }
-    st_arena *arena = st_arena_create();
-    double waits = arena == NULL ? (double)NAN : find_waits(stages, chunks, rest, arena);
-    st_arena_destroy(arena);
-    if (waits >= 0) {
-        atomic_store_explicit(slot, key << VALUE_BITS | (uint64_t)waits, memory_order_relaxed);
-    }
-    return waits;
 }

@@ -38,12 +38,4 @@ typedef struct st_pipeline_times {
 /* NaN where the schedule does not know the shape, or there are more than 2^22 passes. */
 st_pipeline_times st_pipeline_replay(const st_pipeline *pipeline);
 
-/*
- * Interleaved stages whose last group of micro-batches has `rest` of them, not one a stage: forward
- * passes of a chunk for which the last group waits while it goes around, beyond what its missing
- * backward passes take. A whole number that neither times nor the groups before it change, so long
- * as a backward pass is the longer one; 0 with up to two chunks. NaN beyond 2^22 passes.
- */
-double st_interleaved_waits(uint32_t stages, uint32_t chunks, uint32_t rest);
-
 #endif

@@ -45,6 +45,22 @@ static int one_of(property_random *random, const int *values, size_t count)
 
 #define ONE_OF(random, values) one_of(random, values, sizeof(values) / sizeof *(values))
 
+/* Stages with fewer layers: the ends, or the last ones before the last where the sheet divides
+ * them. */
+static void take_layers(property_random *random, pipeline *own, int each)
+{
+    if (own->chunks == 1 && random_below(random, 2) == 0) {
+        own->layers -= random_between(random, 1, own->stages - 2);
+        return;
+    }
+    bool both = random_below(random, 2) == 0;
+    own->layers -= both ? 2 : 1;
+    set_count(own, "parallel.last_stage_layers", each - 1);
+    if (both) {
+        set_count(own, "parallel.first_stage_layers", each - 1);
+    }
+}
+
 /* Stages, chunks, micro-batches and the layers of every stage. */
 static void draw_stages(property_random *random, pipeline *own)
 {
@@ -71,12 +87,7 @@ static void draw_stages(property_random *random, pipeline *own)
     own->layers = each * own->stages;
     own->uneven = each > 1 && own->stages > 2 && random_below(random, 3) == 0;
     if (own->uneven) {
-        bool both = random_below(random, 2) == 0;
-        own->layers -= both ? 2 : 1;
-        set_count(own, "parallel.last_stage_layers", each - 1);
-        if (both) {
-            set_count(own, "parallel.first_stage_layers", each - 1);
-        }
+        take_layers(random, own, each);
     }
 }
 
@@ -109,6 +120,10 @@ static void draw_rest(property_random *random, pipeline *own)
     set(own, "attention", random_below(random, 2) == 0 ? "flash" : "unfused");
     set_count(own, "parallel.zero", random_between(random, 0, 1));
     set(own, "overlap.pp", hidden[random_below(random, 3)]);
+    if (getenv("X_OVERLAP")) {
+        set(own, "overlap.gradients", hidden[random_below(random, 3)]);
+        set(own, "overlap.parameters", hidden[random_below(random, 3)]);
+    }
     set(own, "constants.site_factor", random_below(random, 2) == 0 ? "1" : "1.2385");
 }
 
