@@ -3,6 +3,7 @@
 #include "estimate/builtin.h"
 
 #include "base/memory.h"
+#include "estimate/pipeline_functions.h"
 #include "estimate/placement_cells.h"
 #include "estimate/stage_layers.h"
 #include "schedule/buckets.h"
@@ -254,6 +255,7 @@ st_status st_builtin_providers(const st_paths *paths, const st_job *job, const s
     const st_layers *layers = NULL;
     st_cell_providers placed = {0};
     st_stage_providers staged = {0};
+    st_cell_providers replayed = {0};
     *providers = (st_provider_list){0};
     st_status status = find_layers(paths, job, sheet, arena, &layers, errors);
     if (status == ST_OK) {
@@ -262,11 +264,14 @@ st_status st_builtin_providers(const st_paths *paths, const st_job *job, const s
     if (status == ST_OK) {
         status = st_stage_layer_providers(job, sheet, arena, &staged, errors);
     }
+    if (status == ST_OK) {
+        status = st_pipeline_providers(sheet, arena, &replayed, errors);
+    }
     if (status != ST_OK) {
         return status;
     }
-    const st_provider **pointers =
-        st_arena_alloc(arena, ENTRIES + placed.count + staged.count, sizeof(*pointers));
+    const st_provider **pointers = st_arena_alloc(
+        arena, ENTRIES + placed.count + staged.count + replayed.count, sizeof(*pointers));
     if (pointers == NULL) {
         return st_out_of_memory(errors);
     }
@@ -278,6 +283,9 @@ st_status st_builtin_providers(const st_paths *paths, const st_job *job, const s
     }
     for (size_t i = 0; i < staged.count; i++) {
         pointers[providers->count++] = &staged.items[i];
+    }
+    for (size_t i = 0; i < replayed.count; i++) {
+        pointers[providers->count++] = &replayed.items[i];
     }
     providers->items = pointers;
     return status;

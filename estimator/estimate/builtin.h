@@ -5,7 +5,8 @@
  * A sheet declares them as open functions without a formula (see formulas/ddp.yaml); a job that
  * names `model.layer_list` gets them bound to that list. A job with `parallel.order` gets the cells
  * that depend on it (estimate/placement_cells.h), one with `model.pattern` or `parallel.layout` the
- * layers of its stages (estimate/stage_layers.h).
+ * layers of its stages (estimate/stage_layers.h). Functions that replay a pipeline need nothing of
+ * the job (estimate/pipeline_functions.h).
  */
 #ifndef STEPTIME_ESTIMATE_BUILTIN_H
 #define STEPTIME_ESTIMATE_BUILTIN_H
@@ -20,8 +21,8 @@ typedef struct st_provider_list {
 } st_provider_list;
 
 /*
- * The providers that `sheet` has functions and cells for, none where the job names none of
- * these. Everything lives in `arena`.
+ * The providers that `sheet` has functions and cells for; those of lists, orders and patterns where
+ * the job names one. Everything lives in `arena`.
  */
 st_status st_builtin_providers(const st_paths *paths, const st_job *job, const st_sheet *sheet,
                                st_arena *arena, st_provider_list *providers,

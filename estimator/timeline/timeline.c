@@ -169,6 +169,17 @@ static size_t category_of_slowdown(const st_graph *graph)
     return i;
 }
 
+/* Weights that a stage gathers before its first pass. */
+static int64_t gathered_first(const st_schedule_plan *plan, uint32_t stage)
+{
+    int64_t time = plan->ends.gather_exposed;
+    if (plan->pieces != NULL && plan->pieces[stage].forward_count > 0) {
+        const st_schedule_piece *piece = &plan->pieces[stage].forward[0];
+        time += piece->gather_hidden + piece->gather_exposed;
+    }
+    return time;
+}
+
 /* First and last moment and slowdown of every rank; ranks are listed pipeline by pipeline. */
 static void measure_rows(st_timeline *timeline)
 {
@@ -178,7 +189,8 @@ static void measure_rows(st_timeline *timeline)
         timeline->rows[i] =
             (st_timeline_row){.rank = st_graph_rank(graph, i),
                               .stage = (uint32_t)(i % timeline->plan.schedule.shape.stages),
-                              .first = INT64_MAX};
+                              .first = INT64_MAX,
+                              .begins = INT64_MAX};
     }
     for (size_t i = 0; i < st_graph_task_count(graph); i++) {
         st_timeline_row *row = &timeline->rows[graph->resources[graph->resource[i]].rank_index];
@@ -188,7 +200,12 @@ static void measure_rows(st_timeline *timeline)
         int64_t alone = graph->category[i] == slowdown ? 0 : graph->duration_ns[i];
         if (st_graph_work(graph, (st_task_id)i) == ST_WORK_COMPUTE) {
             row->slowdown += time.end_ns - time.start_ns - alone;
+            row->begins = time.start_ns < row->begins ? time.start_ns : row->begins;
         }
+    }
+    for (size_t i = 0; i < timeline->row_count; i++) {
+        st_timeline_row *row = &timeline->rows[i];
+        row->begins -= gathered_first(&timeline->plan.schedule, row->stage);
     }
 }
 
@@ -206,7 +223,7 @@ static int64_t step_of(const st_timeline *timeline)
         return timeline->end;
     }
     for (size_t i = 0; i < timeline->row_count; i++) {
-        int64_t span = timeline->rows[i].last - timeline->rows[i].first;
+        int64_t span = timeline->rows[i].last - timeline->rows[i].begins;
         longest = span > longest ? span : longest;
     }
     return longest;

@@ -94,6 +94,7 @@ typedef struct st_timeline_row {
     int64_t slowdown; /* by which concurrent messages lengthen its computation */
     int64_t first;    /* start of its first task */
     int64_t last;     /* end of its last */
+    int64_t begins;   /* when it can begin at the latest: its first pass, less its own gathering */
 } st_timeline_row;
 
 /* A category of tasks. */
@@ -109,7 +110,7 @@ typedef struct st_timeline {
     st_graph *graph;   /* owned */
     st_replay *replay; /* owned */
     int64_t end;       /* of the last task */
-    int64_t step;      /* the step time: `end`, for ZB-2p the longest span of a rank */
+    int64_t step;      /* the step time: `end`, for ZB-2p the longest of a rank from `begins` on */
     int64_t term[ST_TERMS];
     double hiding_s[ST_HIDINGS]; /* as in the plan */
     double bubble; /* share of the step that the slowest stage is without passes and transfers */
