@@ -314,12 +314,21 @@ static void add_section(row_reader *reader, const char *path, const char *text, 
                              "too many files and texts for one row"));
 }
 
+/* A number in the unit of its key, or 0 or 1 for no or yes, as tables write them. */
+static bool is_bare(const st_key *key, const char *text)
+{
+    double number = 0;
+    return (key->kind == ST_KEY_BOOL && is_bit(text)) ||
+           (key->kind == ST_KEY_QUANTITY &&
+            st_number_parse(text, strlen(text), (st_place){0}, &number, NULL) == ST_OK);
+}
+
 /* Whether a field of a key that the sheet does not read says what the key may say. */
 static void check_unread(row_reader *reader, const unread_key *own, size_t row, const char *field)
 {
     const char *meaning = st_words_meaning(own->words, field);
     st_value_text text = {.text = meaning, .length = strlen(meaning)};
-    if (own->key->kind == ST_KEY_TEXT || (own->key->kind == ST_KEY_BOOL && is_bit(meaning)) ||
+    if (own->key->kind == ST_KEY_TEXT || is_bare(own->key, meaning) ||
         st_value_parse(own->key, &text, &(double){0}, NULL) == ST_OK)
         return;
     text.place = st_csv_place(reader->csv, reader->measured->rows[row].line, own->field.column);
