@@ -31,10 +31,12 @@ static const char *section_of(const st_job *job, const char *section)
     return name == NULL || strcmp(name, "inline") == 0 ? "" : name;
 }
 
-const char *st_error_precision(bool fp8, const char *weights)
+const char *st_error_precision(const char *recipe, bool fp8, const char *weights)
 {
     bool half = strcmp(weights, "bf16") == 0 || strcmp(weights, "fp16") == 0;
-    if (fp8)
+    if (strcmp(recipe, "mxfp8") == 0 || strcmp(recipe, "nvfp4") == 0)
+        return recipe;
+    if (strncmp(recipe, "fp8", 3) == 0 || (fp8 && strcmp(recipe, "bf16") != 0))
         return "fp8";
     return half ? "16bit" : weights;
 }
@@ -42,7 +44,8 @@ const char *st_error_precision(bool fp8, const char *weights)
 st_error_kind st_error_kind_of(const st_job *job)
 {
     return (st_error_kind){.gpu = section_of(job, "cluster.gpu"),
-                           .precision = st_error_precision(number_of(job, "precision.fp8") != 0,
+                           .precision = st_error_precision(text_of(job, "precision.recipe"),
+                                                           number_of(job, "precision.fp8") != 0,
                                                            text_of(job, "precision.weights")),
                            .model = number_of(job, "model.experts") > 0 ? "experts" : "dense",
                            .stack = section_of(job, "stack")};

@@ -21,7 +21,7 @@ typedef struct st_error_kind {
 
 st_error_kind st_error_kind_of(const st_job *job);
 /* `weights` is their type, "bf16". */
-const char *st_error_precision(bool fp8, const char *weights);
+const char *st_error_precision(const char *recipe, bool fp8, const char *weights);
 bool st_error_kind_equal(const st_error_kind *left, const st_error_kind *right);
 
 /* Errors as shares of what was measured. */

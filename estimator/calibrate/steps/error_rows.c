@@ -2,6 +2,8 @@
 /* Collects errors of rows and writes them by kind; see accuracy.h. */
 #include "calibrate/steps/accuracy.h"
 
+#include "sheet/roles.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,9 +27,10 @@ static double value_of(const st_measured *measured, const char *path, size_t row
     return input == SIZE_MAX ? 0 : measured->inputs[input * measured->row_count + row];
 }
 
-static const char *weights_of(const st_measured *measured, size_t row)
+/* What an input of a choice is in a row; "" where the sheet has none. */
+static const char *choice_of(const st_measured *measured, const char *path, size_t row)
 {
-    size_t input = input_of(measured, "precision.weights");
+    size_t input = input_of(measured, path);
     const st_sheet_input *inputs = st_sheet_inputs(measured->sheet, &(size_t){0});
     if (input == SIZE_MAX || inputs[input].type.kind != ST_TYPE_ENUM)
         return "";
@@ -40,8 +43,9 @@ static const char *weights_of(const st_measured *measured, size_t row)
 static st_error_kind kind_of(const st_measured *measured, size_t row)
 {
     st_error_kind kind = st_error_kind_of(measured->rows[row].job);
-    kind.precision = st_error_precision(value_of(measured, "precision.fp8", row) != 0,
-                                        weights_of(measured, row));
+    kind.precision = st_error_precision(choice_of(measured, "precision.recipe", row),
+                                        value_of(measured, "precision.fp8", row) != 0,
+                                        choice_of(measured, "precision.weights", row));
     kind.model = value_of(measured, "model.experts", row) > 0 ? "experts" : "dense";
     return kind;
 }
@@ -54,7 +58,7 @@ static bool is_memory(const st_type *type)
 
 st_status st_error_rows_add(st_error_rows *rows, const st_measured *measured, st_arena *arena)
 {
-    if (is_memory(measured->type))
+    if (is_memory(measured->type) || st_sheet_role(measured->sheet, ST_ROLE_STEP) == NULL)
         return ST_OK;
     for (size_t i = 0; i < measured->row_count; i++) {
         const st_row *row = &measured->rows[i];
