@@ -174,6 +174,22 @@ static const st_json *repeated_types(hf_reader *reader)
     return types != NULL && types->kind == ST_JSON_LIST && types->first != NULL ? types : NULL;
 }
 
+/* MiniMax: 1 for softmax attention; 0, lightning attention, is not modelled. */
+static void check_lightning(hf_reader *reader)
+{
+    const st_json *list = hf_find(reader, "attn_type_list");
+    for (const st_json *node = list != NULL ? list->first : NULL; node != NULL; node = node->next)
+        if (node->kind != ST_JSON_NUMBER || strcmp(node->text, "1") != 0) {
+            st_errors *errors = reader->draft->errors;
+            st_note(&reader->draft->status,
+                    st_fail(errors, ST_ERR_VALUE, hf_place(reader, node),
+                            "%s has layers that are not modelled (lightning attention)" ST_FOUND
+                            "%s" ST_EXPECTED "1, softmax attention, in each",
+                            list->name, st_or_none(st_json_describe(node, errors))));
+            return;
+        }
+}
+
 static void read_mixers(hf_layers *layers, bool windows)
 {
     hf_reader *reader = layers->reader;
@@ -181,6 +197,7 @@ static void read_mixers(hf_layers *layers, bool windows)
     const st_json *letters = hf_find(reader, "sliding_window_pattern _sliding_window_pattern");
     const st_json *full = hf_find(reader, "full_attention_interval no_rope_layer_interval");
     uint64_t interval = default_interval(reader->family->name);
+    check_lightning(reader);
     if (list == NULL)
         list = repeated_types(reader);
     if (list != NULL) {

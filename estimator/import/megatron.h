@@ -106,6 +106,10 @@ void megatron_put_all(megatron_run *run);
 /* megatron_layers.c */
 /* model.layers and the pattern of a hybrid model; false where it is none. */
 bool megatron_put_hybrid(megatron_run *run);
+/* The layout that the '|' of a hybrid model's pattern say; NULL where there is none. */
+const char *megatron_hybrid_layout(megatron_run *run);
+/* Attention of DeepSeek-V4, whose keys are its values; false where the run has another. */
+bool megatron_put_shared_kv(megatron_run *run);
 /* Layers by kind and what only some of them have; after the experts. */
 void megatron_put_layers(megatron_run *run);
 

@@ -206,6 +206,59 @@ static void put_indexer(megatron_run *run)
                  megatron_count_or(run, "dsa_indexer_topk", 2048));
 }
 
+/* Entries behind the model's layers are those of multi-token prediction; 4 has an indexer. */
+static void put_ratios(megatron_run *run, const megatron_argument *list)
+{
+    enum { INDEXED = 4 };
+    st_draft *draft = run->draft;
+    uint64_t layers = st_draft_count(draft, "model.layers");
+    uint64_t indexed = 0;
+    uint64_t compressed = 0;
+    uint64_t other = 0;
+    for (const char *c = list->value; *c != '\0' && layers > 0; layers--) {
+        c += strspn(c, "[](), ");
+        size_t digits = strspn(c, "0123456789");
+        uint64_t ratio = 0;
+        for (size_t i = 0; i < digits && i < 9; i++)
+            ratio = 10 * ratio + (uint64_t)(c[i] - '0');
+        c += digits > 0 ? digits : strlen(c);
+        indexed += ratio == INDEXED ? 1 : 0;
+        compressed += ratio > 1 && ratio != INDEXED ? 1 : 0;
+        other = ratio > 1 && ratio != INDEXED ? ratio : other;
+    }
+    if (indexed > 0) {
+        st_draft_put_count(draft, "model.index_layers", list->line, indexed, list->name);
+        st_draft_put_count(draft, "model.index_compression", list->line, INDEXED, list->name);
+    }
+    if (compressed > 0) {
+        st_draft_put_count(draft, "model.compressed_layers", list->line, compressed, list->name);
+        st_draft_put_count(draft, "model.compression", list->line, other, list->name);
+    }
+}
+
+bool megatron_put_shared_kv(megatron_run *run)
+{
+    const megatron_argument *ratios = megatron_get(run, "csa_compress_ratios");
+    uint64_t width = megatron_count_or(run, "v_head_dim", 512);
+    uint64_t rotary = megatron_count_or(run, "qk_pos_emb_head_dim", 64);
+    if (!has_variant(run, "dsv4_hybrid"))
+        return false;
+    megatron_put(run, "model.q_lora", "q_lora_rank", megatron_count_or(run, "q_lora_rank", 1024));
+    megatron_put(run, "model.kv_lora", "v_head_dim", width);
+    megatron_put(run, "model.v_dim", "v_head_dim", width);
+    megatron_put(run, "model.rope_dim", "qk_pos_emb_head_dim", rotary);
+    st_draft_put_count(run->draft, "model.head_dim", 0, width > rotary ? width - rotary : 0,
+                       "v_head_dim without qk_pos_emb_head_dim");
+    st_draft_put_count(run->draft, "model.kv_heads", 0, 1, "experimental_attention_variant");
+    megatron_put(run, "model.o_lora", "o_lora_rank", megatron_count_or(run, "o_lora_rank", 1024));
+    megatron_put(run, "model.o_groups", "o_groups", megatron_count_or(run, "o_groups", 8));
+    megatron_put(run, "model.window", "csa_window_size",
+                 megatron_count_or(run, "csa_window_size", 128));
+    if (ratios != NULL)
+        put_ratios(run, ratios);
+    return true;
+}
+
 static void put_kinds(megatron_run *run)
 {
     st_draft *draft = run->draft;
@@ -254,11 +307,37 @@ static const char *hybrid_letters(megatron_run *run, const char *text)
     for (const char *c = letters; *c != '\0'; c++)
         if (*c != '|' && *c != '\'')
             letters[count++] = *c;
-    if (strchr(text, '|') != NULL)
-        st_draft_note(draft, "Where hybrid_layer_pattern splits layers into stages ('|') is left "
-                             "out: they are divided evenly.");
     letters[count] = '\0';
     return letters;
+}
+
+const char *megatron_hybrid_layout(megatron_run *run)
+{
+    st_draft *draft = run->draft;
+    const megatron_argument *argument = hybrid_of(run);
+    st_buffer text = {0};
+    if (argument == NULL || strchr(argument->value, '|') == NULL)
+        return NULL;
+    const uint64_t mtp = st_draft_count(draft, "model.mtp");
+    const char *part = argument->value;
+    st_buffer_text(&text, "E");
+    for (const char *end = part + strcspn(part, "/"); part < end;) {
+        size_t length = strcspn(part, "|/'");
+        if (length > 0)
+            st_buffer_printf(&text, length > 1 ? "t*%zu" : "t", length);
+        part += length;
+        if (*part == '|')
+            st_buffer_text(&text, "|");
+        part += part < end ? 1 : 0;
+    }
+    for (uint64_t i = 0; i < mtp && i < 64; i++)
+        st_buffer_text(&text, "m");
+    st_buffer_text(&text, "L");
+    const char *layout = text.failed ? NULL : st_arena_copy(draft->arena, text.data, text.length);
+    st_buffer_free(&text);
+    if (layout == NULL)
+        st_draft_out_of_memory(draft);
+    return layout;
 }
 
 static void put_mamba(megatron_run *run)
@@ -313,9 +392,17 @@ bool megatron_put_hybrid(megatron_run *run)
 
 void megatron_put_layers(megatron_run *run)
 {
-    static const char *const read[] = {"mtp_hybrid_override_pattern", "is_hybrid_model",
-                                       "linear_conv_kernel_dim", "window_attn_skip_freq",
-                                       "linear_attention_freq"};
+    static const char *const read[] = {"mtp_hybrid_override_pattern",
+                                       "is_hybrid_model",
+                                       "linear_conv_kernel_dim",
+                                       "window_attn_skip_freq",
+                                       "linear_attention_freq",
+                                       "kv_lora_rank",
+                                       "qk_head_dim",
+                                       "multi_latent_attention",
+                                       "kv_channels",
+                                       "num_query_groups",
+                                       "group_query_attention"};
     st_draft *draft = run->draft;
     bool hybrid = hybrid_of(run) != NULL;
     if (!hybrid)
@@ -324,7 +411,7 @@ void megatron_put_layers(megatron_run *run)
         put_mamba(run);
     for (size_t i = 0; i < sizeof read / sizeof read[0]; i++)
         megatron_pass_over(run, read[i]);
-    if (has_variant(run, "dsa"))
+    if (has_variant(run, "dsa") || has_variant(run, "dsv4_hybrid"))
         put_indexer(run);
     else if (megatron_text(run, "experimental_attention_variant")[0] != '\0' &&
              !has_variant(run, "gated_delta_net"))

@@ -11,6 +11,8 @@ static void put_attention(megatron_run *run)
 {
     uint64_t heads = megatron_put_needed(run, "model.heads", "num_attention_heads");
     uint64_t groups = 0;
+    if (megatron_put_shared_kv(run))
+        return;
     if (megatron_is_true(run, "multi_latent_attention", false)) {
         if (megatron_is_given(run, "q_lora_rank"))
             megatron_put(run, "model.q_lora", "q_lora_rank",

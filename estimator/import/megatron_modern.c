@@ -50,11 +50,15 @@ static void put_layout(megatron_run *run)
 {
     st_draft *draft = run->draft;
     const megatron_argument *argument = megatron_get(run, "pipeline_model_parallel_layout");
-    if (argument == NULL)
+    const char *hybrid = argument == NULL ? megatron_hybrid_layout(run) : NULL;
+    if (argument == NULL && hybrid == NULL)
         return;
-    size_t quote = argument->value[0] == '\'' ? 1 : 0;
-    const char *text = st_draft_text(draft, "%.*s", (int)(strlen(argument->value) - 2 * quote),
-                                     argument->value + quote);
+    const char *value = argument != NULL ? argument->value : hybrid;
+    const char *origin = argument != NULL ? argument->name : "hybrid_layer_pattern";
+    const int line = argument != NULL ? argument->line : 0;
+    size_t quote = value[0] == '\'' && strlen(value) > 1 ? 1 : 0;
+    const char *text =
+        st_draft_text(draft, "%.*s", (int)(strlen(value) - 2 * quote), value + quote);
     uint64_t pp = st_draft_count(draft, "parallel.pp");
     st_layout_needs needs = {.place = megatron_place(run, argument),
                              .pp = pp > 0 ? (double)pp : 1,
@@ -65,11 +69,10 @@ static void put_layout(megatron_run *run)
     st_note(&draft->status, status);
     if (status != ST_OK)
         return;
-    st_draft_put(draft, "parallel.layout", argument->line, text, argument->name);
+    st_draft_put(draft, "parallel.layout", line, text, origin);
     if (layout.virtual_stages > 1) {
-        st_draft_put_count(draft, "parallel.virtual_stages", argument->line, layout.virtual_stages,
-                           argument->name);
-        st_draft_put(draft, "parallel.schedule", argument->line, "interleaved", argument->name);
+        st_draft_put_count(draft, "parallel.virtual_stages", line, layout.virtual_stages, origin);
+        st_draft_put(draft, "parallel.schedule", line, "interleaved", origin);
     }
 }
 

@@ -325,6 +325,13 @@ static void other_kinds_are_refused_by_name(void **state)
     (void)state;
     expect_refusal(st_import_hf, "{\"model_type\": \"minimax\"}", ST_ERR_VALUE,
                    "lightning attention");
+    expect_refusal(st_import_hf,
+                   "{\"model_type\": \"minimax_m2\", " SHAPE ", " EXPERTS
+                   ", \"num_hidden_layers\": 3, \"attn_type_list\": [1, 0, 1]}",
+                   ST_ERR_VALUE, "lightning attention); found 0");
+    expect_pattern("{\"model_type\": \"minimax_m2\", " SHAPE ", " EXPERTS
+                   ", \"num_hidden_layers\": 3, \"attn_type_list\": [1, 1, 1]}",
+                   NULL);
     expect_refusal(st_import_hf, "{\"model_type\": \"kimi_linear\"}", ST_ERR_VALUE,
                    "Kimi delta attention");
     expect_refusal(st_import_hf,

@@ -52,7 +52,8 @@ static void hybrids_and_prediction_are_read(void **state)
         "--hidden-size 2688 --num-attention-heads 32 --seq-length 2385 --micro-batch-size 3 "
         "--max-position-embeddings 2385 --hybrid-layer-pattern \"MEM*|EMEM*-/*E/*E\" "
         "--mamba-num-heads 65 --mamba-state-dim 129 --position-embedding-type none --vocab-size 97 "
-        "--num-experts 31 --moe-latent-size 1023 --mtp-use-repeated-layer --bf16");
+        "--num-experts 31 --moe-latent-size 1023 --mtp-use-repeated-layer --bf16 "
+        "--pipeline-model-parallel-size 2");
     expect_key(with, "model.layers", "10");
     expect_key(with, "model.hybrid", "true");
     expect_key(with, "model.pattern", "MEM*EMEM*-");
@@ -63,11 +64,35 @@ static void hybrids_and_prediction_are_read(void **state)
     expect_key(with, "model.mtp", "2");
     expect_key(with, "model.mtp_shared", "true");
     expect_key(with, "model.moe_latent", "1023");
-    expect_words(with, "they are divided evenly");
+    expect_key(with, "parallel.layout", "Et*4|t*6mmL");
     import_end(with);
     expect("--hybrid-override-pattern MM*-MM*-MM*-MM*-MM*-MM*", "model.mamba_heads", "96");
     expect_refusal(st_import_megatron, NEEDED "--hybrid-override-pattern MGM", ST_ERR_VALUE,
                    "found 'G' at character 2");
+}
+
+static void compressed_keys_are_read(void **state)
+{
+    (void)state;
+    import_case *with = import_good(
+        st_import_megatron, NEEDED EXPERTS
+        "--multi-latent-attention --experimental-attention-variant dsv4_hybrid --q-lora-rank 1023 "
+        "--v-head-dim 509 --qk-pos-emb-head-dim 64 --o-lora-rank 1025 --o-groups 7 "
+        "--csa-window-size 127 --dsa-indexer-topk 511 --mtp-num-layers 1 --csa-compress-ratios "
+        "[0,0,4,128,4,128,4,128,4,128,4,128,4,128,4,128,4,128,4,128,4,128,4,0]");
+    expect_key(with, "model.head_dim", "445");
+    expect_key(with, "model.v_dim", "509");
+    expect_key(with, "model.kv_lora", "509");
+    expect_key(with, "model.kv_heads", "1");
+    expect_key(with, "model.o_groups", "7");
+    expect_key(with, "model.window", "127");
+    expect_key(with, "model.index_layers", "11");
+    expect_key(with, "model.index_top_k", "511");
+    expect_key(with, "model.compressed_layers", "10");
+    expect_key(with, "model.compression", "128");
+    expect_key(with, "model.mtp", "1");
+    expect_key(with, "model.pattern", NULL);
+    import_end(with);
 }
 
 static void layouts_give_stages(void **state)
@@ -148,12 +173,12 @@ static void what_has_no_share_is_told(void **state)
                     "--fine-grained-activation-offloading --offload-modules moe_act core_attn "
                     "--recompute-granularity selective --recompute-modules gdn_norm_out "
                     "--optimizer sgd --fp8-format hybrid --fp8-recipe custom "
-                    "--experimental-attention-variant dsv4_hybrid");
+                    "--experimental-attention-variant newest");
     expect_words(with, "offload_modules: moe_act core_attn");
     expect_words(with, "gdn_norm_out");
     expect_words(with, "The optimizer sgd is estimated as Adam.");
     expect_words(with, "Unknown recipe of FP8");
-    expect_words(with, "attention of the kind dsv4_hybrid");
+    expect_words(with, "attention of the kind newest");
     import_end(with);
     expect_refusal(st_import_megatron,
                    NEEDED "--nproc-per-node 8 --num-distributed-optimizer-instances 3",
@@ -179,6 +204,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(windows_and_delta_nets_make_patterns),
         cmocka_unit_test(hybrids_and_prediction_are_read),
+        cmocka_unit_test(compressed_keys_are_read),
         cmocka_unit_test(layouts_give_stages),
         cmocka_unit_test(plans_of_modern_runs_are_read),
         cmocka_unit_test(what_has_no_share_is_told),
