@@ -46,7 +46,7 @@ typedef struct reference {
     /* memory */
     double A_input, A_whole[KINDS], A_scores, A_kept[KINDS], A_dropped[KINDS], A[KINDS];
     double M_state[STAGES], M_layers[STAGES];
-    double M_embedding, M_work, M_logits, M_gathered, M[STAGES], allocated;
+    double M_embedding, M_work[STAGES], M_logits, M_gathered, M[STAGES], allocated;
     double memory, frees[6];
     size_t worst;
 } reference;

@@ -218,20 +218,30 @@ static inline double all_layers(const reference *r)
     return r->layers[DENSE] * r->P_layer[DENSE] + r->layers[MOE] * (r->P_layer[MOE] + r->P_experts);
 }
 
+/* What is computed again of the largest layer of a stage; kept inputs count already. */
+static inline double again_on(const reference *r, size_t stage)
+{
+    double again = 0;
+    for (size_t k = 0; k < KINDS; k++) {
+        bool there = r->stage_kind[stage][k] > 0;
+        if (there && r->x->recompute == FULL)
+            again = fmax(again, r->A_kept[k] - r->A_input);
+        else if (there && r->x->recompute == SELECTIVE)
+            again = fmax(again, r->A_dropped[k]);
+    }
+    return again;
+}
+
 static inline void refer_work(reference *r)
 {
     const plan *x = r->x;
-    double again = 0;
-    if (x->recompute == FULL)
-        again = most_of_kinds(r, r->A_kept);
-    else if (x->recompute == SELECTIVE)
-        again = most_of_kinds(r, r->A_dropped);
     const double gradients[KINDS] = {
         r->n * (r->up + 1) * r->f / x->t,
         r->n_expert * (2 * x->h + (r->up + 1) * r->fe / r->etp),
     };
-    r->M_work = again + r->w * (2 * r->n * x->h + most_of_kinds(r, gradients)) +
-                (x->fused_wgrad > 0 ? 0 : r->w * x->h * r->up * r->f / x->t);
+    for (size_t i = 0; i < STAGES; i++)
+        r->M_work[i] = again_on(r, i) + r->w * (2 * r->n * x->h + most_of_kinds(r, gradients)) +
+                       (x->fused_wgrad > 0 ? 0 : r->w * x->h * r->up * r->f / x->t);
     r->M_logits = x->logit_bytes * r->n * r->V / x->t;
     r->M_gathered = 0;
     if (x->zero > 2 && x->keep_gathered > 0)
@@ -267,7 +277,7 @@ static inline void refer_memory(reference *r)
         r->M_layers[i] = r->in_flight[i] * (r->stage_kind[i][DENSE] * r->A[DENSE] +
                                             (x->E > 0 ? r->stage_kind[i][MOE] * r->A[MOE] : 0));
         r->M[i] = r->M_state[i] + r->M_layers[i] + (i == FIRST ? r->M_embedding : 0) +
-                  (loss ? fmax(r->M_work, r->M_logits) : r->M_work) + r->M_gathered +
+                  (loss ? fmax(r->M_work[i], r->M_logits) : r->M_work[i]) + r->M_gathered +
                   (r->gpus > 1 ? x->buffers : 0);
     }
     if (x->p <= 1)
@@ -313,12 +323,13 @@ static inline void refer_remedies(reference *r)
     double layers = r->M_layers[r->worst];
     refer_split_states(r);
     if (x->recompute != FULL)
-        r->frees[BY_RECOMPUTE] = fmax(layers - kept * r->A_input - most_of_kinds(r, r->A_kept), 0);
+        r->frees[BY_RECOMPUTE] =
+            fmax(layers - kept * r->A_input - (most_of_kinds(r, r->A_kept) - r->A_input), 0);
     if (r->norm_split < x->t)
         r->frees[BY_SEQUENCE] = kept *
                                 (x->recompute == FULL ? r->A_input : most_of_kinds(r, r->A_whole)) *
                                 (1 - 1 / x->t);
-    r->frees[BY_MICRO_BATCH] = fmax(r->M_work, r->M_logits) * (1 - 1 / x->b);
+    r->frees[BY_MICRO_BATCH] = fmax(r->M_work[r->worst], r->M_logits) * (1 - 1 / x->b);
     if (x->schedule != GPIPE)
         r->frees[BY_MICRO_BATCH] +=
             layers * fmax(1 - fmin(r->m * x->b, x->p) / (x->b * r->in_flight[FIRST]), 0);

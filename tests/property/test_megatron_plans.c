@@ -464,7 +464,7 @@ static void expect_memory_of(const bench *b, const reference *r)
     expect(b, "relief", most * r->x->fragmentation < missing ? 1 : 0);
     expect(b, "M_state_worst", r->M_state[r->worst]);
     expect(b, "M_layers_worst", r->M_layers[r->worst]);
-    expect(b, "M_work", r->M_work);
+    expect(b, "M_work_worst", r->M_work[r->worst]);
     expect(b, "M_gathered", r->M_gathered);
     double whole = r->w + r->g + r->x->second_gradient + r->o;
     expect(b, "gpus_for_states", ceil(r->parameters * whole / r->x->memory));
