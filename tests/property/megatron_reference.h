@@ -46,8 +46,9 @@ typedef struct reference {
     double n_reduce, n_gather, work[KINDS];
     double part[PARTS], hidden[5], exposed, all_hidden;
     /* memory */
-    double A_input, A_whole, A_scores, A_kept[KINDS], A[KINDS], M_state[STAGES], M_layers[STAGES];
-    double M_embedding, M_work, M_logits, M_gathered, M[STAGES], state, state_experts, allocated;
+    double A_input, A_whole[KINDS], A_scores, A_kept[KINDS], A_dropped[KINDS], A[KINDS];
+    double M_state[STAGES], M_layers[STAGES];
+    double M_embedding, M_work[STAGES], M_logits, M_gathered, M[STAGES], allocated;
     double memory, frees[6];
     size_t worst;
 } reference;
@@ -175,7 +176,7 @@ static inline void refer_in_flight(reference *r)
     bool chunks = x->v > 1;
     const double one_f_one_b[STAGES] = {x->p + (chunks ? (x->p - 1) / x->v : 0),
                                         x->p + (chunks ? (x->p - 3) / x->v : -1),
-                                        1 + (chunks ? (x->p - 1) / x->v : 0)};
+                                        chunks ? x->p - (x->p - 1) / x->v : 1};
     for (size_t i = 0; i < STAGES; i++) {
         double held = one_f_one_b[i];
         if (x->schedule == GPIPE)

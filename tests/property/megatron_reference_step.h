@@ -170,58 +170,103 @@ static inline void refer_parts(reference *r)
 
 /* ---- memory: Korthikanti et al. sec. 4, Rajbhandari et al. sec. 3 and 5 ---- */
 
-static inline double state_bytes(const reference *r, double ranks)
+/* What a parameter takes in states, of so many bytes as a weight with its quantised copies. */
+static inline double state_bytes(const reference *r, double stored, double ranks)
 {
     const plan *x = r->x;
-    double weights = x->zero < 3 ? r->w : x->master_weights > 0 ? 0 : r->w / ranks;
+    double weights = x->zero < 3 ? stored : x->master_weights > 0 ? 0 : r->w / ranks;
     double gradients = (r->g + x->second_gradient) / (x->zero < 2 ? 1 : ranks);
     return weights + gradients + r->o / (x->zero < 1 ? 1 : ranks);
 }
 
+static inline double most_of_kinds(const reference *r, const double values[KINDS])
+{
+    return fmax(r->layers[DENSE] > 0 ? values[DENSE] : 0, r->layers[MOE] > 0 ? values[MOE] : 0);
+}
+
+/* Transformer Engine keeps inputs of linear layers as it multiplies them, others as they are. */
 static inline void refer_activations(reference *r)
 {
     const plan *x = r->x;
     double t = x->t;
     double tokens = r->n * x->h / r->norm_split;
-    double attention = r->n * x->a * (r->dh + r->dv) / t + r->n * r->kv * (r->dh + r->dv) / t;
+    double saved = x->fp8 > 0 ? 1 : r->w;
+    double norms = (2 * r->w + 2 * r->mask + saved) * tokens;
+    double heads = x->a * r->dh + r->kv * (r->dh + r->dv);
     if (x->kv_rank > 0)
-        attention =
-            r->n * (x->q_rank + x->kv_rank + x->rope) + r->n * x->a * (2 * r->dq + 2 * r->dv) / t;
+        heads = x->a * (2 * r->dq + r->dv) +
+                t * ((1 + saved / r->w) * (x->q_rank + x->kv_rank) + x->rope);
+    double context = (r->w + (x->fp8 > 0 ? saved : 0)) * x->a * r->dv;
     r->A_input = r->w * tokens;
-    r->A_whole = (4 * r->w + 2 * r->mask) * tokens;
+    r->A_whole[DENSE] = norms + saved * tokens;
+    r->A_whole[MOE] = norms + (r->w + (x->fp8 > 0 && x->fs > 0 ? saved : 0)) * tokens;
     r->A_scores =
         x->unfused > 0 ? (r->w + x->dropout * (r->w + 1)) * r->scores : 4 * r->n * x->a / t;
-    double both = r->A_whole + r->w * attention + r->A_scores;
-    r->A_kept[DENSE] = both + r->w * r->n * (r->up + 1) * r->f / t;
-    r->A_kept[MOE] = both + r->w * r->n * (r->up + 1) * x->fs / t + 4 * r->n / t * x->E +
-                     r->w * r->n_expert * (2 * x->h + (r->up + 1) * r->fe / r->etp);
+    double inner = r->w * r->up + saved;
+    double both = r->n * (r->w * heads + context) / t + r->A_scores;
+    r->A_kept[DENSE] = r->A_whole[DENSE] + both + r->n * inner * r->f / t;
+    r->A_kept[MOE] = r->A_whole[MOE] + both + r->n * inner * x->fs / t + 4 * r->n / t * x->E +
+                     r->n_expert * (saved * x->h + inner * r->fe / r->etp);
     for (size_t k = 0; k < KINDS; k++) {
+        r->A_dropped[k] = x->unfused > 0 ? r->A_scores : x->saving * r->A_kept[k];
         r->A[k] = r->A_kept[k];
         if (x->recompute == FULL)
             r->A[k] = r->A_input;
         else if (x->recompute == SELECTIVE)
-            r->A[k] = x->unfused > 0 ? r->A_kept[k] - r->A_scores : (1 - x->saving) * r->A_kept[k];
+            r->A[k] = fmax(r->A_kept[k] - r->A_dropped[k], r->A_input);
     }
+}
+
+static inline double all_layers(const reference *r)
+{
+    return r->layers[DENSE] * r->P_layer[DENSE] + r->layers[MOE] * (r->P_layer[MOE] + r->P_experts);
+}
+
+/* What is computed again of the largest layer of a stage; kept inputs count already. */
+static inline double again_on(const reference *r, size_t stage)
+{
+    double again = 0;
+    for (size_t k = 0; k < KINDS; k++) {
+        bool there = r->stage_kind[stage][k] > 0;
+        if (there && r->x->recompute == FULL)
+            again = fmax(again, r->A_kept[k] - r->A_input);
+        else if (there && r->x->recompute == SELECTIVE)
+            again = fmax(again, r->A_dropped[k]);
+    }
+    return again;
 }
 
 static inline void refer_work(reference *r)
 {
     const plan *x = r->x;
-    double again = 0;
-    if (x->recompute == FULL)
-        again = x->E > 0 ? fmax(r->A_kept[DENSE], r->A_kept[MOE]) : r->A_kept[DENSE];
-    else if (x->recompute == SELECTIVE && x->unfused > 0)
-        again = r->A_scores;
-    r->M_work = again + r->w * r->n * ((r->up + 1) * r->f / x->t + 2 * x->h) +
-                (x->fused_wgrad > 0 ? 0 : r->w * x->h * r->up * r->f / x->t);
+    const double gradients[KINDS] = {
+        r->n * (r->up + 1) * r->f / x->t,
+        r->n_expert * (2 * x->h + (r->up + 1) * r->fe / r->etp),
+    };
+    for (size_t i = 0; i < STAGES; i++)
+        r->M_work[i] = again_on(r, i) + r->w * (2 * r->n * x->h + most_of_kinds(r, gradients)) +
+                       (x->fused_wgrad > 0 ? 0 : r->w * x->h * r->up * r->f / x->t);
     r->M_logits = x->logit_bytes * r->n * r->V / x->t;
     r->M_gathered = 0;
     if (x->zero > 2 && x->keep_gathered > 0)
         r->M_gathered = (r->w + 4) * r->P_most;
     else if (x->zero > 2)
-        r->M_gathered = (r->ahead + 2) * r->w / x->L *
-                        (r->layers[DENSE] * r->P_layer[DENSE] +
-                         r->layers[MOE] * (r->P_layer[MOE] + r->P_experts));
+        r->M_gathered = (r->ahead + 2) * r->w / x->L * all_layers(r);
+}
+
+static inline void refer_states(reference *r)
+{
+    const plan *x = r->x;
+    double copies = 2 * x->fp8; /* by rows and by columns, a byte each */
+    double layers = state_bytes(r, r->w + copies, r->dp_ranks);
+    double ends = state_bytes(r, r->w, r->dp_ranks);
+    double experts = state_bytes(r, r->w + copies, r->expert_ranks);
+    for (size_t i = 0; i < STAGES; i++) {
+        double blocks = r->stage_kind[i][DENSE] * r->P_layer[DENSE] +
+                        (x->E > 0 ? r->stage_kind[i][MOE] * r->P_layer[MOE] : 0);
+        r->M_state[i] = layers * blocks + ends * (r->P[i] - blocks) +
+                        experts * r->stage_kind[i][MOE] * r->P_experts;
+    }
 }
 
 static inline void refer_memory(reference *r)
@@ -229,17 +274,14 @@ static inline void refer_memory(reference *r)
     const plan *x = r->x;
     refer_activations(r);
     refer_work(r);
+    refer_states(r);
     r->M_embedding = (r->w + r->mask) * r->n * x->h / r->norm_split * r->in_flight[FIRST];
-    r->state = state_bytes(r, r->dp_ranks);
-    r->state_experts = state_bytes(r, r->expert_ranks);
     for (size_t i = 0; i < STAGES; i++) {
         bool loss = i == LAST || (i == FIRST && x->p <= 1);
-        r->M_state[i] =
-            r->state * r->P[i] + r->state_experts * r->stage_kind[i][MOE] * r->P_experts;
         r->M_layers[i] = r->in_flight[i] * (r->stage_kind[i][DENSE] * r->A[DENSE] +
                                             (x->E > 0 ? r->stage_kind[i][MOE] * r->A[MOE] : 0));
         r->M[i] = r->M_state[i] + r->M_layers[i] + (i == FIRST ? r->M_embedding : 0) +
-                  (loss ? fmax(r->M_work, r->M_logits) : r->M_work) + r->M_gathered +
+                  (loss ? fmax(r->M_work[i], r->M_logits) : r->M_work[i]) + r->M_gathered +
                   (r->gpus > 1 ? x->buffers : 0);
     }
     if (x->p <= 1)
@@ -254,26 +296,44 @@ static inline void refer_memory(reference *r)
 }
 
 /* In the order in which the sheet names them. */
-enum { BY_RECOMPUTE, BY_ZERO_1, BY_SEQUENCE, BY_MICRO_BATCH, BY_ZERO_3 };
+enum { BY_RECOMPUTE, BY_ZERO_1, BY_SEQUENCE, BY_MICRO_BATCH, BY_ZERO_3, BY_EXPERTS };
+
+/* What freeing states by splitting them leaves, of the layers and of the experts. */
+static inline void refer_split_states(reference *r)
+{
+    const plan *x = r->x;
+    double whole = r->w + r->g + x->second_gradient + r->o;
+    double layers = r->P[r->worst];
+    double experts = r->stage_kind[r->worst][MOE] * r->P_experts;
+    double held =
+        r->w + 2 * x->fp8 + (r->g + x->second_gradient) / (x->zero < 2 ? 1 : r->expert_ranks);
+    double most = fmax(fmin(x->E, floor(x->t * x->cp * x->d / r->etp)), x->ep);
+    if (x->zero < 1)
+        r->frees[BY_ZERO_1] =
+            r->o * (layers * (1 - 1 / r->dp_ranks) + experts * (1 - 1 / r->expert_ranks));
+    if (x->zero < 3)
+        r->frees[BY_ZERO_3] =
+            fmax(r->M_state[r->worst] - whole * (layers / r->dp_ranks + experts / r->expert_ranks) -
+                     3 * r->w * all_layers(r) / x->L,
+                 0);
+    if (x->zero < 3 && x->E > 0)
+        r->frees[BY_EXPERTS] = (1 - x->ep / most) * experts * held;
+}
 
 static inline void refer_remedies(reference *r)
 {
     const plan *x = r->x;
     double kept = r->stage[r->worst] * r->in_flight[r->worst];
     double layers = r->M_layers[r->worst];
-    double states = r->M_state[r->worst];
-    double whole = r->w + r->g + x->second_gradient + r->o;
+    refer_split_states(r);
     if (x->recompute != FULL)
-        r->frees[BY_RECOMPUTE] = fmax(layers - kept * r->A_input - r->A_kept[DENSE], 0);
-    if (x->zero < 1)
-        r->frees[BY_ZERO_1] = states * (r->o - r->o / r->dp_ranks) / r->state;
-    if (x->zero < 3)
-        r->frees[BY_ZERO_3] = fmax(
-            states - states * whole / r->dp_ranks / r->state - 3 * r->w * r->P_layer[DENSE], 0);
+        r->frees[BY_RECOMPUTE] =
+            fmax(layers - kept * r->A_input - (most_of_kinds(r, r->A_kept) - r->A_input), 0);
     if (r->norm_split < x->t)
-        r->frees[BY_SEQUENCE] =
-            kept * (x->recompute == FULL ? r->A_input : r->A_whole) * (1 - 1 / x->t);
-    r->frees[BY_MICRO_BATCH] = fmax(r->M_work, r->M_logits) * (1 - 1 / x->b);
+        r->frees[BY_SEQUENCE] = kept *
+                                (x->recompute == FULL ? r->A_input : most_of_kinds(r, r->A_whole)) *
+                                (1 - 1 / x->t);
+    r->frees[BY_MICRO_BATCH] = fmax(r->M_work[r->worst], r->M_logits) * (1 - 1 / x->b);
     if (x->schedule != GPIPE)
         r->frees[BY_MICRO_BATCH] +=
             layers * fmax(1 - fmin(r->m * x->b, x->p) / (x->b * r->in_flight[FIRST]), 0);

@@ -218,7 +218,7 @@ static void working_sets_stand_where_the_logits_are(void **state)
                                        "parallel.pp=2 batch.micro=2 cluster.gpu.memory=100TB"};
     for (size_t i = 0; i < COUNT(sets); i++) {
         st_estimate e = estimate_of(own, "megatron-22b-8xa100", sets[i]);
-        double work = cell(&e, "M_work");
+        double work = cell(&e, "M_work[last]");
         double logits = cell(&e, "M_logits");
         assert_true(work != logits);
         assert_near(cell(&e, "M_active[last]"), fmax(work, logits), 1e-12, "the last stage");
