@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which layers lie on which stage, by a pattern or a layout of the job. */
+#include "job_support.h"
+
+#include "estimate/stage_layers.h"
+#include "job/pattern.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <time.h>
+
+#define WITH_FILES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+enum { PREDICTION = ST_LAYER_KINDS, ARGUMENTS = 16, LAYOUTS_SEEN = 300 };
+
+static const char deepseek_layout[] = "parallel.layout=Et*4|(t*4|)*14tmL";
+
+typedef struct plan {
+    const char *pattern; /* assignments, NULL: none */
+    const char *layout;
+    double layers, stages, chunks, mtp;
+} plan;
+
+static const st_sheet *sheet_of(fixture *own)
+{
+    const st_sheet *sheet = NULL;
+    st_sheet_reader reader = st_paths_sheet_reader(own->paths);
+    assert_int_equal(st_sheet_load(&reader, "megatron-plan", own->arena, &sheet, own->errors),
+                     ST_OK);
+    return sheet;
+}
+
+/* The functions of the sheet for a job of a few keys. */
+static st_status ask_for(fixture *own, const plan *x, const st_sheet *sheet,
+                         st_stage_providers *providers)
+{
+    const char *sets[12];
+    size_t count = 0;
+    const st_job *job = NULL;
+    sets[count++] = st_arena_printf(own->arena, "model.layers=%g", x->layers);
+    sets[count++] = st_arena_printf(own->arena, "model.mtp=%g", x->mtp);
+    sets[count++] = st_arena_printf(own->arena, "parallel.pp=%g", x->stages);
+    sets[count++] = st_arena_printf(own->arena, "parallel.virtual_stages=%g", x->chunks);
+    sets[count++] = "model.experts=7";
+    if (x->pattern != NULL)
+        sets[count++] = x->pattern;
+    if (x->layout != NULL)
+        sets[count++] = x->layout;
+    assert_int_equal(st_job_load(own->paths, NULL, sets, count, own->arena, &job, own->errors),
+                     ST_OK);
+    return st_stage_layer_providers(job, sheet, own->arena, providers, own->errors);
+}
+
+static st_stage_providers providers_of(fixture *own, const plan *x)
+{
+    st_stage_providers providers;
+    if (ask_for(own, x, sheet_of(own), &providers) != ST_OK)
+        fail_msg("%s", said(own));
+    return providers;
+}
+
+static const st_provider *named(const st_stage_providers *providers, const char *name)
+{
+    for (size_t i = 0; i < providers->count; i++)
+        if (strcmp(providers->items[i].name, name) == 0)
+            return &providers->items[i];
+    fail_msg("no function '%s'", name);
+    return NULL;
+}
+
+static double call(const st_stage_providers *providers, const char *name, const double *arguments)
+{
+    const st_provider *own = named(providers, name);
+    const double *columns[ARGUMENTS];
+    double value = -1;
+    for (size_t i = 0; i < own->argument_count; i++)
+        columns[i] = &arguments[i];
+    assert_int_equal(own->evaluate(own->self, 1, columns, &value), ST_OK);
+    return value;
+}
+
+static double layers_on(const st_stage_providers *providers, size_t kind, double stage,
+                        const double *division)
+{
+    const double arguments[] = {(double)kind, stage,       division[0], division[1],
+                                division[2],  division[3], 7.125};
+    return call(providers, "layers_on", arguments);
+}
+
+static double layers_of(const st_stage_providers *providers, size_t kind)
+{
+    const double arguments[] = {(double)kind, 7.125};
+    return call(providers, "layers_of", arguments);
+}
+
+/* DeepSeek-V3 on 4 ranks of 4 chunks: 16 stages of 4 layers but the last, which has one. */
+static void a_layout_says_what_a_rank_has(void **state)
+{
+    static const double dense[] = {3, 0, 0, 0};
+    static const double moe[] = {13, 16, 16, 13};
+    const plan x = {.pattern = "model.pattern=d*3e*58",
+                    .layout = deepseek_layout,
+                    .layers = 61,
+                    .stages = 4,
+                    .chunks = 4,
+                    .mtp = 1};
+    fixture *own = *state;
+    st_stage_providers providers = providers_of(own, &x);
+    assert_int_equal(providers.count, 3);
+    assert_string_equal(providers.items[0].source, "layout of stages");
+    const double division[] = {4, 4, 99, 99}; /* what the sheet would spread does not count */
+    for (size_t stage = 0; stage < 4; stage++) {
+        assert_true(layers_on(&providers, ST_LAYER_DENSE, (double)stage, division) == dense[stage]);
+        assert_true(layers_on(&providers, ST_LAYER_MOE, (double)stage, division) == moe[stage]);
+        assert_true(layers_on(&providers, PREDICTION, (double)stage, division) ==
+                    (stage == 3 ? 1 : 0));
+    }
+    assert_true(layers_on(&providers, ST_LAYER_MOE, 4, division) == 0);
+    assert_true(layers_of(&providers, ST_LAYER_DENSE) == 3);
+    assert_true(layers_of(&providers, ST_LAYER_MOE) == 58);
+}
+
+/* Without a pattern, dense layers come first and experts every so many layers behind them. */
+static void a_layout_alone_takes_the_keys_of_experts(void **state)
+{
+    const plan x = {.pattern = "model.dense_layers=3",
+                    .layout = deepseek_layout,
+                    .layers = 61,
+                    .stages = 16,
+                    .chunks = 1,
+                    .mtp = 1};
+    fixture *own = *state;
+    st_stage_providers providers = providers_of(own, &x);
+    const double division[] = {16, 1, 4, 4};
+    assert_true(layers_on(&providers, ST_LAYER_DENSE, 0, division) == 3);
+    assert_true(layers_on(&providers, ST_LAYER_MOE, 0, division) == 1);
+    assert_true(layers_on(&providers, ST_LAYER_MOE, 7, division) == 4);
+    assert_true(layers_on(&providers, ST_LAYER_MOE, 15, division) == 1);
+    assert_true(layers_of(&providers, ST_LAYER_MOE) == 7.125); /* the sheet's own formula */
+}
+
+static void a_row_of_other_stages_is_refused(void **state)
+{
+    const plan x = {.layout = deepseek_layout, .layers = 61, .stages = 4, .chunks = 4, .mtp = 1};
+    fixture *own = *state;
+    st_stage_providers providers = providers_of(own, &x);
+    const double arguments[] = {1, 0, 8, 4, 5, 5, 7.125};
+    const double *columns[7];
+    const st_provider *function = named(&providers, "layers_on");
+    st_provider_account account = {0};
+    for (size_t i = 0; i < 7; i++)
+        columns[i] = &arguments[i];
+    assert_true(isnan(call(&providers, "layers_on", arguments)));
+    assert_int_equal(function->explain(function->self, columns, own->arena, &account), ST_OK);
+    assert_string_equal(
+        account.refusal,
+        "parallel.layout has 16 virtual stages, the plan 8 x 4 (pp x virtual_stages)");
+    const double odd[] = {1, 0, 0.5, 4, 5, 5, 7.125};
+    assert_true(isnan(call(&providers, "layers_on", odd)));
+}
+
+/* Nemotron 3 Nano, 26 layers a stage, of which the first has a layer of Mamba-2 more. */
+static void hybrids_are_cut_where_their_layers_lie(void **state)
+{
+    static const char pattern[] =
+        "model.pattern=MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME";
+    static const double counts[2][4] = {{12, 11, 3, 0}, {11, 12, 3, 0}};
+    static const size_t kinds[] = {ST_LAYER_MAMBA, ST_LAYER_EXPERTS, ST_LAYER_ATTENTION,
+                                   ST_LAYER_MLP};
+    const plan x = {.pattern = pattern, .layers = 52, .stages = 2, .chunks = 1};
+    fixture *own = *state;
+    st_stage_providers providers = providers_of(own, &x);
+    const double division[] = {2, 1, 26, 26};
+    for (size_t stage = 0; stage < 2; stage++)
+        for (size_t i = 0; i < 4; i++)
+            if (layers_on(&providers, kinds[i], (double)stage, division) != counts[stage][i])
+                fail_msg("stage %zu has %g '%c'", stage,
+                         layers_on(&providers, kinds[i], (double)stage, division),
+                         st_layer_letter((st_layer_kind)kinds[i]));
+    assert_string_equal(providers.items[0].source, "pattern of layers");
+}
+
+/* 5, 8, 8 and 3 layers: what the ends do not have lies between them. */
+static void uneven_ends_leave_the_rest_to_the_middle(void **state)
+{
+    const plan x = {
+        .pattern = "model.pattern=(yye)*8", .layers = 24, .stages = 4, .chunks = 1, .mtp = 2};
+    static const double windows[] = {4, 5, 5, 2};
+    static const double experts[] = {1, 3, 3, 1};
+    fixture *own = *state;
+    st_stage_providers providers = providers_of(own, &x);
+    const double division[] = {4, 1, 5, 3};
+    for (size_t stage = 0; stage < 4; stage++) {
+        assert_true(layers_on(&providers, ST_LAYER_WINDOW_MOE, (double)stage, division) ==
+                    windows[stage]);
+        assert_true(layers_on(&providers, ST_LAYER_MOE, (double)stage, division) == experts[stage]);
+        assert_true(layers_on(&providers, PREDICTION, (double)stage, division) ==
+                    (stage == 3 ? 2 : 0));
+    }
+}
+
+/* The stage between first and last whose layers weigh most. */
+static void the_fullest_stage_is_found(void **state)
+{
+    const plan x = {
+        .pattern = "model.pattern=d*8e*3d*3e*2d*8", .layers = 24, .stages = 6, .chunks = 1};
+    fixture *own = *state;
+    st_stage_providers providers = providers_of(own, &x);
+    /* four layers a stage: dddd dddd eeed ddee dddd dddd */
+    double arguments[ARGUMENTS] = {6, 1, 4, 4, 2.5, 9.5};
+    assert_true(call(&providers, "fullest_stage", arguments) == 2);
+    arguments[4] = 9.5;
+    arguments[5] = 2.5;
+    assert_true(call(&providers, "fullest_stage", arguments) == 1);
+    arguments[0] = 2; /* nothing lies between two */
+    assert_true(call(&providers, "fullest_stage", arguments) == 1);
+}
+
+static void jobs_without_either_are_the_sheets(void **state)
+{
+    const plan x = {.layers = 24, .stages = 6, .chunks = 1};
+    fixture *own = *state;
+    assert_int_equal(providers_of(own, &x).count, 0);
+}
+
+static void layouts_stand_alone(void **state)
+{
+    const plan x = {.pattern = "parallel.account_loss=true",
+                    .layout = deepseek_layout,
+                    .layers = 61,
+                    .stages = 4,
+                    .chunks = 4,
+                    .mtp = 1};
+    const plan chunks = {
+        .layout = deepseek_layout, .layers = 61, .stages = 4, .chunks = 2, .mtp = 1};
+    fixture *own = *state;
+    st_stage_providers providers;
+    assert_int_equal(ask_for(own, &x, sheet_of(own), &providers), ST_ERR_CHECK);
+    assert_non_null(strstr(said(own), "parallel.layout and parallel.account_loss both say"));
+    assert_int_equal(ask_for(own, &chunks, sheet_of(own), &providers), ST_ERR_CHECK);
+    assert_non_null(strstr(said(own), "did you mean 'parallel.virtual_stages=4'?"));
+}
+
+/* ---- no layer is lost or counted twice ---- */
+
+static unsigned draw(uint64_t *state, unsigned count)
+{
+    *state = *state * 6364136223846793005U + 1442695040888963407U;
+    return (unsigned)(*state >> 33) % count;
+}
+
+static void expect_whole_model(fixture *own, const st_sheet *sheet, uint64_t *random)
+{
+    static const char letters[] = "dexygh";
+    char text[128] = "model.pattern=";
+    const unsigned stages = 1 + draw(random, 9);
+    const unsigned chunks = 1 + draw(random, 4);
+    const unsigned layers = stages * chunks + draw(random, 40);
+    double counts[ST_LAYER_KINDS] = {0};
+    for (unsigned i = 0; i < layers; i++) {
+        unsigned kind = draw(random, 6);
+        text[strlen("model.pattern=") + i] = letters[kind];
+        counts[kind]++;
+    }
+    const double even = ceil((double)layers / stages);
+    const double division[] = {stages, chunks, 1 + draw(random, (unsigned)even),
+                               1 + draw(random, (unsigned)even)};
+    const plan x = {.pattern = text, .layers = layers, .stages = stages, .chunks = chunks};
+    st_stage_providers providers;
+    assert_int_equal(ask_for(own, &x, sheet, &providers), ST_OK);
+    for (size_t kind = 0; kind < ST_LAYER_KINDS; kind++) {
+        double sum = 0;
+        for (unsigned stage = 0; stage < stages; stage++)
+            sum += layers_on(&providers, kind, stage, division);
+        if (sum != counts[kind] || layers_of(&providers, kind) != counts[kind])
+            fail_msg("%s: %g of %g '%c' on %u stages of %u chunks", text, sum, counts[kind],
+                     st_layer_letter((st_layer_kind)kind), stages, chunks);
+    }
+}
+
+static void stages_add_up_to_the_model(void **state)
+{
+    fixture *own = *state;
+    const st_sheet *sheet = sheet_of(own);
+    const char *given = getenv("STEPTIME_SEED");
+    uint64_t seed = given != NULL ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
+    print_message("# STEPTIME_SEED=%llu\n", (unsigned long long)seed);
+    for (size_t i = 0; i < LAYOUTS_SEEN; i++)
+        expect_whole_model(own, sheet, &seed);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_FILES(a_layout_says_what_a_rank_has),
+        WITH_FILES(a_layout_alone_takes_the_keys_of_experts),
+        WITH_FILES(a_row_of_other_stages_is_refused),
+        WITH_FILES(hybrids_are_cut_where_their_layers_lie),
+        WITH_FILES(uneven_ends_leave_the_rest_to_the_middle),
+        WITH_FILES(the_fullest_stage_is_found),
+        WITH_FILES(jobs_without_either_are_the_sheets),
+        WITH_FILES(layouts_stand_alone),
+        WITH_FILES(stages_add_up_to_the_model),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
