@@ -7,6 +7,7 @@
 #include "plugin/kit/kit.h"
 #include "plugin/module.h"
 #include "plugin/kit/new.h"
+#include "plugin/kit/new_function.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,12 +31,15 @@ static const cli_option check_rows[] = {
     CLI_END};
 typedef struct new_options {
     const char *folder;
+    const char *function;
 } new_options;
 
 static const cli_option new_rows[] = {
     CLI_TEXT(new_options, folder, "dir", "DIR",
              "write to DIR, which must not exist, instead of ./NAME", .word = CLI_WORD_FOLDER),
-    CLI_END};
+    CLI_TEXT(new_options, function, "for", "FUNCTION",
+             "begin with this open function of the default sheet, such as all_reduce"),
+    CLI_ROW_PATH, CLI_END};
 
 static const cli_example list_examples[] = {
     {"steptime plugin list", "the plugins on the search path, and why one cannot be used"},
@@ -49,6 +53,7 @@ static const cli_example check_examples[] = {
     {NULL, NULL}};
 static const cli_example new_examples[] = {
     {"steptime plugin new torus", "a project that builds and passes the check as it stands"},
+    {"steptime plugin new torus --for all_to_all", "one that begins with a formula of the sheet"},
     {NULL, NULL}};
 
 /* ---- list ------------------------------------------------------------------------------------ */
@@ -334,12 +339,33 @@ static int run_check(cli_run *run)
 
 /* ---- new ------------------------------------------------------------------------------------- */
 
+/* The sheet of jobs that name none, and its open function; nothing without --for. */
+static st_status find_start(cli_run *run, const char *function, st_plugin_start *start)
+{
+    st_paths *paths = NULL;
+    if (function == NULL)
+        return ST_OK;
+    st_status status = cli_paths(run, &paths);
+    if (status == ST_OK) {
+        st_sheet_reader reader = st_paths_sheet_reader(paths);
+        status = st_sheet_load(&reader, st_key_find("sheet")->default_text, run->arena,
+                               &start->sheet, run->errors);
+    }
+    st_paths_destroy(paths);
+    return status == ST_OK
+               ? st_plugin_function_find(start->sheet, function, &start->function, run->errors)
+               : status;
+}
+
 static int run_new(cli_run *run)
 {
     const char *name = run->arguments[0];
     const new_options *options = run->options;
     const char *folder = options->folder != NULL ? options->folder : name;
-    st_status status = st_plugin_new(name, folder, run->arena, run->errors);
+    st_plugin_start start = {0};
+    st_status status = find_start(run, options->function, &start);
+    if (status == ST_OK)
+        status = st_plugin_new(name, folder, &start, run->arena, run->errors);
     /* A name without a slash would be looked for on the search path. */
     const char *here = folder[0] == '/' || folder[0] == '.' ? "" : "./";
     int length = (int)strlen(folder);
@@ -412,7 +438,10 @@ const cli_verb cli_verb_plugin_new = {
     .words = {CLI_WORD_NONE, CLI_WORD_NONE},
     .summary = "write a project for a plugin",
     .doc = "Writes source, meson.build, a test and a README for a plugin that builds and passes "
-           "'steptime plugin check' as it stands. docs/plugins.md goes on from there.",
+           "'steptime plugin check' as it stands. With --for, it begins with an open function of "
+           "the sheet "
+           "that jobs have by default: its arguments, its units and its formula, in C. "
+           "docs/plugins.md goes on from there.",
     .examples = new_examples,
     .options = new_rows,
     .options_bytes = sizeof(new_options),

@@ -7,6 +7,7 @@
 
 #include "base/output.h"
 #include "job/files.h"
+#include "plugin/kit/new_function.h"
 #include "plugin/module.h"
 
 #include <errno.h>
@@ -18,17 +19,23 @@
 
 #define TEMPLATE "template"
 
-/* Where each file lies in the source, and where in the project; every TEMPLATE becomes the name. */
+/*
+ * Where each file lies in the source, and where in the project; every TEMPLATE becomes the name.
+ * `made` writes the file instead where the plugin begins with a function of a sheet.
+ */
 static const struct {
     const char *source;
     const char *target;
+    const char *(*made)(const st_sheet *sheet, const st_sheet_function *function, const char *name,
+                        st_arena *arena);
 } files[] = {
-    {"plugins/template/meson.build", "meson.build"},
-    {"plugins/template/README.md", "README.md"},
-    {"plugins/template/plugins/template/meson.build", "plugins/template/meson.build"},
-    {"plugins/template/plugins/template/template.c", "plugins/template/template.c"},
-    {"plugins/template/tests/values.c", "tests/values.c"},
-    {"estimator/include/steptime/plugin.h", "include/steptime/plugin.h"},
+    {"plugins/template/meson.build", "meson.build", NULL},
+    {"plugins/template/README.md", "README.md", st_plugin_function_readme},
+    {"plugins/template/plugins/template/meson.build", "plugins/template/meson.build", NULL},
+    {"plugins/template/plugins/template/template.c", "plugins/template/template.c",
+     st_plugin_function_source},
+    {"plugins/template/tests/values.c", "tests/values.c", st_plugin_function_test},
+    {"estimator/include/steptime/plugin.h", "include/steptime/plugin.h", NULL},
 };
 
 enum { FILES = sizeof files / sizeof files[0] };
@@ -36,6 +43,7 @@ enum { FILES = sizeof files / sizeof files[0] };
 typedef struct project {
     const char *name;
     const char *folder;
+    const st_plugin_start *start;
     char *work; /* what becomes the folder */
     st_arena *arena;
     st_errors *errors;
@@ -83,15 +91,24 @@ static st_status make_folders(const project *own, char *path)
     return ST_OK;
 }
 
-static st_status write_file(const project *own, size_t index)
+/* NULL when out of memory. */
+static const char *text_of(const project *own, size_t index)
 {
     st_source source = {0};
+    if (own->start->function != NULL && files[index].made != NULL) {
+        return files[index].made(own->start->sheet, own->start->function, own->name, own->arena);
+    }
     if (!st_file_embedded(files[index].source, own->arena, &source)) {
-        return st_out_of_memory(own->errors);
+        return NULL;
     }
     bool is_header = index == FILES - 1;
+    return is_header ? source.text : renamed(own, source.text);
+}
+
+static st_status write_file(const project *own, size_t index)
+{
     const char *target = renamed(own, files[index].target);
-    const char *text = is_header ? source.text : renamed(own, source.text);
+    const char *text = text_of(own, index);
     char *path = target == NULL ? NULL : st_arena_printf(own->arena, "%s/%s", own->work, target);
     if (path == NULL || text == NULL) {
         return st_out_of_memory(own->errors);
@@ -159,7 +176,8 @@ static st_status check(const project *own)
     return ST_OK;
 }
 
-st_status st_plugin_new(const char *name, const char *folder, st_arena *arena, st_errors *errors)
+st_status st_plugin_new(const char *name, const char *folder, const st_plugin_start *start,
+                        st_arena *arena, st_errors *errors)
 {
     size_t length = strlen(folder);
     while (length > 1 && folder[length - 1] == '/') {
@@ -169,7 +187,8 @@ st_status st_plugin_new(const char *name, const char *folder, st_arena *arena, s
     if (trimmed == NULL) {
         return st_out_of_memory(errors);
     }
-    project own = {.name = name, .folder = trimmed, .arena = arena, .errors = errors};
+    project own = {
+        .name = name, .folder = trimmed, .start = start, .arena = arena, .errors = errors};
     st_status status = check(&own);
     if (status != ST_OK) {
         return status;

@@ -3,10 +3,16 @@
 #ifndef STEPTIME_PLUGIN_KIT_NEW_H
 #define STEPTIME_PLUGIN_KIT_NEW_H
 
-#include "steptime/arena.h"
+#include "steptime/sheet.h"
+
+/* What a new plugin begins with: an open function of a sheet, or the template's model. */
+typedef struct st_plugin_start {
+    const st_sheet *sheet;
+    const st_sheet_function *function; /* NULL: the template's */
+} st_plugin_start;
 
 /* Writes a project for a plugin of that name into a folder that does not exist yet. */
-st_status st_plugin_new(const char *name, const char *folder, st_arena *arena,
-                        st_errors *errors) ST_NODISCARD;
+st_status st_plugin_new(const char *name, const char *folder, const st_plugin_start *start,
+                        st_arena *arena, st_errors *errors) ST_NODISCARD;
 
 #endif

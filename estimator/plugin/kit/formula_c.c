@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plugin/kit/formula_c.h"
+
+#include "sheet/expr.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* A function whose formula is written, and the arguments that it was called with. */
+typedef struct frame {
+    const st_sheet *sheet;
+    const st_expr *call; /* NULL: the arguments are variables */
+    const struct frame *outer;
+} frame;
+
+static void write_expr(const frame *own, const st_expr *expr, st_buffer *buffer);
+
+static const st_sheet_function *function_at(const st_sheet *sheet, uint32_t index)
+{
+    size_t count = 0;
+    return &st_sheet_functions(sheet, &count)[index];
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+void st_formula_write_name(const char *name, st_buffer *buffer)
+{
+    static const char *const taken[] = {
+        "auto",    "break",    "case",   "char",   "const",    "continue", "default", "do",
+        "double",  "else",     "enum",   "extern", "float",    "for",      "goto",    "if",
+        "inline",  "int",      "long",   "main",   "register", "restrict", "return",  "short",
+        "signed",  "sizeof",   "static", "struct", "switch",   "typedef",  "union",   "unsigned",
+        "void",    "volatile", "while",  "own",    "row",      "columns",  "sqrt",    "log",
+        "log2",    "exp",      "fabs",   "floor",  "ceil",     "round",    "fmin",    "fmax",
+        "pow",     "NAN",      "class",  "new",    "this",     "private",  "public",  "template",
+        "virtual", "friend"};
+    for (const char *c = name; *c != '\0'; c++) {
+        bool fits = isalnum((unsigned char)*c) != 0 || *c == '_';
+        st_buffer_append(buffer, fits ? c : "_", 1); /* "t_gemm[dense]" */
+    }
+    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++) {
+        if (strcmp(name, taken[i]) == 0)
+            st_buffer_text(buffer, "_");
+    }
+}
+
+/* ---- what a formula reads -------------------------------------------------------------------- */
+
+static bool add_read(st_formula_reads *reads, const st_expr *expr, st_arena *arena)
+{
+    for (size_t i = 0; i < reads->count; i++) {
+        if (strcmp(reads->names[i], expr->name) == 0)
+            return true;
+    }
+    const char **names = st_arena_alloc(arena, reads->count + 1, sizeof *names);
+    const st_type **types = st_arena_alloc(arena, reads->count + 1, sizeof *types);
+    if (names == NULL || types == NULL)
+        return false;
+    for (size_t i = 0; i < reads->count; i++) {
+        names[i] = reads->names[i];
+        types[i] = reads->types[i];
+    }
+    names[reads->count] = expr->name;
+    types[reads->count] = &expr->type;
+    *reads = (st_formula_reads){names, types, reads->count + 1};
+    return true;
+}
+
+static bool find_reads(const st_sheet *sheet, const st_expr *expr, st_arena *arena,
+                       st_formula_reads *reads)
+{
+    bool is_cell = expr->name_kind == ST_NAME_INPUT || expr->name_kind == ST_NAME_CELL;
+    bool is_call = expr->kind == ST_EXPR_CALL && expr->builtin == ST_BUILTIN_NONE;
+    bool fine = expr->kind != ST_EXPR_NAME || !is_cell || add_read(reads, expr, arena);
+    for (uint32_t i = 0; i < expr->child_count && fine; i++)
+        fine = find_reads(sheet, expr->children[i], arena, reads);
+    const st_expr *body = is_call ? function_at(sheet, expr->index)->expr : NULL;
+    return fine && (body == NULL || find_reads(sheet, body, arena, reads));
+}
+
+st_status st_formula_reads_find(const st_sheet *sheet, const st_sheet_function *function,
+                                st_arena *arena, st_formula_reads *reads)
+{
+    *reads = (st_formula_reads){0};
+    bool fine = function->expr == NULL || find_reads(sheet, function->expr, arena, reads);
+    return fine ? ST_OK : ST_ERR_MEMORY;
+}
+
+bool st_formula_is_collective(const st_sheet_function *function)
+{
+    const st_expr *expr = function->expr;
+    if (expr == NULL || expr->kind != ST_EXPR_CALL || expr->builtin != ST_BUILTIN_IF)
+        return false;
+    const st_expr *condition = expr->children[0];
+    const st_expr *otherwise = expr->children[2];
+    return condition->kind == ST_EXPR_BINARY && condition->op == ST_OPERATOR_GREATER &&
+           condition->children[0]->kind == ST_EXPR_NAME &&
+           strcmp(condition->children[0]->name, "ranks") == 0 &&
+           otherwise->kind == ST_EXPR_NUMBER && !(otherwise->number < 0) &&
+           !(otherwise->number > 0);
+}
+
+/* ---- expressions ----------------------------------------------------------------------------- */
+
+/* Always with a point or an exponent, so that no quotient is one of whole numbers. */
+static void write_number(double value, st_buffer *buffer)
+{
+    char text[ST_QUANTITY_TEXT];
+    (void)st_number_format(value, text, sizeof text);
+    st_buffer_printf(buffer, "%s%s", text, strpbrk(text, ".e") == NULL ? ".0" : "");
+}
+
+static void write_list(const frame *own, const st_expr *expr, const char *name, st_buffer *buffer)
+{
+    /* fmin and fmax take two: fmin(a, fmin(b, c)). */
+    uint32_t count = expr->child_count;
+    for (uint32_t i = 0; i < count; i++) {
+        bool last = i + 1 == count;
+        st_buffer_printf(buffer, "%s", i > 0 ? ", " : "");
+        if (!last || count == 1)
+            st_buffer_printf(buffer, "%s(", name);
+        write_expr(own, expr->children[i], buffer);
+    }
+    for (uint32_t i = 0; i < (count > 1 ? count - 1 : count); i++)
+        st_buffer_text(buffer, ")");
+}
+
+static void write_call(const frame *own, const st_expr *expr, st_buffer *buffer)
+{
+    static const char *const names[] = {
+        [ST_BUILTIN_MIN] = "fmin",  [ST_BUILTIN_MAX] = "fmax",    [ST_BUILTIN_FLOOR] = "floor",
+        [ST_BUILTIN_CEIL] = "ceil", [ST_BUILTIN_ROUND] = "round", [ST_BUILTIN_SQRT] = "sqrt",
+        [ST_BUILTIN_LOG2] = "log2", [ST_BUILTIN_LOG] = "log",     [ST_BUILTIN_EXP] = "exp",
+        [ST_BUILTIN_ABS] = "fabs"};
+    if (expr->builtin == ST_BUILTIN_NONE) {
+        const st_sheet_function *called = function_at(own->sheet, expr->index);
+        const frame inner = {own->sheet, expr, own};
+        if (called->expr == NULL)
+            st_buffer_text(buffer, "NAN");
+        else
+            write_expr(&inner, called->expr, buffer);
+        return;
+    }
+    if (expr->builtin == ST_BUILTIN_IF) {
+        st_buffer_text(buffer, "(");
+        write_expr(own, expr->children[0], buffer);
+        st_buffer_text(buffer, " ? ");
+        write_expr(own, expr->children[1], buffer);
+        st_buffer_text(buffer, " : ");
+        write_expr(own, expr->children[2], buffer);
+        st_buffer_text(buffer, ")");
+        return;
+    }
+    write_list(own, expr, names[expr->builtin], buffer);
+}
+
+/* What stands for an argument of a call is an operand as it was written there. */
+static const st_expr *behind(const frame **own, const st_expr *expr)
+{
+    while (expr->kind == ST_EXPR_NAME && expr->name_kind == ST_NAME_ARGUMENT &&
+           (*own)->call != NULL) {
+        expr = (*own)->call->children[expr->index];
+        *own = (*own)->outer;
+    }
+    return expr;
+}
+
+/* In parentheses wherever C or its warnings want them. */
+static void write_operand(const frame *own, const st_expr *expr, uint32_t side, st_buffer *buffer)
+{
+    const frame *from = own;
+    const st_expr *operand = behind(&from, expr->children[side]);
+    bool arithmetic = expr->op == ST_OPERATOR_PLUS || expr->op == ST_OPERATOR_MINUS ||
+                      expr->op == ST_OPERATOR_TIMES || expr->op == ST_OPERATOR_DIVIDE;
+    int least = st_operator_strength(expr) + (side == 0 && arithmetic ? 0 : 1);
+    bool body = operand->kind == ST_EXPR_CALL && operand->builtin == ST_BUILTIN_NONE;
+    bool group = body || (operand->kind == ST_EXPR_BINARY && operand->op != ST_OPERATOR_POWER &&
+                          (!arithmetic || st_operator_strength(operand) < least));
+    st_buffer_text(buffer, group ? "(" : "");
+    write_expr(from, operand, buffer);
+    st_buffer_text(buffer, group ? ")" : "");
+}
+
+static void write_binary(const frame *own, const st_expr *expr, st_buffer *buffer)
+{
+    static const char *const signs[] = {
+        [ST_OPERATOR_OR] = "||",     [ST_OPERATOR_AND] = "&&",
+        [ST_OPERATOR_EQUAL] = "==",  [ST_OPERATOR_UNEQUAL] = "!=",
+        [ST_OPERATOR_LESS] = "<",    [ST_OPERATOR_LESS_EQUAL] = "<=",
+        [ST_OPERATOR_GREATER] = ">", [ST_OPERATOR_GREATER_EQUAL] = ">=",
+        [ST_OPERATOR_PLUS] = "+",    [ST_OPERATOR_MINUS] = "-",
+        [ST_OPERATOR_TIMES] = "*",   [ST_OPERATOR_DIVIDE] = "/"};
+    if (expr->op == ST_OPERATOR_POWER) {
+        st_buffer_text(buffer, "pow(");
+        write_expr(own, expr->children[0], buffer);
+        st_buffer_text(buffer, ", ");
+        write_expr(own, expr->children[1], buffer);
+        st_buffer_text(buffer, ")");
+        return;
+    }
+    write_operand(own, expr, 0, buffer);
+    st_buffer_printf(buffer, " %s ", signs[expr->op]);
+    write_operand(own, expr, 1, buffer);
+}
+
+static void write_expr(const frame *own, const st_expr *expr, st_buffer *buffer)
+{
+    switch (expr->kind) {
+    case ST_EXPR_NUMBER:
+        write_number(expr->number, buffer);
+        break;
+    case ST_EXPR_BOOL:
+        st_buffer_text(buffer, expr->number > 0 ? "1.0" : "0.0");
+        break;
+    case ST_EXPR_NAME:
+        if (expr->name_kind == ST_NAME_VALUE)
+            write_number(expr->index, buffer);
+        else if (expr->name_kind == ST_NAME_ARGUMENT && own->call != NULL)
+            write_expr(own->outer, own->call->children[expr->index], buffer);
+        else
+            st_formula_write_name(expr->name, buffer);
+        break;
+    case ST_EXPR_UNARY:
+        st_buffer_text(buffer, expr->op == ST_OPERATOR_NOT ? "(!(" : "(-(");
+        write_expr(own, expr->children[0], buffer);
+        st_buffer_text(buffer, "))");
+        break;
+    case ST_EXPR_BINARY:
+        write_binary(own, expr, buffer);
+        break;
+    case ST_EXPR_CALL:
+        write_call(own, expr, buffer);
+        break;
+    }
+}
+
+void st_formula_write_c(const st_sheet *sheet, const st_sheet_function *function, st_buffer *buffer)
+{
+    const frame top = {.sheet = sheet};
+    if (function->expr == NULL)
+        st_buffer_text(buffer, "NAN");
+    else
+        write_expr(&top, function->expr, buffer);
+}
