@@ -20,6 +20,7 @@ typedef struct search_options {
     const char *maximise;
     uint64_t top;
     cli_texts pareto;
+    bool all;
     bool verbose;
 } search_options;
 
@@ -50,6 +51,8 @@ static const cli_option option_rows[] = {
              .word = CLI_WORD_CELL),
     CLI_COUNT(search_options, top, "top", 1, ST_SEARCH_MAX_TOP, "show the N best plans",
               .initial = "10"),
+    CLI_FLAG(search_options, all, "all",
+             "rank plans that exceed a limit, such as the memory of a GPU, too, and mark them"),
     CLI_ROW_CELLS,
     CLI_FILE(
         search_options, write, "write",
@@ -104,7 +107,7 @@ static void show_progress(void *context, uint64_t done, uint64_t rows)
 }
 
 /* Options that do not go together. */
-static st_status check_options(cli_run *run, const search_options *options)
+static st_status check_options(cli_run *run, const search_options *options, const st_guide *guide)
 {
     const size_t cells = options->pareto.count;
     if (cells != 0 && cells != 2)
@@ -113,6 +116,9 @@ static st_status check_options(cli_run *run, const search_options *options)
     if (cli_is_given(run, &options->rank) && options->write == NULL)
         return cli_wrong_use(run, "option --rank says which plan is written, and none is",
                              "write it with --write FILE");
+    if (options->all && st_guide_is_given(guide))
+        return cli_wrong_use(run, "--all ranks every plan, and --method and --prune look at some",
+                             NULL);
     if (options->minimise != NULL && options->maximise != NULL)
         return cli_wrong_use(run, "--minimise and --maximise exclude each other", NULL);
     return ST_OK;
@@ -127,9 +133,9 @@ static st_status read_request(cli_run *run, st_search_request *request)
     if (status == ST_OK)
         status = cli_explore_request(run, &request->space);
     if (status == ST_OK)
-        status = check_options(run, options);
-    if (status == ST_OK)
         status = cli_explore_guide(run, &request->guide);
+    if (status == ST_OK)
+        status = check_options(run, options, &request->guide);
     request->varies = options->varies.items;
     request->vary_count = options->varies.count;
     request->only = options->only.items;
@@ -143,6 +149,7 @@ static st_status read_request(cli_run *run, st_search_request *request)
     request->front[0] = front->count == 2 ? front->items[0] : NULL;
     request->front[1] = front->count == 2 ? front->items[1] : NULL;
     request->top = (size_t)(options->top > options->rank ? options->top : options->rank);
+    request->all = options->all;
     request->merges = !st_guide_is_given(&request->guide);
     return status;
 }
@@ -305,7 +312,7 @@ const cli_verb cli_verb_search = {
         "ZeRO), keeps those that pass the checks of the sheet and every --where, and ranks them. "
         "The search is exhaustive unless --method says otherwise; what cannot divide is not "
         "enumerated. Where nothing passes, "
-        "the nearest plan is shown with what it lacks, and the exit status is 3.",
+        "the nearest plan is shown in full with what it lacks, and the exit status is 3.",
     .examples = examples,
     .options = option_rows,
     .options_bytes = sizeof(search_options),

@@ -20,6 +20,7 @@ typedef struct st_found {
     uint64_t row;
     double goal;
     double front[2];
+    bool too_large; /* exceeds a limit, such as the memory of a GPU; kept with --all alone */
 } st_found;
 
 /* What one thread, one process or all of them have found. */

@@ -178,6 +178,7 @@ static st_status explain_miss(const st_paths *paths, st_search_view *view)
     }
     for (size_t i = 0; i < st_errors_size(faults); i++) {
         const st_error *error = st_errors_at(faults, i);
+        view->too_large = view->too_large || error->severity == ST_SEVERITY_LIMIT;
         if (error->severity != ST_SEVERITY_WARNING) {
             st_buffer_printf(&text, "%s%s", text.length > 0 ? "; " : "", error->message);
         }
@@ -238,7 +239,8 @@ st_status st_search_view_make(const st_paths *paths, const st_search *search,
         status = compute(view, result->found.front, result->found.front_count, &view->front);
     }
     if (status == ST_OK && result->found.has_nearest) {
-        status = explain_miss(paths, view);
+        status = compute(view, &result->found.nearest, 1, &view->nearest);
+        status = status == ST_OK ? explain_miss(paths, view) : status;
     } else if (status == ST_OK && search->plans.count == 0 && search->plans.miss.given) {
         view->miss = st_plan_miss_text(&search->wanted, &search->plans.miss, search->space->arena);
         status = view->miss != NULL ? ST_OK : ST_ERR_MEMORY;
@@ -332,6 +334,8 @@ static void put_settings(const found_rows *rows, size_t index, st_node *row)
     }
     if (rows->found == rows->view->ranked) {
         st_put_count(row, "equal", rows->view->equals[index]);
+        st_put_bool(row, "fits", !rows->found[index].too_large);
+        st_put_text(row, ".fits", rows->found[index].too_large ? "TOO LARGE" : "yes");
     }
     row->result->failed = row->result->failed || sets == NULL;
 }
@@ -430,7 +434,7 @@ static void say_found(st_node *node, const found_rows *rows, const st_node *list
 {
     const st_space *space = rows->view->detail.space;
     shown_columns shown = {.columns =
-                               st_arena_alloc(space->arena, 1 + space->cell_count + rows->key_count,
+                               st_arena_alloc(space->arena, 2 + space->cell_count + rows->key_count,
                                               sizeof *shown.columns)};
     if (shown.columns == NULL) {
         node->result->failed = true;
@@ -438,6 +442,9 @@ static void say_found(st_node *node, const found_rows *rows, const st_node *list
     }
     if (ranked) {
         show_column(&shown, "rank", ".rank");
+    }
+    if (ranked && rows->view->search->request.all) {
+        show_column(&shown, "fits", ".fits");
     }
     for (size_t i = cells.from; i < cells.to; i++) {
         double first = rows->count > 0 ? rows->values[i] : 1;
@@ -519,6 +526,9 @@ static void name_columns(const found_rows *rows, st_result *result)
 {
     const st_space *space = rows->view->detail.space;
     st_result_csv(result, "ranking", ".rank=rank");
+    if (rows->view->search->request.all) {
+        st_result_csv_column(result, "fits", "fits");
+    }
     for (size_t i = 0; i < rows->key_count; i++) {
         st_result_csv_column(result, rows->key_fields[i], rows->keys[i]);
     }
@@ -590,9 +600,34 @@ static void say_runner_up(const st_search_view *view, st_node *root)
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
-static void put_nearest(const st_search_view *view, st_node *root)
+/* The numbers of the plan that is nearest to fitting, and what makes an estimate one of it. */
+static void put_nearest_plan(const st_search_view *view, st_node *node)
 {
     size_t count = 0;
+    st_buffer line = {0};
+    const st_found *nearest = &view->result->found.nearest;
+    const found_rows *rows = make_rows(view, nearest, 1, view->nearest);
+    const char *const *sets = st_search_settings(view->search, nearest->row, &count);
+    st_say(node, "\nNearest to fitting%s", view->too_large ? ", " : "\n");
+    if (view->too_large) {
+        st_say_ink(node, ST_INK_BAD, "TOO LARGE");
+        st_say(node, "\n");
+    }
+    if (rows == NULL || sets == NULL) {
+        node->result->failed = true;
+        return;
+    }
+    fill_found(rows, 0, node);
+    st_put_bool(node, "fits", !view->too_large);
+    say_found(node, rows, node, (cell_span){0, first_part(view)}, false, true);
+    write_settings(sets, count, &line);
+    st_say(node, "  %s\n", line.data != NULL ? line.data : "");
+    node->result->failed = node->result->failed || line.failed;
+    st_buffer_free(&line);
+}
+
+static void put_nearest(const st_search_view *view, st_node *root)
+{
     if (view->miss == NULL) {
         return;
     }
@@ -600,14 +635,7 @@ static void put_nearest(const st_search_view *view, st_node *root)
     if (!view->result->found.has_nearest) {
         st_say(node, "\nNothing divides\n");
     } else {
-        uint64_t row = view->result->found.nearest.row;
-        const char *const *sets = st_search_sets(view->search, row, true, &count);
-        put_plan(view, row, NULL, st_put_map(node, "plan"));
-        st_say(node, "\nNearest to fitting\n ");
-        for (size_t i = 0; sets != NULL && i < count; i++) {
-            st_say(node, " %s", sets[i]);
-        }
-        st_say(node, "\n");
+        put_nearest_plan(view, node);
     }
     st_put_text(node, "lacks", view->miss);
     st_say(node, "  lacks: %s\n", view->miss);

@@ -40,10 +40,12 @@ static bool make_results(const st_search *search, st_results *results)
 static void add_plan(const st_search *search, const st_space_worker *space, uint64_t first,
                      size_t row, st_results *found)
 {
-    st_found one = {.row = first + row, .goal = search->sign * space->outputs[0][row]};
-    found->kept++;
+    st_found one = {.row = first + row,
+                    .goal = search->sign * space->outputs[0][row],
+                    .too_large = space->reasons[row] != ST_REASON_NONE};
+    found->kept += one.too_large ? 0 : 1;
     st_rank_add(found, &one);
-    if (has_front(search)) {
+    if (has_front(search) && !one.too_large) {
         one.front[0] = search->front_signs[0] * space->outputs[1][row];
         one.front[1] = search->front_signs[1] * space->outputs[2][row];
         st_rank_add_front(found, &one);
@@ -57,7 +59,7 @@ static void run_block(runner *self, int thread, uint64_t first)
     uint64_t left = search->rows - first;
     size_t rows = left < ST_SPACE_BLOCK ? (size_t)left : ST_SPACE_BLOCK;
     st_space_worker *space = st_search_worker_fill(self->workers[thread], NULL, first, rows);
-    space->all_checks = self->near;
+    space->all_checks = self->near || search->request.all;
     st_space_compute(space, rows);
     for (size_t row = 0; row < rows; row++) {
         uint32_t reason = space->reasons[row];
@@ -67,7 +69,8 @@ static void run_block(runner *self, int thread, uint64_t first)
             continue;
         }
         found->reasons[reason]++;
-        if (reason == ST_REASON_NONE) {
+        if (reason == ST_REASON_NONE ||
+            (search->request.all && st_search_exceeds(search->space, space, row))) {
             add_plan(search, space, first, row, found);
         }
     }

@@ -42,6 +42,7 @@ typedef struct st_search_request {
     const st_role *also; /* further roles to be shown where the sheet fills them */
     size_t also_count;
     size_t top;
+    bool all;    /* plans that exceed a limit, such as the memory of a GPU, are ranked, too */
     bool merges; /* of plans that are equal in all that is shown, one is listed */
     int threads;
     st_guide guide;
@@ -168,7 +169,9 @@ typedef struct st_search_view {
     uint64_t merged;            /* of all of them */
     bool effectless[ST_PARAMS]; /* by which keys the merged ones differ */
     const double *front;
-    const char *miss; /* what the nearest plan lacks; NULL where plans were found */
+    const double *nearest; /* values of the nearest plan; NULL where plans were found */
+    bool too_large;        /* it exceeds a limit */
+    const char *miss;      /* what the nearest plan lacks; NULL where plans were found */
 } st_search_view;
 
 /* Computes what is shown of the plans that were found. */

@@ -199,6 +199,23 @@ double st_search_failing(const st_space *space, const st_space_worker *worker, s
     return failing;
 }
 
+bool st_search_exceeds(const st_space *space, const st_space_worker *worker, size_t row)
+{
+    size_t count = 0;
+    const st_sheet_check *checks = st_sheet_checks(space->sheet, &count);
+    uint32_t reason = worker->reasons[row];
+    if (reason == ST_REASON_NONE || reason > count) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        bool holds = checks[i].warning || checks[i].limit || worker->checks[i][row] == 1.0;
+        if (!holds) {
+            return false;
+        }
+    }
+    return isfinite(worker->outputs[0][row]) != 0;
+}
+
 /* --- making ----------------------------------------------------------------------------------- */
 
 static bool add_column(st_search_worker *self, st_plan_param param, size_t input)
