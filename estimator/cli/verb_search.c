@@ -16,6 +16,7 @@ typedef struct search_options {
     const char *space;
     const char *write;
     uint64_t rank;
+    const char *svg;
     const char *minimise;
     const char *maximise;
     uint64_t top;
@@ -60,6 +61,10 @@ static const cli_option option_rows[] = {
         "success"),
     CLI_COUNT(search_options, rank, "rank", 1, ST_SEARCH_MAX_TOP,
               "with --write: the plan of this rank", .initial = "1"),
+    CLI_FILE(
+        search_options, svg, "svg",
+        "draw the step time of all plans over their memory, or the cells of --pareto, into FILE "
+        "as well"),
     CLI_NAMES(search_options, pareto, "pareto", "CELL,CELL",
               "show the plans that no other beats in both cells", .once = true),
     CLI_ROW_METHOD,
@@ -96,6 +101,8 @@ static const cli_example examples[] = {
      "every plan with either of two GPUs"},
     {"steptime search gpt3-175b-64xa100 --gpus 512 --write best.yaml",
      "the best plan as a job, for 'steptime estimate best.yaml'"},
+    {"steptime search gpt3-175b-64xa100 --gpus 512 --svg plans.svg",
+     "every plan as a point, and the front of time and memory"},
     {"steptime search gpt3-175b-64xa100 --space space.yaml", "a space that a file describes"},
     {NULL, NULL},
 };
@@ -116,6 +123,9 @@ static st_status check_options(cli_run *run, const search_options *options, cons
     if (cli_is_given(run, &options->rank) && options->write == NULL)
         return cli_wrong_use(run, "option --rank says which plan is written, and none is",
                              "write it with --write FILE");
+    if (options->svg != NULL && st_guide_is_given(guide))
+        return cli_wrong_use(run, "--svg draws every plan, and --method and --prune look at some",
+                             NULL);
     if (options->all && st_guide_is_given(guide))
         return cli_wrong_use(run, "--all ranks every plan, and --method and --prune look at some",
                              NULL);
@@ -148,6 +158,7 @@ static st_status read_request(cli_run *run, st_search_request *request)
     request->cell_count = options->explore.cells.count;
     request->front[0] = front->count == 2 ? front->items[0] : NULL;
     request->front[1] = front->count == 2 ? front->items[1] : NULL;
+    request->picture = options->svg != NULL;
     request->top = (size_t)(options->top > options->rank ? options->top : options->rank);
     request->all = options->all;
     request->merges = !st_guide_is_given(&request->guide);
@@ -196,6 +207,19 @@ static st_status write_plan(cli_run *run, const cli_explorer *explorer, const st
     return status;
 }
 
+static st_status draw(cli_run *run, const cli_explorer *explorer, const st_search_view *view)
+{
+    const search_options *options = run->options;
+    st_buffer picture = {0};
+    if (options->svg == NULL || view->search->rows == 0)
+        return ST_OK;
+    st_status status = st_search_svg(explorer->paths, view, &picture, run->errors);
+    if (status == ST_OK)
+        status = cli_write_file(run, options->svg, &picture);
+    st_buffer_free(&picture);
+    return status;
+}
+
 static st_status show(cli_run *run, cli_explorer *explorer, const st_search *search,
                       const st_search_result *result)
 {
@@ -207,6 +231,8 @@ static st_status show(cli_run *run, cli_explorer *explorer, const st_search *sea
     st_search_put(&view, &tree);
     cli_show(run, &tree);
     status = cli_is_other_process() ? ST_OK : write_plan(run, explorer, &view);
+    if (status == ST_OK && !cli_is_other_process())
+        status = draw(run, explorer, &view);
     return status == ST_OK ? conclude(run, search, result, &view) : status;
 }
 

@@ -289,6 +289,25 @@ static st_status check_cells(const st_search_request *request, const st_sheet *s
     return status;
 }
 
+/* A picture shows the step time over the memory where no front of other cells is asked for. */
+static st_status choose_picture(st_search *search, const st_sheet *sheet, st_errors *errors)
+{
+    const char *time = st_search_default_goal(sheet);
+    const char *memory = st_sheet_role(sheet, ST_ROLE_MEMORY);
+    if (!search->request.picture || search->request.front[0] != NULL) {
+        return ST_OK;
+    }
+    if (time == NULL || memory == NULL) {
+        return st_fail(errors, ST_ERR_USAGE, (st_place){.file = "--svg"},
+                       "sheet %s does not say which cells are the step time and the memory" ST_HINT
+                       "say which cells to draw with --pareto CELL,CELL",
+                       st_sheet_name(sheet));
+    }
+    search->request.front[0] = time;
+    search->request.front[1] = memory;
+    return ST_OK;
+}
+
 static st_status choose_cells(st_search *search, const st_sheet *sheet, st_arena *arena,
                               st_errors *errors)
 {
@@ -309,6 +328,10 @@ static st_status choose_cells(st_search *search, const st_sheet *sheet, st_arena
     st_status checked = check_cells(request, sheet, errors);
     if (status != ST_OK || checked != ST_OK) {
         return status != ST_OK ? status : checked;
+    }
+    checked = choose_picture(search, sheet, errors);
+    if (checked != ST_OK) {
+        return checked;
     }
     cells[count++] = search->goal;
     for (size_t i = 0; i < 2 && request->front[i] != NULL; i++) {

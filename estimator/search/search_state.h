@@ -37,6 +37,7 @@ typedef struct st_search_request {
     const char *goal;         /* the cell that ranks plans; NULL: the time of a step */
     bool maximise;            /* it is to be great */
     const char *front[2];     /* cells of a Pareto front; NULL: none */
+    bool picture;             /* it will be drawn; the front is of time and memory by default */
     const char *const *cells; /* columns beside the goal; none: the usual ones */
     size_t cell_count;
     const st_role *also; /* further roles to be shown where the sheet fills them */
@@ -181,6 +182,9 @@ st_status st_search_view_make(const st_paths *paths, const st_search *search,
 /* A found plan as a job file of its own; `rank` counts from 1. Only where there are so many. */
 st_status st_search_write_plan(const st_paths *paths, const st_search_view *view, size_t rank,
                                st_buffer *file, st_errors *errors) ST_NODISCARD;
+/* The plans as a picture, of a search that was asked for one. */
+st_status st_search_svg(const st_paths *paths, const st_search_view *view, st_buffer *svg,
+                        st_errors *errors) ST_NODISCARD;
 /* Text, JSON and CSV are rendered from it. */
 void st_search_put(const st_search_view *view, st_result *result);
 

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A search as a picture: one cell of its plans over another, the step time over the memory unless a
+ * Pareto front of others is asked for, both on logarithmic scales. Of very many plans some are
+ * drawn, evenly from all; the front and the ranked plans are always there.
+ */
+#include "search/search_make.h"
+#include "search/worker.h"
+
+#include "base/memory.h"
+#include "base/svg.h"
+#include "job/job_loader.h"
+#include "sheet/summary.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum {
+    WIDTH = 860,
+    HEIGHT = 520,
+    LEFT = 90,
+    TOP = 40,
+    RIGHT = 210, /* room for the legend */
+    BOTTOM = 60,
+    MOST_POINTS = 20000,
+    GRAIN = 2 /* pixels; of several plans in such a square one is drawn */
+};
+
+enum { ACROSS = 1, UP = 0, SIDES = 2 }; /* cells of the picture's space; its limit follows */
+
+typedef struct point {
+    double at[SIDES]; /* values */
+    bool too_large;
+} point;
+
+typedef struct picture {
+    const st_search_view *view;
+    st_search search; /* with the two cells, and the limit of what runs across */
+    bool has_limit;
+    double limit;
+    point *points;
+    size_t count;
+    double least[SIDES];
+    double most[SIDES];
+    st_buffer *svg;
+} picture;
+
+/* ---- plans ---- */
+
+/* The limit of a bar of the sheet's summary whose total is the cell; NULL: it has none. */
+static const char *limit_of(const st_sheet *sheet, const char *cell)
+{
+    const st_summary *summary = st_sheet_summary(sheet);
+    for (size_t i = 0; i < summary->bar_count; i++) {
+        if (summary->bars[i].limit != NULL && strcmp(summary->bars[i].total, cell) == 0)
+            return summary->bars[i].limit;
+    }
+    return NULL;
+}
+
+static st_status make_space(picture *self, const st_paths *paths, st_errors *errors)
+{
+    const st_search *search = self->view->search;
+    const st_sheet *sheet = search->space->sheet;
+    const char *cells[] = {search->request.front[0], search->request.front[1], NULL};
+    cells[SIDES] = limit_of(sheet, cells[ACROSS]);
+    st_space_request request = search->request.space;
+    const char **list = st_arena_alloc(search->space->arena, SIDES + 1, sizeof *list);
+    st_errors *quiet = st_errors_create(); /* its warnings were reported before */
+    if (list == NULL || quiet == NULL) {
+        st_errors_destroy(quiet);
+        return st_out_of_memory(errors);
+    }
+    memcpy(list, cells, sizeof cells);
+    self->has_limit = cells[SIDES] != NULL;
+    request.cells = list;
+    request.cell_count = SIDES + (self->has_limit ? 1 : 0);
+    request.uncounted = request.sample > 0;
+    request.sample = 0;
+    self->search = *search;
+    st_status status =
+        st_space_create(paths, &request, search->space->arena, &self->search.space, quiet);
+    if (status != ST_OK)
+        status = st_errors_move(errors, quiet, (st_place){.file = ""});
+    st_errors_destroy(quiet);
+    return status;
+}
+
+static bool is_drawable(const double at[SIDES])
+{
+    return isfinite(at[UP]) && isfinite(at[ACROSS]) && at[UP] > 0 && at[ACROSS] > 0;
+}
+
+static void add_point(picture *self, const point *one)
+{
+    if (!is_drawable(one->at))
+        return;
+    for (int side = 0; side < SIDES; side++) {
+        bool first = self->count == 0;
+        self->least[side] = first ? one->at[side] : fmin(self->least[side], one->at[side]);
+        self->most[side] = first ? one->at[side] : fmax(self->most[side], one->at[side]);
+    }
+    self->points[self->count++] = *one;
+}
+
+static void take_block(picture *self, const st_space_worker *space, size_t rows)
+{
+    for (size_t row = 0; row < rows; row++) {
+        const point one = {.at = {space->outputs[UP][row], space->outputs[ACROSS][row]},
+                           .too_large = space->reasons[row] != ST_REASON_NONE};
+        if (!one.too_large || st_search_exceeds(self->search.space, space, row))
+            add_point(self, &one);
+        if (self->has_limit)
+            self->limit = space->outputs[SIDES][row];
+    }
+}
+
+/* Of all plans of the space, or as many as the picture takes. */
+static st_status collect(picture *self)
+{
+    const st_search *search = &self->search;
+    st_arena *arena = search->space->arena;
+    uint64_t drawn = search->rows < MOST_POINTS ? search->rows : MOST_POINTS;
+    size_t extra = self->view->result->found.front_count;
+    uint64_t *picks = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *picks);
+    self->points = st_arena_alloc(arena, (size_t)drawn + extra + 1, sizeof *self->points);
+    st_search_worker *worker = st_search_worker_create(search);
+    if (picks == NULL || self->points == NULL || worker == NULL) {
+        st_search_worker_destroy(worker);
+        return ST_ERR_MEMORY;
+    }
+    for (uint64_t first = 0; first < drawn; first += ST_SPACE_BLOCK) {
+        uint64_t left = drawn - first;
+        size_t rows = left < ST_SPACE_BLOCK ? (size_t)left : ST_SPACE_BLOCK;
+        for (size_t i = 0; i < rows; i++) {
+            double share = (double)(first + i) / (double)drawn;
+            uint64_t row =
+                drawn == search->rows ? first + i : (uint64_t)(share * (double)search->rows);
+            picks[i] = st_search_pick(search, row);
+        }
+        st_space_worker *space = st_search_worker_fill(worker, picks, 0, rows);
+        space->all_checks = true;
+        st_space_compute(space, rows);
+        take_block(self, space, rows);
+    }
+    st_search_worker_destroy(worker);
+    return ST_OK;
+}
+
+static void front_at(const picture *self, size_t index, double at[SIDES])
+{
+    const st_found *found = &self->view->result->found.front[index];
+    at[UP] = found->front[UP] * self->search.front_signs[UP];
+    at[ACROSS] = found->front[ACROSS] * self->search.front_signs[ACROSS];
+}
+
+/* ---- drawing ---- */
+
+static double share_of(const picture *self, int side, double value)
+{
+    return log(value / self->least[side]) / log(self->most[side] / self->least[side]);
+}
+
+static st_svg_point place_of(const picture *self, const double at[SIDES])
+{
+    return (st_svg_point){LEFT + (WIDTH - LEFT - RIGHT) * share_of(self, ACROSS, at[ACROSS]),
+                          TOP + (HEIGHT - TOP - BOTTOM) * (1 - share_of(self, UP, at[UP]))};
+}
+
+static void mark(const picture *self, st_svg_point at, double size, const char *color)
+{
+    const st_svg_box box = {at.x - size / 2, at.y - size / 2, size, size};
+    st_svg_box_write(self->svg, box, color);
+}
+
+/* A little room around the plans, and the limit in sight. */
+static void widen(picture *self)
+{
+    if (self->has_limit && isfinite(self->limit) && self->limit > 0) {
+        self->least[ACROSS] = fmin(self->least[ACROSS], self->limit);
+        self->most[ACROSS] = fmax(self->most[ACROSS], self->limit);
+    }
+    for (int side = 0; side < SIDES; side++) {
+        double room = fmax(pow(self->most[side] / self->least[side], 0.04), 1.02);
+        self->least[side] /= room;
+        self->most[side] *= room;
+    }
+}
+
+static void draw_axis(const picture *self, int side)
+{
+    const st_space *space = self->search.space;
+    const st_type *type = space->types[side];
+    double one = st_unit_from_base(&type->unit, 1);
+    double ticks[ST_SVG_TICKS];
+    char text[ST_QUANTITY_TEXT];
+    size_t count = st_svg_log_ticks(self->least[side] * one, self->most[side] * one, ticks);
+    for (size_t i = 0; i < count; i++) {
+        double low[SIDES] = {self->least[UP], self->least[ACROSS]};
+        double high[SIDES] = {self->most[UP], self->most[ACROSS]};
+        low[side] = high[side] = ticks[i] / one;
+        st_svg_point from = place_of(self, low);
+        st_svg_line(self->svg, from, place_of(self, high), "grid");
+        const st_svg_point at = {side == UP ? from.x - 8 : from.x, from.y + (side == UP ? 4 : 18)};
+        st_svg_text(self->svg, at, side == UP ? "end" : "middle",
+                    st_type_format(type, ticks[i] / one, ST_STYLE_UNIT, text, sizeof text));
+    }
+    const st_svg_point title = {side == UP ? LEFT : LEFT + (WIDTH - LEFT - RIGHT) / 2.0,
+                                side == UP ? TOP - 14 : HEIGHT - 16};
+    st_svg_text(self->svg, title, "middle", space->cells[side]);
+}
+
+/* Plans of one kind, one in each little square; `taken` has a byte for each. */
+static size_t draw_plans(const picture *self, bool too_large, unsigned char *taken)
+{
+    enum { ACROSS_SQUARES = WIDTH / GRAIN + 1 };
+    size_t plans = 0;
+    for (size_t i = 0; i < self->count; i++) {
+        if (self->points[i].too_large != too_large)
+            continue;
+        st_svg_point at = place_of(self, self->points[i].at);
+        size_t square = (size_t)(at.y / GRAIN) * ACROSS_SQUARES + (size_t)(at.x / GRAIN);
+        unsigned char bit = too_large ? 1 : 2;
+        if ((taken[square] & bit) == 0)
+            mark(self, at, 3, too_large ? st_svg_color(7) : st_svg_color(0));
+        taken[square] |= bit;
+        plans++;
+    }
+    return plans;
+}
+
+static void draw_front(const picture *self, st_svg_point *places)
+{
+    const st_results *found = &self->view->result->found;
+    for (size_t i = 0; i < found->front_count; i++) {
+        double at[SIDES];
+        front_at(self, i, at);
+        places[i] = place_of(self, at);
+    }
+    st_svg_curve(self->svg, places, found->front_count, st_svg_color(1));
+    for (size_t i = 0; i < found->front_count; i++)
+        mark(self, places[i], 6, st_svg_color(1));
+}
+
+static void draw_limit(const picture *self)
+{
+    char value[ST_QUANTITY_TEXT];
+    const st_space *space = self->search.space;
+    if (!self->has_limit || !(self->limit > 0) || !isfinite(self->limit))
+        return;
+    const double low[SIDES] = {self->least[UP], self->limit};
+    const double high[SIDES] = {self->most[UP], self->limit};
+    st_svg_point top = place_of(self, high);
+    st_svg_line(self->svg, place_of(self, low), top, "ink");
+    st_buffer text = {0};
+    st_buffer_printf(
+        &text, "%s %s", space->cells[SIDES],
+        st_type_format(space->types[SIDES], self->limit, ST_STYLE_SCALED, value, sizeof value));
+    st_svg_text(self->svg, (st_svg_point){top.x, top.y - 6}, "middle", st_or_none(text.data));
+    self->svg->failed = self->svg->failed || text.failed;
+    st_buffer_free(&text);
+}
+
+static void draw_legend(const picture *self, size_t fitting, size_t too_large)
+{
+    const st_results *found = &self->view->result->found;
+    bool all = self->search.rows <= MOST_POINTS;
+    const struct {
+        const char *color;
+        const char *what;
+        size_t count;
+        bool shown;
+    } rows[] = {{st_svg_color(0), "plans that fit", fitting, true},
+                {st_svg_color(7), "too large", too_large, too_large > 0},
+                {st_svg_color(1), "Pareto front", found->front_count, found->front_count > 0}};
+    double y = TOP + 8;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        st_buffer text = {0};
+        if (!rows[i].shown)
+            continue;
+        mark(self, (st_svg_point){WIDTH - RIGHT + 24, y}, 8, rows[i].color);
+        st_buffer_printf(&text, "%s, %zu", rows[i].what, rows[i].count);
+        st_svg_text(self->svg, (st_svg_point){WIDTH - RIGHT + 36, y + 4}, "",
+                    st_or_none(text.data));
+        self->svg->failed = self->svg->failed || text.failed;
+        st_buffer_free(&text);
+        y += 20;
+    }
+    if (!all) {
+        st_buffer text = {0};
+        st_buffer_printf(&text, "of %" PRIu64 ", drawn evenly", self->search.rows);
+        st_svg_text(self->svg, (st_svg_point){WIDTH - RIGHT + 36, y + 4}, "faint",
+                    st_or_none(text.data));
+        self->svg->failed = self->svg->failed || text.failed;
+        st_buffer_free(&text);
+    }
+}
+
+static st_status draw(picture *self)
+{
+    enum { SQUARES = (WIDTH / GRAIN + 1) * (HEIGHT / GRAIN + 1) };
+    st_arena *arena = self->search.space->arena;
+    size_t front = self->view->result->found.front_count;
+    unsigned char *taken = st_arena_alloc(arena, SQUARES, 1);
+    st_svg_point *places = st_arena_alloc(arena, front + 1, sizeof *places);
+    const char *title = st_arena_printf(
+        arena, "%s over %s of %zu plans of %s", self->search.space->cells[UP],
+        self->search.space->cells[ACROSS], self->count, st_job_name(self->search.space->base.job));
+    if (taken == NULL || places == NULL || title == NULL)
+        return ST_ERR_MEMORY;
+    widen(self);
+    st_svg_begin(self->svg, WIDTH, HEIGHT, title);
+    const st_svg_box ground = {LEFT, TOP, WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM};
+    st_svg_box_write(self->svg, ground, "panel");
+    draw_axis(self, ACROSS);
+    draw_axis(self, UP);
+    size_t too_large = draw_plans(self, true, taken);
+    size_t fitting = draw_plans(self, false, taken);
+    draw_front(self, places);
+    draw_limit(self);
+    draw_legend(self, fitting, too_large);
+    st_svg_end(self->svg);
+    return self->svg->failed ? ST_ERR_MEMORY : ST_OK;
+}
+
+st_status st_search_svg(const st_paths *paths, const st_search_view *view, st_buffer *svg,
+                        st_errors *errors)
+{
+    picture self = {.view = view, .svg = svg};
+    st_status status = make_space(&self, paths, errors);
+    if (status != ST_OK)
+        return status;
+    status = collect(&self);
+    for (size_t i = 0; status == ST_OK && i < view->result->found.front_count; i++) {
+        point one = {.too_large = false};
+        front_at(&self, i, one.at);
+        if (self.search.rows > MOST_POINTS) /* else it is there already */
+            add_point(&self, &one);
+    }
+    if (status == ST_OK && self.count == 0)
+        return st_fail(errors, ST_ERR_CHECK, (st_place){0},
+                       "there is no plan to draw: none has a value above 0 for %s and %s",
+                       self.search.space->cells[UP], self.search.space->cells[ACROSS]);
+    status = status == ST_OK ? draw(&self) : status;
+    return status == ST_OK ? ST_OK : st_out_of_memory(errors);
+}
