@@ -161,6 +161,13 @@ const char *st_error_band_text(const st_error_band *band, st_arena *arena)
         band->fitted == band->rows ? ", all used in a fit" : "");
 }
 
+const char *st_error_band_short(const st_error_band *band, st_arena *arena)
+{
+    return band->rows == 0 ? "not known"
+                           : st_arena_printf(arena, "%.0f %% / %.0f %%", 100.0 * band->median,
+                                             100.0 * band->nine_of_ten);
+}
+
 void st_error_band_put(const st_error_band *band, st_node *map)
 {
     if (band == NULL) {

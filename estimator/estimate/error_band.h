@@ -47,6 +47,9 @@ st_status st_error_band_find(const st_paths *paths, const st_sheet *sheet,
 /* "rows like this within 6 % (median) and 14 % (9 of 10), 31 rows"; lives in the arena. */
 const char *st_error_band_text(const st_error_band *band, st_arena *arena);
 
+/* "6 % / 14 %" for a column, "not known" where there are no rows; lives in the arena. */
+const char *st_error_band_short(const st_error_band *band, st_arena *arena);
+
 /* The member `error_band`: null where it is NULL. */
 void st_error_band_put(const st_error_band *band, st_node *map);
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { TITLE_ROWS = 6 };
+enum { TITLE_ROWS = 7, ERROR_ROW = 6 };
 
 static const st_heading headings[ST_BOOK_COLUMNS] = {
     {"Cell", 24},
@@ -83,6 +83,18 @@ static const char *job_of(st_book *book)
                            st_text_or_empty(st_job_file(job)));
 }
 
+/* How far estimates like this have been off, of an estimate that knows it. */
+static void write_error(st_book *book)
+{
+    const st_error_band *band = &book->estimate->band;
+    if (book->estimate->job == NULL || band->sources == NULL)
+        return;
+    const char *text = st_error_band_text(band, book->file->arena);
+    book->file->failed = book->file->failed || text == NULL;
+    st_book_text(book, (st_spot){book->cells, ERROR_ROW, ST_BOOK_NAME}, "Error", NULL);
+    st_book_text(book, (st_spot){book->cells, ERROR_ROW, ST_BOOK_VALUE}, text, NULL);
+}
+
 static void write_titles(st_book *book)
 {
     const char *const lines[] = {
@@ -110,6 +122,7 @@ void st_book_write_cells(st_book *book)
         return;
     }
     write_titles(book);
+    write_error(book);
     st_book_headings(book, (st_spot){book->cells, row, 0}, headings, ST_BOOK_COLUMNS);
     row++;
     for (size_t i = 0; i < count && !book->file->failed; i++) {

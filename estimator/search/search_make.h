@@ -16,4 +16,8 @@ const st_sheet_input *st_search_input(const st_sheet *sheet, const char *key);
 /* The cell that is minimised where none is named: the step time, by the name it has. */
 const char *st_search_default_goal(const st_sheet *sheet);
 
+/* known_errors.c: how far estimates of the ranked plans' kinds have been off. */
+st_status st_search_find_bands(const st_paths *paths, st_search_view *view,
+                               st_errors *errors) ST_NODISCARD;
+
 #endif

@@ -236,6 +236,9 @@ st_status st_search_view_make(const st_paths *paths, const st_search *search,
         status = ST_ERR_MEMORY;
     }
     if (status == ST_OK) {
+        status = st_search_find_bands(paths, view, errors);
+    }
+    if (status == ST_OK) {
         status = compute(view, result->found.front, result->found.front_count, &view->front);
     }
     if (status == ST_OK && result->found.has_nearest) {
@@ -337,6 +340,11 @@ static void put_settings(const found_rows *rows, size_t index, st_node *row)
         st_put_bool(row, "fits", !rows->found[index].too_large);
         st_put_text(row, ".fits", rows->found[index].too_large ? "TOO LARGE" : "yes");
     }
+    if (rows->found == rows->view->ranked && rows->view->bands != NULL) {
+        const st_error_band *band = &rows->view->bands[index];
+        st_error_band_put(band, row);
+        st_put_text(row, ".error", st_error_band_short(band, rows->view->search->space->arena));
+    }
     row->result->failed = row->result->failed || sets == NULL;
 }
 
@@ -434,7 +442,7 @@ static void say_found(st_node *node, const found_rows *rows, const st_node *list
 {
     const st_space *space = rows->view->detail.space;
     shown_columns shown = {.columns =
-                               st_arena_alloc(space->arena, 2 + space->cell_count + rows->key_count,
+                               st_arena_alloc(space->arena, 3 + space->cell_count + rows->key_count,
                                               sizeof *shown.columns)};
     if (shown.columns == NULL) {
         node->result->failed = true;
@@ -445,6 +453,9 @@ static void say_found(st_node *node, const found_rows *rows, const st_node *list
     }
     if (ranked && rows->view->search->request.all) {
         show_column(&shown, "fits", ".fits");
+    }
+    if (ranked && plans && rows->view->bands != NULL) {
+        show_column(&shown, "error", ".error");
     }
     for (size_t i = cells.from; i < cells.to; i++) {
         double first = rows->count > 0 ? rows->values[i] : 1;
@@ -710,6 +721,9 @@ static void say_head(const st_search_view *view, st_node *root)
         st_say(root, "; interrupted, %" PRIu64 " were not looked at",
                search->rows - result->found.done);
     }
+    st_say(root, "\nerror     %s",
+           view->bands != NULL ? "differs from plan to plan, as the column says: median / 9 of 10"
+                               : st_or_none(st_error_band_text(&view->band, search->space->arena)));
     st_say(root, "\n%s  %s, ", search->sign < 0 ? "maximise" : "minimise", search->goal);
     if (is_whole(view) && search->limited) {
         st_say(root, "all %" PRIu64 " plans of the limited space\n", search->rows);
@@ -733,6 +747,7 @@ static void put_head(const st_search_view *view, st_node *root)
     st_put_count(root, "plans", result->found.done);
     st_put_count(root, "kept", result->found.kept);
     st_put_count(root, "merged", view->merged);
+    st_error_band_put(view->bands != NULL ? NULL : &view->band, root);
     st_node *units = st_put_map(root, "units");
     for (size_t i = 0; i < space->cell_count; i++) {
         st_put_text(units, space->cells[i], st_type_unit_text(space->types[i]));

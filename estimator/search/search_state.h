@@ -10,6 +10,7 @@
 #define STEPTIME_SEARCH_SEARCH_STATE_H
 
 #include "base/result.h"
+#include "estimate/error_band.h"
 #include "search/guided.h"
 #include "search/plans.h"
 #include "search/processes.h"
@@ -169,6 +170,8 @@ typedef struct st_search_view {
     const uint64_t *equals;     /* per such plan: how many others have the very same values */
     uint64_t merged;            /* of all of them */
     bool effectless[ST_PARAMS]; /* by which keys the merged ones differ */
+    st_error_band band;         /* how far estimates like these have been off */
+    const st_error_band *bands; /* per ranked plan, where they differ; NULL: they do not */
     const double *front;
     const double *nearest; /* values of the nearest plan; NULL where plans were found */
     bool too_large;        /* it exceeds a limit */
