@@ -66,7 +66,7 @@ static st_status write_sheet(cli_run *run, const st_paths *paths, const char *na
     const st_sheet *sheet = NULL;
     st_status status = st_sheet_load(&reader, name, run->arena, &sheet, run->errors);
     if (status == ST_OK)
-        st_sheet_write_markdown(sheet, 2, run->arena, &run->result);
+        st_sheet_write_markdown(sheet, ST_MARKDOWN_CODE, 2, run->arena, &run->result);
     return status;
 }
 

@@ -164,7 +164,7 @@ static int run_export(cli_run *run)
     else if (status == ST_OK && options->format == FORMAT_XLSX)
         status = write_workbook(run, sheet);
     else if (status == ST_OK)
-        st_sheet_write_markdown(sheet, 1, run->arena, &run->result);
+        st_sheet_write_markdown(sheet, ST_MARKDOWN_MATH, 1, run->arena, &run->result);
     return cli_exit_code(run, status);
 }
 
@@ -220,7 +220,8 @@ const cli_verb cli_verb_sheet_export = {
     .maximum = 1,
     .words = {CLI_WORD_SHEET, CLI_WORD_NONE},
     .summary = "write a sheet as a document",
-    .doc = "Writes the sheet's formulas as a Markdown document, as a LaTeX document that pdflatex "
+    .doc = "Writes the sheet's formulas as mathematics in a Markdown document, as a LaTeX document "
+           "that pdflatex "
            "sets, or as a workbook whose formulas live (docs/spreadsheet.md).",
     .examples = export_examples,
     .options = export_rows,

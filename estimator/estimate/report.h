@@ -29,8 +29,12 @@ st_status st_summary_svg(const st_estimate *estimate, st_arena *arena, st_buffer
 void st_sheet_report(const st_sheet *sheet, const st_program *program, st_arena *arena,
                      st_result *result);
 
+/* Formulas as the sheet has them in tables, to be looked up, or as mathematics, to be read. */
+typedef enum st_markdown_formulas { ST_MARKDOWN_CODE, ST_MARKDOWN_MATH } st_markdown_formulas;
+
 /* The sheet's title is a heading of `level`, what belongs to it stands below deeper ones. */
-void st_sheet_write_markdown(const st_sheet *sheet, int level, st_arena *arena, st_buffer *buffer);
+void st_sheet_write_markdown(const st_sheet *sheet, st_markdown_formulas formulas, int level,
+                             st_arena *arena, st_buffer *buffer);
 /* A document that pdflatex sets with the packages of any LaTeX. */
 void st_sheet_write_latex(const st_sheet *sheet, st_arena *arena, st_buffer *buffer);
 

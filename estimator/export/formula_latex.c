@@ -2,12 +2,14 @@
 /*
  * Expressions as LaTeX mathematics.
  *
- * T_comp_mb becomes T with an upright subscript, quotients become fractions (and need no
- * parentheses inside), a choice becomes a brace of cases.
+ * T_comp_mb becomes T with an upright subscript, step_time two upright words, quotients become
+ * fractions (and need no parentheses inside), a choice becomes a brace of cases: one brace,
+ * whatever further choices it has in it.
  */
 #include "sheet/expr.h"
 #include "export/latex.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static void write_expr(const st_expr *expr, st_buffer *buffer);
@@ -53,11 +55,33 @@ static void write_subscript(const char *text, st_buffer *buffer)
     st_buffer_text(buffer, "}}");
 }
 
+/* Whether a name begins with a word and not with a symbol: then words follow, no subscript. */
+static bool is_phrase(const char *name, size_t length)
+{
+    enum { WORD = 4 };
+    bool goes_on = name[length] == '_' && isalpha((unsigned char)name[length + 1]) != 0;
+    return length >= WORD && goes_on && !is_greek(name, length);
+}
+
+/* "step time" of "step_time"; returns how much of the name that is. */
+static size_t write_phrase(const char *name, st_buffer *buffer)
+{
+    size_t length = strcspn(name, "[");
+    st_buffer_text(buffer, "\\mathrm{");
+    for (size_t i = 0; i < length; i++) {
+        st_buffer_append(buffer, name[i] == '_' ? "\\;" : name + i, name[i] == '_' ? 2 : 1);
+    }
+    st_buffer_text(buffer, "}");
+    return length;
+}
+
 void st_name_latex(const char *name, st_buffer *buffer)
 {
     size_t bar = strcspn(name, "_[");
     size_t length = bar == 0 ? strcspn(name, "[") : bar;
-    if (length == 1 && bar > 0) {
+    if (is_phrase(name, length)) {
+        length = write_phrase(name, buffer);
+    } else if (length == 1 && bar > 0) {
         st_buffer_append(buffer, name, 1);
     } else if (is_greek(name, length)) {
         st_buffer_printf(buffer, "\\%.*s", (int)length, name);
@@ -69,6 +93,17 @@ void st_name_latex(const char *name, st_buffer *buffer)
     if (name[length] != '\0') {
         write_subscript(name + length + (name[length] == '_'), buffer);
     }
+}
+
+void st_signature_latex(const st_sheet_function *function, st_buffer *buffer)
+{
+    st_name_latex(function->name, buffer);
+    st_buffer_text(buffer, "(");
+    for (size_t i = 0; i < function->argument_count; i++) {
+        st_buffer_text(buffer, i > 0 ? ", " : "");
+        st_name_latex(function->arguments[i].name, buffer);
+    }
+    st_buffer_text(buffer, ")");
 }
 
 static void write_number(const st_expr *expr, st_buffer *buffer)
@@ -149,20 +184,65 @@ static void write_list(const st_expr *call, st_buffer *buffer)
     }
 }
 
-/* A choice in the last place of another one is a further line of the same brace. */
-static void write_choice(const st_expr *call, st_buffer *buffer)
+/* Conditions under which a line of a brace counts, the outermost last. */
+typedef struct condition {
+    const st_expr *expr;
+    const struct condition *outer; /* NULL: none */
+} condition;
+
+static void write_condition(const condition *own, bool joined, st_buffer *buffer)
 {
-    const st_expr *rest = call;
-    st_buffer_text(buffer, "\\begin{cases} ");
-    while (rest->kind == ST_EXPR_CALL && rest->builtin == ST_BUILTIN_IF) {
-        write_expr(rest->children[1], buffer);
-        st_buffer_text(buffer, " & \\text{if } ");
-        write_expr(rest->children[0], buffer);
-        st_buffer_text(buffer, " \\\\ ");
+    const st_expr *expr = own->expr;
+    if (own->outer != NULL) {
+        write_condition(own->outer, true, buffer);
+        st_buffer_text(buffer, " \\wedge ");
+    }
+    bool group = (joined || own->outer != NULL) && expr->kind == ST_EXPR_BINARY &&
+                 expr->op == ST_OPERATOR_OR;
+    st_buffer_text(buffer, group ? "\\left(" : "");
+    write_expr(expr, buffer);
+    st_buffer_text(buffer, group ? "\\right)" : "");
+}
+
+static bool is_choice(const st_expr *expr)
+{
+    return expr->kind == ST_EXPR_CALL && expr->builtin == ST_BUILTIN_IF;
+}
+
+/*
+ * The lines of a choice under the conditions of those around it. The first line whose condition
+ * holds counts, so that those of a choice inside need not say what does not hold.
+ */
+static void write_lines(const st_expr *expr, const condition *outer, st_buffer *buffer)
+{
+    const st_expr *rest = expr;
+    while (is_choice(rest)) {
+        const condition own = {rest->children[0], outer};
+        if (is_choice(rest->children[1])) {
+            write_lines(rest->children[1], &own, buffer);
+        } else {
+            write_expr(rest->children[1], buffer);
+            st_buffer_text(buffer, " & \\text{if } ");
+            write_condition(&own, false, buffer);
+            st_buffer_text(buffer, " \\\\ ");
+        }
         rest = rest->children[2];
     }
     write_expr(rest, buffer);
-    st_buffer_text(buffer, " & \\text{otherwise} \\end{cases}");
+    if (outer == NULL) {
+        st_buffer_text(buffer, " & \\text{otherwise}");
+        return;
+    }
+    st_buffer_text(buffer, " & \\text{if } ");
+    write_condition(outer, false, buffer);
+    st_buffer_text(buffer, " \\\\ ");
+}
+
+static void write_choice(const st_expr *call, st_buffer *buffer)
+{
+    st_buffer_text(buffer, "\\begin{cases} ");
+    write_lines(call, NULL, buffer);
+    st_buffer_text(buffer, " \\end{cases}");
 }
 
 static void write_call(const st_expr *call, st_buffer *buffer)

@@ -13,5 +13,7 @@ void st_latex_code(const char *text, st_buffer *buffer);
 /* A formula, or a name such as T_comp, as LaTeX mathematics (without the $ around it). */
 void st_expr_latex(const st_expr *expr, st_buffer *buffer);
 void st_name_latex(const char *name, st_buffer *buffer);
+/* "f(a, b)" of a function of the sheet. */
+void st_signature_latex(const st_sheet_function *function, st_buffer *buffer);
 
 #endif

@@ -91,13 +91,7 @@ static void write_functions(const st_sheet *sheet, st_buffer *buffer)
         write_heading("Functions", buffer);
     for (size_t i = 0; i < count; i++) {
         st_buffer name = {0};
-        st_name_latex(functions[i].name, &name);
-        st_buffer_text(&name, "(");
-        for (size_t k = 0; k < functions[i].argument_count; k++) {
-            st_buffer_text(&name, k > 0 ? ", " : "");
-            st_name_latex(functions[i].arguments[k].name, &name);
-        }
-        st_buffer_text(&name, ")");
+        st_signature_latex(&functions[i], &name);
         st_sheet_cell shown = {.doc = functions[i].doc,
                                .cite = functions[i].cite,
                                .type = functions[i].type,

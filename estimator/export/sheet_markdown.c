@@ -6,6 +6,7 @@
 #include "estimate/report.h"
 
 #include "estimate/groups.h"
+#include "export/latex.h"
 #include "sheet/type_write.h"
 
 #include <string.h>
@@ -67,21 +68,28 @@ static void next_field(st_buffer *buffer)
     st_buffer_text(buffer, " | ");
 }
 
-static void write_inputs(const st_sheet *sheet, int level, st_buffer *buffer)
+static void write_inputs(const st_sheet *sheet, int level, bool math, st_buffer *buffer)
 {
     size_t count = 0;
     const st_sheet_input *inputs = st_sheet_inputs(sheet, &count);
     if (count == 0)
         return;
     write_heading(level, "Inputs", buffer);
-    st_buffer_text(buffer, "| name | job key | unit | meaning | source | default |\n"
-                           "| --- | --- | --- | --- | --- | --- |\n");
+    st_buffer_text(buffer, math
+                               ? "| symbol | name | job key | unit | meaning | source | default |\n"
+                                 "| --- | --- | --- | --- | --- | --- | --- |\n"
+                               : "| name | job key | unit | meaning | source | default |\n"
+                                 "| --- | --- | --- | --- | --- | --- |\n");
     for (size_t i = 0; i < count; i++) {
         char value[ST_QUANTITY_TEXT] = "";
         if (inputs[i].has_default)
             st_type_format(&inputs[i].type, inputs[i].default_value, ST_STYLE_UNIT, value,
                            sizeof value);
-        st_buffer_text(buffer, "| ");
+        st_buffer_text(buffer, math ? "| $" : "| ");
+        if (math) {
+            st_name_latex(inputs[i].name, buffer);
+            st_buffer_text(buffer, "$ | ");
+        }
         write_code(inputs[i].name, buffer);
         next_field(buffer);
         write_code(inputs[i].from, buffer);
@@ -112,6 +120,77 @@ static void write_row(const st_sheet_cell *cell, st_buffer *buffer)
     next_field(buffer);
     write_text(cell->cite, buffer);
     st_buffer_text(buffer, " |\n");
+}
+
+/* Name, unit, meaning and source in a line, and the formula below as mathematics. */
+static void write_equation(const char *name, const st_buffer *left, const st_sheet_cell *cell,
+                           st_buffer *buffer)
+{
+    write_code(name, buffer);
+    if (strcmp(st_type_unit_text(&cell->type), "1") != 0) {
+        st_buffer_text(buffer, " in ");
+        write_type(&cell->type, buffer);
+    }
+    st_buffer_text(buffer, ": ");
+    write_text(cell->doc, buffer);
+    st_buffer_text(buffer, cell->open ? " (open)" : "");
+    if (st_text_or_empty(cell->cite)[0] != '\0') {
+        st_buffer_text(buffer, " *");
+        write_text(cell->cite, buffer);
+        st_buffer_text(buffer, "*");
+    }
+    st_buffer_text(buffer, "\n\n$$");
+    st_buffer_text(buffer, left->data != NULL ? left->data : "");
+    if (cell->expr != NULL) {
+        st_buffer_text(buffer, " = ");
+        st_expr_latex(cell->expr, buffer);
+    }
+    st_buffer_text(buffer, "$$\n\n");
+    buffer->failed = buffer->failed || left->failed;
+}
+
+static void write_function_equations(const st_sheet *sheet, int level, st_buffer *buffer)
+{
+    size_t count = 0;
+    const st_sheet_function *functions = st_sheet_functions(sheet, &count);
+    if (count > 0)
+        write_heading(level, "Functions", buffer);
+    for (size_t i = 0; i < count; i++) {
+        st_buffer left = {0};
+        const st_sheet_cell row = {.doc = functions[i].doc,
+                                   .cite = functions[i].cite,
+                                   .type = functions[i].type,
+                                   .expr = functions[i].expr,
+                                   .open = functions[i].open};
+        st_signature_latex(&functions[i], &left);
+        write_equation(functions[i].name, &left, &row, buffer);
+        st_buffer_free(&left);
+    }
+}
+
+static void write_group_equations(const st_cell_group *group, st_buffer *buffer)
+{
+    for (size_t i = 0; i < group->count; i++) {
+        st_buffer left = {0};
+        st_name_latex(group->cells[i]->name, &left);
+        write_equation(group->cells[i]->name, &left, group->cells[i], buffer);
+        st_buffer_free(&left);
+    }
+}
+
+static void write_check_equations(const st_sheet *sheet, int level, st_buffer *buffer)
+{
+    size_t count = 0;
+    const st_sheet_check *checks = st_sheet_checks(sheet, &count);
+    if (count > 0)
+        write_heading(level, "Checks", buffer);
+    for (size_t i = 0; i < count; i++) {
+        st_buffer_text(buffer, "$$");
+        st_expr_latex(checks[i].expr, buffer);
+        st_buffer_printf(buffer, "$$\n\n%s: ", st_check_level(&checks[i]));
+        write_text(checks[i].message, buffer);
+        st_buffer_text(buffer, "\n\n");
+    }
 }
 
 static void write_functions(const st_sheet *sheet, int level, st_buffer *buffer)
@@ -156,14 +235,8 @@ static void write_checks(const st_sheet *sheet, int level, st_buffer *buffer)
     }
 }
 
-void st_sheet_write_markdown(const st_sheet *sheet, int level, st_arena *arena, st_buffer *buffer)
+static void write_title(const st_sheet *sheet, int level, st_buffer *buffer)
 {
-    size_t count = 0;
-    const st_cell_group *groups = st_sheet_groups(sheet, arena, &count);
-    if (groups == NULL) {
-        buffer->failed = true;
-        return;
-    }
     const char *title = st_sheet_title(sheet);
     st_buffer heading = {0};
     st_buffer_printf(&heading, "%s%s%s", st_sheet_name(sheet), title[0] != '\0' ? ": " : "", title);
@@ -179,17 +252,34 @@ void st_sheet_write_markdown(const st_sheet *sheet, int level, st_arena *arena, 
         if (st_sheet_doc(sheet)[length - 1] != '\n')
             st_buffer_text(buffer, "\n");
     }
-    write_inputs(sheet, level + 1, buffer);
-    write_functions(sheet, level + 1, buffer);
+    buffer->failed = buffer->failed || heading.failed;
+    st_buffer_free(&heading);
+}
+
+void st_sheet_write_markdown(const st_sheet *sheet, st_markdown_formulas formulas, int level,
+                             st_arena *arena, st_buffer *buffer)
+{
+    size_t count = 0;
+    const st_cell_group *groups = st_sheet_groups(sheet, arena, &count);
+    bool math = formulas == ST_MARKDOWN_MATH;
+    if (groups == NULL) {
+        buffer->failed = true;
+        return;
+    }
+    write_title(sheet, level, buffer);
+    write_inputs(sheet, level + 1, math, buffer);
+    (math ? write_function_equations : write_functions)(sheet, level + 1, buffer);
     for (size_t i = 0; i < count; i++) {
         const char *rest = count > 1 ? "Other cells" : "Cells";
         write_heading(level + 1, groups[i].title[0] != '\0' ? groups[i].title : rest, buffer);
+        if (math) {
+            write_group_equations(&groups[i], buffer);
+            continue;
+        }
         st_buffer_text(buffer, "| cell | unit | formula | meaning | source |\n"
                                "| --- | --- | --- | --- | --- |\n");
         for (size_t k = 0; k < groups[i].count; k++)
             write_row(groups[i].cells[k], buffer);
     }
-    write_checks(sheet, level + 1, buffer);
-    buffer->failed = buffer->failed || heading.failed;
-    st_buffer_free(&heading);
+    (math ? write_check_equations : write_checks)(sheet, level + 1, buffer);
 }

@@ -40,6 +40,19 @@ latex() {
     )
 }
 
+# markdown SHEET: all that stands between dollars in Markdown is mathematics.
+markdown() {
+    "$program" sheet export "$@" --format md >"$work/sheet.md" || return 1
+    {
+        printf '%s\n' '\documentclass{article}\usepackage{amsmath}\begin{document}'
+        grep '^\$\$' "$work/sheet.md" | sed 's/^\$\$\(.*\)\$\$$/$\1$\n\n/'
+        sed -n 's/^| \(\$[^|]*\$\) | `.*/\1\n/p' "$work/sheet.md"
+        printf '%s\n' '\end{document}'
+    } >"$work/math.tex"
+    grep -c '^\$' "$work/math.tex" && cd "$work" &&
+        pdflatex -interaction=nonstopmode -halt-on-error math.tex && test -s math.pdf
+}
+
 man_lint() {
     "$program" docs man >"$work/steptime.1"
     test -z "$(mandoc -T lint -W all "$work/steptime.1" | tee "$work/man")" || {
@@ -92,6 +105,10 @@ END
 
 check 'LaTeX of li2024' pdflatex latex li2024
 check 'LaTeX of megatron' pdflatex latex megatron
+check 'LaTeX of ddp' pdflatex latex ddp
+check 'mathematics in Markdown of li2024' pdflatex markdown li2024
+check 'mathematics in Markdown of megatron' pdflatex markdown megatron
+check 'mathematics in Markdown of a sheet full of commands' pdflatex markdown "$work/odd.yaml"
 check 'LaTeX of a sheet full of commands' pdflatex latex "$work/odd.yaml"
 check 'man page by mandoc' mandoc man_lint
 check 'man page by groff' groff man_groff

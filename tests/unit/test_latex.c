@@ -22,6 +22,10 @@ static void names_have_upright_subscripts(void **state)
         {"T_comp", "T_{\\mathrm{comp}}"},
         {"T_comp_mb", "T_{\\mathrm{comp,mb}}"},
         {"half", "\\mathrm{half}"},
+        {"step_time", "\\mathrm{step\\;time}"},
+        {"tokens_per_s_gpu", "\\mathrm{tokens\\;per\\;s\\;gpu}"},
+        {"stage_layers[first]", "\\mathrm{stage\\;layers}_{\\mathrm{first}}"},
+        {"kv_rank", "\\mathrm{kv}_{\\mathrm{rank}}"},
         {"mu", "\\mu"},
         {"eta_update", "\\eta_{\\mathrm{update}}"},
         {"omega", "\\omega"},
@@ -135,6 +139,10 @@ static void calls_have_their_signs(void **state)
         {"if(n < 2, 5, if(n < 3, 7, n))", "\\begin{cases} 5 & \\text{if } n < 2 \\\\ 7 & \\text{if "
                                           "} n < 3 \\\\ n & \\text{otherwise} "
                                           "\\end{cases}"},
+        {"if(n < 2, if(w, 5, 6), if(n < 3 or w, if(n > 1, 7, 8), n))",
+         "\\begin{cases} 5 & \\text{if } n < 2 \\wedge w \\\\ 6 & \\text{if } n < 2 \\\\ "
+         "7 & \\text{if } \\left(n < 3 \\vee w\\right) \\wedge n > 1 \\\\ "
+         "8 & \\text{if } n < 3 \\vee w \\\\ n & \\text{otherwise} \\end{cases}"},
         {"max(n, 2)", "\\max\\left(n,\\, 2\\right)"},
         {"floor(n/2)", "\\left\\lfloor \\frac{n}{2}\\right\\rfloor"},
         {"ceil(n)", "\\left\\lceil n\\right\\rceil"},

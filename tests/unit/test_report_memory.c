@@ -139,7 +139,7 @@ static st_status sheet_in_all_forms(const fixture *own, st_arena *arena, st_erro
         st_sheet_report(estimate.sheet, estimate.program, arena, &result);
         st_result_write_text(&result, &plain, buffer);
         st_result_write_json(&result, buffer);
-        st_sheet_write_markdown(estimate.sheet, 1, arena, buffer);
+        st_sheet_write_markdown(estimate.sheet, ST_MARKDOWN_MATH, 1, arena, buffer);
         st_sheet_write_latex(estimate.sheet, arena, buffer);
     }
     return status;
