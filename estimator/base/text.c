@@ -144,3 +144,19 @@ bool st_text_is_clean(const char *text, size_t most_bytes)
     }
     return length <= most_bytes;
 }
+
+void st_text_shell(const char *text, st_buffer *buffer)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_.,:=/+-@%";
+    if (text[0] != '\0' && strspn(text, plain) == strlen(text)) {
+        st_buffer_text(buffer, text);
+        return;
+    }
+    st_buffer_text(buffer, "'");
+    for (const char *at = text; *at != '\0'; at++) {
+        st_buffer_append(buffer, at, *at == '\'' ? 0 : 1);
+        st_buffer_text(buffer, *at == '\'' ? "'\\''" : "");
+    }
+    st_buffer_text(buffer, "'");
+}

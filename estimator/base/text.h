@@ -96,4 +96,7 @@ void st_place_text(st_place place, st_buffer *buffer);
 /* "16.73 s" as "16.73" and "s", for two columns; both point into `text`. */
 void st_split_unit(char *text, const char **number, const char **unit);
 
+/* One word for a shell that means the text itself, in single quotes unless it is harmless. */
+void st_text_shell(const char *text, st_buffer *buffer);
+
 #endif

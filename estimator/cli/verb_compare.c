@@ -27,11 +27,11 @@ static const cli_option option_rows[] = {
     CLI_ROW_STACK,
     CLI_TEXTS(compare_options, sets_b, "set-b", "KEY=VALUE",
               "give a key of B alone another value; may be repeated", .word = CLI_WORD_KEY),
-    CLI_TEXTS(
-        cli_common, refine, "refine", "PLUGIN[:NAME=VALUE,...]|...",
-        "estimate A under each of these refinements, a column each, parted by '|' or in options of "
-        "their own; a '+' joins plugins in one; one refinement of two jobs counts for both",
-        .common = true),
+    CLI_TEXTS(cli_common, refine, "refine", "PLUGIN[:NAME=VALUE,...]|...",
+              "estimate A under each of these sets of plugins, a column each, parted by '|' or in "
+              "options of "
+              "their own; a '+' joins plugins in one; one set for two jobs counts for both",
+              .common = true),
     CLI_FLAG(cli_common, all, "all", "show every cell, also what is the same on both sides",
              .common = true),
     CLI_FLAG(compare_options, timeline, "timeline",
@@ -171,7 +171,7 @@ static st_status compare_columns(cli_run *run, const st_paths *paths, st_columns
     size_t good = 0;
     st_status status = ST_OK;
     if (has_two_sides(run))
-        return cli_wrong_use(run, "several refinements are compared for one job alone",
+        return cli_wrong_use(run, "several sets of plugins are compared for one job alone",
                              "leave B, --set-b and --sheet-b out");
     if (lone) {
         columns->names[1] = columns->names[0];
@@ -278,7 +278,7 @@ const cli_verb cli_verb_compare = {
         "Estimates two jobs, or one job twice, and shows the inputs and the cells of the reports "
         "that differ. Without B the job is compared with itself under --sheet-b or --set-b, under "
         "--timeline its closed form with the replayed schedule, term by term, or under --refine "
-        "the refinements by plugins, with their change to the first.",
+        "what plugins replace, with the change to the first.",
     .examples = examples,
     .options = option_rows,
     .options_bytes = sizeof(compare_options),

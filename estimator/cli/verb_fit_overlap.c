@@ -43,9 +43,9 @@ static const cli_option option_rows[] = {
              "model"),
     CLI_WORD(fit_overlap_options, recipe, "recipe", "RECIPE", "echo bag-40 bag-25",
              "train this one instead of the best of all on held-out kernels"),
-    CLI_FLAG(
-        fit_overlap_options, allow_faster, "allow-faster",
-        "let the model predict slowdowns below 1 where kernels were faster beside communication"),
+    CLI_FLAG(fit_overlap_options, allow_faster, "allow-faster",
+             "let the model predict slowdowns below 1 where kernels were faster alongside "
+             "communication"),
     CLI_FILE(fit_overlap_options, svg, "svg", "draw the importance of the features to FILE"),
     CLI_FILE(fit_overlap_options, output, "output",
              "write the model to FILE, for the option 'model' of the plugin overlap-xgboost",
@@ -272,16 +272,16 @@ const cli_verb cli_verb_fit_overlap = {
     .minimum = 1,
     .maximum = SIZE_MAX,
     .words = {CLI_WORD_FILE, CLI_WORD_FILE},
-    .summary = "learn how much communication slows the kernels beside it",
+    .summary = "learn how much communication slows concurrent kernels",
     .doc =
-        "Reads kernels that were measured alone and beside a collective, as docs/overlap.md "
+        "Reads kernels that were measured alone and alongside a collective, as docs/overlap.md "
         "describes the table, trains boosted trees on them with XGBoost and tells how far off "
         "predictions are on kernels that were not seen: once with random rows held out, once with "
         "all kernels of a name. Beside the model stand one constant slowdown for all kernels, and "
         "none. The recipe with the highest share of kernels within 5, 10 and 15 % is trained on "
         "all kernels.\n\n"
         "With --pairs the kernels are those of recordings: traces of Kineto, or what 'nsys export "
-        "--type sqlite' wrote, of one program without communication beside its kernels and with "
+        "--type sqlite' wrote, of one program without communication alongside its kernels and with "
         "it. Their kernels are matched in order. With --save a job takes the model with 'refine: "
         "{plugin: overlap-xgboost, profile: NAME}'.",
     .examples = examples,

@@ -7,7 +7,6 @@
 #include "plugin/kit/kit.h"
 #include "plugin/module.h"
 #include "plugin/kit/new.h"
-#include "plugin/kit/new_function.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -406,7 +405,7 @@ const cli_verb cli_verb_plugin_info = {
         "Shows the providers of a plugin with the units of what they read and give, and its "
         "options with their defaults and ranges. PLUGIN is a name on the search path, FILE a "
         "path with a '/'. It is loaded in a process of its own, so that one that crashes is told "
-        "like any other fault.",
+        "like any other error.",
     .examples = info_examples,
     .options = info_rows,
     .run = run_info,

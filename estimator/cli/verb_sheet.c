@@ -35,7 +35,7 @@ static const cli_option export_rows[] = {CLI_CHOICE(export_options, format, "for
                                          CLI_ROW_PATH, CLI_ROW_OUTPUT, CLI_END};
 
 static const cli_example check_examples[] = {
-    {"steptime sheet check mine.yaml", "find every fault of a sheet before it is used"},
+    {"steptime sheet check mine.yaml", "find every error of a sheet before it is used"},
     {NULL, NULL}};
 static const cli_example show_examples[] = {
     {"steptime sheet show li2024", "inputs, functions, cells and checks of a sheet"},
@@ -181,8 +181,8 @@ const cli_verb cli_verb_sheet_check = {
     .words = {CLI_WORD_SHEET, CLI_WORD_SHEET},
     .summary = "check sheets: grammar, names, units, cycles",
     .doc =
-        "Reads each sheet with what it includes and reports all faults and warnings at once, each "
-        "with file, line and column. Exits 1 where a sheet has a fault.",
+        "Reads each sheet with what it includes and reports all errors and warnings at once, each "
+        "with file, line and column. Exits 1 where a sheet has an error.",
     .examples = check_examples,
     .options = check_rows,
     .run = run_check,

@@ -46,12 +46,12 @@ static const cli_option option_rows[] = {
 };
 
 static const cli_example examples[] = {
-    {"steptime timeline gpt3-175b-1024xa100", "the step as tasks, beside the closed form"},
+    {"steptime timeline gpt3-175b-1024xa100", "the step as tasks, next to the closed form"},
     {"steptime timeline gpt3-175b-1024xa100 --schedule zero_bubble --svg step.svg",
      "the picture of another schedule"},
     {"steptime timeline gpt3-175b-1024xa100 --schedule breadth-first", "the schedule of a plugin"},
     {"steptime timeline gpt2-128xa100 --svg buckets.svg",
-     "buckets of gradients beside the backward pass"},
+     "buckets of gradients alongside the backward pass"},
     {"steptime timeline gpt-3b-32x3090 --perfetto step.json", "a trace for ui.perfetto.dev"},
     {"steptime timeline gpt3-175b-1024xa100 --ranks all --csv", "where every rank's time goes"},
     {NULL, NULL},

@@ -546,7 +546,7 @@ const cli_verb cli_verb_validate = {
     .words = {CLI_WORD_SOURCE, CLI_WORD_SOURCE},
     .summary = "compare estimates with published and measured numbers",
     .doc =
-        "For each source under validation/, shows what is compared: published values beside ours "
+        "For each source under validation/, shows what is compared: published values next to ours "
         "with the difference and the one that is declared, and tables of measured steps with the "
         "mean, median and largest error, rows that a constant was fitted with apart from those "
         "held out. Exits 1 where a difference or a mean error is larger than declared or a case "
@@ -559,7 +559,7 @@ const cli_verb cli_verb_validate = {
         "With --pairs, rows that differ only in the data-parallel size, the pipeline size, the "
         "layers or the micro-batches are predicted from each other: what the layers take is scaled "
         "until one row's estimate is what was measured, and the other row is estimated with layers "
-        "as slow. The errors are shown by kind of edit, beside those of the estimates alone.\n\n"
+        "as slow. The errors are shown by kind of edit, next to those of the estimates alone.\n\n"
         "With --nccl the times of a plugin are compared with output of nccl-tests, as it comes or "
         "with the options of a profile; see 'steptime help fit nccl'.",
     .examples = examples,

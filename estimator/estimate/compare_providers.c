@@ -181,7 +181,7 @@ static st_node *put_columns(const st_columns *columns, st_node *root)
         const st_estimate *estimate = &columns->estimates[i];
         st_node *column = st_put_map(list, NULL);
         st_put_text(column, "refine", columns->names[i]);
-        st_put_text_or_null(column, "fault", columns->faults[i]);
+        st_put_text_or_null(column, "error", columns->faults[i]);
         st_node *refined = st_put_list(column, "refined");
         for (size_t k = 0; k < estimate->refined_count; k++)
             put_refined(columns->names[i], &estimate->refined[k], st_put_line_map(refined, NULL));
@@ -192,7 +192,7 @@ static st_node *put_columns(const st_columns *columns, st_node *root)
 /* What plugins have a part in, column by column. */
 static void say_refined(const st_node *list, st_node *root)
 {
-    static const st_table_column layout[] = {{.title = "refinement", .ink = ST_INK_NAME},
+    static const st_table_column layout[] = {{.title = "plugins", .ink = ST_INK_NAME},
                                              {.title = "cell"},
                                              {.title = "value", .right = true},
                                              {.title = "formula", .none = "-", .right = true},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Settings in the syntax of a framework: a shell script, YAML, TOML, JSON. */
+#include "base/text.h"
 #include "frameworks/settings.h"
 #include "import/job_draft.h"
 
@@ -23,12 +24,13 @@ static void write_head(const fw_file *file, st_buffer *buffer)
 
 static void write_option(const char *name, const char *value, st_buffer *buffer)
 {
-    bool plain = strpbrk(value, " *[]()'\"$") == NULL;
     st_buffer_text(buffer, " --");
     for (const char *c = name; *c != '\0'; c++)
         st_buffer_append(buffer, *c == '_' ? "-" : c, 1);
-    if (strcmp(value, "True") != 0)
-        st_buffer_printf(buffer, " %s%s%s", plain ? "" : "\"", value, plain ? "" : "\"");
+    if (strcmp(value, "True") != 0) {
+        st_buffer_text(buffer, " ");
+        st_text_shell(value, buffer);
+    }
 }
 
 static bool is_launcher(const char *name)

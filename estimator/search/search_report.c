@@ -4,6 +4,7 @@
 #include "search/merge.h"
 #include "search/search_make.h"
 #include "base/dimension.h"
+#include "base/text.h"
 
 #include "sheet/roles.h"
 #include "sheet/type_write.h"
@@ -192,6 +193,22 @@ static st_status explain_miss(const st_paths *paths, st_search_view *view)
     return view->miss != NULL ? ST_OK : ST_ERR_MEMORY;
 }
 
+/* Of a search that found nothing: the plan that is nearest to fitting, or what does not divide. */
+static st_status compute_nearest(const st_paths *paths, st_search_view *view)
+{
+    const st_search *search = view->search;
+    const st_results *found = &view->result->found;
+    if (found->has_nearest) {
+        st_status status = compute(view, &found->nearest, 1, &view->nearest);
+        return status == ST_OK ? explain_miss(paths, view) : status;
+    }
+    if (search->plans.count > 0 || !search->plans.miss.given) {
+        return ST_OK;
+    }
+    view->miss = st_plan_miss_text(&search->wanted, &search->plans.miss, search->space->arena);
+    return view->miss != NULL ? ST_OK : ST_ERR_MEMORY;
+}
+
 /* A ranking by a cost that nobody knows is none. */
 static st_status check_goal_known(const st_search_view *view, st_errors *errors)
 {
@@ -241,12 +258,8 @@ st_status st_search_view_make(const st_paths *paths, const st_search *search,
     if (status == ST_OK) {
         status = compute(view, result->found.front, result->found.front_count, &view->front);
     }
-    if (status == ST_OK && result->found.has_nearest) {
-        status = compute(view, &result->found.nearest, 1, &view->nearest);
-        status = status == ST_OK ? explain_miss(paths, view) : status;
-    } else if (status == ST_OK && search->plans.count == 0 && search->plans.miss.given) {
-        view->miss = st_plan_miss_text(&search->wanted, &search->plans.miss, search->space->arena);
-        status = view->miss != NULL ? ST_OK : ST_ERR_MEMORY;
+    if (status == ST_OK) {
+        status = compute_nearest(paths, view);
     }
     if (status != ST_OK) {
         st_fail(errors, status, (st_place){0}, "%s", st_status_text(status));
@@ -299,29 +312,12 @@ static void put_plan(const st_search_view *view, uint64_t row, const char *const
     node->result->failed = node->result->failed || sets == NULL;
 }
 
-/* Whether a shell takes a text as one word that means itself. */
-static bool is_plain_word(const char *text)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_.,:=/+-@%";
-    return text[0] != '\0' && strspn(text, plain) == strlen(text);
-}
-
 /* "--set KEY=VALUE --set ..." as a shell takes it. */
 static void write_settings(const char *const *sets, size_t count, st_buffer *line)
 {
     for (size_t i = 0; i < count; i++) {
         st_buffer_text(line, i > 0 ? " --set " : "--set ");
-        if (is_plain_word(sets[i])) {
-            st_buffer_text(line, sets[i]);
-            continue;
-        }
-        st_buffer_text(line, "'");
-        for (const char *at = sets[i]; *at != '\0'; at++) {
-            st_buffer_append(line, at, *at == '\'' ? 0 : 1);
-            st_buffer_text(line, *at == '\'' ? "'\\''" : "");
-        }
-        st_buffer_text(line, "'");
+        st_text_shell(sets[i], line);
     }
 }
 

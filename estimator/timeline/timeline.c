@@ -12,7 +12,7 @@ enum { MOST_TASKS = 60000000 };
 
 const char *st_term_name(st_term term)
 {
-    static const char *const names[ST_TERMS] = {"steady", "ramp",     "transfers", "data",
+    static const char *const names[ST_TERMS] = {"steady", "bubble",   "transfers", "data",
                                                 "tied",   "slowdown", "optimizer"};
     return (unsigned)term < ST_TERMS ? names[term] : "";
 }
@@ -22,14 +22,15 @@ const char *st_term_reason(st_term term)
     static const char *const reasons[ST_TERMS] = {
         "chunks of the slowest stage last as long as their layers, the sheet's stages as the "
         "fullest one",
-        "stages and chunks differ in length, or weights' gradients fill the ramp; the sheet passes "
+        "stages and chunks differ in length, or weights' gradients fill the bubble; the sheet "
+        "passes "
         "every stage but the slowest once, and shares out what chunks and weights' gradients save",
         "the sheet counts 2(mv + p - 1) transfers; the replay those that a stage waits for",
         "early stages communicate while others still work; weights that are asked for late wait in "
         "the middle of a step, which the sheet leaves out",
         "only first and last stage wait for it",
         "stages slow down one after the other while the pipeline fills and drains, which the sheet "
-        "counts once; a message may run beside another pass than the sheet counts it for",
+        "counts once; a message may run alongside another pass than the sheet counts it for",
         "stages that end early run it while others work",
     };
     return (unsigned)term < ST_TERMS ? reasons[term] : "";
@@ -52,7 +53,8 @@ const char *st_hiding_reason(st_hiding hiding)
 {
     static const char *const reasons[ST_HIDINGS] = {
         "the sheet hides what there is computation for and counts what holds up the step; the "
-        "replay counts messages of the slowest stage that nothing runs beside, and what that stage "
+        "replay counts messages of the slowest stage that nothing runs alongside, and what that "
+        "stage "
         "waits for as idle",
         "the sheet hides as much as there is computation to hide it, the replay what meets "
         "computation on the slowest stage",

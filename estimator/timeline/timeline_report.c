@@ -30,7 +30,7 @@ static void fill_rank(const void *context, size_t index, st_node *node)
     st_put_seconds(node, "idle_s", seconds(row->time.idle_ns));
     st_put_seconds(node, "first_s", seconds(row->first));
     st_put_seconds(node, "last_s", seconds(row->last));
-    st_put_seconds(node, "price_s", seconds(row->slowdown));
+    st_put_seconds(node, "slowdown_s", seconds(row->slowdown));
 }
 
 static void fill_category(const void *context, size_t index, st_node *node)
@@ -212,7 +212,7 @@ static void say_ranks(const st_timeline *timeline, const st_node *shown, st_node
     st_table_heads(table);
     st_table_show(table, shown,
                   "rank,stage,exposed_compute_s,exposed_communication_s,overlapped_s,waiting_s,"
-                  "idle_s,price_s");
+                  "idle_s,slowdown_s");
     if (timeline->row_count > MOST_ROWS)
         st_say(root, "  ... and %zu ranks more (--csv shows all)\n",
                timeline->row_count - MOST_ROWS);
@@ -269,7 +269,7 @@ void st_timeline_report(const st_timeline *timeline, st_arena *arena, st_result 
     say_terms(timeline, &lists, root);
     st_result_csv(result, "ranks",
                   "rank,stage,exposed_compute_s,exposed_communication_s,overlapped_s,waiting_s,"
-                  "idle_s,first_s,last_s,price_s");
+                  "idle_s,first_s,last_s,slowdown_s");
 }
 
 void st_timeline_terms_report(const st_timeline *timeline, st_arena *arena, st_result *result)

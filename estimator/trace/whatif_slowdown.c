@@ -141,7 +141,7 @@ st_status st_whatif_relieve(st_whatif *w)
     char factor[ST_QUANTITY_TEXT];
     if (status == ST_OK)
         status = st_whatif_note(
-            w, "%zu %s ran beside a collective and %s taken to have been slowed %s times",
+            w, "%zu %s ran alongside a collective and %s taken to have been slowed %s times",
             w->relieved, w->relieved == 1 ? "task" : "tasks", w->relieved == 1 ? "is" : "are",
             st_number_format(slowdown, factor, sizeof factor));
     return status;

@@ -328,7 +328,7 @@ static void missing_columns_and_lone_classes_are_refused(void **state)
         st_buffer_printf(&alone, "%s,2385,2500,0.01,1,2,3,4,5,6\n", i % 2 ? "gemm" : "norm");
     }
     assert_int_not_equal(read_text(own, alone.data, &kernels), ST_OK);
-    assert_non_null(strstr(said(own->errors), "0 kernels ran beside communication"));
+    assert_non_null(strstr(said(own->errors), "0 kernels ran alongside communication"));
     st_errors_clear(own->errors);
     st_buffer_free(&alone);
 }

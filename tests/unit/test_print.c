@@ -3,6 +3,7 @@
 #include "base_support.h"
 
 #include "base/print.h"
+#include "base/text.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -72,12 +73,40 @@ static void texts_of_an_arena_leave_it_zeroed(void **state)
     st_arena_destroy(arena);
 }
 
+/* What a shell makes of a text that is written for it is that text again. */
+static void a_shell_reads_back_what_is_written_for_it(void **state)
+{
+    static const char *const texts[] = {
+        "2.385",       "a;echo b",  "a&b",       "`echo b`",    "$(echo b)", "$HOME", "it's",
+        "two words",   "E|t*3|(m)", "\"x\"",     "back\\slash", "~",         "a>b<c", "{a,b}",
+        "#no comment", "!history",  "line\nend", "é",           "",          "'",     "?*[a]"};
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        st_buffer line = {0};
+        char read[64] = "";
+        st_buffer_text(&line, "printf %s ");
+        st_text_shell(texts[i], &line);
+        FILE *shell = popen(line.data, "r");
+        assert_non_null(shell);
+        size_t length = fread(read, 1, sizeof read - 1, shell);
+        assert_int_equal(pclose(shell), 0);
+        read[length] = '\0';
+        assert_string_equal(read, texts[i]);
+        st_buffer_free(&line);
+    }
+    st_buffer plain = {0};
+    st_text_shell("parallel.tp=8,a:b/c-1+2@3%", &plain);
+    assert_string_equal(plain.data, "parallel.tp=8,a:b/c-1+2@3%");
+    st_buffer_free(&plain);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_and_whole_numbers_are_printed_as_by_the_c_library),
         cmocka_unit_test(all_other_formats_are_the_c_library_s),
         cmocka_unit_test(texts_of_an_arena_leave_it_zeroed),
+        cmocka_unit_test(a_shell_reads_back_what_is_written_for_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

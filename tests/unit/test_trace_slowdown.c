@@ -82,8 +82,9 @@ static void test_notes(void **state)
     assert_int_equal(ask(have, sets, 1, &outcome, arena, *state), ST_OK);
     bool found = false;
     for (size_t i = 0; i < outcome.note_count; i++)
-        found = found || strcmp(outcome.notes[i], "1 task ran beside a collective and is taken to "
-                                                  "have been slowed 1.6 times") == 0;
+        found =
+            found || strcmp(outcome.notes[i], "1 task ran alongside a collective and is taken to "
+                                              "have been slowed 1.6 times") == 0;
     assert_true(found);
     st_arena_destroy(arena);
 }

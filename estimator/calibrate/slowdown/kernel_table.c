@@ -274,7 +274,7 @@ st_status st_kernels_check(const st_kernels *kernels, st_errors *errors)
                                  class_names[kernels->rows[0].class]);
         expected = "two classes or more, as in a training step";
     } else if (beside < ST_LEAST_KERNELS / 2) {
-        message = st_errors_text(errors, "%zu kernels ran beside communication", beside);
+        message = st_errors_text(errors, "%zu kernels ran alongside communication", beside);
         expected = st_errors_text(errors, "at least %d with an overlap_ratio of %g or more",
                                   ST_LEAST_KERNELS / 2, ST_LEAST_SHARE);
     }

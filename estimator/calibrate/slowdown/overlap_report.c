@@ -61,7 +61,7 @@ static void write_pairs(const st_pairs_tally *pairs, st_node *root)
            "overlap have no counterpart\n",
            pairs->pairs, pairs->pairs == 1 ? "" : "s", pairs->matched, pairs->without, pairs->with);
     st_say(root,
-           "  %zu used, %zu of them beside a collective; left out: %zu beside one in "
+           "  %zu used, %zu of them alongside a collective; left out: %zu alongside one in "
            "both, %zu without duration or counters\n",
            pairs->rows, pairs->beside, pairs->disturbed, pairs->unusable);
 }
@@ -93,7 +93,7 @@ static void say_report(const st_overlap_report *report, st_node *root)
         write_pairs(report->pairs, root);
     }
     st_say(root,
-           "%s: %zu kernels, %zu of them faster beside communication than alone, %zu at "
+           "%s: %zu kernels, %zu of them faster alongside communication than alone, %zu at "
            "most 0.95 times as long\n",
            report->kernels->file, report->kernels->count, report->kernels->faster,
            report->kernels->much_faster);
@@ -141,8 +141,8 @@ static void put_errors(st_node *node, const char *key, const st_slowdown_errors 
 
 static void put_columns(const st_kernels *kernels, st_node *root)
 {
-    st_put_count(root, "faster_beside_communication", kernels->faster);
-    st_put_count(root, "much_faster_beside_communication", kernels->much_faster);
+    st_put_count(root, "faster_with_communication", kernels->faster);
+    st_put_count(root, "much_faster_with_communication", kernels->much_faster);
     st_node *unused = st_put_list(root, "columns_not_used");
     for (size_t i = 0; i < kernels->unused_count; i++) {
         st_put_text(unused, NULL, kernels->unused[i]);
@@ -162,7 +162,7 @@ static void put_pairs(const st_pairs_tally *pairs, st_node *root)
     st_put_count(map, "matched", pairs->matched);
     st_put_count(map, "without_counterpart", pairs->without + pairs->with);
     st_put_count(map, "used", pairs->rows);
-    st_put_count(map, "beside_communication", pairs->beside);
+    st_put_count(map, "with_communication", pairs->beside);
     st_put_count(map, "disturbed", pairs->disturbed);
     st_put_count(map, "unusable", pairs->unusable);
 }

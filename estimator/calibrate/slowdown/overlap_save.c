@@ -30,7 +30,7 @@ static const char *provenance_of(const st_overlap_report *report, const char *da
     st_put_text(map, "steptime", STEPTIME_VERSION);
     st_put_text(map, "kernels_of", report->kernels->file);
     st_put_count(map, "kernels", report->kernels->count);
-    st_put_count(map, "faster_beside_communication", report->kernels->faster);
+    st_put_count(map, "faster_with_communication", report->kernels->faster);
     st_put_text(map, "recipe", report->recipe->name);
     for (size_t i = 0; i < report->trials->recipe_count; i++) {
         const st_trial *trial = &report->trials->items[i];

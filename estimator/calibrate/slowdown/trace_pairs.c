@@ -352,7 +352,7 @@ st_status st_pairs_append(const st_recorded *without, const st_recorded *with,
     if (status == ST_OK && own.with.beside.count == 0) {
         status = st_fail(own.errors, ST_ERR_VALUE, (st_place){.file = own.with.recorded->file},
                          "no collective runs in the recording with overlap" ST_EXPECTED
-                         "kernels of NCCL or RCCL beside those that compute");
+                         "kernels of NCCL or RCCL alongside those that compute");
     }
     if (status == ST_OK) {
         status = tell(&own, match_all(&own));

@@ -11,6 +11,11 @@ typedef struct st_plugin_start {
     const st_sheet_function *function; /* NULL: the template's */
 } st_plugin_start;
 
+/* The open function of that name; an unknown one is reported with the nearest and all there are. */
+st_status st_plugin_function_find(const st_sheet *sheet, const char *name,
+                                  const st_sheet_function **function,
+                                  st_errors *errors) ST_NODISCARD;
+
 /* Writes a project for a plugin of that name into a folder that does not exist yet. */
 st_status st_plugin_new(const char *name, const char *folder, const st_plugin_start *start,
                         st_arena *arena, st_errors *errors) ST_NODISCARD;

@@ -6,6 +6,7 @@
 #include "plugin/kit/new_function.h"
 
 #include "plugin/kit/formula_c.h"
+#include "plugin/kit/new.h"
 
 #include <string.h>
 
@@ -293,6 +294,29 @@ const char *st_plugin_function_source(const st_sheet *sheet, const st_sheet_func
 
 /* ---- its test and its page ------------------------------------------------------------------- */
 
+/* One row, and what its two values are to one another. */
+static void write_test_row(writer *own)
+{
+    size_t count = read_count(own);
+    st_buffer_printf(&own->text, "    const double row[%zu] = {", count);
+    for (size_t i = 0; i < count; i++) /* odd numbers, of which each is less than the one before */
+        st_buffer_printf(&own->text, "%s%zu.385",
+                         i == 0       ? ""
+                         : i % 8 == 0 ? ",\n        "
+                                      : ", ",
+                         2 * (count - i) + 5);
+    st_buffer_printf(
+        &own->text,
+        "};\n    const double *columns[%zu];\n"
+        "    for (size_t i = 0; i < %zu; i++) {\n        columns[i] = &row[i];\n    }\n"
+        "    double plain = value_of(1, columns);\n"
+        "    double scaled = value_of(2.385, columns);\n"
+        "    printf(\"%%g, %%g\\n\", plain, scaled);\n"
+        "    return fabs(scaled - 2.385 * plain) <= 1e-12 * fabs(scaled) ? EXIT_SUCCESS "
+        ": EXIT_FAILURE;\n}\n",
+        count, count);
+}
+
 const char *st_plugin_function_test(const st_sheet *sheet, const st_sheet_function *function,
                                     const char *name, st_arena *arena)
 {
@@ -334,24 +358,7 @@ const char *st_plugin_function_test(const st_sheet *sheet, const st_sheet_functi
         "        plugin->close(instance);\n    }\n    return value;\n}\n\n"
         "int main(void)\n{\n",
         function->name);
-    size_t count = read_count(&own);
-    st_buffer_printf(&own.text, "    const double row[%zu] = {", count);
-    for (size_t i = 0; i < count; i++) /* odd numbers, of which each is less than the one before */
-        st_buffer_printf(&own.text, "%s%zu.385",
-                         i == 0       ? ""
-                         : i % 8 == 0 ? ",\n        "
-                                      : ", ",
-                         2 * (count - i) + 5);
-    st_buffer_printf(
-        &own.text,
-        "};\n    const double *columns[%zu];\n"
-        "    for (size_t i = 0; i < %zu; i++) {\n        columns[i] = &row[i];\n    }\n"
-        "    double plain = value_of(1, columns);\n"
-        "    double scaled = value_of(2.385, columns);\n"
-        "    printf(\"%%g, %%g\\n\", plain, scaled);\n"
-        "    return fabs(scaled - 2.385 * plain) <= 1e-12 * fabs(scaled) ? EXIT_SUCCESS "
-        ": EXIT_FAILURE;\n}\n",
-        count, count);
+    write_test_row(&own);
     return finish(&own, arena);
 }
 

@@ -5,11 +5,6 @@
 
 #include "steptime/sheet.h"
 
-/* The open function of that name; an unknown one is reported with the nearest and all there are. */
-st_status st_plugin_function_find(const st_sheet *sheet, const char *name,
-                                  const st_sheet_function **function,
-                                  st_errors *errors) ST_NODISCARD;
-
 /*
  * The files of a project for a plugin `name`: the plugin, which computes the function's formula
  * times an option, and a test of it; NULL when out of memory.
