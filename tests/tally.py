@@ -5,6 +5,11 @@
 Meson judges a program by its exit status. This reads its log, takes the cases of a program that
 prints TAP (cmocka skips with "not ok N # SKIP", which other counters take for a failure), shows the
 output of what failed and why cases were skipped, and ends with "N passed, N failed".
+
+    tally.py [--since SECONDS] LABEL=BUILD...
+
+A log that was written before SECONDS of the epoch is that of an earlier run and does not count: what
+was not run has failed.
 """
 import json
 import pathlib
@@ -60,11 +65,11 @@ def count_program(test):
     return count
 
 
-def read_run(label, folder):
+def read_run(label, folder, since):
     """Counts one build's run and prints what is worth a look."""
-    log = pathlib.Path(folder) / "meson-logs" / "testlog.json"
+    log = pathlib.Path(folder) / "meson-logs" / "dev.json"
     total = Count()
-    if not log.is_file():
+    if not log.is_file() or log.stat().st_mtime < since:
         print(f"{label}: no test was run")
         total.failed += 1
         return total
@@ -84,9 +89,13 @@ def read_run(label, folder):
 
 def main(arguments):
     total = Count()
+    since = 0.0
+    if arguments[:1] == ["--since"]:
+        since = float(arguments[1])
+        arguments = arguments[2:]
     for argument in arguments:
         label, _, folder = argument.partition("=")
-        total.add(read_run(label, folder))
+        total.add(read_run(label, folder, since))
     if total.passed == 0 and total.failed == 0:
         total.failed = 1
         print("no test was run")

@@ -183,11 +183,11 @@ verdict 'calls side by side build once'
 tally() {
     mkdir -p "$work/run/meson-logs"
     local n=0
-    : >"$work/run/meson-logs/testlog.json"
+    : >"$work/run/meson-logs/dev.json"
     while (($# > 0)); do
         n=$((n + 1))
         printf '{"name": "t%d", "result": "%s", "stdout": "%s", "stderr": ""}\n' "$n" "$1" "$2" \
-            >>"$work/run/meson-logs/testlog.json"
+            >>"$work/run/meson-logs/dev.json"
         shift 2
     done
     python3 -B "$root/tests/tally.py" "here=$work/run" >"$work/out.txt" 2>&1
@@ -217,6 +217,15 @@ verdict 'a bad exit status fails even where all cases passed'
 
 ! tally && last '0 passed, 1 failed'
 verdict 'a run without a test has failed'
+
+tally OK '1..1\nok 1 - a\n' && touch -d '2 hours ago' "$work/run/meson-logs/dev.json" &&
+    ! python3 -B "$root/tests/tally.py" --since "$(($(date +%s) - 60))" "here=$work/run" \
+        >"$work/out.txt" 2>&1 &&
+    last '0 passed, 1 failed' && grep -q 'here: no test was run' "$work/out.txt" &&
+    touch "$work/run/meson-logs/dev.json" &&
+    python3 -B "$root/tests/tally.py" --since "$(($(date +%s) - 60))" "here=$work/run" \
+        >"$work/out.txt" 2>&1 && last '1 passed, 0 failed'
+verdict 'the log of an earlier run does not count'
 
 echo "1..$count"
 ((failed == 0))
