@@ -51,7 +51,7 @@ static bool add_provider(st_refined_cell *entry, const st_refined *item, st_aren
         item->provider->source, item->provider->name, item->origin[0] == '\0' ? "" : " (",
         item->origin, item->origin[0] == '\0' ? "" : ")");
     entry->providers = text;
-    if (item->refusal[0] != '\0')
+    if (*item->refusal != '\0')
         entry->refusal = item->refusal;
     return text != NULL;
 }

@@ -4,6 +4,7 @@
 #include "trace/trace.h"
 
 #include "trace/busy.h"
+#include "trace/trace_replay.h"
 
 static void assert_breakdown(const st_interval *intervals, size_t count, int64_t start_ns,
                              int64_t end_ns, st_trace_breakdown expected)
@@ -82,6 +83,35 @@ static void periods_end_with_the_last(void **state)
     assert_same_double(busy_ns[1], 20 + 31);
 }
 
+/* Nothing is written behind the last period, not even of what begins exactly there. */
+static void no_period_follows_the_last(void **state)
+{
+    static const st_interval behind[] = {{107, 300, false}, {310, 397, false}};
+    double busy_ns[4] = {0, 0, 2.385, 2.385};
+    (void)state;
+    st_busy_periods(behind, COUNT(behind), 100, 70, busy_ns, 2);
+    assert_same_double(busy_ns[0], 63);
+    assert_same_double(busy_ns[1], 70);
+    assert_same_double(busy_ns[2], 2.385);
+    assert_same_double(busy_ns[3], 2.385);
+}
+
+static void assert_change(int64_t new_ns, int64_t old_ns, const char *expected)
+{
+    char text[64];
+    assert_string_equal(st_change_text(new_ns, old_ns, text, sizeof text), expected);
+}
+
+static void changes_are_told_with_their_sign(void **state)
+{
+    (void)state;
+    assert_change(2385, 2385, "+0.00 %");
+    assert_change(2385, 0, "+0.00 %");
+    assert_change(3, 1, "+200.00 %");
+    assert_change(1907, 2385, "-20.04 %");
+    assert_change(2387, 2385, "+0.08 %");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -90,6 +120,8 @@ int main(void)
         cmocka_unit_test(order_is_by_start),
         cmocka_unit_test(periods_share_what_crosses_them),
         cmocka_unit_test(periods_end_with_the_last),
+        cmocka_unit_test(no_period_follows_the_last),
+        cmocka_unit_test(changes_are_told_with_their_sign),
     };
     return cmocka_run_group_tests_name("busy", tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pairs of recordings as kernels concurrently with communication: matching, shares, counters,
  * joins. */
+#define _DEFAULT_SOURCE
 #include "base_support.h"
 
 #include "calibrate/slowdown/concurrent.h"
@@ -11,6 +12,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 typedef struct fixture {
     st_arena *arena;
@@ -366,6 +368,45 @@ static void faulty_counters_are_refused(void **state)
     }
 }
 
+/* Bytes of a collective are its elements by the width of their type, as the profiler names it. */
+static void types_of_collectives_have_their_widths(void **state)
+{
+    static const struct {
+        const char *dtype;
+        double width_bytes; /* 0: not known */
+    } types[] = {{"Float", 4},  {"Double", 8}, {"Half", 2},          {"BFloat16", 2},
+                 {"Int", 4},    {"Long", 8},   {"Byte", 1},          {"Char", 1},
+                 {"Bool", 1},   {"Short", 2},  {"Float8_e4m3fn", 1}, {"Float8_e5m2", 1},
+                 {"Complex", 0}};
+    fixture *own = *state;
+    char path[] = "/tmp/steptime-recorded-XXXXXX.json";
+    st_recorded recorded;
+    st_buffer text = {0};
+    st_buffer_text(&text, "{\"traceEvents\":[");
+    for (size_t i = 0; i < COUNT(types); i++) {
+        st_buffer_printf(
+            &text,
+            "%s{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclDevKernel_AllReduce_Sum\","
+            "\"pid\":0,\"tid\":20,\"ts\":%zu,\"dur\":23,\"args\":{\"device\":0,"
+            "\"stream\":20,\"Collective name\":\"allreduce\",\"In msg nelems\":385,"
+            "\"Out msg nelems\":385,\"Group size\":2,\"dtype\":\"%s\"}}",
+            i > 0 ? "," : "", 4100 + 31 * i, types[i].dtype);
+    }
+    st_buffer_text(&text, "]}");
+    int file = mkstemps(path, 5);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, text.data, text.length), text.length);
+    assert_int_equal(close(file), 0);
+    assert_int_equal(st_recorded_read(path, own->arena, &recorded, own->errors), ST_OK);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(recorded.count, COUNT(types));
+    for (size_t i = 0; i < COUNT(types); i++) {
+        assert_non_null(recorded.kernels[i].collective);
+        assert_same_double(recorded.kernels[i].collective->bytes, 385 * types[i].width_bytes);
+    }
+    st_buffer_free(&text);
+}
+
 #define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -381,6 +422,7 @@ int main(void)
         WITH(counters_are_joined_by_kernel_and_shape),
         WITH(details_are_read_by_unit),
         WITH(faulty_counters_are_refused),
+        WITH(types_of_collectives_have_their_widths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

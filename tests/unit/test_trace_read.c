@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading traces: every generation of the format, and every way in which a file can be wrong. */
 #include "trace_support.h"
+#include "trace/same_job.h"
 #include "trace/trace.h"
 
 #include "trace/event_draft.h"
@@ -560,6 +561,63 @@ static void test_sorted(void **state)
     st_buffer_free(&text);
 }
 
+typedef struct collective {
+    int64_t sequence;
+    const char *group;
+    const char *name;
+    int elements;
+} collective;
+
+/* Rank `rank` of two, with these collectives one after the other. */
+static st_trace *rank_with(int rank, const collective *list, size_t count, st_errors *errors)
+{
+    st_buffer text = {0};
+    st_buffer_printf(&text, "{\"distributedInfo\":{\"rank\":%d,\"world_size\":2},\"traceEvents\":[",
+                     rank);
+    for (size_t i = 0; i < count; i++)
+        st_buffer_printf(
+            &text,
+            "%s{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclDevKernel_x\",\"pid\":0,"
+            "\"tid\":20,\"ts\":%zu,\"dur\":23,\"args\":{\"device\":0,\"stream\":20,"
+            "\"Collective name\":\"%s\",\"In msg nelems\":%d,\"Group size\":2,"
+            "\"Process Group Name\":\"%s\",\"Process Group Ranks\":\"[0, 1]\","
+            "\"Seq\":%lld}}",
+            i > 0 ? "," : "", 4100 + 31 * i, list[i].name, list[i].elements, list[i].group,
+            (long long)list[i].sequence);
+    st_buffer_text(&text, "]}");
+    st_trace *trace = trace_of(text.data, false, errors);
+    assert_non_null(trace);
+    assert_int_equal(trace->collective_count, count);
+    st_buffer_free(&text);
+    return trace;
+}
+
+/* Two groups count their collectives each by itself: the same numbers, in any order of time. */
+static void test_groups(void **state)
+{
+    static const collective first[] = {{7, "a", "allreduce", 385}, {7, "b", "allgather", 2385},
+                                       {8, "a", "allreduce", 387}, {8, "b", "allgather", 2387},
+                                       {9, "a", "allreduce", 389}, {9, "b", "allgather", 2389}};
+    static const collective alike[] = {{7, "b", "allgather", 2385}, {8, "b", "allgather", 2387},
+                                       {7, "a", "allreduce", 385},  {8, "a", "allreduce", 387},
+                                       {9, "a", "allreduce", 389},  {9, "b", "allgather", 2389}};
+    static const collective other[] = {{7, "b", "allreduce", 2385}, {8, "b", "allreduce", 2387},
+                                       {7, "a", "allgather", 385},  {8, "a", "allgather", 387},
+                                       {9, "a", "allgather", 389},  {9, "b", "allreduce", 2389}};
+    st_trace *one = rank_with(0, first, COUNT(first), *state);
+    st_trace *two = rank_with(1, alike, COUNT(alike), *state);
+    st_trace *three = rank_with(1, other, COUNT(other), *state);
+    st_trace *const same[] = {one, two};
+    st_trace *const mixed[] = {one, three};
+    assert_int_equal(st_trace_check_job(same, 2, false, *state), ST_OK);
+    assert_int_equal(st_trace_check_job(mixed, 2, false, *state), ST_ERR_VALUE);
+    assert_non_null(
+        strstr(st_errors_at(*state, 0)->message, "6 of 6 collectives are not those of"));
+    st_trace_destroy(one);
+    st_trace_destroy(two);
+    st_trace_destroy(three);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -583,6 +641,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_bounded, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_large, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_sorted, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_groups, make_errors, drop_errors),
     };
     return cmocka_run_group_tests_name("trace_read", tests, NULL, NULL);
 }
