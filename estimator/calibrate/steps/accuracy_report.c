@@ -302,8 +302,8 @@ void st_accuracy_put(const st_accuracy *accuracy, bool details, st_node *map)
     put_head(measured, map);
     st_put_count(map, "compared", accuracy->compared);
     st_put_count(map, "fitted", accuracy->fitted);
-    st_put_count(map, "verdicts", accuracy->verdicts);
-    st_put_count(map, "verdicts_right", accuracy->verdicts_right);
+    st_put_count(map, "memory_checks", accuracy->verdicts);
+    st_put_count(map, "memory_checks_right", accuracy->verdicts_right);
     put_groups(accuracy, map);
     say_verdicts(accuracy, map);
     put_left_out(accuracy, map);

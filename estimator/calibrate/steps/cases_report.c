@@ -150,5 +150,5 @@ void st_cases_put(const st_case_source *sources, size_t count, st_node *root)
     }
     st_result_csv(root->result, "sources/cases/values",
                   "source,name=case,cell,.number=published,value,unit,difference,tolerance,"
-                  ".verdict=verdict,note");
+                  ".verdict=check,note");
 }
