@@ -290,7 +290,7 @@ static void json_and_csv_have_every_digit(void **state)
     st_buffer_free(&buffer);
     write_cases(own, &source, 1, ST_FORM_CSV, &buffer);
     assert_text(&buffer,
-                "source,case,cell,published,value,unit,difference,tolerance,verdict,note\n"
+                "source,case,cell,published,value,unit,difference,tolerance,check,note\n"
                 "book,one,V,571.4,571.3,MB,-0.00017500875043752187,0.01,ok,\"p. 3, ~571\"\n"
                 "book,one,V,0,571.3,MB,,0.01,FAIL,\n"
                 "book,two,TT,,,,,0.25,cannot run,\n");
