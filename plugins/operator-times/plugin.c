@@ -13,7 +13,7 @@
 #include "steptime/plugin.h"
 
 enum { TIMES, GPU, DTYPE, SOURCE, WIDTH, REACH, SCALE, OPTIONS };
-enum { M, N, K, RATE, BANDWIDTH, NUMBER_WIDTH, CONSTANT, ARGUMENTS };
+enum { M, N, K, RATE, BANDWIDTH, NUMBER_WIDTH, CONSTANT, CORNER, ARGUMENTS };
 enum { LARGEST_TEXT = 64 * 1024 * 1024 };
 
 typedef struct operator_times {
@@ -69,11 +69,13 @@ static const st_plugin_argument arguments[ARGUMENTS] = {
     [BANDWIDTH] = ARGUMENT("bandwidth", "GB/s", ST_PLUGIN_OPTIONAL, "memory bandwidth"),
     [NUMBER_WIDTH] = ARGUMENT("width", "B", ST_PLUGIN_OPTIONAL, "bytes of a number"),
     [CONSTANT] = ARGUMENT("constant", "us", ST_PLUGIN_OPTIONAL, "time of each product besides"),
+    [CORNER] = ARGUMENT("corner", "", ST_PLUGIN_OPTIONAL,
+                        "share of the shorter of arithmetic and memory that counts, too"),
 };
 static const st_plugin_argument *const argument_list[ARGUMENTS] = {
-    &arguments[M],       &arguments[N],         &arguments[K],
-    &arguments[RATE],    &arguments[BANDWIDTH], &arguments[NUMBER_WIDTH],
-    &arguments[CONSTANT]};
+    &arguments[M],        &arguments[N],         &arguments[K],
+    &arguments[RATE],     &arguments[BANDWIDTH], &arguments[NUMBER_WIDTH],
+    &arguments[CONSTANT], &arguments[CORNER]};
 
 /* ---- one row ---- */
 
@@ -94,7 +96,8 @@ static row_answer answer_row(const operator_times *own, const double *const *col
     const st_rates rates = {.rate = columns[RATE][row],
                             .bandwidth = column_of(columns, BANDWIDTH, row, 0),
                             .width = column_of(columns, NUMBER_WIDTH, row, own->width),
-                            .constant_s = column_of(columns, CONSTANT, row, 0)};
+                            .constant_s = column_of(columns, CONSTANT, row, 0),
+                            .corner = column_of(columns, CORNER, row, (double)NAN)};
     row_answer answer = {.formula_s = st_product_formula(&product, &rates), .nearest = (double)NAN};
     answer.value_s = answer.formula_s;
     if (own->shapes.count == 0 || fabs(rates.width - own->width) > 0.1 * own->width)
@@ -134,7 +137,7 @@ static int explain(void *instance, const double *const *columns, const st_plugin
         own->host->error(own->host->context, "the formula's own time is no finite one");
         return ST_PLUGIN_FAILED;
     }
-    tell(sink, "formula", answer.formula_s, "the slower of arithmetic and memory, smooth");
+    tell(sink, "formula", answer.formula_s, "the slower of arithmetic and memory");
     if (isnan(answer.nearest))
         return ST_PLUGIN_OK;
     tell(sink, "neighbours", answer.value_s - answer.formula_s,

@@ -199,7 +199,10 @@ double st_product_formula(const st_product *product, const st_rates *rates)
     double numbers = product->m * product->k + product->n * product->k + product->m * product->n;
     double memory = rates->bandwidth > 0 ? rates->width * numbers / rates->bandwidth : 0;
     double larger = arithmetic > memory ? arithmetic : memory;
-    double share = larger > 0 ? (arithmetic < memory ? arithmetic : memory) / larger : 0;
+    double smaller = arithmetic > memory ? memory : arithmetic;
+    double share = larger > 0 ? smaller / larger : 0;
+    if (!isnan(rates->corner))
+        return rates->constant_s + larger + rates->corner * smaller;
     /* the fourth root of the sum of fourth powers, without their overflow */
     return rates->constant_s + larger * sqrt(sqrt(1.0 + share * share * share * share));
 }

@@ -20,6 +20,7 @@ typedef struct st_rates {
     double bandwidth; /* B/s; 0: arithmetic alone counts */
     double width;     /* bytes of a number */
     double constant_s;
+    double corner; /* share of the shorter of both that counts, too; NaN: a smooth corner */
 } st_rates;
 
 typedef struct st_shapes {
@@ -43,7 +44,7 @@ const char *st_shapes_read(st_shapes *shapes, const char *text, const st_shapes_
                            char *reason);
 void st_shapes_free(st_shapes *shapes);
 
-/* The slower of arithmetic and memory with a smooth corner, and a constant. */
+/* The slower of arithmetic and memory with a corner, and a constant. */
 double st_product_formula(const st_product *product, const st_rates *rates);
 
 /*

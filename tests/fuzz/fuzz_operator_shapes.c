@@ -13,7 +13,11 @@
 
 static void ask(const st_shapes *shapes, double scale)
 {
-    const st_rates rates = {.rate = 713e12, .bandwidth = 2.385e12, .width = 2, .constant_s = 3e-6};
+    const st_rates rates = {.rate = 713e12,
+                            .bandwidth = 2.385e12,
+                            .width = 2,
+                            .constant_s = 3e-6,
+                            .corner = (double)NAN};
     for (size_t i = 0; i < shapes->count && i < 20; i++) {
         st_product product = shapes->products[i];
         double nearest = 0;

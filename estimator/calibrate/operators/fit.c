@@ -373,6 +373,16 @@ static bool is_like(const st_operator_group *group, const st_operator_group *oth
     return like;
 }
 
+/* What the file of a GPU says of its bursts is no measurement of kin: a rate of theirs counts as
+ * their table has it. */
+static double scale_of(const st_operator_group *group, size_t index)
+{
+    static const char efficiency[] = "cluster.gpu.gemm_efficiency_";
+    bool scaled = group->burst != 0 &&
+                  strncmp(group->varied[index].path, efficiency, strlen(efficiency)) == 0;
+    return scaled ? st_operator_value(group->table, group->rows[0], "cluster.gpu.gemm_burst") : 1.0;
+}
+
 /* The geometric mean of the constants of kin, or of all others where there is none. */
 static st_status try_kin(const st_operator_fit *fit, st_operator_group *group, bool kin_only)
 {
@@ -385,10 +395,10 @@ static st_status try_kin(const st_operator_fit *fit, st_operator_group *group, b
             continue;
         st_buffer_printf(&names, "%s%s", count++ > 0 ? ", " : "", st_operator_gpu(other));
         for (size_t k = 0; k < group->varied_count; k++)
-            values[k] += log(other->solution.values[k]);
+            values[k] += log(other->solution.values[k] * scale_of(other, k));
     }
     for (size_t k = 0; k < group->varied_count; k++)
-        values[k] = exp(values[k] / (double)count);
+        values[k] = exp(values[k] / (double)count) / scale_of(group, k);
     group->kin_names = st_buffer_keep(&names, fit->arena);
     if (count == 0 && kin_only)
         return try_kin(fit, group, false);

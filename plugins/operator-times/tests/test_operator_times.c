@@ -14,7 +14,7 @@
 
 static const st_shapes_filter all = {"", "", ""};
 static const st_rates rates = {
-    .rate = 713e12, .bandwidth = 2.385e12, .width = 2, .constant_s = 2.7e-6};
+    .rate = 713e12, .bandwidth = 2.385e12, .width = 2, .constant_s = 2.7e-6, .corner = (double)NAN};
 
 static void assert_near(double value, double wanted, double tolerance)
 {
@@ -37,10 +37,12 @@ static void both_sides_as_slow_make_a_smooth_corner(void **state)
 {
     (void)state;
     st_product product = {.m = 2048, .n = 2048, .k = 512};
-    st_rates even = {.rate = 713e12, .width = 2};
+    st_rates even = {.rate = 713e12, .width = 2, .corner = (double)NAN};
     double arithmetic = 2.0 * 2048 * 2048 * 512 / 713e12;
     even.bandwidth = 2 * (2048.0 * 512 * 2 + 2048.0 * 2048) / arithmetic;
     assert_near(st_product_formula(&product, &even), arithmetic * pow(2, 0.25), 1e-12);
+    even.corner = 0.37;
+    assert_near(st_product_formula(&product, &even), arithmetic * 1.37, 1e-12);
 }
 
 /* Products that take 1.3 times as long as the formula has. */
