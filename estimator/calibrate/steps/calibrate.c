@@ -71,7 +71,8 @@ static void list_block(fitter *own, size_t index, size_t variant)
         calibration->rows[calibration->row_count++] =
             (st_used_row){.set = index,
                           .row = row,
-                          .test = calibration->first_test > 0 && index >= calibration->first_test};
+                          .test = calibration->first_test > 0 && index >= calibration->first_test,
+                          .error_left_out = (double)NAN};
     }
     block->row_count = calibration->row_count - block->first;
 }
@@ -486,11 +487,7 @@ static st_status leave_rows_out(fitter *own)
     size_t fitted = count_fitted(calibration);
     size_t kept = 0;
     st_status status = ST_OK;
-    calibration->folds = calibration->skip_rows       ? 0
-                         : fitted > ST_LEFT_OUT_ALONE ? ST_FOLDS
-                                                      : fitted;
-    for (size_t i = 0; i < rows; i++)
-        calibration->rows[i].error_left_out = (double)NAN;
+    calibration->folds = fitted > ST_LEFT_OUT_ALONE ? ST_FOLDS : fitted;
     for (size_t i = 0; i < calibration->folds && status == ST_OK; i++)
         status = leave_fold_out(own, i, calibration->folds);
     for (size_t i = 0; i < rows; i++)
@@ -758,7 +755,7 @@ st_status st_calibrate(st_calibration *calibration, st_arena *arena, st_errors *
         status = fit_all(&own);
     if (status == ST_OK)
         status = check_solution(&own);
-    if (status == ST_OK)
+    if (status == ST_OK && !calibration->whole)
         status = leave_rows_out(&own);
     if (status == ST_OK)
         status = leave_groups_out(&own);

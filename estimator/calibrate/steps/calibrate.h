@@ -74,7 +74,7 @@ typedef struct st_calibration {
     double noise;
     const char *const *columns; /* whose values are left out in turn */
     size_t column_count;
-    bool skip_rows;            /* rows are not left out one by one */
+    bool whole; /* no fits to parts of the rows but those of `columns`: `left_out` stays empty */
     st_alike alike[ST_NAIVES]; /* none: nothing naive is computed */
     st_solution solution;
     st_used_row *rows;

@@ -237,7 +237,7 @@ st_status st_fit_spec_apply(const st_fit_spec *spec, st_calibration *calibration
     calibration->scale = read_share(&reader, root, "scale", calibration->scale);
     calibration->logarithms = read_choice(&reader, root, "errors", "relative", "log");
     calibration->noise = read_share(&reader, root, "noise", usual_noise);
-    calibration->skip_rows = !st_read_bool(&reader, root, "each_row");
+    calibration->whole = !st_read_bool(&reader, root, "each_row");
     if (calibration->column_count == 0)
         calibration->columns = read_texts(&reader, root, "leave_out", &calibration->column_count);
     calibration->alike[ST_NAIVE_MFU].columns =

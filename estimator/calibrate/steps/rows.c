@@ -342,9 +342,9 @@ static void add_texts(row_reader *reader, size_t row)
             check_unread(reader, own, row, field);
         if (own->key->kind != ST_KEY_TEXT)
             continue;
+        text = own->set != NULL ? own->set : text;
         if (strcmp(text, ST_NO_WORD) == 0)
             text = "";
-        text = own->set != NULL ? own->set : text;
         text = text[0] == '\0' ? st_or_none(own->fill) : text;
         if (text[0] != '\0')
             add_section(reader, own->key->path, text, reader->texts);
