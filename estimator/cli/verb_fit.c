@@ -148,6 +148,11 @@ static st_status read_rows(fit_run *own)
         st_status read = read_job(own, own->run->arguments[i]);
         status = status == ST_OK ? read : status;
     }
+    own->calibration.first_test = own->spec.test_count > 0 ? own->set_count : 0;
+    for (size_t i = 0; i < own->spec.test_count; i++) {
+        st_status read = read_table(own, &own->spec.tests[i]);
+        status = status == ST_OK ? read : status;
+    }
     if (status == ST_OK)
         explain_empty(own);
     return status;

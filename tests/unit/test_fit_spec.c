@@ -115,6 +115,39 @@ static void what_no_row_tells_stays(void **state)
                                          "prior"));
 }
 
+static void tests_are_estimated_and_not_fitted(void **state)
+{
+    fixture *own = *state;
+    st_calibration calibration;
+    if (read_all(own,
+                 TABLES "constants:\n" FIRST
+                        "  - {key: constants.work, name: work elsewhere, prior: 4 ms, sd: 3}\n"
+                        "  - {key: constants.start, prior: 0.6 s, sd: 2.5}\n"
+                        "leave_out: [machine]\n",
+                 &calibration) != ST_OK)
+        fail_msg("%s", said(own));
+    st_measured sets[2] = {calibration.sets[0]};
+    st_measured_request request = toy_request(own);
+    sets[1] = *good_rows(own, &request,
+                         "id,layers,global_batch,dp,machine,target_iter_s\n"
+                         "t1,23,96,4,m1,9.1\nt2,29,90,3,m2,8.7\n",
+                         NULL);
+    calibration.sets = sets;
+    calibration.set_count = 2;
+    calibration.first_test = 1;
+    if (st_calibrate(&calibration, own->arena, own->errors) != ST_OK)
+        fail_msg("%s", said(own));
+    near_to(calibration.solution.values[0], first_work_s, 1e-3);
+    near_to(calibration.solution.values[1], other_work_s, 1e-3);
+    assert_int_equal(calibration.errors.count, ROWS);
+    assert_int_equal(calibration.held[0].parts[0].errors.count, ROWS / 2);
+    assert_int_equal(calibration.test_count, 1);
+    assert_int_equal(calibration.tests[0].errors.count, 2);
+    double first = toy_time(23, 96, 4, first_work_s, start_s) / 9.1 - 1;
+    double second = toy_time(29, 90, 3, other_work_s, start_s) / 8.7 - 1;
+    near_to(calibration.tests[0].errors.bias, (first + second) / 2, 2e-3);
+}
+
 static void wrong_files_are_refused(void **state)
 {
     refuse(*state, "constants: []\n", "key 'tables' is missing");
@@ -183,6 +216,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(constants_hold_for_some_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_no_row_tells_stays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(tests_are_estimated_and_not_fitted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(wrong_files_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_mfu_of_others, set_up, tear_down),
     };

@@ -5,6 +5,8 @@
  */
 #include "fit_support.h"
 
+#include "calibrate/steps/accuracy.h"
+
 #define KINDS                                                                                      \
     "sheet: kinds\n"                                                                               \
     "title: A step that depends on words\n"                                                        \
@@ -203,6 +205,102 @@ static void bases_of_bases_are_refused(void **state)
                   "has a base of its own: expected a source without one");
 }
 
+/* ---- what was judged ---- */
+
+static void memory_is_judged_within_a_limit(void **state)
+{
+    fixture *own = *state;
+    write_text(own, "tight.yaml",
+               "sheet: tight\ntitle: t\ninputs:\n  a: {from: model.layers, doc: layers}\n"
+               "cells:\n  step_time: {unit: s, is: 'a*1[s]', doc: time}\n"
+               "  fits: {unit: bool, is: a < 30, doc: it fits}\n"
+               "roles: {step: step_time, fits: fits}\n");
+    static const char *const limits[] = {"", "memory_limit: 74 %\n", "memory_limit: 76 %\n"};
+    for (size_t i = 0; i < 3; i++) {
+        st_accuracy accuracy;
+        st_measured_request request = lab_request(
+            own,
+            st_arena_printf(own->arena, "source: lab\ntitle: t\ncite: c\nmatch: {id: lab-*}\n%s",
+                            limits[i]));
+        request.sheet = below(own, "tight.yaml");
+        const st_measured *measured =
+            good_rows(own, &request,
+                      "id,layers,target_iter_s\nlab-1,23,2.5\nlab-2,31,2.5\nlab-3,11,2.5\n"
+                      "lab-4,7,2.5\n",
+                      NULL);
+        assert_int_equal(st_accuracy_of(measured, own->arena, &accuracy), ST_OK);
+        near_to(st_memory_share(&accuracy), 0.75, 1e-15);
+        assert_int_equal(accuracy.failed, i == 2 ? 1 : 0);
+    }
+}
+
+static void rows_that_nobody_measured_are_estimated(void **state)
+{
+    fixture *own = *state;
+    st_accuracy accuracy;
+    const st_measured_request request = lab_request(own, SOURCE);
+    const st_measured *measured = good_rows(
+        own, &request, HEAD "lab-1,23,whole,,,,,\nlab-2,,off,,,,,\nlab-3,23,off,,,,,2.5\n", NULL);
+    near_to(measured->rows[0].estimate, 123, 1e-14);
+    assert_true(measured->rows[0].estimated && measured->rows[2].estimated);
+    assert_string_equal(measured->rows[0].left_out, "nothing was measured");
+    assert_string_equal(measured->rows[1].left_out, "no value for model.layers (column layers)");
+    assert_int_equal(st_accuracy_of(measured, own->arena, &accuracy), ST_OK);
+    assert_int_equal(accuracy.estimated, 2);
+    assert_int_equal(accuracy.compared, 1);
+}
+
+/* ---- texts and their numbers ---- */
+
+#define PLAN_HEAD                                                                                  \
+    "id,layers,hidden,heads,ffn,vocab,seq,micro_batch,global_batch,recompute,dtype,tp,pp,vp,dp,"   \
+    "cp,gpu,gpus,gpus_per_node,parallel.layout,target_iter_s\n"
+#define PLAN(pp, dp, layout)                                                                       \
+    "22,3072,24,12288,50257,2048,1,384,selective,bf16,4," pp ",1," dp                              \
+    ",1,A100-80GB-SXM,48,8," layout ",3.1\n"
+
+static double layout_time(fixture *own, const char *pp, const char *dp, const char *layout)
+{
+    const char *const sets[] = {st_arena_printf(own->arena, "parallel.pp=%s", pp),
+                                st_arena_printf(own->arena, "parallel.dp=%s", dp),
+                                st_arena_printf(own->arena, "parallel.layout=%s", layout)};
+    write_text(own, "job.yaml",
+               "stack: plain\n"
+               "model: {name: m, layers: 22, hidden: 3072, heads: 24, ffn: 12288, "
+               "vocabulary: 50257}\n"
+               "batch: {sequence: 2048, micro: 1, global: 384}\n"
+               "recompute: selective\n"
+               "parallel: {tp: 4, cp: 1}\n"
+               "cluster: {base: dgx-a100, nodes: 6}\n"
+               "measured: {step_time: 2.385 s}\n");
+    const st_measured_request request = {.paths = own->paths, .sets = sets, .set_count = 3};
+    st_measured measured = {0};
+    if (st_measured_job(&request, below(own, "job.yaml"), own->arena, &measured, own->errors) !=
+            ST_OK ||
+        st_measured_run(&measured, own->arena, own->errors) != ST_OK)
+        fail_msg("%s", said(own));
+    return measured.rows[0].estimate;
+}
+
+static void layouts_agree_with_their_rows(void **state)
+{
+    static const char *const sets[] = {"cluster=dgx-a100", "cluster.nodes=6", "stack=plain"};
+    fixture *own = *state;
+    const st_measured_request request = {.paths = own->paths, .sets = sets, .set_count = 3};
+    const st_measured *measured = good_rows(
+        own, &request,
+        PLAN_HEAD "a," PLAN("2", "6", "Et*9|t*13L") "b," PLAN("2", "6", "Et*13|t*9L") "c," PLAN(
+            "3", "4", "Et*7|t*9|t*6L") "d," PLAN("2", "6", "Et*9|t*9L") "e," PLAN("3", "4",
+                                                                                  "Et*9|t*13L"),
+        NULL);
+    near_to(measured->rows[0].estimate, layout_time(own, "2", "6", "Et*9|t*13L"), 1e-14);
+    near_to(measured->rows[1].estimate, layout_time(own, "2", "6", "Et*13|t*9L"), 1e-14);
+    near_to(measured->rows[2].estimate, layout_time(own, "3", "4", "Et*7|t*9|t*6L"), 1e-14);
+    assert_true(fabs(measured->rows[1].estimate / measured->rows[0].estimate - 1) > 1e-3);
+    assert_non_null(strstr(measured->rows[3].left_out, "another number of layers"));
+    assert_non_null(measured->rows[4].left_out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -214,6 +312,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(unread_columns_are_told_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_source_may_read_as_another, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bases_of_bases_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(memory_is_judged_within_a_limit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rows_that_nobody_measured_are_estimated, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(layouts_agree_with_their_rows, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

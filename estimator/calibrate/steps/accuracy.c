@@ -150,6 +150,12 @@ static void count_rows(const st_measured *measured, st_accuracy *accuracy)
     }
 }
 
+double st_memory_share(const st_accuracy *accuracy)
+{
+    return accuracy->verdicts > 0 ? (double)accuracy->verdicts_right / (double)accuracy->verdicts
+                                  : 1.0;
+}
+
 st_status st_accuracy_of(const st_measured *measured, st_arena *arena, st_accuracy *accuracy)
 {
     const st_table_source *source = measured->source;
@@ -167,5 +173,7 @@ st_status st_accuracy_of(const st_measured *measured, st_arena *arena, st_accura
     if (status == ST_OK)
         status = count_reasons(measured, arena, accuracy);
     count_rows(measured, accuracy);
+    accuracy->memory_limit = source != NULL ? source->memory_limit : 0;
+    accuracy->failed += st_memory_share(accuracy) < accuracy->memory_limit ? 1 : 0;
     return status;
 }

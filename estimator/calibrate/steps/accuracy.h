@@ -41,12 +41,17 @@ typedef struct st_accuracy {
     size_t fitted;    /* of them */
     size_t verdicts;  /* rows whose verdict on memory can be judged */
     size_t verdicts_right;
-    size_t failed; /* limits that are passed */
+    double memory_limit; /* the least share of them; 0: none */
+    size_t failed;       /* limits that are passed */
 } st_accuracy;
 
 /* `measured` has run. */
 st_status st_accuracy_of(const st_measured *measured, st_arena *arena,
                          st_accuracy *accuracy) ST_NODISCARD;
+
+/* Of the rows whose verdict on memory can be judged, those judged rightly; 1 where there are none.
+ */
+double st_memory_share(const st_accuracy *accuracy);
 
 /* The error of a row, by what its estimate is for. */
 typedef struct st_error_row {

@@ -157,12 +157,16 @@ static void say_verdicts(const st_accuracy *accuracy, st_node *map)
     char percent[ST_PERCENT_TEXT];
     if (accuracy->verdicts == 0)
         return;
-    double share = (double)accuracy->verdicts_right / (double)accuracy->verdicts;
+    double share = st_memory_share(accuracy);
+    bool low = share < accuracy->memory_limit;
     snprintf(text, sizeof text, "%zu of %zu, %s", accuracy->verdicts_right, accuracy->verdicts,
              st_percent_text(share, 1, false, percent));
     st_say(map, "  judged rightly whether it fits in memory: ");
-    st_say_ink(map, accuracy->verdicts_right == accuracy->verdicts ? ST_INK_GOOD : ST_INK_BAD,
-               text);
+    bool good = accuracy->memory_limit > 0 ? !low : accuracy->verdicts_right == accuracy->verdicts;
+    st_say_ink(map, good ? ST_INK_GOOD : ST_INK_BAD, text);
+    if (accuracy->memory_limit > 0)
+        st_say(map, "  %s %s", low ? "FAIL, less than" : "at least",
+               st_percent_text(accuracy->memory_limit, 1, false, percent));
     st_say(map, "\n");
 }
 
@@ -311,6 +315,8 @@ void st_accuracy_put(const st_accuracy *accuracy, bool details, st_node *map)
     st_put_count(map, "fitted", accuracy->fitted);
     st_put_count(map, "memory_checks", accuracy->verdicts);
     st_put_count(map, "memory_checks_right", accuracy->verdicts_right);
+    st_put_number(map, "memory_limit",
+                  accuracy->memory_limit > 0 ? accuracy->memory_limit : (double)NAN);
     put_groups(accuracy, map);
     say_verdicts(accuracy, map);
     put_left_out(accuracy, map);

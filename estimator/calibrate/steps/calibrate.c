@@ -68,7 +68,11 @@ static void list_block(fitter *own, size_t index, size_t variant)
         if (!is_used(&set->rows[row]) || set->rows[row].variant != variant)
             continue;
         own->measured[calibration->row_count] = set->rows[row].measured;
-        calibration->rows[calibration->row_count++] = (st_used_row){.set = index, .row = row};
+        calibration->rows[calibration->row_count++] =
+            (st_used_row){.set = index,
+                          .row = row,
+                          .test = calibration->first_test > 0 && index >= calibration->first_test,
+                          .error_left_out = (double)NAN};
     }
     block->row_count = calibration->row_count - block->first;
 }
@@ -267,19 +271,27 @@ static st_status evaluate(void *self, const double *values, double *estimates)
 
 /* ---- what cannot be fitted ---- */
 
+static size_t count_fitted(const st_calibration *calibration)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < calibration->row_count; i++)
+        count += calibration->rows[i].test ? 0 : 1;
+    return count;
+}
+
 static st_status check_counts(const fitter *own)
 {
     const st_calibration *calibration = own->calibration;
+    size_t rows = count_fitted(calibration);
     size_t known = 0;
     for (size_t i = 0; i < calibration->varied_count; i++)
         known += calibration->varied[i].prior > 0 ? 1 : 0;
-    if (calibration->row_count + known >= calibration->varied_count && calibration->row_count > 0)
+    if (rows + known >= calibration->varied_count && rows > 0)
         return ST_OK;
     return st_fail(own->errors, ST_ERR_VALUE, (st_place){0},
                    "%zu measured row%s cannot tell %zu constants" ST_HINT
                    "give at least as many rows as constants",
-                   calibration->row_count, calibration->row_count == 1 ? "" : "s",
-                   calibration->varied_count);
+                   rows, rows == 1 ? "" : "s", calibration->varied_count);
 }
 
 /* Whether any row answers when a constant goes from one bound to the other. */
@@ -298,7 +310,8 @@ static st_status is_sensitive(fitter *own, size_t index, bool *answer)
     for (size_t i = 0; i < rows && status == ST_OK; i++) {
         double low = own->scratch[i];
         double high = own->scratch[rows + i];
-        *answer = *answer || !(fabs(high - low) <= 1e-9 * fabs(low));
+        *answer =
+            *answer || (!own->calibration->rows[i].test && !(fabs(high - low) <= 1e-9 * fabs(low)));
     }
     return status;
 }
@@ -335,7 +348,7 @@ static st_status check_solution(const fitter *own)
         if (at_bound)
             st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0},
                       "%s ends at its %s bound", path, solution->at_low[i] ? "lower" : "upper");
-        else if (calibration->row_count > calibration->varied_count &&
+        else if (count_fitted(calibration) > calibration->varied_count &&
                  !isfinite(solution->errors[i]))
             status = st_fail(own->errors, ST_ERR_MATH, (st_place){0},
                              "the rows cannot tell %s apart from the other constants" ST_HINT
@@ -362,10 +375,24 @@ static st_problem problem_of(fitter *own)
                         .self = own};
 }
 
+/* Which rows are summarized: those of the fits, or those that none sees. */
+static void summarize_rows(fitter *own, bool test, st_error_summary *summary)
+{
+    st_calibration *calibration = own->calibration;
+    size_t count = 0;
+    for (size_t i = 0; i < calibration->row_count; i++)
+        if (calibration->rows[i].test == test)
+            own->scratch[count++] = calibration->rows[i].error;
+    st_summarize_errors(own->scratch, count, own->scratch + calibration->row_count, summary);
+}
+
 static st_status fit_all(fitter *own)
 {
     st_calibration *calibration = own->calibration;
-    const st_problem problem = problem_of(own);
+    st_problem problem = problem_of(own);
+    for (size_t i = 0; i < calibration->row_count; i++)
+        own->counts[i] = !calibration->rows[i].test;
+    problem.counts = own->counts;
     st_status status = st_solve(&problem, &calibration->solution);
     if (status == ST_ERR_MATH)
         return st_fail(own->errors, status, (st_place){0},
@@ -375,12 +402,9 @@ static st_status fit_all(fitter *own)
         status = evaluate(own, calibration->solution.values, own->estimates);
     if (status != ST_OK)
         return status;
-    for (size_t i = 0; i < calibration->row_count; i++) {
+    for (size_t i = 0; i < calibration->row_count; i++)
         calibration->rows[i].error = own->estimates[i] / own->measured[i] - 1.0;
-        own->scratch[i] = calibration->rows[i].error;
-    }
-    st_summarize_errors(own->scratch, calibration->row_count, own->scratch + calibration->row_count,
-                        &calibration->errors);
+    summarize_rows(own, false, &calibration->errors);
     return ST_OK;
 }
 
@@ -417,7 +441,7 @@ static st_status fit_others(fitter *own, size_t *held)
     if (status == ST_OK)
         status = evaluate(own, solution.values, own->estimates);
     for (size_t i = 0; i < calibration->row_count && status == ST_OK; i++)
-        if (!own->counts[i])
+        if (!own->counts[i] && !calibration->rows[i].test)
             own->scratch[(*held)++] = own->estimates[i] / own->measured[i] - 1.0;
     return status;
 }
@@ -428,16 +452,31 @@ static bool is_fatal(st_status status)
     return status != ST_OK && status != ST_ERR_VALUE && status != ST_ERR_MATH;
 }
 
+/* Whether a row is the `number`-th of those that a fit may see, and in the fold. */
+static bool is_in_fold(const fitter *own, size_t row, size_t number, size_t fold, size_t folds)
+{
+    return !own->calibration->rows[row].test && number % folds == fold;
+}
+
 static st_status leave_fold_out(fitter *own, size_t fold, size_t folds)
 {
     st_calibration *calibration = own->calibration;
     size_t held = 0;
     size_t next = 0;
-    for (size_t i = 0; i < calibration->row_count; i++)
-        own->counts[i] = i % folds != fold;
+    size_t number = 0;
+    for (size_t i = 0; i < calibration->row_count; i++) {
+        bool test = calibration->rows[i].test;
+        own->counts[i] = !test && !is_in_fold(own, i, number, fold, folds);
+        number += test ? 0 : 1;
+    }
     st_status status = fit_others(own, &held);
-    for (size_t i = fold; i < calibration->row_count; i += folds)
-        calibration->rows[i].error_left_out = status == ST_OK ? own->scratch[next++] : (double)NAN;
+    number = 0;
+    for (size_t i = 0; i < calibration->row_count; i++) {
+        if (is_in_fold(own, i, number, fold, folds))
+            calibration->rows[i].error_left_out =
+                status == ST_OK ? own->scratch[next++] : (double)NAN;
+        number += calibration->rows[i].test ? 0 : 1;
+    }
     return is_fatal(status) ? status : ST_OK;
 }
 
@@ -445,11 +484,10 @@ static st_status leave_rows_out(fitter *own)
 {
     st_calibration *calibration = own->calibration;
     size_t rows = calibration->row_count;
+    size_t fitted = count_fitted(calibration);
     size_t kept = 0;
     st_status status = ST_OK;
-    calibration->folds = calibration->skip_rows ? 0 : rows > ST_LEFT_OUT_ALONE ? ST_FOLDS : rows;
-    for (size_t i = 0; i < rows; i++)
-        calibration->rows[i].error_left_out = (double)NAN;
+    calibration->folds = fitted > ST_LEFT_OUT_ALONE ? ST_FOLDS : fitted;
     for (size_t i = 0; i < calibration->folds && status == ST_OK; i++)
         status = leave_fold_out(own, i, calibration->folds);
     for (size_t i = 0; i < rows; i++)
@@ -491,7 +529,7 @@ static const char **list_values(const fitter *own, const char *column, size_t *c
     const char **values = st_arena_alloc(own->arena, rows + 1, sizeof *values);
     size_t used = 0;
     for (size_t i = 0; values != NULL && i < rows; i++)
-        if (field_of(own, i, column)[0] != '\0')
+        if (!own->calibration->rows[i].test && field_of(own, i, column)[0] != '\0')
             values[used++] = field_of(own, i, column);
     *count = values != NULL ? sort_texts(values, used) : 0;
     return values;
@@ -563,12 +601,13 @@ static st_status leave_value_out(fitter *own, const st_held *by, const char *val
     size_t count = 0;
     size_t next = 0;
     for (size_t i = 0; i < rows; i++)
-        own->counts[i] = strcmp(field_of(own, i, by->column), value) != 0;
+        own->counts[i] =
+            !own->calibration->rows[i].test && strcmp(field_of(own, i, by->column), value) != 0;
     st_status status = fit_others(own, &count);
     if (is_fatal(status))
         return status;
     for (size_t i = 0; i < rows; i++) {
-        held->in[i] = !own->counts[i];
+        held->in[i] = !own->counts[i] && !own->calibration->rows[i].test;
         if (held->in[i])
             held->own[i] = status == ST_OK ? own->scratch[next++] : (double)NAN;
     }
@@ -610,22 +649,35 @@ static bool is_part(const fitter *own, size_t row, const char *name)
     return false;
 }
 
-static st_status summarize_parts(fitter *own, held_errors *held, st_held *by)
+/* All rows that fits see, or none of them, and by the groups of their sources. */
+static st_status summarize_parts(fitter *own, held_errors *held, bool test, st_held_group **parts,
+                                 size_t *part_count)
 {
     size_t count = 0;
+    const st_used_row *rows = own->calibration->rows;
     const char **names = list_parts(own, &count);
-    by->parts = st_arena_alloc(own->arena, count + 1, sizeof *by->parts);
-    if (names == NULL || by->parts == NULL)
+    st_held_group *list = st_arena_alloc(own->arena, count + 1, sizeof *list);
+    if (names == NULL || list == NULL)
         return ST_ERR_MEMORY;
-    memset(held->in, 1, own->calibration->row_count * sizeof *held->in);
-    summarize_group(own, held, "", &by->parts[by->part_count++]);
+    for (size_t row = 0; row < own->calibration->row_count; row++)
+        held->in[row] = rows[row].test == test;
+    summarize_group(own, held, "", &list[0]);
+    *parts = list;
+    *part_count = 1;
     for (size_t i = 0; i < count; i++) {
         for (size_t row = 0; row < own->calibration->row_count; row++)
-            held->in[row] = is_part(own, row, names[i]);
-        summarize_group(own, held, names[i], &by->parts[by->part_count]);
-        by->part_count += by->parts[by->part_count].errors.count > 0 ? 1 : 0;
+            held->in[row] = rows[row].test == test && is_part(own, row, names[i]);
+        summarize_group(own, held, names[i], &list[*part_count]);
+        *part_count += list[*part_count].errors.count > 0 ? 1 : 0;
     }
     return ST_OK;
+}
+
+static void clear_held(const fitter *own, held_errors *held)
+{
+    for (size_t i = 0; i < own->calibration->row_count; i++)
+        held->own[i] = held->naive[ST_NAIVE_MFU][i] = held->naive[ST_NAIVE_NEAREST][i] =
+            (double)NAN;
 }
 
 static st_status leave_values_out(fitter *own, st_held *by)
@@ -641,15 +693,37 @@ static st_status leave_values_out(fitter *own, st_held *by)
                        "--group %s makes %zu group%s of the rows" ST_HINT
                        "name a column that has at least two values",
                        by->column, count, count == 1 ? "" : "s");
-    for (size_t i = 0; i < own->calibration->row_count; i++)
-        held.own[i] = held.naive[ST_NAIVE_MFU][i] = held.naive[ST_NAIVE_NEAREST][i] = (double)NAN;
+    clear_held(own, &held);
     st_status status = ST_OK;
     for (size_t i = 0; i < count && status == ST_OK; i++) {
         status = leave_value_out(own, by, values[i], &held);
         if (status == ST_OK)
             summarize_group(own, &held, values[i], &by->groups[by->group_count++]);
     }
-    return status == ST_OK ? summarize_parts(own, &held, by) : status;
+    return status == ST_OK ? summarize_parts(own, &held, false, &by->parts, &by->part_count)
+                           : status;
+}
+
+/* Rows that no fit sees, by the fit to all others; beside them what those rows' MFU says. */
+static st_status run_tests(fitter *own)
+{
+    st_calibration *calibration = own->calibration;
+    held_errors held;
+    if (calibration->first_test == 0)
+        return ST_OK;
+    if (!allocate_held(own, &held))
+        return ST_ERR_MEMORY;
+    clear_held(own, &held);
+    for (size_t i = 0; i < calibration->row_count; i++)
+        own->counts[i] = !calibration->rows[i].test;
+    for (size_t i = 0; i < calibration->row_count; i++) {
+        held.own[i] = calibration->rows[i].error;
+        for (size_t k = 0; !own->counts[i] && k < ST_NAIVES; k++)
+            held.naive[k][i] = held.mfu[i] / st_naive_mfu(calibration, (st_naive)k, i, held.mfu,
+                                                          own->counts, own->scratch) -
+                               1.0;
+    }
+    return summarize_parts(own, &held, true, &calibration->tests, &calibration->test_count);
 }
 
 static st_status leave_groups_out(fitter *own)
@@ -681,10 +755,12 @@ st_status st_calibrate(st_calibration *calibration, st_arena *arena, st_errors *
         status = fit_all(&own);
     if (status == ST_OK)
         status = check_solution(&own);
-    if (status == ST_OK)
+    if (status == ST_OK && !calibration->whole)
         status = leave_rows_out(&own);
     if (status == ST_OK)
         status = leave_groups_out(&own);
+    if (status == ST_OK)
+        status = run_tests(&own);
     for (size_t i = 0; i < own.block_count; i++)
         st_workspace_destroy(own.blocks[i].workspace);
     return status;

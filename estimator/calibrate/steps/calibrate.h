@@ -56,6 +56,7 @@ typedef struct st_held {
 typedef struct st_used_row {
     size_t set; /* index of its st_measured */
     size_t row;
+    bool test;    /* no fit sees it */
     double error; /* of the fit to all rows */
     double error_left_out;
 } st_used_row;
@@ -63,6 +64,8 @@ typedef struct st_used_row {
 typedef struct st_calibration {
     const st_measured *sets;
     size_t set_count;
+    size_t
+        first_test; /* sets from this one on are estimated by what the others give; 0: none are */
     st_varied *varied;
     size_t varied_count;
     st_loss loss;
@@ -71,7 +74,7 @@ typedef struct st_calibration {
     double noise;
     const char *const *columns; /* whose values are left out in turn */
     size_t column_count;
-    bool skip_rows;            /* rows are not left out one by one */
+    bool whole; /* no fits to parts of the rows but those of `columns`: `left_out` stays empty */
     st_alike alike[ST_NAIVES]; /* none: nothing naive is computed */
     st_solution solution;
     st_used_row *rows;
@@ -80,6 +83,8 @@ typedef struct st_calibration {
     st_error_summary left_out; /* each row by a fit to the others */
     size_t folds;              /* fits for that: the number of rows, or fewer where they are many */
     st_held *held;             /* one per column */
+    st_held_group *tests;      /* rows that no fit sees: all, then the groups of their sources */
+    size_t test_count;
 } st_calibration;
 
 /* Up to this many rows each row is left out alone; beyond, a tenth at a time. */

@@ -115,7 +115,7 @@ static void write_head(const st_calibration *calibration, const st_fit_record *r
                      "steptime validate counts apart.\n"
                      "doc: Constants of the sheet %s, fitted to %zu measured rows.\n"
                      "source: steptime fit, %s\n",
-                     sheet, calibration->row_count, record->date);
+                     sheet, calibration->errors.count, record->date);
     for (size_t i = 0; i < calibration->varied_count; i++) {
         const st_varied *varied = &calibration->varied[i];
         if (!is_constant(varied))
@@ -183,7 +183,7 @@ static void write_results(const st_calibration *calibration, st_buffer *buffer)
     }
     write_yaml_errors("  errors", &calibration->errors, buffer);
     if (calibration->folds > 0)
-        write_yaml_errors(calibration->folds == calibration->row_count
+        write_yaml_errors(calibration->folds == calibration->errors.count
                               ? "  errors_each_row_left_out"
                               : "  errors_each_tenth_left_out",
                           &calibration->left_out, buffer);
@@ -230,9 +230,11 @@ static void write_ids(const st_calibration *calibration, st_buffer *buffer)
     size_t width = 0;
     st_buffer_text(buffer, "  rows: [");
     for (size_t i = 0; i < calibration->row_count; i++) {
+        if (calibration->rows[i].test)
+            continue;
         const char *id = row_of(calibration, &calibration->rows[i])->id;
         bool fits = width > 0 && width + strlen(id) + 2 <= LINE_WIDTH;
-        st_buffer_text(buffer, i == 0 ? "" : ",");
+        st_buffer_text(buffer, width == 0 ? "" : ",");
         st_buffer_text(buffer, fits ? " " : "\n    ");
         width = fits ? width + strlen(id) + 2 : strlen(id) + 5;
         write_scalar(id, buffer);

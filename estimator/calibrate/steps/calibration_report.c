@@ -129,6 +129,13 @@ static st_table *say_held_table(st_node *node, const char *title, bool naive)
     return table;
 }
 
+static void put_parts(const st_held_group *parts, size_t count, st_node *list, st_table *table)
+{
+    for (size_t i = 0; i < count; i++)
+        put_held(&parts[i], parts[i].value[0] != '\0' ? parts[i].value : "all of these",
+                 st_put_map(list, NULL), table);
+}
+
 static void put_column(const st_calibration *calibration, const st_held *held, st_node *map)
 {
     bool naive = is_naive(calibration);
@@ -139,11 +146,16 @@ static void put_column(const st_calibration *calibration, const st_held *held, s
     st_node *values = st_put_list(map, "values");
     for (size_t i = 0; i < held->group_count; i++)
         put_held(&held->groups[i], held->groups[i].value, st_put_map(values, NULL), table);
-    st_node *parts = st_put_list(map, "parts");
-    for (size_t i = 0; i < held->part_count; i++)
-        put_held(&held->parts[i],
-                 held->parts[i].value[0] != '\0' ? held->parts[i].value : "all of these",
-                 st_put_map(parts, NULL), table);
+    put_parts(held->parts, held->part_count, st_put_list(map, "parts"), table);
+}
+
+static void put_tests(const st_calibration *calibration, st_node *root)
+{
+    st_node *list = st_put_list(root, "tests");
+    if (calibration->test_count == 0)
+        return;
+    st_table *table = say_held_table(root, "rows that no fit has seen", is_naive(calibration));
+    put_parts(calibration->tests, calibration->test_count, list, table);
 }
 
 static void put_columns(const st_calibration *calibration, st_node *root)
@@ -161,6 +173,7 @@ static void fill_row(const void *context, size_t index, st_node *row)
     st_put_text(row, "id", set->rows[used->row].id);
     st_put_text(row, "source", set->name);
     st_put_value(row, "measured", set->type, set->rows[used->row].measured);
+    st_put_bool(row, "test", used->test);
     st_put_number(row, "error", used->error);
     st_put_number(row, "error_left_out", used->error_left_out);
 }
@@ -190,7 +203,7 @@ static void say_title(const st_calibration *calibration, st_node *root)
     char freedom[ST_PERCENT_TEXT];
     snprintf(title, sizeof title, "%zu constant%s fitted to %zu measured row%s",
              calibration->varied_count, calibration->varied_count == 1 ? "" : "s",
-             calibration->row_count, calibration->row_count == 1 ? "" : "s");
+             calibration->errors.count, calibration->errors.count == 1 ? "" : "s");
     st_say_ink(root, ST_INK_STRONG, title);
     if (calibration->noise > 0)
         st_say(root, " with %s degrees of freedom",
@@ -205,7 +218,7 @@ void st_calibration_report(const st_calibration *calibration, const st_fit_recor
                            st_arena *arena, st_result *result)
 {
     st_node *root = st_result_begin(result, arena);
-    bool alone = calibration->folds == calibration->row_count;
+    bool alone = calibration->folds == calibration->errors.count;
     st_put_text(root, "date", record->date);
     st_put_text(root, "loss", st_loss_name(calibration->loss));
     st_put_number(root, "scale", calibration->scale);
@@ -222,6 +235,7 @@ void st_calibration_report(const st_calibration *calibration, const st_fit_recor
                    alone ? "each row by a fit to the others" : "each tenth by a fit to the others",
                    table);
     put_columns(calibration, root);
+    put_tests(calibration, root);
     (void)st_put_rows(root, "rows", fill_row, calibration, calibration->row_count);
     say_advice(calibration, root);
 }

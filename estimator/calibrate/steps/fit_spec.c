@@ -85,9 +85,9 @@ static const char *data_file(st_yaml_reader *reader, const st_yaml_node *node, c
 static void read_table(st_yaml_reader *reader, const st_yaml_node *node, st_measured_table *table)
 {
     static const char *const known[] = {"file", "data", "rows"};
-    if (!st_read_is(reader, node, ST_YAML_MAP, "an entry of 'tables' is not a map"))
+    if (!st_read_is(reader, node, ST_YAML_MAP, "a table is not a map"))
         return;
-    st_read_keys(reader, node, "an entry of 'tables'", known, 3, 0);
+    st_read_keys(reader, node, "a table", known, 3, 0);
     const char *file = st_read_text(reader, node, "file", NULL);
     const char *data = st_read_text(reader, node, "data", NULL);
     if ((file == NULL) == (data == NULL))
@@ -101,11 +101,22 @@ static void read_table(st_yaml_reader *reader, const st_yaml_node *node, st_meas
     table->filter = st_read_text(reader, node, "rows", NULL);
 }
 
+static st_measured_table *read_tables(st_yaml_reader *reader, const st_yaml_node *root,
+                                      const char *key, size_t *count)
+{
+    const st_yaml_node *list = st_read_list(reader, root, key, TABLES_MAX);
+    st_measured_table *tables =
+        list != NULL ? st_read_alloc(reader, list->count + 1, sizeof *tables) : NULL;
+    for (size_t i = 0; tables != NULL && i < list->count; i++)
+        read_table(reader, list->items[i], &tables[(*count)++]);
+    return tables;
+}
+
 st_status st_fit_spec_load(const char *file, st_arena *arena, st_fit_spec *spec, st_errors *errors)
 {
-    static const char *const known[] = {"tables",   "constants", "set",    "title",
-                                        "loss",     "scale",     "errors", "noise",
-                                        "each_row", "leave_out", "mfu",    "nearest"};
+    static const char *const known[] = {"tables", "constants", "set",   "title",    "loss",
+                                        "scale",  "errors",    "noise", "each_row", "leave_out",
+                                        "mfu",    "nearest",   "tests"};
     st_source text = {0};
     *spec = (st_fit_spec){.file = file};
     st_status status = st_file_read(file, (st_place){0}, arena, &text, errors);
@@ -117,11 +128,8 @@ st_status st_fit_spec_load(const char *file, st_arena *arena, st_fit_spec *spec,
     if (!st_read_is(&reader, spec->root, ST_YAML_MAP, "a fit is not a map"))
         return reader.status;
     st_read_keys(&reader, spec->root, "a fit", known, sizeof known / sizeof known[0], 2);
-    const st_yaml_node *tables = st_read_list(&reader, spec->root, "tables", TABLES_MAX);
-    spec->tables =
-        tables != NULL ? st_read_alloc(&reader, tables->count + 1, sizeof *spec->tables) : NULL;
-    for (size_t i = 0; spec->tables != NULL && i < tables->count; i++)
-        read_table(&reader, tables->items[i], &spec->tables[spec->table_count++]);
+    spec->tables = read_tables(&reader, spec->root, "tables", &spec->table_count);
+    spec->tests = read_tables(&reader, spec->root, "tests", &spec->test_count);
     spec->sets = read_texts(&reader, spec->root, "set", &spec->set_count);
     return reader.status;
 }
@@ -229,7 +237,7 @@ st_status st_fit_spec_apply(const st_fit_spec *spec, st_calibration *calibration
     calibration->scale = read_share(&reader, root, "scale", calibration->scale);
     calibration->logarithms = read_choice(&reader, root, "errors", "relative", "log");
     calibration->noise = read_share(&reader, root, "noise", usual_noise);
-    calibration->skip_rows = !st_read_bool(&reader, root, "each_row");
+    calibration->whole = !st_read_bool(&reader, root, "each_row");
     if (calibration->column_count == 0)
         calibration->columns = read_texts(&reader, root, "leave_out", &calibration->column_count);
     calibration->alike[ST_NAIVE_MFU].columns =

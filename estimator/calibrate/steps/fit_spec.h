@@ -13,6 +13,8 @@ typedef struct st_fit_spec {
     const st_yaml_node *root;
     st_measured_table *tables;
     size_t table_count;
+    st_measured_table *tests; /* that no fit sees */
+    size_t test_count;
     const char *const *sets;
     size_t set_count;
 } st_fit_spec;

@@ -161,11 +161,19 @@ static void add_unread(row_reader *reader, const char *path)
                      .field = st_source_field_find(reader->csv, reader->source, path)};
 }
 
-/* Keys that columns or assumptions name and the sheet does not read. */
+/* A text that says more of a row than a name. */
+static bool is_row_text(const st_key *key)
+{
+    const char *dot = key != NULL && key->kind == ST_KEY_TEXT ? strrchr(key->path, '.') : NULL;
+    return dot != NULL && strcmp(dot, ".name") != 0;
+}
+
+/* Keys that columns are named by, or assumptions name, and the sheet does not read. */
 static void list_unread(row_reader *reader)
 {
     const st_table_source *source = reader->source;
-    size_t most = reader->value_count + (source != NULL ? source->column_count : 0);
+    size_t most = reader->value_count + reader->csv->column_count +
+                  (source != NULL ? source->column_count : 0);
     reader->unread = st_arena_alloc(reader->arena, most + 1, sizeof *reader->unread);
     if (reader->unread == NULL) {
         note(reader, ST_ERR_MEMORY);
@@ -173,6 +181,9 @@ static void list_unread(row_reader *reader)
     }
     for (size_t i = 0; source != NULL && i < source->column_count; i++)
         add_unread(reader, source->columns[i].name);
+    for (size_t i = 0; i < reader->csv->column_count; i++)
+        if (is_row_text(st_key_find(reader->csv->columns[i])))
+            add_unread(reader, reader->csv->columns[i]);
     for (size_t i = 0; i < reader->value_count; i++)
         if (reader->values[i].from->key != NULL && reader->values[i].from->key->kind == ST_KEY_TEXT)
             add_unread(reader, reader->values[i].from->path);
@@ -349,11 +360,11 @@ static void add_texts(row_reader *reader, size_t row)
         const char *text = st_words_meaning(own->words, field);
         if (field[0] != '\0')
             check_unread(reader, own, row, field);
-        if (own->key->kind != ST_KEY_TEXT)
+        if (!is_row_text(own->key))
             continue;
+        text = own->set != NULL ? own->set : text;
         if (strcmp(text, ST_NO_WORD) == 0)
             text = "";
-        text = own->set != NULL ? own->set : text;
         text = text[0] == '\0' ? st_or_none(own->fill) : text;
         if (text[0] != '\0')
             add_section(reader, own->key->path, text, reader->texts);

@@ -205,6 +205,7 @@ static void read_groups(st_yaml_reader *reader, const st_yaml_node *root, st_tab
     groups[0].site_factor = st_read_bool(reader, root, "site_factor") || groups[0].site_limit > 0;
     for (size_t i = 0; i < count; i++)
         read_group(reader, source, list->items[i], &groups[i + 1]);
+    source->memory_limit = read_limit(reader, root, "memory_limit");
     source->groups = groups;
     source->group_count = count + 1;
 }
@@ -329,10 +330,11 @@ static const char *const *read_names(st_yaml_reader *reader, const st_yaml_node 
 
 static void read_head(st_yaml_reader *reader, const st_yaml_node *root, st_table_source *source)
 {
-    static const char *const known[] = {
-        "source",     "title",       "cite",  "match",   "sheet",  "rows", "data",   "measured",
-        "fitted",     "columns",     "gpus",  "numbers", "assume", "skip", "groups", "limit",
-        "site_limit", "site_factor", "words", "lists",   "ignore", "base"};
+    static const char *const known[] = {"source", "title",      "cite",        "match",  "sheet",
+                                        "rows",   "data",       "measured",    "fitted", "columns",
+                                        "gpus",   "numbers",    "assume",      "skip",   "groups",
+                                        "limit",  "site_limit", "site_factor", "words",  "lists",
+                                        "ignore", "base",       "memory_limit"};
     st_read_keys(reader, root, "a source of tables", known, sizeof known / sizeof known[0], 4);
     source->name = st_read_text(reader, root, "source", source->name);
     source->title = st_read_text(reader, root, "title", "");

@@ -116,6 +116,7 @@ typedef struct st_table_source {
     size_t omission_count;
     const st_row_group *groups; /* the first one is all rows */
     size_t group_count;
+    double memory_limit; /* share of the rows whose memory must be judged rightly, 0: none */
     st_row_formulas *formulas;
 } st_table_source;
 
