@@ -188,7 +188,7 @@ static st_status calibrate(const st_operator_fit *fit, st_operator_group *group,
                                     .varied = group->varied,
                                     .varied_count = group->varied_count,
                                     .scale = 0.1,
-                                    .skip_rows = true};
+                                    .whole = true};
     st_status status = st_calibrate(calibration, fit->arena, faults);
     const st_error *first = st_errors_size(faults) > 0 ? st_errors_at(faults, 0) : NULL;
     if (status == ST_ERR_VALUE || status == ST_ERR_MATH) {

@@ -2,8 +2,6 @@
 /* Collects errors of rows and writes them by kind; see accuracy.h. */
 #include "calibrate/steps/accuracy.h"
 
-#include "sheet/roles.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +56,8 @@ static bool is_memory(const st_type *type)
 
 st_status st_error_rows_add(st_error_rows *rows, const st_measured *measured, st_arena *arena)
 {
-    if (is_memory(measured->type) || st_sheet_role(measured->sheet, ST_ROLE_STEP) == NULL)
+    bool trains = input_of(measured, "precision.weights") != SIZE_MAX; /* else operators alone */
+    if (is_memory(measured->type) || !trains)
         return ST_OK;
     for (size_t i = 0; i < measured->row_count; i++) {
         const st_row *row = &measured->rows[i];
