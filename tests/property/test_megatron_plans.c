@@ -10,7 +10,7 @@
 #include "sheet/provider.h"
 #include "steptime/job.h"
 
-enum { PLANS = 700, MOST_INPUTS = 200, MOST_OUTPUTS = 500, OPEN = 8 };
+enum { PLANS = 700, MOST_INPUTS = 200, MOST_OUTPUTS = 700, OPEN = 8 };
 
 /* ---- the sheet ---- */
 
