@@ -51,7 +51,7 @@ static inline double forward_part(const reference *r)
     double all = 0;
     for (size_t k = 0; k < (r->x->E > 0 ? KINDS : 1); k++) {
         double once = r->cost_cp + (k == MOE ? r->t_ep + r->cost_ep : 0);
-        double pass = 2 * (r->t_tp + r->cost_tp) + ring + once / (r->passes + 1);
+        double pass = r->blocks[k] * (r->t_tp + r->cost_tp) + ring + once / (r->passes + 1);
         forward += r->layers[k] * (r->forward[k] + pass);
         all += r->layers[k] * r->gpu[k];
     }
