@@ -266,7 +266,12 @@ static void parts_add_up_with_host_memory(void **state)
 static void host_memory_needs_a_link(void **state)
 {
     fixture *own = *state;
-    static const char *const sets[] = {"offload.activations=0.35", "offload.optimizer=0.35"};
+    static const char *const sets[] = {"cluster.gpu=unlinked offload.activations=0.35",
+                                       "cluster.gpu=unlinked offload.optimizer=0.35"};
+    write_text(own, "configs/gpus/unlinked.yaml",
+               "name: unlinked\npeak_bf16: 985 TFLOP/s\npeak_fp16: 985 TFLOP/s\n"
+               "memory: 795 GiB\nmemory_bandwidth: 3385 GB/s\nlink_bandwidth: 435 GB/s\n"
+               "gemm_efficiency: 0.735\npower: 715 W\n");
     for (size_t i = 0; i < COUNT(sets); i++) {
         st_estimate e;
         assert_int_not_equal(try_estimate(own, "llama3-8b-8xh100", sets[i], &e), ST_OK);

@@ -11,7 +11,7 @@
 
 #define WITH_FILES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
-enum { PREDICTION = ST_LAYER_KINDS, ARGUMENTS = 16, LAYOUTS_SEEN = 300 };
+enum { PREDICTION = ST_LAYER_KINDS, DIVISION = 7, ARGUMENTS = 19, LAYOUTS_SEEN = 300 };
 
 static const char deepseek_layout[] = "parallel.layout=Et*4|(t*4|)*14tmL";
 
@@ -79,11 +79,14 @@ static double call(const st_stage_providers *providers, const char *name, const 
     return value;
 }
 
+/* division: stages, chunks, layers, those of first and last stage, leading dense ones, and how many
+ * of the others have experts */
 static double layers_on(const st_stage_providers *providers, size_t kind, double stage,
                         const double *division)
 {
-    const double arguments[] = {(double)kind, stage,       division[0], division[1],
-                                division[2],  division[3], 7.125};
+    double arguments[ARGUMENTS] = {(double)kind, stage};
+    memcpy(arguments + 2, division, DIVISION * sizeof *division);
+    arguments[2 + DIVISION] = 7.125;
     return call(providers, "layers_on", arguments);
 }
 
@@ -108,7 +111,8 @@ static void a_layout_says_what_a_rank_has(void **state)
     st_stage_providers providers = providers_of(own, &x);
     assert_int_equal(providers.count, 3);
     assert_string_equal(providers.items[0].source, "layout of stages");
-    const double division[] = {4, 4, 99, 99}; /* what the sheet would spread does not count */
+    const double division[] = {4,  4, 61, 99,
+                               99, 5, 2}; /* what the sheet would spread does not count */
     for (size_t stage = 0; stage < 4; stage++) {
         assert_true(layers_on(&providers, ST_LAYER_DENSE, (double)stage, division) == dense[stage]);
         assert_true(layers_on(&providers, ST_LAYER_MOE, (double)stage, division) == moe[stage]);
@@ -121,21 +125,20 @@ static void a_layout_says_what_a_rank_has(void **state)
 }
 
 /* Without a pattern, dense layers come first and experts every so many layers behind them. */
-static void a_layout_alone_takes_the_keys_of_experts(void **state)
+static void a_layout_alone_takes_experts_as_the_sheet_has_them(void **state)
 {
-    const plan x = {.pattern = "model.dense_layers=3",
-                    .layout = deepseek_layout,
-                    .layers = 61,
-                    .stages = 16,
-                    .chunks = 1,
-                    .mtp = 1};
+    const plan x = {.layout = deepseek_layout, .layers = 61, .stages = 16, .chunks = 1, .mtp = 1};
     fixture *own = *state;
     st_stage_providers providers = providers_of(own, &x);
-    const double division[] = {16, 1, 4, 4};
+    const double division[] = {16, 1, 61, 4, 4, 3, 1};
     assert_true(layers_on(&providers, ST_LAYER_DENSE, 0, division) == 3);
     assert_true(layers_on(&providers, ST_LAYER_MOE, 0, division) == 1);
     assert_true(layers_on(&providers, ST_LAYER_MOE, 7, division) == 4);
     assert_true(layers_on(&providers, ST_LAYER_MOE, 15, division) == 1);
+    const double sparse[] = {16, 1, 61, 4, 4, 1, 2}; /* a dense one, then every other */
+    assert_true(layers_on(&providers, ST_LAYER_DENSE, 0, sparse) == 3);
+    assert_true(layers_on(&providers, ST_LAYER_MOE, 0, sparse) == 1);
+    assert_true(layers_on(&providers, ST_LAYER_MOE, 7, sparse) == 2);
     assert_true(layers_of(&providers, ST_LAYER_MOE) == 7.125); /* the sheet's own formula */
 }
 
@@ -144,19 +147,21 @@ static void a_row_of_other_stages_is_refused(void **state)
     const plan x = {.layout = deepseek_layout, .layers = 61, .stages = 4, .chunks = 4, .mtp = 1};
     fixture *own = *state;
     st_stage_providers providers = providers_of(own, &x);
-    const double arguments[] = {1, 0, 8, 4, 5, 5, 7.125};
-    const double *columns[7];
+    const double arguments[] = {1, 0, 8, 4, 61, 5, 5, 3, 1, 7.125};
+    const double *columns[3 + DIVISION];
     const st_provider *function = named(&providers, "layers_on");
     st_provider_account account = {0};
-    for (size_t i = 0; i < 7; i++)
+    for (size_t i = 0; i < 3 + DIVISION; i++)
         columns[i] = &arguments[i];
     assert_true(isnan(call(&providers, "layers_on", arguments)));
     assert_int_equal(function->explain(function->self, columns, own->arena, &account), ST_OK);
     assert_string_equal(
         account.refusal,
         "parallel.layout has 16 virtual stages, the plan 8 x 4 (pp x virtual_stages)");
-    const double odd[] = {1, 0, 0.5, 4, 5, 5, 7.125};
+    const double odd[] = {1, 0, 0.5, 4, 61, 5, 5, 3, 1, 7.125};
     assert_true(isnan(call(&providers, "layers_on", odd)));
+    const double longer[] = {1, 0, 4, 4, 63, 5, 5, 3, 1, 7.125};
+    assert_true(isnan(call(&providers, "layers_on", longer)));
 }
 
 /* Nemotron 3 Nano, 26 layers a stage, of which the first has a layer of Mamba-2 more. */
@@ -170,7 +175,7 @@ static void hybrids_are_cut_where_their_layers_lie(void **state)
     const plan x = {.pattern = pattern, .layers = 52, .stages = 2, .chunks = 1};
     fixture *own = *state;
     st_stage_providers providers = providers_of(own, &x);
-    const double division[] = {2, 1, 26, 26};
+    const double division[] = {2, 1, 52, 26, 26, 5, 2};
     for (size_t stage = 0; stage < 2; stage++)
         for (size_t i = 0; i < 4; i++)
             if (layers_on(&providers, kinds[i], (double)stage, division) != counts[stage][i])
@@ -180,7 +185,7 @@ static void hybrids_are_cut_where_their_layers_lie(void **state)
     assert_string_equal(providers.items[0].source, "pattern of layers");
 }
 
-/* 5, 8, 8 and 3 layers: what the ends do not have lies between them. */
+/* 5, 8, 8 and 3 layers: what the ends do not have lies between them; prediction is the sheet's. */
 static void uneven_ends_leave_the_rest_to_the_middle(void **state)
 {
     const plan x = {
@@ -189,13 +194,12 @@ static void uneven_ends_leave_the_rest_to_the_middle(void **state)
     static const double experts[] = {1, 3, 3, 1};
     fixture *own = *state;
     st_stage_providers providers = providers_of(own, &x);
-    const double division[] = {4, 1, 5, 3};
+    const double division[] = {4, 1, 24, 5, 3, 5, 2};
     for (size_t stage = 0; stage < 4; stage++) {
         assert_true(layers_on(&providers, ST_LAYER_WINDOW_MOE, (double)stage, division) ==
                     windows[stage]);
         assert_true(layers_on(&providers, ST_LAYER_MOE, (double)stage, division) == experts[stage]);
-        assert_true(layers_on(&providers, PREDICTION, (double)stage, division) ==
-                    (stage == 3 ? 2 : 0));
+        assert_true(layers_on(&providers, PREDICTION, (double)stage, division) == 7.125);
     }
 }
 
@@ -207,10 +211,10 @@ static void the_fullest_stage_is_found(void **state)
     fixture *own = *state;
     st_stage_providers providers = providers_of(own, &x);
     /* four layers a stage: dddd dddd eeed ddee dddd dddd */
-    double arguments[ARGUMENTS] = {6, 1, 4, 4, 2.5, 9.5};
+    double arguments[ARGUMENTS] = {6, 1, 24, 4, 4, 5, 2, 2.5, 9.5};
     assert_true(call(&providers, "fullest_stage", arguments) == 2);
-    arguments[4] = 9.5;
-    arguments[5] = 2.5;
+    arguments[DIVISION] = 9.5;
+    arguments[DIVISION + 1] = 2.5;
     assert_true(call(&providers, "fullest_stage", arguments) == 1);
     arguments[0] = 2; /* nothing lies between two */
     assert_true(call(&providers, "fullest_stage", arguments) == 1);
@@ -263,8 +267,9 @@ static void expect_whole_model(fixture *own, const st_sheet *sheet, uint64_t *ra
         counts[kind]++;
     }
     const double even = ceil((double)layers / stages);
-    const double division[] = {stages, chunks, 1 + draw(random, (unsigned)even),
-                               1 + draw(random, (unsigned)even)};
+    const double first = 1 + draw(random, (unsigned)even);
+    const double last = 1 + draw(random, (unsigned)even);
+    const double division[] = {stages, chunks, layers, first, last, 5, 2};
     const plan x = {.pattern = text, .layers = layers, .stages = stages, .chunks = chunks};
     st_stage_providers providers;
     assert_int_equal(ask_for(own, &x, sheet, &providers), ST_OK);
@@ -293,7 +298,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(a_layout_says_what_a_rank_has),
-        WITH_FILES(a_layout_alone_takes_the_keys_of_experts),
+        WITH_FILES(a_layout_alone_takes_experts_as_the_sheet_has_them),
         WITH_FILES(a_row_of_other_stages_is_refused),
         WITH_FILES(hybrids_are_cut_where_their_layers_lie),
         WITH_FILES(uneven_ends_leave_the_rest_to_the_middle),
