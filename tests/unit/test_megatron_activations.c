@@ -266,7 +266,9 @@ static void parts_add_up_with_host_memory(void **state)
 static void host_memory_needs_a_link(void **state)
 {
     fixture *own = *state;
-    static const char *const sets[] = {"offload.activations=0.35", "offload.optimizer=0.35"};
+    static const char *const sets[] = {
+        "cluster.gpu=v100-sxm-16gb precision.weights=fp16 offload.activations=0.35",
+        "cluster.gpu=v100-sxm-16gb precision.weights=fp16 offload.optimizer=0.35"};
     for (size_t i = 0; i < COUNT(sets); i++) {
         st_estimate e;
         assert_int_not_equal(try_estimate(own, "llama3-8b-8xh100", sets[i], &e), ST_OK);
