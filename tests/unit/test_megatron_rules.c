@@ -400,8 +400,8 @@ static void seams_for_plugins_are_open(void **state)
 }
 
 /*
- * A few microseconds for one evaluation are promised: the sheet has to stay lean. Each of ten kinds of
- * layers has its row of times, which a job without that kind folds away (docs/decisions/0060).
+ * A few microseconds for one evaluation are promised: the sheet has to stay lean. Each of ten kinds
+ * of layers has its row of times, which a job without that kind folds away (docs/decisions/0060).
  */
 static void the_sheet_stays_lean(void **state)
 {
