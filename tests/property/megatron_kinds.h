@@ -112,7 +112,6 @@ static inline void draw_ways_of_kinds(property_random *random, plan *x)
     x->task = draw_whole(random, PRETRAINING, LORA);
     x->lora_rank = x->task == LORA ? draw_whole(random, 3, 65) : 0;
     x->sample = draw_or_zero(random, draw_real(random, 90, 3000));
-    x->corner = draw_real(random, 0, 1);
     x->grouped_half = draw_real(random, 0, 300);
     x->half_length = draw_real(random, 0, 900);
     x->expert_launch = draw_wide(random, 1e-6, 1e-4);

@@ -41,7 +41,7 @@ typedef struct plan {
     double recipe, first_last, attention_fp8, gather, peak_fp4, dispatcher, cp_method, shard;
     double graphs, host, again_attention, again_mlp, again_moe, again_activation, again_norms;
     double again_latent, again_shared, again_layers, task, lora_rank, sample;
-    double corner, grouped_half, half_length, expert_launch, moe_sync, overhead, repeats;
+    double grouped_half, half_length, expert_launch, moe_sync, overhead, repeats;
     /* not keys: layers of each stage by kind, multi-token prediction last */
     double layers[MOST_STAGES][KINDS_OF_LAYERS + 1];
 } plan;
@@ -213,7 +213,6 @@ static const plan_key plan_keys[] = {
     {"train.task", offsetof(plan, task), {"pretraining", "sft", "lora"}},
     KEY("train.lora_rank", lora_rank),
     KEY("train.sample", sample),
-    KEY("constants.gemm_corner", corner),
     KEY("constants.grouped_half", grouped_half),
     KEY("constants.flash_half_length", half_length),
     KEY("constants.expert_launch", expert_launch),

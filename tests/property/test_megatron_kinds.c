@@ -7,7 +7,7 @@
 #include "megatron_bench.h"
 #include "megatron_kinds.h"
 
-enum { PLANS = 900, LAYERS_OF, LAYERS_ON, FULLEST_STAGE, FUNCTIONS = 3, MOST_ARGUMENTS = 16 };
+enum { PLANS = 900, LAYERS_OF, LAYERS_ON, FULLEST_STAGE, FUNCTIONS = 3, MOST_ARGUMENTS = 20 };
 
 static const plan *at_hand; /* the plan that the functions below answer for */
 
@@ -20,7 +20,7 @@ static double answer(int which, const double *a)
     for (size_t stage = 0; stage < (size_t)x->p; stage++) {
         double weight = 0;
         for (size_t kind = 0; kind <= KINDS_OF_LAYERS; kind++)
-            weight += x->layers[stage][kind] * a[4 + kind];
+            weight += x->layers[stage][kind] * a[7 + kind];
         bool between = stage > 0 && stage + 1 < (size_t)x->p;
         if (which == LAYERS_OF)
             all += x->layers[stage][(size_t)a[0]];
@@ -36,7 +36,7 @@ static double answer(int which, const double *a)
 
 static st_status evaluate(void *self, size_t rows, const double *const *arguments, double *values)
 {
-    static const size_t counts[] = {[LAYERS_OF] = 2, [LAYERS_ON] = 7, [FULLEST_STAGE] = 16};
+    static const size_t counts[] = {[LAYERS_OF] = 2, [LAYERS_ON] = 10, [FULLEST_STAGE] = 19};
     int which = *(const int *)self;
     for (size_t row = 0; row < rows; row++) {
         double a[MOST_ARGUMENTS] = {0};
@@ -50,7 +50,7 @@ static st_status evaluate(void *self, size_t rows, const double *const *argument
 static void compile_kinds(bench *b)
 {
     static const char *const names[FUNCTIONS] = {"layers_of", "layers_on", "fullest_stage"};
-    static const size_t counts[FUNCTIONS] = {2, 7, 16};
+    static const size_t counts[FUNCTIONS] = {2, 10, 19};
     static int which[FUNCTIONS] = {LAYERS_OF, LAYERS_ON, FULLEST_STAGE};
     st_provider *providers = st_arena_alloc(b->arena, FUNCTIONS, sizeof *providers);
     st_unit *units = st_arena_alloc(b->arena, MOST_ARGUMENTS, sizeof *units);

@@ -11,7 +11,9 @@
 
 #define WITH_FILES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
-enum { PREDICTION = ST_LAYER_KINDS, ARGUMENTS = 16, LAYOUTS_SEEN = 300 };
+/* A division: stages, chunks, layers, those of first and last stage, leading dense ones, how many
+ * of the others have experts. */
+enum { PREDICTION = ST_LAYER_KINDS, DIVISION = 7, ARGUMENTS = 20, LAYOUTS_SEEN = 300 };
 
 static const char deepseek_layout[] = "parallel.layout=Et*4|(t*4|)*14tmL";
 
@@ -82,8 +84,9 @@ static double call(const st_stage_providers *providers, const char *name, const 
 static double layers_on(const st_stage_providers *providers, size_t kind, double stage,
                         const double *division)
 {
-    const double arguments[] = {(double)kind, stage,       division[0], division[1],
-                                division[2],  division[3], 7.125};
+    double arguments[ARGUMENTS] = {(double)kind, stage};
+    memcpy(arguments + 2, division, DIVISION * sizeof *division);
+    arguments[2 + DIVISION] = 7.125; /* otherwise */
     return call(providers, "layers_on", arguments);
 }
 
@@ -108,7 +111,8 @@ static void a_layout_says_what_a_rank_has(void **state)
     st_stage_providers providers = providers_of(own, &x);
     assert_int_equal(providers.count, 3);
     assert_string_equal(providers.items[0].source, "layout of stages");
-    const double division[] = {4, 4, 99, 99}; /* what the sheet would spread does not count */
+    const double division[] = {4,  4, 61, 99,
+                               99, 5, 2}; /* what the sheet would spread does not count */
     for (size_t stage = 0; stage < 4; stage++) {
         assert_true(layers_on(&providers, ST_LAYER_DENSE, (double)stage, division) == dense[stage]);
         assert_true(layers_on(&providers, ST_LAYER_MOE, (double)stage, division) == moe[stage]);
@@ -131,7 +135,7 @@ static void a_layout_alone_takes_the_keys_of_experts(void **state)
                     .mtp = 1};
     fixture *own = *state;
     st_stage_providers providers = providers_of(own, &x);
-    const double division[] = {16, 1, 4, 4};
+    const double division[] = {16, 1, 61, 4, 4, 3, 1};
     assert_true(layers_on(&providers, ST_LAYER_DENSE, 0, division) == 3);
     assert_true(layers_on(&providers, ST_LAYER_MOE, 0, division) == 1);
     assert_true(layers_on(&providers, ST_LAYER_MOE, 7, division) == 4);
@@ -144,19 +148,21 @@ static void a_row_of_other_stages_is_refused(void **state)
     const plan x = {.layout = deepseek_layout, .layers = 61, .stages = 4, .chunks = 4, .mtp = 1};
     fixture *own = *state;
     st_stage_providers providers = providers_of(own, &x);
-    const double arguments[] = {1, 0, 8, 4, 5, 5, 7.125};
-    const double *columns[7];
+    const double arguments[] = {1, 0, 8, 4, 61, 5, 5, 3, 1, 7.125};
+    const double *columns[10];
     const st_provider *function = named(&providers, "layers_on");
     st_provider_account account = {0};
-    for (size_t i = 0; i < 7; i++)
+    for (size_t i = 0; i < 10; i++)
         columns[i] = &arguments[i];
     assert_true(isnan(call(&providers, "layers_on", arguments)));
     assert_int_equal(function->explain(function->self, columns, own->arena, &account), ST_OK);
     assert_string_equal(
         account.refusal,
         "parallel.layout has 16 virtual stages, the plan 8 x 4 (pp x virtual_stages)");
-    const double odd[] = {1, 0, 0.5, 4, 5, 5, 7.125};
+    const double odd[] = {1, 0, 0.5, 4, 61, 5, 5, 3, 1, 7.125};
     assert_true(isnan(call(&providers, "layers_on", odd)));
+    const double shorter[] = {1, 0, 4, 4, 60, 5, 5, 3, 1, 7.125};
+    assert_true(isnan(call(&providers, "layers_on", shorter)));
 }
 
 /* Nemotron 3 Nano, 26 layers a stage, of which the first has a layer of Mamba-2 more. */
@@ -170,7 +176,7 @@ static void hybrids_are_cut_where_their_layers_lie(void **state)
     const plan x = {.pattern = pattern, .layers = 52, .stages = 2, .chunks = 1};
     fixture *own = *state;
     st_stage_providers providers = providers_of(own, &x);
-    const double division[] = {2, 1, 26, 26};
+    const double division[] = {2, 1, 52, 26, 26, 0, 0};
     for (size_t stage = 0; stage < 2; stage++)
         for (size_t i = 0; i < 4; i++)
             if (layers_on(&providers, kinds[i], (double)stage, division) != counts[stage][i])
@@ -189,13 +195,13 @@ static void uneven_ends_leave_the_rest_to_the_middle(void **state)
     static const double experts[] = {1, 3, 3, 1};
     fixture *own = *state;
     st_stage_providers providers = providers_of(own, &x);
-    const double division[] = {4, 1, 5, 3};
+    const double division[] = {4, 1, 24, 5, 3, 0, 0};
     for (size_t stage = 0; stage < 4; stage++) {
         assert_true(layers_on(&providers, ST_LAYER_WINDOW_MOE, (double)stage, division) ==
                     windows[stage]);
         assert_true(layers_on(&providers, ST_LAYER_MOE, (double)stage, division) == experts[stage]);
-        assert_true(layers_on(&providers, PREDICTION, (double)stage, division) ==
-                    (stage == 3 ? 2 : 0));
+        /* without a layout the sheet says where prediction lies */
+        assert_true(layers_on(&providers, PREDICTION, (double)stage, division) == 7.125);
     }
 }
 
@@ -207,10 +213,10 @@ static void the_fullest_stage_is_found(void **state)
     fixture *own = *state;
     st_stage_providers providers = providers_of(own, &x);
     /* four layers a stage: dddd dddd eeed ddee dddd dddd */
-    double arguments[ARGUMENTS] = {6, 1, 4, 4, 2.5, 9.5};
+    double arguments[ARGUMENTS] = {6, 1, 24, 4, 4, 0, 0, 2.5, 9.5};
     assert_true(call(&providers, "fullest_stage", arguments) == 2);
-    arguments[4] = 9.5;
-    arguments[5] = 2.5;
+    arguments[DIVISION] = 9.5;
+    arguments[DIVISION + 1] = 2.5;
     assert_true(call(&providers, "fullest_stage", arguments) == 1);
     arguments[0] = 2; /* nothing lies between two */
     assert_true(call(&providers, "fullest_stage", arguments) == 1);
@@ -263,8 +269,8 @@ static void expect_whole_model(fixture *own, const st_sheet *sheet, uint64_t *ra
         counts[kind]++;
     }
     const double even = ceil((double)layers / stages);
-    const double division[] = {stages, chunks, 1 + draw(random, (unsigned)even),
-                               1 + draw(random, (unsigned)even)};
+    const double division[DIVISION] = {stages, chunks, layers, 1 + draw(random, (unsigned)even),
+                                       1 + draw(random, (unsigned)even)};
     const plan x = {.pattern = text, .layers = layers, .stages = stages, .chunks = chunks};
     st_stage_providers providers;
     assert_int_equal(ask_for(own, &x, sheet, &providers), ST_OK);
