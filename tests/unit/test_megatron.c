@@ -65,7 +65,7 @@ static void experts_count_once_per_token(void **state)
     double expert = 3.0 * 4096 * 14336;
     assert_true(cell(&mixtral, "parameters") - cell(&mixtral, "parameters_active") ==
                 32 * 6 * expert);
-    st_estimate deepseek = estimate_of(own, "deepseek-v3-2048xh800", "");
+    st_estimate deepseek = estimate_of(own, "deepseek-v3-2048xh800", "model.mtp=0");
     assert_near(cell(&deepseek, "parameters"), 671.0e9, 0.001, "parameters of DeepSeek-V3");
     assert_near(cell(&deepseek, "parameters_active"), 37.5e9, 0.01, "its active parameters");
     assert_true(cell(&deepseek, "L_kind[moe]") == 58);
