@@ -42,21 +42,132 @@ static inline void refer_stage_times(reference *r)
                     r->embedding + r->head + 2 * message;
 }
 
-/* Narayanan et al. sec. 2.2; Qi et al. sec. 2.3 for late weight gradients. */
+/* Forward passes of layers over all of them, with what a pass of a kind communicates. */
+static inline double forward_part(const reference *r)
+{
+    double behind = r->slow_cp * r->x->hide_cp * r->core_forward;
+    double ring = fmax(r->ring_cp - behind, 0);
+    double forward = 0;
+    double all = 0;
+    for (size_t k = 0; k < (r->x->E > 0 ? KINDS : 1); k++) {
+        double once = r->cost_cp + (k == MOE ? r->t_ep + r->cost_ep : 0);
+        double pass = 2 * (r->t_tp + r->cost_tp) + ring + once / (r->passes + 1);
+        forward += r->layers[k] * (r->forward[k] + pass);
+        all += r->layers[k] * r->gpu[k];
+    }
+    return forward / all;
+}
+
+typedef struct stage_passes {
+    double blocks, chunk, forward, weights, backward;
+} stage_passes;
+
+/* The passes of the stages, and of the chunks that have an end of the model. */
+static inline void refer_passes(const reference *r, stage_passes *stages)
+{
+    const plan *x = r->x;
+    double message = r->t_tp + r->cost_tp;
+    double weights = r->layers[DENSE] * r->wgrad[DENSE] + r->layers[MOE] * r->wgrad[MOE];
+    double all = r->layers[DENSE] * r->gpu[DENSE] + r->layers[MOE] * r->gpu[MOE];
+    double widest = 0;
+    for (size_t i = 0; i < STAGES; i++) {
+        double blocks =
+            r->stage_kind[i][DENSE] * r->layer[DENSE] + r->stage_kind[i][MOE] * r->layer[MOE];
+        stages[i].blocks = i == MIDDLE && x->p <= 2 ? 0 : blocks;
+        stages[i].forward = forward_part(r) * stages[i].blocks;
+        stages[i].weights = weights / all * stages[i].blocks;
+        widest = fmax(widest, stages[i].blocks);
+    }
+    stages[FIRST].forward += r->embedding / 2 + message;
+    stages[LAST].forward += r->head / 3;
+    stages[LAST].weights += r->logits / 3;
+    for (size_t i = 0; i < STAGES; i++) {
+        double time = i == MIDDLE && x->p <= 2 ? 0 : r->stage_time[i];
+        stages[i].backward = fmax(time - stages[i].forward - stages[i].weights, 0);
+        stages[i].chunk = time - widest * (x->v - 1) / x->v;
+    }
+}
+
+/* A way to the last stage and back, for a first and a last micro-batch, beside passes ahead. */
+static inline double way_waits(const reference *r, double way, double pass, double ahead)
+{
+    double forward = r->forward_share * pass;
+    if (r->m - 1 <= ahead)
+        return fmax(way - (r->m - 1) * fmin(forward, pass - forward), 0);
+    return fmax(way - ahead * forward, 0) + fmax(way - ahead * (pass - forward), 0);
+}
+
+/* Rounds of a last group of interleaved micro-batches that is smaller than the others. */
+static inline double last_group_waits(const reference *r, double lacks)
+{
+    const plan *x = r->x;
+    double rest = fmod(r->m, x->p);
+    double odd = fmod(lacks, 2);
+    double early = fmax((x->v - 2) * x->p - (x->v - 1) * rest - odd * (x->v + 1) / 2, 0);
+    double around = x->p + rest + 3 * odd;
+    if (r->m <= x->p)
+        return (x->v - 1) * lacks;
+    return rest * floor(early / around) + fmin(rest, fmod(early, around));
+}
+
+static inline double refer_1f1b(const reference *r, const stage_passes *stages, double lacks)
+{
+    const plan *x = r->x;
+    double widest = fmax(stages[FIRST].blocks, fmax(stages[MIDDLE].blocks, stages[LAST].blocks));
+    double through = r->model_time - x->p * widest * (x->v - 1) / x->v;
+    double each = x->v > 1 ? 2 : 1;
+    double first = stages[FIRST].chunk;
+    double middle = stages[MIDDLE].chunk;
+    double layers = r->stage[FIRST] + (x->p - 2) * r->stage[MIDDLE] + r->stage[LAST];
+    double shorter = x->p > 2 ? fmax(layers - x->L, 0) : 0;
+    double before = first + (x->p - 3 - shorter) * middle;
+    double last = r->m * r->stage_time[LAST] + through - stages[LAST].chunk;
+    double time = fmax(last, r->m * r->stage_time[FIRST] +
+                                 way_waits(r, through - first, first, each * (x->p - 1)));
+    if (x->p > 2)
+        time =
+            fmax(time, r->m * r->stage_time[MIDDLE] + before +
+                           way_waits(r, through - before - middle, middle, each * (shorter + 1)));
+    double entry = (x->p - 1) * fmax(first - widest / x->v, 0);
+    entry *= x->v <= 1 ? 0 : lacks == 0 ? 1 : r->m > x->p ? 0.5 : 0;
+    double forward = forward_part(r);
+    double idle = (x->v - 1) * lacks * (1 - forward) + last_group_waits(r, lacks) * forward;
+    return time + entry + idle * widest / x->v;
+}
+
+/* Qi et al. table 2, which stands where nothing replays the schedule. */
+static inline double refer_zero_bubble(const reference *r, const stage_passes *stages)
+{
+    const plan *x = r->x;
+    double waits = stages[MIDDLE].forward + stages[MIDDLE].backward -
+                   (x->schedule == ZERO_BUBBLE ? 1 : 2) * stages[MIDDLE].weights;
+    double slowest = 0;
+    for (size_t i = 0; i < STAGES; i++)
+        slowest = fmax(slowest, stages[i].forward + stages[i].backward + stages[i].weights);
+    return r->m * slowest + (x->p - 1) * fmax(waits, 0);
+}
+
+/* docs/megatron.md#schedule: Narayanan et al. sec. 2.2, Qi et al. for late weight gradients. */
 static inline void refer_bubble(reference *r)
 {
     const plan *x = r->x;
-    double left = 1;
-    if (x->schedule == ZERO_BUBBLE || x->schedule == ZERO_BUBBLE_2) {
-        double weights = r->layers[DENSE] * r->wgrad[DENSE] + r->layers[MOE] * r->wgrad[MOE];
-        double all = r->layers[DENSE] * r->gpu[DENSE] + r->layers[MOE] * r->gpu[MOE];
-        left = fmax(0, 1 - (x->schedule == ZERO_BUBBLE ? 2 : 3) * weights / all);
-    }
-    double missing = ceil(r->m / x->p) * x->p - r->m;
-    double idle = (x->v - 1) * missing * r->slowest / x->v;
-    r->bubble = (r->model_time - r->slowest) / x->v * left + idle;
-    r->n_transfers = 2 * (r->m * x->v + x->p - 1);
-    r->transfers = (1 - x->hide_pp) * r->n_transfers * r->transfer;
+    stage_passes stages[STAGES];
+    refer_passes(r, stages);
+    double rest = fmod(r->m, x->p);
+    double lacks = rest > 0 ? x->p - rest : 0;
+    bool late = x->schedule == ZERO_BUBBLE || x->schedule == ZERO_BUBBLE_2;
+    double forward =
+        fmax(stages[FIRST].forward, fmax(stages[MIDDLE].forward, stages[LAST].forward));
+    double backward = 0;
+    for (size_t i = 0; i < STAGES; i++)
+        backward = fmax(backward, stages[i].backward + stages[i].weights);
+    double time = late                   ? refer_zero_bubble(r, stages)
+                  : x->schedule == GPIPE ? r->model_time + (r->m - 1) * (forward + backward)
+                                         : refer_1f1b(r, stages, lacks);
+    double sent = 2 * (r->m * x->v + x->p - 1);
+    r->bubble = x->p <= 1 ? 0 : fmax(time - r->m * r->slowest, 0);
+    r->n_transfers = sent + (x->v - 1) * lacks + last_group_waits(r, lacks);
+    r->transfers = (1 - x->hide_pp) * (late ? 2 * (r->m + x->p - 1) : r->n_transfers) * r->transfer;
 }
 
 /* What split weights hide: docs/megatron.md#data-parallelism. */

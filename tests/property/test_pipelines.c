@@ -120,10 +120,6 @@ static void draw_rest(property_random *random, pipeline *own)
     set(own, "attention", random_below(random, 2) == 0 ? "flash" : "unfused");
     set_count(own, "parallel.zero", random_between(random, 0, 1));
     set(own, "overlap.pp", hidden[random_below(random, 3)]);
-    if (getenv("X_OVERLAP")) {
-        set(own, "overlap.gradients", hidden[random_below(random, 3)]);
-        set(own, "overlap.parameters", hidden[random_below(random, 3)]);
-    }
     set(own, "constants.site_factor", random_below(random, 2) == 0 ? "1" : "1.2385");
 }
 

@@ -193,34 +193,38 @@ static void equal_stages_have_the_known_bubble(void **state)
     }
 }
 
-/* ZB-H1 and ZB-H2 take two and three weight gradients out of the ramp. */
+/* ZB-H1's ramp is (p - 1)(F + B - W) where the stages are alike (Qi et al. 2024, table 2), and
+ * ZB-2p, with twice the memory, has next to none. */
 static void late_weight_gradients_fill_the_bubble(void **state)
 {
     fixture *own = *state;
     const char *job = "megatron-1t-512xa100";
-    const char *room = "cluster.gpu.memory=500~GiB ";
-    st_estimate plain = estimate_of(own, job, room);
-    double share = cell(&plain, "t_gemm[dense]") / cell(&plain, "t_gpu[dense]");
-    double ramp = cell(&plain, "T_bubble");
-    assert_true(share > 0.2 && share < 1.0 / 3);
     st_estimate first = estimate_of(own, job,
                                     "parallel.schedule=zero_bubble "
                                     "cluster.gpu.memory=500~GiB");
-    assert_near(cell(&first, "T_bubble"), ramp * (1 - 2 * share), 1e-12, "ramp of ZB-H1");
+    double ramp =
+        63 * (cell(&first, "t_stage_forward[middle]") + cell(&first, "t_stage_backward[middle]") -
+              cell(&first, "t_stage_wgrad[middle]"));
+    assert_true(fabs(cell(&first, "T_bubble") / ramp - 1) < 0.06);
     st_estimate second = estimate_of(own, job,
                                      "parallel.schedule=zero_bubble_2 "
                                      "cluster.gpu.memory=500~GiB");
-    assert_near(cell(&second, "T_bubble"), ramp * (1 - 3 * share), 1e-12, "ramp of ZB-H2");
+    assert_true(cell(&second, "T_bubble") >= 0);
+    assert_true(cell(&second, "T_bubble") < 0.3 * cell(&first, "T_bubble"));
     assert_true(cell(&second, "M_layers[first]") == cell(&first, "M_layers[first]") / 64 * 127);
 }
 
+/* 61 micro-batches on 8 stages of 3 chunks: the last group lacks 3, in 2 further rounds. */
 static void micro_batches_that_do_not_fit_the_stages_idle(void **state)
 {
     fixture *own = *state;
     st_estimate even = estimate_of(own, "gpt3-175b-64xa100", "");
     assert_true(cell(&even, "T_shortage") == 0);
     st_estimate odd = estimate_of(own, "gpt3-175b-64xa100", "batch.global=61");
-    assert_near(cell(&odd, "T_shortage"), 2 * 3 * cell(&odd, "t_slowest") / 3, 1e-14, "idle time");
+    double backward = (1 - cell(&odd, "forward_part")) * cell(&odd, "t_widest") / 3;
+    assert_near(cell(&odd, "T_shortage"), 2 * 3 * backward, 1e-14, "idle time");
+    st_estimate few = estimate_of(own, "gpt3-175b-64xa100", "batch.global=5");
+    assert_near(cell(&few, "T_shortage"), 2 * 3 * cell(&few, "t_widest") / 3, 1e-14, "idle time");
 }
 
 typedef struct flight_case {
