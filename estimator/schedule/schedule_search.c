@@ -318,10 +318,29 @@ static int64_t memory_limit(const st_schedule_shape *shape)
     return (int64_t)held * MEMORY_PARTS;
 }
 
+/* Keeps the rule with the shortest span. */
+static void try_rules(st_search *search, st_search_rule *best)
+{
+    static const int64_t gaps[] = {0, 50, 100};
+    search->least = NEVER;
+    search->wanted = NEVER;
+    for (int i = 0; i < 12 * WARM_UPS && search->least - search->bound > search->bound / GOOD;
+         i++) {
+        search->rule =
+            (st_search_rule){gaps[i % 3], (i / 6) % 2 != 0, (i / 3) % 2 != 0, (st_warm_up)(i / 12)};
+        bool again = search->rule.gap_percent == 0 && search->rule.balanced; /* fills all gaps */
+        int64_t span = again ? NEVER : simulate(search);
+        if (span < search->least) {
+            search->least = span;
+            search->wanted = span - span / GOOD;
+            *best = search->rule;
+        }
+    }
+}
+
 st_status st_schedule_search(const st_schedule_shape *shape, st_arena *arena, st_slots *lists,
                              st_errors *errors)
 {
-    static const int64_t gaps[] = {0, 50, 100};
     st_search_rule best = {0};
     size_t passes = (size_t)shape->stages * shape->micros;
     double share = shape->held_for_weights == 0 ? 1 : shape->held_for_weights;
@@ -350,19 +369,7 @@ st_status st_schedule_search(const st_schedule_shape *shape, st_arena *arena, st
         return st_graph_no_memory(errors);
     }
     measure(&search);
-    search.least = NEVER;
-    search.wanted = NEVER;
-    for (int i = 0; i < 12 * WARM_UPS && search.least - search.bound > search.bound / GOOD; i++) {
-        search.rule =
-            (st_search_rule){gaps[i % 3], (i / 6) % 2 != 0, (i / 3) % 2 != 0, (st_warm_up)(i / 12)};
-        bool again = search.rule.gap_percent == 0 && search.rule.balanced; /* fills all gaps */
-        int64_t span = again ? NEVER : simulate(&search);
-        if (span < search.least) {
-            search.least = span;
-            search.wanted = span - span / GOOD;
-            best = search.rule;
-        }
-    }
+    try_rules(&search, &best);
     if (search.least == NEVER) {
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
                        "no zero_bubble_2 schedule fits the memory");

@@ -22,10 +22,10 @@ const char *st_term_reason(st_term term)
     static const char *const reasons[ST_TERMS] = {
         "chunks of the slowest stage last as long as their layers, the sheet's stages as the "
         "fullest one",
-        "stages and chunks differ in length, or weights' gradients fill the bubble; the sheet "
-        "passes "
-        "every stage but the slowest once, and shares out what chunks and weights' gradients save",
-        "the sheet counts 2(mv + p - 1) transfers; the replay those that a stage waits for",
+        "the sheet knows a first, a middle and a last stage and counts what one of them waits for; "
+        "in the replay several may hold each other up",
+        "the sheet counts those that a micro-batch's way waits for; the replay those that a stage "
+        "waits for",
         "early stages communicate while others still work; weights that are asked for late wait in "
         "the middle of a step, which the sheet leaves out",
         "only first and last stage wait for it",

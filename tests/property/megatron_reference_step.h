@@ -52,7 +52,10 @@ static inline double forward_part(const reference *r)
     for (size_t k = 0; k < (r->x->E > 0 ? KINDS : 1); k++) {
         double once = r->cost_cp + (k == MOE ? r->t_ep + r->cost_ep : 0);
         double pass = r->blocks[k] * (r->t_tp + r->cost_tp) + ring + once / (r->passes + 1);
-        forward += r->layers[k] * (r->forward[k] + pass);
+        double work = r->forward[k]; /* Qi et al. table 6: as long as a backward pass without W */
+        if (r->x->schedule == ZERO_BUBBLE || r->x->schedule == ZERO_BUBBLE_2)
+            work = (work + r->backward[k] - fmin(r->wgrad[k], r->backward[k])) / 2;
+        forward += r->layers[k] * (work + pass);
         all += r->layers[k] * r->gpu[k];
     }
     return forward / all;

@@ -276,12 +276,14 @@ static void expect_passes(const bench *b, const reference *r, size_t k)
     double cp = fmax(r->ring_cp - r->slow_cp * r->x->hide_cp * r->core_forward, 0);
     double ep = k == MOE ? r->t_ep : 0;
     double weights = fmin(r->wgrad[k], r->backward[k]);
-    double inputs = r->backward[k] + r->again[k] - weights;
+    bool late = r->x->schedule == ZERO_BUBBLE || r->x->schedule == ZERO_BUBBLE_2;
+    double first = late ? (r->forward[k] + r->backward[k] - weights) / 2 : r->forward[k];
+    double inputs = r->forward[k] + r->backward[k] + r->again[k] - weights - first;
     double hidden = r->cost_cp + (k == MOE ? r->cost_ep : 0);
     double per = 1 / (r->passes + 1);
     double slow_forward = r->blocks[k] * r->cost_tp + hidden * per;
     double slow_backward = r->blocks[k] / 2 * (r->n_tp - 2) * r->cost_tp + hidden * (1 - per);
-    double forward = r->forward[k] + r->blocks[k] * r->t_tp + cp + ep * per + slow_forward;
+    double forward = first + r->blocks[k] * r->t_tp + cp + ep * per + slow_forward;
     double backward = inputs + r->blocks[k] / 2 * (r->n_tp - 2) * r->t_tp + (r->t_cp - cp) +
                       ep * (1 - per) + slow_backward;
     double wait = (r->layer[k] - r->gpu[k]) / (forward + backward + weights);
