@@ -268,7 +268,7 @@ st_status st_estimate_run(st_estimate *estimate, st_arena *arena, st_errors *err
         st_program_run_one(estimate->program, workspace, estimate->input_values, values, checks);
     if (status != ST_OK)
         goto cleanup;
-    if (!st_program_is_well(estimate->program, values, checks))
+    if (!st_program_is_well(estimate->program, workspace, values, checks))
         status = st_program_verify(estimate->program, estimate->input_values, errors);
     for (size_t i = 0; i < estimate->shown_count; i++)
         estimate->shown[i].value = values[i];
