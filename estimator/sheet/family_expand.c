@@ -28,6 +28,7 @@ typedef struct st_expander {
     st_formula_piece *pieces;
     size_t piece_count;
     size_t piece_capacity;
+    bool leaves_out; /* sums pass over members that are left out; checks show theirs */
     bool failed;
 } st_expander;
 
@@ -496,6 +497,57 @@ static st_expr *copy_term(st_expander *own, const st_expr *argument, size_t valu
     return copy_apart(own, argument, strength);
 }
 
+/* The member that an indexed name stands for here; no family: none. */
+static st_family_member member_of(st_expander *own, const st_expr *name)
+{
+    const char *member_name = strchr(name->name, '[') != NULL ? resolve_index(own, name) : NULL;
+    const st_family *family = member_name != NULL ? st_sheet_family(own->sheet, member_name) : NULL;
+    size_t index = family != NULL ? st_family_find(family, member_name) : SIZE_MAX;
+    return (st_family_member){index != SIZE_MAX ? family : NULL, index};
+}
+
+/* Whether a term is zero because a member that is left out makes it so. */
+static bool is_left_out(st_expander *own, const st_expr *expr)
+{
+    if (expr->kind == ST_EXPR_NAME) {
+        return st_family_leaves_out(member_of(own, expr));
+    }
+    if (expr->kind == ST_EXPR_CALL && expr->builtin == ST_BUILTIN_IF && expr->child_count == 3) {
+        return is_left_out(own, expr->children[1]) && expr->children[2]->kind == ST_EXPR_NUMBER &&
+               expr->children[2]->number == 0;
+    }
+    if (expr->kind != ST_EXPR_BINARY) {
+        return false;
+    }
+    bool left = is_left_out(own, expr->children[0]);
+    switch (expr->op) {
+    case ST_OPERATOR_TIMES:
+        return left || is_left_out(own, expr->children[1]);
+    case ST_OPERATOR_DIVIDE:
+        return left;
+    case ST_OPERATOR_PLUS:
+        return left && is_left_out(own, expr->children[1]);
+    default:
+        return false;
+    }
+}
+
+/* Whether a reduction passes over a value of '*': of a maximum, where a member is left out. */
+static bool passes_over(st_expander *own, const st_expr *argument, size_t value, bool sum)
+{
+    own->view.star_value = value;
+    if (sum) {
+        return is_left_out(own, argument);
+    }
+    st_conditions_of conditions;
+    conditions_of(own, argument, value, &conditions);
+    bool out = false;
+    for (size_t i = 0; i < conditions.count; i++) {
+        out = out || st_family_leaves_out(conditions.items[i]);
+    }
+    return out;
+}
+
 /* A term of a maximum; the first one in its place where a member of it does not exist. */
 static st_expr *copy_guarded(st_expander *own, const st_expr *argument, size_t value, int strength)
 {
@@ -527,10 +579,32 @@ static st_expr *copy_guarded(st_expander *own, const st_expr *argument, size_t v
     return own->failed ? NULL : finish(own, choice);
 }
 
-static st_expr *copy_sum(st_expander *own, const st_expr *argument, size_t count)
+/* The values of '*' that a reduction goes over, the first one at least. */
+typedef struct st_taken {
+    size_t values[64];
+    size_t count;
+} st_taken;
+
+static void take_values(st_expander *own, const st_expr *node, size_t count, st_taken *taken)
 {
-    st_expr *sum = copy_term(own, argument, 0, count == 1 ? BINDS_ATOM : BINDS_SUM);
-    for (size_t i = 1; i < count && !own->failed; i++) {
+    bool sum = node->builtin == ST_BUILTIN_SUM;
+    bool all = node->builtin == ST_BUILTIN_ARGMIN || node->builtin == ST_BUILTIN_ARGMAX;
+    size_t limit = sizeof taken->values / sizeof taken->values[0];
+    for (size_t i = 0; i < count && taken->count < limit; i++) {
+        if (!own->leaves_out || all || !passes_over(own, node->children[0], i, sum)) {
+            taken->values[taken->count++] = i;
+        }
+    }
+    if (taken->count == 0) {
+        taken->values[taken->count++] = 0;
+    }
+}
+
+static st_expr *copy_sum(st_expander *own, const st_expr *argument, const st_taken *taken)
+{
+    st_expr *sum =
+        copy_term(own, argument, taken->values[0], taken->count == 1 ? BINDS_ATOM : BINDS_SUM);
+    for (size_t i = 1; i < taken->count && !own->failed; i++) {
         st_expr *both = new_node(own, ST_EXPR_BINARY, 2);
         if (both == NULL) {
             return NULL;
@@ -540,15 +614,16 @@ static st_expr *copy_sum(st_expander *own, const st_expr *argument, size_t count
         both->operator_offset = (uint32_t)own->text.length + 1;
         put_text(own, argument->offset, " + ");
         both->children[0] = sum;
-        both->children[1] = copy_term(own, argument, i, BINDS_SUM + 1);
+        both->children[1] = copy_term(own, argument, taken->values[i], BINDS_SUM + 1);
         sum = own->failed ? NULL : finish(own, both);
     }
     return sum;
 }
 
-static st_expr *copy_extreme(st_expander *own, const st_expr *node, const st_enum *axis)
+static st_expr *copy_extreme(st_expander *own, const st_expr *node, const st_enum *axis,
+                             const st_taken *taken)
 {
-    st_expr *made = new_node(own, ST_EXPR_CALL, axis->count);
+    st_expr *made = new_node(own, ST_EXPR_CALL, taken->count);
     if (made == NULL) {
         return NULL;
     }
@@ -559,11 +634,11 @@ static st_expr *copy_extreme(st_expander *own, const st_expr *node, const st_enu
     }
     put_text(own, node->offset, node->name);
     put_text(own, node->offset, "(");
-    for (size_t i = 0; i < axis->count && !own->failed; i++) {
+    for (size_t i = 0; i < taken->count && !own->failed; i++) {
         if (i > 0) {
             put_text(own, node->offset, ", ");
         }
-        made->children[i] = copy_guarded(own, node->children[0], i, BINDS_ANY);
+        made->children[i] = copy_guarded(own, node->children[0], taken->values[i], BINDS_ANY);
     }
     put_text(own, end_of(node) - 1, ")");
     return own->failed ? NULL : finish(own, made);
@@ -586,22 +661,24 @@ static st_expr *copy_reduction(st_expander *own, const st_expr *node, const st_e
     bool extreme = node->builtin == ST_BUILTIN_MIN || node->builtin == ST_BUILTIN_MAX;
     bool root = node == own->root;
     st_expr *made = NULL;
+    st_taken taken = {.count = 0};
     own->view.star = axis;
-    if (sum && (root || axis->count == 1)) {
-        made = copy_sum(own, argument, axis->count);
+    take_values(own, node, axis->count, &taken);
+    if (sum && (root || taken.count == 1)) {
+        made = copy_sum(own, argument, &taken);
     } else if (sum) {
         size_t start = own->text.length;
         put_text(own, node->offset, "(");
-        made = copy_sum(own, argument, axis->count);
+        made = copy_sum(own, argument, &taken);
         put_text(own, end_of(node) - 1, ")");
         if (made != NULL) {
             made->offset = (uint32_t)start;
             made->length = (uint32_t)(own->text.length - start);
         }
-    } else if (extreme && axis->count == 1) {
-        made = copy_guarded(own, argument, 0, BINDS_ATOM);
+    } else if (extreme && taken.count == 1) {
+        made = copy_guarded(own, argument, taken.values[0], BINDS_ATOM);
     } else {
-        made = copy_extreme(own, node, axis);
+        made = copy_extreme(own, node, axis, &taken);
     }
     own->view.star = outer;
     own->view.star_value = outer_value;
@@ -674,6 +751,9 @@ static st_expr *zero_of(st_expander *own, const st_type *type)
 static st_expr *copy_member(st_expander *own, const st_type *type, const st_expr *root)
 {
     const st_family_member of = own->view.of;
+    if (st_family_leaves_out(of)) {
+        return zero_of(own, type);
+    }
     if (where_of(of) == NULL) {
         own->root = root;
         return copy_apart(own, root, BINDS_ANY);
@@ -702,7 +782,10 @@ void st_family_expand(const st_sheet *sheet, st_family_member of, const st_type 
         return;
     }
     st_formula *source = st_arena_alloc(arena, 1, sizeof *source);
-    st_expander own = {.sheet = sheet, .arena = arena, .errors = errors};
+    st_expander own = {.sheet = sheet,
+                       .arena = arena,
+                       .errors = errors,
+                       .leaves_out = sheet->leaves_out && type != NULL};
     if (source != NULL) {
         *source = *formula;
     }

@@ -348,6 +348,12 @@ void st_loader_family(st_loader *loader, const char *name, st_place place, const
         return;
     }
     family->wheres = wheres;
+    family->left_out =
+        st_arena_alloc(loader->arena, family->member_count + 1, sizeof *family->left_out);
+    if (family->left_out == NULL) {
+        (void)st_loader_out_of_memory(loader);
+        return;
+    }
     for (size_t i = 0; i < family->member_count; i++) {
         /* Without a tree its error is reported: the sheet will not be used. */
         bool faulty = wheres[i] != NULL && wheres[i]->expr == NULL;
