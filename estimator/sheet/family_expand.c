@@ -25,6 +25,7 @@ typedef struct st_expander {
     st_view view;
     const st_expr *root; /* stands alone: needs no parentheses */
     st_buffer text;
+    st_buffer name; /* of a member, while it is looked up */
     st_formula_piece *pieces;
     size_t piece_count;
     size_t piece_capacity;
@@ -139,12 +140,13 @@ static const st_enum *own_axis(const st_expander *own, const char *text, size_t 
     return NULL;
 }
 
-/* The index of `name` with values in it. */
-static const char *resolve_index(st_expander *own, const st_expr *name)
+/* `name` with values in its index, until the next call. */
+static const char *resolve_name(st_expander *own, const st_expr *name)
 {
     const char *item = strchr(name->name, '[');
-    const char *text = st_arena_copy(own->arena, name->name, (size_t)(item - name->name) + 1);
-    for (item++; *item != '\0' && text != NULL && !own->failed;) {
+    own->name.length = 0;
+    st_buffer_append(&own->name, name->name, (size_t)(item - name->name) + 1);
+    for (item++; *item != '\0';) {
         size_t length = strcspn(item, ",]");
         size_t value = 0;
         const st_enum *axis = own_axis(own, item, length, &value);
@@ -156,13 +158,19 @@ static const char *resolve_index(st_expander *own, const st_expr *name)
         }
         const char *shown = *item == '*'   ? own->view.star->values[own->view.star_value]
                             : axis != NULL ? axis->values[value]
-                                           : NULL;
-        size_t shown_length = shown != NULL ? strlen(shown) : length;
-        text = st_arena_printf(own->arena, "%s%.*s%c", text, (int)shown_length,
-                               shown != NULL ? shown : item, item[length]);
+                                           : item;
+        st_buffer_append(&own->name, shown, shown != item ? strlen(shown) : length);
+        st_buffer_append(&own->name, &item[length], 1);
         item += length + 1;
     }
-    return text;
+    return own->name.failed ? out_of_memory(own) : own->name.data;
+}
+
+/* The same for good. */
+static const char *resolve_index(st_expander *own, const st_expr *name)
+{
+    const char *text = resolve_name(own, name);
+    return text == NULL ? NULL : st_arena_copy(own->arena, text, own->name.length);
 }
 
 static void copy_name(st_expander *own, const st_expr *node, st_expr *made)
@@ -422,7 +430,7 @@ static void note_condition(st_expander *own, const st_expr *name, const st_famil
 {
     (void)axis;
     st_conditions_of *list = context;
-    const char *member_name = resolve_index(own, name);
+    const char *member_name = resolve_name(own, name);
     size_t member = member_name == NULL ? SIZE_MAX : st_family_find(family, member_name);
     if (member == SIZE_MAX || family->wheres[member] == NULL) {
         return; /* a wrong index is reported where it is copied */
@@ -500,7 +508,7 @@ static st_expr *copy_term(st_expander *own, const st_expr *argument, size_t valu
 /* The member that an indexed name stands for here; no family: none. */
 static st_family_member member_of(st_expander *own, const st_expr *name)
 {
-    const char *member_name = strchr(name->name, '[') != NULL ? resolve_index(own, name) : NULL;
+    const char *member_name = strchr(name->name, '[') != NULL ? resolve_name(own, name) : NULL;
     const st_family *family = member_name != NULL ? st_sheet_family(own->sheet, member_name) : NULL;
     size_t index = family != NULL ? st_family_find(family, member_name) : SIZE_MAX;
     return (st_family_member){index != SIZE_MAX ? family : NULL, index};
@@ -775,10 +783,22 @@ static st_expr *copy_member(st_expander *own, const st_type *type, const st_expr
     return own->failed ? NULL : finish(own, choice);
 }
 
+/* Whether there is anything to put in place: else a formula stays as it is. */
+static bool has_places(const st_expr *expr)
+{
+    bool found = expr->kind == ST_EXPR_NAME && strchr(expr->name, '[') != NULL &&
+                 (strchr(expr->name, '*') != NULL || strlen(expr->name) != expr->name_length);
+    for (size_t i = 0; i < expr->child_count && !found; i++) {
+        found = has_places(expr->children[i]);
+    }
+    return found;
+}
+
 void st_family_expand(const st_sheet *sheet, st_family_member of, const st_type *type,
                       st_formula *formula, st_arena *arena, st_errors *errors)
 {
-    if (formula->expr == NULL || (of.family == NULL && !formula->indexed)) {
+    if (formula->expr == NULL ||
+        (of.family == NULL && (!formula->indexed || !has_places(formula->expr)))) {
         return;
     }
     st_formula *source = st_arena_alloc(arena, 1, sizeof *source);
@@ -804,4 +824,5 @@ void st_family_expand(const st_sheet *sheet, st_family_member of, const st_type 
         formula->expr = out_of_memory(&own);
     }
     st_buffer_free(&own.text);
+    st_buffer_free(&own.name);
 }

@@ -18,6 +18,8 @@ typedef struct st_guess {
 typedef struct st_asker {
     const st_sheet *sheet;
     const st_given *given;
+    st_guess *cells; /* asked before */
+    bool *asked;
     size_t depth; /* in cells */
 } st_asker;
 
@@ -37,10 +39,13 @@ static st_guess guess_name(st_asker *asker, const st_expr *expr)
         sheet->cell_formulas[index].expr == NULL || asker->depth == MOST_CELLS) {
         return result;
     }
-    asker->depth++;
-    result = guess(asker, sheet->cell_formulas[index].expr);
-    asker->depth--;
-    return result;
+    if (!asker->asked[index]) {
+        asker->asked[index] = true; /* unknown to itself, if it reads itself */
+        asker->depth++;
+        asker->cells[index] = guess(asker, sheet->cell_formulas[index].expr);
+        asker->depth--;
+    }
+    return asker->cells[index];
 }
 
 static st_guess guess_logic(st_asker *asker, const st_expr *expr)
@@ -125,24 +130,32 @@ static void note_formula(st_sheet *sheet, const st_formula *formula)
     }
 }
 
-static bool is_false(const st_sheet *sheet, const st_given *given, const st_formula *where)
+static bool is_false(st_asker *asker, const st_formula *where)
 {
-    st_asker asker = {.sheet = sheet, .given = given};
-    st_guess condition = where->expr == NULL ? (st_guess){0} : guess(&asker, where->expr);
+    st_guess condition = where->expr == NULL ? (st_guess){0} : guess(asker, where->expr);
     return condition.known && condition.value == 0;
 }
 
-void st_sheet_leave_out(st_sheet *sheet, const st_given *given)
+void st_sheet_leave_out(st_sheet *sheet, const st_given *given, st_arena *arena)
 {
     const st_formula *noted = NULL;
-    sheet->leaves_out = true;
+    st_asker asker = {
+        .sheet = sheet,
+        .given = given,
+        .cells = st_arena_alloc(arena, sheet->cell_count + 1, sizeof *asker.cells),
+        .asked = st_arena_alloc(arena, sheet->cell_count + 1, sizeof *asker.asked),
+    };
+    sheet->leaves_out = asker.cells != NULL && asker.asked != NULL;
+    if (!sheet->leaves_out) {
+        return; /* an arena that is full stays full: the next to ask it tells */
+    }
     for (size_t i = 0; i < sheet->family_count; i++) {
         const st_family *family = sheet->families[i];
         const st_formula *asked = NULL; /* members that share a condition follow each other */
         bool out = false;
         for (size_t k = 0; k < family->member_count; k++) {
             const st_formula *where = family->wheres[k];
-            out = where != NULL && (where == asked ? out : is_false(sheet, given, where));
+            out = where != NULL && (where == asked ? out : is_false(&asker, where));
             asked = where;
             family->left_out[k] = out;
             if (out) {

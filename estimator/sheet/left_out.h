@@ -19,7 +19,7 @@ typedef struct st_given {
 } st_given;
 
 /* Marks the members that the conditions exclude; before the sheet is expanded. */
-void st_sheet_leave_out(st_sheet *sheet, const st_given *given);
+void st_sheet_leave_out(st_sheet *sheet, const st_given *given, st_arena *arena);
 
 /* As st_sheet_load; `given` NULL: nothing is left out. */
 st_status st_sheet_load_given(const st_sheet_reader *reader, const char *name,

@@ -217,7 +217,7 @@ static st_status load_sheet(st_loader *loader, const char *name, const st_given 
     st_loader_check_overrides(loader, &loader->role_overrides);
     if (!loader->include_failed && sort_entries(loader)) {
         if (given != NULL) {
-            st_sheet_leave_out(loader->sheet, given);
+            st_sheet_leave_out(loader->sheet, given, loader->arena);
         }
         st_sheet_expand(loader->sheet, loader->arena, errors);
         status = st_sheet_check_all(loader->sheet, loader->arena, errors);
@@ -254,6 +254,7 @@ st_status st_sheet_load_given(const st_sheet_reader *reader, const char *name,
     *loaded = (st_sheet){.name = name, .title = "", .doc = "", .file = name};
     loaded->input_names.arena = arena;
     loaded->cell_names.arena = arena;
+    loaded->family_names.arena = arena;
     loaded->function_names.arena = arena;
     loaded->value_names.arena = arena;
     st_loader loader = {.reader = reader,
