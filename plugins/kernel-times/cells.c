@@ -53,7 +53,6 @@ ARGUMENT(expert_tensor, "etp", "", "tensor-parallel size inside an expert");
 ARGUMENT(vocabulary, "V", "", "vocabulary after padding");
 ARGUMENT(rate, "rate_16", "TFLOP/s", "rate of large products");
 ARGUMENT(memory, "bw_gemm", "GB/s", "memory bandwidth of GEMMs");
-ARGUMENT(corner, "corner", "", "what the shorter of arithmetic and memory adds");
 ARGUMENT(parameters, "P_stage", "", "parameters of a rank");
 ARGUMENT(ranks, "state_ranks", "", "ranks among which optimizer state is split");
 ARGUMENT(experts, "P_stage_experts", "", "routed-expert parameters of a rank");
@@ -76,8 +75,7 @@ const st_plugin_argument *const st_cell_backward_arguments[] = {
     &cast,  &adapters, &accumulate,    &backward_products};
 const st_plugin_argument *const st_cell_wgrad_arguments[] = {COMMON, &products, &backward,
                                                              &backward_products};
-const st_plugin_argument *const st_cell_logits_arguments[] = {COMMON, &vocabulary, &rate, &memory,
-                                                              &corner};
+const st_plugin_argument *const st_cell_logits_arguments[] = {COMMON, &vocabulary, &rate, &memory};
 const st_plugin_argument *const st_cell_optimizer_arguments[] = {
     COMMON, &parameters, &ranks, &experts, &expert_ranks, &traffic, &stream, &trained};
 
@@ -148,10 +146,7 @@ static void close_logits(const double *own, cell_row *row)
         x[ST_TIMES_WIDTH] * (x[ST_TIMES_TOKENS] * x[ST_TIMES_HIDDEN] +
                              x[ST_TIMES_HIDDEN] * outputs + x[ST_TIMES_TOKENS] * outputs);
     row->shape.features[ST_TIMES_VOCABULARY] = own[0];
-    double arithmetic = flop / own[1];
-    double memory_time = bytes / own[2];
-    row->shape.features[ST_TIMES_CLOSED] =
-        3 * (fmax(arithmetic, memory_time) + own[3] * fmin(arithmetic, memory_time));
+    row->shape.features[ST_TIMES_CLOSED] = 3 * fmax(flop / own[1], bytes / own[2]);
 }
 
 static void close_optimizer(const double *own, cell_row *row)
