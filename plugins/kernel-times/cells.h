@@ -16,7 +16,7 @@ enum {
     ST_CELL_COUNT_forward = ST_CELL_COMMON + 5,
     ST_CELL_COUNT_backward = ST_CELL_COMMON + 7,
     ST_CELL_COUNT_wgrad = ST_CELL_COMMON + 3,
-    ST_CELL_COUNT_logits = ST_CELL_COMMON + 4,
+    ST_CELL_COUNT_logits = ST_CELL_COMMON + 3,
     ST_CELL_COUNT_optimizer = ST_CELL_COMMON + 7,
     ST_CELL_COUNT_forward_moe = ST_CELL_COMMON + 11,
     ST_CELL_COUNT_backward_moe = ST_CELL_COMMON + 13
