@@ -249,10 +249,12 @@ static st_status read_layout(const st_job *job, const st_job_value *layout, st_a
                              stage_plan *plan, st_errors *errors)
 {
     double chunks = number_of(job, "parallel.virtual_stages");
+    double stages = number_of(job, "parallel.pp");
     if (check_alone(job, layout, errors) != ST_OK)
         return ST_ERR_CHECK;
     const st_layout_needs needs = {.place = layout->place,
-                                   .pp = number_of(job, "parallel.pp"),
+                                   /* one stage: rows of a space say how many, or are refused */
+                                   .pp = stages > 1 ? stages : (double)NAN,
                                    .layers = number_of(job, "model.layers"),
                                    .mtp = number_of(job, "model.mtp")};
     st_status status = st_layout_read(layout->text, &needs, arena, &plan->layout, errors);

@@ -354,12 +354,17 @@ static st_status choose_given(st_search *search, const st_varied *given,
                : choose_all(search, given->param, input, choice, errors);
 }
 
-/* The first and the last stage go together: where one is given, the other stays as it is, too. */
+/*
+ * The first and the last stage go together: where one is given, the other stays as it is, too. A
+ * layout gives both.
+ */
 static bool is_other_end_given(const st_search *search, st_plan_param param)
 {
+    const st_job_value *layout = st_job_value_of(search->space->base.job, "parallel.layout");
     bool end = param == ST_PARAM_FIRST || param == ST_PARAM_LAST;
     st_plan_param other = param == ST_PARAM_FIRST ? ST_PARAM_LAST : ST_PARAM_FIRST;
-    bool given = end && (st_search_is_set(search, st_plan_param_key(other)) ||
+    bool given = end && (layout->origin != ST_ORIGIN_NONE ||
+                         st_search_is_set(search, st_plan_param_key(other)) ||
                          st_search_input(search->space->sheet, st_plan_param_key(other)) == NULL);
     for (size_t i = 0; i < search->varied_count && end; i++) {
         given = given || (search->varied[i].param == other && search->varied[i].text != NULL);

@@ -131,9 +131,18 @@ st_status st_axis_numbers(const st_axis *axis, const st_sheet_input *input, st_a
     return status;
 }
 
+/* What the library's providers are made from. */
+static const char *const program_texts[] = {"parallel.order", "model.layer_list", "model.pattern",
+                                            "parallel.layout"};
+enum { PROGRAM_TEXTS = sizeof program_texts / sizeof program_texts[0] };
+
 static bool is_program_text(const st_key *key)
 {
-    return strcmp(key->path, "parallel.order") == 0 || strcmp(key->path, "model.layer_list") == 0;
+    bool found = false;
+    for (size_t i = 0; i < PROGRAM_TEXTS; i++) {
+        found = found || strcmp(key->path, program_texts[i]) == 0;
+    }
+    return found;
 }
 
 /* An axis that is no column: its values are texts, or options that plugins read. */
@@ -287,10 +296,10 @@ static const char *text_of(const st_job *job, const char *path)
 
 static bool changes_program(const st_job *one, const st_job *other)
 {
-    static const char *const paths[] = {"parallel.order", "model.layer_list"};
     bool changes = false;
-    for (size_t i = 0; i < 2; i++) {
-        changes = changes || strcmp(text_of(one, paths[i]), text_of(other, paths[i])) != 0;
+    for (size_t i = 0; i < PROGRAM_TEXTS; i++) {
+        changes = changes ||
+                  strcmp(text_of(one, program_texts[i]), text_of(other, program_texts[i])) != 0;
     }
     return changes;
 }
@@ -456,7 +465,7 @@ static void read_order(const char *order, st_variant *variant)
     }
 }
 
-/* The library's providers look at the order and the layer list alone; sizes come with the rows. */
+/* The library's providers look at a few texts alone; sizes come with the rows. */
 static st_status gather(const st_space *space, const size_t *digits, st_estimate *estimate,
                         st_errors *errors)
 {

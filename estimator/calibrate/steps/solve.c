@@ -29,6 +29,9 @@ typedef struct fit_state {
     const st_problem *problem;
     double *estimates; /* all rows */
     st_status status;  /* of the last evaluation that failed */
+    gsl_vector *moved; /* coordinates beside those at which the slopes are wanted */
+    gsl_vector *up;    /* residuals there */
+    gsl_vector *down;
 } fit_state;
 
 double st_parameter_at(const st_parameter *parameter, double share)
@@ -119,6 +122,31 @@ static int residuals(const gsl_vector *coordinates, void *self, gsl_vector *resu
     return GSL_SUCCESS;
 }
 
+/* Central differences. Steps do not shrink with a coordinate: one in the middle of its bounds is 0,
+ * or nearly. */
+static int slopes(const gsl_vector *coordinates, void *self, gsl_matrix *result)
+{
+    fit_state *state = self;
+    (void)gsl_vector_memcpy(state->moved, coordinates);
+    for (size_t k = 0; k < coordinates->size; k++) {
+        double at = gsl_vector_get(coordinates, k);
+        double step = least_step * fmax(fabs(at), 1.0);
+        gsl_vector_set(state->moved, k, at + step);
+        int code = residuals(state->moved, state, state->up);
+        gsl_vector_set(state->moved, k, at - step);
+        if (code == GSL_SUCCESS)
+            code = residuals(state->moved, state, state->down);
+        gsl_vector_set(state->moved, k, at);
+        if (code != GSL_SUCCESS)
+            return code;
+        for (size_t i = 0; i < result->size1; i++)
+            gsl_matrix_set(result, i, k,
+                           (gsl_vector_get(state->up, i) - gsl_vector_get(state->down, i)) /
+                               (2.0 * step));
+    }
+    return GSL_SUCCESS;
+}
+
 static size_t count_priors(const st_problem *problem)
 {
     size_t count = 0;
@@ -206,6 +234,7 @@ static void read_solution(const st_problem *problem, const gsl_parts *parts, st_
 static st_status descend(fit_state *state, const gsl_parts *parts, st_solution *solution)
 {
     gsl_multifit_nlinear_fdf system = {.f = residuals,
+                                       .df = slopes,
                                        .n = solution->rows + count_priors(state->problem),
                                        .p = state->problem->parameter_count,
                                        .params = state};
@@ -274,9 +303,11 @@ st_status st_solve(const st_problem *problem, st_solution *solution)
         return ST_ERR_VALUE;
     gsl_error_handler_t *handler = gsl_set_error_handler_off();
     gsl_multifit_nlinear_parameters options = gsl_multifit_nlinear_default_parameters();
-    options.fdtype = GSL_MULTIFIT_NLINEAR_CTRDIFF;
-    options.h_df = least_step;
-    fit_state state = {.problem = problem};
+    size_t residual_count = best.rows + count_priors(problem);
+    fit_state state = {.problem = problem,
+                       .moved = gsl_vector_alloc(problem->parameter_count),
+                       .up = gsl_vector_alloc(residual_count),
+                       .down = gsl_vector_alloc(residual_count)};
     st_status status = ST_ERR_MEMORY;
     gsl_parts parts = {
         gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &options,
@@ -286,13 +317,16 @@ st_status st_solve(const st_problem *problem, st_solution *solution)
     };
     state.estimates = calloc(problem->row_count, sizeof *state.estimates);
     if (parts.workspace == NULL || parts.start == NULL || parts.covariance == NULL ||
-        state.estimates == NULL)
+        state.estimates == NULL || state.moved == NULL || state.up == NULL || state.down == NULL)
         goto cleanup;
     status = try_all(&state, &parts, &best);
     if (status == ST_OK)
         *solution = best;
 cleanup:
     free(state.estimates);
+    gsl_vector_free(state.down);
+    gsl_vector_free(state.up);
+    gsl_vector_free(state.moved);
     gsl_matrix_free(parts.covariance);
     gsl_vector_free(parts.start);
     gsl_multifit_nlinear_free(parts.workspace);

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Layers by kind, recipes, dispatchers, graphs, prediction and adapters of the sheet megatron,
+ * each worked out by hand; and the FLOPs per token of every architecture in the published tables.
+ */
+#include "megatron_support.h"
+
+#include "base/csv.h"
+
+static const char job[] = "llama3-8b-8xh100";
+
+/* An H100 of odd rates, on which all fits. */
+#define GPU                                                                                        \
+    "cluster.gpu.memory=99999~GiB cluster.gpu.gemm_efficiency=0.53 cluster.gpu.peak_bf16=913~"     \
+    "TFLOP/s cluster.gpu.memory_bandwidth=3170~GB/s constants.memory_efficiency=0.61 "             \
+    "recompute=none "
+
+static const double rate_16 = 0.53 * 913e12;
+static const double bw_memory = 0.61 * 3170e9;
+
+static st_estimate estimate_with(fixture *own, const char *model, const char *sets)
+{
+    return estimate_of(own, job, st_arena_printf(own->arena, GPU "model=%s %s", model, sets));
+}
+
+static void expect(const st_estimate *estimate, const char *name, double expected)
+{
+    assert_near(cell(estimate, name), expected, 1e-9, name);
+}
+
+/* m x k by k x n in BF16. */
+static double product(double m, double n, double k)
+{
+    return fmax(2 * m * n * k / rate_16, 2 * (m * k + k * n + m * n) / bw_memory);
+}
+
+/* ---- kinds ---- */
+
+/* GPT-OSS 20B: every other layer sees a window; 64 heads of 64. */
+static void windows_see_their_keys_and_tiles(void **state)
+{
+    fixture *own = *state;
+    st_estimate estimate =
+        estimate_with(own, "gpt-oss-20b",
+                      "model.window=97 batch.sequence=3328 batch.micro=3 batch.global=72 "
+                      "constants.flash_efficiency=0.62 constants.flash_narrow=0.85");
+    double n = 3 * 3328;
+    double keys = 97 - 97.0 * 96 / (2 * 3328) + 128;
+    double rate = 0.62 * 0.85 * rate_16;
+    expect(&estimate, "L_kind[window_moe]", 12);
+    expect(&estimate, "L_kind[moe]", 12);
+    expect(&estimate, "L_kind[dense]", 0);
+    expect(&estimate, "keys_window", keys);
+    expect(&estimate, "t_window",
+           fmax(2 * n * 64 * keys * 128 / rate, 2 * n * (64 + 8) * 128 / bw_memory));
+    expect(&estimate, "core_forward[moe]", 2 * n * 3328 * 64 * 128 / 2 / rate);
+    expect(&estimate, "core_backward[window_moe]", 2.5 * cell(&estimate, "t_window"));
+    expect(&estimate, "t_cp_kind[window_moe]", 0);
+    st_estimate narrow =
+        estimate_with(own, "gpt-oss-20b", "model.window=250 batch.sequence=256 batch.global=24");
+    expect(&narrow, "keys_window", 128); /* half of a sequence, which a window cannot pass */
+}
+
+/* Nemotron 3 Nano: 64 heads of 64, state 128, 8 groups. */
+static void hybrids_have_layers_of_one_block(void **state)
+{
+    fixture *own = *state;
+    st_estimate estimate = estimate_with(
+        own, "nemotron-3-nano-30b-a3b",
+        "batch.sequence=2304 batch.micro=2 batch.global=48 constants.scan_traffic=41 "
+        "constants.attention_efficiency=0.47 constants.mamba_launch=0.55 constants.moe_launch=1.7 "
+        "constants.layer_launch=2.9~ms");
+    double n = 2 * 2304;
+    double inner = 64 * 64;
+    double in = 2 * inner + 2 * 8 * 128 + 64;
+    expect(&estimate, "L_kind[mamba_block]", 23);
+    expect(&estimate, "L_kind[experts_block]", 23);
+    expect(&estimate, "L_kind[attention_block]", 6);
+    expect(&estimate, "L_kind[moe]", 0);
+    expect(&estimate, "t_scan",
+           2 * n * 41 * inner / bw_memory + 2 * n * inner * (2 * 128 + 128) / (0.47 * rate_16));
+    expect(&estimate, "t_gemm[mamba_block]", product(n, in, 2688) + product(n, 2688, inner));
+    expect(&estimate, "W_token[mamba_block]", 2688 * in + inner * 2688);
+    expect(&estimate, "W_token[experts_block]", 2688 * 2 * (6 * 1856.0 + 3712) + 2688 * 128);
+    expect(&estimate, "t_launch[mamba_block]", 0.75 * 0.55 * 2.9e-3);
+    expect(&estimate, "t_launch[experts_block]", 0.75 * 1.2 * 2.9e-3);
+    expect(&estimate, "t_launch[attention_block]", 0.75 * 0.5 * 2.9e-3);
+    expect(&estimate, "tp_blocks[mamba_block]", 1);
+    expect(&estimate, "core_backward[mamba_block]", 2 * cell(&estimate, "t_scan"));
+}
+
+/* Qwen3-Next: 16 key heads and 32 value heads of 128; attention of 16 heads of 256 with gates. */
+static void delta_nets_and_gates(void **state)
+{
+    fixture *own = *state;
+    st_estimate estimate =
+        estimate_with(own, "qwen3-next-80b-a3b",
+                      "batch.sequence=2304 batch.micro=2 batch.global=48 "
+                      "constants.delta_traffic=37 constants.attention_efficiency=0.43");
+    double n = 2 * 2304;
+    expect(&estimate, "L_kind[delta_moe]", 36);
+    expect(&estimate, "L_kind[moe]", 12);
+    expect(&estimate, "delta_in", 2 * 2048 + 2 * 4096 + 2 * 32);
+    expect(&estimate, "qkv_out", (16 + 2 + 2 + 16) * 256);
+    expect(&estimate, "t_delta",
+           2 * n * 37 * (2048 + 4096) / bw_memory + 8 * n * 4096 * 128 / (0.43 * rate_16));
+    expect(&estimate, "t_gemm_mixer[delta_moe]",
+           product(n, 2 * 2048 + 2 * 4096 + 64, 2048) + product(n, 2048, 4096));
+    expect(&estimate, "core_forward[delta_moe]", cell(&estimate, "t_delta"));
+}
+
+/* DeepSeek-V3 on 4 stages: the last one predicts. */
+static void prediction_lies_on_the_last_stage(void **state)
+{
+    static const char plan[] = "batch.sequence=2048 batch.global=64 parallel.pp=4 parallel.dp=16 "
+                               "parallel.ep=16 parallel.zero=1 cluster.nodes=8 ";
+    fixture *own = *state;
+    st_estimate none =
+        estimate_with(own, "deepseek-v3", st_arena_printf(own->arena, "%smodel.mtp=0", plan));
+    st_estimate one =
+        estimate_with(own, "deepseek-v3", st_arena_printf(own->arena, "%smodel.mtp=1", plan));
+    st_estimate two =
+        estimate_with(own, "deepseek-v3",
+                      st_arena_printf(own->arena, "%smodel.mtp=2 model.mtp_shared=true", plan));
+    expect(&one, "mtp_stage[first]", 0);
+    expect(&one, "mtp_stage[last]", 1);
+    expect(&two, "mtp_stage[last]", 2);
+    double projection = 3 * product(2048, 7168, 2 * 7168);
+    expect(&one, "t_prediction", cell(&one, "t_layer[moe]") + cell(&one, "t_head") + projection);
+    expect(&one, "t_blocks[last]", cell(&none, "t_blocks[last]") + cell(&one, "t_prediction"));
+    expect(&two, "t_blocks[last]", cell(&none, "t_blocks[last]") + 2 * cell(&one, "t_prediction"));
+    /* a layer with its experts, a projection and three norms; shared depths have them once */
+    double layer = cell(&one, "W_common[moe]") + 256 * cell(&one, "W_expert");
+    double more = layer + 2 * 7168.0 * 7168 + 3 * 7168;
+    assert_near(cell(&one, "parameters") - cell(&none, "parameters"), more, 1e-6, "parameters");
+    assert_near(cell(&two, "parameters") - cell(&none, "parameters"), more, 1e-6, "shared");
+    assert_near(cell(&one, "flop_token") - cell(&none, "flop_token"),
+                6 * (cell(&one, "W_token[moe]") - 256 * 7168.0 + 129280 * 7168.0 +
+                     2 * 7168.0 * 7168 + 128 * 320 * 1024.0),
+                1e-6, "work of prediction");
+}
+
+/* ---- precision ---- */
+
+typedef struct recipe_case {
+    const char *name;
+    double width, cast, rate;
+} recipe_case;
+
+static void recipes_have_their_widths_and_rates(void **state)
+{
+    static const recipe_case recipes[] = {
+        {"bf16", 2, 0, 0.53 * 913e12},
+        {"fp8_delayed", 1, 4, 0.59 * 1871e12},
+        {"fp8_current", 1, 6, 0.59 * 1871e12},
+        {"fp8_block", 1, 4, 0.59 * 1871e12},
+        {"mxfp8", 33.0 / 32, 2 + 66.0 / 32, 0.57 * 1871e12},
+        {"nvfp4", 9.0 / 16, 4 + 18.0 / 16, 0.41 * 7130e12},
+    };
+    fixture *own = *state;
+    for (size_t i = 0; i < COUNT(recipes); i++) {
+        const recipe_case *x = &recipes[i];
+        st_estimate estimate = estimate_with(
+            own, "llama3-8b",
+            st_arena_printf(own->arena,
+                            "precision.recipe=%s cluster.gpu.peak_fp8=1871~TFLOP/s "
+                            "cluster.gpu.peak_fp4=7130~TFLOP/s cluster.gpu.mxfp8=true "
+                            "constants.fp8_efficiency=0.59 constants.mxfp8_efficiency=0.57 "
+                            "constants.fp4_efficiency=0.41 constants.cast_traffic=0.83 "
+                            "precision.first_last_bf16=3",
+                            x->name));
+        double share = 6.0 / 32;
+        expect(&estimate, "w_q", x->width);
+        expect(&estimate, "w_gemm", (2 * x->width + 2) / 3);
+        expect(&estimate, "rate_q", x->rate);
+        expect(&estimate, "rate", 1 / ((1 - share) / x->rate + share / rate_16));
+        /* inputs of the four projections: tokens times 3 hidden sizes and the inner width */
+        expect(&estimate, "t_cast[dense]", 0.83 * x->cast * 8192 * (3 * 4096 + 14336) / bw_memory);
+        expect(&estimate, "t_logits", 3 * product(8192, 128256, 4096));
+    }
+}
+
+/* ---- experts ---- */
+
+/* 16 ranks on two nodes, 8 experts of a token. */
+static void dispatchers_send_what_they_say(void **state)
+{
+    static const char plan[] =
+        "batch.sequence=1536 batch.global=64 parallel.dp=32 parallel.ep=16 parallel.zero=1 "
+        "cluster.nodes=4 model.imbalance=1.3 constants.dispatch_efficiency=0.71 "
+        "constants.dispatch_network_efficiency=0.87 cluster.gpu.link_bandwidth=431~GB/s "
+        "cluster.nic_bandwidth=371~GB/s parallel.dispatcher=";
+    fixture *own = *state;
+    double ranks = 16 * (1 - pow(15.0 / 16, 8));
+    double nodes = 2 * (1 - pow(0.5, 8));
+    double bytes = 2.0 * 1536 * 2048 * 1.3;
+    double links = bytes * ranks * 15 / 16 / (0.71 * 431e9);
+    double network = bytes * nodes / 2 / (0.87 * 371e9 / 8);
+    double start = 36e-6 + 8 * 5.3e-6 + 20e-6;
+    double nic = 0.92 * 371e9 / 8;
+    static const char *const names[] = {"deepep", "hybridep", "alltoall", "allgather"};
+    const double times[] = {network + 0.3 * links, network + 0.3 * links,
+                            start + 15.0 / 16 * 8 * bytes / nic,
+                            start + 15.0 / 16 * 16 * (bytes / 1.3) / nic};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        st_estimate estimate = estimate_with(own, "qwen3-30b-a3b",
+                                             st_arena_printf(own->arena, "%s%s", plan, names[i]));
+        expect(&estimate, "copies_ranks", ranks);
+        expect(&estimate, "copies_nodes", nodes);
+        expect(&estimate, "t_all_to_all", times[i]);
+    }
+}
+
+/* ---- launches ---- */
+
+static void graphs_take_launches_away(void **state)
+{
+    static const char *const names[] = {"none", "layer", "scoped", "full"};
+    static const double dense[] = {1, 0.23, 0.23, 0};
+    static const double moe[] = {1, 0.61, 0.61, 0};
+    fixture *own = *state;
+    for (size_t i = 0; i < COUNT(names); i++) {
+        st_estimate estimate = estimate_with(
+            own, "deepseek-v2-lite",
+            st_arena_printf(own->arena,
+                            "batch.sequence=1536 constants.layer_launch=2.7~ms "
+                            "constants.moe_launch=1.6 constants.graph_launch=0.23 "
+                            "constants.graph_launch_moe=0.61 constants.moe_sync=310~us "
+                            "constants.expert_launch=17~us precision.recipe=fp8_current "
+                            "cluster.gpu.host=grace constants.grace_launch=1.35 parallel.ep=8 "
+                            "parallel.dispatcher=hybridep graphs=%s",
+                            names[i]));
+        double host = 1.35 * 0.75 * 2.7e-3;
+        expect(&estimate, "t_launch[dense]", dense[i] * host);
+        expect(&estimate, "t_launch[moe]", moe[i] * (1.6 * host + 1.35 * 17e-6 * 64 / 8));
+        expect(&estimate, "t_sync[moe]", i == 3 ? 0 : 310e-6);
+        expect(&estimate, "t_sync[dense]", 0);
+    }
+}
+
+/* ---- tasks, shards, stages ---- */
+
+static void adapters_leave_weights_alone(void **state)
+{
+    fixture *own = *state;
+    st_estimate full = estimate_with(own, "llama3-8b", "batch.sequence=2304");
+    st_estimate lora =
+        estimate_with(own, "llama3-8b", "batch.sequence=2304 train.task=lora train.lora_rank=24");
+    double n = 2304;
+    expect(&lora, "t_adapters[dense]", 4 * product(n, 24, 2 * 4096) + 4 * 2 * n * 4096 / bw_memory);
+    expect(&lora, "t_accumulate[dense]", 0);
+    expect(&lora, "t_wgrad[dense]", 0);
+    expect(&lora, "t_backward[dense]",
+           cell(&full, "t_gemm[dense]") + cell(&full, "core_backward[dense]") +
+               2 * (cell(&full, "t_elementwise[dense]") + cell(&lora, "t_adapters[dense]")));
+    expect(&lora, "T_optimizer", 0.01 * cell(&full, "T_optimizer"));
+    expect(&lora, "flop_token",
+           cell(&full, "flop_token") - 2 * (cell(&full, "W_visited") + 128256 * 4096.0));
+    expect(&lora, "g_trained", 0.04);
+}
+
+static void packed_samples_see_themselves(void **state)
+{
+    fixture *own = *state;
+    st_estimate estimate =
+        estimate_with(own, "llama3-8b", "batch.sequence=4608 train.task=sft train.sample=517");
+    expect(&estimate, "s_seen", 517);
+    expect(&estimate, "scores", 4608.0 * 517 * 32);
+    expect(&estimate, "work_core", 4608.0 * 517 * 32 * 256);
+}
+
+/* 32 data-parallel ranks, weights split among 8: four replicas. */
+static void replicas_sum_their_gradients_once(void **state)
+{
+    fixture *own = *state;
+    st_estimate estimate = estimate_with(
+        own, "llama3-8b",
+        "batch.sequence=1536 batch.global=96 parallel.dp=32 parallel.shard=8 parallel.zero=3 "
+        "cluster.nodes=4 cluster.nic_bandwidth=371~GB/s");
+    double bytes = 4 * cell(&estimate, "P_stage") / 8;
+    expect(&estimate, "group_dp", 8);
+    expect(&estimate, "replicas", 4);
+    expect(&estimate, "state_ranks", 8);
+    expect(&estimate, "t_reduce_replicas",
+           (36e-6 + 8 * 5.3e-6 + 2 * 0.75 * bytes / (0.92 * 371e9 / 8)) / 3);
+}
+
+/* 126 layers, embedding and loss count as one each: 128 on 16 stages. */
+static void ends_count_as_layers(void **state)
+{
+    fixture *own = *state;
+    st_estimate estimate = estimate_with(
+        own, "llama3-405b",
+        "batch.global=32 parallel.tp=8 parallel.pp=16 parallel.dp=1 parallel.zero=0 "
+        "cluster.nodes=16 parallel.account_embedding=true parallel.account_loss=true");
+    expect(&estimate, "L_stage[first]", 7);
+    expect(&estimate, "L_stage[middle]", 8);
+    expect(&estimate, "L_stage[last]", 7);
+    assert_string_equal(said(own), "");
+}
+
+static void modules_are_computed_again(void **state)
+{
+    static const char plan[] = "batch.sequence=1536 parallel.ep=8 recompute=selective recomputed.";
+    fixture *own = *state;
+    static const char *const modules[] = {"attention", "moe", "shared_experts"};
+    st_estimate none = estimate_with(own, "deepseek-v2-lite", "batch.sequence=1536 parallel.ep=8");
+    const double times[] = {cell(&none, "t_core_forward"),
+                            cell(&none, "t_experts") + cell(&none, "t_router") +
+                                cell(&none, "e_routed") / bw_memory,
+                            cell(&none, "t_shared") * 2 / 3};
+    for (size_t i = 0; i < COUNT(modules); i++) {
+        st_estimate estimate = estimate_with(
+            own, "deepseek-v2-lite", st_arena_printf(own->arena, "%s%s=true", plan, modules[i]));
+        expect(&estimate, "t_recompute[moe]", times[i]);
+        expect(&estimate, "ep_passes", i == 1 ? 3 : 2);
+    }
+    st_estimate norms =
+        estimate_with(own, "deepseek-v2-lite", st_arena_printf(own->arena, "%snorms=true", plan));
+    expect(&norms, "t_recompute[dense]", 4 * 2 * 1536.0 * 2048 / bw_memory);
+}
+
+/* ---- published FLOPs ---- */
+
+static double inner_width_of_nano(const char *sequence)
+{
+    /* 23 layers of Mamba-2 with an inner width of twice the hidden size, 5376 instead of 4096 */
+    return strcmp(sequence, "8192") == 0 ? -6 * 23 * 1280.0 * (3 * 2688 + 3.5 * 128) : 0;
+}
+
+/* What a source leaves out or counts otherwise, of a token in FLOP, so that both count alike. */
+static double counted_otherwise(const char *model, const char *sequence)
+{
+    if (strncmp(model, "Nemotron-3-Nano", 15) == 0 || strncmp(model, "Nemotron-3.5", 12) == 0)
+        return inner_width_of_nano(sequence);
+    if (strcmp(model, "Qwen3-Next-80B-A3B") == 0) /* gates of attention, steps of delta nets */
+        return 6 * 2048 * (12 * 4096.0 + 36 * 64.0);
+    return 0;
+}
+
+static const char *file_of(fixture *own, const char *model)
+{
+    char *name = st_arena_copy(own->arena, model, strlen(model));
+    assert_non_null(name);
+    for (char *c = name; *c != '\0'; c++)
+        *c = (char)(*c >= 'A' && *c <= 'Z' ? *c + ('a' - 'A') : *c);
+    return strncmp(name, "llama3.1", 8) == 0 ? "llama3-405b" : name;
+}
+
+static void expect_row(fixture *own, const st_csv *csv, size_t row)
+{
+    const char *model = st_csv_field(csv, row, st_csv_column(csv, "model"));
+    const char *sequence = st_csv_field(csv, row, st_csv_column(csv, "seq"));
+    const char *layers = st_csv_field(csv, row, st_csv_column(csv, "layers"));
+    const char *depth = st_csv_field(csv, row, st_csv_column(csv, "mtp"));
+    const char *flops = st_csv_field(csv, row, st_csv_column(csv, "flops_per_token_G"));
+    bool dense = st_csv_field(csv, row, st_csv_column(csv, "experts"))[0] == '\0';
+    bool cut = strncmp(model, "Llama3.1", 8) == 0 || strncmp(model, "Grok1", 5) == 0;
+    st_estimate estimate =
+        estimate_with(own, file_of(own, model),
+                      st_arena_printf(own->arena, "batch.sequence=%s model.vocabulary=%s %s%s %s%s",
+                                      sequence, st_csv_field(csv, row, st_csv_column(csv, "vocab")),
+                                      cut ? "model.layers=" : "", cut ? layers : "",
+                                      dense ? "" : "model.mtp=", dense ? "" : depth));
+    double ours = cell(&estimate, "flop_token") - counted_otherwise(model, sequence);
+    if (!(fabs(ours / (1e9 * strtod(flops, NULL)) - 1) < 0.006))
+        fail_msg("%s, %s tokens: %.2f GFLOP a token, the table has %s", model, sequence, ours / 1e9,
+                 flops);
+}
+
+static size_t expect_table(fixture *own, const char *path)
+{
+    FILE *stream = fopen(path, "rb");
+    const st_csv *csv = NULL;
+    size_t rows = 0;
+    if (stream == NULL) {
+        print_message("[ SKIPPED  ] %s is not there (STEPTIME_DATA)\n", path);
+        return 0;
+    }
+    char *text = st_arena_alloc(own->arena, 1 << 20, 1);
+    assert_non_null(text);
+    size_t length = fread(text, 1, 1 << 20, stream);
+    assert_int_equal(fclose(stream), 0);
+    assert_int_equal(st_csv_parse(path, text, length, own->arena, &csv, own->errors), ST_OK);
+    size_t model = st_csv_column(csv, "model");
+    for (size_t row = 0; row < csv->row_count; row++) {
+        bool again =
+            row > 0 &&
+            strcmp(st_csv_field(csv, row, model), st_csv_field(csv, row - 1, model)) == 0 &&
+            strcmp(st_csv_field(csv, row, st_csv_column(csv, "flops_per_token_G")),
+                   st_csv_field(csv, row - 1, st_csv_column(csv, "flops_per_token_G"))) == 0;
+        /* Adapters are counted by sources in two ways; see adapters_leave_weights_alone. */
+        if (again || strcmp(st_csv_field(csv, row, st_csv_column(csv, "task")), "lora") == 0)
+            continue;
+        expect_row(own, csv, row);
+        rows++;
+    }
+    return rows;
+}
+
+static void published_work_of_a_token_is_met(void **state)
+{
+    static const char *const tables[] = {"modern_nemo.csv", "modern_other.csv"};
+    fixture *own = *state;
+    const char *data = getenv("STEPTIME_DATA");
+    for (size_t i = 0; i < COUNT(tables); i++) {
+        size_t rows =
+            expect_table(own, st_arena_printf(own->arena, "%s/step_times/%s",
+                                              data != NULL ? data : "../shared/data", tables[i]));
+        if (rows == 0)
+            skip();
+        assert_true(rows > 15);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_FILES(windows_see_their_keys_and_tiles),
+        WITH_FILES(hybrids_have_layers_of_one_block),
+        WITH_FILES(delta_nets_and_gates),
+        WITH_FILES(prediction_lies_on_the_last_stage),
+        WITH_FILES(recipes_have_their_widths_and_rates),
+        WITH_FILES(dispatchers_send_what_they_say),
+        WITH_FILES(graphs_take_launches_away),
+        WITH_FILES(adapters_leave_weights_alone),
+        WITH_FILES(packed_samples_see_themselves),
+        WITH_FILES(replicas_sum_their_gradients_once),
+        WITH_FILES(ends_count_as_layers),
+        WITH_FILES(modules_are_computed_again),
+        WITH_FILES(published_work_of_a_token_is_met),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
