@@ -146,9 +146,7 @@ static void close_logits(const double *own, cell_row *row)
         x[ST_TIMES_WIDTH] * (x[ST_TIMES_TOKENS] * x[ST_TIMES_HIDDEN] +
                              x[ST_TIMES_HIDDEN] * outputs + x[ST_TIMES_TOKENS] * outputs);
     row->shape.features[ST_TIMES_VOCABULARY] = own[0];
-    double arithmetic = flop / own[1];
-    double memory_time = bytes / own[2];
-    row->shape.features[ST_TIMES_CLOSED] = 3 * fmax(arithmetic, memory_time);
+    row->shape.features[ST_TIMES_CLOSED] = 3 * fmax(flop / own[1], bytes / own[2]);
 }
 
 static void close_optimizer(const double *own, cell_row *row)

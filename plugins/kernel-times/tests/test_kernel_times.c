@@ -487,7 +487,10 @@ static void without_times_all_is_the_formula(void **state)
     const double logits[] = {50304, 190e12, 1.37e12};
     memcpy(row + ST_CELL_COMMON, logits, sizeof logits);
     double flop = 2.0 * 4096 * 25152 * 5120;
+    double bytes = 2.0 * (4096.0 * 5120 + 5120.0 * 25152 + 4096.0 * 25152);
     assert_near(ask(instance, LOGITS, row, &own), 3 * flop / 190e12, 1e-12);
+    row[ST_CELL_COMMON + 2] = 0.0137e12;
+    assert_near(ask(instance, LOGITS, row, &own), 3 * bytes / 0.0137e12, 1e-12);
     const double optimizer[] = {1.31e9, 4, 2.6e8, 2, 32, 1.73e12, 0.385};
     memcpy(row + ST_CELL_COMMON, optimizer, sizeof optimizer);
     assert_near(ask(instance, OPTIMIZER, row, &own), 0.385 * 32 * (1.31e9 / 4 + 1.3e8) / 1.73e12,
