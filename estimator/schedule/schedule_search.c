@@ -47,6 +47,7 @@ typedef struct st_search {
     int64_t limit;
     int64_t weights_part;
     st_search_stage *stages;
+    int64_t *times;    /* by stage and pass */
     int64_t *soonest;  /* by stage: when its first backward pass can begin at best */
     int64_t *work;     /* by stage: all its passes */
     int64_t *ready[2]; /* by pass, stage and micro-batch; NEVER: not yet known */
@@ -55,11 +56,18 @@ typedef struct st_search {
     size_t awake_count;
     int64_t most_idle; /* of a stage so far */
     int64_t least;     /* span of the best rule so far */
+    int64_t floor;     /* no span is less: the most work of a stage */
 } st_search;
 
 static int64_t pass_time(const st_search *search, uint32_t stage, st_pass pass)
 {
-    const int64_t *part = search->shape->times[stage].part[pass];
+    return search->times[(size_t)stage * ST_PASSES + (size_t)pass];
+}
+
+/* The parts of a pass together. */
+static int64_t whole_pass(const st_schedule_shape *shape, uint32_t stage, int pass)
+{
+    const int64_t *part = shape->times[stage].part[pass];
     int64_t sum = 0;
     for (int i = 0; i < ST_PARTS; i++) {
         sum += part[i];
@@ -182,8 +190,11 @@ static void measure(st_search *search)
     int64_t time = 0;
     for (uint32_t i = 0; i < stages; i++) {
         for (int pass = 0; pass < ST_PASSES; pass++) {
-            search->work[i] += search->shape->micros * pass_time(search, i, (st_pass)pass);
+            int64_t whole = whole_pass(search->shape, i, pass);
+            search->times[(size_t)i * ST_PASSES + (size_t)pass] = whole;
+            search->work[i] += search->shape->micros * whole;
         }
+        search->floor = search->work[i] > search->floor ? search->work[i] : search->floor;
     }
     for (uint32_t i = 0; i < stages; i++) {
         time += pass_time(search, i, ST_PASS_FORWARD) + (i > 0 ? search->shape->transfer : 0);
@@ -328,22 +339,25 @@ st_status st_schedule_search(const st_schedule_shape *shape, st_arena *arena, st
                        "weights' gradients need a share of the activations" ST_EXPECTED
                        "above 0 and at most 1");
     }
-    st_search search = {.shape = shape,
-                        .limit = memory_limit(shape),
-                        .weights_part = (int64_t)(share * MEMORY_PARTS + 0.5),
-                        .stages = st_arena_alloc(arena, shape->stages, sizeof(st_search_stage)),
-                        .awake = st_arena_alloc(arena, shape->stages, sizeof(uint32_t)),
-                        .soonest = st_arena_alloc(arena, shape->stages, sizeof(int64_t)),
-                        .work = st_arena_alloc(arena, shape->stages, sizeof(int64_t)),
-                        .ready = {st_arena_alloc(arena, passes, sizeof(int64_t)),
-                                  st_arena_alloc(arena, passes, sizeof(int64_t))}};
-    if (search.stages == NULL || search.awake == NULL || search.soonest == NULL ||
-        search.work == NULL || search.ready[0] == NULL || search.ready[1] == NULL) {
+    st_search search = {
+        .shape = shape,
+        .limit = memory_limit(shape),
+        .weights_part = (int64_t)(share * MEMORY_PARTS + 0.5),
+        .stages = st_arena_alloc(arena, shape->stages, sizeof(st_search_stage)),
+        .awake = st_arena_alloc(arena, shape->stages, sizeof(uint32_t)),
+        .times = st_arena_alloc(arena, (size_t)shape->stages * ST_PASSES, sizeof(int64_t)),
+        .soonest = st_arena_alloc(arena, shape->stages, sizeof(int64_t)),
+        .work = st_arena_alloc(arena, shape->stages, sizeof(int64_t)),
+        .ready = {st_arena_alloc(arena, passes, sizeof(int64_t)),
+                  st_arena_alloc(arena, passes, sizeof(int64_t))}};
+    if (search.stages == NULL || search.awake == NULL || search.times == NULL ||
+        search.soonest == NULL || search.work == NULL || search.ready[0] == NULL ||
+        search.ready[1] == NULL) {
         return st_graph_no_memory(errors);
     }
     measure(&search);
     search.least = NEVER;
-    for (int i = 0; i < 12 * WARM_UPS; i++) {
+    for (int i = 0; i < 12 * WARM_UPS && search.least > search.floor; i++) {
         search.rule =
             (st_search_rule){gaps[i % 3], (i / 6) % 2 != 0, (i / 3) % 2 != 0, (st_warm_up)(i / 12)};
         int64_t span = simulate(&search);
