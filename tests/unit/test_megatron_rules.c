@@ -8,9 +8,10 @@
 
 #include <ctype.h>
 
-static const char *const sheets[] = {"megatron-model",   "megatron-plan",    "megatron-compute",
-                                     "megatron-network", "megatron-overlap", "megatron-schedule",
-                                     "megatron-memory",  "megatron"};
+static const char *const sheets[] = {
+    "megatron-model",       "megatron-plan",    "megatron-compute",
+    "megatron-network",     "megatron-overlap", "megatron-schedule",
+    "megatron-activations", "megatron-memory",  "megatron"};
 
 /* ---- refusals ---- */
 
