@@ -2,6 +2,7 @@
 /* steptime estimate */
 #include "base/output.h"
 #include "cli/asked.h"
+#include "estimate/handle.h"
 #include "estimate/report.h"
 
 typedef struct estimate_options {
@@ -111,8 +112,10 @@ static int run_estimate(cli_run *run)
     st_found_plan found = {0};
     st_status status = find_plan(run, &found);
     const st_estimate_request request = cli_estimate_request(run);
+    bool whole = request.all || options->xlsx != NULL;
     if (status == ST_OK)
-        status = st_estimate_create(&request, &estimate, run->errors);
+        status = whole ? st_estimate_create(&request, &estimate, run->errors)
+                       : st_estimate_create_alone(&request, &estimate, run->errors);
     if (status == ST_OK && found.plans > 0)
         st_estimate_tell_found(estimate, &found);
     if (status == ST_OK)

@@ -33,28 +33,47 @@ static bool differs(double before, double after)
     return !(before == after) && !(isnan(before) && isnan(after));
 }
 
-static size_t trials_of(const st_type *type, double value)
+/* The values of a truth value or an enumeration; 0: a number. */
+static size_t values_of(const st_type *type)
 {
     if (type->kind == ST_TYPE_NUMBER)
-        return value == 0.0 ? 0 : 1;
+        return 0;
     return type->kind == ST_TYPE_BOOL ? 2 : type->enumeration->count;
 }
 
-static bool list_trials(trials *own)
+static void list_numbers(trials *own)
+{
+    const st_estimate *estimate = own->estimate;
+    for (size_t i = 0; i < estimate->input_count; i++) {
+        double value = estimate->input_values[i];
+        if (values_of(&estimate->inputs[i].input->type) == 0 && value != 0.0)
+            own->list[own->count++] = (trial){i, value * ST_EFFECT_FACTOR};
+    }
+}
+
+/* The first other value of each truth value and enumeration, or all but this one. */
+static void list_names(trials *own, const st_effect *known)
+{
+    const st_estimate *estimate = own->estimate;
+    for (size_t i = 0; i < estimate->input_count; i++) {
+        size_t count = values_of(&estimate->inputs[i].input->type);
+        size_t other = estimate->input_values[i] == 0.0 ? 1 : 0;
+        if (known == NULL && other < count)
+            own->list[own->count++] = (trial){i, (double)other};
+        for (size_t k = other + 1; known != NULL && !known[i].anywhere && k < count; k++) {
+            if ((double)k != estimate->input_values[i])
+                own->list[own->count++] = (trial){i, (double)k};
+        }
+    }
+}
+
+static bool make_list(trials *own)
 {
     const st_estimate *estimate = own->estimate;
     size_t capacity = 0;
     for (size_t i = 0; i < estimate->input_count; i++)
-        capacity += trials_of(&estimate->inputs[i].input->type, estimate->input_values[i]);
+        capacity += 1 + values_of(&estimate->inputs[i].input->type);
     own->list = st_arena_alloc(own->arena, capacity + 1, sizeof *own->list);
-    for (size_t i = 0; own->list != NULL && i < estimate->input_count; i++) {
-        const st_type *type = &estimate->inputs[i].input->type;
-        double value = estimate->input_values[i];
-        size_t count = trials_of(type, value);
-        bool is_number = type->kind == ST_TYPE_NUMBER;
-        for (size_t k = 0; k < count; k++)
-            own->list[own->count++] = (trial){i, is_number ? value * ST_EFFECT_FACTOR : (double)k};
-    }
     return own->list != NULL;
 }
 
@@ -99,6 +118,21 @@ static void read_trial(const trials *own, size_t row, st_effect *effect)
         effect->change = own->outputs[0][row] / estimate->shown[0].value - 1;
 }
 
+static st_status run_trials(trials *own, st_workspace *workspace, st_effect *list)
+{
+    const st_program *program = own->estimate->program;
+    if (own->count == 0)
+        return ST_OK;
+    if (!fill_columns(own) || !make_outputs(own))
+        return ST_ERR_MEMORY;
+    st_status status =
+        st_program_run(program, workspace, own->columns, own->count, own->outputs, NULL);
+    for (size_t row = 0; row < own->count && status == ST_OK; row++)
+        read_trial(own, row, &list[own->list[row].input]);
+    own->count = 0;
+    return status;
+}
+
 st_status st_estimate_find_effects(st_estimate *estimate, st_arena *arena)
 {
     size_t count = estimate->input_count;
@@ -106,17 +140,21 @@ st_status st_estimate_find_effects(st_estimate *estimate, st_arena *arena)
     trials own = {.estimate = estimate, .arena = arena};
     st_workspace *workspace = st_workspace_create(estimate->program);
     st_status status = ST_ERR_MEMORY;
-    if (list == NULL || workspace == NULL || !list_trials(&own) || !fill_columns(&own) ||
-        !make_outputs(&own))
+    if (list == NULL || workspace == NULL || !make_list(&own))
         goto cleanup;
     for (size_t i = 0; i < count; i++) {
         list[i].input = &estimate->inputs[i];
         list[i].is_cluster = is_of_cluster(&estimate->inputs[i]);
     }
-    status =
-        st_program_run(estimate->program, workspace, own.columns, own.count, own.outputs, NULL);
-    for (size_t row = 0; row < own.count && status == ST_OK; row++)
-        read_trial(&own, row, &list[own.list[row].input]);
+    /* That a name matters is mostly clear from one other value: the rest, which may take a schedule
+     * that is replayed, is tried only where it is not. */
+    list_numbers(&own);
+    list_names(&own, NULL);
+    status = run_trials(&own, workspace, list);
+    if (status != ST_OK)
+        goto cleanup;
+    list_names(&own, list);
+    status = run_trials(&own, workspace, list);
     if (status == ST_OK)
         estimate->effects = list;
 cleanup:

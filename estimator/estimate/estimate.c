@@ -6,6 +6,7 @@
 #include "estimate/groups.h"
 #include "estimate/provider_effects.h"
 #include "plugin/plugins.h"
+#include "sheet/left_out.h"
 #include "sheet/roles.h"
 #include "estimate/builtin.h"
 
@@ -25,9 +26,23 @@ static st_status read_for_job(void *context, const char *name, st_place place, s
     return self->reader.read(self->reader.context, name, from, arena, source, errors);
 }
 
-static st_status load_sheet(const st_paths *paths, const char *asked, st_arena *arena,
+/* What a job lacks, as zeros, and its truth values: other numbers may be tried, too. */
+static bool value_given(const void *context, const st_sheet_input *input, double *value)
+{
+    const st_key *key = st_key_find(input->from);
+    const st_job_value *found = key != NULL ? st_job_value_of(context, input->from) : NULL;
+    bool truth = input->type.kind == ST_TYPE_BOOL;
+    if (found == NULL || input->type.kind == ST_TYPE_ENUM || (truth && key->kind != ST_KEY_BOOL))
+        return false;
+    bool is_given = found->origin != ST_ORIGIN_NONE;
+    *value = is_given ? found->number : input->default_value;
+    return (is_given || input->has_default) && (truth || *value == 0);
+}
+
+static st_status load_sheet(const st_paths *paths, const st_request *request, st_arena *arena,
                             st_estimate *estimate, st_errors *errors)
 {
+    const char *asked = request->sheet;
     job_reader self = {.reader = st_paths_sheet_reader(paths)};
     const char *name = asked;
     if (name == NULL) {
@@ -42,7 +57,9 @@ static st_status load_sheet(const st_paths *paths, const char *asked, st_arena *
             self.place = value->place;
     }
     st_sheet_reader reader = {read_for_job, &self};
-    return st_sheet_load(&reader, name, arena, &estimate->sheet, errors);
+    const st_given given = {value_given, estimate->job};
+    return st_sheet_load_given(&reader, name, request->alone ? &given : NULL, arena,
+                               &estimate->sheet, errors);
 }
 
 static st_status bind_inputs(st_arena *arena, st_estimate *estimate, st_errors *errors)
@@ -105,7 +122,7 @@ st_status st_estimate_open(const st_paths *paths, const st_request *request, st_
     const st_job_parts parts = {request->job, request->sheet, request->sets, request->set_count};
     st_status status = st_job_load_for(paths, &parts, arena, &estimate->job, errors);
     if (status == ST_OK)
-        status = load_sheet(paths, request->sheet, arena, estimate, errors);
+        status = load_sheet(paths, request, arena, estimate, errors);
     if (status == ST_OK)
         status = bind_inputs(arena, estimate, errors);
     return status;
@@ -268,7 +285,7 @@ st_status st_estimate_run(st_estimate *estimate, st_arena *arena, st_errors *err
         st_program_run_one(estimate->program, workspace, estimate->input_values, values, checks);
     if (status != ST_OK)
         goto cleanup;
-    if (!st_program_is_well(estimate->program, values, checks))
+    if (!st_program_is_well(estimate->program, workspace, values, checks))
         status = st_program_verify(estimate->program, estimate->input_values, errors);
     for (size_t i = 0; i < estimate->shown_count; i++)
         estimate->shown[i].value = values[i];

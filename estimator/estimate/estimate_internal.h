@@ -23,6 +23,7 @@ typedef struct st_request {
         *refine; /* plugins in place of the job's own, "none" for none; NULL: its own */
     size_t refine_count;
     bool checks_warn; /* a check that fails is a warning */
+    bool alone; /* no other job is asked of the sheet: what this one cannot have is left out */
 } st_request;
 
 /* A cell or input with the section that shows it. */

@@ -79,8 +79,8 @@ static st_status load(st_estimate_handle *self, st_errors *errors)
     return ST_OK;
 }
 
-st_status st_estimate_create(const st_estimate_request *request, st_estimate **estimate,
-                             st_errors *errors)
+static st_status create(const st_estimate_request *request, bool alone, st_estimate **estimate,
+                        st_errors *errors)
 {
     st_estimate_request asked;
     st_status status = st_sized_take(request, &asked, sizeof asked, errors);
@@ -95,6 +95,7 @@ st_status st_estimate_create(const st_estimate_request *request, st_estimate **e
     }
     self->texts = texts;
     status = keep_request(self, &asked);
+    self->request.alone = alone;
     if (status == ST_OK)
         status = st_paths_create(asked.folders, asked.folder_count, &self->paths, errors);
     if (status == ST_OK)
@@ -104,6 +105,18 @@ st_status st_estimate_create(const st_estimate_request *request, st_estimate **e
     else
         st_estimate_destroy(&self->estimate);
     return status;
+}
+
+st_status st_estimate_create(const st_estimate_request *request, st_estimate **estimate,
+                             st_errors *errors)
+{
+    return create(request, false, estimate, errors);
+}
+
+st_status st_estimate_create_alone(const st_estimate_request *request, st_estimate **estimate,
+                                   st_errors *errors)
+{
+    return create(request, true, estimate, errors);
 }
 
 void st_estimate_destroy(st_estimate *estimate)

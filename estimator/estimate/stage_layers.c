@@ -67,12 +67,12 @@ static size_t layers_before(const division *own, size_t virtual_stage)
 {
     double all = 0;
     double before = 0;
-    size_t whole = virtual_stage / own->stages; /* chunks of every stage */
-    size_t rest = virtual_stage % own->stages;  /* stages that have one more */
+    const size_t rounds = virtual_stage / own->stages;
     for (size_t i = 0; i < own->stages; i++) {
         double each = layers_of_stage(own, i);
         all += each;
-        before += each / (double)own->chunks * (double)(whole + (i < rest ? 1 : 0));
+        before += each / (double)own->chunks *
+                  ((double)rounds + (i < virtual_stage % own->stages ? 1 : 0));
     }
     double share = all > 0 ? before * own->layers / all : 0;
     return (size_t)fmin(fmax(floor(share + 0.5), 0), own->layers);

@@ -9,6 +9,7 @@
 #include "base/same.h"
 
 #include <float.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #define ABOVE_ZERO DBL_MIN
@@ -432,12 +433,46 @@ const st_key_section *st_key_sections(size_t *count)
     return sections;
 }
 
+/* Where keys are found, as their index + 1; filled once, by whoever asks first. */
+enum { PLACES = 2048 };
+static _Atomic uint16_t places[PLACES];
+static atomic_bool places_filled;
+_Static_assert(2 * sizeof keys / sizeof keys[0] < PLACES, "a place is found in a step or two");
+
+static size_t place_of(const char *path)
+{
+    uint32_t hash = 2166136261U;
+    for (const unsigned char *c = (const unsigned char *)path; *c != '\0'; c++)
+        hash = (hash ^ *c) * 16777619U;
+    return (hash ^ (hash >> 16)) % PLACES;
+}
+
+/* Threads that fill at the same time find each other's keys in place. */
+static void fill_places(void)
+{
+    for (size_t i = 0; i < KEY_COUNT; i++) {
+        size_t at = place_of(keys[i].path);
+        uint16_t found = 0;
+        while (!atomic_compare_exchange_strong(&places[at], &found, (uint16_t)(i + 1)) &&
+               found != i + 1) {
+            at = (at + 1) % PLACES;
+            found = 0;
+        }
+    }
+    atomic_store(&places_filled, true);
+}
+
 const st_key *st_key_find(const char *path)
 {
-    for (size_t i = 0; i < KEY_COUNT; i++)
-        if (st_same(keys[i].path, path))
-            return &keys[i];
-    return NULL;
+    if (!atomic_load(&places_filled))
+        fill_places();
+    for (size_t at = place_of(path);; at = (at + 1) % PLACES) {
+        size_t found = atomic_load(&places[at]);
+        if (found == 0)
+            return NULL;
+        if (strcmp(keys[found - 1].path, path) == 0)
+            return &keys[found - 1];
+    }
 }
 
 const st_key_section *st_section_find(const char *path)

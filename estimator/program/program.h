@@ -70,10 +70,11 @@ st_status st_program_run_one(const st_program *program, st_workspace *workspace,
                              const double *inputs, double *outputs, double *checks) ST_NODISCARD;
 
 /*
- * Whether st_program_verify has nothing to say about a row that was run: every output is finite,
- * every check holds, and no provider may have left its place to a formula.
+ * Whether st_program_verify has nothing to say about the row that the workspace ran last, alone:
+ * every output is finite, every check holds, and no provider may have left its place to a formula.
  */
-bool st_program_is_well(const st_program *program, const double *outputs, const double *checks);
+bool st_program_is_well(const st_program *program, const st_workspace *workspace,
+                        const double *outputs, const double *checks);
 
 /*
  * For one row: adds an error for every output and check that is not finite, naming the cell where

@@ -9,6 +9,7 @@
 #include "base/dimension.h"
 #include "base/memory.h"
 #include "program/show.h"
+#include "program/workspace.h"
 
 #include <assert.h>
 #include <math.h>
@@ -412,17 +413,21 @@ static void warn_of_fallbacks(st_verifier *verifier, st_arena *arena)
     }
 }
 
-static bool has_fallback(const st_program *program)
+/* Whether in the row that the workspace has run a call whose formula may stand in has no value. */
+static bool has_stand_in(const st_program *program, const st_workspace *workspace)
 {
-    for (size_t i = 0; i < program->options.provider_count; i++) {
-        if (program->options.providers[i]->fallback) {
+    for (size_t i = 0; i < program->instruction_count; i++) {
+        const st_instruction *instruction = &program->instructions[i];
+        if (instruction->op == ST_OP_CALL && program->calls[instruction->a].provider->fallback &&
+            is_bad(workspace->scalars[instruction->target])) {
             return true;
         }
     }
     return false;
 }
 
-bool st_program_is_well(const st_program *program, const double *outputs, const double *checks)
+bool st_program_is_well(const st_program *program, const st_workspace *workspace,
+                        const double *outputs, const double *checks)
 {
     for (size_t i = 0; i < program->output_count; i++) {
         if (is_bad(outputs[i])) {
@@ -434,7 +439,7 @@ bool st_program_is_well(const st_program *program, const double *outputs, const 
             return false;
         }
     }
-    return !has_fallback(program);
+    return !has_stand_in(program, workspace);
 }
 
 st_status st_program_verify(const st_program *program, const double *inputs, st_errors *errors)

@@ -213,9 +213,11 @@ static bool check_comparison(st_checker *checker, st_expr *expr)
     st_expr *a = expr->children[0];
     st_expr *b = expr->children[1];
     bool equality = expr->op == ST_OPERATOR_EQUAL || expr->op == ST_OPERATOR_UNEQUAL;
-    const char *what = st_errors_text(checker->errors, "'%s'", st_operator_text(expr->op));
-    if (!equality &&
-        (!st_checker_need_number(checker, a, what) || !st_checker_need_number(checker, b, what))) {
+    bool numbers = a->type.kind == ST_TYPE_NUMBER && b->type.kind == ST_TYPE_NUMBER;
+    if (!equality && !numbers) {
+        const char *what = st_errors_text(checker->errors, "'%s'", st_operator_text(expr->op));
+        (void)(st_checker_need_number(checker, a, what) &&
+               st_checker_need_number(checker, b, what));
         return false;
     }
     if (st_checker_is_unsettled(a) && st_checker_is_unsettled(b)) {

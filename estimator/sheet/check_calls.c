@@ -31,11 +31,15 @@ static bool check_if(st_checker *checker, st_expr *expr)
 
 static bool check_extreme(st_checker *checker, st_expr *expr)
 {
-    const char *what = st_errors_text(checker->errors, "'%s'", expr->name);
     if (!check_count(checker, expr, 2, ST_EXPR_MAX_ARGUMENTS)) {
         return false;
     }
     for (size_t i = 0; i < expr->child_count; i++) {
+        bool number = expr->children[i]->type.kind == ST_TYPE_NUMBER;
+        if (number && st_checker_fits(expr->children[i], &expr->children[0]->type)) {
+            continue;
+        }
+        const char *what = st_errors_text(checker->errors, "'%s'", expr->name);
         if (!st_checker_need_number(checker, expr->children[i], what) ||
             !st_checker_need_same(
                 checker, expr->children[i]->offset, expr->children[0], expr->children[i],
@@ -135,6 +139,9 @@ static bool check_sheet_call(st_checker *checker, st_expr *expr)
     }
     bool good = true;
     for (size_t i = 0; i < function->argument_count; i++) {
+        if (st_checker_fits(expr->children[i], &function->arguments[i].type)) {
+            continue;
+        }
         const char *what = st_errors_text(checker->errors, "argument '%s' of '%s'",
                                           function->arguments[i].name, expr->name);
         good = st_checker_expect(checker, expr->children[i], &function->arguments[i].type, what) &&

@@ -21,6 +21,8 @@ bool st_checker_fault(st_checker *checker, size_t offset, st_status status, cons
 
 /* True where the expression is a value (or a choice of values) of a not yet known enumeration. */
 bool st_checker_is_unsettled(const st_expr *expr);
+/* Whether the expression is settled and of the type: nothing is left to tell. */
+bool st_checker_fits(const st_expr *expr, const st_type *type);
 /* Gives an unsettled expression its enumeration. */
 bool st_checker_settle(st_checker *checker, st_expr *expr, const st_enum *enumeration);
 bool st_checker_refuse_unsettled(st_checker *checker, const st_expr *expr);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The checker of a whole sheet: every formula, then who needs whom. */
-#include "sheet/check.h"
+#include "sheet/check_parts.h"
 #include "base/memory.h"
 #include "sheet/order.h"
 
@@ -11,6 +11,9 @@ static bool check_formula(st_checker *checker, const st_formula *formula, const 
     checker->formula = formula;
     if (formula->expr == NULL || !st_checker_expr(checker, formula->expr)) {
         return false;
+    }
+    if (st_checker_fits(formula->expr, type)) {
+        return true;
     }
     const char *what = name == NULL ? kind : st_errors_text(checker->errors, "%s '%s'", kind, name);
     return st_checker_expect(checker, formula->expr, type, what);

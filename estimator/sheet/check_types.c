@@ -82,6 +82,11 @@ bool st_checker_is_unsettled(const st_expr *expr)
     return expr->type.kind == ST_TYPE_ENUM && expr->type.enumeration == NULL;
 }
 
+bool st_checker_fits(const st_expr *expr, const st_type *type)
+{
+    return !st_checker_is_unsettled(expr) && st_checker_is_same(&expr->type, type);
+}
+
 /* Gives an unsettled expression its enumeration. */
 bool st_checker_settle(st_checker *checker, st_expr *expr, const st_enum *enumeration)
 {

@@ -17,12 +17,26 @@ size_t st_family_value(const st_family *family, size_t member, size_t axis)
 
 const char *st_family_member_name(const st_family *family, size_t member, st_arena *arena)
 {
-    const char *name = family->name;
-    for (size_t i = 0; i < family->axis_count && name != NULL; i++) {
-        const char *value = family->axes[i]->values[st_family_value(family, member, i)];
-        bool last = i + 1 == family->axis_count;
-        name = st_arena_printf(arena, "%s%s%s%s", name, i == 0 ? "[" : ",", value, last ? "]" : "");
+    const char *values[ST_FAMILY_MAX_AXES];
+    size_t lengths[ST_FAMILY_MAX_AXES];
+    size_t length = strlen(family->name);
+    size_t whole = length + 1 + family->axis_count;
+    for (size_t i = 0; i < family->axis_count; i++) {
+        values[i] = family->axes[i]->values[st_family_value(family, member, i)];
+        lengths[i] = strlen(values[i]);
+        whole += lengths[i];
     }
+    char *name = st_arena_alloc(arena, whole + 1, 1);
+    if (name == NULL) {
+        return NULL;
+    }
+    memcpy(name, family->name, length);
+    for (size_t i = 0; i < family->axis_count; i++) {
+        name[length++] = i == 0 ? '[' : ',';
+        memcpy(name + length, values[i], lengths[i]);
+        length += lengths[i];
+    }
+    name[length] = ']';
     return name;
 }
 
@@ -58,13 +72,10 @@ size_t st_family_find(const st_family *family, const char *name)
 
 const st_family *st_sheet_family(const st_sheet *sheet, const char *name)
 {
-    size_t length = strcspn(name, "[");
-    for (size_t i = 0; i < sheet->family_count; i++) {
-        if (length > 0 && st_same_part(name, length, sheet->families[i]->name)) {
-            return sheet->families[i];
-        }
-    }
-    return NULL;
+    size_t index = 0;
+    return st_names_get_part(&sheet->family_names, name, strcspn(name, "["), &index)
+               ? sheet->families[index]
+               : NULL;
 }
 
 /* In a member's formula the name of an enumeration is its index and can be nothing else. */

@@ -25,9 +25,11 @@ typedef struct st_expander {
     st_view view;
     const st_expr *root; /* stands alone: needs no parentheses */
     st_buffer text;
+    st_buffer name; /* of a member, while it is looked up */
     st_formula_piece *pieces;
     size_t piece_count;
     size_t piece_capacity;
+    bool leaves_out; /* sums pass over members that are left out; checks show theirs */
     bool failed;
 } st_expander;
 
@@ -138,12 +140,13 @@ static const st_enum *own_axis(const st_expander *own, const char *text, size_t 
     return NULL;
 }
 
-/* The index of `name` with values in it. */
-static const char *resolve_index(st_expander *own, const st_expr *name)
+/* `name` with values in its index, until the next call. */
+static const char *resolve_name(st_expander *own, const st_expr *name)
 {
     const char *item = strchr(name->name, '[');
-    const char *text = st_arena_copy(own->arena, name->name, (size_t)(item - name->name) + 1);
-    for (item++; *item != '\0' && text != NULL && !own->failed;) {
+    own->name.length = 0;
+    st_buffer_append(&own->name, name->name, (size_t)(item - name->name) + 1);
+    for (item++; *item != '\0';) {
         size_t length = strcspn(item, ",]");
         size_t value = 0;
         const st_enum *axis = own_axis(own, item, length, &value);
@@ -155,13 +158,19 @@ static const char *resolve_index(st_expander *own, const st_expr *name)
         }
         const char *shown = *item == '*'   ? own->view.star->values[own->view.star_value]
                             : axis != NULL ? axis->values[value]
-                                           : NULL;
-        size_t shown_length = shown != NULL ? strlen(shown) : length;
-        text = st_arena_printf(own->arena, "%s%.*s%c", text, (int)shown_length,
-                               shown != NULL ? shown : item, item[length]);
+                                           : item;
+        st_buffer_append(&own->name, shown, shown != item ? strlen(shown) : length);
+        st_buffer_append(&own->name, &item[length], 1);
         item += length + 1;
     }
-    return text;
+    return own->name.failed ? out_of_memory(own) : own->name.data;
+}
+
+/* The same for good. */
+static const char *resolve_index(st_expander *own, const st_expr *name)
+{
+    const char *text = resolve_name(own, name);
+    return text == NULL ? NULL : st_arena_copy(own->arena, text, own->name.length);
 }
 
 static void copy_name(st_expander *own, const st_expr *node, st_expr *made)
@@ -421,7 +430,7 @@ static void note_condition(st_expander *own, const st_expr *name, const st_famil
 {
     (void)axis;
     st_conditions_of *list = context;
-    const char *member_name = resolve_index(own, name);
+    const char *member_name = resolve_name(own, name);
     size_t member = member_name == NULL ? SIZE_MAX : st_family_find(family, member_name);
     if (member == SIZE_MAX || family->wheres[member] == NULL) {
         return; /* a wrong index is reported where it is copied */
@@ -496,6 +505,57 @@ static st_expr *copy_term(st_expander *own, const st_expr *argument, size_t valu
     return copy_apart(own, argument, strength);
 }
 
+/* The member that an indexed name stands for here; no family: none. */
+static st_family_member member_of(st_expander *own, const st_expr *name)
+{
+    const char *member_name = strchr(name->name, '[') != NULL ? resolve_name(own, name) : NULL;
+    const st_family *family = member_name != NULL ? st_sheet_family(own->sheet, member_name) : NULL;
+    size_t index = family != NULL ? st_family_find(family, member_name) : SIZE_MAX;
+    return (st_family_member){index != SIZE_MAX ? family : NULL, index};
+}
+
+/* Whether a term is zero because a member that is left out makes it so. */
+static bool is_left_out(st_expander *own, const st_expr *expr)
+{
+    if (expr->kind == ST_EXPR_NAME) {
+        return st_family_leaves_out(member_of(own, expr));
+    }
+    if (expr->kind == ST_EXPR_CALL && expr->builtin == ST_BUILTIN_IF && expr->child_count == 3) {
+        return is_left_out(own, expr->children[1]) && expr->children[2]->kind == ST_EXPR_NUMBER &&
+               expr->children[2]->number == 0;
+    }
+    if (expr->kind != ST_EXPR_BINARY) {
+        return false;
+    }
+    bool left = is_left_out(own, expr->children[0]);
+    switch (expr->op) {
+    case ST_OPERATOR_TIMES:
+        return left || is_left_out(own, expr->children[1]);
+    case ST_OPERATOR_DIVIDE:
+        return left;
+    case ST_OPERATOR_PLUS:
+        return left && is_left_out(own, expr->children[1]);
+    default:
+        return false;
+    }
+}
+
+/* Whether a reduction passes over a value of '*': of a maximum, where a member is left out. */
+static bool passes_over(st_expander *own, const st_expr *argument, size_t value, bool sum)
+{
+    own->view.star_value = value;
+    if (sum) {
+        return is_left_out(own, argument);
+    }
+    st_conditions_of conditions;
+    conditions_of(own, argument, value, &conditions);
+    bool out = false;
+    for (size_t i = 0; i < conditions.count; i++) {
+        out = out || st_family_leaves_out(conditions.items[i]);
+    }
+    return out;
+}
+
 /* A term of a maximum; the first one in its place where a member of it does not exist. */
 static st_expr *copy_guarded(st_expander *own, const st_expr *argument, size_t value, int strength)
 {
@@ -527,10 +587,32 @@ static st_expr *copy_guarded(st_expander *own, const st_expr *argument, size_t v
     return own->failed ? NULL : finish(own, choice);
 }
 
-static st_expr *copy_sum(st_expander *own, const st_expr *argument, size_t count)
+/* The values of '*' that a reduction goes over, the first one at least. */
+typedef struct st_taken {
+    size_t values[64];
+    size_t count;
+} st_taken;
+
+static void take_values(st_expander *own, const st_expr *node, size_t count, st_taken *taken)
 {
-    st_expr *sum = copy_term(own, argument, 0, count == 1 ? BINDS_ATOM : BINDS_SUM);
-    for (size_t i = 1; i < count && !own->failed; i++) {
+    bool sum = node->builtin == ST_BUILTIN_SUM;
+    bool all = node->builtin == ST_BUILTIN_ARGMIN || node->builtin == ST_BUILTIN_ARGMAX;
+    size_t limit = sizeof taken->values / sizeof taken->values[0];
+    for (size_t i = 0; i < count && taken->count < limit; i++) {
+        if (!own->leaves_out || all || !passes_over(own, node->children[0], i, sum)) {
+            taken->values[taken->count++] = i;
+        }
+    }
+    if (taken->count == 0) {
+        taken->values[taken->count++] = 0;
+    }
+}
+
+static st_expr *copy_sum(st_expander *own, const st_expr *argument, const st_taken *taken)
+{
+    st_expr *sum =
+        copy_term(own, argument, taken->values[0], taken->count == 1 ? BINDS_ATOM : BINDS_SUM);
+    for (size_t i = 1; i < taken->count && !own->failed; i++) {
         st_expr *both = new_node(own, ST_EXPR_BINARY, 2);
         if (both == NULL) {
             return NULL;
@@ -540,15 +622,16 @@ static st_expr *copy_sum(st_expander *own, const st_expr *argument, size_t count
         both->operator_offset = (uint32_t)own->text.length + 1;
         put_text(own, argument->offset, " + ");
         both->children[0] = sum;
-        both->children[1] = copy_term(own, argument, i, BINDS_SUM + 1);
+        both->children[1] = copy_term(own, argument, taken->values[i], BINDS_SUM + 1);
         sum = own->failed ? NULL : finish(own, both);
     }
     return sum;
 }
 
-static st_expr *copy_extreme(st_expander *own, const st_expr *node, const st_enum *axis)
+static st_expr *copy_extreme(st_expander *own, const st_expr *node, const st_enum *axis,
+                             const st_taken *taken)
 {
-    st_expr *made = new_node(own, ST_EXPR_CALL, axis->count);
+    st_expr *made = new_node(own, ST_EXPR_CALL, taken->count);
     if (made == NULL) {
         return NULL;
     }
@@ -559,11 +642,11 @@ static st_expr *copy_extreme(st_expander *own, const st_expr *node, const st_enu
     }
     put_text(own, node->offset, node->name);
     put_text(own, node->offset, "(");
-    for (size_t i = 0; i < axis->count && !own->failed; i++) {
+    for (size_t i = 0; i < taken->count && !own->failed; i++) {
         if (i > 0) {
             put_text(own, node->offset, ", ");
         }
-        made->children[i] = copy_guarded(own, node->children[0], i, BINDS_ANY);
+        made->children[i] = copy_guarded(own, node->children[0], taken->values[i], BINDS_ANY);
     }
     put_text(own, end_of(node) - 1, ")");
     return own->failed ? NULL : finish(own, made);
@@ -586,22 +669,24 @@ static st_expr *copy_reduction(st_expander *own, const st_expr *node, const st_e
     bool extreme = node->builtin == ST_BUILTIN_MIN || node->builtin == ST_BUILTIN_MAX;
     bool root = node == own->root;
     st_expr *made = NULL;
+    st_taken taken = {.count = 0};
     own->view.star = axis;
-    if (sum && (root || axis->count == 1)) {
-        made = copy_sum(own, argument, axis->count);
+    take_values(own, node, axis->count, &taken);
+    if (sum && (root || taken.count == 1)) {
+        made = copy_sum(own, argument, &taken);
     } else if (sum) {
         size_t start = own->text.length;
         put_text(own, node->offset, "(");
-        made = copy_sum(own, argument, axis->count);
+        made = copy_sum(own, argument, &taken);
         put_text(own, end_of(node) - 1, ")");
         if (made != NULL) {
             made->offset = (uint32_t)start;
             made->length = (uint32_t)(own->text.length - start);
         }
-    } else if (extreme && axis->count == 1) {
-        made = copy_guarded(own, argument, 0, BINDS_ATOM);
+    } else if (extreme && taken.count == 1) {
+        made = copy_guarded(own, argument, taken.values[0], BINDS_ATOM);
     } else {
-        made = copy_extreme(own, node, axis);
+        made = copy_extreme(own, node, axis, &taken);
     }
     own->view.star = outer;
     own->view.star_value = outer_value;
@@ -674,6 +759,9 @@ static st_expr *zero_of(st_expander *own, const st_type *type)
 static st_expr *copy_member(st_expander *own, const st_type *type, const st_expr *root)
 {
     const st_family_member of = own->view.of;
+    if (st_family_leaves_out(of)) {
+        return zero_of(own, type);
+    }
     if (where_of(of) == NULL) {
         own->root = root;
         return copy_apart(own, root, BINDS_ANY);
@@ -695,14 +783,29 @@ static st_expr *copy_member(st_expander *own, const st_type *type, const st_expr
     return own->failed ? NULL : finish(own, choice);
 }
 
+/* Whether there is anything to put in place: else a formula stays as it is. */
+static bool has_places(const st_expr *expr)
+{
+    bool found = expr->kind == ST_EXPR_NAME && strchr(expr->name, '[') != NULL &&
+                 (strchr(expr->name, '*') != NULL || strlen(expr->name) != expr->name_length);
+    for (size_t i = 0; i < expr->child_count && !found; i++) {
+        found = has_places(expr->children[i]);
+    }
+    return found;
+}
+
 void st_family_expand(const st_sheet *sheet, st_family_member of, const st_type *type,
                       st_formula *formula, st_arena *arena, st_errors *errors)
 {
-    if (formula->expr == NULL || (of.family == NULL && !formula->indexed)) {
+    if (formula->expr == NULL ||
+        (of.family == NULL && (!formula->indexed || !has_places(formula->expr)))) {
         return;
     }
     st_formula *source = st_arena_alloc(arena, 1, sizeof *source);
-    st_expander own = {.sheet = sheet, .arena = arena, .errors = errors};
+    st_expander own = {.sheet = sheet,
+                       .arena = arena,
+                       .errors = errors,
+                       .leaves_out = sheet->leaves_out && type != NULL};
     if (source != NULL) {
         *source = *formula;
     }
@@ -721,4 +824,5 @@ void st_family_expand(const st_sheet *sheet, st_family_member of, const st_type 
         formula->expr = out_of_memory(&own);
     }
     st_buffer_free(&own.text);
+    st_buffer_free(&own.name);
 }

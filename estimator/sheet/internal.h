@@ -46,6 +46,8 @@ struct st_sheet {
     st_family_member *cell_members;
     const st_family **families;
     size_t family_count;
+    st_names family_names;
+    bool leaves_out; /* members that the job it was read for cannot have */
     st_sheet_function *functions;
     st_formula *function_formulas;
     size_t function_count;

@@ -4,6 +4,7 @@
  * finds what it needs. Errors are collected; names are checked even when some formulas are faulty,
  * but not when an included file is missing, since every name of that file would be reported.
  */
+#include "sheet/left_out.h"
 #include "sheet/loader.h"
 
 #include "base/memory.h"
@@ -204,7 +205,8 @@ static bool sort_entries(st_loader *loader)
     return true;
 }
 
-static st_status load_sheet(st_loader *loader, const char *name, const st_sheet **sheet)
+static st_status load_sheet(st_loader *loader, const char *name, const st_given *given,
+                            const st_sheet **sheet)
 {
     st_errors *errors = loader->errors;
     size_t before = st_errors_count(errors, ST_SEVERITY_ERROR);
@@ -214,6 +216,9 @@ static st_status load_sheet(st_loader *loader, const char *name, const st_sheet 
     st_loader_check_overrides(loader, &loader->function_overrides);
     st_loader_check_overrides(loader, &loader->role_overrides);
     if (!loader->include_failed && sort_entries(loader)) {
+        if (given != NULL) {
+            st_sheet_leave_out(loader->sheet, given, loader->arena);
+        }
         st_sheet_expand(loader->sheet, loader->arena, errors);
         status = st_sheet_check_all(loader->sheet, loader->arena, errors);
         st_status roles = st_sheet_check_roles(loader->sheet, errors);
@@ -231,6 +236,13 @@ static st_status load_sheet(st_loader *loader, const char *name, const st_sheet 
 st_status st_sheet_load(const st_sheet_reader *reader, const char *name, st_arena *arena,
                         const st_sheet **sheet, st_errors *errors)
 {
+    return st_sheet_load_given(reader, name, NULL, arena, sheet, errors);
+}
+
+st_status st_sheet_load_given(const st_sheet_reader *reader, const char *name,
+                              const st_given *given, st_arena *arena, const st_sheet **sheet,
+                              st_errors *errors)
+{
     st_sheet *loaded = st_arena_alloc(arena, 1, sizeof(*loaded));
     /* The reader counts errors, also for a caller who does not want to see them. */
     st_errors *unseen = errors == NULL ? st_errors_create() : NULL;
@@ -242,6 +254,7 @@ st_status st_sheet_load(const st_sheet_reader *reader, const char *name, st_aren
     *loaded = (st_sheet){.name = name, .title = "", .doc = "", .file = name};
     loaded->input_names.arena = arena;
     loaded->cell_names.arena = arena;
+    loaded->family_names.arena = arena;
     loaded->function_names.arena = arena;
     loaded->value_names.arena = arena;
     st_loader loader = {.reader = reader,
@@ -250,7 +263,7 @@ st_status st_sheet_load(const st_sheet_reader *reader, const char *name, st_aren
                         .sheet = loaded};
     loader.entry_names.arena = arena;
     loader.files.arena = arena;
-    status = load_sheet(&loader, name, sheet);
+    status = load_sheet(&loader, name, given, sheet);
 cleanup:
     st_errors_destroy(unseen);
     return status;

@@ -61,6 +61,7 @@ typedef struct st_loader {
     st_overrides value_overrides; /* inputs and cells */
     st_overrides function_overrides;
     st_overrides role_overrides;
+    char what[100]; /* "cell 'M'": what is being read */
     bool too_many_told;
     bool include_failed; /* names would be missing: do not report them one by one */
 } st_loader;
@@ -71,6 +72,9 @@ typedef struct st_loader {
 bool st_loader_fault(st_loader *loader, st_place place, st_status status, const char *format, ...)
     ST_PRINTF(4, 5);
 bool st_loader_out_of_memory(st_loader *loader);
+
+/* "cell 'M'", until the next call; the kind is a short word. */
+const char *st_loader_describe(st_loader *loader, const char *kind, const char *name);
 
 /* Room for one more item; NULL (reported) when out of memory. */
 void *st_loader_grow(st_loader *loader, void *items, size_t size_bytes, size_t count,

@@ -255,19 +255,22 @@ static bool may_stand(st_loader *loader, const st_family *family, bool override)
 static bool keep_family(st_loader *loader, const st_family *family)
 {
     st_sheet *sheet = loader->sheet;
-    for (size_t i = 0; i < sheet->family_count; i++) {
-        if (strcmp(sheet->families[i]->name, family->name) == 0) {
-            sheet->families[i] = family;
-            return true;
-        }
+    size_t index = 0;
+    if (st_names_get(&sheet->family_names, family->name, &index)) {
+        sheet->families[index] = family;
+        return true;
     }
     const st_family **families = st_loader_grow(loader, sheet->families, sizeof *families,
                                                 sheet->family_count, &loader->family_capacity);
-    if (families != NULL) {
-        sheet->families = families;
-        families[sheet->family_count++] = family;
+    if (families == NULL) {
+        return false;
     }
-    return families != NULL;
+    sheet->families = families;
+    if (!st_names_put(&sheet->family_names, family->name, sheet->family_count)) {
+        return st_loader_out_of_memory(loader);
+    }
+    families[sheet->family_count++] = family;
+    return true;
 }
 
 static bool has_zero(st_loader *loader, const st_family *family, const st_type *type)
@@ -319,7 +322,7 @@ void st_loader_family(st_loader *loader, const char *name, st_place place, const
 {
     static const char *const keys[] = {"per", "where", "unit", "is",
                                        "doc", "cite",  "open", "override"};
-    const char *what = st_errors_text(loader->errors, "cell '%.60s'", name);
+    const char *what = st_loader_describe(loader, "cell", name);
     st_family *family = st_arena_alloc(loader->arena, 1, sizeof *family);
     if (family == NULL) {
         (void)st_loader_out_of_memory(loader);
@@ -348,6 +351,12 @@ void st_loader_family(st_loader *loader, const char *name, st_place place, const
         return;
     }
     family->wheres = wheres;
+    family->left_out =
+        st_arena_alloc(loader->arena, family->member_count + 1, sizeof *family->left_out);
+    if (family->left_out == NULL) {
+        (void)st_loader_out_of_memory(loader);
+        return;
+    }
     for (size_t i = 0; i < family->member_count; i++) {
         /* Without a tree its error is reported: the sheet will not be used. */
         bool faulty = wheres[i] != NULL && wheres[i]->expr == NULL;
@@ -384,7 +393,7 @@ void st_loader_member(st_loader *loader, const char *name, st_place place, const
 {
     static const char *const keys[] = {"unit", "is", "doc", "cite", "open", "override"};
     const char *plain = without_blanks(loader, name);
-    const char *what = st_errors_text(loader->errors, "cell '%.60s'", name);
+    const char *what = st_loader_describe(loader, "cell", name);
     const st_family *family = st_sheet_family(loader->sheet, plain);
     size_t index = 0;
     if (family == NULL || st_family_find(family, plain) == SIZE_MAX ||

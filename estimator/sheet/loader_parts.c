@@ -8,9 +8,18 @@ enum { MAX_ENUM_VALUES = 64, MAX_LIST = 1000, FIRST_ENTRIES = 512 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static const char *describe(st_loader *loader, const char *kind, const char *name)
+/* Mostly for an error that never comes: without the cost of a format. */
+const char *st_loader_describe(st_loader *loader, const char *kind, const char *name)
 {
-    return st_errors_text(loader->errors, "%s '%.60s'", kind, name);
+    enum { SHOWN = 60 };
+    char *to = loader->what;
+    size_t kind_length = strlen(kind);
+    size_t length = strnlen(name, SHOWN);
+    memcpy(to, kind, kind_length);
+    memcpy(to + kind_length, " '", 2);
+    memcpy(to + kind_length + 2, name, length);
+    memcpy(to + kind_length + 2 + length, "'", 2);
+    return to;
 }
 
 static bool is_map(st_loader *loader, const st_yaml_node *node, const char *what,
@@ -40,7 +49,7 @@ static bool read_enum_values(st_loader *loader, const st_yaml_node *list, st_enu
     if (list->kind != ST_YAML_LIST || list->count == 0 || list->count > MAX_ENUM_VALUES) {
         return st_loader_fault(loader, list->place, ST_ERR_VALUE,
                                "%s" ST_EXPECTED "a list of 1 to 64 names",
-                               describe(loader, "enumeration", entry->name));
+                               st_loader_describe(loader, "enumeration", entry->name));
     }
     const char **values = st_arena_alloc(loader->arena, list->count, sizeof(*values));
     if (values == NULL) {
@@ -245,7 +254,7 @@ static void read_input(st_loader *loader, const char *name, st_place place,
                        const st_yaml_node *node)
 {
     static const char *const keys[] = {"from", "unit", "doc", "cite", "default", "override"};
-    const char *what = describe(loader, "input", name);
+    const char *what = st_loader_describe(loader, "input", name);
     if (!st_loader_name(loader, name, place, "an input") ||
         !is_map(loader, node, what, "{from: constants.latency, unit: us, doc: latency}")) {
         return;
@@ -301,7 +310,7 @@ void st_loader_cell_formula(st_loader *loader, const st_yaml_node *is, bool type
 static void read_cell(st_loader *loader, const char *name, st_place place, const st_yaml_node *node)
 {
     static const char *const keys[] = {"unit", "is", "doc", "cite", "open", "override"};
-    const char *what = describe(loader, "cell", name);
+    const char *what = st_loader_describe(loader, "cell", name);
     if (strchr(name, '[') != NULL) {
         st_loader_member(loader, name, place, node);
         return;
@@ -349,7 +358,7 @@ static bool read_arguments(st_loader *loader, const st_yaml_node *map, st_sheet_
     if (map->count > ST_EXPR_MAX_ARGUMENTS) {
         return st_loader_fault(loader, map->place, ST_ERR_LIMIT,
                                "%s" ST_EXPECTED "at most 64 arguments",
-                               describe(loader, "function", function->name));
+                               st_loader_describe(loader, "function", function->name));
     }
     st_sheet_argument *arguments = st_arena_alloc(loader->arena, map->count, sizeof(*arguments));
     if (arguments == NULL && map->count > 0) {
@@ -413,7 +422,7 @@ static size_t place_function(st_loader *loader, const char *name, st_place place
 static void read_body(st_loader *loader, const st_yaml_node *node, bool typed,
                       st_sheet_function *function, st_formula *formula)
 {
-    const char *what = describe(loader, "function", function->name);
+    const char *what = st_loader_describe(loader, "function", function->name);
     const st_yaml_node *is = st_loader_get(loader, node, "is", ST_YAML_SCALAR, what);
     if (is != NULL) {
         bool parsed = st_loader_formula(loader, is, formula);
@@ -433,7 +442,7 @@ static void read_function(st_loader *loader, const char *name, st_place place,
                           const st_yaml_node *node)
 {
     static const char *const keys[] = {"args", "unit", "is", "open", "doc", "cite", "override"};
-    const char *what = describe(loader, "function", name);
+    const char *what = st_loader_describe(loader, "function", name);
     if (!st_loader_name(loader, name, place, "a function") ||
         !is_map(loader, node, what, "{args: {size: B}, unit: us, is: size/1[GB/s], doc: d}")) {
         return;

@@ -4,20 +4,21 @@
 
 #include <string.h>
 
-static size_t hash(const char *name)
+static size_t hash(const char *name, size_t length)
 {
     uint64_t value = 14695981039346656037ULL;
-    for (const unsigned char *c = (const unsigned char *)name; *c != '\0'; c++) {
-        value = (value ^ *c) * 1099511628211ULL;
+    for (size_t i = 0; i < length; i++) {
+        value = (value ^ (unsigned char)name[i]) * 1099511628211ULL;
     }
     return (size_t)(value ^ (value >> 32));
 }
 
-static st_name_slot *find(const st_names *names, const char *name)
+static st_name_slot *find(const st_names *names, const char *name, size_t length)
 {
     size_t mask = names->capacity - 1;
-    size_t i = hash(name) & mask;
-    while (names->slots[i].name != NULL && strcmp(names->slots[i].name, name) != 0) {
+    size_t i = hash(name, length) & mask;
+    while (names->slots[i].name != NULL && (strncmp(names->slots[i].name, name, length) != 0 ||
+                                            names->slots[i].name[length] != '\0')) {
         i = (i + 1) & mask;
     }
     return &names->slots[i];
@@ -34,7 +35,7 @@ static bool grow(st_names *names)
     }
     for (size_t i = 0; i < names->capacity; i++) {
         if (names->slots[i].name != NULL) {
-            *find(&larger, names->slots[i].name) = names->slots[i];
+            *find(&larger, names->slots[i].name, strlen(names->slots[i].name)) = names->slots[i];
         }
     }
     *names = larger;
@@ -46,7 +47,7 @@ bool st_names_put(st_names *names, const char *name, size_t index)
     if (2 * (names->count + 1) > names->capacity && !grow(names)) {
         return false;
     }
-    st_name_slot *slot = find(names, name);
+    st_name_slot *slot = find(names, name, strlen(name));
     if (slot->name == NULL) {
         names->count++;
     }
@@ -54,15 +55,20 @@ bool st_names_put(st_names *names, const char *name, size_t index)
     return true;
 }
 
-bool st_names_get(const st_names *names, const char *name, size_t *index)
+bool st_names_get_part(const st_names *names, const char *text, size_t length, size_t *index)
 {
     if (names->capacity == 0) {
         return false;
     }
-    const st_name_slot *slot = find(names, name);
+    const st_name_slot *slot = find(names, text, length);
     if (slot->name == NULL) {
         return false;
     }
     *index = slot->index;
     return true;
+}
+
+bool st_names_get(const st_names *names, const char *name, size_t *index)
+{
+    return st_names_get_part(names, name, strlen(name), index);
 }

@@ -21,5 +21,7 @@ typedef struct st_names {
 bool st_names_put(st_names *names, const char *name, size_t index) ST_NODISCARD;
 /* False where the name is unknown. */
 bool st_names_get(const st_names *names, const char *name, size_t *index);
+/* The same for the first `length` bytes of a text. */
+bool st_names_get_part(const st_names *names, const char *text, size_t length, size_t *index);
 
 #endif
