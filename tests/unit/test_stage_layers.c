@@ -259,6 +259,9 @@ static void layouts_stand_alone(void **state)
     assert_non_null(strstr(said(own), "parallel.layout and parallel.account_loss both say"));
     assert_int_equal(ask_for(own, &chunks, sheet_of(own), &providers), ST_ERR_CHECK);
     assert_non_null(strstr(said(own), "did you mean 'parallel.virtual_stages=4'?"));
+    plan silent = x;
+    silent.pattern = "parallel.account_loss=false";
+    assert_int_equal(ask_for(own, &silent, sheet_of(own), &providers), ST_OK);
 }
 
 /* ---- no layer is lost or counted twice ---- */
