@@ -121,6 +121,7 @@ static void a_layout_says_what_a_rank_has(void **state)
     }
     assert_true(layers_on(&providers, ST_LAYER_MOE, 4, division) == 0);
     assert_true(layers_of(&providers, ST_LAYER_DENSE) == 3);
+    assert_true(layers_of(&providers, PREDICTION) == 0); /* is none of the pattern's */
     assert_true(layers_of(&providers, ST_LAYER_MOE) == 58);
 }
 
