@@ -365,6 +365,24 @@ static void put_checks(const st_estimate *estimate, const st_errors *errors, st_
     (void)st_put_rows(root, "checks", fill_check, all, count);
 }
 
+/* An error as one line without a newline, as st_error_write shows it. */
+static void write_error(const st_error *error, st_buffer *buffer)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&text, &length);
+    if (stream == NULL) {
+        buffer->failed = true;
+        return;
+    }
+    st_error_write(error, stream);
+    if (fclose(stream) != 0)
+        buffer->failed = true;
+    else
+        st_buffer_append(buffer, text, length > 0 ? length - 1 : 0);
+    free(text);
+}
+
 void st_report_warnings(const st_errors *errors, st_node *root)
 {
     st_node *list = st_put_list(root, "warnings");
@@ -375,7 +393,7 @@ void st_report_warnings(const st_errors *errors, st_node *root)
         if (error->severity != ST_SEVERITY_WARNING)
             continue;
         st_buffer line = {0};
-        st_error_text(error, &line);
+        write_error(error, &line);
         st_put_text(list, NULL, st_text_or_empty(line.data));
         st_say(root, "  ");
         st_say_wrapped(root, st_text_or_empty(line.data), 2, 4);
@@ -397,11 +415,6 @@ static void say_headline(const st_estimate *estimate, st_node *root)
     st_say(root, "\n");
 }
 
-st_table *st_report_table(st_node *root)
-{
-    return st_say_table(root, columns, COLUMNS, 2);
-}
-
 void st_estimate_report(const st_estimate *estimate, const st_errors *errors, st_arena *arena,
                         st_result *result)
 {
@@ -413,7 +426,7 @@ void st_estimate_report(const st_estimate *estimate, const st_errors *errors, st
     if (estimate->found != NULL)
         st_found_plan_put(estimate->found, root);
     st_report_header(estimate, true, root);
-    st_table *table = st_report_table(root);
+    st_table *table = st_say_table(root, columns, COLUMNS, 2);
     put_cells(estimate, root, table);
     st_refined_report(estimate, root, table);
     put_effects(estimate, root, table);
@@ -426,21 +439,4 @@ void st_estimate_report(const st_estimate *estimate, const st_errors *errors, st
         st_result_csv_column(result, "formula_value", "formula_value");
         st_result_csv_column(result, ".providers", "provider");
     }
-}
-
-void st_error_text(const st_error *error, st_buffer *buffer)
-{
-    char *text = NULL;
-    size_t length = 0;
-    FILE *stream = open_memstream(&text, &length);
-    if (stream == NULL) {
-        buffer->failed = true;
-        return;
-    }
-    st_error_write(error, stream);
-    if (fclose(stream) != 0)
-        buffer->failed = true;
-    else
-        st_buffer_append(buffer, text, length > 0 ? length - 1 : 0);
-    free(text);
 }

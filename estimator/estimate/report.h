@@ -18,10 +18,9 @@ void st_estimate_report(const st_estimate *estimate, const st_errors *errors, st
 void st_explanation_report(const st_estimate *estimate, const st_explanation *explanation,
                            const st_errors *errors, st_arena *arena, st_result *result);
 
-/* Parts of reports of estimates: job, plan and sheet; warnings; a table of cells. */
+/* Parts of reports of estimates: job, plan and sheet; warnings. */
 void st_report_header(const st_estimate *estimate, bool title_too, st_node *root);
 void st_report_warnings(const st_errors *errors, st_node *root);
-st_table *st_report_table(st_node *root);
 /* Where the step and the memory go, as SVG: the bars of the sheet's summary; none is an error. */
 st_status st_summary_svg(const st_estimate *estimate, st_arena *arena, st_buffer *buffer,
                          st_errors *errors) ST_NODISCARD;
@@ -47,8 +46,5 @@ void st_limits_say(const st_errors *errors, st_node *root);
 void st_limits_put(const st_errors *errors, st_node *root);
 /* What was reported of a check that does not hold; NULL: nothing. */
 const char *st_check_message(const st_errors *errors, const st_sheet_check *check);
-
-/* An error as one line without a newline, as st_error_write shows it. */
-void st_error_text(const st_error *error, st_buffer *buffer);
 
 #endif

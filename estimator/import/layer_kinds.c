@@ -31,7 +31,7 @@ size_t st_layer_kinds_of(const st_layer_kinds *layers, char mixer)
     return count;
 }
 
-char *st_layer_kinds_letters(st_draft *draft, const st_layer_kinds *layers)
+static char *letters_of(st_draft *draft, const st_layer_kinds *layers)
 {
     char *letters = st_arena_alloc(draft->arena, layers->count + 1, sizeof(char));
     if (letters == NULL) {
@@ -75,7 +75,7 @@ void st_draft_put_layers(st_draft *draft, const st_layer_kinds *layers, const ch
     if (layers->count == 0 ||
         (st_layer_kinds_of(layers, 'd') == layers->count && put_plain(draft, layers, dense_origin)))
         return;
-    const char *letters = st_layer_kinds_letters(draft, layers);
+    const char *letters = letters_of(draft, layers);
     if (letters != NULL)
         st_draft_put_pattern(draft, letters, pattern_origin);
 }

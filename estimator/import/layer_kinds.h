@@ -19,9 +19,6 @@ st_layer_kinds st_layer_kinds_create(st_draft *draft, uint64_t layers);
 
 size_t st_layer_kinds_of(const st_layer_kinds *layers, char mixer);
 
-/* The letters of a pattern; NULL when out of memory. */
-char *st_layer_kinds_letters(st_draft *draft, const st_layer_kinds *layers);
-
 /* Puts model.dense_layers, model.moe_every or model.pattern, with what they come from. */
 void st_draft_put_layers(st_draft *draft, const st_layer_kinds *layers, const char *dense_origin,
                          const char *pattern_origin);

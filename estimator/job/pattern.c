@@ -34,11 +34,6 @@ char st_layer_letter(st_layer_kind kind)
     return kinds[kind].letter;
 }
 
-const char *st_layer_noun(st_layer_kind kind)
-{
-    return kinds[kind].noun;
-}
-
 static st_layer_kind kind_of(char letter)
 {
     unsigned kind = 0;

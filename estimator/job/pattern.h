@@ -24,9 +24,8 @@ typedef enum st_layer_kind {
     ST_LAYER_KINDS
 } st_layer_kind;
 
-/* The letter of a kind in a pattern, and what messages call it. */
+/* The letter of a kind in a pattern. */
 char st_layer_letter(st_layer_kind kind);
-const char *st_layer_noun(st_layer_kind kind);
 
 typedef struct st_layer_counts {
     uint32_t of[ST_LAYER_KINDS];

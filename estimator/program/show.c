@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-void st_show_value(const st_type *type, double value, st_style style, st_buffer *buffer)
+/* Appends a value as the language would write it: "16.73[s]", "8", "(-2)", "full". */
+static void show_value(const st_type *type, double value, st_style style, st_buffer *buffer)
 {
     char text[ST_QUANTITY_TEXT];
     (void)st_type_format(type, value, style, text, sizeof(text));
@@ -50,7 +51,7 @@ static size_t show_tree(st_session *session, const st_formula_view *shown, const
         const st_type *type = NULL;
         double value = st_show_name(session, shown, expr, &type);
         st_buffer_append(buffer, shown->text + position, expr->operator_offset - position);
-        st_show_value(type, value, session->style, buffer);
+        show_value(type, value, session->style, buffer);
         return (size_t)expr->operator_offset + expr->name_length;
     }
     for (size_t i = 0; i < expr->child_count; i++) {

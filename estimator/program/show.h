@@ -13,8 +13,6 @@ typedef struct st_formula_view {
     const st_sheet_function *function; /* NULL: a cell or a check */
 } st_formula_view;
 
-/* Appends a value as the language would write it: "16.73[s]", "8", "(-2)", "full". */
-void st_show_value(const st_type *type, double value, st_style style, st_buffer *buffer);
 /* Appends the formula with the value of every name in its place. */
 void st_show_numbers(st_session *session, const st_formula_view *shown, st_buffer *buffer);
 /* The value of what a name node stands for, and its declared type. */

@@ -110,6 +110,15 @@ static void buckets_fill_from_the_last_layer(void **state)
     assert_true(list.buckets[0].ready_frac == 167.0 / 4000);
     assert_true(list.buckets[1].ready_frac == (167.0 + 331 + 1117) / 4000);
     assert_true(list.buckets[2].ready_frac == 1);
+    st_layers scaled = small;
+    scaled.forward_flop = 0.835; /* a small unit of FLOPs is no lack of them */
+    list = (record){0};
+    assert_int_equal(st_buckets_visit(&scaled, &caps, keep, &list), 3);
+    assert_true(list.buckets[0].ready_frac == 167.0 / 0.835);
+    scaled.forward_flop = 0;
+    list = (record){0};
+    assert_int_equal(st_buckets_visit(&scaled, &caps, keep, &list), 3);
+    assert_true(list.buckets[0].ready_frac == 1);
 }
 
 static void a_visitor_may_stop(void **state)

@@ -79,7 +79,8 @@ static void kinds_are_counted(void **state)
     assert_int_equal(counts.of[ST_LAYER_WINDOW_MOE], 4);
     assert_int_equal(counts.of[ST_LAYER_MOE], 1);
     counts = st_pattern_counts(&pattern, 22, 5); /* one layer too many */
-    assert_int_equal(counts.of[ST_LAYER_WINDOW], 0);
+    for (size_t kind = 0; kind < ST_LAYER_KINDS; kind++)
+        assert_int_equal(counts.of[kind], 0);
     pattern = read_pattern(own, "MEM*-", 5);
     assert_true(pattern.hybrid);
     counts = st_pattern_counts(&pattern, 0, 5);

@@ -121,6 +121,7 @@ static void a_layout_says_what_a_rank_has(void **state)
     }
     assert_true(layers_on(&providers, ST_LAYER_MOE, 4, division) == 0);
     assert_true(layers_of(&providers, ST_LAYER_DENSE) == 3);
+    assert_true(layers_of(&providers, PREDICTION) == 0); /* is none of the pattern's */
     assert_true(layers_of(&providers, ST_LAYER_MOE) == 58);
 }
 
@@ -139,6 +140,7 @@ static void a_layout_alone_takes_experts_as_the_sheet_has_them(void **state)
     assert_true(layers_on(&providers, ST_LAYER_DENSE, 0, sparse) == 3);
     assert_true(layers_on(&providers, ST_LAYER_MOE, 0, sparse) == 1);
     assert_true(layers_on(&providers, ST_LAYER_MOE, 7, sparse) == 2);
+    assert_true(layers_on(&providers, ST_LAYER_DENSE, 7, sparse) == 2);
     assert_true(layers_of(&providers, ST_LAYER_MOE) == 7.125); /* the sheet's own formula */
 }
 
@@ -203,6 +205,21 @@ static void uneven_ends_leave_the_rest_to_the_middle(void **state)
     }
 }
 
+/* Two stages of three chunks of four layers: dddd|deee|eeee|... */
+static void chunks_take_turns_on_the_stages(void **state)
+{
+    static const double dense[] = {4, 1};
+    static const double experts[] = {8, 11};
+    const plan x = {.pattern = "model.pattern=d*5e*19", .layers = 24, .stages = 2, .chunks = 3};
+    fixture *own = *state;
+    st_stage_providers providers = providers_of(own, &x);
+    const double division[] = {2, 3, 24, 12, 12, 5, 2};
+    for (size_t stage = 0; stage < 2; stage++) {
+        assert_true(layers_on(&providers, ST_LAYER_DENSE, (double)stage, division) == dense[stage]);
+        assert_true(layers_on(&providers, ST_LAYER_MOE, (double)stage, division) == experts[stage]);
+    }
+}
+
 /* The stage between first and last whose layers weigh most. */
 static void the_fullest_stage_is_found(void **state)
 {
@@ -243,6 +260,9 @@ static void layouts_stand_alone(void **state)
     assert_non_null(strstr(said(own), "parallel.layout and parallel.account_loss both say"));
     assert_int_equal(ask_for(own, &chunks, sheet_of(own), &providers), ST_ERR_CHECK);
     assert_non_null(strstr(said(own), "did you mean 'parallel.virtual_stages=4'?"));
+    plan silent = x;
+    silent.pattern = "parallel.account_loss=false";
+    assert_int_equal(ask_for(own, &silent, sheet_of(own), &providers), ST_OK);
 }
 
 /* ---- no layer is lost or counted twice ---- */
@@ -302,6 +322,7 @@ int main(void)
         WITH_FILES(a_row_of_other_stages_is_refused),
         WITH_FILES(hybrids_are_cut_where_their_layers_lie),
         WITH_FILES(uneven_ends_leave_the_rest_to_the_middle),
+        WITH_FILES(chunks_take_turns_on_the_stages),
         WITH_FILES(the_fullest_stage_is_found),
         WITH_FILES(jobs_without_either_are_the_sheets),
         WITH_FILES(layouts_stand_alone),

@@ -194,6 +194,28 @@ static void test_classes(void **state)
     assert_string_equal(st_trace_class_name(ST_TRACE_CLASSES), "");
 }
 
+/* A window of 2.2 ms: the last of its periods is a fifth as long. */
+static void test_periods(void **state)
+{
+    static const double shares[] = {0.3, 0.4, 1};
+    st_trace *trace =
+        trace_of("[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"ts\":1000,\"dur\":300,"
+                 "\"args\":{\"stream\":7}},{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\","
+                 "\"ts\":2600,\"dur\":600,\"args\":{\"stream\":7}}]",
+                 false, *state);
+    st_arena *arena = st_arena_create();
+    st_trace_summary summary;
+    assert_non_null(arena);
+    assert_non_null(trace);
+    assert_int_equal(st_trace_summarize(trace, arena, &summary, *state), ST_OK);
+    assert_int_equal(summary.period_count, 3);
+    for (size_t i = 0; i < 3; i++)
+        if (fabs(summary.utilization_frac[i] - shares[i]) > 1e-9)
+            fail_msg("period %zu: %g", i, summary.utilization_frac[i]);
+    st_arena_destroy(arena);
+    st_trace_destroy(trace);
+}
+
 static void test_span(void **state)
 {
     check_refused("[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"ts\":-5,\"dur\":1},"
@@ -627,6 +649,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_not_json, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_not_a_trace, make_errors, drop_errors),
         cmocka_unit_test(test_classes),
+        cmocka_unit_test_setup_teardown(test_periods, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_span, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_depth, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_spelling, make_errors, drop_errors),

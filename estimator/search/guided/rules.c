@@ -50,8 +50,9 @@ bool st_rule_rejects(size_t rule)
     return rules_of_maya[rule].rejects;
 }
 
-/* A unit of what is paid for a step: time, money, energy. Less memory is bought with time. */
-bool st_rules_suit(size_t rule, const st_type *goal)
+/* Whether a rule may be taken on somebody's word for a goal of that type.
+ * A unit of what is paid for a step: time, money, energy. Less memory is bought with time. */
+static bool is_suitable(size_t rule, const st_type *goal)
 {
     static const char *const units[] = {"s", "$", "J"};
     bool suits = rules_of_maya[rule].rejects;
@@ -161,7 +162,7 @@ void st_rules_check(const st_search *search, const st_plan_states *states, st_ru
         rules[i] = (st_rule_result){.state = ST_RULE_IDLE};
         check_rule(search, states, &rules_of_maya[i], &rules[i]);
         bool declared = search->request.guide.pruning == ST_PRUNING_DECLARED &&
-                        rules[i].state == ST_RULE_OPEN && st_rules_suit(i, goal);
+                        rules[i].state == ST_RULE_OPEN && is_suitable(i, goal);
         rules[i].applied = rules[i].state == ST_RULE_PROVEN || declared;
     }
 }

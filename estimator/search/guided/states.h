@@ -61,7 +61,5 @@ size_t st_rules_skip(const st_search *search, const st_plan_states *states,
 unsigned st_rules_rank(const st_search *search, const st_rule_result *rules, uint64_t row);
 /* Whether a rule is about plans that fail; else about plans that are not better. */
 bool st_rule_rejects(size_t rule);
-/* Whether a rule may be taken on somebody's word for a goal of that type. */
-bool st_rules_suit(size_t rule, const st_type *goal);
 
 #endif
