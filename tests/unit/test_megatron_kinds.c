@@ -211,6 +211,23 @@ static void dispatchers_send_what_they_say(void **state)
     }
 }
 
+/* Attention in FP8 is as fast as FP8, whatever the linear layers are computed in. */
+static void attention_in_fp8_has_the_rate_of_fp8(void **state)
+{
+    static const char *const recipes[] = {"bf16", "fp8_current", "nvfp4"};
+    fixture *own = *state;
+    for (size_t i = 0; i < COUNT(recipes); i++) {
+        st_estimate estimate = estimate_with(
+            own, "llama3-8b",
+            st_arena_printf(own->arena,
+                            "cluster.gpu.peak_fp8=1871~TFLOP/s cluster.gpu.peak_fp4=3907~TFLOP/s "
+                            "constants.flash_efficiency=0.62 precision.attention_fp8=true "
+                            "precision.recipe=%s",
+                            recipes[i]));
+        expect(&estimate, "rate_core", 0.62 * rate_16 * 1871 / 913);
+    }
+}
+
 /* ---- launches ---- */
 
 static void graphs_take_launches_away(void **state)
@@ -422,6 +439,7 @@ int main(void)
         WITH_FILES(prediction_lies_on_the_last_stage),
         WITH_FILES(recipes_have_their_widths_and_rates),
         WITH_FILES(dispatchers_send_what_they_say),
+        WITH_FILES(attention_in_fp8_has_the_rate_of_fp8),
         WITH_FILES(graphs_take_launches_away),
         WITH_FILES(adapters_leave_weights_alone),
         WITH_FILES(packed_samples_see_themselves),
