@@ -211,6 +211,16 @@ static void dispatchers_send_what_they_say(void **state)
     }
 }
 
+/* Layers that are not computed again launch no kernels again. */
+static void launches_come_with_the_layers_computed_again(void **state)
+{
+    fixture *own = *state;
+    st_estimate estimate = estimate_with(own, "llama3-8b",
+                                         "recompute=full recomputed.layers=11 "
+                                         "constants.layer_launch=2.7~ms");
+    expect(&estimate, "t_launch[dense]", (0.75 + 0.25 * 11 / 32) * 2.7e-3);
+}
+
 /* Attention in FP8 is as fast as FP8, whatever the linear layers are computed in. */
 static void attention_in_fp8_has_the_rate_of_fp8(void **state)
 {
@@ -439,6 +449,7 @@ int main(void)
         WITH_FILES(prediction_lies_on_the_last_stage),
         WITH_FILES(recipes_have_their_widths_and_rates),
         WITH_FILES(dispatchers_send_what_they_say),
+        WITH_FILES(launches_come_with_the_layers_computed_again),
         WITH_FILES(attention_in_fp8_has_the_rate_of_fp8),
         WITH_FILES(graphs_take_launches_away),
         WITH_FILES(adapters_leave_weights_alone),
