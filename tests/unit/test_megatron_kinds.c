@@ -201,13 +201,40 @@ static void dispatchers_send_what_they_say(void **state)
     static const char *const names[] = {"deepep", "hybridep", "alltoall", "allgather"};
     const double times[] = {network + 0.3 * links, network + 0.3 * links,
                             start + 15.0 / 16 * 8 * bytes / nic,
-                            start + 15.0 / 16 * 16 * (bytes / 1.3) / nic};
+                            start + 15.0 / 16 * 16 * (bytes / 1.3) / fmin(8 * nic, 0.78 * 431e9)};
     for (size_t i = 0; i < COUNT(names); i++) {
         st_estimate estimate = estimate_with(own, "qwen3-30b-a3b",
                                              st_arena_printf(own->arena, "%s%s", plan, names[i]));
         expect(&estimate, "copies_ranks", ranks);
         expect(&estimate, "copies_nodes", nodes);
         expect(&estimate, "t_all_to_all", times[i]);
+    }
+}
+
+/* Layers that are not computed again launch no kernels again. */
+static void launches_come_with_the_layers_computed_again(void **state)
+{
+    fixture *own = *state;
+    st_estimate estimate = estimate_with(own, "llama3-8b",
+                                         "recompute=full recomputed.layers=11 "
+                                         "constants.layer_launch=2.7~ms");
+    expect(&estimate, "t_launch[dense]", (0.75 + 0.25 * 11 / 32) * 2.7e-3);
+}
+
+/* Attention in FP8 is as fast as FP8, whatever the linear layers are computed in. */
+static void attention_in_fp8_has_the_rate_of_fp8(void **state)
+{
+    static const char *const recipes[] = {"bf16", "fp8_current", "nvfp4"};
+    fixture *own = *state;
+    for (size_t i = 0; i < COUNT(recipes); i++) {
+        st_estimate estimate = estimate_with(
+            own, "llama3-8b",
+            st_arena_printf(own->arena,
+                            "cluster.gpu.peak_fp8=1871~TFLOP/s cluster.gpu.peak_fp4=3907~TFLOP/s "
+                            "constants.flash_efficiency=0.62 precision.attention_fp8=true "
+                            "precision.recipe=%s",
+                            recipes[i]));
+        expect(&estimate, "rate_core", 0.62 * rate_16 * 1871 / 913);
     }
 }
 
@@ -422,6 +449,8 @@ int main(void)
         WITH_FILES(prediction_lies_on_the_last_stage),
         WITH_FILES(recipes_have_their_widths_and_rates),
         WITH_FILES(dispatchers_send_what_they_say),
+        WITH_FILES(launches_come_with_the_layers_computed_again),
+        WITH_FILES(attention_in_fp8_has_the_rate_of_fp8),
         WITH_FILES(graphs_take_launches_away),
         WITH_FILES(adapters_leave_weights_alone),
         WITH_FILES(packed_samples_see_themselves),

@@ -106,6 +106,12 @@ static void rings_of_keys_and_values_go_round(void **state)
     st_estimate bare = estimate_of(own, "llama3-8b-8xh100",
                                    "parallel.cp=4 parallel.dp=2 batch.global=2 overlap.cp=0");
     assert_near(cell(&bare, "t_cp"), 4 * cell(&bare, "t_ring_cp"), 1e-12, "nothing hides");
+    st_estimate exchanged =
+        estimate_of(own, "llama3-8b-8xh100",
+                    "parallel.cp=4 parallel.dp=2 batch.global=2 parallel.cp_method=alltoall");
+    assert_true(cell(&exchanged, "t_cp_exchange") > 20e-6);
+    assert_near(cell(&exchanged, "t_cp"), 4 * cell(&exchanged, "t_cp_exchange"), 1e-12,
+                "heads are exchanged in the open");
 }
 
 int main(void)
