@@ -58,7 +58,7 @@ static st_status load_sheet(const st_paths *paths, const st_request *request, st
     }
     st_sheet_reader reader = {read_for_job, &self};
     const st_given given = {value_given, estimate->job};
-    return st_sheet_load_given(&reader, name, request->alone ? &given : NULL, arena,
+    return st_sheet_load_given(&reader, name, estimate->alone ? &given : NULL, arena,
                                &estimate->sheet, errors);
 }
 
@@ -115,12 +115,22 @@ static st_status gather_providers(const st_paths *paths, const st_request *reque
     return ST_OK;
 }
 
+static bool has_refinements(const st_job *job)
+{
+    size_t count = 0;
+    (void)st_job_refinements(job, &count);
+    return count > 0;
+}
+
 st_status st_estimate_open(const st_paths *paths, const st_request *request, st_arena *arena,
                            st_estimate *estimate, st_errors *errors)
 {
     *estimate = (st_estimate){.checks_warn = request->checks_warn};
     const st_job_parts parts = {request->job, request->sheet, request->sets, request->set_count};
     st_status status = st_job_load_for(paths, &parts, arena, &estimate->job, errors);
+    /* Plugins say what they change, formula by formula. */
+    estimate->alone = status == ST_OK && request->alone && request->refine_count == 0 &&
+                      !has_refinements(estimate->job);
     if (status == ST_OK)
         status = load_sheet(paths, request, arena, estimate, errors);
     if (status == ST_OK)
@@ -269,7 +279,8 @@ static void leave_out_unknown(st_estimate *estimate)
 st_status st_estimate_run(st_estimate *estimate, st_arena *arena, st_errors *errors)
 {
     st_workspace *workspace = NULL;
-    st_status status = compile(estimate, arena, errors);
+    st_status status = compile(estimate, arena, estimate->alone ? NULL : errors);
+    estimate->asks_whole = status != ST_OK && estimate->alone;
     if (status != ST_OK)
         goto cleanup;
     size_t check_count = 0;
@@ -285,7 +296,9 @@ st_status st_estimate_run(st_estimate *estimate, st_arena *arena, st_errors *err
         st_program_run_one(estimate->program, workspace, estimate->input_values, values, checks);
     if (status != ST_OK)
         goto cleanup;
-    if (!st_program_is_well(estimate->program, workspace, values, checks))
+    bool well = st_program_is_well(estimate->program, workspace, values, checks);
+    estimate->asks_whole = !well && estimate->alone;
+    if (!well && !estimate->alone)
         status = st_program_verify(estimate->program, estimate->input_values, errors);
     for (size_t i = 0; i < estimate->shown_count; i++)
         estimate->shown[i].value = values[i];
