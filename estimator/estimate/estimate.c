@@ -2,6 +2,7 @@
 /* One estimate, from names on a command line to values; see estimate.h. */
 #include "estimate/estimate_internal.h"
 
+#include "job/bind.h"
 #include "plugin/words.h"
 #include "estimate/groups.h"
 #include "estimate/provider_effects.h"
@@ -26,19 +27,6 @@ static st_status read_for_job(void *context, const char *name, st_place place, s
     return self->reader.read(self->reader.context, name, from, arena, source, errors);
 }
 
-/* What a job lacks, as zeros, and its truth values: other numbers may be tried, too. */
-static bool value_given(const void *context, const st_sheet_input *input, double *value)
-{
-    const st_key *key = st_key_find(input->from);
-    const st_job_value *found = key != NULL ? st_job_value_of(context, input->from) : NULL;
-    bool truth = input->type.kind == ST_TYPE_BOOL;
-    if (found == NULL || input->type.kind == ST_TYPE_ENUM || (truth && key->kind != ST_KEY_BOOL))
-        return false;
-    bool is_given = found->origin != ST_ORIGIN_NONE;
-    *value = is_given ? found->number : input->default_value;
-    return (is_given || input->has_default) && (truth || *value == 0);
-}
-
 static st_status load_sheet(const st_paths *paths, const st_request *request, st_arena *arena,
                             st_estimate *estimate, st_errors *errors)
 {
@@ -57,7 +45,7 @@ static st_status load_sheet(const st_paths *paths, const st_request *request, st
             self.place = value->place;
     }
     st_sheet_reader reader = {read_for_job, &self};
-    const st_given given = {value_given, estimate->job};
+    const st_given given = {st_job_settles, estimate->job};
     return st_sheet_load_given(&reader, name, estimate->alone ? &given : NULL, arena,
                                &estimate->sheet, errors);
 }
