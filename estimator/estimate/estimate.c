@@ -2,6 +2,7 @@
 /* One estimate, from names on a command line to values; see estimate.h. */
 #include "estimate/estimate_internal.h"
 
+#include "job/bind.h"
 #include "plugin/words.h"
 #include "estimate/groups.h"
 #include "estimate/provider_effects.h"
@@ -26,19 +27,6 @@ static st_status read_for_job(void *context, const char *name, st_place place, s
     return self->reader.read(self->reader.context, name, from, arena, source, errors);
 }
 
-/* What a job lacks, as zeros, and its truth values: other numbers may be tried, too. */
-static bool value_given(const void *context, const st_sheet_input *input, double *value)
-{
-    const st_key *key = st_key_find(input->from);
-    const st_job_value *found = key != NULL ? st_job_value_of(context, input->from) : NULL;
-    bool truth = input->type.kind == ST_TYPE_BOOL;
-    if (found == NULL || input->type.kind == ST_TYPE_ENUM || (truth && key->kind != ST_KEY_BOOL))
-        return false;
-    bool is_given = found->origin != ST_ORIGIN_NONE;
-    *value = is_given ? found->number : input->default_value;
-    return (is_given || input->has_default) && (truth || *value == 0);
-}
-
 static st_status load_sheet(const st_paths *paths, const st_request *request, st_arena *arena,
                             st_estimate *estimate, st_errors *errors)
 {
@@ -57,8 +45,8 @@ static st_status load_sheet(const st_paths *paths, const st_request *request, st
             self.place = value->place;
     }
     st_sheet_reader reader = {read_for_job, &self};
-    const st_given given = {value_given, estimate->job};
-    return st_sheet_load_given(&reader, name, request->alone ? &given : NULL, arena,
+    const st_given given = {st_job_settles, estimate->job};
+    return st_sheet_load_given(&reader, name, estimate->alone ? &given : NULL, arena,
                                &estimate->sheet, errors);
 }
 
@@ -115,12 +103,22 @@ static st_status gather_providers(const st_paths *paths, const st_request *reque
     return ST_OK;
 }
 
+static bool has_refinements(const st_job *job)
+{
+    size_t count = 0;
+    (void)st_job_refinements(job, &count);
+    return count > 0;
+}
+
 st_status st_estimate_open(const st_paths *paths, const st_request *request, st_arena *arena,
                            st_estimate *estimate, st_errors *errors)
 {
     *estimate = (st_estimate){.checks_warn = request->checks_warn};
     const st_job_parts parts = {request->job, request->sheet, request->sets, request->set_count};
     st_status status = st_job_load_for(paths, &parts, arena, &estimate->job, errors);
+    /* Plugins say what they change, formula by formula. */
+    estimate->alone = status == ST_OK && request->alone && request->refine_count == 0 &&
+                      !has_refinements(estimate->job);
     if (status == ST_OK)
         status = load_sheet(paths, request, arena, estimate, errors);
     if (status == ST_OK)
@@ -269,7 +267,8 @@ static void leave_out_unknown(st_estimate *estimate)
 st_status st_estimate_run(st_estimate *estimate, st_arena *arena, st_errors *errors)
 {
     st_workspace *workspace = NULL;
-    st_status status = compile(estimate, arena, errors);
+    st_status status = compile(estimate, arena, estimate->alone ? NULL : errors);
+    estimate->asks_whole = status != ST_OK && estimate->alone;
     if (status != ST_OK)
         goto cleanup;
     size_t check_count = 0;
@@ -285,7 +284,9 @@ st_status st_estimate_run(st_estimate *estimate, st_arena *arena, st_errors *err
         st_program_run_one(estimate->program, workspace, estimate->input_values, values, checks);
     if (status != ST_OK)
         goto cleanup;
-    if (!st_program_is_well(estimate->program, workspace, values, checks))
+    bool well = st_program_is_well(estimate->program, workspace, values, checks);
+    estimate->asks_whole = !well && estimate->alone;
+    if (!well && !estimate->alone)
         status = st_program_verify(estimate->program, estimate->input_values, errors);
     for (size_t i = 0; i < estimate->shown_count; i++)
         estimate->shown[i].value = values[i];

@@ -71,6 +71,8 @@ struct st_estimate {
     const struct st_effect *effects;   /* one per input; NULL: not asked for, see effects.h */
     const struct st_found_plan *found; /* how the plan was found; NULL: it was given */
     bool checks_warn;                  /* as the request has it */
+    bool alone;                        /* the sheet was read for the job alone, see left_out.h */
+    bool asks_whole; /* and that was too little: there is something to say about formulas */
 };
 
 /* Loads job and sheet and gives the sheet's inputs their values. Everything lives in `arena`. */

@@ -3,6 +3,8 @@
  * Binding: a job speaks in keys, a sheet in letters. Here each letter gets its value, and whatever
  * does not meet is said: inputs without a value, values without an input.
  */
+#include "job/bind.h"
+
 #include "job/files.h"
 #include "base/dimension.h"
 #include "job/job_loader.h"
@@ -340,6 +342,18 @@ static void check_unread_constants(binding *binder)
                     "%s has no effect on the estimate: no input of sheet %s reads it" ST_HINT "%s",
                     constant->path, st_sheet_name(binder->sheet), st_or_none(slip)));
     }
+}
+
+bool st_job_settles(const void *job, const st_sheet_input *input, double *value)
+{
+    const st_key *key = st_key_find(input->from);
+    const st_job_value *found = key != NULL ? st_job_value_of(job, input->from) : NULL;
+    bool truth = input->type.kind == ST_TYPE_BOOL;
+    if (found == NULL || input->type.kind == ST_TYPE_ENUM || (truth && key->kind != ST_KEY_BOOL))
+        return false;
+    bool is_given = found->origin != ST_ORIGIN_NONE;
+    *value = is_given ? found->number : input->default_value;
+    return (is_given || input->has_default) && (truth || *value == 0);
 }
 
 st_status st_job_bind(const st_job *job, const st_sheet *sheet, st_arena *arena,

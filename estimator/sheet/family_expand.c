@@ -23,13 +23,16 @@ typedef struct st_expander {
     st_arena *arena;
     st_errors *errors;
     st_view view;
-    const st_expr *root; /* stands alone: needs no parentheses */
+    const st_formula *main; /* the formula that is expanded, not a condition's */
+    const st_expr *root;    /* stands alone: needs no parentheses */
     st_buffer text;
     st_buffer name; /* of a member, while it is looked up */
     st_formula_piece *pieces;
     size_t piece_count;
     size_t piece_capacity;
-    bool leaves_out; /* sums pass over members that are left out; checks show theirs */
+    /* Sums pass over members that are left out, and no text is made: spans are those of the one
+     * text, nothing of what is put in. Checks, which are shown, have theirs. */
+    bool lean;
     bool failed;
 } st_expander;
 
@@ -77,7 +80,7 @@ static void begin_piece(st_expander *own, size_t offset, bool fixed)
 static void copy_text(st_expander *own, size_t end)
 {
     st_view *view = &own->view;
-    if (end > view->from) {
+    if (end > view->from && !own->lean) {
         begin_piece(own, view->from, false);
         st_buffer_append(&own->text, view->source->text + view->from, end - view->from);
         view->from = end;
@@ -87,6 +90,9 @@ static void copy_text(st_expander *own, size_t end)
 /* Text that the sheet does not have, for what stands at `offset` there. */
 static void put_text(st_expander *own, size_t offset, const char *text)
 {
+    if (own->lean) {
+        return;
+    }
     begin_piece(own, offset, true);
     st_buffer_text(&own->text, text);
 }
@@ -109,7 +115,7 @@ static st_expr *new_node(st_expander *own, st_expr_kind kind, size_t child_count
 /* Ends a node's span where the text ends; NULL where the tree got too high. */
 static st_expr *finish(st_expander *own, st_expr *made)
 {
-    made->length = (uint32_t)(own->text.length - made->offset);
+    made->length = own->lean ? made->length : (uint32_t)(own->text.length - made->offset);
     made->height = 1;
     for (size_t i = 0; i < made->child_count && !own->failed; i++) {
         if (made->children[i]->height >= made->height) {
@@ -192,8 +198,11 @@ static void copy_name(st_expander *own, const st_expr *node, st_expr *made)
         (void)out_of_memory(own);
         return;
     }
-    copy_text(own, node->operator_offset);
     made->name = name;
+    if (own->lean) {
+        return;
+    }
+    copy_text(own, node->operator_offset);
     made->operator_offset = (uint32_t)own->text.length;
     made->name_length = (uint32_t)strlen(name);
     put_text(own, node->operator_offset, name);
@@ -312,7 +321,7 @@ static st_expr *copy_apart(st_expander *own, const st_expr *node, int strength)
     if (group) {
         put_text(own, end_of(node) - 1, ")");
     }
-    if (made != NULL) {
+    if (made != NULL && !own->lean) {
         made->offset = (uint32_t)start;
         made->length = (uint32_t)(own->text.length - start);
     }
@@ -480,7 +489,7 @@ static st_expr *copy_conditions(st_expander *own, const st_conditions_of *list)
         if (both != NULL && all != NULL) {
             both->op = ST_OPERATOR_AND;
             both->offset = all->offset;
-            both->operator_offset = (uint32_t)own->text.length + 1;
+            both->operator_offset = own->lean ? 0 : (uint32_t)own->text.length + 1;
             put_text(own, own->view.from, " and ");
         }
         st_view saved = own->view;
@@ -599,7 +608,7 @@ static void take_values(st_expander *own, const st_expr *node, size_t count, st_
     bool all = node->builtin == ST_BUILTIN_ARGMIN || node->builtin == ST_BUILTIN_ARGMAX;
     size_t limit = sizeof taken->values / sizeof taken->values[0];
     for (size_t i = 0; i < count && taken->count < limit; i++) {
-        if (!own->leaves_out || all || !passes_over(own, node->children[0], i, sum)) {
+        if (!own->lean || all || !passes_over(own, node->children[0], i, sum)) {
             taken->values[taken->count++] = i;
         }
     }
@@ -619,7 +628,7 @@ static st_expr *copy_sum(st_expander *own, const st_expr *argument, const st_tak
         }
         both->op = ST_OPERATOR_PLUS;
         both->offset = sum->offset;
-        both->operator_offset = (uint32_t)own->text.length + 1;
+        both->operator_offset = own->lean ? 0 : (uint32_t)own->text.length + 1;
         put_text(own, argument->offset, " + ");
         both->children[0] = sum;
         both->children[1] = copy_term(own, argument, taken->values[i], BINDS_SUM + 1);
@@ -679,7 +688,7 @@ static st_expr *copy_reduction(st_expander *own, const st_expr *node, const st_e
         put_text(own, node->offset, "(");
         made = copy_sum(own, argument, &taken);
         put_text(own, end_of(node) - 1, ")");
-        if (made != NULL) {
+        if (made != NULL && !own->lean) {
             made->offset = (uint32_t)start;
             made->length = (uint32_t)(own->text.length - start);
         }
@@ -706,14 +715,18 @@ static st_expr *copy_whole(st_expander *own, const st_expr *node)
     uint32_t offset = made->offset;
     *made = *node;
     made->children = children;
-    made->offset = offset;
+    made->offset = own->lean && own->view.source == own->main ? node->offset : offset;
+    if (own->lean && own->view.source != own->main) {
+        made->length = 0;
+        made->operator_offset = 0;
+    }
     if (node->kind == ST_EXPR_NAME) {
         copy_name(own, node, made);
     }
     for (size_t i = 0; i < node->child_count && !own->failed; i++) {
         own->root = node->kind == ST_EXPR_CALL ? node->children[i] : own->root;
         made->children[i] = copy_node(own, node->children[i]);
-        if (node->kind == ST_EXPR_BINARY && i == 0) {
+        if (node->kind == ST_EXPR_BINARY && i == 0 && !own->lean) {
             made->operator_offset =
                 (uint32_t)(own->text.length + node->operator_offset - own->view.from);
         }
@@ -808,24 +821,25 @@ void st_family_expand(st_expansion *expansion, st_family_member of, const st_typ
                        .errors = expansion->errors,
                        .text = expansion->text,
                        .name = expansion->name,
-                       .leaves_out = expansion->sheet->leaves_out && type != NULL};
+                       .lean = expansion->sheet->leaves_out && type != NULL};
     own.text.length = 0;
     if (source != NULL) {
         *source = *formula;
     }
-    own.view = (st_view){.source = source != NULL ? source : formula, .of = of};
+    own.main = source != NULL ? source : formula;
+    own.view = (st_view){.source = own.main, .of = of};
     formula->expr = source == NULL ? NULL : copy_member(&own, type, source->expr);
-    const char *text =
-        formula->expr == NULL || own.text.failed
-            ? NULL
-            : st_arena_copy(arena, own.text.data == NULL ? "" : own.text.data, own.text.length);
-    if (text != NULL) {
+    const char *text = formula->expr == NULL || own.text.failed ? NULL
+                       : own.lean                               ? source->text
+                                  : st_arena_copy(arena, own.text.data == NULL ? "" : own.text.data,
+                                                  own.text.length);
+    if (text == NULL) {
+        formula->expr = out_of_memory(&own);
+    } else if (!own.lean) {
         formula->text = text;
         formula->length = own.text.length;
         formula->pieces = own.pieces;
         formula->piece_count = own.piece_count;
-    } else {
-        formula->expr = out_of_memory(&own);
     }
     expansion->text = own.text;
     expansion->name = own.name;

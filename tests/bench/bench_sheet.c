@@ -4,8 +4,10 @@
  * plain C, and a whole process. bench_sheet PROGRAM, where PROGRAM is the built steptime.
  */
 #include "bench.h"
+#include "job/bind.h"
 #include "program/program.h"
 #include "scalar.h"
+#include "sheet/left_out.h"
 #include "steptime/steptime.h"
 
 #include <fcntl.h>
@@ -84,8 +86,15 @@ static const st_program *load_program(const setting *s, st_arena *arena, st_erro
     const st_program *program = NULL;
     st_program_options options = {.without_checks = !s->with_checks};
     st_sheet_reader reader = st_paths_sheet_reader(s->paths);
-    demand(st_sheet_load(&reader, s->sheet_name, arena, &sheet, errors) == ST_OK, "no sheet",
-           errors);
+    const st_job *job = NULL;
+    demand(!s->as_reported ||
+               st_job_load(s->paths, s->job_name, NULL, 0, arena, &job, errors) == ST_OK,
+           "no job", errors);
+    /* As an estimate does, which leaves out what the job cannot have. */
+    const st_given given = {st_job_settles, job};
+    demand(st_sheet_load_given(&reader, s->sheet_name, s->as_reported ? &given : NULL, arena,
+                               &sheet, errors) == ST_OK,
+           "no sheet", errors);
     if (s->as_reported) {
         ask_for_report(sheet, arena, &options);
     }
