@@ -144,7 +144,9 @@ static chunk *add_chunk(st_arena *arena, size_t least_bytes)
 static bool padded_size(size_t count, size_t size_bytes, size_t *result)
 {
     const size_t alignment = _Alignof(max_align_t);
-    if (size_bytes != 0 && count > (PTRDIFF_MAX - sizeof(chunk) - alignment) / size_bytes)
+    const size_t small = (size_t)1 << 30; /* no product of these is too large */
+    if ((count >= small || size_bytes >= small) && size_bytes != 0 &&
+        count > (PTRDIFF_MAX - sizeof(chunk) - alignment) / size_bytes)
         return false;
     size_t bytes = count * size_bytes;
     if (bytes == 0)

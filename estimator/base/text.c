@@ -132,6 +132,38 @@ void st_trim(const char **text, size_t *length)
         (*length)--;
 }
 
+static const char *trimmed(const char *text, size_t length, st_arena *arena)
+{
+    st_trim(&text, &length);
+    return st_arena_copy(arena, text, length);
+}
+
+bool st_assignment_read(const char *text, st_arena *arena, st_assignment *into)
+{
+    size_t length = strcspn(text, "=");
+    const char *value = text[length] == '=' ? text + length + 1 : NULL;
+    into->key = trimmed(text, length, arena);
+    into->value = value != NULL ? trimmed(value, strlen(value), arena) : NULL;
+    return into->key != NULL && (value == NULL || into->value != NULL);
+}
+
+const char **st_text_split(const char *text, const char *separator, st_arena *arena, size_t *count)
+{
+    const char **parts = NULL;
+    size_t capacity = 0;
+    *count = 0;
+    for (const char *end = text; end != NULL; text = end + strlen(separator)) {
+        end = strstr(text, separator);
+        const char *part =
+            st_arena_copy(arena, text, end != NULL ? (size_t)(end - text) : strlen(text));
+        if (part == NULL || !st_arena_append(arena, &parts, count, &capacity, &part, sizeof part))
+            return NULL;
+        if (end == NULL)
+            break;
+    }
+    return parts;
+}
+
 bool st_text_is_clean(const char *text, size_t most_bytes)
 {
     size_t length = strlen(text);

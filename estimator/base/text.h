@@ -83,6 +83,20 @@ void st_table_write(const st_table *table, const st_paint *paint, size_t indent,
 /* Leaves out the blanks around a text. */
 void st_trim(const char **text, size_t *length);
 
+/*
+ * "KEY = VALUE" as every option that sets, varies or asks takes it: the key and what follows the
+ * first '=', without the blanks around them. False when out of memory.
+ */
+typedef struct st_assignment {
+    const char *key;
+    const char *value; /* NULL: there is no '=' */
+} st_assignment;
+
+bool st_assignment_read(const char *text, st_arena *arena, st_assignment *into) ST_NODISCARD;
+
+/* The parts of a text between separators, at least one; NULL when out of memory. */
+const char **st_text_split(const char *text, const char *separator, st_arena *arena, size_t *count);
+
 /* Whether a text of the command line has at most so many bytes, of UTF-8 without controls but tabs.
  */
 bool st_text_is_clean(const char *text, size_t most_bytes);

@@ -70,7 +70,6 @@ st_status cli_nccl_read(cli_nccl *own, const char *const *files, size_t count)
 static st_status read_options(cli_nccl *own)
 {
     cli_run *run = own->run;
-    const char *const *texts = own->options->settings.items;
     size_t count = own->options->settings.count;
     size_t worded = own->worded != NULL ? own->worded->option_count : 0;
     own->given = st_arena_alloc(run->arena, worded + count + 1, sizeof *own->given);
@@ -81,21 +80,9 @@ static st_status read_options(cli_nccl *own)
                                           .text = own->worded->options[i].text,
                                           .name_place = own->worded->options[i].name_place,
                                           .place = own->worded->options[i].place};
-    for (size_t i = 0; i < count; i++) {
-        const char *sign = strchr(texts[i], '=');
-        if (sign == NULL || sign == texts[i])
-            return cli_wrong_use(run, st_errors_text(run->errors, "no option in '%s'", texts[i]),
-                                 "write --option NAME=VALUE");
-        own->given[worded + i] = (st_plugin_given){
-            .name = st_arena_copy(run->arena, texts[i], (size_t)(sign - texts[i])),
-            .text = sign + 1,
-            .name_place = {.file = "--option"},
-            .place = {.file = "--option"}};
-        if (own->given[worded + i].name == NULL)
-            return ST_ERR_MEMORY;
-    }
     own->given_count = worded + count;
-    return ST_OK;
+    return st_plugin_read_options(own->options->settings.items, count, run->arena,
+                                  own->given + worded, run->errors);
 }
 
 /* The one plugin that the profile has options for. */

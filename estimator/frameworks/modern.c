@@ -15,17 +15,13 @@ static void set_count(megatron_run *arguments, const char *name, uint64_t count)
 
 static void put_recipe(const st_job *job, megatron_run *arguments)
 {
-    static const char *const recipes[][2] = {{"fp8_delayed", "delayed"},
-                                             {"fp8_current", "tensorwise"},
-                                             {"fp8_block", "blockwise"},
-                                             {"mxfp8", "mxfp8"}};
     const uint64_t ends = (uint64_t)fw_number(job, "precision.first_last_bf16");
     if (fw_is(job, "precision.recipe", "default") && fw_is(job, "precision.fp8", "true"))
         megatron_set(arguments, "fp8_format", "hybrid", 0);
-    for (size_t i = 0; i < sizeof recipes / sizeof recipes[0]; i++)
-        if (fw_is(job, "precision.recipe", recipes[i][0])) {
+    for (size_t i = 0; i < MEGATRON_RECIPES; i++)
+        if (fw_is(job, "precision.recipe", megatron_recipes[i].value)) {
             megatron_set(arguments, "fp8_format", i < 2 ? "hybrid" : "e4m3", 0);
-            megatron_set(arguments, "fp8_recipe", recipes[i][1], 0);
+            megatron_set(arguments, "fp8_recipe", megatron_recipes[i].word, 0);
         }
     if (fw_is(job, "precision.recipe", "nvfp4"))
         megatron_set(arguments, "fp4_format", "e2m1", 0);
@@ -49,23 +45,16 @@ static void put_dispatcher(const st_job *job, megatron_run *arguments)
 
 static void put_recomputation(const st_job *job, megatron_run *arguments)
 {
-    static const char *const modules[][2] = {{"recomputed.attention", "core_attn"},
-                                             {"recomputed.mlp", "mlp"},
-                                             {"recomputed.moe", "moe"},
-                                             {"recomputed.activation", "moe_act"},
-                                             {"recomputed.norms", "layernorm"},
-                                             {"recomputed.latent", "mla_up_proj"},
-                                             {"recomputed.shared_experts", "shared_experts"}};
     const uint64_t layers = (uint64_t)fw_number(job, "recomputed.layers");
     const char *list = "";
     if (fw_is(job, "recompute", "full")) {
         megatron_set(arguments, "recompute_method", layers > 0 ? "block" : "uniform", 0);
         set_count(arguments, "recompute_num_layers", layers > 0 ? layers : 1);
     }
-    for (size_t i = 0; i < sizeof modules / sizeof modules[0]; i++)
-        if (fw_is(job, modules[i][0], "true"))
+    for (size_t i = 0; i < MEGATRON_MODULES; i++)
+        if (fw_is(job, megatron_modules[i].value, "true"))
             list = st_draft_text(arguments->draft, "%s%s%s", list, list[0] != '\0' ? " " : "",
-                                 modules[i][1]);
+                                 megatron_modules[i].word);
     if (list[0] != '\0' && fw_is(job, "recompute", "selective"))
         megatron_set(arguments, "recompute_modules", list, 0);
 }

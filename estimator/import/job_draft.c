@@ -2,6 +2,7 @@
 /* Values and notes of a job file in the making; see job_draft.h. */
 #include "import/job_draft.h"
 
+#include "base/text.h"
 #include "job/files.h"
 #include "job/keys.h"
 #include "job/value.h"
@@ -56,22 +57,18 @@ const char *st_draft_source(const st_draft *draft)
 /* Assignments fill in a job that the source describes; whole sections come from the source. */
 static bool is_key_set(st_draft *draft, const char *set)
 {
-    char path[64];
-    size_t length = strcspn(set, "=");
-    while (length > 0 && set[length - 1] == ' ')
-        length--;
-    if (length < sizeof path) {
-        memcpy(path, set, length);
-        path[length] = '\0';
+    st_assignment read;
+    if (!st_assignment_read(set, draft->arena, &read)) {
+        st_draft_out_of_memory(draft);
+        return false;
     }
-    bool is_section = length < sizeof path &&
-                      (st_section_find(path) != NULL || strncmp(path, ST_CONSTANTS ".", 10) == 0);
-    if (!is_section)
+    if (st_section_find(read.key) == NULL && strncmp(read.key, ST_CONSTANTS ".", 10) != 0)
         return true; /* the loader tells what is wrong with others */
-    st_note(&draft->status, st_fail(draft->errors, ST_ERR_USAGE, (st_place){.file = "--set"},
-                                    "'%s' cannot be set in an import" ST_EXPECTED
-                                    "a key of the job, such as batch.sequence=4096" ST_HINT "%s",
-                                    path, strcmp(path, "cluster") == 0 ? "use --cluster" : ""));
+    st_note(&draft->status,
+            st_fail(draft->errors, ST_ERR_USAGE, (st_place){.file = "--set"},
+                    "'%s' cannot be set in an import" ST_EXPECTED
+                    "a key of the job, such as batch.sequence=4096" ST_HINT "%s",
+                    read.key, strcmp(read.key, "cluster") == 0 ? "use --cluster" : ""));
     return false;
 }
 

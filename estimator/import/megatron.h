@@ -97,6 +97,11 @@ int megatron_line_of(megatron_run *run, const char *name);
 /* Writes a key of the job, with the argument or its default as the source. */
 void megatron_put(megatron_run *run, const char *path, const char *name, uint64_t value);
 void megatron_put_bool(megatron_run *run, const char *path, const char *name, bool value);
+/* The same with the argument's own value, or what Megatron takes where it is absent. */
+uint64_t megatron_put_or(megatron_run *run, const char *path, const char *name, uint64_t missing);
+void megatron_put_true(megatron_run *run, const char *path, const char *name, bool missing);
+/* The same where it is given; whether it is. */
+bool megatron_put_given(megatron_run *run, const char *path, const char *name);
 /* A count that the run must have; 0 and an error where it has none. */
 uint64_t megatron_put_needed(megatron_run *run, const char *path, const char *name);
 
@@ -112,6 +117,15 @@ const char *megatron_hybrid_layout(megatron_run *run);
 bool megatron_put_shared_kv(megatron_run *run);
 /* Layers by kind and what only some of them have; after the experts. */
 void megatron_put_layers(megatron_run *run);
+
+/* A word of an argument and what it means for a key, for import and export. */
+typedef struct megatron_word {
+    const char *word;
+    const char *value;
+} megatron_word;
+enum { MEGATRON_RECIPES = 4, MEGATRON_MODULES = 7 };
+extern const megatron_word megatron_recipes[MEGATRON_RECIPES]; /* of FP8 */
+extern const megatron_word megatron_modules[MEGATRON_MODULES]; /* that are computed again */
 
 /* megatron_modern.c: recipes, layouts, dispatchers, modules, graphs and offload; after the plan */
 void megatron_put_modern(megatron_run *run);

@@ -186,24 +186,17 @@ static bool has_variant(megatron_run *run, const char *name)
 
 static void put_delta(megatron_run *run)
 {
-    megatron_put(run, "model.delta_k_heads", "linear_num_key_heads",
-                 megatron_count_or(run, "linear_num_key_heads", 16));
-    megatron_put(run, "model.delta_v_heads", "linear_num_value_heads",
-                 megatron_count_or(run, "linear_num_value_heads", 32));
-    megatron_put(run, "model.delta_k_dim", "linear_key_head_dim",
-                 megatron_count_or(run, "linear_key_head_dim", 128));
-    megatron_put(run, "model.delta_v_dim", "linear_value_head_dim",
-                 megatron_count_or(run, "linear_value_head_dim", 128));
+    megatron_put_or(run, "model.delta_k_heads", "linear_num_key_heads", 16);
+    megatron_put_or(run, "model.delta_v_heads", "linear_num_value_heads", 32);
+    megatron_put_or(run, "model.delta_k_dim", "linear_key_head_dim", 128);
+    megatron_put_or(run, "model.delta_v_dim", "linear_value_head_dim", 128);
 }
 
 static void put_indexer(megatron_run *run)
 {
-    megatron_put(run, "model.index_heads", "dsa_indexer_n_heads",
-                 megatron_count_or(run, "dsa_indexer_n_heads", 64));
-    megatron_put(run, "model.index_dim", "dsa_indexer_head_dim",
-                 megatron_count_or(run, "dsa_indexer_head_dim", 128));
-    megatron_put(run, "model.index_top_k", "dsa_indexer_topk",
-                 megatron_count_or(run, "dsa_indexer_topk", 2048));
+    megatron_put_or(run, "model.index_heads", "dsa_indexer_n_heads", 64);
+    megatron_put_or(run, "model.index_dim", "dsa_indexer_head_dim", 128);
+    megatron_put_or(run, "model.index_top_k", "dsa_indexer_topk", 2048);
 }
 
 /* Entries behind the model's layers are those of multi-token prediction; 4 has an indexer. */
@@ -243,17 +236,16 @@ bool megatron_put_shared_kv(megatron_run *run)
     uint64_t rotary = megatron_count_or(run, "qk_pos_emb_head_dim", 64);
     if (!has_variant(run, "dsv4_hybrid"))
         return false;
-    megatron_put(run, "model.q_lora", "q_lora_rank", megatron_count_or(run, "q_lora_rank", 1024));
+    megatron_put_or(run, "model.q_lora", "q_lora_rank", 1024);
     megatron_put(run, "model.kv_lora", "v_head_dim", width);
     megatron_put(run, "model.v_dim", "v_head_dim", width);
     megatron_put(run, "model.rope_dim", "qk_pos_emb_head_dim", rotary);
     st_draft_put_count(run->draft, "model.head_dim", 0, width > rotary ? width - rotary : 0,
                        "v_head_dim without qk_pos_emb_head_dim");
     st_draft_put_count(run->draft, "model.kv_heads", 0, 1, "experimental_attention_variant");
-    megatron_put(run, "model.o_lora", "o_lora_rank", megatron_count_or(run, "o_lora_rank", 1024));
-    megatron_put(run, "model.o_groups", "o_groups", megatron_count_or(run, "o_groups", 8));
-    megatron_put(run, "model.window", "csa_window_size",
-                 megatron_count_or(run, "csa_window_size", 128));
+    megatron_put_or(run, "model.o_lora", "o_lora_rank", 1024);
+    megatron_put_or(run, "model.o_groups", "o_groups", 8);
+    megatron_put_or(run, "model.window", "csa_window_size", 128);
     if (ratios != NULL)
         put_ratios(run, ratios);
     return true;
@@ -276,8 +268,7 @@ static void put_kinds(megatron_run *run)
         put_delta(run);
     bool plain = st_layer_kinds_of(&kinds, 'd') == kinds.count;
     if (plain && frequency != NULL && is_number(frequency))
-        megatron_put(run, "model.moe_every", "moe_layer_freq",
-                     megatron_count_or(run, "moe_layer_freq", 1));
+        megatron_put_or(run, "model.moe_every", "moe_layer_freq", 1);
     else
         st_draft_put_layers(draft, &kinds, "moe_layer_freq",
                             delta   ? "linear_attention_freq"
@@ -351,10 +342,8 @@ static void put_mamba(megatron_run *run)
         st_draft_put_count(run->draft, "model.mamba_heads", 0,
                            2 * st_draft_count(run->draft, "model.hidden") / width,
                            "twice hidden_size over mamba_head_dim, default of mamba_num_heads");
-    megatron_put(run, "model.mamba_state", "mamba_state_dim",
-                 megatron_count_or(run, "mamba_state_dim", 128));
-    megatron_put(run, "model.mamba_groups", "mamba_num_groups",
-                 megatron_count_or(run, "mamba_num_groups", 8));
+    megatron_put_or(run, "model.mamba_state", "mamba_state_dim", 128);
+    megatron_put_or(run, "model.mamba_groups", "mamba_num_groups", 8);
 }
 
 static uint64_t separators(const char *text)
@@ -424,11 +413,9 @@ void megatron_put_layers(megatron_run *run)
     if (megatron_is_true(run, "attention_output_gate", false))
         st_draft_put_bool(draft, "model.gated_attention", true, "attention_output_gate");
     if (megatron_count_or(run, "moe_latent_size", 0) > 0)
-        megatron_put(run, "model.moe_latent", "moe_latent_size",
-                     megatron_count_or(run, "moe_latent_size", 0));
+        megatron_put_or(run, "model.moe_latent", "moe_latent_size", 0);
     if (megatron_count_or(run, "mtp_num_layers", 0) > 0)
-        megatron_put(run, "model.mtp", "mtp_num_layers",
-                     megatron_count_or(run, "mtp_num_layers", 0));
+        megatron_put_or(run, "model.mtp", "mtp_num_layers", 0);
     if (megatron_is_true(run, "mtp_use_repeated_layer", false))
         st_draft_put_bool(draft, "model.mtp_shared", true, "mtp_use_repeated_layer");
 }

@@ -14,23 +14,16 @@ static void put_attention(megatron_run *run)
     if (megatron_put_shared_kv(run))
         return;
     if (megatron_is_true(run, "multi_latent_attention", false)) {
-        if (megatron_is_given(run, "q_lora_rank"))
-            megatron_put(run, "model.q_lora", "q_lora_rank",
-                         megatron_count_or(run, "q_lora_rank", 0));
-        megatron_put(run, "model.kv_lora", "kv_lora_rank",
-                     megatron_count_or(run, "kv_lora_rank", 32));
-        megatron_put(run, "model.head_dim", "qk_head_dim",
-                     megatron_count_or(run, "qk_head_dim", 128));
-        megatron_put(run, "model.rope_dim", "qk_pos_emb_head_dim",
-                     megatron_count_or(run, "qk_pos_emb_head_dim", 64));
-        megatron_put(run, "model.v_dim", "v_head_dim", megatron_count_or(run, "v_head_dim", 128));
+        megatron_put_given(run, "model.q_lora", "q_lora_rank");
+        megatron_put_or(run, "model.kv_lora", "kv_lora_rank", 32);
+        megatron_put_or(run, "model.head_dim", "qk_head_dim", 128);
+        megatron_put_or(run, "model.rope_dim", "qk_pos_emb_head_dim", 64);
+        megatron_put_or(run, "model.v_dim", "v_head_dim", 128);
         megatron_pass_over(run, "kv_channels"); /* Megatron does not look at it then */
         megatron_pass_over(run, "num_query_groups");
         return;
     }
-    if (megatron_is_given(run, "kv_channels"))
-        megatron_put(run, "model.head_dim", "kv_channels",
-                     megatron_count_or(run, "kv_channels", 0));
+    megatron_put_given(run, "model.head_dim", "kv_channels");
     bool grouped = megatron_is_true(run, "group_query_attention", false);
     if (!grouped || !megatron_read_count(run, "num_query_groups", &groups)) {
         megatron_pass_over(run, "num_query_groups");
@@ -52,10 +45,7 @@ static void put_mlp(megatron_run *run)
     uint64_t hidden = st_draft_count(run->draft, "model.hidden");
     bool gated =
         megatron_is_true(run, "swiglu", false) || megatron_is_true(run, "gated_linear_unit", false);
-    if (megatron_is_given(run, "ffn_hidden_size"))
-        megatron_put(run, "model.ffn", "ffn_hidden_size",
-                     megatron_count_or(run, "ffn_hidden_size", 0));
-    else if (gated)
+    if (!megatron_put_given(run, "model.ffn", "ffn_hidden_size") && gated)
         st_draft_put_count(run->draft, "model.ffn", 0, 8 * hidden / 3 / 64 * 64,
                            "8/3 of hidden_size in multiples of 64, default for swiglu");
     megatron_put_bool(run, "model.gated", "swiglu", gated);
@@ -68,8 +58,7 @@ static void put_norms(megatron_run *run)
     const megatron_argument *share = megatron_get(run, "hidden_dropout");
     if (share != NULL && !megatron_read_number(run, share, &dropout))
         dropout = 0;
-    megatron_put_bool(run, "model.bias", "add_bias_linear",
-                      megatron_is_true(run, "add_bias_linear", true));
+    megatron_put_true(run, "model.bias", "add_bias_linear", true);
     st_draft_put(run->draft, "model.norm", megatron_line_of(run, "normalization"),
                  strcmp(norm, "RMSNorm") == 0 ? "rms" : "layer",
                  norm[0] != '\0' ? "normalization" : "default of normalization");
@@ -96,8 +85,7 @@ static void put_vocabulary(megatron_run *run)
     const char *tokenizer = megatron_text(run, "tokenizer_type");
     st_draft *draft = run->draft;
     uint64_t size = 0;
-    megatron_put(run, "model.vocabulary_multiple", "make_vocab_size_divisible_by",
-                 megatron_count_or(run, "make_vocab_size_divisible_by", 128));
+    megatron_put_or(run, "model.vocabulary_multiple", "make_vocab_size_divisible_by", 128);
     if (run->vocabulary > 0)
         st_draft_put_count(draft, "model.vocabulary", 0, run->vocabulary,
                            "the log, where it pads the vocabulary");
@@ -133,14 +121,9 @@ static void put_experts(megatron_run *run)
         return;
     }
     megatron_put(run, "model.experts", "num_experts", experts);
-    megatron_put(run, "model.top_k", "moe_router_topk",
-                 megatron_count_or(run, "moe_router_topk", 2));
-    if (megatron_is_given(run, "moe_ffn_hidden_size"))
-        megatron_put(run, "model.expert_ffn", "moe_ffn_hidden_size",
-                     megatron_count_or(run, "moe_ffn_hidden_size", 0));
-    if (megatron_is_given(run, "moe_shared_expert_intermediate_size"))
-        megatron_put(run, "model.shared_ffn", "moe_shared_expert_intermediate_size",
-                     megatron_count_or(run, "moe_shared_expert_intermediate_size", 0));
+    megatron_put_or(run, "model.top_k", "moe_router_topk", 2);
+    megatron_put_given(run, "model.expert_ffn", "moe_ffn_hidden_size");
+    megatron_put_given(run, "model.shared_ffn", "moe_shared_expert_intermediate_size");
     const megatron_argument *capacity = megatron_get(run, "moe_expert_capacity_factor");
     if (capacity != NULL)
         st_draft_put(run->draft, "model.capacity_factor", capacity->line, capacity->value,

@@ -11,13 +11,20 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* A word of one argument and what it means for one key. */
-typedef struct word_row {
-    const char *word;
-    const char *value;
-} word_row;
+const megatron_word megatron_recipes[MEGATRON_RECIPES] = {{"delayed", "fp8_delayed"},
+                                                          {"tensorwise", "fp8_current"},
+                                                          {"blockwise", "fp8_block"},
+                                                          {"mxfp8", "mxfp8"}};
+const megatron_word megatron_modules[MEGATRON_MODULES] = {
+    {"core_attn", "recomputed.attention"},
+    {"mlp", "recomputed.mlp"},
+    {"moe", "recomputed.moe"},
+    {"moe_act", "recomputed.activation"},
+    {"layernorm", "recomputed.norms"},
+    {"mla_up_proj", "recomputed.latent"},
+    {"shared_experts", "recomputed.shared_experts"}};
 
-static const char *value_of(const word_row *rows, size_t count, const char *word)
+static const char *value_of(const megatron_word *rows, size_t count, const char *word)
 {
     for (size_t i = 0; i < count; i++)
         if (strcmp(rows[i].word, word) == 0)
@@ -91,8 +98,8 @@ static void put_splits(megatron_run *run)
 
 static void put_dispatcher(megatron_run *run)
 {
-    static const word_row backends[] = {{"deepep", "deepep"}, {"hybridep", "hybridep"}};
-    static const word_row types[] = {
+    static const megatron_word backends[] = {{"deepep", "deepep"}, {"hybridep", "hybridep"}};
+    static const megatron_word types[] = {
         {"alltoall", "alltoall"}, {"allgather", "allgather"}, {"alltoall_seq", "alltoall"}};
     const char *type = megatron_text(run, "moe_token_dispatcher_type");
     const char *backend = megatron_text(run, "moe_flex_dispatcher_backend");
@@ -115,7 +122,7 @@ static void put_dispatcher(megatron_run *run)
 
 static void put_context(megatron_run *run)
 {
-    static const word_row methods[] = {
+    static const megatron_word methods[] = {
         {"p2p", "ring"}, {"a2a", "alltoall"}, {"a2a+p2p", "hierarchical"}};
     const char *text = megatron_text(run, "cp_comm_type");
     size_t length = next_word(&text);
@@ -170,13 +177,9 @@ static void put_ends(megatron_run *run)
 /* Megatron scales FP8 with delay where no recipe is named. */
 static void put_recipe(megatron_run *run)
 {
-    static const word_row recipes[] = {{"delayed", "fp8_delayed"},
-                                       {"tensorwise", "fp8_current"},
-                                       {"blockwise", "fp8_block"},
-                                       {"mxfp8", "mxfp8"}};
     st_draft *draft = run->draft;
     const char *recipe = megatron_text(run, "fp8_recipe");
-    const char *value = VALUE_OF(recipes, recipe);
+    const char *value = VALUE_OF(megatron_recipes, recipe);
     bool fp8 = megatron_is_given(run, "fp8") || megatron_is_given(run, "fp8_format");
     if (megatron_is_given(run, "fp4") || megatron_is_given(run, "fp4_format")) {
         st_draft_put(draft, "precision.recipe", 0, "nvfp4", "fp4_format");
@@ -212,19 +215,12 @@ static void put_types(megatron_run *run)
 
 static void put_modules(megatron_run *run)
 {
-    static const word_row modules[] = {{"core_attn", "recomputed.attention"},
-                                       {"mlp", "recomputed.mlp"},
-                                       {"moe", "recomputed.moe"},
-                                       {"moe_act", "recomputed.activation"},
-                                       {"layernorm", "recomputed.norms"},
-                                       {"mla_up_proj", "recomputed.latent"},
-                                       {"shared_experts", "recomputed.shared_experts"}};
     const char *text = megatron_text(run, "recompute_modules");
     if (strcmp(megatron_text(run, "recompute_granularity"), "selective") != 0)
         return;
     for (size_t length; (length = next_word(&text)) > 0; text += length) {
         const char *word = st_draft_text(run->draft, "%.*s", (int)length, text);
-        const char *key = VALUE_OF(modules, word);
+        const char *key = VALUE_OF(megatron_modules, word);
         if (key != NULL)
             st_draft_put_bool(run->draft, key, true, "recompute_modules");
         else

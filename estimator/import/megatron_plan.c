@@ -27,12 +27,8 @@ static void put_stages(megatron_run *run, uint64_t pp)
         st_draft_put_count(run->draft, "parallel.virtual_stages", 0, derived, origin);
         st_draft_put(run->draft, "parallel.schedule", 0, "interleaved", origin);
     }
-    if (megatron_is_given(run, "decoder_first_pipeline_num_layers"))
-        megatron_put(run, "parallel.first_stage_layers", "decoder_first_pipeline_num_layers",
-                     megatron_count_or(run, "decoder_first_pipeline_num_layers", 0));
-    if (megatron_is_given(run, "decoder_last_pipeline_num_layers"))
-        megatron_put(run, "parallel.last_stage_layers", "decoder_last_pipeline_num_layers",
-                     megatron_count_or(run, "decoder_last_pipeline_num_layers", 0));
+    megatron_put_given(run, "parallel.first_stage_layers", "decoder_first_pipeline_num_layers");
+    megatron_put_given(run, "parallel.last_stage_layers", "decoder_last_pipeline_num_layers");
 }
 
 /* Ranks of the run; 0 where the source does not say. */
@@ -118,30 +114,23 @@ static void put_zero(megatron_run *run)
 
 static void put_parallel(megatron_run *run)
 {
-    uint64_t tp = megatron_count_or(run, "tensor_model_parallel_size", 1);
-    uint64_t pp = megatron_count_or(run, "pipeline_model_parallel_size", 1);
-    uint64_t cp = megatron_count_or(run, "context_parallel_size", 1);
-    megatron_put(run, "parallel.tp", "tensor_model_parallel_size", tp);
-    megatron_put(run, "parallel.pp", "pipeline_model_parallel_size", pp);
-    megatron_put(run, "parallel.cp", "context_parallel_size", cp);
+    uint64_t tp = megatron_put_or(run, "parallel.tp", "tensor_model_parallel_size", 1);
+    uint64_t pp = megatron_put_or(run, "parallel.pp", "pipeline_model_parallel_size", 1);
+    uint64_t cp = megatron_put_or(run, "parallel.cp", "context_parallel_size", 1);
     bool bounded = tp >= 1 && pp >= 1 && cp >= 1 && tp <= 1000000 && pp <= 1000000 && cp <= 1000000;
     (void)put_data_parallel(run, bounded ? tp * pp * cp : 1);
     if (st_draft_count(run->draft, "model.experts") > 0) {
-        megatron_put(run, "parallel.ep", "expert_model_parallel_size",
-                     megatron_count_or(run, "expert_model_parallel_size", 1));
-        if (megatron_is_given(run, "expert_tensor_parallel_size"))
-            megatron_put(run, "parallel.expert_tp", "expert_tensor_parallel_size",
-                         megatron_count_or(run, "expert_tensor_parallel_size", 0));
+        megatron_put_or(run, "parallel.ep", "expert_model_parallel_size", 1);
+        megatron_put_given(run, "parallel.expert_tp", "expert_tensor_parallel_size");
     }
     megatron_pass_over(run, "expert_model_parallel_size");
     megatron_pass_over(run, "expert_tensor_parallel_size");
     put_stages(run, pp);
-    megatron_put_bool(run, "parallel.sequence_parallel", "sequence_parallel",
-                      megatron_is_true(run, "sequence_parallel", false));
+    megatron_put_true(run, "parallel.sequence_parallel", "sequence_parallel", false);
     put_zero(run);
     if (megatron_is_given(run, "scatter_gather_tensors_in_pipeline"))
-        megatron_put_bool(run, "parallel.scatter_gather", "scatter_gather_tensors_in_pipeline",
-                          megatron_is_true(run, "scatter_gather_tensors_in_pipeline", true));
+        megatron_put_true(run, "parallel.scatter_gather", "scatter_gather_tensors_in_pipeline",
+                          false);
     if (megatron_is_true(run, "use_tp_pp_dp_mapping", false))
         st_draft_put(run->draft, "parallel.order", 0, "tp-cp-ep-pp-dp", "use_tp_pp_dp_mapping");
 }
@@ -236,8 +225,7 @@ static void put_precision(megatron_run *run)
         st_draft_put(run->draft, "precision.optimizer", 0, moment_type(moment), "exp_avg_dtype");
     megatron_pass_over(run, "exp_avg_sq_dtype");
     if (megatron_is_given(run, "gradient_accumulation_fusion"))
-        megatron_put_bool(run, "precision.fused_wgrad", "gradient_accumulation_fusion",
-                          megatron_is_true(run, "gradient_accumulation_fusion", true));
+        megatron_put_true(run, "precision.fused_wgrad", "gradient_accumulation_fusion", false);
 }
 
 static void put_attention_kernel(megatron_run *run)

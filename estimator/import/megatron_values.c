@@ -94,6 +94,26 @@ void megatron_put(megatron_run *run, const char *path, const char *name, uint64_
         megatron_is_given(run, name) ? name : st_draft_text(run->draft, "default of %s", name));
 }
 
+uint64_t megatron_put_or(megatron_run *run, const char *path, const char *name, uint64_t missing)
+{
+    uint64_t value = megatron_count_or(run, name, missing);
+    megatron_put(run, path, name, value);
+    return value;
+}
+
+bool megatron_put_given(megatron_run *run, const char *path, const char *name)
+{
+    bool is_given = megatron_is_given(run, name);
+    if (is_given)
+        megatron_put_or(run, path, name, 0);
+    return is_given;
+}
+
+void megatron_put_true(megatron_run *run, const char *path, const char *name, bool missing)
+{
+    megatron_put_bool(run, path, name, megatron_is_true(run, name, missing));
+}
+
 void megatron_put_bool(megatron_run *run, const char *path, const char *name, bool value)
 {
     st_draft_put_bool(

@@ -40,13 +40,6 @@ static ST_PRINTF(3, 4) bool refuse(st_loader *loader, st_place place, const char
     return false;
 }
 
-/* Copies `text` without the blanks around it. */
-static char *trim(st_arena *arena, const char *text, size_t length)
-{
-    st_trim(&text, &length);
-    return st_arena_copy(arena, text, length);
-}
-
 /* A key that no table has: a section, a wrong constant or a slip. */
 static st_status refuse_path(const char *path, st_place place, st_errors *errors)
 {
@@ -113,9 +106,9 @@ static const char *expectation_of(const st_set *set, char *text, size_t size)
 static bool read_set(st_loader *loader, const char *assignment, st_set *set)
 {
     char expected[ST_EXPECTATION_TEXT];
-    size_t key_length = strcspn(assignment, "=");
+    st_assignment read;
     const char *file = st_arena_printf(loader->arena, "--set %s", assignment);
-    if (file == NULL) {
+    if (file == NULL || !st_assignment_read(assignment, loader->arena, &read)) {
         st_note(&loader->status, st_out_of_memory(loader->errors));
         return false;
     }
@@ -126,22 +119,16 @@ static bool read_set(st_loader *loader, const char *assignment, st_set *set)
                       "wrong characters or too many of them" ST_EXPECTED
                       "at most %d bytes of UTF-8 without controls",
                       MAX_SET_BYTES);
-    if (assignment[key_length] == '\0')
+    if (read.value == NULL)
         return refuse(loader, place, "there is no '='" ST_EXPECTED "key=value");
-    const char *path = trim(loader->arena, assignment, key_length);
-    const char *value = assignment + key_length + 1;
-    set->value.text = trim(loader->arena, value, strlen(value));
-    if (path == NULL || set->value.text == NULL) {
-        st_note(&loader->status, st_out_of_memory(loader->errors));
-        return false;
-    }
-    set->value.length = strlen(set->value.text);
-    if (path[0] == '\0')
+    set->value.text = read.value;
+    set->value.length = strlen(read.value);
+    if (read.key[0] == '\0')
         return refuse(loader, place, "there is no key before '='" ST_EXPECTED "key=value");
-    if (!find_target(loader, path, set))
+    if (!find_target(loader, read.key, set))
         return false;
     if (set->value.length == 0)
-        return refuse(loader, place, "%s has no value" ST_EXPECTED "%s", path,
+        return refuse(loader, place, "%s has no value" ST_EXPECTED "%s", read.key,
                       st_or_none(expectation_of(set, expected, sizeof expected)));
     return true;
 }

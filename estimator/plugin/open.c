@@ -2,6 +2,7 @@
 /* Settings and opening: what users write becomes numbers within the limits of the descriptor. */
 #include "plugin/module.h"
 
+#include "base/text.h"
 #include "job/files.h"
 
 #include <math.h>
@@ -284,6 +285,23 @@ static st_status call_open(st_plugin_instance *instance, st_place place, st_erro
     }
     return st_fail(errors, ST_ERR_PROVIDER, place, "plugin '%s' cannot be opened: %s", shown->id,
                    instance->has_error ? instance->error : "it gives no reason");
+}
+
+st_status st_plugin_read_options(const char *const *texts, size_t count, st_arena *arena,
+                                 st_plugin_given *given, st_errors *errors)
+{
+    const st_place place = {.file = "--option"};
+    for (size_t i = 0; i < count; i++) {
+        st_assignment read;
+        if (!st_assignment_read(texts[i], arena, &read))
+            return ST_ERR_MEMORY;
+        if (read.value == NULL || read.key[0] == '\0')
+            return st_fail(errors, ST_ERR_USAGE, (st_place){0},
+                           "no option in '%s'" ST_HINT "write --option NAME=VALUE", texts[i]);
+        given[i] = (st_plugin_given){
+            .name = read.key, .text = read.value, .name_place = place, .place = place};
+    }
+    return ST_OK;
 }
 
 st_status st_plugin_open(const st_plugin_module *module, const st_plugin_given *given, size_t count,

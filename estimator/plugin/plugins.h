@@ -29,6 +29,10 @@ typedef struct st_plugin_given {
     st_place place; /* of the value */
 } st_plugin_given;
 
+/* What --option NAME=VALUE gives, into `given`, which has room for all. */
+st_status st_plugin_read_options(const char *const *texts, size_t count, st_arena *arena,
+                                 st_plugin_given *given, st_errors *errors) ST_NODISCARD;
+
 typedef struct st_plugin_entry {
     const char *id; /* the name of its folder */
     const char *file;

@@ -12,20 +12,33 @@
 #define MOST_TICKS  1e15
 #define NOT_YET     INT64_MIN
 
-/* One replay of an order. */
+/* A moment where nothing is transferred, and where a stage stops for every transfer. */
+typedef struct st_moment {
+    int64_t bare;
+    int64_t sending;
+} st_moment;
+
+/* One replay of an order, of both kinds at once: what waits for what is the same in both. */
 typedef struct st_pass_times {
     const st_schedule_shape *shape;
     const st_schedule_order *order;
-    bool exchanges;  /* transfers are waited for */
-    size_t *next;    /* by stage: slots that are done */
-    int64_t *begins; /* by stage */
-    int64_t *now;
-    int64_t *sent; /* by place, micro-batch and direction */
+    int64_t transfer;  /* that is waited for */
+    uint32_t last;     /* place */
+    size_t *next;      /* by stage: slots that are done */
+    st_moment *begins; /* by stage */
+    st_moment *now;
+    st_moment *sent; /* by place, micro-batch and direction */
 } st_pass_times;
 
-static int64_t *sent_at(const st_pass_times *own, uint32_t place, uint32_t micro, st_pass pass)
+static st_moment *sent_at(const st_pass_times *own, uint32_t place, uint32_t micro, st_pass pass)
 {
     return &own->sent[((size_t)place * own->shape->micros + micro) * 2 + (size_t)pass];
+}
+
+/* st_schedule_place, which is asked for every slot. */
+static uint32_t place_of(const st_pass_times *own, uint32_t stage, uint32_t chunk)
+{
+    return chunk == 0 ? stage : st_schedule_place(own->shape, stage, chunk);
 }
 
 static int64_t slot_time(const st_pass_times *own, const st_slot *slot, uint32_t place)
@@ -36,47 +49,52 @@ static int64_t slot_time(const st_pass_times *own, const st_slot *slot, uint32_t
 }
 
 /* When what a slot needs is there; NOT_YET: nobody knows. */
-static int64_t ready_at(const st_pass_times *own, const st_slot *slot, uint32_t place)
+static const st_moment *ready_at(const st_pass_times *own, const st_slot *slot, uint32_t place)
 {
-    uint32_t last = st_schedule_places(own->shape) - 1;
+    static const st_moment at_once = {0, 0};
     switch (slot->pass) {
     case ST_PASS_FORWARD:
-        return place == 0 ? 0 : *sent_at(own, place - 1, slot->micro, ST_PASS_FORWARD);
+        return place == 0 ? &at_once : sent_at(own, place - 1, slot->micro, ST_PASS_FORWARD);
     case ST_PASS_BACKWARD:
-        return place == last ? *sent_at(own, place, slot->micro, ST_PASS_FORWARD)
-                             : *sent_at(own, place + 1, slot->micro, ST_PASS_BACKWARD);
+        return place == own->last ? sent_at(own, place, slot->micro, ST_PASS_FORWARD)
+                                  : sent_at(own, place + 1, slot->micro, ST_PASS_BACKWARD);
     default:
-        return 0;
+        return &at_once;
     }
 }
 
 /* A slot, or several that run as one; how many, 0 where they cannot yet. */
-static size_t run_slots(st_pass_times *own, uint32_t stage)
+static size_t run_slots(st_pass_times *own, uint32_t stage, size_t next)
 {
-    const st_slot *slots = &own->order->slots[stage][own->next[stage]];
-    size_t left = own->order->counts[stage] - own->next[stage];
+    const st_slot *slots = &own->order->slots[stage][next];
+    size_t left = own->order->counts[stage] - next;
     size_t count = 0;
-    int64_t start = own->now[stage];
+    st_moment now = own->now[stage];
     int64_t time = 0;
     do {
-        uint32_t place = st_schedule_place(own->shape, stage, slots[count].chunk);
-        int64_t ready = ready_at(own, &slots[count], place);
-        if (ready == NOT_YET) {
+        uint32_t place = place_of(own, stage, slots[count].chunk);
+        const st_moment *ready = ready_at(own, &slots[count], place);
+        if (ready->bare == NOT_YET) {
             return 0;
         }
-        start = ready > start ? ready : start;
+        now.bare = ready->bare > now.bare ? ready->bare : now.bare;
+        now.sending = ready->sending > now.sending ? ready->sending : now.sending;
         time += slot_time(own, &slots[count], place);
         count++;
     } while (count < left && slots[count - 1].with_next);
-    own->begins[stage] = own->next[stage] == 0 ? start : own->begins[stage];
-    own->now[stage] = start + time;
+    if (next == 0) {
+        own->begins[stage] = now;
+    }
+    now.bare += time;
+    now.sending += time;
     for (size_t i = 0; i < count; i++) {
         if (slots[i].pass != ST_PASS_WEIGHTS) {
-            uint32_t place = st_schedule_place(own->shape, stage, slots[i].chunk);
-            own->now[stage] += own->exchanges ? own->shape->transfer : 0;
-            *sent_at(own, place, slots[i].micro, (st_pass)slots[i].pass) = own->now[stage];
+            uint32_t place = place_of(own, stage, slots[i].chunk);
+            now.sending += own->transfer;
+            *sent_at(own, place, slots[i].micro, (st_pass)slots[i].pass) = now;
         }
     }
+    own->now[stage] = now;
     return count;
 }
 
@@ -86,38 +104,47 @@ static bool run_all(st_pass_times *own)
     size_t left = 0;
     for (uint32_t i = 0; i < own->shape->stages; i++) {
         own->next[i] = 0;
-        own->now[i] = 0;
+        own->now[i] = (st_moment){0, 0};
         left += own->order->counts[i];
     }
-    size_t cells = (size_t)st_schedule_places(own->shape) * own->shape->micros * 2;
+    size_t cells = (size_t)(own->last + 1) * own->shape->micros * 2;
     for (size_t i = 0; i < cells; i++) {
-        own->sent[i] = NOT_YET;
+        own->sent[i].bare = NOT_YET;
     }
     for (size_t before = left + 1; left > 0 && left < before;) {
         before = left;
         for (uint32_t stage = 0; stage < own->shape->stages; stage++) {
+            size_t next = own->next[stage];
             size_t count = 1;
-            while (count > 0 && own->next[stage] < own->order->counts[stage]) {
-                count = run_slots(own, stage);
-                own->next[stage] += count;
-                left -= count;
+            while (count > 0 && next < own->order->counts[stage]) {
+                count = run_slots(own, stage, next);
+                next += count;
             }
+            left -= next - own->next[stage];
+            own->next[stage] = next;
         }
     }
     return left == 0;
 }
 
+static int64_t part_of(const st_moment *moment, bool sending)
+{
+    return sending ? moment->sending : moment->bare;
+}
+
 /* From the first pass to the end of the step, with the exchange of tied embeddings. */
-static int64_t span_of(const st_pass_times *own, int64_t tied)
+static int64_t span_of(const st_pass_times *own, bool sending, int64_t tied)
 {
     uint32_t last = own->shape->stages - 1;
     bool staggered = own->shape->kind == ST_SCHEDULE_ZERO_BUBBLE_2;
     int64_t longest = 0;
-    int64_t met = own->now[0] > own->now[last] ? own->now[0] : own->now[last];
+    int64_t first_end = part_of(&own->now[0], sending);
+    int64_t last_end = part_of(&own->now[last], sending);
+    int64_t met = first_end > last_end ? first_end : last_end;
     for (uint32_t i = 0; i <= last; i++) {
         bool meets = tied > 0 && last > 0 && (i == 0 || i == last);
-        int64_t end = meets ? met + tied : own->now[i];
-        int64_t span = end - (staggered ? own->begins[i] : 0);
+        int64_t end = meets ? met + tied : part_of(&own->now[i], sending);
+        int64_t span = end - (staggered ? part_of(&own->begins[i], sending) : 0);
         longest = span > longest ? span : longest;
     }
     return longest;
@@ -126,7 +153,9 @@ static int64_t span_of(const st_pass_times *own, int64_t tied)
 static bool prepare(st_pass_times *own, st_arena *arena)
 {
     const st_schedule_shape *shape = own->shape;
-    size_t cells = (size_t)st_schedule_places(shape) * shape->micros * 2;
+    uint32_t places = st_schedule_places(shape);
+    size_t cells = (size_t)places * shape->micros * 2;
+    own->last = places - 1;
     own->next = st_arena_alloc(arena, shape->stages, sizeof(*own->next));
     own->begins = st_arena_alloc(arena, shape->stages, sizeof(*own->begins));
     own->now = st_arena_alloc(arena, shape->stages, sizeof(*own->now));
@@ -184,27 +213,32 @@ static st_pipeline_times replay(const st_pipeline *pipeline, st_arena *arena)
                                .held_for_weights = pipeline->held_for_weights};
     int64_t tied = ticks_of(pipeline->tied, &good);
     st_schedule_order order;
-    st_pass_times own = {.shape = &shape, .order = &order};
+    st_pass_times own = {
+        .shape = &shape, .order = &order, .transfer = stages > 1 ? shape.transfer : 0};
     if (times == NULL || !fill_stages(pipeline, stages, times) || !good ||
         st_schedule_order_make(&shape, arena, &order, NULL) != ST_OK || !prepare(&own, arena) ||
         !run_all(&own)) {
         return unknown;
     }
-    st_pipeline_times result = {.passes = (double)span_of(&own, 0) / TICKS_PER_S};
-    own.exchanges = shape.transfer > 0 && stages > 1;
-    (void)run_all(&own);
-    result.with_transfers = (double)span_of(&own, 0) / TICKS_PER_S;
-    result.with_tied = (double)span_of(&own, tied) / TICKS_PER_S;
-    return result;
+    return (st_pipeline_times){.passes = (double)span_of(&own, false, 0) / TICKS_PER_S,
+                               .with_transfers = (double)span_of(&own, true, 0) / TICKS_PER_S,
+                               .with_tied = (double)span_of(&own, true, tied) / TICKS_PER_S};
 }
 
-/* Plans that are asked for again, as the terms of one step are; each thread has its own. */
+/* Plans that are asked for again, as the terms of one step are, a block of rows at a time; each
+ * thread has its own. */
 typedef struct st_known_pipeline {
     st_pipeline pipeline;
     st_pipeline_times times;
 } st_known_pipeline;
 
-enum { KNOWN = 64 };
+enum { SETS = 128, WAYS = 4 };
+
+/* Of plans that share a hash the oldest goes first. */
+typedef struct st_known_set {
+    st_known_pipeline ways[WAYS];
+    unsigned oldest;
+} st_known_set;
 
 static uint64_t hash_of(const st_pipeline *pipeline)
 {
@@ -221,15 +255,20 @@ static uint64_t hash_of(const st_pipeline *pipeline)
 
 st_pipeline_times st_pipeline_replay(const st_pipeline *pipeline)
 {
-    static _Thread_local st_known_pipeline known[KNOWN];
-    st_known_pipeline *entry = &known[hash_of(pipeline) % KNOWN];
-    if (entry->pipeline.stages > 0 && memcmp(&entry->pipeline, pipeline, sizeof *pipeline) == 0) {
-        return entry->times;
+    static _Thread_local st_known_set known[SETS];
+    st_known_set *set = &known[hash_of(pipeline) % SETS];
+    for (size_t i = 0; i < WAYS; i++) {
+        const st_known_pipeline *entry = &set->ways[i];
+        if (entry->pipeline.stages > 0 &&
+            memcmp(&entry->pipeline, pipeline, sizeof *pipeline) == 0) {
+            return entry->times;
+        }
     }
     st_arena *arena = st_arena_create();
     if (arena == NULL) {
         return (st_pipeline_times){(double)NAN, (double)NAN, (double)NAN};
     }
+    st_known_pipeline *entry = &set->ways[set->oldest++ % WAYS];
     *entry = (st_known_pipeline){*pipeline, replay(pipeline, arena)};
     st_arena_destroy(arena);
     return entry->times;

@@ -7,16 +7,13 @@
  * grid: how many forward passes come first, whether forward passes take turns with backward ones,
  * and whether a gap that is too small for weights' gradients is filled all the same where the stage
  * has been idle the longest. So does this: a simulation of all stages in the order of time, run
- * once per choice, of which the one with the least busy span is kept, or the first one that is next
- * to never idle.
+ * once per choice, of which the one with the least busy span is kept.
  */
 #include "schedule/schedule_internal.h"
 
 #define NEVER INT64_MAX
 /* Memory is counted in whole parts of what a micro-batch's activations take. */
 enum { MEMORY_PARTS = 1000 };
-/* Idle time that is a smaller part of the work is not worth another look. */
-enum { GOOD = 2000 };
 
 /* How many forward passes a stage runs before its first backward one. */
 typedef enum st_warm_up {
@@ -50,22 +47,32 @@ typedef struct st_search {
     int64_t limit;
     int64_t weights_part;
     st_search_stage *stages;
+    int64_t *times;    /* by stage and pass */
     int64_t *soonest;  /* by stage: when its first backward pass can begin at best */
     int64_t *work;     /* by stage: all its passes */
-    int64_t *time;     /* by stage and pass: all its parts */
     int64_t *ready[2]; /* by pass, stage and micro-batch; NEVER: not yet known */
     st_slots *lists;   /* NULL: only the span counts */
     uint32_t *awake;   /* a heap: stages that may do something, furthest behind first */
     size_t awake_count;
     int64_t most_idle; /* of a stage so far */
     int64_t least;     /* span of the best rule so far */
-    int64_t wanted;    /* what another rule has to reach to be better */
-    int64_t bound;     /* work of the stage that has most: no span is shorter */
+    int64_t floor;     /* no span is less: the most work of a stage */
 } st_search;
 
 static int64_t pass_time(const st_search *search, uint32_t stage, st_pass pass)
 {
-    return search->time[(size_t)stage * ST_PASSES + (size_t)pass];
+    return search->times[(size_t)stage * ST_PASSES + (size_t)pass];
+}
+
+/* The parts of a pass together. */
+static int64_t whole_pass(const st_schedule_shape *shape, uint32_t stage, int pass)
+{
+    const int64_t *part = shape->times[stage].part[pass];
+    int64_t sum = 0;
+    for (int i = 0; i < ST_PARTS; i++) {
+        sum += part[i];
+    }
+    return sum;
 }
 
 static int64_t *ready_at(const st_search *search, st_pass pass, uint32_t stage, uint32_t micro)
@@ -183,13 +190,11 @@ static void measure(st_search *search)
     int64_t time = 0;
     for (uint32_t i = 0; i < stages; i++) {
         for (int pass = 0; pass < ST_PASSES; pass++) {
-            int64_t *sum = &search->time[(size_t)i * ST_PASSES + (size_t)pass];
-            for (int part = 0; part < ST_PARTS; part++) {
-                *sum += search->shape->times[i].part[pass][part];
-            }
-            search->work[i] += search->shape->micros * pass_time(search, i, (st_pass)pass);
+            int64_t whole = whole_pass(search->shape, i, pass);
+            search->times[(size_t)i * ST_PASSES + (size_t)pass] = whole;
+            search->work[i] += search->shape->micros * whole;
         }
-        search->bound = search->work[i] > search->bound ? search->work[i] : search->bound;
+        search->floor = search->work[i] > search->floor ? search->work[i] : search->floor;
     }
     for (uint32_t i = 0; i < stages; i++) {
         time += pass_time(search, i, ST_PASS_FORWARD) + (i > 0 ? search->shape->transfer : 0);
@@ -272,7 +277,7 @@ static int64_t simulate(st_search *search)
         if (decide(search, stage, &pass)) {
             run(search, stage, pass);
         }
-        if (search->work[stage] + search->stages[stage].idle > search->wanted) {
+        if (search->work[stage] + search->stages[stage].idle > search->least) {
             return NEVER;
         }
         if (!search->stages[stage].asleep &&
@@ -318,29 +323,10 @@ static int64_t memory_limit(const st_schedule_shape *shape)
     return (int64_t)held * MEMORY_PARTS;
 }
 
-/* Keeps the rule with the shortest span. */
-static void try_rules(st_search *search, st_search_rule *best)
-{
-    static const int64_t gaps[] = {0, 50, 100};
-    search->least = NEVER;
-    search->wanted = NEVER;
-    for (int i = 0; i < 12 * WARM_UPS && search->least - search->bound > search->bound / GOOD;
-         i++) {
-        search->rule =
-            (st_search_rule){gaps[i % 3], (i / 6) % 2 != 0, (i / 3) % 2 != 0, (st_warm_up)(i / 12)};
-        bool again = search->rule.gap_percent == 0 && search->rule.balanced; /* fills all gaps */
-        int64_t span = again ? NEVER : simulate(search);
-        if (span < search->least) {
-            search->least = span;
-            search->wanted = span - span / GOOD;
-            *best = search->rule;
-        }
-    }
-}
-
 st_status st_schedule_search(const st_schedule_shape *shape, st_arena *arena, st_slots *lists,
                              st_errors *errors)
 {
+    static const int64_t gaps[] = {0, 50, 100};
     st_search_rule best = {0};
     size_t passes = (size_t)shape->stages * shape->micros;
     double share = shape->held_for_weights == 0 ? 1 : shape->held_for_weights;
@@ -353,30 +339,39 @@ st_status st_schedule_search(const st_schedule_shape *shape, st_arena *arena, st
                        "weights' gradients need a share of the activations" ST_EXPECTED
                        "above 0 and at most 1");
     }
-    st_search search = {.shape = shape,
-                        .limit = memory_limit(shape),
-                        .weights_part = (int64_t)(share * MEMORY_PARTS + 0.5),
-                        .stages = st_arena_alloc(arena, shape->stages, sizeof(st_search_stage)),
-                        .awake = st_arena_alloc(arena, shape->stages, sizeof(uint32_t)),
-                        .soonest = st_arena_alloc(arena, shape->stages, sizeof(int64_t)),
-                        .work = st_arena_alloc(arena, shape->stages, sizeof(int64_t)),
-                        .time = st_arena_alloc(arena, shape->stages, ST_PASSES * sizeof(int64_t)),
-                        .ready = {st_arena_alloc(arena, passes, sizeof(int64_t)),
-                                  st_arena_alloc(arena, passes, sizeof(int64_t))}};
-    if (search.stages == NULL || search.awake == NULL || search.soonest == NULL ||
-        search.work == NULL || search.time == NULL || search.ready[0] == NULL ||
+    st_search search = {
+        .shape = shape,
+        .limit = memory_limit(shape),
+        .weights_part = (int64_t)(share * MEMORY_PARTS + 0.5),
+        .stages = st_arena_alloc(arena, shape->stages, sizeof(st_search_stage)),
+        .awake = st_arena_alloc(arena, shape->stages, sizeof(uint32_t)),
+        .times = st_arena_alloc(arena, (size_t)shape->stages * ST_PASSES, sizeof(int64_t)),
+        .soonest = st_arena_alloc(arena, shape->stages, sizeof(int64_t)),
+        .work = st_arena_alloc(arena, shape->stages, sizeof(int64_t)),
+        .ready = {st_arena_alloc(arena, passes, sizeof(int64_t)),
+                  st_arena_alloc(arena, passes, sizeof(int64_t))}};
+    if (search.stages == NULL || search.awake == NULL || search.times == NULL ||
+        search.soonest == NULL || search.work == NULL || search.ready[0] == NULL ||
         search.ready[1] == NULL) {
         return st_graph_no_memory(errors);
     }
     measure(&search);
-    try_rules(&search, &best);
+    search.least = NEVER;
+    for (int i = 0; i < 12 * WARM_UPS && search.least > search.floor; i++) {
+        search.rule =
+            (st_search_rule){gaps[i % 3], (i / 6) % 2 != 0, (i / 3) % 2 != 0, (st_warm_up)(i / 12)};
+        int64_t span = simulate(&search);
+        if (span < search.least) {
+            search.least = span;
+            best = search.rule;
+        }
+    }
     if (search.least == NEVER) {
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
                        "no zero_bubble_2 schedule fits the memory");
     }
     search.rule = best;
     search.lists = lists;
-    search.wanted = NEVER;
     (void)simulate(&search);
     return ST_OK;
 }

@@ -3,6 +3,7 @@
 #include "search/search_make.h"
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "job/keys.h"
 #include "job/sections.h"
 
@@ -58,19 +59,15 @@ static size_t item_length(const char *text)
 /* "KEY" and whether values stand behind it. */
 static bool split(const char *text, st_arena *arena, st_varied *into)
 {
-    size_t length = strcspn(text, "=");
+    st_assignment read;
+    if (!st_assignment_read(text, arena, &read)) {
+        return false;
+    }
     into->given = text;
-    into->text = text[length] == '=' ? text : NULL;
-    while (length > 0 && text[length - 1] == ' ') {
-        length--;
-    }
-    while (length > 0 && text[0] == ' ') {
-        text++;
-        length--;
-    }
-    into->key = st_arena_copy(arena, text, length);
-    into->param = into->key != NULL ? st_plan_param_find(into->key) : ST_PARAMS;
-    return into->key != NULL;
+    into->text = read.value != NULL ? text : NULL;
+    into->key = read.key;
+    into->param = st_plan_param_find(read.key);
+    return true;
 }
 
 /* Values of the one would be lost. Other keys are axes, of which this is reported elsewhere. */

@@ -97,6 +97,7 @@ static void check_axes(const st_sheet *sheet, const st_family *family, st_errors
 void st_sheet_expand(st_sheet *sheet, st_arena *arena, st_errors *errors)
 {
     const st_family_member none = {0};
+    st_expansion expansion = {.sheet = sheet, .arena = arena, .errors = errors};
     const st_formula *refused = NULL; /* one report for all members that a text has made */
     for (size_t i = 0; i < sheet->family_count; i++) {
         check_axes(sheet, sheet->families[i], errors);
@@ -107,20 +108,20 @@ void st_sheet_expand(st_sheet *sheet, st_arena *arena, st_errors *errors)
         if (again) {
             formula->expr = NULL;
         } else if (formula->expr != NULL) {
-            st_family_expand(sheet, sheet->cell_members[i], &sheet->cells[i].type, formula, arena,
-                             errors);
+            st_family_expand(&expansion, sheet->cell_members[i], &sheet->cells[i].type, formula);
             refused = formula->expr == NULL ? formula->origin : refused;
         }
         sheet->cells[i].formula = formula->text == NULL ? "" : formula->text;
         sheet->cells[i].expr = formula->expr;
     }
     for (size_t i = 0; i < sheet->check_count; i++) {
-        st_family_expand(sheet, none, NULL, &sheet->check_formulas[i], arena, errors);
+        st_family_expand(&expansion, none, NULL, &sheet->check_formulas[i]);
         sheet->checks[i].formula = sheet->check_formulas[i].text;
         sheet->checks[i].expr = sheet->check_formulas[i].expr;
         for (size_t k = 0; k < sheet->messages[i].count; k++) {
-            st_family_expand(sheet, none, NULL, &sheet->messages[i].parts[k].formula, arena,
-                             errors);
+            st_family_expand(&expansion, none, NULL, &sheet->messages[i].parts[k].formula);
         }
     }
+    st_buffer_free(&expansion.text);
+    st_buffer_free(&expansion.name);
 }

@@ -50,13 +50,22 @@ size_t st_family_find(const st_family *family, const char *name);
 /* The family whose name stands before the index of `name`, or is all of it; NULL: there is none. */
 const st_family *st_sheet_family(const st_sheet *sheet, const char *name);
 
+/* The sheet whose formulas are expanded, where errors go, and texts that are being made. */
+typedef struct st_expansion {
+    const st_sheet *sheet;
+    st_arena *arena;
+    st_errors *errors;
+    st_buffer text;
+    st_buffer name; /* of a member, while it is looked up */
+} st_expansion;
+
 /*
  * Puts values in the place of a formula's own indices and of '*', and what is decided in the place
  * of an `if` about the own index. Of a member that may not exist the formula becomes a choice with
  * zero of `type`. Sets formula->expr to NULL where an error was reported.
  */
-void st_family_expand(const st_sheet *sheet, st_family_member of, const st_type *type,
-                      st_formula *formula, st_arena *arena, st_errors *errors);
+void st_family_expand(st_expansion *expansion, st_family_member of, const st_type *type,
+                      st_formula *formula);
 /* Expands all formulas of a sheet. */
 void st_sheet_expand(st_sheet *sheet, st_arena *arena, st_errors *errors);
 

@@ -93,13 +93,13 @@ static void put_text(st_expander *own, size_t offset, const char *text)
 
 static st_expr *new_node(st_expander *own, st_expr_kind kind, size_t child_count)
 {
-    st_expr *made = st_arena_alloc(own->arena, 1, sizeof *made);
-    st_expr **children = st_arena_alloc(own->arena, child_count + 1, sizeof(st_expr *));
-    if (made == NULL || children == NULL) {
+    st_expr *made =
+        st_arena_alloc(own->arena, 1, sizeof *made + child_count * sizeof *made->children);
+    if (made == NULL) {
         return out_of_memory(own);
     }
     made->kind = kind;
-    made->children = children;
+    made->children = (st_expr **)(void *)(made + 1);
     made->child_count = (uint32_t)child_count;
     made->offset = (uint32_t)own->text.length;
     made->type = (st_type){.kind = ST_TYPE_NUMBER, .unit = st_unit_one()};
@@ -794,18 +794,22 @@ static bool has_places(const st_expr *expr)
     return found;
 }
 
-void st_family_expand(const st_sheet *sheet, st_family_member of, const st_type *type,
-                      st_formula *formula, st_arena *arena, st_errors *errors)
+void st_family_expand(st_expansion *expansion, st_family_member of, const st_type *type,
+                      st_formula *formula)
 {
+    st_arena *arena = expansion->arena;
     if (formula->expr == NULL ||
         (of.family == NULL && (!formula->indexed || !has_places(formula->expr)))) {
         return;
     }
     st_formula *source = st_arena_alloc(arena, 1, sizeof *source);
-    st_expander own = {.sheet = sheet,
+    st_expander own = {.sheet = expansion->sheet,
                        .arena = arena,
-                       .errors = errors,
-                       .leaves_out = sheet->leaves_out && type != NULL};
+                       .errors = expansion->errors,
+                       .text = expansion->text,
+                       .name = expansion->name,
+                       .leaves_out = expansion->sheet->leaves_out && type != NULL};
+    own.text.length = 0;
     if (source != NULL) {
         *source = *formula;
     }
@@ -823,6 +827,6 @@ void st_family_expand(const st_sheet *sheet, st_family_member of, const st_type 
     } else {
         formula->expr = out_of_memory(&own);
     }
-    st_buffer_free(&own.text);
-    st_buffer_free(&own.name);
+    expansion->text = own.text;
+    expansion->name = own.name;
 }

@@ -153,15 +153,16 @@ static st_symbol_entry *append_entry(st_loader *loader, const char *name)
 st_symbol_entry *st_loader_place(st_loader *loader, const char *name, st_place place, bool override)
 {
     size_t index = 0;
-    const st_family *family = st_sheet_family(loader->sheet, name);
-    if (family != NULL && strchr(name, '[') == NULL) {
+    bool member = strchr(name, '[') != NULL;
+    const st_family *family = member ? NULL : st_sheet_family(loader->sheet, name);
+    if (family != NULL) {
         (void)st_loader_fault(loader, place, ST_ERR_NAME,
                               "'%s' is already defined at %s:%d, as a family" ST_EXPECTED
                               "another name, or 'per' with the same enumerations to override it",
                               name, family->place.file, family->place.line);
         return NULL;
     }
-    if (st_names_get(&loader->sheet->value_names, name, &index)) {
+    if (!member && st_names_get(&loader->sheet->value_names, name, &index)) {
         (void)st_loader_fault(loader, place, ST_ERR_NAME,
                               "'%s' is already a value of an enumeration", name);
         return NULL;

@@ -104,6 +104,9 @@ const char *st_loader_text(st_loader *loader, const st_yaml_node *map, const cha
     size_t start = 0;
     size_t end = 0;
     trim(node->text, node->length, &start, &end);
+    if (end == node->length) { /* it ends with a NUL already */
+        return node->text + start;
+    }
     const char *text = st_arena_copy(loader->arena, node->text + start, end - start);
     if (text == NULL) {
         (void)st_loader_out_of_memory(loader);
@@ -185,7 +188,9 @@ bool st_loader_formula(st_loader *loader, const st_yaml_node *scalar, st_formula
     size_t start = 0;
     size_t end = 0;
     trim(scalar->text, scalar->length, &start, &end);
-    char *text = st_arena_copy(loader->arena, scalar->text + start, end - start);
+    const char *text = end == scalar->length
+                           ? scalar->text + start
+                           : st_arena_copy(loader->arena, scalar->text + start, end - start);
     if (text == NULL) {
         return st_loader_out_of_memory(loader);
     }

@@ -8,6 +8,7 @@
 typedef struct st_name_slot {
     const char *name; /* NULL: free */
     size_t index;
+    size_t hash;
 } st_name_slot;
 
 typedef struct st_names {

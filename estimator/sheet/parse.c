@@ -163,7 +163,8 @@ static void advance(st_parser *parser)
 /* A node over `count` children; the span reaches from `offset` to the end of the last child. */
 static st_expr *new_node(st_parser *parser, st_expr_kind kind, size_t offset, size_t count)
 {
-    st_expr *expr = st_arena_alloc(parser->arena, 1, sizeof(*expr));
+    st_expr *expr =
+        st_arena_alloc(parser->arena, 1, sizeof(*expr) + count * sizeof(*expr->children));
     if (expr == NULL) {
         return fail_memory(parser);
     }
@@ -171,12 +172,7 @@ static st_expr *new_node(st_parser *parser, st_expr_kind kind, size_t offset, si
     expr->offset = (uint32_t)offset;
     expr->child_count = (uint32_t)count;
     expr->type = (st_type){.kind = ST_TYPE_NUMBER, .unit = st_unit_one()};
-    if (count > 0) {
-        expr->children = st_arena_alloc(parser->arena, count, sizeof(*expr->children));
-        if (expr->children == NULL) {
-            return fail_memory(parser);
-        }
-    }
+    expr->children = count > 0 ? (st_expr **)(void *)(expr + 1) : NULL;
     return expr;
 }
 

@@ -339,19 +339,16 @@ st_status st_axis_parse(const char *option, const char *text, st_arena *arena, s
                        "wrong characters or too many of them" ST_EXPECTED
                        "at most 65536 bytes of UTF-8 without controls");
     }
-    const char *path = text;
-    size_t length = strcspn(text, "=");
-    bool alone = text[length] == '\0';
-    st_trim(&path, &length);
-    axis->path = st_arena_copy(arena, path, length);
-    if (axis->path == NULL) {
+    st_assignment read;
+    if (!st_assignment_read(text, arena, &read)) {
         return out_of_memory(&self);
     }
+    axis->path = read.key;
     st_target target;
     st_status status = st_target_find(axis->path, axis->place, &target, errors);
     axis->key = target.key;
     axis->section = target.section;
-    const char *values = alone ? all_values(axis->key, arena) : strchr(text, '=') + 1;
+    const char *values = read.value != NULL ? read.value : all_values(axis->key, arena);
     if (status == ST_OK && values == NULL) {
         return st_fail(self.errors, ST_ERR_USAGE, self.axis->place,
                        "there is no '='" ST_EXPECTED "KEY=VALUES, as in parallel.tp=1,2");

@@ -77,33 +77,6 @@ static st_status refuse_schedule(const wanted_schedule *wanted, const st_plugin 
     return status;
 }
 
-/* What --option gives. */
-static st_status read_options(const wanted_schedule *wanted, st_plugin_given **given)
-{
-    const char *const *texts = wanted->wish->settings;
-    size_t count = wanted->wish->setting_count;
-    *given = st_arena_alloc(wanted->arena, count + 1, sizeof **given);
-    if (*given == NULL) {
-        return ST_ERR_MEMORY;
-    }
-    for (size_t i = 0; i < count; i++) {
-        const char *sign = strchr(texts[i], '=');
-        if (sign == NULL || sign == texts[i]) {
-            return st_fail(wanted->errors, ST_ERR_USAGE, (st_place){0},
-                           "no option in '%s'" ST_HINT "write --option NAME=VALUE", texts[i]);
-        }
-        (*given)[i] = (st_plugin_given){
-            .name = st_arena_copy(wanted->arena, texts[i], (size_t)(sign - texts[i])),
-            .text = sign + 1,
-            .name_place = {.file = "--option"},
-            .place = {.file = "--option"}};
-        if ((*given)[i].name == NULL) {
-            return ST_ERR_MEMORY;
-        }
-    }
-    return ST_OK;
-}
-
 static void close_instance(void *context)
 {
     st_plugin_close(context);
@@ -118,11 +91,13 @@ static st_status open_schedule(const wanted_schedule *wanted, const st_plugin_mo
     if (*schedule == SIZE_MAX) {
         return refuse_schedule(wanted, st_plugin_descriptor(module), name);
     }
-    st_plugin_given *given = NULL;
-    st_status status = read_options(wanted, &given);
+    size_t count = wanted->wish->setting_count;
+    st_plugin_given *given = st_arena_alloc(wanted->arena, count + 1, sizeof *given);
+    st_status status = given != NULL ? st_plugin_read_options(wanted->wish->settings, count,
+                                                              wanted->arena, given, wanted->errors)
+                                     : ST_ERR_MEMORY;
     if (status == ST_OK) {
-        status = st_plugin_open(module, given, wanted->wish->setting_count, wanted->place, instance,
-                                wanted->errors);
+        status = st_plugin_open(module, given, count, wanted->place, instance, wanted->errors);
     }
     if (status == ST_OK && !st_arena_defer(wanted->arena, close_instance, *instance)) {
         st_plugin_close(*instance);

@@ -3,16 +3,16 @@
 """Every link and citation of a page leads somewhere: links.py SOURCE_ROOT
 
 In Markdown, links to files of the checkout and to sections of pages, and sources named in code spans;
-in sheets, configurations and plugins, citations such as "steptime docs/megatron.md#memory". Every page
-of docs/ can be reached from the README in one step, and the index of decisions names every decision
-by its title.
+in sheets, configurations and plugins, citations such as "docs/megatron.md#memory". Every page
+of docs/ can be reached from the README in one step, the index of decisions names every decision
+by its title, and the page of stacks compares all of them.
 """
 import re
 import sys
 from pathlib import Path
 
 LINK = re.compile(r"\]\(([^()\s]+)\)")
-CITATION = re.compile(r"steptime (docs/[a-z-]+\.md(?:#[a-z0-9-]+)?)")
+CITATION = re.compile(r"(?<![\w./])(docs/[a-z-]+\.md(?:#[a-z0-9-]+)?)")
 SOURCE = re.compile(r"`([a-z0-9_./-]+/[a-z0-9_-]+\.[ch])`")
 CITING = {".yaml", ".c", ".h"}
 SKIPPED = {".git", ".dev", "tests"}
@@ -83,6 +83,16 @@ def untitled(root):
             yield f"docs/decisions/README.md: {page.name} is called '{title}'"
 
 
+def uncompared(root):
+    """Stacks that are no column of the table on their page."""
+    page = (root / "docs/stacks.md").read_text("utf-8")
+    columns = re.search(r"^\| \| plain \|.*$", page, flags=re.M)
+    names = columns[0].split(" | ") if columns else []
+    for stack in sorted((root / "configs/stacks").glob("*.yaml")):
+        if stack.stem not in [name.strip(" |") for name in names]:
+            yield f"docs/stacks.md: no column for {stack.name}"
+
+
 def check(root):
     checked = 0
     faults = []
@@ -95,6 +105,7 @@ def check(root):
     for index, folder in (("README.md", "docs"), ("docs/decisions/README.md", "docs/decisions")):
         faults.extend(unlinked(root, root / index, root / folder))
     faults.extend(untitled(root))
+    faults.extend(uncompared(root))
     return checked, faults
 
 

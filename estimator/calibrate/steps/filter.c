@@ -2,6 +2,8 @@
 /* Choosing rows; see filter.h. */
 #include "calibrate/steps/filter.h"
 
+#include "base/text.h"
+
 #include <string.h>
 
 static const char option[] = "--rows";
@@ -32,23 +34,21 @@ static bool read_part(const char *text, size_t length, size_t *value)
     return true;
 }
 
-static st_status apply_slice(const char *term, size_t row_count, bool *kept, st_errors *errors)
+static st_status apply_slice(const char *term, const st_csv *csv, st_arena *arena, bool *kept,
+                             st_errors *errors)
 {
     size_t parts[3] = {0, SIZE_MAX, 1};
-    const char *next = term;
-    bool good = true;
-    for (size_t i = 0; i < 3 && good; i++) {
-        size_t length = strcspn(next, ":");
-        good = read_part(next, length, &parts[i]);
-        next += length;
-        if (*next == '\0')
-            break;
-        next++;
-    }
-    if (!good || *next != '\0' || parts[2] == 0)
+    size_t count = 0;
+    const char **texts = st_text_split(term, ":", arena, &count);
+    if (texts == NULL)
+        return ST_ERR_MEMORY;
+    bool good = count <= 3;
+    for (size_t i = 0; i < count && good; i++)
+        good = read_part(texts[i], strlen(texts[i]), &parts[i]);
+    if (!good || parts[2] == 0)
         return refuse(errors, st_errors_text(errors, "'%s' is no slice of rows", term), NULL);
     size_t index = 0;
-    for (size_t row = 0; row < row_count; row++) {
+    for (size_t row = 0; row < csv->row_count; row++) {
         if (!kept[row])
             continue;
         kept[row] = index >= parts[0] && index < parts[1] && (index - parts[0]) % parts[2] == 0;
@@ -57,38 +57,23 @@ static st_status apply_slice(const char *term, size_t row_count, bool *kept, st_
     return ST_OK;
 }
 
-/* "A|B|C" cut in place. */
-static const char *const *split_values(char *text, st_arena *arena, size_t *count)
-{
-    const char **values = st_arena_alloc(arena, strlen(text) + 2, sizeof *values);
-    *count = 0;
-    while (values != NULL) {
-        size_t length = strcspn(text, "|");
-        bool last = text[length] == '\0';
-        text[length] = '\0';
-        values[(*count)++] = text;
-        if (last)
-            break;
-        text += length + 1;
-    }
-    return values;
-}
-
-static st_status apply_condition(char *term, const st_csv *csv, st_arena *arena, bool *kept,
+static st_status apply_condition(const char *term, const st_csv *csv, st_arena *arena, bool *kept,
                                  st_errors *errors)
 {
-    char *equals = strchr(term, '=');
-    st_condition condition = {.column = term};
-    condition.negated = equals > term && equals[-1] == '!';
-    equals[condition.negated ? -1 : 0] = '\0';
-    size_t column = st_csv_column(csv, term);
-    if (column == SIZE_MAX)
-        return refuse(errors,
-                      st_errors_text(errors, "table %s has no column '%s'", csv->file, term),
-                      st_nearest(term, csv->columns, csv->column_count));
-    condition.values = split_values(equals + 1, arena, &condition.value_count);
-    if (condition.values == NULL)
+    const char *equals = strchr(term, '=');
+    size_t length = (size_t)(equals - term);
+    bool negated = length > 0 && equals[-1] == '!';
+    st_condition condition = {.column = st_arena_copy(arena, term, length - (negated ? 1 : 0)),
+                              .negated = negated};
+    condition.values = st_text_split(equals + 1, "|", arena, &condition.value_count);
+    if (condition.column == NULL || condition.values == NULL)
         return ST_ERR_MEMORY;
+    size_t column = st_csv_column(csv, condition.column);
+    if (column == SIZE_MAX)
+        return refuse(
+            errors,
+            st_errors_text(errors, "table %s has no column '%s'", csv->file, condition.column),
+            st_nearest(condition.column, csv->columns, csv->column_count));
     for (size_t row = 0; row < csv->row_count; row++)
         kept[row] = kept[row] && st_condition_holds(&condition, st_csv_field(csv, row, column));
     return ST_OK;
@@ -98,20 +83,18 @@ st_status st_filter_rows(const char *filter, const st_csv *csv, st_arena *arena,
                          st_errors *errors)
 {
     st_status status = ST_OK;
-    while (status == ST_OK) {
-        size_t length = strcspn(filter, ",");
-        char *term = st_arena_copy(arena, filter, length);
-        if (term == NULL)
-            return ST_ERR_MEMORY;
+    size_t count = 0;
+    const char **terms = st_text_split(filter, ",", arena, &count);
+    if (terms == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < count && status == ST_OK; i++) {
+        const char *term = terms[i];
         if (strchr(term, '=') != NULL)
             status = apply_condition(term, csv, arena, kept, errors);
         else if (strchr(term, ':') != NULL)
-            status = apply_slice(term, csv->row_count, kept, errors);
+            status = apply_slice(term, csv, arena, kept, errors);
         else
             status = refuse(errors, st_errors_text(errors, "'%s' chooses no rows", term), NULL);
-        if (filter[length] == '\0')
-            break;
-        filter += length + 1;
     }
     return status;
 }

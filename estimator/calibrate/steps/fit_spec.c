@@ -166,20 +166,6 @@ static void read_values(st_yaml_reader *reader, const st_yaml_node *node, st_var
     varied->start = known ? varied->prior : (double)NAN;
 }
 
-static st_when read_rows(st_yaml_reader *reader, const st_yaml_node *node)
-{
-    st_when when = {.formula = ST_NO_FORMULA};
-    st_condition *conditions = st_read_alloc(reader, ST_CONDITIONS_MAX, sizeof *conditions);
-    if (conditions == NULL)
-        return when;
-    st_read_conditions(reader, st_read_map(reader, node, "if"), false, conditions,
-                       &when.condition_count);
-    st_read_conditions(reader, st_read_map(reader, node, "unless"), true, conditions,
-                       &when.condition_count);
-    when.conditions = conditions;
-    return when;
-}
-
 static bool is_twice(const st_calibration *calibration, const char *name)
 {
     for (size_t i = 0; i < calibration->varied_count; i++)
@@ -202,7 +188,9 @@ static void read_constant(st_yaml_reader *reader, const st_yaml_node *node,
     st_varied varied = {.path = path,
                         .name = st_read_text(reader, node, "name", path),
                         .source = st_read_text(reader, node, "source", NULL),
-                        .when = read_rows(reader, node)};
+                        .when.formula = ST_NO_FORMULA};
+    varied.when.conditions =
+        st_read_conditions(reader, node, "if", "unless", &varied.when.condition_count);
     if (input == NULL || input->type.kind != ST_TYPE_NUMBER) {
         st_note(&reader->status,
                 st_fail(reader->errors, ST_ERR_NAME, node->place, "%s '%s'" ST_HINT "%s",

@@ -70,8 +70,8 @@ static void read_values(st_yaml_reader *reader, const st_yaml_node *node, st_con
     condition->values = values;
 }
 
-void st_read_conditions(st_yaml_reader *reader, const st_yaml_node *map, bool negated,
-                        st_condition *conditions, size_t *count)
+static void add_conditions(st_yaml_reader *reader, const st_yaml_node *map, bool negated,
+                           st_condition *conditions, size_t *count)
 {
     for (size_t i = 0; map != NULL && i < map->count; i++) {
         if (*count == ST_CONDITIONS_MAX) {
@@ -84,4 +84,16 @@ void st_read_conditions(st_yaml_reader *reader, const st_yaml_node *map, bool ne
             (st_condition){.column = map->keys[i], .negated = negated, .place = map->key_places[i]};
         read_values(reader, map->items[i], condition);
     }
+}
+
+const st_condition *st_read_conditions(st_yaml_reader *reader, const st_yaml_node *map,
+                                       const char *key, const char *unless, size_t *count)
+{
+    st_condition *conditions = st_read_alloc(reader, ST_CONDITIONS_MAX, sizeof *conditions);
+    *count = 0;
+    if (conditions != NULL)
+        add_conditions(reader, st_read_map(reader, map, key), false, conditions, count);
+    if (conditions != NULL && unless != NULL)
+        add_conditions(reader, st_read_map(reader, map, unless), true, conditions, count);
+    return conditions;
 }

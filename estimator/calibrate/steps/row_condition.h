@@ -24,9 +24,9 @@ typedef struct st_condition {
 bool st_text_matches(const char *text, const char *pattern);
 bool st_condition_holds(const st_condition *condition, const char *field);
 
-/* Reads a map of columns to a value or to a list of values; appends to `conditions`, which has room
- * for ST_CONDITIONS_MAX, and counts them. */
-void st_read_conditions(st_yaml_reader *reader, const st_yaml_node *map, bool negated,
-                        st_condition *conditions, size_t *count);
+/* Reads the maps `key` and, negated, `unless` (NULL: none) of columns to a value or to a list of
+ * values; NULL when out of memory. */
+const st_condition *st_read_conditions(st_yaml_reader *reader, const st_yaml_node *map,
+                                       const char *key, const char *unless, size_t *count);
 
 #endif

@@ -20,14 +20,7 @@ static int add_formula(st_yaml_reader *reader, st_table_source *source, const st
 static st_when read_when(st_yaml_reader *reader, st_table_source *source, const st_yaml_node *map)
 {
     st_when when = {.formula = ST_NO_FORMULA};
-    st_condition *conditions = st_read_alloc(reader, ST_CONDITIONS_MAX, sizeof *conditions);
-    if (conditions == NULL)
-        return when;
-    st_read_conditions(reader, st_read_map(reader, map, "if"), false, conditions,
-                       &when.condition_count);
-    st_read_conditions(reader, st_read_map(reader, map, "unless"), true, conditions,
-                       &when.condition_count);
-    when.conditions = conditions;
+    when.conditions = st_read_conditions(reader, map, "if", "unless", &when.condition_count);
     if (st_read_text(reader, map, "that", NULL) != NULL)
         when.formula = add_formula(reader, source, st_yaml_get(map, "that"), 0, "bool");
     return when;
@@ -343,11 +336,9 @@ static void read_head(st_yaml_reader *reader, const st_yaml_node *root, st_table
     source->rows = st_read_text(reader, root, "rows", NULL);
     source->data = st_read_text(reader, root, "data", NULL);
     source->place = root->place;
-    st_condition *conditions = st_read_alloc(reader, ST_CONDITIONS_MAX, sizeof *conditions);
-    source->match = (st_when){.conditions = conditions, .formula = ST_NO_FORMULA};
-    if (conditions != NULL)
-        st_read_conditions(reader, st_read_map(reader, root, "match"), false, conditions,
-                           &source->match.condition_count);
+    source->match.formula = ST_NO_FORMULA;
+    source->match.conditions =
+        st_read_conditions(reader, root, "match", NULL, &source->match.condition_count);
     bool outside =
         source->data != NULL && (source->data[0] == '/' || strstr(source->data, "..") != NULL);
     if (outside)

@@ -2,6 +2,7 @@
 /* --vary: which inputs are fitted and between which bounds; see calibrate.h. */
 #include "calibrate/steps/calibrate.h"
 
+#include "base/text.h"
 #include "job/keys.h"
 
 #include <math.h>
@@ -92,39 +93,20 @@ static void check_bounds(vary_reader *reader, const st_varied *varied)
             refuse(reader, "%s is varied twice", varied->path);
 }
 
-static char *trim(char *text)
+/* "LOW..HIGH" or "LOW..START..HIGH" */
+static void read_range(vary_reader *reader, const char *path, const st_type *type,
+                       const char *range)
 {
-    text += strspn(text, " \t");
-    size_t length = strlen(text);
-    while (length > 0 && strchr(" \t", text[length - 1]) != NULL)
-        text[--length] = '\0';
-    return text;
-}
-
-/* "LOW..HIGH" or "LOW..START..HIGH" cut in place; the number of parts. */
-static size_t split_range(char *text, char *parts[3])
-{
-    size_t count = 0;
-    for (char *next = text; next != NULL && count < 3; count++) {
-        char *dots = strstr(next, "..");
-        parts[count] = next;
-        next = dots != NULL ? dots + 2 : NULL;
-        if (dots != NULL)
-            *dots = '\0';
-        parts[count] = trim(parts[count]);
-    }
-    return count;
-}
-
-static void read_range(vary_reader *reader, const char *path, const st_type *type, char *range)
-{
-    char *parts[3] = {NULL, NULL, NULL};
     double values[3] = {0, 0, 0};
-    const char *written = st_errors_text(reader->errors, "%s", range);
-    size_t count = split_range(range, parts);
-    if (count < 2) {
+    size_t count = 0;
+    const char **parts = st_text_split(range, "..", reader->arena, &count);
+    if (parts == NULL) {
+        reader->status = ST_ERR_MEMORY;
+        return;
+    }
+    if (count < 2 || count > 3) {
         refuse(reader, "%s has no bounds in '%s'" ST_EXPECTED "LOW..HIGH or LOW..START..HIGH", path,
-               written);
+               range);
         return;
     }
     for (size_t i = 0; i < count; i++)
@@ -141,15 +123,18 @@ static void read_range(vary_reader *reader, const char *path, const st_type *typ
     reader->list[reader->count++] = varied;
 }
 
-static void read_term(vary_reader *reader, char *term)
+static void read_term(vary_reader *reader, const char *term)
 {
-    char *equals = strchr(term, '=');
-    if (equals == NULL) {
-        refuse(reader, "'%s' names no bounds" ST_EXPECTED "KEY=LOW..HIGH", trim(term));
+    st_assignment read;
+    if (!st_assignment_read(term, reader->arena, &read)) {
+        reader->status = ST_ERR_MEMORY;
         return;
     }
-    *equals = '\0';
-    const char *path = trim(term);
+    const char *path = read.key;
+    if (read.value == NULL) {
+        refuse(reader, "'%s' names no bounds" ST_EXPECTED "KEY=LOW..HIGH", path);
+        return;
+    }
     const st_sheet_input *input = find_input(reader, path);
     if (input == NULL) {
         refuse(reader, "no sheet reads '%s'" ST_HINT "%s", path,
@@ -164,7 +149,7 @@ static void read_term(vary_reader *reader, char *term)
         refuse(reader, "too many constants" ST_EXPECTED "at most %d", ST_FIT_MAX_PARAMETERS);
         return;
     }
-    read_range(reader, path, &input->type, equals + 1);
+    read_range(reader, path, &input->type, read.value);
 }
 
 const st_sheet_input *st_varied_input(const st_calibration *calibration, const char *path,
@@ -188,14 +173,12 @@ st_status st_varied_parse(st_calibration *calibration, const char *const *texts,
     if (reader.list == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < count; i++) {
-        for (const char *next = texts[i]; next != NULL;) {
-            size_t length = strcspn(next, ",");
-            char *term = st_arena_copy(arena, next, length);
-            if (term == NULL)
-                return ST_ERR_MEMORY;
-            read_term(&reader, term);
-            next = next[length] == ',' ? next + length + 1 : NULL;
-        }
+        size_t term_count = 0;
+        const char **terms = st_text_split(texts[i], ",", arena, &term_count);
+        if (terms == NULL)
+            return ST_ERR_MEMORY;
+        for (size_t k = 0; k < term_count; k++)
+            read_term(&reader, terms[k]);
     }
     calibration->varied = reader.list;
     calibration->varied_count = reader.count;
