@@ -51,4 +51,11 @@ const char *st_check_message(const st_errors *errors, const st_sheet_check *chec
 /* An error as one line without a newline, as st_error_write shows it. */
 void st_error_text(const st_error *error, st_buffer *buffer);
 
+/*
+ * As st_estimate_create, for who writes a report and no more: formulas of members of families that
+ * the job cannot have are not read, and their texts say zero.
+ */
+st_status st_estimate_create_alone(const st_estimate_request *request, st_estimate **estimate,
+                                   st_errors *errors) ST_NODISCARD;
+
 #endif
