@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/sized.h"
 #include "estimate/effects.h"
+#include "estimate/report.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -47,4 +47,11 @@ void st_limits_put(const st_errors *errors, st_node *root);
 /* What was reported of a check that does not hold; NULL: nothing. */
 const char *st_check_message(const st_errors *errors, const st_sheet_check *check);
 
+/*
+ * As st_estimate_create, for who writes a report and no more: formulas of members of families that
+ * the job cannot have are not read, and their texts say zero.
+ */
+st_status st_estimate_create_alone(const st_estimate_request *request, st_estimate **estimate,
+                                   st_errors *errors) ST_NODISCARD;
+
 #endif

@@ -318,6 +318,18 @@ static void place_members(st_loader *loader, const st_family *family, const st_s
     }
 }
 
+/* Without a tree its error is reported: the sheet will not be used. */
+static void drop_faulty(st_family *family, st_formula **formulas, bool typed)
+{
+    for (size_t i = 0; i < family->member_count; i++) {
+        bool faulty = family->wheres[i] != NULL && family->wheres[i]->expr == NULL;
+        family->wheres[i] = faulty ? NULL : family->wheres[i];
+        if (!typed && formulas[i] != NULL) {
+            formulas[i]->expr = NULL;
+        }
+    }
+}
+
 void st_loader_family(st_loader *loader, const char *name, st_place place, const st_yaml_node *node)
 {
     static const char *const keys[] = {"per", "where", "unit", "is",
@@ -357,14 +369,7 @@ void st_loader_family(st_loader *loader, const char *name, st_place place, const
         (void)st_loader_out_of_memory(loader);
         return;
     }
-    for (size_t i = 0; i < family->member_count; i++) {
-        /* Without a tree its error is reported: the sheet will not be used. */
-        bool faulty = wheres[i] != NULL && wheres[i]->expr == NULL;
-        wheres[i] = faulty ? NULL : wheres[i];
-        if (!typed && formulas[i] != NULL) {
-            formulas[i]->expr = NULL;
-        }
-    }
+    drop_faulty(family, formulas, typed);
     if (has_zero(loader, family, &texts.type) && keep_family(loader, family)) {
         place_members(loader, family, &texts, formulas, override);
     }
