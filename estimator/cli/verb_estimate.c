@@ -2,7 +2,6 @@
 /* steptime estimate */
 #include "base/output.h"
 #include "cli/asked.h"
-#include "estimate/handle.h"
 #include "estimate/report.h"
 
 typedef struct estimate_options {

@@ -21,12 +21,6 @@ typedef struct st_estimate_handle {
 /* Of an estimate that st_estimate_create made. */
 st_estimate_handle *st_estimate_handle_of(st_estimate *estimate);
 
-/*
- * As st_estimate_create, for who writes a report and no more: formulas of members of families that
- * the job cannot have are not read, and their texts say zero.
- */
-st_status st_estimate_create_alone(const st_estimate_request *request, st_estimate **estimate,
-                                   st_errors *errors) ST_NODISCARD;
 /* Computes what was asked for unless that is done; what a report shows is there afterwards. */
 st_status st_estimate_complete(st_estimate_handle *self, st_errors *errors) ST_NODISCARD;
 /* Adds a cell or input to what is computed, and computes; after an error that leaves no values,
