@@ -323,11 +323,27 @@ static int64_t memory_limit(const st_schedule_shape *shape)
     return (int64_t)held * MEMORY_PARTS;
 }
 
-st_status st_schedule_search(const st_schedule_shape *shape, st_arena *arena, st_slots *lists,
-                             st_errors *errors)
+/* The rule with the least span, which `search` holds then; NEVER: none gets through. */
+static st_search_rule best_rule(st_search *search)
 {
     static const int64_t gaps[] = {0, 50, 100};
     st_search_rule best = {0};
+    search->least = NEVER;
+    for (int i = 0; i < 12 * WARM_UPS && search->least > search->floor; i++) {
+        search->rule =
+            (st_search_rule){gaps[i % 3], (i / 6) % 2 != 0, (i / 3) % 2 != 0, (st_warm_up)(i / 12)};
+        int64_t span = simulate(search);
+        if (span < search->least) {
+            search->least = span;
+            best = search->rule;
+        }
+    }
+    return best;
+}
+
+st_status st_schedule_search(const st_schedule_shape *shape, st_arena *arena, st_slots *lists,
+                             st_errors *errors)
+{
     size_t passes = (size_t)shape->stages * shape->micros;
     double share = shape->held_for_weights == 0 ? 1 : shape->held_for_weights;
     st_status status = check_times(shape, errors);
@@ -356,16 +372,7 @@ st_status st_schedule_search(const st_schedule_shape *shape, st_arena *arena, st
         return st_graph_no_memory(errors);
     }
     measure(&search);
-    search.least = NEVER;
-    for (int i = 0; i < 12 * WARM_UPS && search.least > search.floor; i++) {
-        search.rule =
-            (st_search_rule){gaps[i % 3], (i / 6) % 2 != 0, (i / 3) % 2 != 0, (st_warm_up)(i / 12)};
-        int64_t span = simulate(&search);
-        if (span < search.least) {
-            search.least = span;
-            best = search.rule;
-        }
-    }
+    st_search_rule best = best_rule(&search);
     if (search.least == NEVER) {
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
                        "no zero_bubble_2 schedule fits the memory");
