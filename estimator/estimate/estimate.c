@@ -285,8 +285,9 @@ st_status st_estimate_run(st_estimate *estimate, st_arena *arena, st_errors *err
     if (status != ST_OK)
         goto cleanup;
     bool well = st_program_is_well(estimate->program, workspace, values, checks);
-    estimate->asks_whole = !well && estimate->alone;
-    if (!well && !estimate->alone)
+    estimate->asks_whole =
+        estimate->alone && !st_program_has_values(estimate->program, workspace, values, checks);
+    if (!well && !estimate->asks_whole)
         status = st_program_verify(estimate->program, estimate->input_values, errors);
     for (size_t i = 0; i < estimate->shown_count; i++)
         estimate->shown[i].value = values[i];

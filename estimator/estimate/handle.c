@@ -2,6 +2,8 @@
 /* Estimates for other programs; see steptime/estimate.h. */
 #include "estimate/handle.h"
 
+#include "estimate/report.h"
+
 #include "base/memory.h"
 #include "base/sized.h"
 #include "estimate/effects.h"

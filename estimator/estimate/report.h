@@ -54,4 +54,12 @@ const char *st_check_message(const st_errors *errors, const st_sheet_check *chec
 st_status st_estimate_create_alone(const st_estimate_request *request, st_estimate **estimate,
                                    st_errors *errors) ST_NODISCARD;
 
+/*
+ * As st_estimate_create, for who writes a report and no more: of families the members are left out
+ * that the job cannot have (sheet/left_out.h), and formulas of the others have no text of their
+ * own. Where there is something to say about one, all of the sheet is read after all.
+ */
+st_status st_estimate_create_alone(const st_estimate_request *request, st_estimate **estimate,
+                                   st_errors *errors) ST_NODISCARD;
+
 #endif

@@ -76,6 +76,10 @@ st_status st_program_run_one(const st_program *program, st_workspace *workspace,
 bool st_program_is_well(const st_program *program, const st_workspace *workspace,
                         const double *outputs, const double *checks);
 
+/* The same but for checks that fail: what st_program_verify says is their messages and no more. */
+bool st_program_has_values(const st_program *program, const st_workspace *workspace,
+                           const double *outputs, const double *checks);
+
 /*
  * For one row: adds an error for every output and check that is not finite, naming the cell where
  * the error arises, its formula and its operands; an error for every failing check (with its

@@ -426,8 +426,8 @@ static bool has_stand_in(const st_program *program, const st_workspace *workspac
     return false;
 }
 
-bool st_program_is_well(const st_program *program, const st_workspace *workspace,
-                        const double *outputs, const double *checks)
+bool st_program_has_values(const st_program *program, const st_workspace *workspace,
+                           const double *outputs, const double *checks)
 {
     for (size_t i = 0; i < program->output_count; i++) {
         if (is_bad(outputs[i])) {
@@ -435,11 +435,22 @@ bool st_program_is_well(const st_program *program, const st_workspace *workspace
         }
     }
     for (size_t i = 0; i < program->check_count; i++) {
-        if (checks[i] != 1.0) {
+        if (is_bad(checks[i])) {
             return false;
         }
     }
     return !has_stand_in(program, workspace);
+}
+
+bool st_program_is_well(const st_program *program, const st_workspace *workspace,
+                        const double *outputs, const double *checks)
+{
+    for (size_t i = 0; i < program->check_count; i++) {
+        if (checks[i] != 1.0) {
+            return false;
+        }
+    }
+    return st_program_has_values(program, workspace, outputs, checks);
 }
 
 st_status st_program_verify(const st_program *program, const double *inputs, st_errors *errors)

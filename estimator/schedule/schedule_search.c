@@ -323,8 +323,8 @@ static int64_t memory_limit(const st_schedule_shape *shape)
     return (int64_t)held * MEMORY_PARTS;
 }
 
-/* The rule of the shortest span, which becomes `least`; ends where none can be shorter. */
-static st_search_rule try_rules(st_search *search)
+/* The rule with the least span, which `search` holds then; NEVER: none gets through. */
+static st_search_rule best_rule(st_search *search)
 {
     static const int64_t gaps[] = {0, 50, 100};
     st_search_rule best = {0};
@@ -372,7 +372,7 @@ st_status st_schedule_search(const st_schedule_shape *shape, st_arena *arena, st
         return st_graph_no_memory(errors);
     }
     measure(&search);
-    st_search_rule best = try_rules(&search);
+    st_search_rule best = best_rule(&search);
     if (search.least == NEVER) {
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
                        "no zero_bubble_2 schedule fits the memory");

@@ -78,6 +78,59 @@ const st_family *st_sheet_family(const st_sheet *sheet, const char *name)
                : NULL;
 }
 
+bool st_family_is_reduction(const st_expr *expr)
+{
+    switch (expr->builtin) {
+    case ST_BUILTIN_SUM:
+    case ST_BUILTIN_ARGMIN:
+    case ST_BUILTIN_ARGMAX:
+    case ST_BUILTIN_MIN:
+    case ST_BUILTIN_MAX:
+        return expr->kind == ST_EXPR_CALL && expr->child_count == 1;
+    default:
+        return false;
+    }
+}
+
+const st_formula *st_family_where(st_family_member member)
+{
+    return member.family == NULL ? NULL : member.family->wheres[member.index];
+}
+
+/* Whether a condition says the same for all members. */
+static bool is_plain(const st_family *family, const st_expr *expr)
+{
+    bool plain = expr->kind != ST_EXPR_NAME || strchr(expr->name, '[') == NULL;
+    for (size_t i = 0; i < family->axis_count && plain && expr->kind == ST_EXPR_NAME; i++) {
+        plain = strcmp(family->axes[i]->name, expr->name) != 0;
+    }
+    for (size_t i = 0; i < expr->child_count && plain; i++) {
+        plain = is_plain(family, expr->children[i]);
+    }
+    return plain;
+}
+
+bool st_family_same_condition(st_family_member a, st_family_member b)
+{
+    const st_formula *one = st_family_where(a);
+    const st_formula *other = st_family_where(b);
+    if (one == NULL || other == NULL || strcmp(one->text, other->text) != 0) {
+        return false;
+    }
+    return (a.family == b.family && a.index == b.index) ||
+           (is_plain(a.family, one->expr) && is_plain(b.family, other->expr));
+}
+
+bool st_family_has_places(const st_expr *expr)
+{
+    bool found = expr->kind == ST_EXPR_NAME && strchr(expr->name, '[') != NULL &&
+                 (strchr(expr->name, '*') != NULL || strlen(expr->name) != expr->name_length);
+    for (size_t i = 0; i < expr->child_count && !found; i++) {
+        found = st_family_has_places(expr->children[i]);
+    }
+    return found;
+}
+
 /* In a member's formula the name of an enumeration is its index and can be nothing else. */
 static void check_axes(const st_sheet *sheet, const st_family *family, st_errors *errors)
 {

@@ -50,6 +50,15 @@ size_t st_family_find(const st_family *family, const char *name);
 /* The family whose name stands before the index of `name`, or is all of it; NULL: there is none. */
 const st_family *st_sheet_family(const st_sheet *sheet, const char *name);
 
+/* sum, min, max, argmin or argmax of one argument. */
+bool st_family_is_reduction(const st_expr *expr);
+/* The condition under which a member exists; NULL: it always does. */
+const st_formula *st_family_where(st_family_member member);
+/* Whether two members exist under the same condition, as far as its text tells. */
+bool st_family_same_condition(st_family_member a, st_family_member b);
+/* Whether a formula of no family has something to put in place: else it stays as it is. */
+bool st_family_has_places(const st_expr *expr);
+
 /* The sheet whose formulas are expanded, where errors go, and texts that are being made. */
 typedef struct st_expansion {
     const st_sheet *sheet;

@@ -339,20 +339,6 @@ static st_expr *copy_choice(st_expander *own, const st_expr *node, const st_expr
 
 /* --- reductions ------------------------------------------------------------------------------ */
 
-static bool is_reduction(const st_expr *expr)
-{
-    switch (expr->builtin) {
-    case ST_BUILTIN_SUM:
-    case ST_BUILTIN_ARGMIN:
-    case ST_BUILTIN_ARGMAX:
-    case ST_BUILTIN_MIN:
-    case ST_BUILTIN_MAX:
-        return expr->kind == ST_EXPR_CALL && expr->child_count == 1;
-    default:
-        return false;
-    }
-}
-
 typedef void st_star_visitor(st_expander *own, const st_expr *name, const st_family *family,
                              size_t axis, void *context);
 
@@ -380,7 +366,7 @@ static void visit_stars(st_expander *own, const st_expr *expr, st_star_visitor *
         visit(own, expr, family, axis, context);
     }
     for (size_t i = 0; i < expr->child_count; i++) {
-        if (!is_reduction(expr->children[i])) {
+        if (!st_family_is_reduction(expr->children[i])) {
             visit_stars(own, expr->children[i], visit, context);
         }
     }
@@ -405,35 +391,6 @@ typedef struct st_conditions_of {
     size_t count;
 } st_conditions_of;
 
-static const st_formula *where_of(st_family_member member)
-{
-    return member.family == NULL ? NULL : member.family->wheres[member.index];
-}
-
-/* Whether a condition says the same for all members. */
-static bool is_plain(const st_family *family, const st_expr *expr)
-{
-    bool plain = expr->kind != ST_EXPR_NAME || strchr(expr->name, '[') == NULL;
-    for (size_t i = 0; i < family->axis_count && plain && expr->kind == ST_EXPR_NAME; i++) {
-        plain = strcmp(family->axes[i]->name, expr->name) != 0;
-    }
-    for (size_t i = 0; i < expr->child_count && plain; i++) {
-        plain = is_plain(family, expr->children[i]);
-    }
-    return plain;
-}
-
-static bool is_same_condition(st_family_member a, st_family_member b)
-{
-    const st_formula *one = where_of(a);
-    const st_formula *other = where_of(b);
-    if (one == NULL || other == NULL || strcmp(one->text, other->text) != 0) {
-        return false;
-    }
-    return (a.family == b.family && a.index == b.index) ||
-           (is_plain(a.family, one->expr) && is_plain(b.family, other->expr));
-}
-
 static void note_condition(st_expander *own, const st_expr *name, const st_family *family,
                            size_t axis, void *context)
 {
@@ -445,11 +402,11 @@ static void note_condition(st_expander *own, const st_expr *name, const st_famil
         return; /* a wrong index is reported where it is copied */
     }
     const st_family_member noted = {family, member};
-    if (is_same_condition(noted, own->view.of)) {
+    if (st_family_same_condition(noted, own->view.of)) {
         return; /* else nobody asks for the cell */
     }
     for (size_t i = 0; i < list->count; i++) {
-        if (is_same_condition(noted, list->items[i])) {
+        if (st_family_same_condition(noted, list->items[i])) {
             return;
         }
     }
@@ -473,7 +430,7 @@ static void conditions_of(st_expander *own, const st_expr *argument, size_t valu
 static st_expr *copy_where(st_expander *own, st_family_member member)
 {
     st_view saved = own->view;
-    const st_formula *where = where_of(member);
+    const st_formula *where = st_family_where(member);
     own->view = (st_view){.source = where, .of = member};
     st_expr *made = copy_apart(own, where->expr, BINDS_ANY);
     own->view = saved;
@@ -493,7 +450,7 @@ static st_expr *copy_conditions(st_expander *own, const st_conditions_of *list)
             put_text(own, own->view.from, " and ");
         }
         st_view saved = own->view;
-        const st_formula *where = where_of(list->items[i]);
+        const st_formula *where = st_family_where(list->items[i]);
         own->view = (st_view){.source = where, .of = list->items[i]};
         st_expr *made =
             copy_apart(own, where->expr, list->count == 1 ? BINDS_ANY : BINDS_AND + (i > 0));
@@ -741,7 +698,7 @@ static st_expr *copy_node(st_expander *own, const st_expr *node)
         return NULL;
     }
     copy_text(own, node->offset);
-    const st_enum *axis = is_reduction(node) ? axis_of(own, node) : NULL;
+    const st_enum *axis = st_family_is_reduction(node) ? axis_of(own, node) : NULL;
     if (axis != NULL && !own->failed) {
         return copy_reduction(own, node, axis);
     }
@@ -775,7 +732,7 @@ static st_expr *copy_member(st_expander *own, const st_type *type, const st_expr
     if (st_family_leaves_out(of)) {
         return zero_of(own, type);
     }
-    if (where_of(of) == NULL) {
+    if (st_family_where(of) == NULL) {
         own->root = root;
         return copy_apart(own, root, BINDS_ANY);
     }
@@ -796,23 +753,12 @@ static st_expr *copy_member(st_expander *own, const st_type *type, const st_expr
     return own->failed ? NULL : finish(own, choice);
 }
 
-/* Whether there is anything to put in place: else a formula stays as it is. */
-static bool has_places(const st_expr *expr)
-{
-    bool found = expr->kind == ST_EXPR_NAME && strchr(expr->name, '[') != NULL &&
-                 (strchr(expr->name, '*') != NULL || strlen(expr->name) != expr->name_length);
-    for (size_t i = 0; i < expr->child_count && !found; i++) {
-        found = has_places(expr->children[i]);
-    }
-    return found;
-}
-
 void st_family_expand(st_expansion *expansion, st_family_member of, const st_type *type,
                       st_formula *formula)
 {
     st_arena *arena = expansion->arena;
     if (formula->expr == NULL ||
-        (of.family == NULL && (!formula->indexed || !has_places(formula->expr)))) {
+        (of.family == NULL && (!formula->indexed || !st_family_has_places(formula->expr)))) {
         return;
     }
     st_formula *source = st_arena_alloc(arena, 1, sizeof *source);

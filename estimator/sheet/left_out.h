@@ -4,7 +4,8 @@
  *
  * A member that exists `where` a condition holds is zero elsewhere. Where what is known of the job
  * makes the condition false, the member is zero at once: its formula is neither expanded nor
- * checked, and sums pass over it. Every value stays what it is.
+ * checked, and sums pass over it. The other members get their trees and no texts: who has to show a
+ * formula reads the sheet again, as a whole. Every value stays what it is.
  */
 #ifndef STEPTIME_SHEET_LEFT_OUT_H
 #define STEPTIME_SHEET_LEFT_OUT_H

@@ -318,16 +318,16 @@ static void place_members(st_loader *loader, const st_family *family, const st_s
     }
 }
 
-/* Without a tree its error is reported: the sheet will not be used. */
-static void drop_faulty(st_family *family, st_formula **formulas, bool typed)
+/* Conditions of members, none of which is left out yet; NULL: reported. */
+static st_formula **read_wheres(st_loader *loader, const st_yaml_node *node, st_family *family)
 {
-    for (size_t i = 0; i < family->member_count; i++) {
-        bool faulty = family->wheres[i] != NULL && family->wheres[i]->expr == NULL;
-        family->wheres[i] = faulty ? NULL : family->wheres[i];
-        if (!typed && formulas[i] != NULL) {
-            formulas[i]->expr = NULL;
-        }
+    family->left_out =
+        st_arena_alloc(loader->arena, family->member_count + 1, sizeof *family->left_out);
+    if (family->left_out == NULL) {
+        (void)st_loader_out_of_memory(loader);
+        return NULL;
     }
+    return read_templates(loader, st_yaml_get(node, "where"), family);
 }
 
 void st_loader_family(st_loader *loader, const char *name, st_place place, const st_yaml_node *node)
@@ -357,19 +357,20 @@ void st_loader_family(st_loader *loader, const char *name, st_place place, const
         !may_stand(loader, family, override)) {
         return;
     }
-    st_formula **wheres = read_templates(loader, st_yaml_get(node, "where"), family);
+    st_formula **wheres = read_wheres(loader, node, family);
     st_formula **formulas = read_templates(loader, st_yaml_get(node, "is"), family);
     if (wheres == NULL || formulas == NULL) {
         return;
     }
     family->wheres = wheres;
-    family->left_out =
-        st_arena_alloc(loader->arena, family->member_count + 1, sizeof *family->left_out);
-    if (family->left_out == NULL) {
-        (void)st_loader_out_of_memory(loader);
-        return;
+    for (size_t i = 0; i < family->member_count; i++) {
+        /* Without a tree its error is reported: the sheet will not be used. */
+        bool faulty = wheres[i] != NULL && wheres[i]->expr == NULL;
+        wheres[i] = faulty ? NULL : wheres[i];
+        if (!typed && formulas[i] != NULL) {
+            formulas[i]->expr = NULL;
+        }
     }
-    drop_faulty(family, formulas, typed);
     if (has_zero(loader, family, &texts.type) && keep_family(loader, family)) {
         place_members(loader, family, &texts, formulas, override);
     }
