@@ -3,6 +3,7 @@
 #include "estimate/builtin.h"
 
 #include "base/memory.h"
+#include "estimate/open_functions.h"
 #include "estimate/pipeline_functions.h"
 #include "estimate/placement_cells.h"
 #include "estimate/stage_layers.h"
@@ -11,24 +12,16 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_ARGUMENTS = 7 };
-
-typedef struct st_builtin_entry {
-    const char *name;
-    const char *units[MOST_ARGUMENTS]; /* of the arguments, up to NULL */
-    const char *unit;
-    double (*value)(const st_layers *layers, const double *arguments);
-} st_builtin_entry;
-
-static double parameter_count(const st_layers *layers, const double *arguments)
+static double parameter_count(const void *layers, const double *arguments)
 {
     (void)arguments;
-    return layers->parameters;
+    return ((const st_layers *)layers)->parameters;
 }
 
 /* arguments: tokens in a sample */
-static double forward_flop(const st_layers *layers, const double *arguments)
+static double forward_flop(const void *over, const double *arguments)
 {
+    const st_layers *layers = over;
     return layers->forward_flop * (layers->per_token ? arguments[0] : 1);
 }
 
@@ -46,7 +39,7 @@ static bool count_on(void *context, const st_bucket *bucket)
 }
 
 /* arguments: first cap, cap, width */
-static double bucket_count(const st_layers *layers, const double *arguments)
+static double bucket_count(const void *layers, const double *arguments)
 {
     st_bucket_caps caps = caps_of(arguments);
     return (double)st_buckets_visit(layers, &caps, count_on, NULL);
@@ -60,7 +53,7 @@ static bool keep_largest(void *context, const st_bucket *bucket)
 }
 
 /* arguments: first cap, cap, width */
-static double bucket_largest(const st_layers *layers, const double *arguments)
+static double bucket_largest(const void *layers, const double *arguments)
 {
     st_bucket_caps caps = caps_of(arguments);
     double largest = 0;
@@ -82,7 +75,7 @@ static bool count_range(void *context, const st_bucket *bucket)
 }
 
 /* arguments: first cap, cap, width, from, to */
-static double buckets_between(const st_layers *layers, const double *arguments)
+static double buckets_between(const void *layers, const double *arguments)
 {
     st_bucket_caps caps = caps_of(arguments);
     st_bucket_range range = {.from_bytes = arguments[3], .to_bytes = arguments[4]};
@@ -102,17 +95,17 @@ static st_bucket_outcome run_buckets(const st_layers *layers, const double *argu
     return st_buckets_run(layers, &caps, &times);
 }
 
-static double bucket_exposed(const st_layers *layers, const double *arguments)
+static double bucket_exposed(const void *layers, const double *arguments)
 {
     return run_buckets(layers, arguments).exposed;
 }
 
-static double bucket_price(const st_layers *layers, const double *arguments)
+static double bucket_price(const void *layers, const double *arguments)
 {
     return run_buckets(layers, arguments).added;
 }
 
-static const st_builtin_entry entries[] = {
+static const st_open_function entries[] = {
     {"parameter_count", {NULL}, "1", parameter_count},
     {"forward_flop", {"1", NULL}, "FLOP", forward_flop},
     {"bucket_count", {"B", "B", "B", NULL}, "1", bucket_count},
@@ -124,51 +117,11 @@ static const st_builtin_entry entries[] = {
 
 enum { ENTRIES = sizeof(entries) / sizeof(entries[0]) };
 
-typedef struct st_builtin_self {
-    const st_layers *layers;
-    const st_builtin_entry *entry;
-    size_t argument_count;
-} st_builtin_self;
-
-static st_status evaluate(void *context, size_t rows, const double *const *arguments,
-                          double *values)
-{
-    const st_builtin_self *self = context;
-    double row[MOST_ARGUMENTS] = {0};
-    for (size_t i = 0; i < rows; i++) {
-        bool finite = true;
-        for (size_t j = 0; j < self->argument_count; j++) {
-            row[j] = arguments[j][i];
-            finite = finite && isfinite(row[j]);
-        }
-        values[i] = finite ? self->entry->value(self->layers, row) : (double)NAN;
-    }
-    return ST_OK;
-}
-
-/* The sheet's open function of that name, NULL where it has none. */
-static const st_sheet_function *find_function(const st_sheet *sheet, const char *name)
-{
-    size_t count = 0;
-    const st_sheet_function *functions = st_sheet_functions(sheet, &count);
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(functions[i].name, name) == 0 && functions[i].open) {
-            return &functions[i];
-        }
-    }
-    return NULL;
-}
-
-static bool has_function(const st_sheet *sheet, const char *name)
-{
-    return find_function(sheet, name) != NULL;
-}
-
 /* Without a list a function keeps its formula; one that has none cannot do without. */
 static st_status check_bare(const st_job *job, const st_sheet *sheet, st_errors *errors)
 {
     for (size_t i = 0; i < ENTRIES; i++) {
-        const st_sheet_function *function = find_function(sheet, entries[i].name);
+        const st_sheet_function *function = st_open_function_find(sheet, entries[i].name);
         if (function != NULL && function->formula == NULL) {
             return st_fail(errors, ST_ERR_NAME, (st_place){.file = st_job_file(job)},
                            "model.layer_list has no value; sheet %s looks into layers" ST_EXPECTED
@@ -179,45 +132,21 @@ static st_status check_bare(const st_job *job, const st_sheet *sheet, st_errors 
     return ST_OK;
 }
 
-static st_status make_provider(const st_builtin_entry *entry, const st_layers *layers,
-                               st_arena *arena, st_provider *provider, st_errors *errors)
-{
-    st_builtin_self *self = st_arena_alloc(arena, 1, sizeof(*self));
-    st_unit *units = st_arena_alloc(arena, MOST_ARGUMENTS, sizeof(*units));
-    const char *source = st_arena_printf(arena, "layer list %s", layers->name);
-    if (self == NULL || units == NULL || source == NULL) {
-        return st_out_of_memory(errors);
-    }
-    *self = (st_builtin_self){.layers = layers, .entry = entry};
-    *provider = (st_provider){.name = entry->name,
-                              .source = source,
-                              .argument_units = units,
-                              .evaluate = evaluate,
-                              .self = self};
-    st_status status =
-        st_unit_parse(entry->unit, strlen(entry->unit), (st_place){0}, &provider->unit, errors);
-    for (size_t i = 0; i < MOST_ARGUMENTS && entry->units[i] != NULL && status == ST_OK; i++) {
-        status = st_unit_parse(entry->units[i], strlen(entry->units[i]), (st_place){0}, &units[i],
-                               errors);
-        self->argument_count = i + 1;
-    }
-    provider->argument_count = self->argument_count;
-    return status;
-}
-
 /* The providers over a layer list; `pointers` has room for all of them. */
 static st_status add_layer_providers(const st_layers *layers, const st_sheet *sheet,
                                      st_arena *arena, const st_provider **pointers, size_t *count,
                                      st_errors *errors)
 {
     st_provider *made = st_arena_alloc(arena, ENTRIES, sizeof(*made));
-    if (made == NULL) {
+    const char *source = st_arena_printf(arena, "layer list %s", layers->name);
+    if (made == NULL || source == NULL) {
         return st_out_of_memory(errors);
     }
     st_status status = ST_OK;
     for (size_t i = 0; i < ENTRIES && status == ST_OK; i++) {
-        if (has_function(sheet, entries[i].name)) {
-            status = make_provider(&entries[i], layers, arena, &made[i], errors);
+        if (st_open_function_find(sheet, entries[i].name) != NULL) {
+            status = st_open_provider(&entries[i], layers, arena, &made[i], errors);
+            made[i].source = source;
             pointers[(*count)++] = &made[i];
         }
     }
@@ -232,7 +161,7 @@ static st_status find_layers(const st_paths *paths, const st_job *job, const st_
     size_t wanted = 0;
     *layers = NULL;
     for (size_t i = 0; i < ENTRIES; i++) {
-        wanted += has_function(sheet, entries[i].name) ? 1 : 0;
+        wanted += st_open_function_find(sheet, entries[i].name) != NULL ? 1 : 0;
     }
     if (list == NULL || list->origin == ST_ORIGIN_NONE) {
         return check_bare(job, sheet, errors);
@@ -294,8 +223,9 @@ st_status st_builtin_providers(const st_paths *paths, const st_job *job, const s
 const st_layers *st_builtin_layers(const st_provider *const *providers, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (providers[i]->evaluate == evaluate) {
-            return ((const st_builtin_self *)providers[i]->self)->layers;
+        const st_open_self *self = providers[i]->self;
+        if (providers[i]->evaluate == st_open_evaluate && self->over != NULL) {
+            return self->over;
         }
     }
     return NULL;

@@ -7,6 +7,7 @@
 #include "estimate/stage_layers.h"
 
 #include "base/memory.h"
+#include "estimate/open_functions.h"
 #include "job/pattern.h"
 
 #include <math.h>
@@ -279,21 +280,11 @@ static st_status read_plan(const st_job *job, st_arena *arena, stage_plan *plan,
                                              : status;
 }
 
-static bool has_function(const st_sheet *sheet, const char *name)
-{
-    size_t count = 0;
-    const st_sheet_function *functions = st_sheet_functions(sheet, &count);
-    for (size_t i = 0; i < count; i++)
-        if (functions[i].open && strcmp(functions[i].name, name) == 0)
-            return true;
-    return false;
-}
-
 static bool has_any(const st_sheet *sheet)
 {
     bool any = false;
     for (size_t i = 0; i < ENTRIES; i++)
-        any = any || has_function(sheet, entries[i].name);
+        any = any || st_open_function_find(sheet, entries[i].name) != NULL;
     return any;
 }
 
@@ -308,7 +299,7 @@ static st_status make_providers(const stage_plan *plan, const st_sheet *sheet, c
     for (size_t i = 0; i < MOST_ARGUMENTS; i++)
         units[i] = st_unit_one();
     for (size_t i = 0; i < ENTRIES; i++) {
-        if (!has_function(sheet, entries[i].name))
+        if (st_open_function_find(sheet, entries[i].name) == NULL)
             continue;
         selves[i] = (stage_self){.plan = plan, .entry = &entries[i]};
         made[providers->count++] = (st_provider){.name = entries[i].name,

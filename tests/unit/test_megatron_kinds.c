@@ -109,6 +109,48 @@ static void delta_nets_and_gates(void **state)
     expect(&estimate, "core_forward[delta_moe]", cell(&estimate, "t_delta"));
 }
 
+/* Two ranks have half of the heads each, of Mamba-2 and of delta nets alike. */
+static void tensor_parallelism_splits_every_mixer(void **state)
+{
+    static const char plan[] = "parallel.tp=2 parallel.dp=4 batch.sequence=2304 batch.micro=2 "
+                               "batch.global=48 constants.delta_traffic=37 "
+                               "constants.scan_traffic=41 constants.attention_efficiency=0.43";
+    fixture *own = *state;
+    const double n = 2 * 2304;
+    st_estimate nano = estimate_with(own, "nemotron-3-nano-30b-a3b", plan);
+    const double inner = 64 * 64;
+    const double in = 2 * inner + 2 * 8 * 128 + 64;
+    expect(&nano, "P_mixer[mamba_block]", 2688 * (in + inner) / 2);
+    expect(&nano, "t_gemm_mixer[mamba_block]",
+           product(n, in / 2, 2688) + product(n, 2688, inner / 2));
+    expect(&nano, "t_scan",
+           (2 * n * 41 * inner / bw_memory + 2 * n * inner * (2 * 128 + 128) / (0.43 * rate_16)) /
+               2);
+    expect(&nano, "A_scan", 2 * n * (in + 2 * inner) / 2);
+    expect(&nano, "P_mixer[mlp_block]", 0);
+    st_estimate next = estimate_with(own, "qwen3-next-80b-a3b", plan);
+    const double delta_in = 2 * 2048 + 2 * 4096 + 2 * 32;
+    expect(&next, "P_mixer[delta_moe]", 2048 * (delta_in + 4096) / 2);
+    expect(&next, "t_gemm_mixer[delta_moe]",
+           product(n, delta_in / 2, 2048) + product(n, 2048, 4096.0 / 2));
+    expect(&next, "t_delta",
+           (2 * n * 37 * (2048 + 4096) / bw_memory + 8 * n * 4096 * 128 / (0.43 * rate_16)) / 2);
+    expect(&next, "A_delta", 2 * n * (delta_in + 2 * 2048 + 3 * 4096 + 64 * 32) / 2);
+}
+
+/* DeepSeek-V4 Flash: 8 groups of 8 heads of 512 come back through a rank of 1024 each. */
+static void heads_come_back_in_groups(void **state)
+{
+    fixture *own = *state;
+    st_estimate estimate = estimate_with(own, "deepseek-v4-flash",
+                                         "batch.sequence=2304 parallel.ep=8 batch.global=72");
+    const double heads = 64 * 512;
+    const double plain = 2304;
+    expect(&estimate, "t_projection",
+           product(plain, 8 * 1024, heads / 8) + product(plain, 4096, 8 * 1024));
+    expect(&estimate, "A_back", 2 * plain * 8 * 1024);
+}
+
 /* DeepSeek-V3 on 4 stages: the last one predicts. */
 static void prediction_lies_on_the_last_stage(void **state)
 {
@@ -446,6 +488,8 @@ int main(void)
         WITH_FILES(windows_see_their_keys_and_tiles),
         WITH_FILES(hybrids_have_layers_of_one_block),
         WITH_FILES(delta_nets_and_gates),
+        WITH_FILES(tensor_parallelism_splits_every_mixer),
+        WITH_FILES(heads_come_back_in_groups),
         WITH_FILES(prediction_lies_on_the_last_stage),
         WITH_FILES(recipes_have_their_widths_and_rates),
         WITH_FILES(dispatchers_send_what_they_say),

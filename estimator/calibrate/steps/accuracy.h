@@ -87,6 +87,8 @@ const char *st_percent_text(double share, int decimals, bool sign, char *text);
 
 /* A table of summaries, with its heads, and the fields of one. */
 st_table *st_say_errors(st_node *node, const char *title);
+/* The same with other shares of rows, in percent; the bias with its sign. */
+st_table *st_say_shares(st_node *node, const char *title, const char *const *titles, size_t count);
 void st_error_summary_put(st_node *node, const st_error_summary *errors);
 
 /* `details` shows people every row and every assumption. */

@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { TEXT = 160 }; /* more than ST_PERCENT_TEXT */
 
@@ -22,27 +23,27 @@ const char *st_percent_text(double share, int decimals, bool sign, char *text)
     return text;
 }
 
-st_table *st_say_errors(st_node *node, const char *title)
+st_table *st_say_shares(st_node *node, const char *title, const char *const *titles, size_t count)
 {
-    const st_table_column percent = {
-        .look = ST_LOOK_PERCENT, .digits = 1, .none = "-", .right = true};
-    st_table_column shape[] = {{.title = title, .ink = ST_INK_NAME},
-                               {.title = "rows", .right = true},
-                               percent,
-                               percent,
-                               percent,
-                               percent,
-                               percent,
-                               percent,
-                               percent};
-    static const char *const titles[] = {"mean",   "median",  "bias",   "max",
-                                         "in 5 %", "in 10 %", "in 20 %"};
-    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
-        shape[2 + i].title = titles[i];
-    shape[4].look = ST_LOOK_CHANGE;
-    st_table *table = st_say_table(node, shape, sizeof shape / sizeof shape[0], 2);
+    st_table_column shape[ST_TABLE_COLUMNS] = {{.title = title, .ink = ST_INK_NAME},
+                                               {.title = "rows", .right = true}};
+    for (size_t i = 0; i < count; i++)
+        shape[2 + i] = (st_table_column){.title = titles[i],
+                                         .look = strcmp(titles[i], "bias") == 0 ? ST_LOOK_CHANGE
+                                                                                : ST_LOOK_PERCENT,
+                                         .digits = 1,
+                                         .none = "-",
+                                         .right = true};
+    st_table *table = st_say_table(node, shape, 2 + count, 2);
     st_table_heads(table);
     return table;
+}
+
+st_table *st_say_errors(st_node *node, const char *title)
+{
+    static const char *const titles[] = {"mean",   "median",  "bias",   "max",
+                                         "in 5 %", "in 10 %", "in 20 %"};
+    return st_say_shares(node, title, titles, sizeof titles / sizeof titles[0]);
 }
 
 void st_error_summary_put(st_node *node, const st_error_summary *errors)

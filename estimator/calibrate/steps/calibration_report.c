@@ -80,7 +80,6 @@ static void put_errors(st_node *node, const char *key, const st_error_summary *e
 
 /* What stands beside the errors of a fit that has not seen the rows. */
 static const char *const naive_keys[] = {"constant_mfu", "nearest_row"};
-static const char *const naive_titles[] = {"constant MFU", "nearest row"};
 
 static bool is_naive(const st_calibration *calibration)
 {
@@ -107,26 +106,9 @@ static void put_held(const st_held_group *group, const char *name, st_node *map,
 
 static st_table *say_held_table(st_node *node, const char *title, bool naive)
 {
-    const st_table_column percent = {
-        .look = ST_LOOK_PERCENT, .digits = 1, .none = "-", .right = true};
-    st_table_column shape[] = {{.title = title, .ink = ST_INK_NAME},
-                               {.title = "rows", .right = true},
-                               percent,
-                               percent,
-                               percent,
-                               percent,
-                               percent,
-                               percent,
-                               percent};
-    static const char *const titles[] = {"mean", "median", "bias", "max", "in 15 %"};
-    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
-        shape[2 + i].title = titles[i];
-    shape[4].look = ST_LOOK_CHANGE;
-    for (size_t i = 0; i < ST_NAIVES; i++)
-        shape[7 + i].title = naive_titles[i];
-    st_table *table = st_say_table(node, shape, naive ? 9 : 7, 2);
-    st_table_heads(table);
-    return table;
+    static const char *const titles[] = {"mean",    "median",       "bias",       "max",
+                                         "in 15 %", "constant MFU", "nearest row"};
+    return st_say_shares(node, title, titles, naive ? 7 : 5);
 }
 
 static void put_parts(const st_held_group *parts, size_t count, st_node *list, st_table *table)

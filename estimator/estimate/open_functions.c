@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of tables as providers; see open_functions.h. */
+#include "estimate/open_functions.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+const st_sheet_function *st_open_function_find(const st_sheet *sheet, const char *name)
+{
+    size_t count = 0;
+    const st_sheet_function *functions = st_sheet_functions(sheet, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(functions[i].name, name) == 0 && functions[i].open) {
+            return &functions[i];
+        }
+    }
+    return NULL;
+}
+
+st_status st_open_evaluate(void *context, size_t rows, const double *const *arguments,
+                           double *values)
+{
+    const st_open_self *self = context;
+    double row[ST_OPEN_ARGUMENTS] = {0};
+    for (size_t i = 0; i < rows; i++) {
+        bool finite = true;
+        for (size_t j = 0; j < self->argument_count; j++) {
+            row[j] = arguments[j][i];
+            finite = finite && isfinite(row[j]);
+        }
+        values[i] = finite ? self->function->value(self->over, row) : (double)NAN;
+    }
+    return ST_OK;
+}
+
+st_status st_open_provider(const st_open_function *function, const void *over, st_arena *arena,
+                           st_provider *provider, st_errors *errors)
+{
+    st_open_self *self = st_arena_alloc(arena, 1, sizeof(*self));
+    st_unit *units = st_arena_alloc(arena, ST_OPEN_ARGUMENTS, sizeof(*units));
+    if (self == NULL || units == NULL) {
+        return st_out_of_memory(errors);
+    }
+    *self = (st_open_self){.function = function, .over = over};
+    *provider = (st_provider){.name = function->name,
+                              .argument_units = units,
+                              .evaluate = st_open_evaluate,
+                              .self = self};
+    st_status status = st_unit_parse(function->unit, strlen(function->unit), (st_place){0},
+                                     &provider->unit, errors);
+    for (size_t i = 0; function->units[i] != NULL && status == ST_OK; i++) {
+        status = st_unit_parse(function->units[i], strlen(function->units[i]), (st_place){0},
+                               &units[i], errors);
+        self->argument_count = i + 1;
+    }
+    provider->argument_count = self->argument_count;
+    return status;
+}
