@@ -268,7 +268,7 @@ static void note_rest(hf_reader *reader)
     st_buffer unknown = {0};
     if (hf_find_outer(reader, "quantization_config compression_config") != NULL)
         st_draft_note(reader->draft, "Left out: the quantization of the stored weights. Set "
-                                     "precision.fp8 where training computes in FP8.");
+                                     "precision.recipe where training computes in FP8 or FP4.");
     if (!st_draft_is_given(reader->draft, "batch.sequence"))
         st_draft_note(reader->draft,
                       "The length of the training sequences is not in the file%s%.60s%s",
