@@ -619,6 +619,19 @@ static st_status find_bases(st_search *search, st_errors *errors)
     return status;
 }
 
+void st_search_keep_own(st_space *space)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < space->driven_count; i++) {
+        st_plan_param param =
+            st_plan_param_find(space->base.inputs[space->driven[i].input].input->from);
+        if (param == ST_PARAM_NODES || param == ST_PARAMS) {
+            space->driven[kept++] = space->driven[i];
+        }
+    }
+    space->driven_count = kept;
+}
+
 /* What no framework launches is no plan, unless somebody asks for it: a list of values, or --set.
  */
 static void limit_to_stack(st_search *search)
@@ -721,6 +734,7 @@ st_status st_search_make_plans(st_search *search, st_errors *errors)
     }
     wanted->choices[ST_PARAM_NODES].read =
         st_search_input(search->space->sheet, "cluster.nodes") != NULL;
+    st_search_keep_own(search->space);
     limit_to_stack(search);
     status = find_bases(search, errors);
     if (status == ST_OK) {
