@@ -20,6 +20,16 @@ typedef struct st_option_set {
     st_refinement_option option;
 } st_option_set;
 
+/*
+ * The stages of ZeRO that a stack's software runs, each a bit, and those that it runs along with
+ * pipeline stages; 0: all of them. A search proposes no other ones.
+ */
+typedef struct st_stack_runs {
+    unsigned zero;
+    unsigned zero_with_stages;
+    const char *source;
+} st_stack_runs;
+
 struct st_job {
     const char *name;
     const char *file;
@@ -32,6 +42,7 @@ struct st_job {
     const char *gpus[ST_MAX_BASES]; /* files of its GPU, each followed by what it builds on */
     size_t gpu_count;
     const st_stack *stack;
+    st_stack_runs runs;
     st_refinement *refinements;
     size_t refinement_count;
     st_option_set *options; /* that were set, whichever list of plugins counts */

@@ -329,6 +329,49 @@ static void load_stack_gpu(st_loader *loader, const map_scope *outer, const st_y
     }
 }
 
+static void load_stages(st_loader *loader, const char *name, const st_yaml_node *node,
+                        unsigned *stages)
+{
+    static const char *const known[] = {"0", "1", "2", "3"};
+    *stages = 0;
+    for (size_t i = 0; node->kind == ST_YAML_LIST && i < node->count; i++) {
+        for (unsigned stage = 0; stage < sizeof known / sizeof known[0]; stage++)
+            if (st_leaf_is_scalar(node->items[i]) &&
+                strcmp(node->items[i]->text, known[stage]) == 0)
+                *stages |= 1U << stage;
+    }
+    size_t count = 0;
+    for (unsigned left = *stages; left != 0; left >>= 1)
+        count += left & 1U;
+    if (node->kind != ST_YAML_LIST || count == 0 || count != node->count)
+        st_leaf_refuse(loader, st_errors_text(loader->errors, "runs.%s", name), node,
+                       "a list of stages of ZeRO, each once, such as [0, 1]");
+}
+
+/* Which plans a stack's software can run at all. */
+static void load_runs(st_loader *loader, const st_yaml_node *map)
+{
+    st_stack_runs *runs = &loader->job->runs;
+    if (map->kind != ST_YAML_MAP) {
+        st_leaf_refuse(loader, "runs", map, "a map with zero, zero_with_stages and a source");
+        return;
+    }
+    for (size_t i = 0; i < map->count; i++) {
+        const char *name = map->keys[i];
+        if (strcmp(name, "zero") == 0)
+            load_stages(loader, name, map->items[i], &runs->zero);
+        else if (strcmp(name, "zero_with_stages") == 0)
+            load_stages(loader, name, map->items[i], &runs->zero_with_stages);
+        else if (strcmp(name, "source") == 0)
+            runs->source = st_leaf_source(loader, "runs.source", map->items[i]);
+        else
+            st_note(&loader->status, st_fail(loader->errors, ST_ERR_NAME, map->key_places[i],
+                                             "unknown key '%s' in runs" ST_EXPECTED
+                                             "zero, zero_with_stages or source",
+                                             name));
+    }
+}
+
 /* Keys of a map that are no values of it: they were read before, or speak of all of it. */
 static bool is_apart(const map_scope *scope, const char *name)
 {
@@ -351,6 +394,8 @@ static void load_entry(st_loader *loader, const map_scope *scope, const st_yaml_
     bool is_stack = scope->path[0] == '\0' && scope->section != NULL;
     if (is_stack && strcmp(name, "gpus") == 0)
         load_stack_gpu(loader, scope, node);
+    else if (is_stack && strcmp(name, "runs") == 0)
+        load_runs(loader, node);
     else if (strcmp(name, "doc") == 0)
         (void)st_leaf_source(loader, full_path(loader, scope, name), node);
     else if (key != NULL && strcmp(key->path, ST_REFINE) == 0)

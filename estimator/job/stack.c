@@ -188,6 +188,7 @@ static void read_stack(st_loader *loader, const st_stack_choice *choice, st_stac
     fill_keys(loader, inner.job, stack);
     fill_constants(loader, inner.job, stack);
     loader->job->stack = stack;
+    loader->job->runs = inner.job->runs;
     loader->job->section_names[st_section_index(st_section_find(ST_STACK))] = stack->name;
 }
 

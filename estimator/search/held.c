@@ -200,6 +200,43 @@ static void put_varied(const st_search *search, size_t width, st_node *root)
     st_buffer_free(&text);
 }
 
+static void put_stages(st_buffer *text, const char *lead, unsigned stages)
+{
+    st_buffer_printf(text, "%s", lead);
+    for (unsigned stage = 0; stages >> stage != 0; stage++) {
+        if ((stages >> stage & 1U) != 0) {
+            st_buffer_printf(text, " %u", stage);
+        }
+    }
+}
+
+/* What the stack's software cannot run, and is therefore no plan. */
+static void put_limits(const st_search *search, size_t width, st_node *root)
+{
+    const st_plan_request *wanted = &search->wanted;
+    const st_job *job = search->space->base.job;
+    st_buffer text = {0};
+    if (wanted->zero == 0 && wanted->zero_with_stages == 0) {
+        return;
+    }
+    if (wanted->zero != 0) {
+        put_stages(&text, "zero", wanted->zero);
+    }
+    if (wanted->zero_with_stages != 0) {
+        put_stages(&text,
+                   wanted->zero != 0 ? ", with pipeline stages" : "zero with pipeline stages",
+                   wanted->zero_with_stages);
+    }
+    st_buffer_printf(&text, ", as %s runs", job->stack->title);
+    if (job->runs.source != NULL) {
+        st_buffer_printf(&text, " (%s)", job->runs.source);
+    }
+    st_put_text(root, "limits", text.data != NULL ? text.data : "");
+    st_say_fact(root, "limits", width, text.data != NULL ? text.data : "");
+    root->result->failed = root->result->failed || text.failed;
+    st_buffer_free(&text);
+}
+
 void st_search_put_held(const st_search *search, const char *without, size_t width, st_node *root)
 {
     writer self = {
@@ -217,4 +254,5 @@ void st_search_put_held(const st_search *search, const char *without, size_t wid
     root->result->failed = root->result->failed || self.text.failed;
     st_buffer_free(&self.text);
     put_varied(search, width, root);
+    put_limits(search, width, root);
 }

@@ -202,6 +202,19 @@ static bool allows_batch(const maker *self, double sequences)
     return allowed;
 }
 
+/* Where nothing is to be split, the stage of ZeRO is 0, whatever the software runs. */
+static bool allows_zero(const maker *self, double stage)
+{
+    const st_plan_request *request = self->request;
+    bool several = self->sizes[ST_PARAM_DP] * self->sizes[ST_PARAM_CP] > 1;
+    bool staged = self->sizes[ST_PARAM_PP] > 1 && request->zero_with_stages != 0;
+    unsigned runs = staged ? request->zero_with_stages : request->zero;
+    if (!several || runs == 0 || !request->choices[ST_PARAM_ZERO].free) {
+        return stage == 0 || several;
+    }
+    return (runs >> (unsigned)stage & 1U) != 0;
+}
+
 static bool allows(const maker *self, st_plan_param param, double value)
 {
     switch (param) {
@@ -215,7 +228,7 @@ static bool allows(const maker *self, st_plan_param param, double value)
         return value == 0 || self->sizes[ST_PARAM_TP] > 1 ||
                self->request->choices[ST_PARAM_SEQUENCE].held;
     case ST_PARAM_ZERO:
-        return value == 0 || self->sizes[ST_PARAM_DP] * self->sizes[ST_PARAM_CP] > 1;
+        return allows_zero(self, value);
     default: /* sizes that the enumeration of shapes has chosen, and what suits every plan */
         return true;
     }

@@ -72,6 +72,8 @@ typedef struct st_plan_request {
     bool nodes_differ;    /* from row to row: nodes are counted in GPUs, to be divided later */
     st_plan_numbers bases[ST_PLAN_BASES];
     st_plan_choice choices[ST_PARAMS];
+    unsigned zero;             /* where it is free: the stages of ZeRO, each a bit; 0: all */
+    unsigned zero_with_stages; /* and those of several pipeline stages */
 } st_plan_request;
 
 typedef struct st_shape {

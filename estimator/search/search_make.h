@@ -6,6 +6,9 @@
 #include "search/search_state.h"
 
 /* search_plans.c: the plans of a search whose space is made. */
+/* A plan has values of its own, whatever a stack that varies beside it says of them. */
+void st_search_keep_own(st_space *space);
+
 st_status st_search_make_plans(st_search *search, st_errors *errors) ST_NODISCARD;
 /* Whether the job's own value of a plan parameter is another, or there is none. */
 bool st_search_is_other(const st_search *search, st_plan_param param, double value);

@@ -4,6 +4,7 @@
 #include "search/search_make.h"
 
 #include "base/memory.h"
+#include "job/job_loader.h"
 #include "sweep/space_bind.h"
 
 #include <math.h>
@@ -618,6 +619,34 @@ static st_status find_bases(st_search *search, st_errors *errors)
     return status;
 }
 
+void st_search_keep_own(st_space *space)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < space->driven_count; i++) {
+        st_plan_param param =
+            st_plan_param_find(space->base.inputs[space->driven[i].input].input->from);
+        if (param == ST_PARAM_NODES || param == ST_PARAMS) {
+            space->driven[kept++] = space->driven[i];
+        }
+    }
+    space->driven_count = kept;
+}
+
+/* What no framework launches is no plan, unless somebody asks for it: a list of values, or --set.
+ */
+static void limit_to_stack(st_search *search)
+{
+    const st_space *space = search->space;
+    bool is_axis = false;
+    for (size_t i = 0; i < space->axis_count; i++) {
+        is_axis = is_axis || strcmp(space->axes[i].axis.path, ST_STACK) == 0;
+    }
+    if (!is_axis && search->wanted.choices[ST_PARAM_ZERO].free) {
+        search->wanted.zero = space->base.job->runs.zero;
+        search->wanted.zero_with_stages = space->base.job->runs.zero_with_stages;
+    }
+}
+
 /* --- the whole ------------------------------------------------------------------------------- */
 
 static void note_varying(st_search *search)
@@ -705,6 +734,8 @@ st_status st_search_make_plans(st_search *search, st_errors *errors)
     }
     wanted->choices[ST_PARAM_NODES].read =
         st_search_input(search->space->sheet, "cluster.nodes") != NULL;
+    st_search_keep_own(search->space);
+    limit_to_stack(search);
     status = find_bases(search, errors);
     if (status == ST_OK) {
         status = find_groups(search, errors);

@@ -241,6 +241,9 @@ st_status st_search_view_make(const st_paths *paths, const st_search *search,
         status = quiet == NULL ? ST_ERR_MEMORY
                                : st_space_create(paths, &request, search->space->arena,
                                                  &view->detail.space, quiet);
+        if (status == ST_OK) {
+            st_search_keep_own(view->detail.space);
+        }
         st_errors_destroy(quiet);
     }
     if (status == ST_OK) {

@@ -187,6 +187,18 @@ static st_status list_axes(st_search *search, st_arena *arena, st_errors *errors
     return join_axes(search, arena, errors);
 }
 
+/* Whether nobody gives a key, or only a stack does, beside which others are tried that may not. */
+static bool is_open(const st_search *search, const st_job *job, const char *key)
+{
+    st_origin origin = st_job_value_of(job, key)->origin;
+    bool stacks = false;
+    for (size_t i = 0; i < search->varied_count; i++) {
+        stacks = stacks || strcmp(search->varied[i].key, ST_STACK) == 0;
+    }
+    return origin == ST_ORIGIN_NONE ||
+           (origin == ST_ORIGIN_STACK && stacks && search->request.only_count == 0);
+}
+
 /* Plan parameters that a job may leave open, but a sheet may not: any value does until they vary.
  */
 static st_status close_job(st_search *search, const st_paths *paths, const st_sheet *sheet,
@@ -212,8 +224,7 @@ static st_status close_job(st_search *search, const st_paths *paths, const st_sh
         sets[i] = space->sets[i];
     }
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        if (st_search_input(sheet, keys[i]) != NULL &&
-            st_job_value_of(job, keys[i])->origin == ST_ORIGIN_NONE) {
+        if (st_search_input(sheet, keys[i]) != NULL && is_open(search, job, keys[i])) {
             sets[space->set_count++] = values[i];
         }
     }
@@ -249,13 +260,27 @@ static bool is_better_greater(const st_sheet *sheet, const char *name)
            exponent[ST_DOLLAR] == 0;
 }
 
+/* Of a cell or an input; NULL where there is none of this name. */
+static const st_type *type_of(const st_sheet *sheet, const char *name)
+{
+    const st_sheet_cell *cell = st_sheet_find_cell(sheet, name);
+    size_t count = 0;
+    const st_sheet_input *inputs = st_sheet_inputs(sheet, &count);
+    for (size_t i = 0; i < count && cell == NULL; i++) {
+        if (strcmp(inputs[i].name, name) == 0) {
+            return &inputs[i].type;
+        }
+    }
+    return cell != NULL ? &cell->type : NULL;
+}
+
 static st_status check_goal(const st_search *search, const st_sheet *sheet, st_errors *errors)
 {
     const char *goal = search->goal;
     bool maximise = search->request.maximise;
-    const st_sheet_cell *cell = st_sheet_find_cell(sheet, goal);
+    const st_type *type = type_of(sheet, goal);
     st_place place = {.file = maximise ? "--maximise" : "--minimise"};
-    if (cell != NULL && cell->type.kind != ST_TYPE_NUMBER) {
+    if (type != NULL && type->kind != ST_TYPE_NUMBER) {
         return st_fail(errors, ST_ERR_USAGE, place,
                        "'%s' is no number, of which one plan has more than another" ST_EXPECTED
                        "a cell that is a number, such as %s",

@@ -23,6 +23,8 @@ CASES = [
     ("deepseek-v3-2048xh800", 1024, ["parallel.expert_tp=0", "batch.global=240"], 61, 240, 256, 0),
 ]
 RECOMPUTATIONS = 3
+# stages of ZeRO that a stack's software runs: of plans without and with pipeline stages
+STACKS = [("plain", 4, 4), ("megatron-core", 4, 2), ("torchtitan", 2, 2)]
 
 
 def up_to(most):
@@ -54,7 +56,7 @@ def expert_ranks(experts, inner, ranks):
                for count in up_to(max(experts, 1)))
 
 
-def count(gpus, layers, batch, experts, expert_tp):
+def count(gpus, zeros, layers, batch, experts, expert_tp):
     plans = 0
     for tp in up_to(gpus):
         for pp in up_to(gpus // tp if gpus % tp == 0 else 0):
@@ -66,7 +68,8 @@ def count(gpus, layers, batch, experts, expert_tp):
                     continue
                 dp = left // cp
                 micro = sum(batch % (size * dp) == 0 for size in up_to(batch))
-                rest = (micro * RECOMPUTATIONS * (2 if tp > 1 else 1) * (4 if dp * cp > 1 else 1)
+                rest = (micro * RECOMPUTATIONS * (2 if tp > 1 else 1)
+                        * (zeros[pp > 1] if dp * cp > 1 else 1)
                         * expert_ranks(experts, expert_tp or tp, tp * cp * dp))
                 plans += rest * sum(chunks(pp, layers, first, last)
                                     for first, last in ends(pp, layers))
@@ -77,15 +80,17 @@ def main():
     failed = 0
     print(f"1..{len(CASES)}")
     for number, (job, gpus, sets, *sizes) in enumerate(CASES, 1):
-        words = [sys.argv[1], "search", job, "--gpus", str(gpus), "--top", "1", "--json"]
+        stack, *zeros = STACKS[number % len(STACKS)]
+        words = [sys.argv[1], "search", job, "--gpus", str(gpus), "--stack", stack, "--top", "1",
+                 "--json"]
         for one in sets:
             words += ["--set", one]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         found = json.loads(done.stdout) if done.returncode in (0, 3) else {"plans": done.stderr}
-        expected = count(gpus, *sizes)
+        expected = count(gpus, zeros, *sizes)
         good = found["plans"] == expected and found["exhaustive"]
         failed += not good
-        print(f"{'ok' if good else 'not ok'} {number} - {job} on {gpus} GPUs: {expected} plans")
+        print(f"{'ok' if good else 'not ok'} {number} - {job} with {stack} on {gpus} GPUs: {expected} plans")
         if not good:
             print(f"# found {found['plans']}")
     return failed > 0
