@@ -40,7 +40,8 @@ static const place_form place_forms[ST_OPERATORS][ST_SHAPES_PLACES] = {
     [ST_ATTENTION] = {{"heads of all sequences", 1, false},
                       {"tokens of a sequence", 1, false},
                       {"width of a head", 3, true},
-                      {NULL, 0.5, false}},
+                      {NULL, 0.5, false},
+                      {NULL, 0.25, false}},
     [ST_EXPERTS] = {{"tokens of an expert", 1, false},
                     {"hidden size", 0.5, false},
                     {"inner width of an expert", 0.5, false},
@@ -49,12 +50,13 @@ static const place_form place_forms[ST_OPERATORS][ST_SHAPES_PLACES] = {
 
 static void place_shape(st_operator of, const double *sizes, double *places)
 {
-    double values[ST_SHAPES_PLACES] = {sizes[ST_M], sizes[ST_N], sizes[ST_K], 1};
+    double values[ST_SHAPES_PLACES] = {sizes[ST_M], sizes[ST_N], sizes[ST_K], 1, 1};
     if (of == ST_ATTENTION) {
         values[0] = sizes[ST_BATCH] * sizes[ST_HEADS];
         values[1] = sizes[ST_SEQUENCE];
         values[2] = sizes[ST_HEAD_DIM];
         values[3] = sizes[ST_KV_HEADS];
+        values[4] = sizes[ST_BATCH];
     } else if (of == ST_EXPERTS) {
         values[0] = sizes[ST_TOKENS] * sizes[ST_TOP_K] / sizes[ST_EXPERT_COUNT];
         values[1] = sizes[ST_HIDDEN];

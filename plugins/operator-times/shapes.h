@@ -8,7 +8,7 @@
 
 #include "table.h"
 
-enum { ST_SHAPES_NEAREST = 8, ST_SHAPES_PLACES = 4, ST_SHAPES_TEXT = 120 };
+enum { ST_SHAPES_NEAREST = 8, ST_SHAPES_PLACES = 5, ST_SHAPES_TEXT = 120 };
 
 typedef enum st_operator { ST_PRODUCT, ST_ATTENTION, ST_EXPERTS, ST_OPERATORS } st_operator;
 
