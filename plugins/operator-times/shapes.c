@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of measured products and their nearest shapes; see shapes.h. */
+/* Formulas of operators and their nearest measured shapes; see shapes.h. */
 #include "shapes.h"
 
 #include <math.h>
@@ -7,213 +7,206 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS_MOST = 24, FIELD_BYTES = 80, PRODUCTS_MOST = 200000 };
+/* ---- what is measured ---- */
 
-enum { COLUMN_M, COLUMN_N, COLUMN_K, COLUMN_US, COLUMN_GPU, COLUMN_DTYPE, COLUMN_SOURCE, COLUMNS };
+/* Prefixes whose keys and values lie in a cache, windows, parts of experts and tokens that are
+ * spread unevenly are other operators. */
+static const st_table_only only_whole[] = {{"window", "0"}, {"past", "0"}};
+static const st_table_only only_even[] = {{"tp", "1"}, {"ep", "1"}, {"distribution", "balanced"}};
 
-static const char *const column_names[COLUMNS] = {"m", "n", "k", "us", "gpu", "dtype", "source"};
+static const st_table_form forms[ST_OPERATORS] = {
+    [ST_PRODUCT] = {.sizes = {"m", "n", "k"}, .options = ""},
+    [ST_ATTENTION] = {.sizes = {"batch", "seq", "heads", "kv_heads", "head_dim"},
+                      .options = "attention_",
+                      .as_dtype = "kv_dtype",
+                      .only = only_whole,
+                      .only_count = sizeof only_whole / sizeof only_whole[0]},
+    [ST_EXPERTS] = {.sizes = {"tokens", "topk", "experts", "hidden", "inter"},
+                    .options = "experts_",
+                    .only = only_even,
+                    .only_count = sizeof only_even / sizeof only_even[0],
+                    .not_source = "nongated"},
+};
 
-typedef struct table_reader {
-    const char *at;
-    size_t line;
-    size_t fields; /* of the heading */
-    int places[COLUMNS];
-    char row[COLUMNS_MOST][FIELD_BYTES];
-    char *reason;
-} table_reader;
+/* A place is the logarithm of one of these, times how much it counts in a distance. */
+typedef struct place_form {
+    const char *name; /* in a refusal; NULL: any value is answered */
+    double scale;
+    bool exact; /* only values that were measured are answered */
+} place_form;
 
-/* ---- CSV ---- */
+static const place_form place_forms[ST_OPERATORS][ST_SHAPES_PLACES] = {
+    [ST_PRODUCT] = {{NULL, 1, false}, {NULL, 1, false}, {NULL, 1, false}},
+    [ST_ATTENTION] = {{"heads of all sequences", 1, false},
+                      {"tokens of a sequence", 1, false},
+                      {"width of a head", 3, true},
+                      {NULL, 0.5, false},
+                      {NULL, 0.25, false}},
+    [ST_EXPERTS] = {{"tokens of an expert", 1, false},
+                    {"hidden size", 0.5, false},
+                    {"inner width of an expert", 0.5, false},
+                    {NULL, 0.25, false}},
+};
 
-/* A line of fields without quotes; false at the end of the text. *count is 0 for one that is none.
- */
-static int next_row(table_reader *own, size_t *count)
+static void place_shape(st_operator of, const double *sizes, double *places)
 {
-    while (*own->at == '#' || *own->at == '\n') {
-        own->at += strcspn(own->at, "\n");
-        own->at += *own->at == '\n';
-        own->line++;
+    double values[ST_SHAPES_PLACES] = {sizes[ST_M], sizes[ST_N], sizes[ST_K], 1, 1};
+    if (of == ST_ATTENTION) {
+        values[0] = sizes[ST_BATCH] * sizes[ST_HEADS];
+        values[1] = sizes[ST_SEQUENCE];
+        values[2] = sizes[ST_HEAD_DIM];
+        values[3] = sizes[ST_KV_HEADS];
+        values[4] = sizes[ST_BATCH];
+    } else if (of == ST_EXPERTS) {
+        values[0] = sizes[ST_TOKENS] * sizes[ST_TOP_K] / sizes[ST_EXPERT_COUNT];
+        values[1] = sizes[ST_HIDDEN];
+        values[2] = sizes[ST_FFN];
+        values[3] = sizes[ST_EXPERT_COUNT];
     }
-    own->line++;
-    *count = 0;
-    if (*own->at == '\0')
-        return 0;
-    for (;;) {
-        size_t length = strcspn(own->at, ",\r\n");
-        if (*count == COLUMNS_MOST || length >= FIELD_BYTES) {
-            *count = 0;
-            return 1;
-        }
-        memcpy(own->row[*count], own->at, length);
-        own->row[(*count)++][length] = '\0';
-        own->at += length;
-        if (*own->at != ',')
-            break;
-        own->at++;
-    }
-    own->at += *own->at == '\r';
-    own->at += *own->at == '\n';
-    return 1;
+    for (size_t i = 0; i < ST_SHAPES_PLACES; i++)
+        places[i] = place_forms[of][i].scale * log(values[i]);
 }
 
-static const char *read_heading(table_reader *own)
+const char *st_shapes_text(st_operator of, const double *sizes, char *text)
 {
-    if (!next_row(own, &own->fields) || own->fields == 0) {
-        (void)snprintf(own->reason, ST_SHAPES_REASON, "the table has no heading");
-        return own->reason;
-    }
-    for (size_t i = 0; i < COLUMNS; i++) {
-        own->places[i] = -1;
-        for (size_t k = 0; k < own->fields; k++)
-            if (strcmp(own->row[k], column_names[i]) == 0)
-                own->places[i] = (int)k;
-        if (i <= COLUMN_US && own->places[i] < 0) {
-            (void)snprintf(own->reason, ST_SHAPES_REASON, "the table has no column '%s'",
-                           column_names[i]);
-            return own->reason;
-        }
-    }
-    return NULL;
+    if (of == ST_PRODUCT)
+        (void)snprintf(text, ST_SHAPES_TEXT, "%.10g x %.10g x %.10g", sizes[ST_M], sizes[ST_N],
+                       sizes[ST_K]);
+    else if (of == ST_ATTENTION)
+        (void)snprintf(text, ST_SHAPES_TEXT,
+                       "%.10g sequences of %.10g, %.10g heads of %.10g, %.10g of keys",
+                       sizes[ST_BATCH], sizes[ST_SEQUENCE], sizes[ST_HEADS], sizes[ST_HEAD_DIM],
+                       sizes[ST_KV_HEADS]);
+    else
+        (void)snprintf(text, ST_SHAPES_TEXT, "%.10g tokens of each of %.10g experts, %.10g x %.10g",
+                       sizes[ST_TOKENS] * sizes[ST_TOP_K] / sizes[ST_EXPERT_COUNT],
+                       sizes[ST_EXPERT_COUNT], sizes[ST_HIDDEN], sizes[ST_FFN]);
+    return text;
 }
 
-static const char *field_of(const table_reader *own, size_t column)
-{
-    return own->places[column] >= 0 ? own->row[own->places[column]] : "";
-}
+/* ---- tables ---- */
 
-static const char *read_number(table_reader *own, size_t column, double *value)
+const char *st_shapes_read(st_shapes *shapes, st_operator of, const char *text,
+                           const st_table_filter *filter, char *reason)
 {
-    char *end = NULL;
-    const char *text = field_of(own, column);
-    *value = strtod(text, &end);
-    if (end != text && *end == '\0' && isfinite(*value) && *value > 0)
-        return NULL;
-    (void)snprintf(own->reason, ST_SHAPES_REASON,
-                   "line %zu of the table: column %s: found '%.40s', expected a number above 0",
-                   own->line, column_names[column], text);
-    return own->reason;
-}
-
-/* ---- rows ---- */
-
-static int is_wanted(const table_reader *own, const st_shapes_filter *filter)
-{
-    const char *const wanted[] = {filter->gpu, filter->dtype, filter->source};
-    for (size_t i = 0; i < 3; i++)
-        if (wanted[i][0] != '\0' && strcmp(field_of(own, COLUMN_GPU + i), wanted[i]) != 0)
-            return 0;
-    return 1;
-}
-
-static const char *add_row(table_reader *own, st_shapes *shapes)
-{
-    double values[4];
-    for (size_t i = 0; i < 4; i++)
-        if (read_number(own, i, &values[i]) != NULL)
-            return own->reason;
-    shapes->products[shapes->count] =
-        (st_product){values[0], values[1], values[2], values[3] * 1e-6};
-    for (size_t i = 0; i < 3; i++)
-        shapes->logs[shapes->count][i] = log(values[i]);
-    shapes->count++;
-    return NULL;
-}
-
-/* Times of two GPUs beside each other would be the times of none. */
-static const char *check_gpu(table_reader *own, char *gpu)
-{
-    const char *found = field_of(own, COLUMN_GPU);
-    if (gpu[0] == '\0')
-        (void)snprintf(gpu, FIELD_BYTES, "%s", found);
-    if (strcmp(gpu, found) == 0)
-        return NULL;
-    (void)snprintf(own->reason, ST_SHAPES_REASON,
-                   "the table has rows of %.40s and %.40s; name one with the option gpu", gpu,
-                   found);
-    return own->reason;
-}
-
-static const char *read_rows(table_reader *own, st_shapes *shapes, const st_shapes_filter *filter)
-{
-    char gpu[FIELD_BYTES] = "";
-    size_t count = 0;
-    while (next_row(own, &count)) {
-        if (count != own->fields) {
-            (void)snprintf(own->reason, ST_SHAPES_REASON,
-                           "line %zu of the table has %zu fields and the heading %zu", own->line,
-                           count, own->fields);
-            return own->reason;
-        }
-        if (!is_wanted(own, filter))
-            continue;
-        if (shapes->count == PRODUCTS_MOST) {
-            (void)snprintf(own->reason, ST_SHAPES_REASON, "the table has more than %d rows",
-                           PRODUCTS_MOST);
-            return own->reason;
-        }
-        if (check_gpu(own, gpu) != NULL || add_row(own, shapes) != NULL)
-            return own->reason;
-    }
-    if (shapes->count > 0)
-        return NULL;
-    (void)snprintf(own->reason, ST_SHAPES_REASON, "no row of the table is left");
-    return own->reason;
-}
-
-static size_t line_count(const char *text)
-{
-    size_t count = 1;
-    for (; *text != '\0'; text++)
-        count += *text == '\n';
-    return count < PRODUCTS_MOST ? count : PRODUCTS_MOST;
-}
-
-const char *st_shapes_read(st_shapes *shapes, const char *text, const st_shapes_filter *filter,
-                           char *reason)
-{
-    table_reader own = {.at = text, .reason = reason};
-    size_t most = line_count(text);
-    *shapes = (st_shapes){.products = calloc(most, sizeof *shapes->products),
-                          .logs = calloc(most, sizeof *shapes->logs)};
-    const char *fault = shapes->products != NULL && shapes->logs != NULL ? NULL : "out of memory";
-    if (fault == NULL)
-        fault = read_heading(&own);
-    if (fault == NULL)
-        fault = read_rows(&own, shapes, filter);
+    *shapes = (st_shapes){.of = of};
+    const char *fault = st_table_read(&shapes->table, text, &forms[of], filter, reason);
     if (fault != NULL)
+        return fault;
+    shapes->places = calloc(shapes->table.count, sizeof *shapes->places);
+    if (shapes->places == NULL) {
         st_shapes_free(shapes);
-    return fault;
+        return "out of memory";
+    }
+    for (size_t i = 0; i < shapes->table.count; i++) {
+        double *places = shapes->places[i];
+        place_shape(of, shapes->table.rows[i].sizes, places);
+        for (size_t k = 0; k < ST_SHAPES_PLACES; k++) {
+            shapes->least[k] = i == 0 ? places[k] : fmin(shapes->least[k], places[k]);
+            shapes->most[k] = i == 0 ? places[k] : fmax(shapes->most[k], places[k]);
+        }
+    }
+    return NULL;
 }
 
 void st_shapes_free(st_shapes *shapes)
 {
-    free(shapes->products);
-    free(shapes->logs);
-    *shapes = (st_shapes){0};
+    st_table_free(&shapes->table);
+    free(shapes->places);
+    *shapes = (st_shapes){.of = shapes->of};
 }
 
-/* ---- answers ---- */
+/* ---- formulas ---- */
 
-double st_product_formula(const st_product *product, const st_rates *rates)
+static double slower(double arithmetic_s, double bytes, const st_rates *rates)
 {
-    double arithmetic = 2.0 * product->m * product->n * product->k / rates->rate;
-    double numbers = product->m * product->k + product->n * product->k + product->m * product->n;
-    double memory = rates->bandwidth > 0 ? rates->width * numbers / rates->bandwidth : 0;
-    double larger = arithmetic > memory ? arithmetic : memory;
-    double smaller = arithmetic > memory ? memory : arithmetic;
-    double share = larger > 0 ? smaller / larger : 0;
-    if (!isnan(rates->corner))
-        return rates->constant_s + larger + rates->corner * smaller;
-    /* the fourth root of the sum of fourth powers, without their overflow */
-    return rates->constant_s + larger * sqrt(sqrt(1.0 + share * share * share * share));
+    double memory = rates->bandwidth > 0 ? bytes / rates->bandwidth : 0;
+    return arithmetic_s > memory ? arithmetic_s : memory;
 }
 
-typedef struct nearest_shapes {
-    double distances[ST_SHAPES_NEAREST]; /* squares */
-    size_t places[ST_SHAPES_NEAREST];
-    size_t count;
-} nearest_shapes;
+static double product_formula(const double *sizes, const st_rates *rates)
+{
+    double m = sizes[ST_M];
+    double n = sizes[ST_N];
+    double k = sizes[ST_K];
+    return slower(2.0 * m * n * k / rates->rate, rates->width * (m * k + k * n + m * n), rates);
+}
 
-static void insert(nearest_shapes *own, double distance, size_t place)
+/* Of causal attention, half of the square. */
+static double attention_formula(const double *sizes, const st_rates *rates)
+{
+    double tokens = sizes[ST_BATCH] * sizes[ST_SEQUENCE];
+    double row = sizes[ST_HEADS] * sizes[ST_HEAD_DIM];
+    double work = 2.0 * tokens * sizes[ST_SEQUENCE] * row;
+    double heads = sizes[ST_HEADS] + sizes[ST_KV_HEADS];
+    return slower(work * (1.0 + rates->half / sizes[ST_SEQUENCE]) / rates->rate,
+                  2.0 * rates->width * tokens * heads * sizes[ST_HEAD_DIM], rates);
+}
+
+static double experts_formula(const double *sizes, const st_rates *rates)
+{
+    double copies = sizes[ST_TOKENS] * sizes[ST_TOP_K];
+    double weights = 3.0 * sizes[ST_HIDDEN] * sizes[ST_FFN];
+    double each = copies / sizes[ST_EXPERT_COUNT];
+    double numbers =
+        sizes[ST_EXPERT_COUNT] * weights + copies * (2.0 * sizes[ST_HIDDEN] + 3.0 * sizes[ST_FFN]);
+    return slower(2.0 * copies * weights * (1.0 + rates->half / (each > 1 ? each : 1)) /
+                      rates->rate,
+                  rates->width * numbers, rates);
+}
+
+double st_shapes_around(st_operator of, const double *sizes, const st_rates *rates)
+{
+    if (of != ST_EXPERTS)
+        return 0;
+    return rates->moving * sizes[ST_TOKENS] * sizes[ST_TOP_K] *
+           (8.0 * sizes[ST_HIDDEN] + 3.0 * sizes[ST_FFN]);
+}
+
+double st_shapes_formula(st_operator of, const double *sizes, const st_rates *rates)
+{
+    if (of == ST_PRODUCT)
+        return product_formula(sizes, rates);
+    if (of == ST_ATTENTION)
+        return attention_formula(sizes, rates);
+    return experts_formula(sizes, rates) + st_shapes_around(of, sizes, rates);
+}
+
+/* ---- neighbours ---- */
+
+static const double almost = 1e-6; /* of a logarithm */
+
+static bool is_measured(const st_shapes *shapes, size_t place, double value)
+{
+    for (size_t i = 0; i < shapes->table.count; i++)
+        if (fabs(shapes->places[i][place] - value) <= almost)
+            return true;
+    return false;
+}
+
+const char *st_shapes_outside(const st_shapes *shapes, const double *sizes, char *reason)
+{
+    double places[ST_SHAPES_PLACES];
+    place_shape(shapes->of, sizes, places);
+    for (size_t i = 0; i < ST_SHAPES_PLACES; i++) {
+        const place_form *form = &place_forms[shapes->of][i];
+        bool inside =
+            places[i] >= shapes->least[i] - almost && places[i] <= shapes->most[i] + almost;
+        if (form->name == NULL || (inside && !form->exact))
+            continue;
+        if (inside && is_measured(shapes, i, places[i]))
+            continue;
+        (void)snprintf(reason, ST_TABLE_REASON, "%s: %.10g, and %s from %.10g to %.10g", form->name,
+                       exp(places[i] / form->scale),
+                       inside ? "others were measured" : "the table has them",
+                       exp(shapes->least[i] / form->scale), exp(shapes->most[i] / form->scale));
+        return reason;
+    }
+    return NULL;
+}
+
+/* Distances are squares here. */
+static void insert(st_neighbours *own, double distance, const st_measured *row)
 {
     size_t at = own->count;
     if (at == ST_SHAPES_NEAREST && distance >= own->distances[at - 1])
@@ -224,39 +217,42 @@ static void insert(nearest_shapes *own, double distance, size_t place)
         own->count++;
     for (; at > 0 && own->distances[at - 1] > distance; at--) {
         own->distances[at] = own->distances[at - 1];
-        own->places[at] = own->places[at - 1];
+        own->rows[at] = own->rows[at - 1];
     }
     own->distances[at] = distance;
-    own->places[at] = place;
+    own->rows[at] = row;
 }
 
-static void find_nearest(const st_shapes *shapes, const st_product *product, nearest_shapes *own)
+static void find_nearest(const st_shapes *shapes, const double *sizes, st_neighbours *own)
 {
-    const double logs[3] = {log(product->m), log(product->n), log(product->k)};
-    for (size_t i = 0; i < shapes->count; i++) {
+    double places[ST_SHAPES_PLACES];
+    place_shape(shapes->of, sizes, places);
+    own->count = 0;
+    for (size_t i = 0; i < shapes->table.count; i++) {
         double sum = 0;
-        for (size_t k = 0; k < 3; k++) {
-            double step = shapes->logs[i][k] - logs[k];
+        for (size_t k = 0; k < ST_SHAPES_PLACES; k++) {
+            double step = shapes->places[i][k] - places[k];
             sum += step * step;
         }
-        insert(own, sum, i);
+        if (isfinite(sum))
+            insert(own, sum, &shapes->table.rows[i]);
     }
 }
 
-double st_shapes_ratio(const st_shapes *shapes, const st_product *product, const st_rates *rates,
-                       double reach, double *nearest)
+double st_shapes_ratio(const st_shapes *shapes, const double *sizes, const st_rates *rates,
+                       double reach, st_neighbours *neighbours)
 {
     static const double softening = 0.01; /* of a square: an equal shape does not rule alone */
-    nearest_shapes own = {.count = 0};
     double weights = 1.0 / (reach * reach + softening);
     double sum = weights; /* the formula as it is */
-    find_nearest(shapes, product, &own);
-    *nearest = own.count > 0 ? sqrt(own.distances[0]) : (double)INFINITY;
-    for (size_t i = 0; i < own.count && isfinite(own.distances[i]); i++) {
-        const st_product *known = &shapes->products[own.places[i]];
-        double weight = 1.0 / (own.distances[i] + softening);
+    find_nearest(shapes, sizes, neighbours);
+    for (size_t i = 0; i < neighbours->count; i++) {
+        const st_measured *known = neighbours->rows[i];
+        double weight = 1.0 / (neighbours->distances[i] + softening);
+        neighbours->ratios[i] = known->time_s / st_shapes_formula(shapes->of, known->sizes, rates);
+        neighbours->distances[i] = sqrt(neighbours->distances[i]);
         weights += weight;
-        sum += weight * known->time_s / st_product_formula(known, rates);
+        sum += weight * neighbours->ratios[i];
     }
     return sum / weights;
 }

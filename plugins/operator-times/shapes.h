@@ -1,57 +1,67 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Measured matrix products, and by how much a formula is off near a shape. */
+/* Measured operators, and by how much a formula is off near a shape. */
 #ifndef ST_OPERATOR_SHAPES_H
 #define ST_OPERATOR_SHAPES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-enum { ST_SHAPES_NEAREST = 8, ST_SHAPES_REASON = 240 };
+#include "table.h"
 
-typedef struct st_product {
-    double m;
-    double n;
-    double k;
-    double time_s; /* of a table, else unused */
-} st_product;
+enum { ST_SHAPES_NEAREST = 8, ST_SHAPES_PLACES = 5, ST_SHAPES_TEXT = 120 };
 
-/* What the formula takes besides the shape. */
+typedef enum st_operator { ST_PRODUCT, ST_ATTENTION, ST_EXPERTS, ST_OPERATORS } st_operator;
+
+/* Sizes of each, in the order of its columns. */
+enum { ST_M, ST_N, ST_K };
+enum { ST_BATCH, ST_SEQUENCE, ST_HEADS, ST_KV_HEADS, ST_HEAD_DIM };
+enum { ST_TOKENS, ST_TOP_K, ST_EXPERT_COUNT, ST_HIDDEN, ST_FFN };
+
+/* What a formula takes besides the sizes. */
 typedef struct st_rates {
-    double rate;      /* FLOP/s */
+    double rate;      /* FLOP/s of large operators */
     double bandwidth; /* B/s; 0: arithmetic alone counts */
     double width;     /* bytes of a number */
-    double constant_s;
-    double corner; /* share of the shorter of both that counts, too; NaN: a smooth corner */
+    double half;      /* attention: tokens of a sequence, experts: of an expert, at half the rate */
+    double moving;    /* experts: seconds to move a number of a row around the products */
 } st_rates;
 
 typedef struct st_shapes {
-    st_product *products;
-    double (*logs)[3];
-    size_t count;
+    st_operator of;
+    st_table table;
+    double (*places)[ST_SHAPES_PLACES]; /* scaled logarithms */
+    double least[ST_SHAPES_PLACES];
+    double most[ST_SHAPES_PLACES];
 } st_shapes;
 
-/* Which rows of a table count; "" for all. */
-typedef struct st_shapes_filter {
-    const char *gpu;
-    const char *dtype;
-    const char *source;
-} st_shapes_filter;
+typedef struct st_neighbours {
+    size_t count;
+    double distances[ST_SHAPES_NEAREST];
+    const st_measured *rows[ST_SHAPES_NEAREST];
+    double ratios[ST_SHAPES_NEAREST]; /* measured over formula */
+} st_neighbours;
 
-/*
- * Reads CSV with columns m, n, k and us, and perhaps gpu, dtype and source, behind lines of
- * comments. NULL, or what is wrong, in `reason`, which has room for ST_SHAPES_REASON.
- */
-const char *st_shapes_read(st_shapes *shapes, const char *text, const st_shapes_filter *filter,
-                           char *reason);
+/* NULL, or what is wrong with the table, in `reason`, which has room for ST_TABLE_REASON. */
+const char *st_shapes_read(st_shapes *shapes, st_operator of, const char *text,
+                           const st_table_filter *filter, char *reason);
 void st_shapes_free(st_shapes *shapes);
 
-/* The slower of arithmetic and memory with a corner, and a constant. */
-double st_product_formula(const st_product *product, const st_rates *rates);
+/* The slower of arithmetic and memory; that of experts with permutation and activation. */
+double st_shapes_formula(st_operator of, const double *sizes, const st_rates *rates);
+/* Of experts: permutation and activation alone; of others 0. */
+double st_shapes_around(st_operator of, const double *sizes, const st_rates *rates);
+
+/* NULL, or in which size a shape lies outside of what was measured, in `reason`. */
+const char *st_shapes_outside(const st_shapes *shapes, const double *sizes, char *reason);
 
 /*
- * Measured over formula at the nearest shapes, the nearer the heavier; shapes further away than
- * `reach`, in logarithms, count less than the formula itself. *nearest: the distance of the first.
+ * Measured over formula at the nearest shapes, the nearer the heavier. Shapes further away than
+ * `reach`, in logarithms, count less than the formula itself; of an infinite one all count.
  */
-double st_shapes_ratio(const st_shapes *shapes, const st_product *product, const st_rates *rates,
-                       double reach, double *nearest);
+double st_shapes_ratio(const st_shapes *shapes, const double *sizes, const st_rates *rates,
+                       double reach, st_neighbours *neighbours);
+
+/* A shape as people write it, in `text`, which has room for ST_SHAPES_TEXT. */
+const char *st_shapes_text(st_operator of, const double *sizes, char *text);
 
 #endif

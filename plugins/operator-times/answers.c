@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Providers of products, attention and experts; see answers.h. */
+#include "answers.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- arguments ---- */
+
+#define ARGUMENT(id, of, optional, words)                                                          \
+    {                                                                                              \
+        .struct_size = sizeof(st_plugin_argument), .flags = optional, .name = id, .unit = of,      \
+        .doc = words                                                                               \
+    }
+
+enum { M, N, K, RATE, BANDWIDTH, WIDTH, PRODUCT_ARGUMENTS };
+
+static const st_plugin_argument product_arguments[PRODUCT_ARGUMENTS] = {
+    [M] = ARGUMENT("m", "", 0, "rows"),
+    [N] = ARGUMENT("n", "", 0, "columns"),
+    [K] = ARGUMENT("k", "", 0, "width over which the product sums"),
+    [RATE] = ARGUMENT("rate", "TFLOP/s", 0, "rate of large products"),
+    [BANDWIDTH] = ARGUMENT("bandwidth", "GB/s", ST_PLUGIN_OPTIONAL, "memory bandwidth"),
+    [WIDTH] = ARGUMENT("width", "B", ST_PLUGIN_OPTIONAL, "bytes of a number")};
+static const st_plugin_argument *const product_list[PRODUCT_ARGUMENTS] = {
+    &product_arguments[M],    &product_arguments[N],         &product_arguments[K],
+    &product_arguments[RATE], &product_arguments[BANDWIDTH], &product_arguments[WIDTH]};
+
+enum {
+    BATCH,
+    SEQUENCE,
+    HEADS,
+    KV_HEADS,
+    HEAD_DIM,
+    ATTENTION_WIDTH,
+    ATTENTION_WORK,
+    ATTENTION_RATE,
+    ATTENTION_HALF,
+    ATTENTION_BYTES,
+    ATTENTION_BANDWIDTH,
+    ATTENTION_ARGUMENTS
+};
+
+static const st_plugin_argument attention_arguments[ATTENTION_ARGUMENTS] = {
+    [BATCH] = ARGUMENT("batch", "", 0, "sequences"),
+    [SEQUENCE] = ARGUMENT("sequence", "", 0, "tokens of a sequence"),
+    [HEADS] = ARGUMENT("heads", "", 0, "heads of queries on a rank"),
+    [KV_HEADS] = ARGUMENT("kv_heads", "", 0, "heads of keys and values on a rank"),
+    [HEAD_DIM] = ARGUMENT("head_dim", "", 0, "width of a head, mean of keys and values"),
+    [ATTENTION_WIDTH] = ARGUMENT("width", "B", 0, "bytes of a number"),
+    [ATTENTION_WORK] = ARGUMENT("work", "GFLOP", 0, "arithmetic as far as it is computed"),
+    [ATTENTION_RATE] = ARGUMENT("rate", "TFLOP/s", 0, "rate in long sequences"),
+    [ATTENTION_HALF] = ARGUMENT("half", "", 0, "tokens of a sequence at half of the rate"),
+    [ATTENTION_BYTES] = ARGUMENT("bytes", "MB", 0, "memory traffic"),
+    [ATTENTION_BANDWIDTH] = ARGUMENT("bandwidth", "GB/s", 0, "memory bandwidth")};
+static const st_plugin_argument *const attention_list[ATTENTION_ARGUMENTS] = {
+    &attention_arguments[BATCH],
+    &attention_arguments[SEQUENCE],
+    &attention_arguments[HEADS],
+    &attention_arguments[KV_HEADS],
+    &attention_arguments[HEAD_DIM],
+    &attention_arguments[ATTENTION_WIDTH],
+    &attention_arguments[ATTENTION_WORK],
+    &attention_arguments[ATTENTION_RATE],
+    &attention_arguments[ATTENTION_HALF],
+    &attention_arguments[ATTENTION_BYTES],
+    &attention_arguments[ATTENTION_BANDWIDTH]};
+
+enum {
+    COPIES,
+    EXPERT_COUNT,
+    HIDDEN,
+    FFN,
+    MATRICES,
+    EXPERTS_WIDTH,
+    EXPERTS_WORK,
+    EXPERTS_RATE,
+    EXPERTS_HALF,
+    EXPERTS_BYTES,
+    EXPERTS_BANDWIDTH,
+    MOVING,
+    EXPERTS_ARGUMENTS
+};
+
+static const st_plugin_argument experts_arguments[EXPERTS_ARGUMENTS] = {
+    [COPIES] = ARGUMENT("copies", "", 0, "copies of tokens on a rank"),
+    [EXPERT_COUNT] = ARGUMENT("experts", "", 0, "experts of a rank"),
+    [HIDDEN] = ARGUMENT("hidden", "", 0, "width of a token"),
+    [FFN] = ARGUMENT("ffn", "", 0, "inner width of an expert on a rank"),
+    [MATRICES] = ARGUMENT("matrices", "", 0, "matrices of an expert, 3 with a gate"),
+    [EXPERTS_WIDTH] = ARGUMENT("width", "B", 0, "bytes of a number"),
+    [EXPERTS_WORK] = ARGUMENT("work", "GFLOP", 0, "arithmetic"),
+    [EXPERTS_RATE] = ARGUMENT("rate", "TFLOP/s", 0, "rate at these tokens of an expert"),
+    [EXPERTS_HALF] = ARGUMENT("half", "", 0, "tokens of an expert at half of the rate"),
+    [EXPERTS_BYTES] = ARGUMENT("bytes", "MB", 0, "memory traffic"),
+    [EXPERTS_BANDWIDTH] = ARGUMENT("bandwidth", "GB/s", 0, "memory bandwidth"),
+    [MOVING] = ARGUMENT("moving", "us", 0, "permutation and activation, which tables contain")};
+static const st_plugin_argument *const experts_list[EXPERTS_ARGUMENTS] = {
+    &experts_arguments[COPIES],
+    &experts_arguments[EXPERT_COUNT],
+    &experts_arguments[HIDDEN],
+    &experts_arguments[FFN],
+    &experts_arguments[MATRICES],
+    &experts_arguments[EXPERTS_WIDTH],
+    &experts_arguments[EXPERTS_WORK],
+    &experts_arguments[EXPERTS_RATE],
+    &experts_arguments[EXPERTS_HALF],
+    &experts_arguments[EXPERTS_BYTES],
+    &experts_arguments[EXPERTS_BANDWIDTH],
+    &experts_arguments[MOVING]};
+
+/* ---- requests ---- */
+
+/* One row: its shape, and the sheet's own time of it. */
+typedef struct shape_request {
+    double sizes[ST_TABLE_SIZES];
+    st_rates rates;
+    double formula_s;
+    double around_s;  /* what a table has besides */
+    const char *kept; /* why no table can correct it; NULL: one may */
+} shape_request;
+
+static double slower(double arithmetic_s, double memory_s)
+{
+    return arithmetic_s > memory_s ? arithmetic_s : memory_s;
+}
+
+static double column_of(const double *const *columns, size_t column, size_t row, double otherwise)
+{
+    return columns[column] != NULL ? columns[column][row] : otherwise;
+}
+
+static void read_product(const operator_times *own, const double *const *columns, size_t row,
+                         shape_request *request)
+{
+    request->sizes[ST_M] = columns[M][row];
+    request->sizes[ST_N] = columns[N][row];
+    request->sizes[ST_K] = columns[K][row];
+    request->rates = (st_rates){.rate = columns[RATE][row],
+                                .bandwidth = column_of(columns, BANDWIDTH, row, 0),
+                                .width = column_of(columns, WIDTH, row, own->widths[ST_PRODUCT])};
+    request->formula_s = st_shapes_formula(ST_PRODUCT, request->sizes, &request->rates);
+}
+
+static void read_attention(const double *const *columns, size_t row, shape_request *request)
+{
+    double *sizes = request->sizes;
+    for (size_t i = BATCH; i <= HEAD_DIM; i++) /* in the order of a table's columns */
+        sizes[i] = columns[i][row];
+    request->rates = (st_rates){.rate = columns[ATTENTION_RATE][row],
+                                .bandwidth = columns[ATTENTION_BANDWIDTH][row],
+                                .width = columns[ATTENTION_WIDTH][row],
+                                .half = columns[ATTENTION_HALF][row]};
+    double work = columns[ATTENTION_WORK][row];
+    double causal = 2.0 * sizes[ST_BATCH] * sizes[ST_HEADS] * sizes[ST_HEAD_DIM] *
+                    sizes[ST_SEQUENCE] * sizes[ST_SEQUENCE];
+    request->formula_s =
+        slower(work * (1.0 + request->rates.half / sizes[ST_SEQUENCE]) / request->rates.rate,
+               columns[ATTENTION_BYTES][row] / request->rates.bandwidth);
+    if (!(causal > 0))
+        request->kept = "there is none";
+    else if (!(fabs(work / causal - 1.0) < 0.01))
+        request->kept = "tables have causal attention to all tokens, this one is another";
+}
+
+static void read_experts(const double *const *columns, size_t row, shape_request *request)
+{
+    double copies = columns[COPIES][row];
+    double each = copies / columns[EXPERT_COUNT][row];
+    double *sizes = request->sizes;
+    sizes[ST_TOKENS] = copies;
+    sizes[ST_TOP_K] = 1;
+    sizes[ST_EXPERT_COUNT] = columns[EXPERT_COUNT][row];
+    sizes[ST_HIDDEN] = columns[HIDDEN][row];
+    sizes[ST_FFN] = columns[FFN][row];
+    request->rates = (st_rates){.bandwidth = columns[EXPERTS_BANDWIDTH][row],
+                                .width = columns[EXPERTS_WIDTH][row],
+                                .half = columns[EXPERTS_HALF][row],
+                                .moving = 1};
+    request->rates.rate =
+        columns[EXPERTS_RATE][row] * (1.0 + request->rates.half / (each > 1 ? each : 1));
+    request->around_s = columns[MOVING][row];
+    request->rates.moving =
+        request->around_s / st_shapes_around(ST_EXPERTS, sizes, &request->rates);
+    request->formula_s = slower(columns[EXPERTS_WORK][row] / columns[EXPERTS_RATE][row],
+                                columns[EXPERTS_BYTES][row] / request->rates.bandwidth);
+    if (!(copies > 0 && sizes[ST_EXPERT_COUNT] > 0))
+        request->kept = "there are none";
+    else if (fabs(columns[MATRICES][row] - 3.0) > 0.5)
+        request->kept = "tables have experts with a gate, these have none";
+}
+
+static void read_request(const operator_times *own, st_operator of, const double *const *columns,
+                         size_t row, shape_request *request)
+{
+    memset(request, 0, sizeof *request);
+    if (of == ST_PRODUCT)
+        read_product(own, columns, row, request);
+    else if (of == ST_ATTENTION)
+        read_attention(columns, row, request);
+    else
+        read_experts(columns, row, request);
+    if (own->shapes[of].table.count == 0)
+        request->kept = "no times are given";
+    else if (request->kept == NULL &&
+             !(fabs(request->rates.width - own->widths[of]) <= 0.1 * own->widths[of]))
+        request->kept = "the table's numbers have another width";
+}
+
+/* ---- answers ---- */
+
+/* NULL, or why the row is refused, in `reason`. */
+static const char *answer_request(const operator_times *own, st_operator of,
+                                  const shape_request *request, double *value_s,
+                                  st_neighbours *neighbours, char *reason)
+{
+    neighbours->count = 0;
+    *value_s = request->formula_s;
+    if (!(request->formula_s >= 0 && isfinite(request->formula_s)))
+        return "the formula's own time is no finite one";
+    if (request->kept != NULL)
+        return NULL;
+    const char *outside = st_shapes_outside(&own->shapes[of], request->sizes, reason);
+    if (outside != NULL)
+        return outside;
+    double ratio =
+        st_shapes_ratio(&own->shapes[of], request->sizes, &request->rates, own->reach, neighbours);
+    *value_s = (request->formula_s + request->around_s) * ratio - request->around_s;
+    if (*value_s > 0 && isfinite(*value_s))
+        return NULL;
+    return "the nearest measured shapes take less than the sheet has for permutation alone";
+}
+
+static int evaluate(void *instance, st_operator of, size_t rows, const double *const *columns,
+                    double *values)
+{
+    char reason[ST_TABLE_REASON];
+    for (size_t i = 0; i < rows; i++) {
+        shape_request request;
+        st_neighbours neighbours;
+        read_request(instance, of, columns, i, &request);
+        if (answer_request(instance, of, &request, &values[i], &neighbours, reason) != NULL)
+            values[i] = (double)NAN;
+    }
+    return ST_PLUGIN_OK;
+}
+
+/* ---- explanations ---- */
+
+static void tell(const st_plugin_sink *sink, const char *name, double value, const char *doc)
+{
+    st_plugin_term term = {.struct_size = sizeof term,
+                           .flags = ST_PLUGIN_PART,
+                           .name = name,
+                           .unit = "us",
+                           .value = value,
+                           .doc = doc};
+    sink->term(sink->context, &term);
+}
+
+static void tell_origin(const st_plugin_sink *sink, const char *text)
+{
+    st_plugin_term term = {.struct_size = sizeof term,
+                           .name = "origin",
+                           .unit = "",
+                           .text = text,
+                           .doc = "of the time of this shape"};
+    sink->term(sink->context, &term);
+}
+
+static void tell_neighbours(const st_plugin_sink *sink, st_operator of,
+                            const st_neighbours *neighbours)
+{
+    for (size_t i = 0; i < neighbours->count; i++) {
+        const st_measured *row = neighbours->rows[i];
+        char name[40];
+        char shape[ST_SHAPES_TEXT];
+        char text[ST_SHAPES_TEXT + 80];
+        (void)snprintf(name, sizeof name, "line %zu", row->line);
+        (void)snprintf(text, sizeof text, "%s: %.4g us, %.3f of the formula, %.2f away",
+                       st_shapes_text(of, row->sizes, shape), 1e6 * row->time_s,
+                       neighbours->ratios[i], neighbours->distances[i]);
+        st_plugin_term term = {.struct_size = sizeof term,
+                               .name = name,
+                               .unit = "",
+                               .text = text,
+                               .doc = "of the table"};
+        sink->term(sink->context, &term);
+    }
+}
+
+static int explain(void *instance, st_operator of, const double *const *columns,
+                   const st_plugin_sink *sink)
+{
+    const operator_times *own = instance;
+    char reason[ST_TABLE_REASON];
+    char text[ST_TABLE_REASON];
+    double value_s = 0;
+    shape_request request;
+    st_neighbours neighbours;
+    read_request(own, of, columns, 0, &request);
+    const char *refusal = answer_request(own, of, &request, &value_s, &neighbours, reason);
+    if (refusal != NULL) {
+        own->host->error(own->host->context, refusal);
+        return ST_PLUGIN_FAILED;
+    }
+    tell(sink, "formula", request.formula_s, "the slower of arithmetic and memory");
+    if (request.kept != NULL) {
+        (void)snprintf(text, sizeof text, "formula: %s", request.kept);
+    } else {
+        tell(sink, "neighbours", value_s - request.formula_s,
+             "what the formula is off at the nearest measured shapes");
+        tell_neighbours(sink, of, &neighbours);
+        (void)snprintf(text, sizeof text,
+                       "corrected, nearest measured shape %.2f away (logarithms)",
+                       neighbours.distances[0]);
+    }
+    tell_origin(sink, text);
+    return ST_PLUGIN_OK;
+}
+
+/* ---- providers ---- */
+
+/* The host calls without the provider's name: one pair of functions for each operator. */
+#define PROVIDER(id, operator_id, open_function, list, count, words)                               \
+    static int evaluate_##id(void *instance, size_t rows, const double *const *columns,            \
+                             double *values)                                                       \
+    {                                                                                              \
+        return evaluate(instance, operator_id, rows, columns, values);                             \
+    }                                                                                              \
+    static int explain_##id(void *instance, const double *const *columns,                          \
+                            const st_plugin_sink *sink)                                            \
+    {                                                                                              \
+        return explain(instance, operator_id, columns, sink);                                      \
+    }                                                                                              \
+    static const st_plugin_provider provider_##id = {.struct_size = sizeof(st_plugin_provider),    \
+                                                     .name = open_function,                        \
+                                                     .unit = "us",                                 \
+                                                     .doc = words,                                 \
+                                                     .cite = "steptime docs/operators.md",         \
+                                                     .arguments = list,                            \
+                                                     .argument_count = count,                      \
+                                                     .evaluate = evaluate_##id,                    \
+                                                     .explain = explain_##id}
+
+PROVIDER(product, ST_PRODUCT, "gemm", product_list, PRODUCT_ARGUMENTS,
+         "matrix product, by measured neighbours");
+PROVIDER(attention, ST_ATTENTION, "fused_attention", attention_list, ATTENTION_ARGUMENTS,
+         "fused causal attention, by measured neighbours");
+PROVIDER(experts, ST_EXPERTS, "grouped_experts", experts_list, EXPERTS_ARGUMENTS,
+         "products of routed experts, by measured neighbours");
+
+const st_plugin_provider *const st_operator_providers[ST_OPERATORS] = {
+    [ST_PRODUCT] = &provider_product,
+    [ST_ATTENTION] = &provider_attention,
+    [ST_EXPERTS] = &provider_experts};
