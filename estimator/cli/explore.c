@@ -30,6 +30,7 @@ st_status cli_explore_request(cli_run *run, st_space_request *request)
     request->cell_count = options->cells.count;
     request->sample = options->sample;
     request->seed = options->seed;
+    request->checks_warn = common->check == CLI_CHECK_NONE;
     if (cli_is_given(run, &options->seed) && options->sample == 0 &&
         !cli_is_given(run, &options->method))
         return cli_wrong_use(run, "option --seed says which sample is drawn, and there is none",

@@ -77,6 +77,7 @@ static const cli_option option_rows[] = {
     CLI_ROW_SEED,
     CLI_ROW_THREADS,
     CLI_FLAG(search_options, verbose, "verbose", "tell on standard error what every process did"),
+    CLI_ROW_CHECK,
     CLI_ROW_SHEET,
     CLI_ROW_SET,
     CLI_ROW_REFINE,
@@ -129,6 +130,9 @@ static st_status check_options(cli_run *run, const search_options *options, cons
     if (options->all && st_guide_is_given(guide))
         return cli_wrong_use(run, "--all ranks every plan, and --method and --prune look at some",
                              NULL);
+    if (run->common.check == CLI_CHECK_NONE && st_guide_is_given(guide))
+        return cli_wrong_use(
+            run, "--check none ranks every plan, and --method and --prune look at some", NULL);
     if (options->minimise != NULL && options->maximise != NULL)
         return cli_wrong_use(run, "--minimise and --maximise exclude each other", NULL);
     return ST_OK;
@@ -160,7 +164,7 @@ static st_status read_request(cli_run *run, st_search_request *request)
     request->front[1] = front->count == 2 ? front->items[1] : NULL;
     request->picture = options->svg != NULL;
     request->top = (size_t)(options->top > options->rank ? options->top : options->rank);
-    request->all = options->all;
+    request->all = options->all || run->common.check == CLI_CHECK_NONE;
     request->merges = !st_guide_is_given(&request->guide);
     return status;
 }

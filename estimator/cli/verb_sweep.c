@@ -39,6 +39,7 @@ static const cli_option option_rows[] = {
              "x=KEY,y=KEY,z=CELL draws a heat map"),
     CLI_FILE(sweep_options, xlsx, "xlsx", "write the rows as a workbook with a chart, too"),
     CLI_ROW_THREADS,
+    CLI_ROW_CHECK,
     CLI_ROW_SHEET,
     CLI_ROW_SET,
     CLI_ROW_REFINE,

@@ -42,7 +42,7 @@ static void add_plan(const st_search *search, const st_space_worker *space, uint
 {
     st_found one = {.row = first + row,
                     .goal = search->sign * space->outputs[0][row],
-                    .too_large = space->reasons[row] != ST_REASON_NONE};
+                    .too_large = st_search_is_over(search->space, space, row)};
     found->kept += one.too_large ? 0 : 1;
     st_rank_add(found, &one);
     if (has_front(search) && !one.too_large) {
@@ -59,7 +59,7 @@ static void run_block(runner *self, int thread, uint64_t first)
     uint64_t left = search->rows - first;
     size_t rows = left < ST_SPACE_BLOCK ? (size_t)left : ST_SPACE_BLOCK;
     st_space_worker *space = st_search_worker_fill(self->workers[thread], NULL, first, rows);
-    space->all_checks = self->near || search->request.all;
+    space->all_checks = self->near || search->request.all || search->space->request.checks_warn;
     st_space_compute(space, rows);
     for (size_t row = 0; row < rows; row++) {
         uint32_t reason = space->reasons[row];

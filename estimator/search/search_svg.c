@@ -108,7 +108,7 @@ static void take_block(picture *self, const st_space_worker *space, size_t rows)
 {
     for (size_t row = 0; row < rows; row++) {
         const point one = {.at = {space->outputs[UP][row], space->outputs[ACROSS][row]},
-                           .too_large = space->reasons[row] != ST_REASON_NONE};
+                           .too_large = st_search_is_over(self->search.space, space, row)};
         if (!one.too_large || st_search_exceeds(self->search.space, space, row))
             add_point(self, &one);
         if (self->has_limit)

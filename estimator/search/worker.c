@@ -199,12 +199,26 @@ double st_search_failing(const st_space *space, const st_space_worker *worker, s
     return failing;
 }
 
+bool st_search_is_over(const st_space *space, const st_space_worker *worker, size_t row)
+{
+    size_t count = 0;
+    const st_sheet_check *checks = st_sheet_checks(space->sheet, &count);
+    bool over = worker->reasons[row] != ST_REASON_NONE;
+    for (size_t i = 0; i < count && space->request.checks_warn; i++) {
+        over = over || (checks[i].limit && worker->checks[i][row] == 0.0);
+    }
+    return over;
+}
+
 bool st_search_exceeds(const st_space *space, const st_space_worker *worker, size_t row)
 {
     size_t count = 0;
     const st_sheet_check *checks = st_sheet_checks(space->sheet, &count);
     uint32_t reason = worker->reasons[row];
-    if (reason == ST_REASON_NONE || reason > count) {
+    if (reason == ST_REASON_NONE) {
+        return st_search_is_over(space, worker, row);
+    }
+    if (reason > count) {
         return false;
     }
     for (size_t i = 0; i < count; i++) {

@@ -24,6 +24,8 @@ enum { ST_INFEASIBLE_CHECKS = 100000 };
 
 /* How many checks a row fails that was computed with all of them. */
 double st_search_failing(const st_space *space, const st_space_worker *worker, size_t row);
+/* Whether a row is rejected, or exceeds a limit where checks reject nothing. */
+bool st_search_is_over(const st_space *space, const st_space_worker *worker, size_t row);
 /* Such a row is a plan that exceeds limits and fails nothing else. */
 bool st_search_exceeds(const st_space *space, const st_space_worker *worker, size_t row);
 

@@ -49,6 +49,7 @@ typedef struct st_space_request {
     uint64_t sample; /* 0: every row */
     bool uncounted;  /* who asks draws its own sample of them: their number is no concern */
     uint64_t seed;
+    bool checks_warn; /* a check of the sheet that fails rejects no row, as by --check none */
 } st_space_request;
 
 /* The programs of one combination of values that no column can hold. */

@@ -268,15 +268,18 @@ static bool make_lists(st_space_worker *worker)
 /*
  * The verdict of a row is the number of its reason, as a double, or infinity: the least of what its
  * checks and cells say. A row is so rejected for the first check that fails; where none does, for
- * a value that is none. Warnings reject nothing, but a check without a value does.
+ * a value that is none. Warnings reject nothing, but a check without a value does. Conditions of
+ * who asks stand behind the checks of the sheet.
  */
 static void make_judges(st_space_worker *worker)
 {
     size_t count = 0;
     const st_sheet_check *checks = st_sheet_checks(worker->space->sheet, &count);
+    const st_space_request *request = &worker->space->request;
+    size_t silent = request->checks_warn ? count - request->where_count : 0;
     for (size_t i = 0; i < count; i++) {
         worker->judges[i] = (st_ruling){
-            .failed = checks[i].warning ? (double)INFINITY : (double)(i + 1),
+            .failed = checks[i].warning || i < silent ? (double)INFINITY : (double)(i + 1),
             .missing = (double)st_reason_no_value(worker->space),
         };
     }

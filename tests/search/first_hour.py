@@ -22,7 +22,7 @@ import tempfile
 import count_plans
 
 CLUSTER = "dgx-h100"
-RUNS_ON_MEGATRON = "zero < 2 or p == 1"
+ZEROS = (4, 2)  # stages of ZeRO that Megatron-Core runs, without and with pipeline stages
 TOKENS = {64: 4 << 20, 1024: 16 << 20}  # of a step
 SEQUENCES = (4096, 131072)
 NOT_ON_MEGATRON = re.compile(r"Megatron-LM cannot run model\.hyper_connections=")
@@ -71,12 +71,12 @@ class Walk:
         layers = text["num_hidden_layers"]
         experts = next((text[key] for key in ("num_experts", "num_local_experts", "n_routed_experts")
                         if key in text), 0)
-        return [count_plans.count(self.gpus, layers, self.batch, experts, expert_tp)
+        return [count_plans.count(self.gpus, ZEROS, layers, self.batch, experts, expert_tp)
                 for expert_tp in ((0, 1) if experts else (0,))]
 
     def search(self, config):
         found = json.loads(self.run("search", "job.yaml", "--gpus", str(self.gpus), "--top", "1", "--json",
-                                    "--where", RUNS_ON_MEGATRON, "--write", "best.yaml").stdout)
+                                    "--write", "best.yaml").stdout)
         self.plans = found["plans"]
         expected = self.count(config)
         if not found["exhaustive"] or self.plans not in expected:
