@@ -52,12 +52,25 @@ static void write_torchrun(fw_ranks ranks, st_buffer *buffer)
         st_buffer_text(buffer, " --node-rank \"$NODE_RANK\" --master-addr \"$MASTER_ADDR\"");
 }
 
+/* Mamba blocks have a program of their own, which asks for the layers' specification. */
+#define HYBRID_SCRIPT                                                                              \
+    " pretrain_mamba.py \\\n"                                                                      \
+    "    --spec megatron.core.models.mamba.mamba_layer_specs mamba_stack_spec"
+
+static bool is_hybrid(const megatron_run *settings)
+{
+    for (size_t i = 0; i < settings->count; i++)
+        if (strcmp(settings->arguments[i].name, "is_hybrid_model") == 0)
+            return true;
+    return false;
+}
+
 static void write_script(const fw_file *file, const megatron_run *settings, st_buffer *buffer)
 {
     st_buffer_text(buffer, "#!/bin/sh\n");
     write_head(file, buffer);
     write_torchrun(file->ranks, buffer);
-    st_buffer_text(buffer, " pretrain_gpt.py");
+    st_buffer_text(buffer, is_hybrid(settings) ? HYBRID_SCRIPT : " pretrain_gpt.py");
     for (size_t i = 0; i < settings->count; i++) {
         const megatron_argument *setting = &settings->arguments[i];
         const char *option = megatron_option_against(setting->name, setting->value);
