@@ -48,13 +48,6 @@ void st_limits_put(const st_errors *errors, st_node *root);
 const char *st_check_message(const st_errors *errors, const st_sheet_check *check);
 
 /*
- * As st_estimate_create, for who writes a report and no more: formulas of members of families that
- * the job cannot have are not read, and their texts say zero.
- */
-st_status st_estimate_create_alone(const st_estimate_request *request, st_estimate **estimate,
-                                   st_errors *errors) ST_NODISCARD;
-
-/*
  * As st_estimate_create, for who writes a report and no more: of families the members are left out
  * that the job cannot have (sheet/left_out.h), and formulas of the others have no text of their
  * own. Where there is something to say about one, all of the sheet is read after all.

@@ -13,13 +13,13 @@ const char *st_loader_describe(st_loader *loader, const char *kind, const char *
 {
     enum { SHOWN = 60 };
     char *to = loader->what;
-    size_t kind_length = strlen(kind);
+    to = stpcpy(to, kind);
+    to = stpcpy(to, " '");
     size_t length = strnlen(name, SHOWN);
-    memcpy(to, kind, kind_length);
-    memcpy(to + kind_length, " '", 2);
-    memcpy(to + kind_length + 2, name, length);
-    memcpy(to + kind_length + 2 + length, "'", 2);
-    return to;
+    to = (char *)memcpy(to, name, length) + length;
+    to[0] = '\'';
+    to[1] = '\0';
+    return loader->what;
 }
 
 static bool is_map(st_loader *loader, const st_yaml_node *node, const char *what,
