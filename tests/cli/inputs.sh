@@ -668,6 +668,24 @@ products() { # GPU FLOP/s B/s EFFICIENCY
     cat products.csv
     products h200_sxm 989.4e12 4.8e12 0.691
 } >products-two.csv
+# attention and experts in the columns of validation/operators-*, with sizes that jobs have
+{
+    printf '# measured\ngpu,dtype,kv_dtype,batch,seq,heads,kv_heads,head_dim,window,past,us\n'
+    awk 'BEGIN {
+        for (s = 1024; s <= 16384; s *= 2) for (a = 8; a <= 64; a *= 2)
+            printf "h100_sxm,bf16,bf16,1,%d,%d,8,128,0,0,%.9g\n", s, a, 2e6*s*s*a*128/613e12
+        print "h100_sxm,fp8,fp8,1,4096,32,8,128,0,0,277.3"
+    }'
+} >attentions.csv
+{
+    printf '# measured\ngpu,dtype,tokens,topk,experts,hidden,inter,tp,ep,distribution,us\n'
+    awk 'BEGIN {
+        for (t = 1024; t <= 65536; t *= 2) for (f = 7168; f <= 28672; f *= 2)
+            printf "h100_sxm,bf16,%d,2,8,4096,%d,1,1,balanced,%.9g\n", t, f, 12e6*t*4096*f/433e12
+    }'
+} >experts.csv
+sed '5s/,[^,]*$/,-3.7/' experts.csv >experts-negative.csv
+sed '2s/head_dim/width/' attentions.csv >attentions-lacking.csv
 gzip -k products.csv
 head -c 300 products.csv.gz >products-cut.csv.gz
 sed '2s/us/us,wats/; 3,$s/$/,613/' products.csv >products-column.csv
