@@ -115,7 +115,7 @@ def main():
     program = str(pathlib.Path(sys.argv[1]).resolve())
     models = published(sys.argv[2])
     as_table = "--table" in sys.argv
-    assert len(models) == 12, sorted(models)
+    assert len(models) >= 12, sorted(models)
     failed = number = 0
     print("| model | GPUs | tokens | plans | best plan | step | fits | exported |\n"
           "| --- | --- | --- | --- | --- | --- | --- | --- |" if as_table else f"1..{len(models) * 4}")
