@@ -15,8 +15,10 @@
 #include <string.h>
 
 enum {
-    MOST_CELLS = 24, /* of a sheet without a summary */
-    MOST_EFFECTS = 6 /* rows of what matters most */
+    MOST_CELLS = 24,  /* of a sheet without a summary */
+    MOST_EFFECTS = 6, /* rows of what matters most, of two lines or three each */
+    LEAST_EFFECTS = 2,
+    USUAL_BARS = 10 /* rows of bars that leave room for all of them in forty lines */
 };
 
 /* Below it a part is a row of zeros. */
@@ -147,6 +149,7 @@ typedef struct bar_rows {
     double scale; /* what the whole width stands for */
     double start; /* where the next part begins */
     size_t member;
+    size_t count;
 } bar_rows;
 
 static void add_row(const brief *self, bar_rows *rows, const char *label, const char *cell,
@@ -173,6 +176,7 @@ static void add_row(const brief *self, bar_rows *rows, const char *label, const 
                                       .full = fmax(values[0], 0) / rows->scale,
                                       .light = values[1] / rows->scale});
     rows->start += fmax(values[0], 0);
+    rows->count++;
 }
 
 /* The longest row fills the width where parts are not stacked up to a limit. */
@@ -207,7 +211,8 @@ static void say_bar_title(const brief *self, const bar_rows *rows)
     st_buffer_free(&title);
 }
 
-static void say_bar(const brief *self, const st_summary_bar *bar)
+/* How many rows it has. */
+static size_t say_bar(const brief *self, const st_summary_bar *bar)
 {
     st_arena *arena = self->root->result->arena;
     double member = st_summary_value(self->values, bar->member);
@@ -216,7 +221,7 @@ static void say_bar(const brief *self, const st_summary_bar *bar)
                      .member = member >= 0 ? (size_t)member : 0};
     double rest = rows.total;
     if (!(rows.total > 0))
-        return;
+        return 0;
     rows.scale = scale_of(self, &rows, arena);
     say_bar_title(self, &rows);
     double mark =
@@ -231,6 +236,7 @@ static void say_bar(const brief *self, const st_summary_bar *bar)
         add_row(self, &rows, part->label, bar->total, values);
     }
     add_row(self, &rows, "other", bar->total, (const double[]){rest, 0});
+    return rows.count;
 }
 
 /* ---- a sheet without a summary ---- */
@@ -311,7 +317,14 @@ static void say_refined(const brief *self)
            estimate->refined_count, estimate->refined_count == 1 ? "" : "s");
 }
 
-static void say_effects(const brief *self)
+/* The more rows of bars there are, the fewer stand below them. */
+static size_t most_effects(size_t bars)
+{
+    size_t over = bars > USUAL_BARS ? bars - USUAL_BARS : 0;
+    return over + LEAST_EFFECTS < MOST_EFFECTS ? MOST_EFFECTS - over : LEAST_EFFECTS;
+}
+
+static void say_effects(const brief *self, size_t bars)
 {
     static const st_table_column columns[] = {{.right = true},
                                               {.ink = ST_INK_NAME},
@@ -337,7 +350,7 @@ static void say_effects(const brief *self)
         st_say_title(root, "What 10 % more of a constant changes");
     st_table *table = st_say_table(root, columns, 5, 2);
     st_node *list = st_put_list(root, ".effects");
-    for (size_t i = 0; i < count && i < MOST_EFFECTS; i++) {
+    for (size_t i = 0; i < count && i < most_effects(bars); i++) {
         assumed -= st_input_is_assumed(sorted[i]->input) ? 1 : 0;
         show_effect(self, sorted[i], list, table);
     }
@@ -359,17 +372,18 @@ st_status st_estimate_brief(const st_estimate *estimate, const st_brief *wanted,
                   .errors = errors,
                   .wanted = wanted,
                   .root = st_result_begin(result, arena)};
+    size_t bars = 0;
     say_answer(&self);
     st_limits_say(errors, self.root);
     if (estimate->found != NULL)
         st_found_plan_put(estimate->found, self.root);
     st_report_header(estimate, false, self.root);
     for (size_t i = 0; i < self.summary->bar_count; i++)
-        say_bar(&self, &self.summary->bars[i]);
+        bars += say_bar(&self, &self.summary->bars[i]);
     if (self.summary->bar_count == 0)
         say_cells(&self);
     say_refined(&self);
-    say_effects(&self);
+    say_effects(&self, bars);
     if (!wanted->quiet)
         st_report_warnings(errors, self.root);
     return ST_OK;
