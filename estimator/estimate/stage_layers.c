@@ -210,9 +210,11 @@ static st_status explain(void *context, const double *const *columns, st_arena *
     double chunks = columns[self->entry->stages + 1][0];
     if (stages * chunks == (double)layout)
         return ST_OK;
-    account->refusal = st_arena_printf(
-        arena, "parallel.layout has %zu virtual stages, the plan %g x %g (pp x virtual_stages)",
-        layout, stages, chunks);
+    account->refusal = st_arena_printf(arena,
+                                       "parallel.layout has %zu virtual stages, the plan %g x %g "
+                                       "(pp x virtual_stages); the nearest "
+                                       "that works is parallel.virtual_stages=%g",
+                                       layout, stages, chunks, ceil((double)layout / stages));
     return account->refusal == NULL ? ST_ERR_MEMORY : ST_OK;
 }
 

@@ -88,7 +88,8 @@ static void set_count(megatron_run *arguments, const char *name, uint64_t count)
 
 fw_ranks fw_ranks_of(const st_job *job)
 {
-    const uint64_t gpus = count_of(job, "cluster.gpus_per_node");
+    const uint64_t used = count_of(job, "cluster.gpus_used_per_node");
+    const uint64_t gpus = used > 0 ? used : count_of(job, "cluster.gpus_per_node");
     fw_ranks ranks = {.world = count_of(job, "parallel.tp") * count_of(job, "parallel.pp") *
                                count_of(job, "parallel.cp") * count_of(job, "parallel.dp")};
     ranks.per_node = gpus < ranks.world ? gpus : ranks.world;
