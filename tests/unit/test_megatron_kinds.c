@@ -251,6 +251,12 @@ static void dispatchers_send_what_they_say(void **state)
         expect(&estimate, "copies_nodes", nodes);
         expect(&estimate, "t_all_to_all", times[i]);
     }
+    /* two ranks of one node: all that a dispatcher sends goes over links */
+    double near = 2 * (1 - pow(0.5, 8));
+    st_estimate pair = estimate_with(own, "qwen3-30b-a3b",
+                                     st_arena_printf(own->arena, "%sdeepep parallel.ep=2", plan));
+    expect(&pair, "copies_ranks", near);
+    expect(&pair, "t_all_to_all", bytes * near / 2 / (0.71 * 431e9));
 }
 
 /* ---- launches ---- */
