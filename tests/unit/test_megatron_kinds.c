@@ -51,6 +51,7 @@ static void windows_see_their_keys_and_tiles(void **state)
     expect(&estimate, "L_kind[moe]", 12);
     expect(&estimate, "L_kind[dense]", 0);
     expect(&estimate, "keys_window", keys);
+    expect(&estimate, "pairs_window", 2 * (keys - 128)); /* edges of tiles are no work of a model */
     expect(&estimate, "t_window",
            fmax(2 * n * 64 * keys * 128 / rate, 2 * n * (64 + 8) * 128 / bw_memory));
     expect(&estimate, "core_forward[moe]", 2 * n * 3328 * 64 * 128 / 2 / rate);
@@ -59,6 +60,11 @@ static void windows_see_their_keys_and_tiles(void **state)
     st_estimate narrow =
         estimate_with(own, "gpt-oss-20b", "model.window=250 batch.sequence=256 batch.global=24");
     expect(&narrow, "keys_window", 128); /* half of a sequence, which a window cannot pass */
+    expect(&narrow, "pairs_window", 2 * (250 - 250.0 * 249 / (2 * 256)));
+    st_estimate packed = estimate_with(
+        own, "gpt-oss-20b",
+        "model.window=250 batch.sequence=4608 train.task=sft train.sample=117 batch.global=24");
+    expect(&packed, "pairs_window", 117 + 1); /* all of a sample, and itself */
 }
 
 /* Nemotron 3 Nano: 64 heads of 64, state 128, 8 groups. */
