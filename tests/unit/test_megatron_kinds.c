@@ -155,6 +155,9 @@ static void heads_come_back_in_groups(void **state)
     expect(&estimate, "t_projection",
            product(plain, 8 * 1024, heads / 8) + product(plain, 4096, 8 * 1024));
     expect(&estimate, "A_back", 2 * plain * 8 * 1024);
+    /* 21 layers of 43 with an indexer and its keys of four tokens each, 20 with keys of 128 */
+    const double indexer = 1024 * 64 * 128 + 4096 * 64 + 4096 * 128 + 4096 * (4 * 448 + 3 * 128);
+    expect(&estimate, "W_index", (21 * indexer + 2 * 20 * 4096.0 * 448) / 43);
 }
 
 /* DeepSeek-V3 on 4 stages: the last one predicts. */
