@@ -106,7 +106,7 @@ static void a_plan_that_does_not_fit_has_values(void **state)
     assert_non_null(strstr(said(own),
                            "error: the plan does not fit; the first stage needs 107.7 GiB, a GPU "
                            "has 80 GiB, 27.66 GiB too little. What would help most: full "
-                           "recomputation, 53.52 GiB, which is enough."));
+                           "recomputation, 53.61 GiB, which is enough."));
 }
 
 static void several_faults_are_told_at_once(void **state)
