@@ -51,6 +51,7 @@ static void windows_see_their_keys_and_tiles(void **state)
     expect(&estimate, "L_kind[moe]", 12);
     expect(&estimate, "L_kind[dense]", 0);
     expect(&estimate, "keys_window", keys);
+    expect(&estimate, "pairs_window", 2 * (keys - 128)); /* edges of tiles are no work of a model */
     expect(&estimate, "t_window",
            fmax(2 * n * 64 * keys * 128 / rate, 2 * n * (64 + 8) * 128 / bw_memory));
     expect(&estimate, "core_forward[moe]", 2 * n * 3328 * 64 * 128 / 2 / rate);
@@ -59,6 +60,11 @@ static void windows_see_their_keys_and_tiles(void **state)
     st_estimate narrow =
         estimate_with(own, "gpt-oss-20b", "model.window=250 batch.sequence=256 batch.global=24");
     expect(&narrow, "keys_window", 128); /* half of a sequence, which a window cannot pass */
+    expect(&narrow, "pairs_window", 2 * (250 - 250.0 * 249 / (2 * 256)));
+    st_estimate packed = estimate_with(
+        own, "gpt-oss-20b",
+        "model.window=250 batch.sequence=4608 train.task=sft train.sample=117 batch.global=24");
+    expect(&packed, "pairs_window", 117 + 1); /* all of a sample, and itself */
 }
 
 /* Nemotron 3 Nano: 64 heads of 64, state 128, 8 groups. */
@@ -149,6 +155,9 @@ static void heads_come_back_in_groups(void **state)
     expect(&estimate, "t_projection",
            product(plain, 8 * 1024, heads / 8) + product(plain, 4096, 8 * 1024));
     expect(&estimate, "A_back", 2 * plain * 8 * 1024);
+    /* 21 layers of 43 with an indexer and its keys of four tokens each, 20 with keys of 128 */
+    const double indexer = 1024 * 64 * 128 + 4096 * 64 + 4096 * 128 + 4096 * (4 * 448 + 3 * 128);
+    expect(&estimate, "W_index", (21 * indexer + 2 * 20 * 4096.0 * 448) / 43);
 }
 
 /* DeepSeek-V3 on 4 stages: the last one predicts. */
@@ -251,6 +260,12 @@ static void dispatchers_send_what_they_say(void **state)
         expect(&estimate, "copies_nodes", nodes);
         expect(&estimate, "t_all_to_all", times[i]);
     }
+    /* two ranks of one node: all that a dispatcher sends goes over links */
+    double near = 2 * (1 - pow(0.5, 8));
+    st_estimate pair = estimate_with(own, "qwen3-30b-a3b",
+                                     st_arena_printf(own->arena, "%sdeepep parallel.ep=2", plan));
+    expect(&pair, "copies_ranks", near);
+    expect(&pair, "t_all_to_all", bytes * near / 2 / (0.71 * 431e9));
 }
 
 /* Layers that are not computed again launch no kernels again. */
