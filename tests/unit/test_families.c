@@ -2,6 +2,7 @@
 /* Families of cells: what they expand to, what reductions give, and what is refused. */
 #include "../support/programs.h"
 #include "program/program.h"
+#include "sheet/left_out.h"
 
 #define FAMILY_ENUMS                                                                               \
     "sheet: t\n"                                                                                   \
@@ -156,6 +157,67 @@ static void an_including_sheet_overrides_members_and_families(void **state)
     assert_string_equal(st_sheet_find_cell(sheet, "A[middle]")->type.unit.text, "MB");
     assert_string_equal(formula_of(sheet, "by_kind[dense]"),
                         "max(T[first,dense], T[middle,dense], T[last,dense])");
+}
+
+static const char kinds[] = FAMILY_ENUMS "  is_moe: {unit: bool, is: 'p > 2 and not V < 0[MB]'}\n"
+                                         "  W:\n"
+                                         "    per: kind\n"
+                                         "    where: {moe: is_moe}\n"
+                                         "    unit: MB\n"
+                                         "    is: V*if(kind == moe, 7.25, 2.385)\n"
+                                         "  all: {unit: MB, is: 'sum(W[*]*1.75) + max(W[*])'}\n"
+                                         "  own: {unit: MB, per: kind, is: 'W[kind] + W[moe]'}\n"
+                                         "checks:\n"
+                                         "  - {that: 'sum(W[*]) > V', else: 'no weights'}\n";
+
+/* What is known of p: the number behind `context`, or nothing. */
+static bool knows_p(const void *context, const st_sheet_input *input, double *value)
+{
+    const double *p = context;
+    bool known = p != NULL && strcmp(input->name, "p") == 0;
+    *value = known ? *p : 0;
+    return known;
+}
+
+static const st_sheet *accept_given(shelf *own, const double *p)
+{
+    const st_sheet *sheet = NULL;
+    st_sheet_reader reader = {.read = read_shelf, .context = own};
+    const st_given given = {knows_p, p};
+    put(own, "main", kinds);
+    assert_int_equal(st_sheet_load_given(&reader, "main", &given, own->arena, &sheet, own->errors),
+                     ST_OK);
+    assert_int_equal(st_errors_count(own->errors, ST_SEVERITY_WARNING), 0);
+    return sheet;
+}
+
+static void assert_same_values(shelf *own, const st_sheet *sheet, const double *inputs)
+{
+    const st_program *program = compile_with(own, sheet, NULL);
+    const st_program *whole = compile(own, kinds);
+    const double *out = run_row(own, program, inputs);
+    const double *wanted = run_row(own, whole, inputs);
+    assert_int_equal(st_program_output_count(program), st_program_output_count(whole));
+    for (size_t i = 0; i < st_program_output_count(whole); i++)
+        assert_double(out[i], wanted[i], st_program_output_name(whole, i));
+}
+
+static void a_job_leaves_members_out_that_it_cannot_have(void **state)
+{
+    shelf *own = *state;
+    const double few[] = {1.5, 2.385e6};
+    const double many[] = {4.5, 2.385e6};
+    const st_sheet *sheet = accept_given(own, &few[0]);
+    const st_program *least = compile_with(own, sheet, NULL);
+    assert_same_values(own, sheet, few);
+    assert_true(st_program_operation_count(least) <
+                st_program_operation_count(compile(own, kinds)));
+    size_t count = 0;
+    assert_string_equal(st_sheet_checks(sheet, &count)->formula, "(W[dense] + W[moe]) > V");
+    /* A condition that holds, or that nobody knows, leaves nothing out. */
+    assert_same_values(own, accept_given(own, &many[0]), many);
+    assert_same_values(own, accept_given(own, NULL), few);
+    assert_same_values(own, accept_given(own, NULL), many);
 }
 
 /* A condition that the cell has itself needs no further look: else nobody asks for the cell. */
@@ -318,6 +380,7 @@ int main(void)
         SHELF_TEST(explanations_name_the_index),
         SHELF_TEST(an_including_sheet_overrides_members_and_families),
         SHELF_TEST(a_reduction_may_lean_on_the_condition_of_its_cell),
+        SHELF_TEST(a_job_leaves_members_out_that_it_cannot_have),
         SHELF_TEST(faults_are_reported_with_their_place),
         SHELF_TEST(overrides_keep_to_the_shape_of_a_family),
         SHELF_TEST(the_growth_of_a_formula_is_bounded),
