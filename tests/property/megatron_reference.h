@@ -396,7 +396,8 @@ static inline void refer_layer_messages(reference *r)
                            : 0;
     bool crosses = x->ep > r->ep_node;
     const double moved[] = {r->ep_message, x->ep, r->ep_node,
-                            crosses ? r->nic : ring(r, x->ep, r->ep_node),
+                            crosses ? r->nic * (x->ep - 1) / (x->ep - r->ep_node)
+                                    : ring(r, x->ep, r->ep_node),
                             start(r, x->ep, r->ep_node)};
     r->all_to_all = collective(r, ALL_TO_ALL, moved);
     const double inside[] = {r->etp * r->ep_message, r->etp, fmin(r->etp, r->tp_node),

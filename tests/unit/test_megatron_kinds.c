@@ -251,7 +251,7 @@ static void dispatchers_send_what_they_say(void **state)
     double nic = 0.92 * 371e9 / 8;
     static const char *const names[] = {"deepep", "hybridep", "alltoall", "allgather"};
     const double times[] = {network + 0.3 * links, network + 0.3 * links,
-                            start + 15.0 / 16 * 8 * bytes / nic,
+                            start + 8.0 / 16 * 8 * bytes / nic, /* half stays in the node */
                             start + 15.0 / 16 * 16 * (bytes / 1.3) / fmin(8 * nic, 0.78 * 431e9)};
     for (size_t i = 0; i < COUNT(names); i++) {
         st_estimate estimate = estimate_with(own, "qwen3-30b-a3b",
