@@ -28,7 +28,8 @@ static const cli_option option_rows[] = {
     CLI_TEXTS(compare_options, sets_b, "set-b", "KEY=VALUE",
               "give a key of B alone another value; may be repeated", .word = CLI_WORD_KEY),
     CLI_TEXTS(cli_common, refine, "refine", "PLUGIN[:NAME=VALUE,...]|...",
-              "estimate A under each of these sets of plugins, a column each, parted by '|' or in "
+              "estimate A under each of these sets of plugins, a column each; sets are parted by "
+              "'|' or in "
               "options of "
               "their own; a '+' joins plugins in one; one set for two jobs counts for both",
               .common = true),

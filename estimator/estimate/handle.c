@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "base/sized.h"
 #include "estimate/effects.h"
-#include "estimate/report.h"
 
 #include <math.h>
 #include <stdlib.h>

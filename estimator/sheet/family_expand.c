@@ -729,7 +729,7 @@ static st_expr *zero_of(st_expander *own, const st_type *type)
 static st_expr *copy_member(st_expander *own, const st_type *type, const st_expr *root)
 {
     const st_family_member of = own->view.of;
-    if (st_family_leaves_out(of)) {
+    if (type != NULL && st_family_leaves_out(of)) {
         return zero_of(own, type);
     }
     if (st_family_where(of) == NULL) {

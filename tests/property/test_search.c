@@ -80,7 +80,7 @@ static double search_all(fixture *own, const question *asked, int threads, uint6
     static const char *const varies[] = {"parallel.pp",
                                          "parallel.cp",
                                          "recompute",
-                                         "parallel.zero",
+                                         "parallel.zero=0..3",
                                          "parallel.sequence_parallel",
                                          "parallel.virtual_stages=1..16*2",
                                          "batch.micro=1,2,3,4,6,8"};
