@@ -159,6 +159,7 @@ def main():
         cases += cases_of_job(program, "corners", chance, folder, root)
         cases += cases_of_job(program, "given", chance, folder, root)
         drawn = ["--path", str(folder / "drawn")]
+        chance = random.Random(seed)  # of its own: the same sheet whatever inputs jobs have
         random_sheet.make(chance, folder / "drawn", CELLS,
                           lambda: run(program, "estimate", "random", "--all", *drawn)[0] == 0)
         cases += cases_of_job(program, "random", chance, folder, drawn)
