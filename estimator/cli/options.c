@@ -207,8 +207,35 @@ st_status cli_options_begin(cli_run *run)
     return status;
 }
 
+/* The key that `text` of --set gives is that of `option`, which has one of its own. */
+static bool sets_key_of(const cli_option *option, const cli_option *set, const char *text)
+{
+    size_t length = option->key == NULL ? 0 : strlen(option->key);
+    return length > 0 && strcmp(set->name, "set") == 0 && strncmp(text, option->key, length) == 0 &&
+           text[length] == '=';
+}
+
+/* An option that stands for a key, and --set of that key: one would win silently. */
+static const cli_option *find_rival(const cli_run *run, const cli_option *option, const char *value)
+{
+    for (size_t i = 0; value != NULL && i < run->given_count; i++) {
+        const cli_given *given = &run->given[i];
+        if (given->value != NULL && sets_key_of(option, given->option, given->value))
+            return option;
+        if (sets_key_of(given->option, option, value))
+            return given->option;
+    }
+    return NULL;
+}
+
 st_status cli_option_take(cli_run *run, const cli_option *option, const char *value)
 {
+    const cli_option *rival = find_rival(run, option, value);
+    if (rival != NULL)
+        return cli_wrong_use(run,
+                             st_errors_text(run->errors, "--%s and --set %s=... are both given",
+                                            rival->name, rival->key),
+                             NULL);
     const void *member = member_of(run, option);
     bool repeats = option->kind == CLI_IS_FLAG || option->kind == CLI_IS_TEXTS ||
                    (option->kind == CLI_IS_NAMES && !option->once);
