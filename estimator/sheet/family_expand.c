@@ -732,7 +732,7 @@ static st_expr *copy_member(st_expander *own, const st_type *type, const st_expr
     if (type != NULL && st_family_leaves_out(of)) {
         return zero_of(own, type);
     }
-    if (st_family_where(of) == NULL) {
+    if (type == NULL || st_family_where(of) == NULL) {
         own->root = root;
         return copy_apart(own, root, BINDS_ANY);
     }
