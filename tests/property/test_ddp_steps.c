@@ -3,13 +3,9 @@
  * The sheet ddp against Li et al. and docs/ddp.md written out in C, over random jobs. What it asks
  * of a list of layers is answered by the test, with every argument in the answer.
  */
-#include "property.h"
+#include "sheet_bench.h"
 
-#include "program/program.h"
-#include "sheet/provider.h"
-#include "steptime/job.h"
-
-enum { JOBS = 400, OPEN = 8, MOST_OUTPUTS = 64 };
+enum { JOBS = 400, OPEN = 8 };
 
 static const double MIB = 1048576;
 
@@ -100,24 +96,6 @@ static st_status evaluate(void *self, size_t rows, const double *const *argument
     return ST_OK;
 }
 
-static st_unit unit(const char *text)
-{
-    st_unit parsed = st_unit_one();
-    assert_int_equal(st_unit_parse(text, strlen(text), (st_place){0}, &parsed, NULL), ST_OK);
-    return parsed;
-}
-
-typedef struct bench {
-    st_paths *paths;
-    st_arena *arena;
-    st_errors *errors;
-    const st_sheet *sheet;
-    const st_program *program;
-    st_workspace *workspace;
-    double outputs[MOST_OUTPUTS];
-    uint64_t seed;
-} bench;
-
 static void compile(bench *b)
 {
     static int functions[OPEN];
@@ -140,32 +118,7 @@ static void compile(bench *b)
                                      .self = &functions[i]};
         pointers[i] = &providers[i];
     }
-    st_program_options options = {.providers = pointers, .provider_count = OPEN};
-    assert_int_equal(st_program_compile(b->sheet, &options, b->arena, &b->program, b->errors),
-                     ST_OK);
-    assert_in_range(st_program_output_count(b->program), 1, MOST_OUTPUTS);
-    b->workspace = st_workspace_create(b->program);
-    assert_non_null(b->workspace);
-}
-
-static void open_bench(bench *b, const property_random *random)
-{
-    static const char *const folders[] = {"."};
-    *b = (bench){.arena = st_arena_create(), .errors = st_errors_create(), .seed = random->seed};
-    assert_non_null(b->arena);
-    assert_non_null(b->errors);
-    assert_int_equal(st_paths_create(folders, 1, &b->paths, b->errors), ST_OK);
-    st_sheet_reader reader = st_paths_sheet_reader(b->paths);
-    assert_int_equal(st_sheet_load(&reader, "ddp", b->arena, &b->sheet, b->errors), ST_OK);
-    compile(b);
-}
-
-static void close_bench(bench *b)
-{
-    st_workspace_destroy(b->workspace);
-    st_errors_destroy(b->errors);
-    st_arena_destroy(b->arena);
-    st_paths_destroy(b->paths);
+    compile_with(b, pointers, OPEN);
 }
 
 /* ---- jobs ---- */
@@ -212,15 +165,10 @@ static void run_job(bench *b, const double *job)
 
 static void expect(const bench *b, const char *cell, double expected)
 {
-    size_t i = 0;
-    while (i < st_program_output_count(b->program) &&
-           strcmp(st_program_output_name(b->program, i), cell) != 0)
-        i++;
-    if (i == st_program_output_count(b->program))
-        fail_msg("no cell '%s'", cell);
-    if (fabs(b->outputs[i] - expected) > 1e-11 * fabs(expected) + 1e-13)
-        fail_msg("%s is %.17g, not %.17g (STEPTIME_SEED=%" PRIu64 ")", cell, b->outputs[i],
-                 expected, b->seed);
+    double value = found(b, cell);
+    if (fabs(value - expected) > 1e-11 * fabs(expected) + 1e-13)
+        fail_msg("%s is %.17g, not %.17g (STEPTIME_SEED=%" PRIu64 ")", cell, value, expected,
+                 b->random->seed);
 }
 
 /* ---- what is expected ---- */
@@ -286,7 +234,8 @@ static void steps_are_those_of_the_equations(void **state)
 {
     bench b;
     double job[KEYS];
-    open_bench(&b, *state);
+    open_bench(&b, "ddp", *state);
+    compile(&b);
     for (int i = 0; i < JOBS; i++) {
         draw_job(*state, job);
         run_job(&b, job);
@@ -307,7 +256,8 @@ static void defaults_are_those_of_the_page(void **state)
     bench b;
     size_t count = 0;
     size_t seen = 0;
-    open_bench(&b, *state);
+    open_bench(&b, "ddp", *state);
+    compile(&b);
     const st_sheet_input *inputs = st_sheet_inputs(b.sheet, &count);
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {

@@ -197,7 +197,7 @@ static void expect_copies(const bench *b)
 static void layers_of_every_kind_add_up(void **state)
 {
     bench b;
-    open_bench(&b, *state);
+    open_bench(&b, "megatron", *state);
     compile_kinds(&b);
     for (int i = 0; i < PLANS; i++) {
         plan x = draw_plan_of_kinds(*state);
@@ -216,7 +216,7 @@ static void layers_of_every_kind_add_up(void **state)
 static void one_rank_holds_all_parameters(void **state)
 {
     bench b;
-    open_bench(&b, *state);
+    open_bench(&b, "megatron", *state);
     compile_kinds(&b);
     for (int i = 0; i < PLANS; i++) {
         plan x = draw_plan_of_kinds(*state);
@@ -237,7 +237,7 @@ static void impossible_kinds_are_nothing(void **state)
 {
     static const char *const cells[] = {"L_kind", "t_gemm", "t_layer", "t_gpu", "n_layers", "A"};
     bench b;
-    open_bench(&b, *state);
+    open_bench(&b, "megatron", *state);
     compile_kinds(&b);
     for (int i = 0; i < PLANS / 9; i++) {
         plan x = draw_plan_of_kinds(*state);

@@ -82,7 +82,7 @@ static void every_key_of_a_plan_is_read(void **state)
 {
     bench b;
     size_t count = 0;
-    open_bench(&b, *state);
+    open_bench(&b, "megatron", *state);
     compile_with(&b, NULL, 0);
     const st_sheet_input *inputs = st_sheet_inputs(b.sheet, &count);
     for (size_t i = 0; i < PLAN_KEYS; i++) {
@@ -115,7 +115,7 @@ static void what_is_left_out_is_neutral(void **state)
     bench b;
     size_t count = 0;
     size_t seen = 0;
-    open_bench(&b, *state);
+    open_bench(&b, "megatron", *state);
     compile_with(&b, NULL, 0);
     const st_sheet_input *inputs = st_sheet_inputs(b.sheet, &count);
     for (size_t i = 0; i < count; i++)
@@ -367,7 +367,7 @@ static void expect_memory_of(const bench *b, const reference *r)
 static void compare_plans(property_random *random, bool provided)
 {
     bench b;
-    open_bench(&b, random);
+    open_bench(&b, "megatron", random);
     compile_bench(&b, provided);
     for (int i = 0; i < PLANS; i++) {
         plan x = draw_plan(random);
